@@ -1,0 +1,62 @@
+"""Errors that say what happened, on which line, and what to write instead.
+
+Every class is also PyTorch's exception type for the same mistake, and every message opens with PyTorch's words, so that searches and
+`pytest.raises(RuntimeError, match=...)` keep working. The sites are attributes too, for editors and other tools.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._site import Site
+
+
+class AdjointError(Exception):
+    """Base of all errors about the graph. `sites` maps a role ("made", "changed", "freed") to the line that played it."""
+
+    sites: dict[str, Site]
+    fix: str | None
+
+    def __init__(self, message: str, sites: dict[str, Site] | None = None, fix: str | None = None) -> None:
+        self.sites = sites or {}
+        self.fix = fix
+        super().__init__(compose(message, self.sites, fix))
+
+    def to_dict(self) -> dict[str, Any]:
+        places = {role: {"file": s.filename, "line": s.line, "text": s.text} for role, s in self.sites.items()}
+        return {"error": type(self).__name__, "message": str(self), "sites": places, "fix": self.fix}
+
+
+class InplaceError(AdjointError, RuntimeError):
+    """A value that backward needs was overwritten, or an in-place write is not allowed here."""
+
+
+class GraphFreedError(AdjointError, RuntimeError):
+    """The saved values of this graph were freed by an earlier backward."""
+
+
+class NoGradError(AdjointError, RuntimeError):
+    """There is nothing to differentiate: the tensor has no history."""
+
+
+class UnusedInputError(AdjointError, RuntimeError):
+    """A tensor given to `autograd.grad` was not used to compute the outputs."""
+
+
+class GradientError(AdjointError, RuntimeError):
+    """A gradient has the wrong shape, dtype, device or number."""
+
+
+class AnomalyError(AdjointError, RuntimeError):
+    """Anomaly mode met a non-finite gradient or an error in backward."""
+
+
+def compose(message: str, sites: dict[str, Site] | None = None, fix: str | None = None) -> str:
+    """The message, one line per site, and the line to write instead."""
+    lines = [message]
+    width = max((len(role) for role in sites or {}), default=0)
+    for role, site in (sites or {}).items():
+        lines.append(f"  {role:<{width}}  {site}")
+    if fix:
+        lines.append(f"  fix: {fix}")
+    return "\n".join(lines)

@@ -1,0 +1,70 @@
+"""Source locations: which line of the user's code did this.
+
+A site is `(code object, instruction offset)` of the first frame outside adjoint: two references, taken in about 0.1 µs, turned into a file
+name, a line number and the source text only when somebody asks.
+"""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import NamedTuple
+
+_PACKAGE = str(Path(__file__).parent)
+GENERATED = "<adjoint "  # file names of generated code begin with this
+
+
+# File names known to be the user's: the check on the fast path is one look-up in a set.
+USER_FILES: set[str] = set()
+
+
+def is_user(filename: str) -> bool:
+    if filename in USER_FILES:
+        return True
+    if filename.startswith((_PACKAGE, GENERATED)) or filename.endswith("contextlib.py"):
+        return False
+    USER_FILES.add(filename)
+    return True
+
+
+class Site(NamedTuple):
+    code: CodeType
+    offset: int
+
+    @property
+    def filename(self) -> str:
+        return self.code.co_filename
+
+    @property
+    def line(self) -> int:
+        positions = list(self.code.co_positions())
+        found = positions[self.offset // 2][0] if self.offset >= 0 else None
+        return found or self.code.co_firstlineno
+
+    @property
+    def text(self) -> str:
+        return linecache.getline(self.filename, self.line).strip()
+
+    @property
+    def where(self) -> str:
+        """`train.py:41`."""
+        return f"{Path(self.filename).name}:{self.line}"
+
+    def __str__(self) -> str:
+        return f"{self.where}   {self.text}".rstrip()
+
+
+def user_frame(frame: FrameType | None) -> FrameType:
+    """The first frame at or above `frame` that is not adjoint's own; the outermost one if all are."""
+    while frame is not None and not is_user(frame.f_code.co_filename) and frame.f_back is not None:
+        frame = frame.f_back
+    assert frame is not None
+    return frame
+
+
+def here() -> Site:
+    """The line of user code that is running now."""
+    frame = user_frame(sys._getframe(1))
+    return Site(frame.f_code, frame.f_lasti)

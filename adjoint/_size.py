@@ -1,0 +1,64 @@
+"""`Size`, the tuple that a tensor's `shape` is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any, SupportsIndex, overload
+
+
+class Size(tuple[int, ...]):
+    """A shape: a tuple of ints that knows its number of elements and stays a Size when sliced, added or repeated."""
+
+    __slots__ = ()
+
+    def __new__(cls, iterable: Iterable[SupportsIndex] = (), /) -> Size:
+        return tuple.__new__(cls, [_as_int(i, item) for i, item in enumerate(iterable)])
+
+    @staticmethod
+    def _of(shape: tuple[int, ...]) -> Size:
+        """A Size from a tuple known to hold ints, such as `ndarray.shape`: nothing is checked."""
+        return tuple.__new__(Size, shape)
+
+    def numel(self) -> int:
+        """The number of elements of a tensor of this shape."""
+        return math.prod(self)
+
+    def __repr__(self) -> str:
+        return f"torch.Size([{', '.join(map(repr, self))}])"
+
+    def __reduce__(self) -> tuple[type[Size], tuple[tuple[int, ...]]]:
+        return Size, (tuple(self),)
+
+    @overload
+    def __getitem__(self, index: SupportsIndex, /) -> int: ...
+    @overload
+    def __getitem__(self, index: slice, /) -> Size: ...
+    def __getitem__(self, index: Any, /) -> Any:
+        item = tuple.__getitem__(self, index)
+        return Size._of(item) if item.__class__ is tuple else item
+
+    def __add__(self, other: Any, /) -> Size:
+        if not isinstance(other, tuple):
+            raise TypeError(
+                f"can only concatenate tuple (not {other.__class__.__name__}) to torch.Size; write size + tuple(...)"
+            )
+        return Size(tuple.__add__(self, other))
+
+    def __radd__(self, other: Any, /) -> Size:
+        return Size(tuple.__add__(other, self)) if isinstance(other, tuple) else NotImplemented
+
+    def __mul__(self, times: Any, /) -> Any:
+        product = tuple(self) * times  # not a tuple when `times` is an array: then it is the array's product
+        return Size._of(product) if product.__class__ is tuple else product
+
+    __rmul__ = __mul__
+
+
+def _as_int(position: int, item: Any) -> int:
+    if not hasattr(item, "__index__"):
+        raise TypeError(
+            f"torch.Size() takes an iterable of 'int' (item {position} is '{item.__class__.__name__}'); "
+            "convert it with int(...)"
+        )
+    return int(item.__index__())

@@ -1,0 +1,99 @@
+"""Where gradients end: adding to `.grad` of a leaf, and PyTorch's AccumulateGrad node for those who look for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+import numpy as np
+
+from .._site import Site
+from .node import VersionCounter
+
+if TYPE_CHECKING:
+    from .._tensor import Tensor
+
+# One lock for all leaves: it is held for one addition, and threads that train on a shared leaf must not lose a gradient.
+_lock = Lock()
+
+
+def laid_out_like(array: Any, like: Any) -> Any:
+    """A copy of `array` with the memory layout of `like` where that layout is dense, C order otherwise."""
+    copy = np.empty_like(like, dtype=array.dtype) if isinstance(like, np.ndarray) else np.empty_like(array)
+    if copy.shape != array.shape:
+        copy = np.empty_like(array)
+    copy[...] = array
+    return copy
+
+
+def accumulate(leaf: Tensor, gradient: Any, owned: bool, site: Site) -> None:
+    """Add an array to `leaf.grad`. `owned` says that nobody else holds the array, so it may become the gradient itself."""
+    from .._tensor import wrap
+
+    with _lock:
+        present = leaf._grad
+        if present is None:
+            data = leaf._data
+            if gradient.__class__ is not np.ndarray:
+                if isinstance(gradient, np.generic):
+                    gradient = np.asarray(gradient)
+            elif not owned or gradient.base is not None or gradient.strides != data.strides:
+                gradient = laid_out_like(gradient, data)
+            leaf._grad = wrap(gradient)
+        else:
+            target = present._data
+            if target.__class__ is np.ndarray and present._fn is None:
+                np.add(target, gradient, out=target, casting="same_kind")
+                counter = present._vc
+                if counter is None:
+                    counter = present._vc = VersionCounter()
+                counter.bump(site)
+            else:
+                leaf._grad = wrap(target + gradient)
+
+
+def accumulate_recorded(leaf: Tensor, gradient: Tensor) -> None:
+    """The same under `create_graph=True`: out of place, so that the gradient keeps its history."""
+    with _lock:
+        present = leaf._grad
+        leaf._grad = gradient if present is None else present + gradient
+
+
+class AccumulateGrad:
+    """The node that PyTorch shows for a leaf. A view of the leaf: made on demand, the same one each time while it is in use."""
+
+    __slots__ = ("__weakref__", "variable")
+    next_functions: tuple[()] = ()
+
+    def __init__(self, variable: Tensor) -> None:
+        self.variable = variable
+
+    @classmethod
+    def of(cls, leaf: Tensor) -> AccumulateGrad:
+        known = leaf.__dict__.get("_accumulator")
+        found = known() if known is not None else None
+        if found is None:
+            found = cls(leaf)
+            leaf.__dict__["_accumulator"] = ref(found)
+        return found  # type: ignore[no-any-return]
+
+    def name(self) -> str:
+        return "struct torch::autograd::AccumulateGrad"
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        return self._hooks().metadata
+
+    def register_hook(self, hook: Callable[..., Any]) -> Any:
+        return self._hooks().add_post(hook)
+
+    def register_prehook(self, hook: Callable[..., Any]) -> Any:
+        return self._hooks().add_pre(hook)
+
+    def _hooks(self) -> Any:
+        return self.variable._leaf_hooks()
+
+    def __repr__(self) -> str:
+        return f"<AccumulateGrad object at {id(self):#x}>"

@@ -1,0 +1,226 @@
+"""The graph: nodes, the edges between them, and what a node keeps for backward.
+
+Note [Edges]
+`Tensor._fn` says where the gradient of a tensor goes. It is one of
+
+    None      no gradient is required
+    Node      the node that made the tensor (its only output)
+    Output    output number `nr` of a node with several outputs
+    LEAF      a leaf: the gradient ends in the tensor itself
+    View      a view: its history follows that of its base, so it has to be asked (views.py)
+
+`Node.next` holds edges in resolved form: a Node, an Output, or the leaf Tensor itself. A graph therefore keeps its leaves alive, a leaf
+keeps nothing alive, and there is no cycle. PyTorch's AccumulateGrad node is made only when somebody looks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from .._errors import GraphFreedError, InplaceError
+from .._site import Site
+from .._state import tick
+
+if TYPE_CHECKING:
+    from .._tensor import Tensor
+    from ..ops._registry import Op
+    from .hooks import NodeHooks
+
+Edge = Any  # Node | Output | Tensor | None; see Note [Edges]
+
+
+class VersionCounter:
+    """Counts the in-place writes to a piece of memory; shared by all tensors that look at it.
+
+    `stamp` is the clock at the last write, `writes` the last few of them with the lines that did it.
+    """
+
+    __slots__ = ("stamp", "version", "writes")
+    KEPT = 8  # how many writes are remembered with their lines
+
+    stamp: int
+    version: int
+    writes: tuple[tuple[int, Site], ...]
+
+    def __init__(self) -> None:
+        self.stamp = 0
+        self.version = 0
+        self.writes = ()
+
+    def bump(self, site: Site) -> None:
+        self.version += 1
+        self.stamp = stamp = tick()
+        self.writes = (*self.writes[1 - self.KEPT :], (stamp, site))
+
+    def version_at(self, stamp: int) -> int:
+        """The version at an earlier time (a lower bound if more writes followed than are remembered)."""
+        return self.version - sum(when > stamp for when, _ in self.writes)
+
+    def first_write_after(self, stamp: int) -> Site | None:
+        return next((site for when, site in self.writes if when > stamp), None)
+
+
+# Inference tensors have no version of their own: they all share this counter, by which they are known.
+INFERENCE_TENSOR = VersionCounter()
+
+
+class Leaf:
+    """The history of a leaf that requires grad: its gradient ends in the tensor itself."""
+
+    __slots__ = ()
+    direct = False  # not an edge by itself; see Note [Edges]
+
+    def resolve(self, tensor: Tensor) -> Edge:
+        return tensor
+
+
+LEAF = Leaf()
+
+
+class Freed:
+    """Stands in a node for the saved values that a backward pass freed, and remembers which one it was."""
+
+    __slots__ = ("site",)
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+
+    def __iter__(self) -> Any:
+        raise GraphFreedError(
+            "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). "
+            "Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
+            "Specify retain_graph=True if you need to backward through the graph a second time.",
+            {"freed": self.site},
+        )
+
+
+class Node:
+    """One recorded operation. Subclasses are made from the op registry (`ops/_codegen.py`), one for each way an op is differentiated."""
+
+    __slots__ = ("__weakref__", "code", "hooks", "next", "offset", "restore", "saved", "seq")
+    direct: ClassVar[bool] = True
+    op: ClassVar[Op | None] = None
+    input_slots: ClassVar[tuple[int, ...]] = ()  # which inputs of the op the edges in `next` belong to
+    input_count: ClassVar[int] = 0
+    layout: ClassVar[tuple[str, ...]] = ()  # the names of what is in `saved`
+    outputs: int | None = None  # number of outputs, None where there is just one
+    keeps_tensors: ClassVar[bool] = True  # whether `saved` holds tensors, which a backward pass frees
+    takes_undefined: ClassVar[bool] = False  # whether it runs even where no gradient arrived
+
+    next: tuple[Edge, ...]
+    saved: Any  # tuple of what backward needs, or Freed
+    seq: int
+    code: Any
+    offset: int
+    restore: tuple[tuple[tuple[int, ...], np.dtype[Any]] | None, ...] | None
+    hooks: NodeHooks | None
+
+    def apply(self, g: Any) -> tuple[Any, ...]:
+        """The gradients of the inputs in `next`, as arrays, from that of the output."""
+        raise NotImplementedError
+
+    def apply_recorded(self, g: Any) -> tuple[Any, ...]:
+        """The same on Tensors, so that the backward pass is itself recorded."""
+        raise NotImplementedError
+
+    @property
+    def site(self) -> Site:
+        return Site(self.code, self.offset)
+
+    def name(self) -> str:
+        """
+        >>> import adjoint as ad
+        >>> (ad.ones(2, requires_grad=True) * 2).grad_fn.name()
+        'MulBackward0'
+        """
+        return type(self).__name__
+
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        edges: list[tuple[Any, int]] = [(None, 0)] * (self.input_count or len(self.next))
+        for slot, edge in zip(self.input_slots or range(len(self.next)), self.next, strict=True):
+            edges[slot] = public_edge(edge)
+        return tuple(edges)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} object at {id(self):#x}>"
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        return self._hooks().metadata
+
+    def register_hook(self, hook: Callable[..., Any]) -> Any:
+        """Call `hook(grad_inputs, grad_outputs)` after this node has run; it may return new `grad_inputs`."""
+        return self._hooks().add_post(hook)
+
+    def register_prehook(self, hook: Callable[..., Any]) -> Any:
+        """Call `hook(grad_outputs)` before this node runs; it may return new `grad_outputs`."""
+        return self._hooks().add_pre(hook)
+
+    def _hooks(self) -> NodeHooks:
+        from .hooks import NodeHooks
+
+        if self.hooks is None:
+            self.hooks = NodeHooks()
+        return self.hooks
+
+
+class Output:
+    """An edge to one output of a node that has several."""
+
+    __slots__ = ("node", "nr")
+    direct = True
+
+    def __init__(self, node: Node, nr: int) -> None:
+        self.node = node
+        self.nr = nr
+
+
+def public_edge(edge: Edge) -> tuple[Any, int]:
+    """`(node, output number)` as PyTorch shows it."""
+    if edge is None:
+        return None, 0
+    if isinstance(edge, Output):
+        return edge.node, edge.nr
+    if isinstance(edge, Node):
+        return edge, 0
+    from .accumulate import AccumulateGrad
+
+    return AccumulateGrad.of(edge), 0
+
+
+def new_node(cls: type[Node], edges: tuple[Edge, ...], saved: Any, site: Site) -> Node:
+    """A node made outside the generated fast path."""
+    node = cls.__new__(cls)
+    node.next = edges
+    node.saved = saved
+    node.restore = None
+    node.hooks = None
+    node.code, node.offset = site
+    node.seq = tick()
+    return node
+
+
+def overwritten(node: Node, name: str, array: Any, counter: VersionCounter, made: Site | None) -> InplaceError:
+    """The error for a saved value that was changed before backward could use it."""
+    changed = counter.first_write_after(node.seq)
+    expected = counter.version_at(node.seq)
+    from .._dtype import from_numpy_dtype
+
+    kind = repr(from_numpy_dtype(array.dtype)).removeprefix("torch.")
+    whose = "which is its own result" if name == "out" else "which is one of its inputs"
+    sites = {"made": made} if made is not None else {}
+    sites["used"] = node.site
+    if changed is not None:
+        sites["changed"] = changed
+    line = f" on line {changed.line}" if changed is not None else ""
+    return InplaceError(
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[{kind} {list(array.shape)}], needed by {node.name()}, {whose}, is at version {counter.version}; "
+        f"expected version {expected} instead.",
+        sites,
+        f"write the change{line} out of place (x = x + 1 instead of x += 1), or take a .clone() before changing it",
+    )

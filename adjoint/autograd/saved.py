@@ -1,0 +1,101 @@
+"""Reading back what a node saved, with the check that nobody wrote over it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from .node import INFERENCE_TENSOR, Node, Output, VersionCounter, overwritten
+
+if TYPE_CHECKING:
+    from .._tensor import Tensor
+    from ..ops._registry import Op
+
+
+class SavedOutput:
+    """A node's own result. The array and its counter, not the tensor, which would make a cycle."""
+
+    __slots__ = ("array", "counter", "nr")
+
+    def __init__(self, array: Any, counter: VersionCounter, nr: int = 0) -> None:
+        self.array = array
+        self.counter = counter
+        self.nr = nr
+
+
+def check_input(node: Node, name: str, tensor: Tensor) -> None:
+    """Called by generated code when a saved input has a version counter at all."""
+    counter = tensor._vc
+    assert counter is not None
+    if counter.stamp > node.seq:
+        fn = tensor._fn
+        made = fn.site if isinstance(fn, Node) and fn.seq < node.seq else None
+        raise overwritten(node, name, tensor._data, counter, made)
+
+
+def output_array(node: Node, saved: SavedOutput) -> Any:
+    if saved.counter.stamp > node.seq:
+        raise overwritten(node, "out", saved.array, saved.counter, node.site)
+    return saved.array
+
+
+def output_tensor(node: Node, saved: SavedOutput) -> Tensor:
+    """The result again, as a tensor with its history."""
+    from .._tensor import wrap
+
+    tensor = wrap(output_array(node, saved))
+    tensor._vc = saved.counter
+    tensor._fn = node if node.outputs is None else Output(node, saved.nr)
+    return tensor
+
+
+def input_tensor(node: Node, name: str, slot: int, tensor: Tensor) -> Tensor:
+    """A saved input with the history that it had when it was saved, which may not be the one it has now."""
+    if tensor._vc is not None:
+        check_input(node, name, tensor)
+    edge = node.next[node.input_slots.index(slot)] if slot in node.input_slots else None
+    if edge is tensor or edge is tensor._fn:
+        return tensor
+    from .._tensor import wrap
+
+    if edge is not None and not isinstance(edge, Node | Output):
+        return edge  # type: ignore[no-any-return]  # a leaf
+    alias = wrap(tensor._data)
+    alias._vc = tensor._vc
+    alias._fn = edge
+    return alias
+
+
+def refuse_inference(tensor: Tensor) -> None:
+    if tensor._vc is INFERENCE_TENSOR:
+        from .._errors import InplaceError
+
+        raise InplaceError(
+            "Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor and use it in autograd.",
+            fix="x = x.clone() outside inference_mode, or compute x under no_grad instead of inference_mode",
+        )
+
+
+def saved_properties(op: Op, layout: Sequence[str]) -> dict[str, property]:
+    """`grad_fn._saved_self`, `grad_fn._saved_dim` and the like: what a node keeps, by PyTorch's names for it.
+
+    They are properties of the node's class, not a `__getattr__`: that would slow every other attribute of every node.
+    """
+    return {f"_saved_{public_name(op, name)}": property(lambda node, name=name: saved_by_name(node, name)) for name in layout}
+
+
+def public_name(op: Op, name: str) -> str:
+    if name == "out":
+        return "result"
+    return "self" if op.inputs and name == op.inputs[0] else name
+
+
+def saved_by_name(node: Node, name: str) -> Any:
+    op = node.op
+    assert op is not None
+    value = tuple(node.saved)[type(node).layout.index(name)]
+    if isinstance(value, SavedOutput):
+        return output_tensor(node, value)
+    if name in op.inputs and hasattr(value, "_fn"):
+        return input_tensor(node, name, op.inputs.index(name), value)
+    return value

@@ -1,0 +1,201 @@
+"""Views, and in-place writes to them.
+
+Note [Views follow their base]
+A view shares memory and version counter with its base, and its history is that of the base seen through the view. When the base is
+written in place its history changes, and with it that of every view:
+
+    x = w * 2           w --Mul--> x
+    v = x[0]                       x --Select--> v
+    v.mul_(3)           w --Mul--> x' --CopySlices--> x,   v = Select(x) again
+
+`CopySlices` is the whole write as seen from the base: outside the view the gradient passes unchanged; inside, it goes through the
+node of the write (here Mul). The view's own history is not repaired at once: a view remembers for which history of its base it was
+made, and makes it anew when it is asked and finds another (`View.resolve`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._errors import InplaceError
+from .._state import GRAD, INFERENCE, get_mode, swap_bits
+from .accumulate import laid_out_like
+from .node import INFERENCE_TENSOR, LEAF, Edge, Node, VersionCounter, new_node
+
+if TYPE_CHECKING:
+    from .._site import Site
+    from .._tensor import Tensor
+    from ..ops._registry import Op
+
+# How a view was made decides what may be done with it later.
+ORDINARY, NO_GRAD, SEVERAL = "ordinary", "no_grad", "several"
+
+
+class View:
+    """The history of a view: `op(parent, *params)`, where parent is the base or another view of it."""
+
+    __slots__ = ("base", "creation", "made_for", "node", "op", "params", "parent")
+    direct = False
+
+    def __init__(self, tensor: Tensor, op: Op, params: tuple[Any, ...], node: Edge, creation: str = ORDINARY) -> None:
+        parent = tensor._fn
+        self.parent = parent if isinstance(parent, View) else None
+        self.base: Tensor = tensor if self.parent is None else self.parent.base
+        self.op = op
+        self.params = params
+        self.node = node
+        self.made_for = self.base._fn
+        self.creation = creation if self.parent is None or creation != ORDINARY else self.parent.creation
+
+    def resolve(self, tensor: Tensor) -> Edge:
+        fn = self.base._fn
+        if fn is not self.made_for and fn is not None and fn is not LEAF:
+            self.made_for = fn
+            bits = swap_bits(GRAD | INFERENCE, GRAD)
+            try:
+                again = self.replay(self.base)._fn
+            finally:
+                swap_bits(GRAD | INFERENCE, bits)
+            self.node = again.node if isinstance(again, View) else again
+        return self.node
+
+    def replay(self, base: Any) -> Any:
+        """The same view of another base of the same shape: an array from an array, a Tensor from a Tensor."""
+        steps = []
+        step: View | None = self
+        while step is not None:
+            steps.append(step)
+            step = step.parent
+        for step in reversed(steps):
+            base = step.op.view_of(base, step.params)
+        return base
+
+
+class CopySlices(Node):
+    """A write to a view, seen from its base; see Note [Views follow their base]."""
+
+    __slots__ = ()
+
+    def apply(self, g: Any) -> tuple[Any, ...]:
+        write, view = self.saved
+        whole = laid_out_like(g, view.base._data)
+        inside = view.replay(whole)
+        grads = write.apply(inside.copy()) if write is not None else ()
+        own, others = split_own(write, grads)
+        inside[...] = 0 if own is None else own
+        return (whole, *others)
+
+    def apply_recorded(self, g: Any) -> tuple[Any, ...]:
+        write, view = self.saved
+        whole = g.clone()
+        inside = view.replay(whole)
+        grads = write.apply_recorded(view.replay(g)) if write is not None else ()
+        own, others = split_own(write, grads)
+        if own is None:
+            inside.zero_()
+        else:
+            inside.copy_(own)
+        return (whole, *others)
+
+
+def split_own(write: Node | None, grads: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+    """The gradient of the written tensor's old value, which a write may ignore (`copy_`), and those of the other inputs."""
+    if write is not None and write.input_slots and write.input_slots[0] == 0:
+        return grads[0], tuple(grads[1:])
+    return None, tuple(grads)
+
+
+def counter_of(tensor: Tensor) -> VersionCounter:
+    counter = tensor._vc
+    if counter is None:
+        counter = tensor._vc = VersionCounter()
+    return counter
+
+
+def edge_of(tensor: Tensor) -> Edge:
+    """Where the gradient of a tensor goes, in resolved form."""
+    fn = tensor._fn
+    return fn if fn is None or fn.direct else fn.resolve(tensor)
+
+
+def set_history(tensor: Tensor, node: Node | None, site: Site) -> None:
+    """Record that `node` made the present value of `tensor`, which was written in place."""
+    view = tensor._fn
+    if not isinstance(view, View):
+        moved = tensor._fn
+        tensor._fn = node
+        if node is not None and isinstance(moved, Node) and moved.hooks is not None:
+            move_retained(moved, node, tensor)
+        return
+    base = view.base
+    edge = edge_of(base)
+    others = tuple(
+        e for slot, e in zip(node.input_slots, node.next, strict=True) if slot != 0
+    ) if node is not None else ()
+    if edge is None and not others:
+        return
+    base._fn = new_node(CopySlices, (edge, *others), (node, view), site)
+
+
+def move_retained(old: Node, new: Node, tensor: Tensor) -> None:
+    """`retain_grad` stays with the tensor: after a write it means the gradient of the new value."""
+    assert old.hooks is not None
+    kept = old.hooks.retained.get(0)
+    if kept is not None and kept() is tensor:
+        del old.hooks.retained[0]
+        new._hooks().retained[0] = kept
+
+
+def check_writable(tensor: Tensor, recorded: bool) -> None:
+    """Refuse a write that must not happen, before anything is written. `recorded`: some operand requires grad and recording is on."""
+    data = tensor._data
+    if data.__class__ is np.ndarray and 0 in data.strides and overlaps_itself(data):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            "Please clone() the tensor before performing the operation.\n"
+            "  fix: x = x.clone() before writing to it (an expanded tensor repeats one element many times)"
+        )
+    if tensor._vc is INFERENCE_TENSOR and not get_mode() & INFERENCE:
+        raise InplaceError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal tensor "
+            "before doing inplace update.",
+            fix="x = x.clone() first, or compute x under no_grad instead of inference_mode",
+        )
+    if not recorded:
+        return
+    fn = tensor._fn
+    if fn is LEAF:
+        raise InplaceError(
+            "a leaf Variable that requires grad is being used in an in-place operation.",
+            fix="with torch.no_grad(): x.add_(...) to change a parameter, or x = x + ... to compute with it",
+        )
+    if isinstance(fn, View):
+        check_view(tensor, fn)
+
+
+def check_view(tensor: Tensor, view: View) -> None:
+    if view.creation == NO_GRAD:
+        raise InplaceError(
+            "A view was created in no_grad mode and is being modified inplace with grad mode enabled. "
+            "Given that this use case is ambiguous and error-prone, it is forbidden. "
+            "You can clarify your code by moving both the view and the inplace either both inside the no_grad block (if you don't want "
+            "the inplace to be tracked) or both outside (if you want the inplace to be tracked)."
+        )
+    if view.creation == SEVERAL:
+        name = view.node.node.name() if hasattr(view.node, "node") else type(view.node).__name__
+        raise InplaceError(
+            f"Output of {name} is a view and is being modified inplace. This view is the output of a function that returns multiple "
+            "views. Such functions do not allow the output views to be modified inplace. "
+            "You should replace the inplace operation by an out-of-place one."
+        )
+    if view.base._fn is LEAF:
+        raise InplaceError(
+            "a view of a leaf Variable that requires grad is being used in an in-place operation.",
+            fix="with torch.no_grad(): around the write, or write to a copy: y = x.clone(); y[...] = value",
+        )
+
+
+def overlaps_itself(data: Any) -> bool:
+    return any(stride == 0 and size > 1 for stride, size in zip(data.strides, data.shape, strict=True))

@@ -1,0 +1,328 @@
+"""Generated code: the fast path of each op, and its node classes.
+
+Calling an op must cost about a microsecond, so each op gets one Python function with nothing in it that the op does not need. The text is
+made when the op is first called. For `mul` it reads, shortened:
+
+    def mul(input, other, *, out=None):
+        if out is None and (mode := get_mode()) < 2:
+            if input.__class__ is Tensor or input.__class__ is Parameter:
+                a_input = input._data
+                dtype = a_input.dtype
+                if dtype is F32 or dtype is F64:
+                    if other.__class__ is Tensor or other.__class__ is Parameter:
+                        a_other = other._data
+                        if a_other.dtype is dtype:
+                            result = impl(a_input, a_other)
+                            ...                                          # wrap it, record a node if either input requires grad
+                            return tensor
+                    elif ...                                             # a Python number
+        return general(OP, (input, other), out)                          # everything else: _general.py
+
+The node class for "both inputs require grad" reads:
+
+    class MulBackward0(Node):
+        def apply(self, g):
+            s_other, s_input = self.saved
+            if s_other._vc is not None: check_input(self, "other", s_other)
+            if s_input._vc is not None: check_input(self, "input", s_input)
+            return rule_input(g, s_other._data), rule_other(g, s_input._data)
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from .._site import GENERATED, USER_FILES, user_frame
+from .._state import get_mode, tick
+from .._tensor import Parameter, Tensor
+from ..autograd.node import LEAF, Node, VersionCounter
+from ..autograd.saved import SavedOutput, check_input, input_tensor, output_array, output_tensor, refuse_inference, saved_properties
+from ..autograd.views import NO_GRAD, ORDINARY, View, counter_of
+from ._registry import Op, parameters
+from ._rules import broadcast_restore, conjugate, restored
+
+_NAMESPACE: dict[str, Any] = {
+    "F32": np.dtype("float32"), "F64": np.dtype("float64"), "LEAF": LEAF, "NO_GRAD": NO_GRAD, "ORDINARY": ORDINARY,
+    "Parameter": Parameter, "SavedOutput": SavedOutput, "Tensor": Tensor, "USER_FILES": USER_FILES, "VersionCounter": VersionCounter, "View": View,
+    "broadcast_restore": broadcast_restore, "check_input": check_input, "conjugate": conjugate, "counter_of": counter_of, "get_mode": get_mode,
+    "getframe": sys._getframe, "asarray": np.asarray, "generic": np.generic, "input_tensor": input_tensor, "ndarray": np.ndarray,
+    "new": object.__new__, "output_array": output_array, "output_tensor": output_tensor, "refuse_inference": refuse_inference,
+    "restored": restored, "tick": tick, "user_frame": user_frame,
+}  # fmt: skip
+
+
+def lazy_function(op: Op, *, out: bool) -> Callable[..., Any]:
+    """The public function of an op. It replaces its own code with the generated one when it is first called."""
+    from ._general import general
+
+    namespace = dict(
+        _NAMESPACE, OP=op, impl=op.impl, general=general, sizes=sizes, UNSET=UNSET, __name__=f"adjoint.ops.{op.name}"
+    )
+
+    def compile_and_call(*args: Any, **kwargs: Any) -> Any:
+        text = function_text(op, out)
+        for name in re.findall(rf"new\({op.name}_(\w+)\)", text):
+            namespace[f"{op.name}_{name}"] = op.variants[name]
+        made = function_from(text, op.name, namespace)
+        fn.__code__, fn.__defaults__, fn.__kwdefaults__ = made.__code__, op.defaults, dict(op.keyword_defaults or {})
+        fn.__kwdefaults__ |= {name: default for name, default in (("out", None), ("axis", UNSET)) if name in made.__code__.co_varnames}
+        return fn(*args, **kwargs)
+
+    namespace["compile_and_call"] = compile_and_call
+    fn = FunctionType(_stub.__code__, namespace, op.name)
+    fn.__qualname__ = op.name
+    fn.__module__ = "adjoint"
+    if not isinstance(op.impl, np.ufunc):
+        fn.__wrapped__ = op.impl  # type: ignore[attr-defined]
+    return fn
+
+
+UNSET: Any = object()  # the default of `axis`, NumPy's name for `dim`
+
+
+def _stub(*args: Any, **kwargs: Any) -> Any:
+    return compile_and_call(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821
+
+
+def sizes(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """`view(2, 3)` and `view((2, 3))` mean the same."""
+    if len(values) == 1 and isinstance(values[0], tuple | list):
+        return tuple(values[0])
+    return values
+
+
+def function_from(text: str, name: str, namespace: dict[str, Any]) -> FunctionType:
+    exec(compile(text, f"{GENERATED}{name}>", "exec"), namespace)
+    made = namespace.pop(name)
+    assert isinstance(made, FunctionType)
+    return made
+
+
+# ---- the function -------------------------------------------------------------------------------------------------------------------
+
+
+def signature(op: Op, out: bool) -> str:
+    positional = op.args[: len(op.args) - len(op.keywords)]
+    if op.varargs:
+        positional = (*positional[:-1], "*" + positional[-1])
+    keywords = list(op.keywords) + ["axis"] * ("dim" in op.args) + ["out"] * out
+    star = ["*"] if keywords and not op.varargs else []
+    return ", ".join([*positional, *star, *keywords])
+
+
+def function_text(op: Op, out: bool) -> str:
+    lines = [f"def {op.name}({signature(op, out)}):"]
+    if "dim" in op.args:
+        lines.append(" if axis is not UNSET: dim = axis")
+    if op.varargs:
+        name = op.args[-1 - len(op.keywords)]
+        lines.append(f" {name} = sizes({name})")
+    if not (op.several or op.sequence):
+        lines += fast_path(op, out)
+    everything = ", ".join(op.args) + ","
+    lines.append(f" return general(OP, ({everything}){', out' if out else ''})")
+    return "\n".join(lines)
+
+
+def is_tensor(name: str) -> str:
+    return f"({name}.__class__ is Tensor or {name}.__class__ is Parameter)"
+
+
+def fast_path(op: Op, out: bool) -> list[str]:
+    """Tensors of one floating dtype, in ordinary grad or no_grad mode; a Python number or a None as the last input."""
+    first, *others = op.inputs
+    lines = [f" if {'out is None and ' if out else ''}(mode := get_mode()) < 2:"]
+    lines += [f"  if {is_tensor(first)}:", f"   a_{first} = {first}._data", f"   dtype = a_{first}.dtype", "   if dtype is F32 or dtype is F64:"]
+    if not others:
+        return lines + indented(4, body(op, "T"))
+    lines.append(f"    if {' and '.join(map(is_tensor, others))}:")
+    lines += [f"     a_{name} = {name}._data" for name in others]
+    same = [f"a_{name}.dtype is dtype" for name in others if op.differentiates(name)]
+    lines.append(f"     if {' and '.join(same) or 'True'}:")
+    lines += indented(6, body(op, "T" * len(op.inputs)))
+    last = others[-1]
+    if op.scalars and len(others) == 1:
+        lines += [f"    elif {last}.__class__ is float or {last}.__class__ is int:", *indented(5, body(op, "TS"))]
+    elif last in op.optional:
+        rest = " and ".join([f"{last} is None", *map(is_tensor, others[:-1])])
+        lines.append(f"    elif {rest}:")
+        lines += [f"     a_{name} = {name}._data" for name in others[:-1]]
+        same = [f"a_{name}.dtype is dtype" for name in others[:-1] if op.differentiates(name)]
+        lines += [f"     if {' and '.join(same) or 'True'}:", *indented(6, body(op, "T" * len(others) + "S"))]
+    return lines
+
+
+def indented(by: int, lines: list[str]) -> list[str]:
+    return [" " * by + line for line in lines]
+
+
+def body(op: Op, kinds: str) -> list[str]:
+    """Compute, wrap and record."""
+    tensors = dict(zip(op.inputs, kinds, strict=True))
+    value = {name: f"a_{name}" if tensors.get(name) == "T" else name for name in op.args}
+    cut = len(op.args) - len(op.keywords)
+    call = ", ".join([value[name] for name in op.args[:cut]] + [f"{name}={value[name]}" for name in op.args[cut:]])
+    lines = [f"result = impl({call})", "if result.__class__ is not ndarray and isinstance(result, generic): result = asarray(result)"]
+    lines += ["tensor = new(Tensor)", "tensor._data = result", "tensor._vc = None"]
+    params = "".join(f"{name}, " for name in op.params)
+    differentiable = [name for name, kind in tensors.items() if kind == "T" and op.differentiates(name)]
+    if not differentiable:
+        lines.append("tensor._fn = None")
+        if op.view:
+            lines += [f"tensor._vc = counter_of({op.inputs[0]})", f"tensor._fn = View({op.inputs[0]}, OP, ({params}), None)"]
+        return [*lines, "return tensor"]
+    lines.append("if mode:")
+    for name in differentiable:
+        lines += [f" f_{name} = {name}._fn", f" if f_{name} is not None and not f_{name}.direct: f_{name} = f_{name}.resolve({name})"]
+    lines += indented(1, record(op, kinds, differentiable))
+    lines += [" if node is not None:", "  node.seq = tick()", "  node.hooks = None"]
+    broadcast = [name for name, kind in tensors.items() if kind == "T"]
+    if op.broadcasts and len(broadcast) > 1:
+        equal = " == ".join(f"a_{name}.shape" for name in broadcast)
+        shapes = ", ".join(f"a_{name}.shape" if kind == "T" else "None" for name, kind in tensors.items())
+        lines.append(f"  node.restore = None if {equal} else broadcast_restore(node, ({shapes}), result)")
+    else:
+        lines.append("  node.restore = None")
+    lines += [
+        "  frame = getframe(1)",
+        "  code = frame.f_code",
+        "  if code.co_filename not in USER_FILES:",
+        "   frame = user_frame(frame)",
+        "   code = frame.f_code",
+        "  node.code = code",
+        "  node.offset = frame.f_lasti",
+    ]
+    if op.view:
+        base = op.inputs[0]
+        lines += [
+            f" tensor._vc = counter_of({base})",
+            f" tensor._fn = View({base}, OP, ({params}), node)",
+            "else:",
+            f" tensor._vc = counter_of({base})",
+            f" tensor._fn = View({base}, OP, ({params}), None, NO_GRAD if {base}.requires_grad else ORDINARY)",
+        ]
+    else:
+        lines += [" tensor._fn = node", "else:", " tensor._fn = None"]
+    return [*lines, "return tensor"]
+
+
+def record(op: Op, kinds: str, differentiable: list[str]) -> list[str]:
+    """Make the node for whichever inputs require grad; `node` is None where none does."""
+    lines = []
+    for mask in range(2 ** len(differentiable) - 1, 0, -1):
+        needing = [name for bit, name in enumerate(differentiable) if mask >> bit & 1]
+        tests = [f"f_{name} is {'not ' if name in needing else ''}None" for name in differentiable]
+        layout = saved_names(op, needing)
+        lines.append(f"{'if' if not lines else 'elif'} {' and '.join(tests)}:")
+        for name in layout:
+            if name in op.inputs and name not in needing and kinds[op.inputs.index(name)] == "T":
+                lines.append(f" if {name}._vc is not None: refuse_inference({name})")
+        bits = sum(1 << op.inputs.index(name) for name in needing)
+        lines.append(f" node = new({op.name}_{kinds}{bits})")
+        lines.append(f" node.next = ({''.join(f'f_{name}, ' for name in needing)})")
+        lines.append(f" node.saved = ({''.join(saved_value(op, name) + ', ' for name in layout)})")
+        if "out" in layout:
+            lines.insert(len(lines) - 1, " tensor._vc = VersionCounter()")
+    return [*lines, "else: node = None"]
+
+
+def saved_value(op: Op, name: str) -> str:
+    """How a saved value is written when the node is made."""
+    if name == "out":
+        return "SavedOutput(result, tensor._vc)"
+    for of in op.inputs:
+        if name == f"{of}_shape":
+            return f"a_{of}.shape"
+        if name == f"{of}_dtype":
+            return f"a_{of}.dtype"
+    return name
+
+
+def saved_names(op: Op, needing: list[str]) -> list[str]:
+    """What the rules of the inputs in question name in their signatures, each once."""
+    rules = [op.joint] if op.joint is not None else [op.rules[name] for name in needing]
+    names: dict[str, None] = {}
+    for rule in rules:
+        names.update(dict.fromkeys(parameters(rule)))
+    return [name for name in names if name not in ("g", "needs")]
+
+
+class Variants(dict[str, type[Node]]):
+    """The node classes of an op, made when first needed. The key "TS1" means: a tensor and a number, input 0 requires grad; "TS1c" the
+    same for complex values."""
+
+    def __init__(self, op: Op) -> None:
+        self.op = op
+
+    def __missing__(self, key: str) -> type[Node]:
+        conj = key.endswith("c")
+        kinds = "".join(letter for letter in key if letter in "TS")
+        bits = int(key.removesuffix("c")[len(kinds) :])
+        self[key] = made = make_node_class(self.op, kinds, bits, conj)
+        return made
+
+
+# ---- the nodes ----------------------------------------------------------------------------------------------------------------------
+
+
+def make_node_class(op: Op, kinds: str, bits: int, conj: bool) -> type[Node]:
+    """The class of nodes for one way an op is differentiated."""
+    needing = [name for slot, name in enumerate(op.inputs) if bits >> slot & 1]
+    layout = saved_names(op, needing)
+    namespace = dict(_NAMESPACE, **{f"rule_{name or 'all'}": rule for name, rule in op.named_rules()})
+    namespace["NEEDS"] = tuple(bool(bits >> slot & 1) for slot in range(len(op.inputs)))
+    members: dict[str, Any] = {
+        "__slots__": (),
+        "op": op,
+        "input_slots": tuple(slot for slot in range(len(op.inputs)) if bits >> slot & 1),
+        "input_count": sum(kind == "T" for kind in kinds) if op.scalars else len(op.inputs),
+        "layout": tuple(layout),
+        "keeps_tensors": any(name == "out" or name in op.inputs for name in layout),
+        **saved_properties(op, layout),
+    }
+    if members["input_slots"] and members["input_slots"][-1] >= members["input_count"]:
+        members["input_count"] = len(op.inputs)
+    for method, recorded in (("apply", False), ("apply_recorded", True)):
+        text = apply_text(op, kinds, needing, layout, method, recorded, conj)
+        members[method] = function_from(text, method, namespace)
+    return type(op.node_name(kinds), (Node,), members)
+
+
+def apply_text(op: Op, kinds: str, needing: list[str], layout: list[str], method: str, recorded: bool, conj: bool) -> str:
+    lines = [f"def {method}(self, g):"]
+    if layout:
+        lines.append(f" {''.join(f's_{name}, ' for name in layout)} = self.saved")
+    values = {"g": "g", "needs": "NEEDS"}
+    for name in layout:
+        values[name] = f"s_{name}"
+        if name == "out":
+            read = "output_tensor" if recorded else "output_array"
+            lines.append(f" s_out = {read}(self, s_out)")
+        elif name in op.inputs and kinds[op.inputs.index(name)] == "T":
+            if recorded:
+                lines.append(f" s_{name} = input_tensor(self, '{name}', {op.inputs.index(name)}, s_{name})")
+            else:
+                lines.append(f" if s_{name}._vc is not None: check_input(self, '{name}', s_{name})")
+                values[name] = f"s_{name}._data"
+    if conj:
+        lines.append(" g = conjugate(g)")
+    if op.joint is not None:
+        call = f"rule_all({', '.join(values[name] for name in parameters(op.joint))})"
+        slots = ", ".join(f"grads[{op.inputs.index(name)}]" for name in needing)
+        lines += [f" grads = {call}", f" grads = ({slots},)"]
+    else:
+        calls = [f"rule_{name}({', '.join(values[p] for p in parameters(op.rules[name]))})" for name in needing]
+        lines.append(f" grads = ({', '.join(calls)},)")
+    if conj:
+        lines.append(" grads = tuple(map(conjugate, grads))")
+    lines += [" if self.restore is not None: return restored(self, grads)", " return grads"]
+    return "\n".join(lines)
+
+
+

@@ -1,0 +1,175 @@
+"""In-place forms and `out=`, derived from the functional op.
+
+Everything that can be refused is refused before the first element is written: a leaf that requires grad, an expanded view, a shape that would
+have to grow, a dtype that cannot hold the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._dtype import can_cast, from_numpy_dtype
+from .._site import here
+from .._state import recording
+from .._tensor import Tensor, wrap
+from ..autograd.node import INFERENCE_TENSOR
+from ..autograd.views import check_writable, counter_of, edge_of, set_history
+from ._registry import Op
+
+
+def inplace_function(op: Op) -> Callable[..., Any]:
+    """`mul_` from `mul`: the result is written into the first argument."""
+
+    def changing(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return write_inplace(op, bound(op, (self, *args), kwargs))
+
+    changing.__name__ = changing.__qualname__ = f"{op.name}_"
+    changing.__doc__ = f"In-place form of `{op.name}`."
+    return changing
+
+
+def bound(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Arguments by name, as a call of the op's function would bind them."""
+    positional = op.args[: len(op.args) - len(op.keywords)]
+    if op.varargs:
+        from ._codegen import sizes
+
+        fixed = len(positional) - 1
+        args = (*args[:fixed], sizes(args[fixed:]))
+    if len(args) > len(positional):
+        raise TypeError(f"{op.name}_() takes {len(positional)} positional arguments but {len(args)} were given")
+    values = dict(zip(positional, args, strict=False))
+    for name, value in kwargs.items():
+        name = "dim" if name == "axis" and "dim" in op.args else name
+        if name not in op.args or name in values:
+            raise TypeError(f"{op.name}_() got an unexpected keyword argument '{name}'")
+        values[name] = value
+    defaults = dict(zip(reversed(positional), reversed(op.defaults or ()), strict=False)) | (op.keyword_defaults or {})
+    missing = [name for name in op.args if name not in values and name not in defaults]
+    if missing:
+        raise TypeError(f"{op.name}_() missing required argument: '{missing[0]}'")
+    return {name: values.get(name, defaults.get(name)) for name in op.args}
+
+
+def write_inplace(op: Op, values: dict[str, Any]) -> Tensor:
+    from ._general import forward, inputs_of, operand, propagate_tangents, record
+
+    operands = [operand(op, slot, value) for slot, value in enumerate(inputs_of(op, values))]
+    self = operands[0]
+    if not isinstance(self, Tensor):
+        raise TypeError(f"{op.name}_(): argument 'input' (position 1) must be Tensor, not {type(self).__name__}")
+    recorded = recording() and op.differentiable and any(
+        isinstance(x, Tensor) and edge_of(x) is not None and op.differentiates(name)
+        for x, name in zip(operands, op.inputs, strict=True)
+    )
+    check_writable(self, recorded)
+    result = forward(op, operands, values)
+    check_fits(op, result, self)
+    original = copy_if_needed(op, operands) if recorded else None
+    from ..autograd import forward_ad
+
+    dual = forward_ad.tangent_inputs(operands)
+    write(self, result)
+    if recorded:
+        node = record(op, operands, values, (self,), {0: original} if original is not None else None)
+        set_history(self, node, here())
+    if dual:
+        propagate_tangents(op, [wrap_original(self, original), *operands[1:]], values, (self,))
+    return self
+
+
+def wrap_original(self: Tensor, original: Tensor | None) -> Tensor:
+    if original is not None:
+        original._tangent = self._tangent
+        return original
+    return self
+
+
+def copy_if_needed(op: Op, operands: list[Any]) -> Tensor | None:
+    """The old value of the written tensor, if a rule will ask for it."""
+    from ._codegen import saved_names
+
+    needing = [
+        name for name, x in zip(op.inputs, operands, strict=True)
+        if isinstance(x, Tensor) and edge_of(x) is not None and op.differentiates(name)
+    ]
+    if op.inputs[0] not in saved_names(op, needing):
+        return None
+    return wrap(operands[0]._data.copy())
+
+
+def check_fits(op: Op, result: Any, target: Tensor) -> None:
+    shape = tuple(target._data.shape)
+    if result.shape != shape:
+        try:
+            np.broadcast_shapes(result.shape, shape)
+        except ValueError:
+            raise RuntimeError(
+                f"The size of tensor a ({list(shape)}) must match the size of tensor b ({list(result.shape)}) in {op.name}_"
+            ) from None
+        if np.broadcast_shapes(result.shape, shape) != shape:
+            raise RuntimeError(
+                f"output with shape {list(shape)} doesn't match the broadcast shape {list(result.shape)}\n"
+                f"  fix: an in-place write cannot grow its target; use the out-of-place form, x = torch.{op.name}(x, ...)"
+            )
+    check_cast(result.dtype, target._data.dtype)
+
+
+def check_cast(source: np.dtype[Any], target: np.dtype[Any]) -> None:
+    if source != target:
+        a, b = from_numpy_dtype(source), from_numpy_dtype(target)
+        if not can_cast(a, b):
+            raise RuntimeError(
+                f"result type {a.scalar_name} can't be cast to the desired output type {b.scalar_name}\n"
+                f"  fix: use the out-of-place form, or convert the target first: x = x.to({a})"
+            )
+
+
+def write(target: Tensor, result: Any) -> None:
+    """Put new values into a tensor's memory and count the write."""
+    data = target._data
+    if data.__class__ is np.ndarray:
+        np.copyto(data, result, casting="unsafe")
+    if target._vc is not INFERENCE_TENSOR:
+        counter_of(target).bump(here())
+
+
+def write_out(op: Op, operands: list[Any], values: dict[str, Any], out: Any) -> Tensor:
+    """`out=`: the result goes into a given tensor, which is resized if it has another shape."""
+    from ._general import forward
+
+    if not isinstance(out, Tensor):
+        raise TypeError(f"{op.name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+    if recording() and any(isinstance(x, Tensor) and x.requires_grad for x in (*operands, out)):
+        raise RuntimeError(
+            f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires "
+            f"grad.\n  fix: result = torch.{op.name}(...) without out=, or wrap the call in torch.no_grad()"
+        )
+    check_writable(out, False)
+    result = forward(op, operands, values)
+    check_cast(result.dtype, out._data.dtype)
+    if result.shape != out._data.shape:
+        resize_out(out, result)
+    else:
+        write(out, result)
+    return out
+
+
+def resize_out(out: Tensor, result: Any) -> None:
+    if out._data.size:
+        import warnings
+
+        warnings.warn(
+            f"An output with one or more elements was resized since it had shape {list(out._data.shape)}, which does not match the "
+            f"required output shape {list(result.shape)}. Reuse it only for results of its own shape, or make it empty first: "
+            "t.resize_(0).",
+            stacklevel=5,
+        )
+    out._data = np.array(result, dtype=out._data.dtype)
+    counter_of(out).bump(here())
+
+
+

@@ -1,0 +1,275 @@
+"""The op registry. An op is declared once, and everything else is derived from the declaration:
+
+    mul = elementwise("mul", np.multiply, operators=("__mul__", "__rmul__"), inplace_operator="__imul__",
+                      input=lambda g, other: g * other,
+                      other=lambda g, input: g * input)
+
+- The forward is plain NumPy code on arrays. Arguments annotated `Array` are tensors, all others are parameters.
+- A rule per input, under the input's name, gives its gradient from `g`, that of the output. The names in its signature say what it needs,
+  and just that is saved: inputs, `out` (the result), parameters, and `<input>_shape` / `<input>_dtype` where the values are not needed.
+  Rules are NumPy code too, so they run on arrays in an ordinary backward and on Tensors under `create_graph`.
+- For complex values a holomorphic op's rules stand as they are: the gradient is `conj(rule(conj(g)))` in PyTorch's convention.
+- Forward mode is derived: ELEMENTWISE applies the rules to the tangents, LINEAR the op itself, MULTILINEAR the op to one tangent at a time.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from .._methods import OpMethods
+
+Array = Any  # a NumPy array or anything that behaves like one; in a forward's signature it marks a tensor argument
+Rule = Callable[..., Any]
+
+# How forward mode follows from the declaration.
+ELEMENTWISE, LINEAR, MULTILINEAR = "elementwise", "linear", "multilinear"
+
+# What happens to the dtypes of the inputs before the forward sees them.
+COMMON = "common"  # PyTorch's promotion
+FLOAT = "float"  # promotion, and integers become the default floating dtype
+KEEP = "keep"  # nothing
+
+OPS: dict[str, Op] = {}  # every op by its name
+FUNCTIONS: dict[str, Callable[..., Any]] = {}  # what `adjoint` exports: ops and composites
+
+
+class Op:
+    """One declared operation."""
+
+    def __init__(
+        self,
+        name: str,
+        impl: Callable[..., Any],
+        rules: dict[str, Rule],
+        *,
+        joint: Rule | None = None,
+        jvp: str | Rule | None = None,
+        promote: str = KEEP,
+        broadcasts: bool = False,
+        view: bool = False,
+        several: bool = False,
+        scalars: bool = False,
+        holomorphic: bool = True,
+        nodes: str | dict[str, str] | None = None,
+        differentiable: bool = True,
+    ) -> None:
+        self.name = name
+        self.impl = impl
+        self.rules = rules
+        self.joint = joint
+        self.jvp = jvp
+        self.promote = promote
+        self.broadcasts = broadcasts  # inputs of different shapes are broadcast, and the engine sums their gradients back
+        self.view = view
+        self.several = several  # returns a tuple
+        self.scalars = scalars  # Python numbers may stand for tensors
+        self.holomorphic = holomorphic
+        self.nodes = nodes or f"{camel(name)}Backward0"
+        self.differentiable = differentiable
+        self._read_signature()
+        self._validate()
+        from ._codegen import Variants
+
+        self.variants = Variants(self)  # the node classes, by which inputs are tensors and which require grad
+
+    def _read_signature(self) -> None:
+        impl = self.impl
+        self.sequence = False  # the first argument is a sequence of tensors
+        self.optional: frozenset[str] = frozenset()
+        self.keywords: tuple[str, ...] = ()
+        self.defaults: tuple[Any, ...] | None = None
+        self.keyword_defaults: dict[str, Any] | None = None
+        self.varargs = False
+        if isinstance(impl, np.ufunc):
+            self.args: tuple[str, ...] = ("input", "other")[: impl.nin]
+            self.inputs = self.args
+            return
+        code = impl.__code__
+        positional = code.co_varnames[: code.co_argcount]
+        self.keywords = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+        self.args = positional + self.keywords
+        self.defaults = impl.__defaults__
+        self.keyword_defaults = impl.__kwdefaults__
+        notes = impl.__annotations__
+        self.inputs = tuple(name for name in self.args if "Array" in str(notes.get(name, "")))
+        self.optional = frozenset(name for name in self.inputs if "None" in str(notes[name]))
+        self.sequence = bool(self.inputs) and "Sequence" in str(notes[self.inputs[0]])
+        self.varargs = bool(positional) and "varargs" in str(notes.get(positional[-1], "")).lower()
+
+    def _validate(self) -> None:
+        if not self.differentiable:
+            if self.rules or self.joint:
+                raise TypeError(f"op {self.name!r} is declared not differentiable and has rules")
+            return
+        if not self.rules and self.joint is None:
+            raise TypeError(f"op {self.name!r} has no rule; say differentiable=False if it has no derivative by nature")
+        if self.jvp is None:
+            raise TypeError(f"op {self.name!r} has no forward-mode rule")
+        known = {"g", "out", "needs", *self.args}
+        known |= {f"{name}_{what}" for name in self.inputs for what in ("shape", "dtype")}
+        for name, rule in self.named_rules():
+            unknown = set(parameters(rule)) - known
+            if unknown or (name and name not in self.inputs):
+                raise TypeError(f"op {self.name!r}: rule for {name!r} names {sorted(unknown)}, which is not among {sorted(known)}")
+
+    def named_rules(self) -> Iterable[tuple[str, Rule]]:
+        yield from self.rules.items()
+        if self.joint is not None:
+            yield "", self.joint
+
+    @property
+    def params(self) -> tuple[str, ...]:
+        return tuple(name for name in self.args if name not in self.inputs)
+
+    def node_name(self, kinds: str) -> str:
+        """PyTorch's name for the node, which may depend on which arguments are tensors."""
+        return self.nodes if isinstance(self.nodes, str) else self.nodes.get(kinds, self.nodes["default"])
+
+    def differentiates(self, name: str) -> bool:
+        return name in self.rules or self.joint is not None
+
+    def call(self, values: dict[str, Any]) -> Any:
+        """The forward on arrays, by argument name."""
+        cut = len(self.args) - len(self.keywords)
+        return self.impl(
+            *(values[name] for name in self.args[:cut]), **{name: values[name] for name in self.args[cut:]}
+        )
+
+    def view_of(self, base: Any, params: tuple[Any, ...]) -> Any:
+        """The view of another base: an array for an array, a Tensor for a Tensor."""
+        if isinstance(base, OpMethods):
+            return self.function(base, *params)
+        return self.impl(base, *params)
+
+    function: Callable[..., Any]
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}({', '.join(self.args)})>"
+
+
+def parameters(rule: Rule) -> tuple[str, ...]:
+    code = rule.__code__
+    return tuple(code.co_varnames[: code.co_argcount])
+
+
+def camel(name: str) -> str:
+    return "".join(part.capitalize() for part in name.strip("_").split("_"))
+
+
+def register(
+    op: Op,
+    *,
+    operators: tuple[str, ...] = (),
+    inplace: bool = False,
+    inplace_operator: str | None = None,
+    aliases: tuple[str, ...] = (),
+    out: bool = True,
+    method: bool = True,
+    function: bool = True,
+    doc: str | None = None,
+) -> Callable[..., Any]:
+    """Make the public function of an op and attach it wherever it belongs."""
+    from ._codegen import lazy_function
+    from ._inplace import inplace_function
+
+    fn = lazy_function(op, out=out and not op.view and not op.several)
+    fn.__doc__ = doc or op.impl.__doc__ if not isinstance(op.impl, np.ufunc) else doc
+    op.function = fn
+    fn.op = op  # type: ignore[attr-defined]
+    OPS[op.name] = op
+    for name in (op.name, *aliases):
+        if function:
+            FUNCTIONS[name] = fn
+        if method:
+            setattr(OpMethods, name, fn)
+    if operators:
+        operator = lazy_function(op, out=False)  # without keyword arguments the call is faster
+        for name in operators:
+            setattr(OpMethods, name, operator)
+    if inplace:
+        changing = inplace_function(op)
+        for name in (op.name, *aliases):
+            setattr(OpMethods, f"{name}_", changing)
+            if function:
+                FUNCTIONS[f"{name}_"] = changing
+        if inplace_operator:
+            setattr(OpMethods, inplace_operator, changing)
+    return fn
+
+
+_OP_OPTIONS = set(inspect.signature(Op.__init__).parameters)
+
+
+def _declare(name: str, impl: Callable[..., Any], options: dict[str, Any], registration: dict[str, Any]) -> Callable[..., Any]:
+    op_options = {key: options.pop(key) for key in list(options) if key in _OP_OPTIONS}
+    return register(Op(name, impl, options, **op_options), **registration)
+
+
+def elementwise(
+    name: str,
+    impl: Callable[..., Any],
+    *,
+    operators: tuple[str, ...] = (),
+    inplace: bool = True,
+    inplace_operator: str | None = None,
+    aliases: tuple[str, ...] = (),
+    method: bool = True,
+    function: bool = True,
+    doc: str | None = None,
+    **options: Any,
+) -> Callable[..., Any]:
+    """Declare an op that acts on each element by itself, broadcasting its inputs. Rules go by the inputs' names."""
+    registration = dict(
+        operators=operators, inplace=inplace, inplace_operator=inplace_operator, aliases=aliases, method=method, function=function, doc=doc
+    )
+    settings = {"promote": COMMON, "broadcasts": True, "scalars": True, **options}
+    if settings.get("differentiable", True):
+        settings.setdefault("jvp", ELEMENTWISE)
+    return _declare(name, impl, settings, registration)
+
+
+def op(
+    name: str | None = None,
+    *,
+    operators: tuple[str, ...] = (),
+    inplace: bool = False,
+    inplace_operator: str | None = None,
+    aliases: tuple[str, ...] = (),
+    out: bool = True,
+    method: bool = True,
+    function: bool = True,
+    **options: Any,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare an op by decorating its forward. Rules go by the inputs' names."""
+    registration = dict(
+        operators=operators, inplace=inplace, inplace_operator=inplace_operator, aliases=aliases, out=out, method=method, function=function
+    )
+
+    def declare(impl: Callable[..., Any]) -> Callable[..., Any]:
+        return _declare(name or impl.__name__, impl, dict(options), registration)
+
+    return declare
+
+
+def composite(
+    *names: str, method: bool = True, function: bool = True, operators: tuple[str, ...] = ()
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A function written with ops: it needs no rules. Exported, and made a method of Tensor, under its own name and the given ones."""
+
+    def export(fn: Callable[..., Any]) -> Callable[..., Any]:
+        assert isinstance(fn, FunctionType)
+        for name in (*names,) or (fn.__name__,):
+            if function:
+                FUNCTIONS[name] = fn
+            if method:
+                setattr(OpMethods, name, fn)
+        for name in operators:
+            setattr(OpMethods, name, fn)
+        return fn
+
+    return export

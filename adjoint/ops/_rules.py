@@ -1,0 +1,103 @@
+"""What derivative rules are written with. Plain NumPy code: it works on arrays and on Tensors alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._methods import OpMethods
+
+if TYPE_CHECKING:
+    from ..autograd.node import Node
+
+
+def call(fn: Any, *args: Any, **kwargs: Any) -> Any:
+    """An op inside a rule, where NumPy has no function for it: on Tensors the op itself, on arrays its forward."""
+    if any(isinstance(a, OpMethods) for a in args):
+        return fn(*args, **kwargs)
+    return fn.op.impl(*args, **kwargs)
+
+
+def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
+    """Undo broadcasting: sum a gradient to the shape that its input had."""
+    if g.shape == shape:
+        return g
+    lead = len(g.shape) - len(shape)
+    axes = tuple(range(lead)) + tuple(lead + i for i, size in enumerate(shape) if size == 1 and g.shape[lead + i] != 1)
+    if axes:
+        g = np.sum(g, axis=axes, keepdims=True)
+    return np.reshape(g, shape)
+
+
+def cast(x: Any, dtype: np.dtype[Any]) -> Any:
+    """`x` with another dtype; of a complex number becoming real, the real part."""
+    present = x.dtype
+    if isinstance(present, np.dtype):
+        if present == dtype:
+            return x
+        if present.kind == "c" and dtype.kind != "c":
+            x = x.real
+        return x.astype(dtype)
+    from .._dtype import from_numpy_dtype
+
+    if present.is_complex and dtype.kind != "c":
+        x = x.real
+    return x.to(from_numpy_dtype(dtype))
+
+
+def conjugate(x: Any) -> Any:
+    """The complex conjugate; `x` itself if it is real or absent."""
+    return x if x is None or x.dtype in _REAL or getattr(x.dtype, "kind", "c") != "c" else np.conjugate(x)
+
+
+def broadcast_restore(node: Node, shapes: tuple[Any, ...], result: Any) -> tuple[Any, ...] | None:
+    """For each edge of a node: the shape and dtype to which its gradient has to be brought back, None where it fits already."""
+    return tuple((shapes[slot], result.dtype) if shapes[slot] != result.shape else None for slot in node.input_slots)
+
+
+def restored(node: Node, grads: tuple[Any, ...]) -> tuple[Any, ...]:
+    assert node.restore is not None
+    return tuple(
+        grad if back is None or grad is None else cast(sum_to(grad, back[0]), back[1])
+        for grad, back in zip(grads, node.restore, strict=True)
+    )
+
+
+def normalize_dims(dim: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
+    """Dimensions as a sorted-by-user tuple of non-negative numbers; None (and an empty list) means all of them."""
+    if dim is None:
+        return tuple(range(ndim))
+    dims = (dim,) if isinstance(dim, int) or not hasattr(dim, "__iter__") else tuple(dim)
+    if not dims:
+        return tuple(range(ndim))
+    wrapped = tuple(wrap_dim(int(d), ndim) for d in dims)
+    if len(set(wrapped)) != len(wrapped):
+        repeated = next(d for d in wrapped if wrapped.count(d) > 1)
+        raise RuntimeError(f"dim {repeated} appears multiple times in the list of dims")
+    return wrapped
+
+
+def wrap_dim(dim: int, ndim: int) -> int:
+    """A dimension counted from the front."""
+    limit = max(ndim, 1)
+    if not -limit <= dim < limit:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})")
+    return dim % limit
+
+
+def unreduce(g: Any, shape: tuple[int, ...], dim: Any, keepdim: bool) -> Any:
+    """A gradient of a reduction, brought back to the number of dimensions of the input, ready to broadcast against it."""
+    if keepdim or not shape:
+        return g
+    dims = normalize_dims(dim, len(shape))
+    return np.reshape(g, tuple(1 if i in dims else size for i, size in enumerate(shape)))
+
+
+def spread(g: Any, shape: tuple[int, ...], dim: Any, keepdim: bool) -> Any:
+    """The gradient of a sum: every summed element gets it."""
+    return np.broadcast_to(unreduce(g, shape, dim, keepdim), shape)
+
+
+_REAL = frozenset({np.dtype("float32"), np.dtype("float64")})

@@ -1,0 +1,106 @@
+"""The harness: cases register here, are measured with both libraries, and become rows of a table."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+SAMPLE_SECONDS = 0.002  # one sample repeats a step for about this long, far above the clock's resolution
+
+Step = Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measured quantity, smaller is better."""
+
+    name: str
+    unit: str
+    adjoint: float
+    torch: float
+
+    @property
+    def ratio(self) -> float | None:
+        """adjoint / torch; None when torch has nothing to divide by."""
+        return self.adjoint / self.torch if self.torch > 0 else None
+
+
+@dataclass(frozen=True)
+class TimedCase:
+    """A step timed with both libraries in turn, in this process."""
+
+    name: str
+    build: Callable[[Any], Step]  # from the library module to the step that is timed
+
+    def measure(self, libraries: Sequence[Any], seconds: float) -> Row:
+        ours, theirs = best_times([self.build(lib) for lib in libraries], seconds)
+        return Row(self.name, "µs", ours * 1e6, theirs * 1e6)
+
+
+@dataclass(frozen=True)
+class MeasuredCase:
+    """A quantity that needs a process of its own, measured from a library's name."""
+
+    name: str
+    unit: str
+    read: Callable[[str], float]
+
+    def measure(self, libraries: Sequence[Any], seconds: float) -> Row:
+        ours, theirs = (self.read(lib.__name__) for lib in libraries)
+        return Row(self.name, self.unit, ours, theirs)
+
+
+Case = TimedCase | MeasuredCase
+CASES: list[Case] = []
+
+
+def timed(name: str) -> Callable[[Callable[[Any], Step]], Callable[[Any], Step]]:
+    """Register a function that takes the library module and returns the step to time."""
+
+    def register(build: Callable[[Any], Step]) -> Callable[[Any], Step]:
+        CASES.append(TimedCase(name, build))
+        return build
+
+    return register
+
+
+def measured(name: str, unit: str) -> Callable[[Callable[[str], float]], Callable[[str], float]]:
+    """Register a function that takes the library's name and returns a number."""
+
+    def register(read: Callable[[str], float]) -> Callable[[str], float]:
+        CASES.append(MeasuredCase(name, unit, read))
+        return read
+
+    return register
+
+
+def sample(step: Step, repeats: int) -> float:
+    """Return the seconds per call of `step` over `repeats` calls."""
+    # The garbage collector stays on: collecting what a library leaves behind is part of its cost.
+    start = time.perf_counter()
+    for _ in range(repeats):
+        step()
+    return (time.perf_counter() - start) / repeats
+
+
+def best_times(steps: Sequence[Step], seconds: float) -> list[float]:
+    """Return the best seconds per call of each step; samples alternate, so that a busy moment hits all alike."""
+    sizes = []
+    for step in steps:
+        sample(step, 1)  # caches fill and kernels compile here
+        sizes.append(max(1, round(SAMPLE_SECONDS / max(sample(step, 3), 1e-9))))
+    best = [math.inf] * len(steps)
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end or math.inf in best:
+        for i, step in enumerate(steps):
+            best[i] = min(best[i], sample(step, sizes[i]))
+    return best
+
+
+def geometric_mean(rows: Sequence[Row]) -> float | None:
+    """Return the geometric mean of the ratios of the timed rows, None when there are none."""
+    ratios = [row.ratio for row in rows if row.unit == "µs" and row.ratio]
+    return math.exp(math.fsum(map(math.log, ratios)) / len(ratios)) if ratios else None

@@ -1,0 +1,74 @@
+"""What every test gets: Hypothesis profiles, a check that no global state leaks, and llvmlite hidden on request."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import random
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import hypothesis
+import numpy as np
+import pytest
+
+WITHOUT_LLVM = os.environ.get("ADJOINT_TEST_NO_LLVM") == "1"
+
+# ----- Hypothesis: ADJOINT_HYPOTHESIS_PROFILE=dev|ci|intense -----
+
+hypothesis.settings.register_profile("dev", max_examples=20, deadline=None)
+hypothesis.settings.register_profile("ci", max_examples=100, deadline=None, derandomize=True)
+hypothesis.settings.register_profile("intense", max_examples=2000, deadline=None)
+hypothesis.settings.load_profile(os.environ.get("ADJOINT_HYPOTHESIS_PROFILE", "dev"))
+
+# ----- Running without llvmlite -----
+
+
+def _hide_llvmlite() -> None:
+    folder = str(Path(__file__).parent / "without_llvm")
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [folder, os.environ.get("PYTHONPATH")]))  # child processes
+    sys.path.insert(0, folder)
+    # It may have been imported by Python itself, before pytest added its finder; hence the explicit call.
+    importlib.import_module("sitecustomize").hide_llvmlite()
+    sys.path.remove(folder)
+
+
+if WITHOUT_LLVM:
+    _hide_llvmlite()
+
+# ----- Global state -----
+
+
+def global_state() -> dict[str, object]:
+    """Everything a test must leave as it found it. A new global switch of adjoint gets its row here."""
+    import adjoint as ad
+
+    numpy_state = np.random.get_state(legacy=False)["state"]  # noqa: NPY002
+    return {
+        "grad mode": ad.is_grad_enabled(),
+        "inference mode": ad.is_inference_mode_enabled(),
+        "anomaly mode": ad.is_anomaly_enabled(),
+        "default dtype": ad.get_default_dtype(),
+        # adjoint has generators of its own and must not draw from the global ones of others.
+        "NumPy's global generator": (numpy_state["key"].tobytes(), numpy_state["pos"]),
+        "Python's global generator": hash(random.getstate()),
+        "llvmlite imported in a run without it": WITHOUT_LLVM and "llvmlite" in sys.modules,
+    }
+
+
+@pytest.fixture(autouse=True)
+def fail_on_leaked_state() -> Iterator[None]:
+    """Start each test from the same random numbers, and fail the one that changes a global setting for the others."""
+    import adjoint as ad
+
+    if not hasattr(ad, "Tensor"):  # the package is not assembled yet; its lower layers can be tested already
+        yield
+        return
+    ad.manual_seed(0)
+    before = global_state()
+    yield
+    after = global_state()
+    leaked = [name for name, value in before.items() if after[name] != value]
+    if leaked:
+        pytest.fail(f"this test leaks global state: {', '.join(leaked)}", pytrace=False)
