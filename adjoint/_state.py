@@ -10,7 +10,6 @@ from itertools import count
 GRAD = 1  # operations are recorded
 INFERENCE = 2  # results are inference tensors
 FORWARD_AD = 4  # a dual level is open
-SAVED_HOOKS = 8  # saved tensors pass through pack hooks
 
 _mode: ContextVar[int] = ContextVar("adjoint_mode", default=GRAD)
 get_mode = _mode.get

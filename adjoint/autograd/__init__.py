@@ -1,0 +1,56 @@
+"""Automatic differentiation: `backward`, `grad`, custom functions, gradient checking and the modes that control recording."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from .anomaly import detect_anomaly as detect_anomaly
+from .anomaly import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
+from .anomaly import is_anomaly_enabled as is_anomaly_enabled
+from .anomaly import set_detect_anomaly as set_detect_anomaly
+from .grad_mode import enable_grad as enable_grad
+from .grad_mode import inference_mode as inference_mode
+from .grad_mode import no_grad as no_grad
+from .grad_mode import set_grad_enabled as set_grad_enabled
+
+if TYPE_CHECKING:
+    from .._tensor import Tensor as Variable
+    from . import forward_ad as forward_ad
+    from . import functional as functional
+    from . import graph as graph
+    from .differentiate import backward as backward
+    from .differentiate import grad as grad
+    from .function import Function as Function
+    from .function import FunctionCtx as FunctionCtx
+    from .gradcheck import gradcheck as gradcheck
+    from .gradcheck import gradgradcheck as gradgradcheck
+
+# These stand on Tensor, which stands on the modules above: they are imported when first asked for.
+_LATER = {
+    "Function": "function",
+    "FunctionCtx": "function",
+    "GradientEdge": "differentiate",
+    "Variable": ".._tensor",
+    "backward": "differentiate",
+    "forward_ad": "",
+    "function": "",
+    "functional": "",
+    "grad": "differentiate",
+    "gradcheck": "gradcheck",
+    "gradgradcheck": "gradcheck",
+    "graph": "",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'adjoint.autograd' has no attribute '{name}'")
+    if not _LATER[name]:
+        return import_module(f".{name}", __name__)
+    module = import_module(f".{_LATER[name].lstrip('.')}", __name__.rpartition(".")[0] if _LATER[name].startswith("..") else __name__)
+    value = getattr(module, "Tensor" if name == "Variable" else name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})

@@ -3,60 +3,239 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._errors import GradientError, NoGradError, UnusedInputError
 from .._site import here
-from .._tensor import Tensor, wrap
+from .._tensor import Tensor, wrap, wrap_result
 from . import engine
+from .accumulate import AccumulateGrad
+from .anomaly import checker
+from .node import Edge, Node, Output
 from .views import edge_of
 
-Tensors = Tensor | Sequence[Tensor]
+
+class GradientEdge(NamedTuple):
+    """A place in the graph: output `output_nr` of a node. It stands for a tensor whose value is not needed any more."""
+
+    node: Any
+    output_nr: int
+    ownership_token: Any = None
+
+
+Differentiable = Tensor | GradientEdge
+Many = Differentiable | Sequence[Differentiable]
 
 
 def backward(
-    tensors: Tensors,
+    tensors: Many,
     grad_tensors: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     grad_variables: Any = None,
-    inputs: Tensors | None = None,
+    inputs: Many | None = None,
 ) -> None:
-    """Add the derivatives of `tensors` with respect to the leaves (or `inputs`) to their `.grad`."""
+    """Add the derivatives of `tensors` with respect to the leaves (or to `inputs`) to their `.grad`.
+
+    >>> import adjoint as ad
+    >>> x = ad.tensor([1.0, 2.0], requires_grad=True)
+    >>> ad.autograd.backward([x.sum(), (x * x).sum()])
+    >>> x.grad
+    tensor([3., 5.])
+    """
     roots = as_tuple(tensors)
-    gradients = seeds(roots, as_tuple(grad_tensors if grad_variables is None else grad_variables, len(roots)), create_graph)
-    keep = create_graph if retain_graph is None else retain_graph
+    if grad_variables is not None:
+        grad_tensors = grad_variables
+    gradients = seeds(roots, given_gradients(grad_tensors, len(roots)), create_graph)
+    captured = None
     if inputs is not None:
-        into_grad(roots, gradients, as_tuple(inputs), keep, create_graph)
-        return
-    engine.run([edge_of(t) for t in roots], gradients, keep_graph=keep, create_graph=create_graph, site=here())
+        wanted = as_tuple(inputs)
+        if not wanted:
+            raise RuntimeError("'inputs' argument to backward() cannot be empty.")
+        for place, tensor in enumerate(wanted):
+            check_requires_grad(tensor, place)
+            if isinstance(tensor, Tensor):
+                tensor.retain_grad()
+        captured = [resolve(tensor) for tensor in wanted]
+    engine.run(
+        [resolve(root) for root in roots],
+        gradients,
+        keep_graph=create_graph if retain_graph is None else retain_graph,
+        create_graph=create_graph,
+        site=here(),
+        captured=captured,
+        into_grad=True,
+        anomaly=checker(),
+    )
 
 
-def as_tuple(value: Any, length: int = 1) -> tuple[Any, ...]:
-    if isinstance(value, Tensor) or value is None:
-        return (value,) * (length if value is None else 1)
-    return tuple(value)
+def grad(
+    outputs: Many,
+    inputs: Many,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Any, ...]:
+    """The derivatives of `outputs` with respect to `inputs`, leaving every `.grad` alone.
+
+    >>> import adjoint as ad
+    >>> x = ad.tensor(2.0, requires_grad=True)
+    >>> (dx,) = ad.autograd.grad(x**3, x, create_graph=True)
+    >>> ad.autograd.grad(dx, x)
+    (tensor(12.),)
+    """
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
+    roots, wanted = as_tuple(outputs), as_tuple(inputs)
+    keep = create_graph if retain_graph is None else retain_graph
+    given = given_gradients(grad_outputs, len(roots))
+    if is_grads_batched:
+        return batched(roots, wanted, given, keep, create_graph, bool(allow_unused or materialize_grads), materialize_grads)
+    gradients = seeds(roots, given, create_graph)
+    for place, tensor in enumerate(wanted):
+        check_requires_grad(tensor, place)
+    results = engine.run(
+        [resolve(root) for root in roots],
+        gradients,
+        keep_graph=keep,
+        create_graph=create_graph,
+        site=here(),
+        captured=[resolve(tensor) for tensor in wanted],
+        anomaly=checker(),
+    )
+    if not (allow_unused or materialize_grads):
+        check_used(results, wanted)
+    if materialize_grads:
+        results = [zeros_for(t) if g is None else g for g, t in zip(results, wanted, strict=True)]
+    return tuple(g if g is None or isinstance(g, Tensor) else wrap_result(g) for g in results)
 
 
-def seeds(outputs: Sequence[Tensor], given: Sequence[Any], create_graph: bool) -> list[Any]:
+def batched(
+    roots: Sequence[Any], wanted: Sequence[Any], given: Sequence[Any], keep: bool, create: bool, unused: bool, fill: bool
+) -> tuple[Any, ...]:
+    """`is_grads_batched`: one backward for each slice of the given gradients, results stacked."""
+    from ..ops._registry import FUNCTIONS
+
+    count = next(g.shape[0] for g in given if g is not None)
+    rows = [
+        grad(roots, wanted, [None if g is None else g[i] for g in given], keep or i < count - 1, create, True, unused, False, fill)
+        for i in range(count)
+    ]
+    return tuple(None if column[0] is None else FUNCTIONS["stack"](column) for column in zip(*rows, strict=True))
+
+
+def as_tuple(value: Any) -> tuple[Any, ...]:
+    return (value,) if isinstance(value, Tensor | GradientEdge) else tuple(value)
+
+
+def given_gradients(value: Any, count: int) -> tuple[Any, ...]:
+    gradients = (None,) * count if value is None else as_tuple(value)
+    if len(gradients) != count:
+        raise RuntimeError(f"got {count} tensors and {len(gradients)} gradients")
+    return gradients
+
+
+def resolve(tensor: Any) -> Edge:
+    """The edge that a tensor or gradient edge stands for."""
+    if isinstance(tensor, Tensor):
+        return edge_of(tensor)
+    node, nr = tensor[0], tensor[1]
+    if isinstance(node, AccumulateGrad):
+        return node.variable
+    return node if node.outputs is None else Output(node, nr)
+
+
+# ---- checks -------------------------------------------------------------------------------------------------------------------------
+
+
+def seeds(outputs: Sequence[Any], given: Sequence[Any], create_graph: bool) -> list[Any]:
     """The gradients with which the backward pass starts."""
     return [seed(place, out, g, create_graph) for place, (out, g) in enumerate(zip(outputs, given, strict=True))]
 
 
-def seed(place: int, output: Tensor, given: Any, create_graph: bool) -> Any:
+def seed(place: int, output: Any, given: Any, create_graph: bool) -> Any:
+    if isinstance(output, GradientEdge):
+        if given is None:
+            raise RuntimeError("grad_outputs must be given for a GradientEdge, whose shape is not known")
+        return given if create_graph else given._data
     if not output.requires_grad:
-        raise NoGradError(f"element {place} of tensors does not require grad and does not have a grad_fn")
+        raise no_history(place, output)
     if given is None:
-        if output._data.size != 1:
-            raise RuntimeError("grad can be implicitly created only for scalar outputs")
-        ones = np.ones_like(output._data)
-        return wrap(ones) if create_graph else ones
+        return implicit_seed(output, create_graph)
+    if not isinstance(given, Tensor):
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(given).__name__}")
+    if given.shape != output.shape:
+        raise GradientError(
+            f"Mismatch in shape: grad_output[{place}] has a shape of {given.shape} and output[{place}] has a shape of {output.shape}.",
+            fix="pass a gradient of the output's shape, for example torch.ones_like(output)",
+        )
+    if given.dtype != output.dtype:
+        if given.is_complex() != output.is_complex():
+            raise GradientError(
+                f"For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+                f"grad_output[{place}] has a dtype of {given.dtype} and output[{place}] has a dtype of {output.dtype}."
+            )
+        given = given.to(output.dtype)
     return given if create_graph else given._data
 
 
-def into_grad(roots: Sequence[Tensor], gradients: list[Any], inputs: Sequence[Tensor], keep: bool, create_graph: bool) -> None:
-    raise GradientError("inputs")
+def implicit_seed(output: Tensor, create_graph: bool) -> Any:
+    data = output._data
+    if data.size != 1:
+        fn = output.grad_fn
+        raise GradientError(
+            f"grad can be implicitly created only for scalar outputs (this one has shape {list(data.shape)})",
+            {"made": fn.site} if isinstance(fn, Node) else None,
+            "reduce it: y.sum().backward() or y.mean().backward(), or weight its elements: y.backward(gradient=torch.ones_like(y))",
+        )
+    if output.is_complex():
+        raise GradientError(f"grad can be implicitly created only for real scalar outputs but got {output.dtype}")
+    ones = np.ones_like(data)
+    return wrap(ones) if create_graph else ones
 
 
+def no_history(place: int, output: Tensor) -> NoGradError:
+    """There is nothing to differentiate; say why, as far as it is known."""
+    cut = output.__dict__.get("_cut")
+    if cut is not None:
+        fix = f"detach() on line {cut.line} cut the graph: leave it out where gradients shall flow"
+    elif not (output.is_floating_point() or output.is_complex()):
+        fix = f"the result is {output.dtype}, and integers have no derivative: differentiate a floating-point quantity"
+    else:
+        fix = (
+            "make the inputs with requires_grad=True, and compute the result outside no_grad(), without detach(), .data, .item(), "
+            ".numpy() or torch.tensor(...) in between; setting requires_grad on the result itself does not reach the inputs"
+        )
+    return NoGradError(
+        f"element {place} of tensors does not require grad and does not have a grad_fn", {"cut": cut} if cut is not None else None, fix
+    )
+
+
+def check_requires_grad(tensor: Any, place: int) -> None:
+    if isinstance(tensor, Tensor) and not tensor.requires_grad:
+        raise NoGradError(
+            f"One of the differentiated Tensors does not require grad (input {place}, shape {list(tensor.shape)})",
+            fix="call x.requires_grad_() on it before the computation",
+        )
+
+
+def check_used(results: Sequence[Any], wanted: Sequence[Any]) -> None:
+    for place, gradient in enumerate(results):
+        if gradient is None:
+            shape = f", shape {list(wanted[place].shape)}" if isinstance(wanted[place], Tensor) else ""
+            raise UnusedInputError(
+                "One of the differentiated Tensors appears to not have been used in the graph. "
+                f"Set allow_unused=True if this is the desired behavior. (It is input {place}{shape}.)"
+            )
+
+
+def zeros_for(tensor: Any) -> Tensor:
+    return wrap(np.zeros_like(tensor._data))

@@ -11,7 +11,9 @@ Gradients are plain arrays, nothing is recorded; under `create_graph` they are T
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
+from contextvars import ContextVar
 from heapq import heappop, heappush
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from numpy import add, ndarray
@@ -28,18 +30,32 @@ if TYPE_CHECKING:
 Target = Any  # a Node, or a leaf Tensor: where edges end
 
 
-class Callbacks(list[Callable[[], None]]):
-    """What `queue_callback` asked to be called at the end of the running backward pass."""
+class Task:
+    """A backward pass that is running: its number, and what to call when it has finished."""
+
+    __slots__ = ("callbacks", "serial")
+    _serials = count()
+
+    def __init__(self) -> None:
+        self.serial = next(self._serials)
+        self.callbacks: list[Callable[[], None]] = []
 
 
-_running: list[Callbacks] = []
+_task: ContextVar[Task | None] = ContextVar("adjoint_backward", default=None)
 
 
 def queue_callback(callback: Callable[[], None]) -> None:
     """Call `callback` when the backward pass that is running now has finished."""
-    if not _running:
+    task = _task.get()
+    if task is None:
         raise RuntimeError("Final callbacks can only be installed during backward pass.")
-    _running[-1].append(callback)
+    task.callbacks.append(callback)
+
+
+def graph_task_id() -> int:
+    """The number of the backward pass that is running in this thread; -1 if there is none."""
+    task = _task.get()
+    return -1 if task is None else task.serial
 
 
 def target_of(edge: Edge) -> Target:
@@ -120,19 +136,21 @@ def run(
     create_graph: bool,
     site: Site,
     captured: Sequence[Edge] | None = None,
+    into_grad: bool = False,
     anomaly: Callable[[Node, tuple[Any, ...], Any], None] | None = None,
 ) -> list[Any]:
-    """Differentiate. With `captured`, return the gradients arriving there and touch no `.grad`."""
+    """Differentiate. With `captured`, compute only what leads there and return the gradients that arrive, or add them to `.grad`."""
     grad_bit = swap_bits(GRAD, GRAD if create_graph else 0)
-    callbacks = Callbacks()
-    _running.append(callbacks)
+    outer = _task.get()
+    task = Task()
+    _task.set(task)
     try:
-        results = _run(roots, gradients, keep_graph, create_graph, site, captured, anomaly)
-        for callback in callbacks:
+        results = _run(roots, gradients, keep_graph, create_graph, site, captured, into_grad, anomaly)
+        for callback in task.callbacks:
             callback()
         return results
     finally:
-        _running.pop()
+        _task.set(outer)
         swap_bits(GRAD, grad_bit)
 
 
@@ -143,6 +161,7 @@ def _run(
     create_graph: bool,
     site: Site,
     captured: Sequence[Edge] | None,
+    into_grad: bool,
     anomaly: Callable[[Node, tuple[Any, ...], Any], None] | None,
 ) -> list[Any]:
     wanted: dict[Target, list[tuple[int, int]]] = {}  # target -> (output number, place in the results)
@@ -182,7 +201,10 @@ def _run(
                     delivery[0] -= 1
                 elif not isinstance(delivery[2], Node):
                     fresh = delivery[3] or (delivery[1] is grad and grad is not g)
-                    _finish_leaf(target, delivery[1], fresh, create_graph, site, wanted, results, captured)
+                    if captured is None or into_grad:
+                        _finish_leaf(target, delivery[1], fresh, create_graph, site)
+                    else:
+                        _capture(target, _leaf_hooked(target, delivery[1], create_graph), wanted, results)
                 elif following is None and not ready:
                     following = delivery
                 else:
@@ -201,7 +223,7 @@ def _run(
                 g = _run_tensor_hooks(node, g, create_graph)
             if needed is not None:
                 if node in wanted:
-                    _capture(node, g, wanted, results, create_graph)
+                    _capture(node, g, wanted, results)
                 if node not in needed:
                     edges = grads = ()
                     continue
@@ -285,32 +307,27 @@ def _apply_with_hooks(node: Node, g: Any, create_graph: bool) -> tuple[Any, ...]
     return grads
 
 
-def _capture(target: Target, g: Any, wanted: dict[Target, list[tuple[int, int]]], results: list[Any], create_graph: bool) -> None:
+def _capture(target: Target, g: Any, wanted: dict[Target, list[tuple[int, int]]], results: list[Any]) -> None:
     for nr, place in wanted[target]:
         results[place] = g[nr] if isinstance(g, list) else g
 
 
-def _finish_leaf(
-    leaf: Tensor,
-    gradient: Any,
-    owned: bool,
-    create_graph: bool,
-    site: Site,
-    wanted: dict[Target, list[tuple[int, int]]],
-    results: list[Any],
-    captured: Sequence[Edge] | None,
-) -> None:
-    """All gradients of a leaf have arrived."""
+def _leaf_hooked(leaf: Tensor, gradient: Any, create_graph: bool) -> Any:
+    """The gradient of a leaf after the hooks of the tensor."""
     hooks = leaf._hooks
-    if hooks is not None and hooks.tensor:
-        gradient = _plain(hooks.run_tensor(0, as_tensor(gradient)), create_graph)
+    if hooks is None or not hooks.tensor:
+        return gradient
+    return _plain(hooks.run_tensor(0, as_tensor(gradient)), create_graph)
+
+
+def _finish_leaf(leaf: Tensor, gradient: Any, owned: bool, create_graph: bool, site: Site) -> None:
+    """All gradients of a leaf have arrived: add them to `.grad`."""
+    hooks = leaf._hooks
+    if hooks is not None:
         owned = False
-    if captured is not None:
-        _capture(leaf, gradient, wanted, results, create_graph)
-        return
-    if hooks is not None and hooks.pre:
-        gradient = _plain(hooks.run_pre((as_tensor(gradient),))[0], create_graph)
-        owned = False
+        gradient = _leaf_hooked(leaf, gradient, create_graph)
+        if hooks.pre:
+            gradient = _plain(hooks.run_pre((as_tensor(gradient),))[0], create_graph)
     if gradient is not None:
         if create_graph:
             accumulate_recorded(leaf, gradient)

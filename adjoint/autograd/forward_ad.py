@@ -11,105 +11,41 @@ tensor([2., 0.])
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import ref
 
 from .._state import FORWARD_AD, get_mode, swap_bits
+from .views import View
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
     from ..ops._registry import Op
 
 
-def tangent_inputs(operands: list[Any]) -> bool:
-    """Whether forward mode has anything to do for these operands."""
-    return bool(get_mode() & FORWARD_AD) and any(getattr(x, "_tangent", None) is not None for x in operands)
-
-
-def tangents_of(op: Op, operands: list[Any], values: dict[str, Any], results: tuple[Tensor, ...], tangents: list[Any]) -> list[Any]:
-    """The tangents of an op's results. The rules run on Tensors, so that the tangent has a history of its own."""
-    from ..ops._registry import ELEMENTWISE, LINEAR, MULTILINEAR, parameters
-    from ..ops._rules import cast
-
-    primals = [without_tangent(x) for x in operands]
-    outs = [without_tangent(x) for x in results]
-
-    def call(inputs: list[Any]) -> Any:
-        given = {**values, op.inputs[0]: inputs} if op.sequence else {**values, **dict(zip(op.inputs, inputs, strict=True))}
-        cut = len(op.args) - len(op.keywords)
-        return op.function(*(given[n] for n in op.args[:cut]), **{n: given[n] for n in op.args[cut:]})
-
-    if op.jvp == LINEAR:
-        filled = [
-            t if t is not None else (x.new_zeros(x.shape) if hasattr(x, "new_zeros") else x)
-            for x, t in zip(primals, tangents, strict=True)
-        ]
-        total = call(filled)
-        return list(total) if op.several else [total]
-    if op.jvp == MULTILINEAR:
-        terms = [call([*primals[:slot], t, *primals[slot + 1 :]]) for slot, t in enumerate(tangents) if t is not None]
-        return [add_up(terms)]
-    if op.jvp == ELEMENTWISE:
-        result = outs[0]
-        terms = []
-        facts = {**values, **dict(zip(op.inputs, primals, strict=True)), "out": result}
-        for name, x in zip(op.inputs, primals, strict=True):
-            if hasattr(x, "_data"):
-                facts |= {f"{name}_shape": x._data.shape, f"{name}_dtype": x._data.dtype}
-        for name, t in zip(op.inputs, tangents, strict=True):
-            if t is None or name not in op.rules:
-                continue
-            rule = op.rules[name]
-            g = cast(t, result._data.dtype)
-            term = rule(*(g if p == "g" else facts[p] for p in parameters(rule)))
-            terms.append(term if term.shape == result.shape else term.expand(result.shape))
-        return [add_up(terms)]
-    assert callable(op.jvp)
-    facts = {**values, "out": outs if op.several else outs[0]}
-    facts |= dict(zip(op.inputs, primals, strict=True)) if not op.sequence else {op.inputs[0]: primals}
-    facts |= {f"{name}_t": t for name, t in zip(op.inputs, tangents, strict=True)} if not op.sequence else {"tangents": tangents}
-    found = op.jvp(*(facts[p] for p in parameters(op.jvp)))
-    return list(found) if op.several else [found]
-
-
-def add_up(terms: list[Any]) -> Any:
-    total = None
-    for term in terms:
-        total = term if total is None else total + term
-    return total
-
-
-def without_tangent(x: Any) -> Any:
-    """The primal part of an operand, with its history for reverse mode."""
-    if getattr(x, "_tangent", None) is None:
-        return x
-    from .._tensor import wrap
-    from .views import counter_of, edge_of
-
-    primal = wrap(x._data)
-    primal._vc = counter_of(x)
-    edge = edge_of(x)
-    if edge is x:
-        from .node import LEAF
-
-        primal._fn = LEAF
-        primal.__dict__["_alias_of"] = x
-        return x.view_as(x) if False else _tracked_alias(x)
-    primal._fn = edge
-    return primal
-
-
-def _tracked_alias(x: Tensor) -> Tensor:
-    """A leaf without its tangent that still sends its gradient to the leaf."""
-    from .._tensor import wrap
-    from .node import AliasNode
-
-    alias = wrap(x._data)
-    alias._fn = AliasNode.of(x)
-    return alias
-
-
 class UnpackedDualTensor(NamedTuple):
     primal: Any
     tangent: Any
+
+
+# Tangents live as long as their level; these are the tensors to take them from when it ends. One level at a time, as in PyTorch.
+_levels: list[list[ref[Tensor]]] = []
+
+
+def enter_dual_level() -> int:
+    if _levels:
+        raise RuntimeError("Nested forward mode AD is not supported at the moment")
+    _levels.append([])
+    swap_bits(FORWARD_AD, FORWARD_AD)
+    return 0
+
+
+def exit_dual_level(*, level: int | None = None) -> None:
+    if not _levels:
+        raise RuntimeError("Trying to exit a forward AD level that was not entered; use `with dual_level():`.")
+    swap_bits(FORWARD_AD, 0)
+    for known in _levels.pop():
+        tensor = known()
+        if tensor is not None:
+            tensor._tangent = None
 
 
 class dual_level:
@@ -122,19 +58,148 @@ class dual_level:
         exit_dual_level()
 
 
-_level: list[list[Tensor]] = []
+def set_tangent(tensor: Tensor, tangent: Any) -> None:
+    tensor._tangent = tangent
+    _levels[-1].append(ref(tensor))
 
 
-def enter_dual_level() -> int:
-    if _level:
-        raise RuntimeError("Nested forward mode AD is not supported at the moment")
-    _level.append([])
-    swap_bits(FORWARD_AD, FORWARD_AD)
-    return 0
+def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
+    """A tensor on the same memory that carries `tangent` through the operations applied to it."""
+    if not _levels:
+        raise RuntimeError(
+            "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
+        )
+    for what, given in (("tensor", tensor), ("tangent", tangent)):
+        if not (given.is_floating_point() or given.is_complex()):
+            raise ValueError(f"Expected {what} to be floating point or complex, but got: {given.dtype}")
+    if tangent.shape != tensor.shape:
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. "
+            f"Tensor is of size {list(tensor.shape)} while the given forward gradient is of size {list(tangent.shape)}."
+        )
+    if tangent.dtype != tensor.dtype:
+        raise RuntimeError(f"Expected the tangent to have dtype {tensor.dtype}, but it is {tangent.dtype}; write t.to({tensor.dtype})")
+    dual = alias(tensor)
+    set_tangent(dual, tangent)
+    return dual
 
 
-def exit_dual_level(*, level: int | None = None) -> None:
-    if not _level:
-        raise RuntimeError("Trying to exit a forward AD level that was not entered.")
-    _level.pop()
-    swap_bits(FORWARD_AD, 0)
+def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
+    """The value of a dual tensor and its tangent (None if it has none)."""
+    if not _levels:
+        return UnpackedDualTensor(tensor, None)
+    return UnpackedDualTensor(without_tangent(tensor), tensor._tangent)
+
+
+def alias(tensor: Tensor) -> Tensor:
+    """A view of the whole tensor, without its tangent."""
+    from ..ops.alias import alias as op
+
+    bits = swap_bits(FORWARD_AD, 0)
+    try:
+        return op(tensor)  # type: ignore[no-any-return]
+    finally:
+        swap_bits(FORWARD_AD, bits)
+
+
+def without_tangent(x: Any) -> Any:
+    return x if getattr(x, "_tangent", None) is None else alias(x)
+
+
+# ---- the rules ----------------------------------------------------------------------------------------------------------------------
+
+
+def carries_tangent(operands: list[Any]) -> bool:
+    """Whether forward mode has anything to do for these operands."""
+    return bool(get_mode() & FORWARD_AD) and any(getattr(x, "_tangent", None) is not None for x in operands)
+
+
+def propagate(op: Op, operands: list[Any], values: dict[str, Any], results: tuple[Tensor, ...]) -> None:
+    """Give the results of an op their tangents."""
+    tangents = [getattr(x, "_tangent", None) for x in operands]
+    found = tangents_of(op, [without_tangent(x) for x in operands], values, tuple(map(without_tangent, results)), tangents)
+    for result, tangent in zip(results, found, strict=True):
+        if tangent is not None:
+            set_tangent(result, tangent)
+
+
+def propagate_inplace(op: Op, operands: list[Any], values: dict[str, Any], result: Tensor, tangents: list[Any]) -> None:
+    """The same for a write: the tangent changes in place too, so that the base of a view and its other views see it."""
+    (tangent,) = tangents_of(op, [without_tangent(x) for x in operands], values, (without_tangent(result),), tangents)
+    if tangent is None:
+        return
+    view = result._fn
+    if result._tangent is None and isinstance(view, View):
+        base = view.base
+        if base._tangent is None:
+            set_tangent(base, base.new_zeros(base.shape))
+        set_tangent(result, view.replay(base._tangent))
+    if result._tangent is None:
+        set_tangent(result, tangent)
+    else:
+        result._tangent.copy_(tangent)
+
+
+def tangents_of(op: Op, primals: list[Any], values: dict[str, Any], outs: tuple[Any, ...], tangents: list[Any]) -> list[Any]:
+    """The tangents of an op's results. Rules run on Tensors, so a tangent has a history of its own."""
+    from ..ops._registry import ELEMENTWISE, LINEAR, MULTILINEAR
+
+    if op.jvp == LINEAR:
+        result = _call(op, values, [_or_zero(x, t) for x, t in zip(primals, tangents, strict=True)])
+        return list(result) if op.several else [result]
+    if op.jvp == MULTILINEAR:
+        return [_sum([_call(op, values, [*primals[:i], t, *primals[i + 1 :]]) for i, t in enumerate(tangents) if t is not None])]
+    if op.jvp == ELEMENTWISE:
+        return [_elementwise(op, primals, values, outs[0], tangents)]
+    assert callable(op.jvp)
+    facts = {**values, "out": outs if op.several else outs[0]}
+    if op.sequence:
+        facts |= {op.inputs[0]: primals, "tangents": tangents}
+    else:
+        facts |= dict(zip(op.inputs, primals, strict=True))
+        facts |= {f"{name}_t": t for name, t in zip(op.inputs, tangents, strict=True)}
+    found = op.jvp(*(facts[name] for name in _parameters(op.jvp)))
+    return list(found) if op.several else [found]
+
+
+def _call(op: Op, values: dict[str, Any], inputs: list[Any]) -> Any:
+    given = {**values, op.inputs[0]: inputs} if op.sequence else {**values, **dict(zip(op.inputs, inputs, strict=True))}
+    cut = len(op.args) - len(op.keywords)
+    return op.function(*(given[name] for name in op.args[:cut]), **{name: given[name] for name in op.args[cut:]})
+
+
+def _or_zero(x: Any, tangent: Any) -> Any:
+    """The tangent of an operand of a linear op: zero for a constant, a number included."""
+    if tangent is not None or x is None:
+        return tangent
+    return x.new_zeros(x.shape) if hasattr(x, "_data") else 0
+
+
+def _elementwise(op: Op, primals: list[Any], values: dict[str, Any], out: Any, tangents: list[Any]) -> Any:
+    from ..ops._rules import cast
+
+    facts = {**values, **dict(zip(op.inputs, primals, strict=True)), "out": out}
+    for name, x in zip(op.inputs, primals, strict=True):
+        if hasattr(x, "_data"):
+            facts |= {f"{name}_shape": x._data.shape, f"{name}_dtype": x._data.dtype}
+    terms = []
+    for name, tangent in zip(op.inputs, tangents, strict=True):
+        if tangent is not None and name in op.rules:
+            rule = op.rules[name]
+            g = cast(tangent, out._data.dtype)
+            term = rule(*(g if p == "g" else facts[p] for p in _parameters(rule)))
+            terms.append(term if term.shape == out.shape else term.expand(out.shape))
+    return _sum(terms)
+
+
+def _sum(terms: list[Any]) -> Any:
+    total = terms[0] if terms else None
+    for term in terms[1:]:
+        total = total + term
+    return total
+
+
+def _parameters(rule: Any) -> tuple[str, ...]:
+    from ..ops._registry import parameters
+
+    return parameters(rule)

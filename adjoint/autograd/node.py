@@ -106,6 +106,7 @@ class Node:
     input_slots: ClassVar[tuple[int, ...]] = ()  # which inputs of the op the edges in `next` belong to
     input_count: ClassVar[int] = 0
     layout: ClassVar[tuple[str, ...]] = ()  # the names of what is in `saved`
+    own_slot: ClassVar[int] = 0  # the input that an in-place form overwrites
     outputs: int | None = None  # number of outputs, None where there is just one
     keeps_tensors: ClassVar[bool] = True  # whether `saved` holds tensors, which a backward pass frees
     takes_undefined: ClassVar[bool] = False  # whether it runs even where no gradient arrived

@@ -102,9 +102,10 @@ class CopySlices(Node):
 
 def split_own(write: Node | None, grads: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
     """The gradient of the written tensor's old value, which a write may ignore (`copy_`), and those of the other inputs."""
-    if write is not None and write.input_slots and write.input_slots[0] == 0:
-        return grads[0], tuple(grads[1:])
-    return None, tuple(grads)
+    if write is None or write.own_slot not in write.input_slots:
+        return None, grads
+    place = write.input_slots.index(write.own_slot)
+    return grads[place], grads[:place] + grads[place + 1 :]
 
 
 def counter_of(tensor: Tensor) -> VersionCounter:
@@ -131,9 +132,7 @@ def set_history(tensor: Tensor, node: Node | None, site: Site) -> None:
         return
     base = view.base
     edge = edge_of(base)
-    others = tuple(
-        e for slot, e in zip(node.input_slots, node.next, strict=True) if slot != 0
-    ) if node is not None else ()
+    _, others = split_own(node, node.next if node is not None else ())
     if edge is None and not others:
         return
     base._fn = new_node(CopySlices, (edge, *others), (node, view), site)

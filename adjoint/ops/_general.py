@@ -13,8 +13,9 @@ import numpy as np
 
 from .._dtype import default_numpy, result_numpy_dtype
 from .._site import here
-from .._state import FORWARD_AD, GRAD, INFERENCE, SAVED_HOOKS, get_mode
+from .._state import FORWARD_AD, GRAD, INFERENCE, get_mode
 from .._tensor import Parameter, Tensor, wrap, wrap_result
+from ..autograd.forward_ad import carries_tangent, propagate
 from ..autograd.node import INFERENCE_TENSOR, Node, Output, VersionCounter, new_node
 from ..autograd.saved import SavedOutput, refuse_inference
 from ..autograd.views import NO_GRAD, ORDINARY, SEVERAL, View, counter_of, edge_of
@@ -137,8 +138,8 @@ def finish(op: Op, operands: list[Any], values: dict[str, Any], tensors: tuple[T
                 tensor._fn = Output(node, nr) if op.several else node
             if mode & INFERENCE:
                 tensor._vc = INFERENCE_TENSOR
-    if mode & FORWARD_AD and op.differentiable:
-        propagate_tangents(op, operands, values, tensors)
+    if mode & FORWARD_AD and op.differentiable and carries_tangent(operands):
+        propagate(op, operands, values, tensors)
 
 
 def set_views(op: Op, base: Tensor, values: dict[str, Any], tensors: tuple[Tensor, ...], node: Node | None, mode: int) -> None:
@@ -177,8 +178,6 @@ def record(
     ]
     if not needed:
         return None
-    if get_mode() & SAVED_HOOKS:
-        raise NotImplementedError("saved tensor hooks")
     if op.sequence:
         return record_sequence(op, operands, values, edges, needed)
     site = here()
@@ -297,19 +296,3 @@ def record_sequence(op: Op, operands: list[Any], values: dict[str, Any], edges: 
 
 
 _sequence_classes: dict[tuple[str, int, tuple[int, ...]], type[Node]] = {}
-
-
-# ---- forward mode -------------------------------------------------------------------------------------------------------------------
-
-
-def propagate_tangents(op: Op, operands: list[Any], values: dict[str, Any], tensors: tuple[Tensor, ...]) -> None:
-    tangents = [getattr(x, "_tangent", None) if isinstance(x, Tensor) else None for x in operands]
-    if all(t is None for t in tangents):
-        return
-    from ..autograd.forward_ad import tangents_of
-
-    for tensor, tangent in zip(tensors, tangents_of(op, operands, values, tensors, tangents), strict=True):
-        tensor._tangent = tangent
-
-
-

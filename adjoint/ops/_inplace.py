@@ -15,6 +15,7 @@ from .._dtype import can_cast, from_numpy_dtype
 from .._site import here
 from .._state import recording
 from .._tensor import Tensor, wrap
+from ..autograd.forward_ad import carries_tangent, propagate_inplace
 from ..autograd.node import INFERENCE_TENSOR
 from ..autograd.views import check_writable, counter_of, edge_of, set_history
 from ._registry import Op
@@ -55,7 +56,7 @@ def bound(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, An
 
 
 def write_inplace(op: Op, values: dict[str, Any]) -> Tensor:
-    from ._general import forward, inputs_of, operand, propagate_tangents, record
+    from ._general import forward, inputs_of, operand, record
 
     operands = [operand(op, slot, value) for slot, value in enumerate(inputs_of(op, values))]
     self = operands[0]
@@ -68,23 +69,15 @@ def write_inplace(op: Op, values: dict[str, Any]) -> Tensor:
     check_writable(self, recorded)
     result = forward(op, operands, values)
     check_fits(op, result, self)
-    original = copy_if_needed(op, operands) if recorded else None
-    from ..autograd import forward_ad
-
-    dual = forward_ad.tangent_inputs(operands)
+    dual = carries_tangent(operands)
+    original = copy_if_needed(op, operands) if recorded or dual else None
+    tangents = [getattr(x, "_tangent", None) for x in operands]
     write(self, result)
     if recorded:
         node = record(op, operands, values, (self,), {0: original} if original is not None else None)
         set_history(self, node, here())
     if dual:
-        propagate_tangents(op, [wrap_original(self, original), *operands[1:]], values, (self,))
-    return self
-
-
-def wrap_original(self: Tensor, original: Tensor | None) -> Tensor:
-    if original is not None:
-        original._tangent = self._tangent
-        return original
+        propagate_inplace(op, [self if original is None else original, *operands[1:]], values, self, tangents)
     return self
 
 
@@ -94,7 +87,7 @@ def copy_if_needed(op: Op, operands: list[Any]) -> Tensor | None:
 
     needing = [
         name for name, x in zip(op.inputs, operands, strict=True)
-        if isinstance(x, Tensor) and edge_of(x) is not None and op.differentiates(name)
+        if isinstance(x, Tensor) and (edge_of(x) is not None or x._tangent is not None) and op.differentiates(name)
     ]
     if op.inputs[0] not in saved_names(op, needing):
         return None

@@ -1,15 +1,294 @@
-"""Reductions."""
+"""Reductions: many elements become one.
+
+A reduction over everything and one along dimensions are two ops, as in PyTorch, whose nodes have different names (SumBackward0,
+SumBackward1). The public function chooses.
+"""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from ._registry import LINEAR, Array, op
-from ._rules import normalize_dims, spread
+from .. import _return_types as return_types
+from .._dtype import from_numpy_dtype
+from .._methods import OpMethods
+from ._precision import INT64, compute_dtype, wide, with_dtype
+from ._registry import FUNCTIONS, LINEAR, REDUCTION, Array, composite, op
+from ._rules import cast, normalize_dims, spread, unreduce, wrap_dim
+
+Dims = Any  # an int, a sequence of them, or None for all dimensions
 
 
-@op("sum", nodes="SumBackward1", input=lambda g, input_shape, dim, keepdim: spread(g, input_shape, dim, keepdim), jvp=LINEAR)
-def sum(input: Array, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Array:
-    return np.sum(input, axis=normalize_dims(dim, len(input.shape)), keepdims=keepdim, dtype=dtype)
+# ---- dimensions ---------------------------------------------------------------------------------------------------------------------
+
+
+def axes_of(dim: Dims, ndim: int) -> Any:
+    """The axes that NumPy should reduce."""
+    if dim.__class__ is int and -ndim <= dim < ndim:
+        return dim
+    dims = normalize_dims(dim, ndim)
+    return dims if ndim else ()
+
+
+def count_of(shape: tuple[int, ...], dim: Dims) -> int:
+    """How many elements go into each result."""
+    return math.prod(shape[d] for d in normalize_dims(dim, len(shape))) if shape else 1
+
+
+def require_elements(name: str, input: Array, dim: Dims = None) -> None:
+    """Refuse a reduction that has no answer for zero elements."""
+    if input.size:
+        return
+    if dim is None:
+        raise RuntimeError(
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument."
+        )
+    for d in normalize_dims(dim, len(input.shape)):
+        if input.shape[d] == 0:
+            raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
+
+
+# ---- sums and means -----------------------------------------------------------------------------------------------------------------
+
+
+def total(x: Array, axis: Any, keepdim: bool) -> Array:
+    """The sum as it is computed: integers as int64, half precision in single."""
+    dtype = INT64 if x.dtype.kind in "iub" else compute_dtype(x.dtype)
+    if x.__class__ is np.ndarray:
+        return np.add.reduce(x, axis, dtype, None, keepdim)  # half the time of np.sum
+    return np.sum(x, axis=axis, dtype=dtype, keepdims=keepdim)
+
+
+def summed(x: Array, axis: Any, keepdim: bool, dtype: Any) -> Array:
+    x = with_dtype(x, dtype)
+    result = total(x, axis, keepdim)
+    return result if x.dtype.kind in "iub" and dtype is None else cast(result, x.dtype)
+
+
+@op(nodes="SumBackward0", method=False, function=False, jvp=LINEAR,
+    input=lambda g, input_shape, input_dtype: cast(np.broadcast_to(g, input_shape), input_dtype))  # fmt: skip
+def sum_all(input: Array, *, dtype: Any = None) -> Array:
+    return summed(input, None, False, dtype)
+
+
+@op(nodes="SumBackward1", method=False, function=False, jvp=LINEAR,
+    input=lambda g, input_shape, input_dtype, dim, keepdim: cast(spread(g, input_shape, dim, keepdim), input_dtype))  # fmt: skip
+def sum_dim(input: Array, dim: Dims, keepdim: bool = False, *, dtype: Any = None) -> Array:
+    return summed(input, axes_of(dim, len(input.shape)), keepdim, dtype)
+
+
+@composite()
+def sum(input: Array, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Array:
+    """The sum of all elements, or along dimensions. Integers are summed as int64."""
+    if dim is None and not keepdim:
+        return sum_all(input, dtype=dtype, out=out)
+    return sum_dim(input, dim, keepdim, dtype=dtype, out=out)
+
+
+def averaged(x: Array, dim: Dims, keepdim: bool, dtype: Any) -> Array:
+    x = with_dtype(x, dtype)
+    if x.dtype.kind in "iub":
+        raise RuntimeError(
+            "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
+            f"Got: {from_numpy_dtype(x.dtype).scalar_name}\n  fix: x.float().mean(), or x.mean(dtype=torch.float32)"
+        )
+    sums = total(x, None if dim is None else axes_of(dim, len(x.shape)), keepdim)
+    return cast(sums / (count_of(x.shape, dim) or math.nan), x.dtype)  # the mean of nothing is NaN
+
+
+def spread_mean(g: Array, shape: tuple[int, ...], dtype: Any, dim: Dims, keepdim: bool) -> Array:
+    return cast(spread(g / (count_of(shape, dim) or 1), shape, dim, keepdim), dtype)
+
+
+@op(nodes="MeanBackward0", method=False, function=False, jvp=LINEAR,
+    input=lambda g, input_shape, input_dtype: spread_mean(g, input_shape, input_dtype, None, False))  # fmt: skip
+def mean_all(input: Array, *, dtype: Any = None) -> Array:
+    return averaged(input, None, False, dtype)
+
+
+@op(nodes="MeanBackward1", method=False, function=False, jvp=LINEAR,
+    input=lambda g, input_shape, input_dtype, dim, keepdim: spread_mean(g, input_shape, input_dtype, dim, keepdim))  # fmt: skip
+def mean_dim(input: Array, dim: Dims, keepdim: bool = False, *, dtype: Any = None) -> Array:
+    return averaged(input, dim, keepdim, dtype)
+
+
+@composite()
+def mean(input: Array, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Array:
+    """The mean of all elements, or along dimensions."""
+    if dim is None and not keepdim:
+        return mean_all(input, dtype=dtype, out=out)
+    return mean_dim(input, dim, keepdim, dtype=dtype, out=out)
+
+
+# ---- extreme values -----------------------------------------------------------------------------------------------------------------
+
+
+def refuse_complex(name: str, input: Array) -> None:
+    if input.dtype.kind == "c":
+        raise NotImplementedError(
+            f'"{name}" not implemented for \'{from_numpy_dtype(input.dtype).scalar_name}\': complex numbers have no order\n'
+            "  fix: reduce x.abs(), x.real or x.imag instead"
+        )
+
+
+def shared(g: Array, chosen: Array, dtype: Any, dim: Dims = None) -> Array:
+    """A gradient divided evenly among the chosen elements of each slice. `g` broadcasts against `chosen`."""
+    marks = cast(chosen, compute_dtype(dtype))
+    axes = normalize_dims(dim, len(chosen.shape)) if chosen.shape else ()
+    return cast(marks * (g / np.sum(marks, axis=axes, keepdims=True)), dtype)
+
+
+def share_all(g: Array, input: Array, out: Array, input_dtype: Any) -> Array:
+    alike = (input == out) | ((input != input) & (out != out))  # NaN wins, and equals itself here
+    return shared(g, alike, input_dtype)
+
+
+@op(nodes="MaxBackward1", method=False, function=False, jvp=REDUCTION, input=share_all)
+def max_all(input: Array) -> Array:
+    require_elements("max", input)
+    refuse_complex("max_all", input)
+    return np.max(input)
+
+
+@op(nodes="MinBackward1", method=False, function=False, jvp=REDUCTION, input=share_all)
+def min_all(input: Array) -> Array:
+    require_elements("min", input)
+    refuse_complex("min_all", input)
+    return np.min(input)
+
+
+def share_dim(g: Array, input: Array, out: Array, input_shape: Any, input_dtype: Any, dim: Dims, keepdim: bool) -> Array:
+    best = unreduce(out, input_shape, dim, keepdim)
+    return shared(unreduce(g, input_shape, dim, keepdim), input == best, input_dtype, dim)
+
+
+@op(jvp=REDUCTION, input=share_dim)
+def amax(input: Array, dim: Dims = (), keepdim: bool = False) -> Array:
+    """The largest element along dimensions; equal ones share the gradient evenly."""
+    require_elements("amax", input, dim if dim != () else None)
+    refuse_complex("max_values_cpu", input)
+    return np.max(input, axis=axes_of(dim, len(input.shape)), keepdims=keepdim)
+
+
+@op(jvp=REDUCTION, input=share_dim)
+def amin(input: Array, dim: Dims = (), keepdim: bool = False) -> Array:
+    """The smallest element along dimensions; equal ones share the gradient evenly."""
+    require_elements("amin", input, dim if dim != () else None)
+    refuse_complex("min_values_cpu", input)
+    return np.min(input, axis=axes_of(dim, len(input.shape)), keepdims=keepdim)
+
+
+def position(name: str, find: Any, input: Array, dim: int | None, keepdim: bool) -> Array:
+    if input.dtype.kind in "bc":
+        raise RuntimeError(f"{name}(): does not support {'bool' if input.dtype.kind == 'b' else 'complex'} input")
+    if dim is None:
+        if not input.size:
+            raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
+        return find(input, keepdims=keepdim)
+    dim = wrap_dim(dim, len(input.shape))
+    require_elements(name, input, dim)
+    return find(input, axis=dim, keepdims=keepdim) if input.shape else np.zeros((), INT64)
+
+
+@op(differentiable=False)
+def argmax(input: Array, dim: int | None = None, keepdim: bool = False) -> Array:
+    """The position of the largest element (the first of several), of the flattened tensor or along a dimension."""
+    return position("argmax", np.argmax, input, dim, keepdim)
+
+
+@op(differentiable=False)
+def argmin(input: Array, dim: int | None = None, keepdim: bool = False) -> Array:
+    """The position of the smallest element (the first of several), of the flattened tensor or along a dimension."""
+    return position("argmin", np.argmin, input, dim, keepdim)
+
+
+# Note [Selected elements]
+# The values that max, median, mode and their like return along a dimension are elements of the input: the op finds their positions, and
+# the values are one look-up, whose gradient goes back to those positions. So each of these ops is a search, and `selection` makes the rest.
+
+
+def put_back(g: Array, index: Array, input_shape: tuple[int, ...], input_dtype: Any, dim: int, keepdim: bool) -> Array:
+    if not input_shape:
+        return g * 1
+    dim = wrap_dim(dim, len(input_shape))
+    places = np.reshape(np.arange(input_shape[dim]), (-1,) + (1,) * (len(input_shape) - 1 - dim))
+    chosen = unreduce(index, input_shape, dim, keepdim) == places
+    return cast(np.where(chosen, unreduce(g, input_shape, dim, keepdim), 0), input_dtype)
+
+
+def selection(name: str, node: str | None = None) -> Any:
+    """The op that looks up the elements at `index`, one for each slice along `dim`; see Note [Selected elements]."""
+
+    def select(input: Array, index: Array, dim: int, keepdim: bool) -> Array:
+        if not input.shape:
+            return input.copy()
+        dim = wrap_dim(dim, len(input.shape))
+        found = np.take_along_axis(input, index if keepdim else np.expand_dims(index, dim), axis=dim)
+        return found if keepdim else np.squeeze(found, axis=dim)
+
+    declared = op(
+        f"{name}_values", nodes=node or f"{name.capitalize()}Backward0", method=False, function=False, out=False, input=put_back,
+        jvp=lambda input_t, index, dim, keepdim: declared(input_t, index, dim, keepdim),
+    )(select)  # fmt: skip
+    return declared
+
+
+max_values = selection("max")
+min_values = selection("min")
+
+
+@op(method=False, function=False, differentiable=False)
+def max_index(input: Array, dim: int, keepdim: bool) -> Array:
+    return extreme_index("max", np.argmax, input, dim, keepdim)
+
+
+@op(method=False, function=False, differentiable=False)
+def min_index(input: Array, dim: int, keepdim: bool) -> Array:
+    return extreme_index("min", np.argmin, input, dim, keepdim)
+
+
+def extreme_index(name: str, find: Any, input: Array, dim: int, keepdim: bool) -> Array:
+    refuse_complex(name, input)
+    dim = wrap_dim(dim, len(input.shape))
+    require_elements(name, input, dim)
+    return find(input, axis=dim, keepdims=keepdim) if input.shape else np.zeros((), INT64)
+
+
+def write_pair(out: Any, values: Array, indices: Array) -> Any:
+    """The `out=` of an op that returns values and indices: a pair of tensors to put them in."""
+    out[0].resize_(values.shape).copy_(values)
+    out[1].resize_(indices.shape).copy_(indices)
+    return out
+
+
+def extreme(name: str, input: Array, dim: Any, keepdim: bool, other: Any, out: Any) -> Any:
+    """The three meanings of max and min: of everything, along a dimension, of two tensors."""
+    if dim is None and other is None:
+        return max_all(input, out=out) if name == "max" else min_all(input, out=out)
+    if other is not None or isinstance(dim, OpMethods):
+        return FUNCTIONS[f"{name}imum"](input, dim if other is None else other, out=out)
+    if not isinstance(dim, int):
+        raise TypeError(
+            f"{name}() received an invalid combination of arguments - got dim of type {type(dim).__name__}, but expected an int or a Tensor"
+            f"\n  fix: x.a{name}(dim=...) reduces several dimensions"
+        )
+    find, select, result = (
+        (max_index, max_values, return_types.max) if name == "max" else (min_index, min_values, return_types.min)
+    )
+    indices = find(input, dim, keepdim)
+    pair = select(input, indices, dim, keepdim), indices
+    return result(pair if out is None else write_pair(out, *pair))
+
+
+@composite()
+def max(input: Array, dim: Any = None, keepdim: bool = False, *, other: Array | None = None, out: Any = None) -> Any:
+    """The largest element; along a dimension, `(values, indices)`; of two tensors, their elementwise maximum."""
+    return extreme("max", input, dim, keepdim, other, out)
+
+
+@composite()
+def min(input: Array, dim: Any = None, keepdim: bool = False, *, other: Array | None = None, out: Any = None) -> Any:
+    """The smallest element; along a dimension, `(values, indices)`; of two tensors, their elementwise minimum."""
+    return extreme("min", input, dim, keepdim, other, out)

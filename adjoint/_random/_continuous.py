@@ -1,0 +1,256 @@
+"""Continuous distributions. The normal ones follow PyTorch's arithmetic operation by operation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from ._filling import (
+    CHUNK,
+    FLOATS,
+    HALVES,
+    NAMES,
+    Array,
+    Draw,
+    DType,
+    as_real,
+    empty,
+    fill,
+    fused,
+    require,
+    store,
+    to_float32,
+)
+from ._generator import Generator, default_generator
+
+# ----- Uniform -----
+
+
+def uniform(array: Array, low: float = 0.0, high: float = 1.0, generator: Generator | None = None) -> None:
+    """Fill with numbers from [low, high)."""
+    if array.dtype.kind == "c":
+        array = as_real(array)
+    require(FLOATS, array.dtype, "check_uniform_bounds")
+    name = array.dtype.name
+    _check_bounds(low, high, name)
+    if (low, high) == (0, 1) and name == "float32":
+        draw: Draw = Generator._uniform24
+    elif name == "float64":
+        draw = Generator._uniform53 if (low, high) == (0, 1) else _double_between(low, high)
+    else:
+        draw = _single_between(np.float32(low), np.float32(high), array.dtype)
+    fill(array, draw, generator)
+
+
+def _check_bounds(low: float, high: float, name: str) -> None:
+    scalar_type, c_type = NAMES[name]
+    limit = FLOATS[name][1]
+    for label, bound in (("from", low), ("to", high)):
+        if not -limit <= bound <= limit:
+            raise RuntimeError(f"{label} is out of bounds for {c_type}: {bound:g} is not in [{-limit:g}, {limit:g}]")
+    if low > high:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
+    if high - low > limit:
+        raise RuntimeError(
+            f"uniform_ expects to-from <= std::numeric_limits<{scalar_type}>::max(), but found to={high:g} and "
+            f"from={low:g} which result in to-from to exceed the limit"
+        )
+
+
+# Rounding can reach `high`, which is not in the range: PyTorch puts `low` there.
+
+
+def _double_between(low: float, high: float) -> Draw:
+    def draw(generator: Generator, count: int) -> Array:
+        values = fused(generator._uniform53(count), high - low, low)
+        values[values == high] = low
+        return values
+
+    return draw
+
+
+def _single_between(low: np.float32, high: np.float32, dtype: DType) -> Draw:
+    width = np.float64(high - low)
+
+    def draw(generator: Generator, count: int) -> Array:
+        values = to_float32(generator._uniform24(count) * width + np.float64(low)).astype(dtype)
+        values[values == high.astype(dtype)] = low.astype(dtype)
+        return values
+
+    return draw
+
+
+def rand(shape: Sequence[int], dtype: npt.DTypeLike = np.float32, generator: Generator | None = None) -> Array:
+    """Uniform numbers from [0, 1)."""
+    array = empty(shape, dtype)
+    uniform(array, 0.0, 1.0, generator)
+    return array
+
+
+# ----- Normal -----
+
+
+def _float32(*coefficients: float) -> tuple[float, ...]:
+    return tuple(float(np.float32(coefficient)) for coefficient in coefficients)
+
+
+# Polynomials of the Cephes library, which PyTorch evaluates in float32 with fused operations.
+_LOG = _float32(
+    7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1, -1.6668057665e-1,
+    2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1,
+)  # fmt: skip
+_SIN = _float32(-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
+_COS = _float32(2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
+# ln 2 and pi / 4 as sums. All parts but the last have so few bits that their products with small integers are exact.
+_LN2 = _float32(0.693359375, -2.12194440e-4)
+_QUARTER_PI = _float32(0.78515625, 2.4187564849853515625e-4, 3.77489497744594108e-8)
+_SQRT_HALF_BITS = np.float32(math.sqrt(0.5)).view(np.int32)
+
+
+def _horner(coefficients: Sequence[float], x: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
+    y = to_float32(coefficients[0] * x + coefficients[1])
+    for coefficient in coefficients[2:]:
+        y = to_float32(y * x + coefficient)
+    return y
+
+
+def _log_of_rest(integers: npt.NDArray[np.int32]) -> npt.NDArray[np.float32]:
+    """log(1 - integers / 2**24), from the argument as 2**exponent * (1 + x) with sqrt(1/2) <= 1 + x < sqrt(2)."""
+    bits = (0x1000000 - integers).astype(np.float32).view(np.int32)
+    exponent = (bits - _SQRT_HALF_BITS) >> 23
+    x = (bits - (exponent << 23)).view(np.float32) - np.float32(1)
+    exponent -= 24
+    power = exponent.astype(np.float32)
+    square = x * x
+    y = _horner(_LOG, x.astype(np.float64)) * x
+    y = to_float32(np.multiply(y, square, dtype=np.float64) + power * np.float32(_LN2[1]))
+    y -= square * np.float32(0.5)
+    x += y
+    x += power * np.float32(_LN2[0])
+    return x
+
+
+def _box_muller(first: npt.NDArray[np.int32], second: npt.NDArray[np.int32]) -> tuple[Array, Array]:
+    """Two normals from two 24-bit integers, in float32: the radius from the first, the angle from the second."""
+    radius = np.sqrt(np.float32(-2) * _log_of_rest(first))
+    angle = second.astype(np.float32) * (np.float32(2 * np.pi) * np.float32(2**-24))
+    # Subtract the nearest multiple of pi / 2: `octant` is even.
+    octant = ((angle * np.float32(4 / np.pi)).astype(np.int32) + 1) & -2
+    turns = octant.astype(np.float32)
+    x = angle - turns * np.float32(_QUARTER_PI[0])
+    x -= turns * np.float32(_QUARTER_PI[1])
+    x = to_float32(x - turns * np.float64(_QUARTER_PI[2]))
+    square = x * x
+    wide = square.astype(np.float64)
+    sine = _horner(_SIN, wide) * square
+    sine = to_float32(np.multiply(sine, x, dtype=np.float64) + x)
+    cosine = _horner(_COS, wide) * square
+    cosine = to_float32(cosine * wide - 0.5 * wide) + np.float32(1)
+    swap = (octant & 2).astype(bool)
+    return (
+        np.where((octant + 2) & 4, -radius, radius) * np.where(swap, sine, cosine),
+        np.where(octant & 4, -radius, radius) * np.where(swap, cosine, sine),
+    )
+
+
+_kernel: Callable[[npt.NDArray[np.int32], npt.NDArray[np.int32]], tuple[Array, Array]] = _box_muller
+
+
+def use_box_muller(kernel: Callable[[npt.NDArray[np.int32], npt.NDArray[np.int32]], tuple[Array, Array]]) -> None:
+    """Make float32 normals with a compiled kernel (a ufunc: two int32 in, two float32 out) that gives the same bits."""
+    global _kernel  # noqa: PLW0603
+    _kernel = kernel
+
+
+def _normal_blocks(generator: Generator, count: int, mean: float, std: float, double: bool) -> Array:
+    """Normals in blocks of 16: from eight words for the radius and eight for the angle."""
+    shape = (count // 16, 2, 8)
+    blocks = np.empty(shape, np.float64 if double else np.float32)
+    if double:
+        uniforms = generator._uniform53(count).reshape(shape)
+        radius = np.sqrt(-2 * np.log(1 - uniforms[:, 0]))
+        angle = 2 * np.pi * uniforms[:, 1]
+        np.multiply(radius, np.cos(angle), out=blocks[:, 0])
+        np.multiply(radius, np.sin(angle), out=blocks[:, 1])
+        return fused(blocks, std, mean).reshape(-1)
+    integers = generator._low24(count).reshape(shape)
+    blocks[:, 0], blocks[:, 1] = _kernel(integers[:, 0], integers[:, 1])
+    if std == 1 and mean == 0:
+        blocks += np.float32(0)  # makes negative zeros positive, as adding the mean does
+        return blocks.reshape(-1)
+    return to_float32(blocks * np.float64(np.float32(std)) + np.float64(np.float32(mean))).reshape(-1)
+
+
+def normal(array: Array, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> None:
+    """Fill with normal numbers. The parts of a complex number share its variance."""
+    if not std >= 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    if array.size == 0:
+        return
+    if array.dtype.kind == "c":
+        array, std = as_real(array), std / math.sqrt(2)
+    require(FLOATS, array.dtype, "normal_kernel_cpu")
+    if array.size < 16 or not array.flags.c_contiguous:
+        fill(array, lambda g, n: fused(g._normal(n), std, mean), generator)
+        return
+    flat = array.reshape(-1)
+    whole = flat.size // 16 * 16
+    double = array.dtype.name == "float64"
+    generator = generator or default_generator
+    with generator._lock:
+        for start in range(0, whole, CHUNK):
+            part = flat[start : min(start + CHUNK, whole)]
+            store(part, _normal_blocks(generator, part.size, mean, std, double))
+        if whole < flat.size:
+            # The last 16 numbers are made anew. Before, words are drawn for the incomplete block too, in vain.
+            if array.dtype.name not in HALVES:
+                generator._words((flat.size - whole) * (2 if double else 1))
+            store(flat[-16:], _normal_blocks(generator, 16, mean, std, double))
+
+
+def randn(shape: Sequence[int], dtype: npt.DTypeLike = np.float32, generator: Generator | None = None) -> Array:
+    """Normal numbers with mean 0 and variance 1."""
+    array = empty(shape, dtype)
+    normal(array, 0.0, 1.0, generator)
+    return array
+
+
+def log_normal(array: Array, mean: float = 1.0, std: float = 2.0, generator: Generator | None = None) -> None:
+    """Fill with exponentials of normal numbers."""
+    if not std > 0:
+        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
+    if array.size == 0:
+        return
+    require(FLOATS, array.dtype, "log_normal_cpu")
+    with np.errstate(over="ignore"):
+        fill(array, lambda g, n: np.exp(fused(g._normal(n), std, mean)), generator)
+
+
+# ----- Others -----
+
+
+def _refuse_unless_floating(dtype: DType, distribution: str, dtype_name: str) -> None:
+    if dtype.name not in FLOATS:
+        raise RuntimeError(
+            f"{distribution} distribution is a continuous probability distribution. dtype must be a floating point but "
+            f"you specified {dtype_name}"
+        )
+
+
+def exponential(array: Array, lambd: float = 1.0, generator: Generator | None = None) -> None:
+    """Fill with exponentially distributed numbers of rate `lambd`."""
+    if not lambd > 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
+    _refuse_unless_floating(array.dtype, "Exponential", NAMES[array.dtype.name][0])
+    fill(array, lambda g, n: -1.0 / lambd * np.log1p(-g._uniform53(n)), generator)
+
+
+def cauchy(array: Array, median: float = 0.0, sigma: float = 1.0, generator: Generator | None = None) -> None:
+    """Fill with Cauchy distributed numbers."""
+    if not sigma > 0:
+        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
+    _refuse_unless_floating(array.dtype, "Cauchy", NAMES[array.dtype.name][1])
+    fill(array, lambda g, n: fused(np.tan(np.pi * (g._uniform53(n) - 0.5)), sigma, median), generator)

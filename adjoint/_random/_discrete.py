@@ -1,0 +1,321 @@
+"""Integers, permutations and other discrete distributions."""
+
+from __future__ import annotations
+
+import math
+import operator
+import warnings
+from collections.abc import Sequence
+from typing import NoReturn, SupportsFloat, SupportsIndex
+
+import numpy as np
+import numpy.typing as npt
+
+from ._continuous import exponential
+from ._filling import (
+    FLOATS,
+    NAMES,
+    NUMBERS,
+    NUMBERS_AND_BOOL,
+    Array,
+    Draw,
+    DType,
+    empty,
+    fill,
+    refuse_overlap,
+    require,
+    store,
+)
+from ._generator import Generator, default_generator
+
+_INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
+
+# ----- Integers -----
+
+
+def random(
+    array: Array,
+    low: SupportsIndex | None = None,
+    high: SupportsIndex | None = None,
+    generator: Generator | None = None,
+) -> None:
+    """Fill with integers from [low, high).
+
+    Without `high` they go up to the largest value of the dtype, and without both they start at 0. The largest value of
+    a floating dtype is here the last of the consecutive integers that it holds.
+    """
+    if low is None:
+        require(NUMBERS_AND_BOOL, array.dtype, "random_kernel_cpu")
+        fill(array, _from_zero(array.dtype), generator)
+        return
+    start = _int64(low)
+    if high is None and start == _INT64_MIN:
+        if array.dtype.name not in ("int64", "float64", "float32", "bfloat16"):
+            raise RuntimeError(
+                "random_full_64_bits_range_kernel_cpu handles only int64, double, float and bfloat16; "
+                f"pass bounds that fit {NAMES[array.dtype.name][0]}"
+            )
+        fill(array, lambda g, n: g._words64(n).view(np.int64), generator)
+        return
+    stop = _largest(array.dtype) + 1 if high is None else _int64(high)
+    start, stop = _checked_range(start, stop, array.dtype, open_ended=high is None)
+    fill(array, lambda g, n: _integers(g, n, start, stop - start), generator)
+
+
+def randint(
+    low: SupportsIndex,
+    high: SupportsIndex,
+    shape: Sequence[int],
+    dtype: npt.DTypeLike = np.int64,
+    generator: Generator | None = None,
+) -> Array:
+    """Integers from [low, high)."""
+    array = empty(shape, dtype)
+    random(array, low, high, generator)
+    return array
+
+
+def _remainder(words: Array, divisor: int) -> Array:
+    """`words % divisor`: NumPy vectorises the division by a constant, not the remainder."""
+    quotient: Array = words // words.dtype.type(divisor)
+    quotient *= words.dtype.type(divisor)
+    np.subtract(words, quotient, out=quotient)
+    return quotient
+
+
+def _from_zero(dtype: DType) -> Draw:
+    width = _largest(dtype) + 1
+    if dtype.name in ("int64", "float64"):
+        return lambda g, n: _remainder(g._words64(n), width).view(np.int64)
+    return lambda g, n: _remainder(g._words(n).astype(np.uint32), width)
+
+
+def _integers(generator: Generator, count: int, start: int, width: int) -> npt.NDArray[np.int64]:
+    """Integers from [start, start + width). From 2**28 on, the remainders of single words would be too uneven."""
+    if width < 2**28:
+        return _remainder(generator._words(count).astype(np.uint32), width).astype(np.int64) + start
+    values = _remainder(generator._words64(count), width)
+    values += np.uint64(start % 2**64)  # wraps around, as it should
+    return values.view(np.int64)
+
+
+def _int64(value: SupportsIndex) -> int:
+    number = operator.index(value)
+    if not _INT64_MIN <= number <= _INT64_MAX:
+        raise ValueError(f"Overflow when unpacking long long: bounds lie in [-2**63, 2**63), {number} does not")
+    return number
+
+
+def _largest(dtype: DType) -> int:
+    if dtype.name in FLOATS:
+        return 1 << FLOATS[dtype.name][0]
+    return 1 if dtype.kind == "b" else int(np.iinfo(dtype).max) if dtype.kind in "iu" else 0
+
+
+def _rounded(value: int, dtype: DType) -> int:
+    """`value` as the floating dtype holds it, or itself where that is no int64."""
+    with np.errstate(over="ignore"):
+        held = float(value) if dtype.name == "float64" else float(np.float32(value).astype(dtype))
+    return int(held) if abs(held) < 2**63 else value
+
+
+def _checked_range(start: int, stop: int, dtype: DType, *, open_ended: bool) -> tuple[int, int]:
+    """The range to draw from. It is narrower than [start, stop) where rounding to the dtype could lead out of that."""
+    if not open_ended and start >= stop:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={start} >= to={stop}")
+    if dtype.kind == "c":
+        kernel = "random_from_to_impl" if open_ended else "check_random_bounds"
+        raise RuntimeError(f"{kernel} handles only integral, floating-point and boolean types; fill x.real and x.imag")
+    if dtype.name not in FLOATS:
+        _check_bounds(start, stop - 1, dtype, 0 if dtype.kind == "b" else int(np.iinfo(dtype).min), _largest(dtype))
+        return start, stop
+    digits, limit = FLOATS[dtype.name]
+    if (second := _rounded(start + 1, dtype)) < start:
+        start = second + (1 << abs(start + 1).bit_length() - digits)
+    if not open_ended and (last := _rounded(stop - 1, dtype)) >= stop:
+        stop = last - (1 << abs(stop - 1).bit_length() - digits)
+    _check_bounds(start, stop - 1, dtype, -limit, limit)
+    if open_ended and start >= stop - 1:
+        raise RuntimeError(
+            "random_ expects 'from' casted to dtype to be less than or equal to 'to_inc' casted to dtype, "
+            f"but got from={start} > to_inc={stop - 1}"
+        )
+    if start >= stop:
+        raise RuntimeError(
+            "random_ expects 'from' casted to dtype to be less than 'to' casted to dtype, "
+            f"but got from={start} >= to={stop}"
+        )
+    for label, bound in (("from", start), ("to - 1", stop - 1)):
+        if abs(bound) > _largest(dtype):
+            warnings.warn(
+                f"{label} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations "
+                f"{NAMES[dtype.name][1]} can support discrete uniform distribution only within this range.",
+                stacklevel=3,
+            )
+    return start, stop
+
+
+def _check_bounds(first: int, last: int, dtype: DType, smallest: float, largest: float) -> None:
+    for label, bound in (("from", first), ("to - 1", last)):
+        if not smallest <= bound <= min(largest, _INT64_MAX):
+            c_type = NAMES[dtype.name][1]
+            raise RuntimeError(f"{label} is out of bounds for {c_type}: {bound} is not in [{smallest}, {largest}]")
+
+
+# ----- Permutations -----
+
+
+def randperm(n: SupportsIndex, dtype: npt.DTypeLike = np.int64, generator: Generator | None = None) -> Array:
+    """The integers from 0 to n - 1 in random order."""
+    size, dtype = operator.index(n), np.dtype(dtype)
+    permutation = empty((size,), dtype)
+    require(NUMBERS, dtype, "randperm")
+    if dtype.kind in "iu" and size - 1 > _largest(dtype):
+        raise RuntimeError(f"value cannot be converted to type {dtype.name}_t without overflow: {size - 1}")
+    if dtype.kind == "f" and size > _largest(dtype) + 1:  # PyTorch does not look at bfloat16
+        limit = "2049" if dtype.name == "float16" else f"2^{FLOATS[dtype.name][0]}+1"
+        raise RuntimeError(f"n cannot be greater than {limit} for {NAMES[dtype.name][0]} type.")
+    steps = np.arange(max(size - 1, 0))
+    generator = generator or default_generator
+    with generator._lock:
+        # Where single words would be too uneven, PyTorch takes two.
+        words = generator._words(steps.size) if size < (2**32 - 1) // 20 else generator._words64(steps.size)
+    offsets = (words % (size - steps).view(np.uint64)).view(np.int64)
+    store(permutation, _swapped(steps + offsets)[:size])
+    return permutation
+
+
+def _swapped(partners: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """What swapping elements i and partners[i] >= i, for i = 0, 1, ..., makes of 0, 1, ..., len(partners)."""
+    if partners.size < 400:  # the definition, and at such sizes the faster way
+        elements = list(range(partners.size + 1))
+        for i, j in enumerate(partners.tolist()):
+            elements[i], elements[j] = elements[j], elements[i]
+        return np.array(elements, np.int64)
+    # Step i takes what lies at its partner and leaves there what lay at i. So what lies at place p, when its own step
+    # comes, is what lay at i when the last step i with partner p came: a chain of places, down to an untouched one.
+    steps = np.arange(partners.size)
+    moves = np.sort(((partners << 32) | steps)[partners != steps])  # by partner, then by time
+    partner, step = moves >> 32, moves & 0xFFFFFFFF
+    held = np.arange(partners.size + 1)
+    held[partner] = step  # of several steps the last one remains
+    open_chains = np.flatnonzero(held != np.arange(held.size))
+    while open_chains.size:  # follow all chains at once, each time twice as far
+        place = held[open_chains]
+        further = held[place]
+        held[open_chains] = further
+        open_chains = open_chains[further != place]
+    taken = held.copy()  # as it should be where an element stays, and at the end
+    taken[step] = partner
+    again = np.flatnonzero(partner[1:] == partner[:-1])
+    taken[step[again + 1]] = held[step[again]]
+    return taken
+
+
+# ----- Bernoulli, geometric -----
+
+
+def bernoulli(array: Array, p: SupportsFloat | Array = 0.5, generator: Generator | None = None) -> None:
+    """Fill with ones, of probability `p`, and zeros. `p` may be an array that broadcasts to `array`."""
+    if not isinstance(p, np.ndarray):
+        chance = float(p)
+        if not 0 <= chance <= 1:
+            raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={chance:g}")
+        require(NUMBERS_AND_BOOL, array.dtype, "bernoulli_scalar_cpu_")
+        fill(array, lambda g, n: g._uniform53(n) < chance, generator)
+        return
+    require(NUMBERS_AND_BOOL, array.dtype, "bernoulli_tensor_cpu_self_")
+    require(FLOATS, p.dtype, "bernoulli_tensor_cpu_p_")
+    try:
+        p = np.broadcast_to(p, array.shape)
+    except ValueError:
+        raise RuntimeError(
+            f"The expanded size of the tensor must match the existing size: p of shape {list(p.shape)} does not "
+            f"broadcast to {list(array.shape)}"
+        ) from None
+    if not np.all((p >= 0) & (p <= 1)):
+        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false: p is a probability")
+    refuse_overlap(array)
+    double = p.dtype.name == "float64"
+    draws = np.empty_like(array, np.float64 if double else np.float32)  # in the same order in memory
+    fill(draws, Generator._uniform53 if double else Generator._uniform24, generator)
+    array[...] = draws < (p if double else p.astype(np.float32))
+
+
+def geometric(array: Array, p: float, generator: Generator | None = None) -> None:
+    """Fill with the number of trials, each of success probability `p`, up to the first success."""
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
+    require(NUMBERS, array.dtype, "geometric_cpu")
+    with np.errstate(divide="ignore"):
+        fill(array, lambda g, n: np.ceil(np.log(g._uniform53(n)) / math.log1p(-p)), generator)
+
+
+# ----- Multinomial -----
+
+
+def multinomial(
+    weights: Array, num_samples: SupportsIndex, replacement: bool = False, generator: Generator | None = None
+) -> npt.NDArray[np.int64]:
+    """Indices into each row of `weights`, drawn with probabilities in proportion to them."""
+    count = operator.index(num_samples)
+    repeated = replacement and count > 1  # PyTorch draws a single index the other way
+    wide = _checked_weights(weights, count, replacement, repeated)
+    if repeated:
+        return _indices_repeated(wide, count, generator)
+    # What arrives at these rates arrives in this order.
+    times = np.empty_like(weights, order="C" if 0 in weights.strides else "K")
+    exponential(times, 1.0, generator)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        speeds = (weights / times).astype(wide.dtype)
+    # Of several the fastest come first; a single one is found without sorting.
+    order: npt.NDArray[np.int64]
+    if count == 1:
+        order = np.argmax(speeds, axis=-1, keepdims=True)
+    else:
+        order = np.argsort(-speeds, axis=-1, kind="stable")[..., :count]
+    return order
+
+
+def _indices_repeated(weights: Array, count: int, generator: Generator | None) -> npt.NDArray[np.int64]:
+    draws = np.empty((*weights.shape[:-1], count))
+    fill(draws, Generator._uniform53, generator)
+    indices = np.empty(draws.shape, np.int64)
+    for row in np.ndindex(weights.shape[:-1]):
+        shares = np.cumsum(weights[row])
+        shares /= shares[-1]
+        shares[-1] = 1
+        indices[row] = np.searchsorted(shares.astype(np.float64), draws[row])
+    return indices
+
+
+def _checked_weights(weights: Array, count: int, replacement: bool, repeated: bool) -> Array:
+    """The weights in at least float32."""
+
+    def refuse(words: str, hint: str) -> NoReturn:
+        raise RuntimeError(f"{words}; {hint}")
+
+    if weights.ndim not in (1, 2):
+        refuse("prob_dist must be 1 or 2 dim", f"reshape the weights, of shape {list(weights.shape)}")
+    if weights.dtype.name not in FLOATS:
+        scalar_type = NAMES[weights.dtype.name][0]
+        refuse(
+            f"multinomial only supports floating-point dtypes for input, got: {scalar_type}", "write weights.float()"
+        )
+    if count <= 0:
+        refuse("cannot sample n_sample <= 0 samples", f"num_samples is {count}")
+    if not replacement and count > weights.shape[-1]:
+        refuse(
+            "cannot sample n_sample > prob_dist.size(-1) samples without replacement",
+            f"{count} of {weights.shape[-1]}; pass replacement=True",
+        )
+    wide = weights if weights.dtype.name == "float64" else weights.astype(np.float32)
+    if not np.all((wide >= 0) & (wide < np.inf)):
+        words = "probability tensor contains either `inf`, `nan` or element < 0"
+        if repeated:
+            which = "= infinity or NaN" if np.all(wide >= 0) else "< 0"
+            words = f"invalid multinomial distribution (encountering probability entry {which})"
+        refuse(words, "weights are finite and not negative")
+    if not np.all(wide.sum(axis=-1) > 0):
+        refuse("invalid multinomial distribution (sum of probabilities <= 0)", "a row of weights needs a positive one")
+    return wide

@@ -1,0 +1,129 @@
+"""What the distributions share: dtypes and their names, filling an array in PyTorch's order, C's arithmetic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ._generator import Generator, default_generator
+
+Array = npt.NDArray[Any]
+DType = np.dtype[Any]
+Draw = Callable[[Generator, int], Array]
+
+CHUNK = 16384  # numbers made at a time: their temporaries stay in the cache
+
+# What PyTorch's messages call a dtype: the scalar type and the C++ type.
+NAMES = {
+    "bool": ("Bool", "bool"),
+    "uint8": ("Byte", "unsigned char"),
+    "int8": ("Char", "signed char"),
+    "int16": ("Short", "short int"),
+    "int32": ("Int", "int"),
+    "int64": ("Long", "long int"),
+    "uint16": ("UInt16", "short unsigned int"),
+    "uint32": ("UInt32", "unsigned int"),
+    "uint64": ("UInt64", "long unsigned int"),
+    "float16": ("Half", "c10::Half"),
+    "bfloat16": ("BFloat16", "c10::BFloat16"),
+    "float32": ("Float", "float"),
+    "float64": ("Double", "double"),
+    "complex64": ("ComplexFloat", "c10::complex<float>"),
+    "complex128": ("ComplexDouble", "c10::complex<double>"),
+}
+# Bits of precision and largest value; np.finfo does not know bfloat16.
+FLOATS = {
+    "float16": (11, 65504.0),
+    "bfloat16": (8, float.fromhex("0x1.fep127")),
+    "float32": (24, float.fromhex("0x1.fffffep127")),
+    "float64": (53, float.fromhex("0x1.fffffffffffffp1023")),
+}
+HALVES = ("float16", "bfloat16")
+# Most kernels of PyTorch leave out uint16, uint32 and uint64.
+NUMBERS = ("uint8", "int8", "int16", "int32", "int64", *FLOATS)
+NUMBERS_AND_BOOL = ("bool", *NUMBERS)
+
+
+def require(dtypes: Iterable[str], dtype: DType, kernel: str) -> None:
+    if dtype.name not in dtypes:
+        scalar_type = NAMES[dtype.name][0]
+        raise NotImplementedError(
+            f"\"{kernel}\" not implemented for '{scalar_type}'; convert first, for example with x.float()"
+        )
+
+
+def empty(shape: Sequence[int], dtype: npt.DTypeLike) -> Array:
+    negative = [length for length in shape if length < 0]
+    if negative:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {negative[0]}: {list(shape)}")
+    return np.empty(shape, dtype)
+
+
+def refuse_overlap(array: Array) -> None:
+    if any(stride == 0 and length > 1 for stride, length in zip(array.strides, array.shape, strict=True)):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            "Please clone() the tensor before performing the operation."
+        )
+
+
+def store(part: Array, values: Array) -> None:
+    """Assign with C's conversions: silently, and to the half types through float32, which rounds twice."""
+    if part.dtype == values.dtype:
+        part[...] = values
+        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        part[...] = values.astype(np.float32) if part.dtype.name in HALVES else values
+
+
+def fill(array: Array, draw: Draw, generator: Generator | None) -> None:
+    """Fill `array` with what `draw(generator, count)` makes, in the order of its memory, whatever that of its axes."""
+    if array.flags.c_contiguous:
+        ordered, flat = array, array.reshape(-1)
+    else:
+        refuse_overlap(array)
+        ordered = array.transpose(sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis])))
+        flat = ordered.reshape(-1) if ordered.flags.c_contiguous else np.empty(array.size, array.dtype)
+    generator = generator or default_generator
+    with generator._lock:
+        for start in range(0, flat.size, CHUNK):
+            part = flat[start : start + CHUNK]
+            store(part, draw(generator, part.size))
+    if not ordered.flags.c_contiguous:
+        ordered[...] = flat.reshape(ordered.shape)
+
+
+def as_real(array: Array) -> Array:
+    """Complex numbers viewed as pairs of real ones."""
+    pairs: Array = array[..., None].view(array.real.dtype)
+    return pairs
+
+
+def to_float32(values: Array) -> npt.NDArray[np.float32]:
+    """Round what float64 holds (almost) exactly, a product and a sum of float32s: the result of a fused operation."""
+    return values.astype(np.float32)
+
+
+def fused(values: Array, factor: float, offset: float) -> Array:
+    """`values * factor + offset` in float64 with one rounding: PyTorch's compiler fuses the two, NumPy does not."""
+    if offset == 0 or factor == 1 or not math.isfinite(factor + offset):
+        return values * factor + offset  # rounds once anyway
+    # Scaled by a power of two, so that nothing below overflows.
+    exponent = math.frexp(max(abs(factor), abs(offset)))[1]
+    factor, offset = math.ldexp(factor, -exponent), math.ldexp(offset, -exponent)
+    # Dekker's product, exact as `product + error`, and Knuth's sum, exact as `total + rest`.
+    splitter = 134217729.0
+    high = values * splitter - (values * splitter - values)
+    low = values - high
+    factor_high = factor * splitter - (factor * splitter - factor)
+    factor_low = factor - factor_high
+    product = values * factor
+    error = ((high * factor_high - product) + high * factor_low + low * factor_high) + low * factor_low
+    total = product + offset
+    back = total - product
+    rest = (product - (total - back)) + (offset - back)
+    return np.ldexp(total + (rest + error), exponent)

@@ -1,0 +1,206 @@
+"""The generator: seeds, words, state, and the uniform and normal numbers that all distributions are made from."""
+
+from __future__ import annotations
+
+import operator
+import os
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import SupportsIndex, SupportsInt
+
+import numpy as np
+import numpy.typing as npt
+
+from .._device import CPU, device, resolve
+
+DEFAULT_SEED = 67280421310721
+
+# The bytes of PyTorch's state are an old C struct, in which each 32-bit word of the engine takes eight bytes.
+_STATE = np.dtype(
+    {
+        "names": ["seed", "left", "seeded", "next", "words", "normal", "normal_is_valid"],
+        "formats": ["<u8", "<i4", "<i4", "<u8", ("<u8", 624), "<f8", "<i4"],
+        "offsets": [0, 8, 12, 16, 24, 5024, 5040],
+        "itemsize": 5056,
+    }
+)
+
+
+class Generator:
+    """A stream of random numbers: `Generator().manual_seed(0)`."""
+
+    __slots__ = ("__weakref__", "_bits", "_lock", "_next_normal", "_seed", "_seeder")
+
+    _seed: int
+    _next_normal: float | None  # normals are made in pairs; the second waits here
+
+    def __init__(self, device: device | str | int | None = "cpu") -> None:
+        kind = resolve(device).type
+        if kind != "cpu":
+            words = "Cannot get CUDA generator" if kind == "cuda" else f"{kind.upper()} device type not an accelerator"
+            raise RuntimeError(f"{words}: adjoint draws on the CPU, write Generator() or Generator(device='cpu')")
+        self._bits = np.random.MT19937(0)
+        self._seeder = np.random.RandomState(self._bits)  # shares the words; PyTorch seeds them as its seed() does
+        self._lock = threading.Lock()
+        self._reseed(DEFAULT_SEED)
+
+    @property
+    def device(self) -> device:
+        return CPU
+
+    def manual_seed(self, seed: SupportsIndex) -> Generator:
+        """Start the stream that belongs to `seed`. Negative seeds count down from 2**64."""
+        if isinstance(seed, bool) or not hasattr(seed, "__index__"):
+            raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}; write int(seed)")
+        value = operator.index(seed)
+        if not -(2**63) <= value < 2**64:
+            raise ValueError(f"Overflow when unpacking long long: seeds lie in [-2**63, 2**64), {value} does not")
+        with self._lock:
+            self._reseed(value % 2**64)
+        return self
+
+    def seed(self) -> int:
+        """Start an unpredictable stream and return its seed."""
+        value = int.from_bytes(os.urandom(8), "little")
+        with self._lock:
+            self._reseed(value)
+        return value
+
+    def initial_seed(self) -> int:
+        """The seed the stream started from."""
+        return self._seed
+
+    def get_state(self) -> npt.NDArray[np.uint8]:
+        """The state as PyTorch's 5056 bytes: either library can go on from what the other returned."""
+        with self._lock:
+            engine = self._bits.state["state"]
+            seed, normal = self._seed, self._next_normal
+        key, position = engine["key"], engine["pos"]
+        # The engine makes 624 words at a time. Just seeded, when its first word still is the seed, it has made none.
+        made = position < 624 or key[0] != seed % 2**32
+        state = np.zeros(1, _STATE)
+        state["seed"], state["seeded"], state["words"] = seed, 1, key
+        state["next"], state["left"] = position if made else 0, 625 - position
+        if normal is not None:
+            state["normal"], state["normal_is_valid"] = normal, 1
+        return state.view(np.uint8)
+
+    def set_state(self, new_state: object) -> Generator:
+        """Go on from a state that `get_state`, here or in PyTorch, returned."""
+        if not isinstance(new_state, np.ndarray) or new_state.dtype != np.uint8:
+            raise TypeError("RNG state must be a torch.ByteTensor: pass what get_state() returned")
+        if new_state.size != _STATE.itemsize:
+            raise RuntimeError(
+                f"Expected a CPUGeneratorImplState of size {_STATE.itemsize} but found the input RNG state size to be "
+                f"{new_state.size}: pass what get_state() returned"
+            )
+        state = np.ascontiguousarray(new_state).reshape(-1).view(_STATE)[0]
+        if state["seeded"] != 1 or not 0 < state["left"] <= 624 or state["next"] > 624:
+            raise RuntimeError("Invalid mt19937 state: pass what get_state() returned")
+        key = state["words"].astype(np.uint32)
+        position = 624 if state["left"] == 1 else int(state["next"])
+        with self._lock:
+            self._bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": position}}
+            self._seed = int(state["seed"])
+            self._next_normal = float(state["normal"]) if state["normal_is_valid"] else None
+        return self
+
+    def __reduce__(self) -> tuple[object, tuple[bytes]]:
+        return _from_state, (self.get_state().tobytes(),)
+
+    def _reseed(self, seed: int) -> None:
+        self._seeder.seed(seed % 2**32)  # PyTorch, too, uses only the low half
+        self._seed = seed
+        self._next_normal = None
+
+    # The raw material of the distributions. Whoever calls these holds the lock.
+
+    def _words(self, count: int) -> npt.NDArray[np.uint64]:
+        """The next 32-bit words. NumPy hands them out as 64-bit numbers."""
+        words: npt.NDArray[np.uint64] = self._bits.random_raw(count)
+        return words
+
+    def _words64(self, count: int) -> npt.NDArray[np.uint64]:
+        """64-bit words: two words each, the high one first."""
+        words = self._words(2 * count)
+        pairs = words[::2] << np.uint64(32)
+        pairs |= words[1::2]
+        return pairs
+
+    def _low24(self, count: int) -> npt.NDArray[np.int32]:
+        words = self._words(count).astype(np.uint32)
+        words &= np.uint32(0xFFFFFF)
+        return words.view(np.int32)  # signed numbers are converted to floats faster
+
+    def _uniform24(self, count: int) -> npt.NDArray[np.float32]:
+        """From [0, 1), one word each."""
+        uniforms = self._low24(count).astype(np.float32)
+        uniforms *= np.float32(2**-24)
+        return uniforms
+
+    def _uniform53(self, count: int) -> npt.NDArray[np.float64]:
+        """From [0, 1), two words each."""
+        bits = self._words64(count)
+        bits &= np.uint64(2**53 - 1)
+        uniforms = bits.view(np.int64).astype(np.float64)
+        uniforms *= 2.0**-53
+        return uniforms
+
+    def _normal(self, count: int) -> npt.NDArray[np.float64]:
+        """The Box-Muller transform in float64, two normals at a time, the second of which may be left for later."""
+        waiting = self._next_normal
+        pairs = np.empty(((count + (waiting is None)) // 2, 2))
+        uniforms = self._uniform53(pairs.size)
+        radius = np.sqrt(-2 * np.log1p(-uniforms[1::2]))
+        angle = 2 * np.pi * uniforms[::2]
+        np.multiply(radius, np.cos(angle), out=pairs[:, 0])
+        np.multiply(radius, np.sin(angle), out=pairs[:, 1])
+        normals = pairs.reshape(-1) if waiting is None else np.append(waiting, pairs)
+        self._next_normal = float(normals[-1]) if normals.size > count else None
+        return normals[:count]
+
+
+def _from_state(state: bytes) -> Generator:
+    return Generator().set_state(np.frombuffer(state, np.uint8))
+
+
+default_generator = Generator()
+
+
+def manual_seed(seed: SupportsInt | str) -> Generator:
+    """Seed the default generator and return it."""
+    return default_generator.manual_seed(int(seed))
+
+
+def seed() -> int:
+    """Seed the default generator unpredictably and return the seed."""
+    return default_generator.seed()
+
+
+def initial_seed() -> int:
+    """The seed that the default generator started from."""
+    return default_generator.initial_seed()
+
+
+def get_rng_state() -> npt.NDArray[np.uint8]:
+    """The state of the default generator."""
+    return default_generator.get_state()
+
+
+def set_rng_state(new_state: object) -> None:
+    """Set the state of the default generator."""
+    default_generator.set_state(new_state)
+
+
+@contextmanager
+def fork_rng(devices: Iterable[object] | None = None, enabled: bool = True) -> Iterator[None]:
+    """Leave the default generator, after the block, as it was before. `devices` names GPUs, of which there are none."""
+    if not enabled:
+        yield
+        return
+    state = get_rng_state()
+    try:
+        yield
+    finally:
+        set_rng_state(state)

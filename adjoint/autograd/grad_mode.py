@@ -1,0 +1,159 @@
+"""`no_grad`, `enable_grad`, `set_grad_enabled` and `inference_mode`: context managers that are decorators too.
+
+They set bits of the calling thread's mode (`_state.py`) and put them back on the way out, whatever happens in between.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Generator
+from typing import Any, Self, TypeVar, overload
+
+from .._state import GRAD, INFERENCE, grad_enabled, inference_enabled, swap_bits
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class _Mode:
+    """Sets the bits under `mask` for a block, or for the body of a decorated function."""
+
+    def __init__(self, mask: int, bits: int) -> None:
+        self._mask = mask
+        self._bits = bits
+        self._before: list[int] = []  # a stack, so that one object can be entered again inside itself
+
+    def __enter__(self) -> None:
+        self._before.append(swap_bits(self._mask, self._bits))
+
+    def __exit__(self, *_: object) -> None:
+        swap_bits(self._mask, self._before.pop())
+
+    def clone(self) -> Self:
+        """A fresh object of the same kind."""
+        again = self.__class__.__new__(self.__class__)
+        _Mode.__init__(again, self._mask, self._bits)
+        return again
+
+    def __call__(self, fn: F) -> F:
+        if inspect.isgeneratorfunction(fn):
+            return self._around_generator(fn)  # type: ignore[return-value]
+        if inspect.iscoroutinefunction(fn):
+
+            @functools.wraps(fn)
+            async def waiting(*args: Any, **kwargs: Any) -> Any:
+                with self.clone():
+                    return await fn(*args, **kwargs)
+
+            return waiting  # type: ignore[return-value]
+
+        @functools.wraps(fn)
+        def inside(*args: Any, **kwargs: Any) -> Any:
+            with self.clone():
+                return fn(*args, **kwargs)
+
+        return inside  # type: ignore[return-value]
+
+    def _around_generator(self, fn: Callable[..., Generator[Any, Any, Any]]) -> Callable[..., Generator[Any, Any, Any]]:
+        """The mode holds while the generator's own code runs, not while it is suspended."""
+
+        @functools.wraps(fn)
+        def generate(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+            generator = fn(*args, **kwargs)
+            resume: Callable[[], Any] = lambda: next(generator)  # noqa: E731
+            while True:
+                try:
+                    with self.clone():
+                        value = resume()
+                except StopIteration as stop:
+                    return stop.value
+                try:
+                    sent = yield value
+                except GeneratorExit:
+                    with self.clone():
+                        generator.close()
+                    raise
+                except BaseException as error:
+                    resume = functools.partial(generator.throw, error)
+                else:
+                    resume = functools.partial(generator.send, sent)
+
+        return generate
+
+
+class no_grad(_Mode):
+    """Nothing is recorded inside: results do not require grad.
+
+    >>> import adjoint as ad
+    >>> x = ad.ones(2, requires_grad=True)
+    >>> with ad.no_grad():
+    ...     (x * 2).requires_grad
+    False
+    """
+
+    @overload
+    def __new__(cls, fn: None = None) -> Self: ...
+    @overload
+    def __new__(cls, fn: F) -> F: ...
+    def __new__(cls, fn: Any = None) -> Any:
+        return super().__new__(cls) if fn is None else cls()(fn)
+
+    def __init__(self) -> None:
+        super().__init__(GRAD, 0)
+
+
+class enable_grad(_Mode):
+    """Recording is on inside, also within a `no_grad` block."""
+
+    @overload
+    def __new__(cls, fn: None = None) -> Self: ...
+    @overload
+    def __new__(cls, fn: F) -> F: ...
+    def __new__(cls, fn: Any = None) -> Any:
+        return super().__new__(cls) if fn is None else cls()(fn)
+
+    def __init__(self) -> None:
+        super().__init__(GRAD, GRAD)
+
+
+class set_grad_enabled(_Mode):
+    """Turns recording on or off at once; as a context manager, until the end of the block."""
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__(GRAD, GRAD if mode else 0)
+        self._first = swap_bits(GRAD, self._bits)
+
+    def __enter__(self) -> None:
+        swap_bits(GRAD, self._bits)
+        self._before.append(self._first)
+
+    def clone(self) -> Self:
+        again = super().clone()
+        again._first = GRAD if grad_enabled() else 0
+        return again
+
+    def __call__(self, fn: F) -> F:
+        swap_bits(GRAD, self._first)  # as a decorator it acts inside the function only
+        return super().__call__(fn)
+
+
+class inference_mode(_Mode):
+    """Like `no_grad`, and the results can never enter a recorded computation, which saves their version counters."""
+
+    @overload
+    def __new__(cls, mode: bool = True) -> Self: ...
+    @overload
+    def __new__(cls, mode: F) -> F: ...
+    def __new__(cls, mode: Any = True) -> Any:
+        return super().__new__(cls) if isinstance(mode, bool) else cls()(mode)
+
+    def __init__(self, mode: bool = True) -> None:
+        super().__init__(GRAD | INFERENCE, INFERENCE if mode else GRAD)
+
+
+def is_grad_enabled() -> bool:
+    return grad_enabled()
+
+
+def is_inference_mode_enabled() -> bool:
+    return inference_enabled()

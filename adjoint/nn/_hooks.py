@@ -1,0 +1,356 @@
+"""Hooks around a module's call: before and after `forward`, and around its backward.
+
+The tables have PyTorch's names, because programs look into them. A call without hooks does not come here: see `Module.__call__`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from .._site import here
+from .._state import recording
+from .._tensor import Tensor, wrap
+from ..autograd.hooks import RemovableHandle
+from ..autograd.node import Node, Output, new_node
+from ..autograd.views import SEVERAL, View, counter_of, edge_of
+
+if TYPE_CHECKING:
+    from .module import Module
+
+Hook = Callable[..., Any]
+Table = OrderedDict[int, Any]
+
+
+class GlobalHooks:
+    """Hooks that run for every module."""
+
+    def __init__(self) -> None:
+        self.forward_pre: Table = OrderedDict()
+        self.forward: Table = OrderedDict()
+        self.always: Table = OrderedDict()
+        self.with_kwargs: Table = OrderedDict()
+        self.backward_pre: Table = OrderedDict()
+        self.backward: Table = OrderedDict()
+
+    def __bool__(self) -> bool:
+        return bool(self.forward_pre or self.forward or self.backward_pre or self.backward)
+
+
+GLOBAL = GlobalHooks()
+
+
+def add(table: Table, hook: Hook, prepend: bool = False, flags: tuple[tuple[Table, bool], ...] = ()) -> RemovableHandle:
+    """Register a hook; `flags` are tables that mark it as special, and whether it is."""
+    handle = RemovableHandle(table, extra_dict=[flag for flag, _ in flags])
+    table[handle.id] = hook
+    for flag, wanted in flags:
+        if wanted:
+            flag[handle.id] = True
+    if prepend:
+        table.move_to_end(handle.id, last=False)
+    return handle
+
+
+def register_module_forward_pre_hook(hook: Hook) -> RemovableHandle:
+    """Call `hook(module, args)` before the forward of every module."""
+    return add(GLOBAL.forward_pre, hook)
+
+
+def register_module_forward_hook(hook: Hook, *, with_kwargs: bool = False, always_call: bool = False) -> RemovableHandle:
+    """Call `hook(module, args, output)` after the forward of every module."""
+    return add(GLOBAL.forward, hook, False, ((GLOBAL.with_kwargs, with_kwargs), (GLOBAL.always, always_call)))
+
+
+def register_module_full_backward_pre_hook(hook: Hook) -> RemovableHandle:
+    """Call `hook(module, grad_output)` before the backward of every module."""
+    return add(GLOBAL.backward_pre, hook)
+
+
+def register_module_full_backward_hook(hook: Hook) -> RemovableHandle:
+    """Call `hook(module, grad_input, grad_output)` after the backward of every module."""
+    return add(GLOBAL.backward, hook)
+
+
+class CallHooks:
+    """The part of `Module` that registers hooks around its call."""
+
+    _forward_pre_hooks: Table
+    _forward_pre_hooks_with_kwargs: Table
+    _forward_hooks: Table
+    _forward_hooks_with_kwargs: Table
+    _forward_hooks_always_called: Table
+    _backward_pre_hooks: Table
+    _backward_hooks: Table
+    _is_full_backward_hook: bool | None
+
+    def register_forward_pre_hook(self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False) -> RemovableHandle:
+        """Call `hook(module, args)` before `forward`; what it returns replaces the arguments."""
+        return add(self._forward_pre_hooks, hook, prepend, ((self._forward_pre_hooks_with_kwargs, with_kwargs),))
+
+    def register_forward_hook(
+        self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+    ) -> RemovableHandle:
+        """Call `hook(module, args, output)` after `forward`; what it returns replaces the output.
+
+        >>> import adjoint as ad
+        >>> layer = ad.nn.Identity()
+        >>> handle = layer.register_forward_hook(lambda module, args, output: output * 2)
+        >>> layer(ad.ones(2))
+        tensor([2., 2.])
+        """
+        flags = ((self._forward_hooks_with_kwargs, with_kwargs), (self._forward_hooks_always_called, always_call))
+        return add(self._forward_hooks, hook, prepend, flags)
+
+    def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
+        """Call `hook(module, grad_output)` when the gradients of the outputs are known; what it returns replaces them."""
+        return add(self._backward_pre_hooks, hook, prepend)
+
+    def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
+        """Call `hook(module, grad_input, grad_output)` when the gradients of the inputs are known; what it returns replaces them."""
+        self._use_backward_hooks(full=True)
+        return add(self._backward_hooks, hook, prepend)
+
+    def register_backward_hook(self, hook: Hook) -> RemovableHandle:
+        """The old form, which sees only the last operation of `forward`; use `register_full_backward_hook`."""
+        self._use_backward_hooks(full=False)
+        return add(self._backward_hooks, hook)
+
+    def _use_backward_hooks(self, *, full: bool) -> None:
+        if self._is_full_backward_hook is (not full):
+            raise RuntimeError(
+                "Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only one of them.\n"
+                "  fix: register all of them with register_full_backward_hook"
+            )
+        self._is_full_backward_hook = full
+
+    def _maybe_warn_non_full_backward_hook(self, args: Any, result: Any, grad_fn: Any) -> None:
+        """Kept for programs that call it; the full form is what to use."""
+
+
+# ---- a call with hooks --------------------------------------------------------------------------------------------------------------
+
+
+def call_with_hooks(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`forward` between its hooks."""
+    called: set[int] = set()
+    result = None
+    try:
+        args, kwargs = run_pre_hooks(module, args, kwargs)
+        backward = BackwardHooks.of(module)
+        if backward is not None:
+            args = backward.watch_inputs(args)
+        result = module.forward(*args, **kwargs)
+        for number, hook, with_kwargs in forward_hooks_of(module):
+            called.add(number)
+            changed = hook(module, args, kwargs, result) if with_kwargs else hook(module, args, result)
+            if changed is not None:
+                result = changed
+        if backward is not None:
+            result = backward.watch_outputs(result)
+        if module._is_full_backward_hook is False:
+            watch_last_operation(module, result)
+        return result
+    except Exception:
+        run_always_called(module, args, kwargs, result, called)
+        raise
+
+
+def run_pre_hooks(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    for number, hook in [*GLOBAL.forward_pre.items(), *module._forward_pre_hooks.items()]:
+        if number in module._forward_pre_hooks_with_kwargs:
+            changed = hook(module, args, kwargs)
+            if changed is not None:
+                if not (isinstance(changed, tuple) and len(changed) == 2):
+                    raise RuntimeError(
+                        f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {changed}."
+                    )
+                args, kwargs = changed
+        else:
+            changed = hook(module, args)
+            if changed is not None:
+                args = changed if isinstance(changed, tuple) else (changed,)
+    return args, kwargs
+
+
+def forward_hooks_of(module: Module) -> Iterator[tuple[int, Hook, bool]]:
+    for number, hook in list(GLOBAL.forward.items()):
+        yield number, hook, number in GLOBAL.with_kwargs
+    for number, hook in list(module._forward_hooks.items()):
+        yield number, hook, number in module._forward_hooks_with_kwargs
+
+
+def run_always_called(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any, called: set[int]) -> None:
+    """After an error: the hooks that want to be called all the same and were not yet."""
+    for number, hook, with_kwargs in forward_hooks_of(module):
+        if number in called or not (number in GLOBAL.always or number in module._forward_hooks_always_called):
+            continue
+        try:
+            changed = hook(module, args, kwargs, result) if with_kwargs else hook(module, args, result)
+            result = result if changed is None else changed
+        except Exception as error:
+            warnings.warn(
+                "module forward hook with ``always_call=True`` raised an exception that was silenced as another error was raised in "
+                f"forward: {error}",
+                stacklevel=4,
+            )
+
+
+def watch_last_operation(module: Module, result: Any) -> None:
+    """The hooks of the old form: they go to the node that made the (first) output."""
+    while not isinstance(result, Tensor):
+        if not result:
+            return
+        result = next(iter(result.values())) if isinstance(result, dict) else result[0]
+    node = result.grad_fn
+    if node is not None:
+        for hook in module._backward_hooks.values():
+            node.register_hook(partial(hook, module))
+
+
+# ---- backward hooks -----------------------------------------------------------------------------------------------------------------
+
+# Note [Full backward hooks]
+# The inputs and the outputs of the call each pass through a node that changes nothing. When all gradients of the outputs have arrived, the
+# output node runs the pre-hooks and remembers the gradients; when all gradients of the inputs have arrived, the input node calls the hooks
+# with both. A module none of whose inputs requires grad has no input node: its hooks are called by the output node.
+
+
+class BackwardHookFunctionBackward(Node):
+    """The node that inputs or outputs pass through. Its hooks do the work."""
+
+    __slots__ = ("outputs",)
+    keeps_tensors = False
+
+    def apply(self, g: Any) -> tuple[Any, ...]:
+        # Copies: the engine may add to what it is given, and these arrays belong to somebody else.
+        return tuple(None if grad is None else grad.copy() for grad in g)
+
+    def apply_recorded(self, g: Any) -> tuple[Any, ...]:
+        return tuple(g)
+
+
+class _Same:
+    """What makes the watched tensors views of the given ones."""
+
+    @staticmethod
+    def view_of(base: Any, params: tuple[Any, ...]) -> Any:
+        return base.view(base.shape) if isinstance(base, Tensor) else base[...]
+
+
+class BackwardHooks:
+    """The backward hooks of one call of a module."""
+
+    def __init__(self, module: Module, before: list[Hook], after: list[Hook]) -> None:
+        self.module = module
+        self.before = before
+        self.after = after
+        self.grad_outputs: tuple[Any, ...] | None = None
+        self.inputs_watched = False
+        self.input_count = 0
+
+    @classmethod
+    def of(cls, module: Module) -> BackwardHooks | None:
+        if not (module._backward_hooks or module._backward_pre_hooks or GLOBAL.backward or GLOBAL.backward_pre):
+            return None
+        own = module._backward_hooks.values() if module._is_full_backward_hook is not False else ()
+        before = list(chain(GLOBAL.backward_pre.values(), module._backward_pre_hooks.values()))
+        after = list(chain(GLOBAL.backward.values(), own))
+        return cls(module, before, after) if before or after else None
+
+    def watch_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        self.input_count = len(args)
+        watched = pass_through(args)
+        if watched is None:
+            return args
+        args, node, places = watched
+        self.inputs_watched = True
+
+        def call_hooks(grad_inputs: tuple[Any, ...], _: tuple[Any, ...]) -> tuple[Any, ...] | None:
+            if self.grad_outputs is None:  # the inputs got a gradient without the outputs getting one
+                return None
+            changed = self._after(scatter(grad_inputs, places, self.input_count), self.grad_outputs)
+            self.grad_outputs = None
+            return tuple(changed[place] for place in places)
+
+        node.register_hook(call_hooks)
+        return args
+
+    def watch_outputs(self, result: Any) -> Any:
+        if not isinstance(result, Tensor | tuple):
+            warnings.warn(
+                "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
+                f"{type(result)}",
+                stacklevel=4,
+            )
+            return result
+        outputs = (result,) if isinstance(result, Tensor) else result
+        watched = pass_through(outputs)
+        if watched is None:
+            return result
+        outputs, node, places = watched
+
+        def remember(grads: tuple[Any, ...]) -> tuple[Any, ...]:
+            gradients = scatter(grads, places, len(outputs))
+            for hook in self.before:
+                changed = hook(self.module, gradients)
+                if changed is not None:
+                    gradients = checked(changed, gradients, "Backward pre hook", "grad_output")
+            self.grad_outputs = gradients
+            if not self.inputs_watched:
+                self._after((None,) * self.input_count, gradients)
+                self.grad_outputs = None
+            return tuple(gradients[place] for place in places)
+
+        node.register_prehook(remember)
+        return outputs[0] if isinstance(result, Tensor) else outputs
+
+    def _after(self, grad_inputs: tuple[Any, ...], grad_outputs: tuple[Any, ...]) -> tuple[Any, ...]:
+        for hook in self.after:
+            changed = hook(self.module, grad_inputs, grad_outputs)
+            if changed is not None:
+                if not self.inputs_watched:
+                    raise RuntimeError(
+                        "Backward hook for Modules where no input requires gradient should always return None or None for all "
+                        "gradients."
+                    )
+                grad_inputs = checked(changed, grad_inputs, "Backward hook", "grad_input")
+        return grad_inputs
+
+
+def checked(changed: Any, present: tuple[Any, ...], who: str, what: str) -> tuple[Any, ...]:
+    changed = changed if isinstance(changed, tuple) else (changed,)
+    if len(changed) != len(present):
+        raise RuntimeError(f"{who} returned an invalid number of {what}, got {len(changed)}, but expected {len(present)}")
+    return changed
+
+
+def scatter(values: tuple[Any, ...], places: list[int], count: int) -> tuple[Any, ...]:
+    """The values at their places among `count`, None elsewhere."""
+    spread = [None] * count
+    for place, value in zip(places, values, strict=True):
+        spread[place] = value
+    return tuple(spread)
+
+
+def pass_through(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], Node, list[int]] | None:
+    """The values, with those that require grad led through one common node, and their places; None where none does."""
+    places = [i for i, x in enumerate(values) if isinstance(x, Tensor) and x.requires_grad] if recording() else []
+    if not places:
+        return None
+    node = new_node(BackwardHookFunctionBackward, tuple(edge_of(values[i]) for i in places), (), here())
+    node.outputs = len(places)
+    replaced = list(values)
+    for nr, place in enumerate(places):
+        tensor = values[place]
+        counter = counter_of(tensor)
+        alias = wrap(tensor._data)
+        alias._vc = counter
+        # Several views of one function: a write to one of them would leave the other's history behind, so it is refused.
+        alias._fn = View(tensor, _Same(), (), Output(node, nr), SEVERAL)  # type: ignore[arg-type]
+        replaced[place] = alias
+    return tuple(replaced), node, places

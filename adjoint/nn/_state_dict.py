@@ -1,0 +1,308 @@
+"""`state_dict` and `load_state_dict`: a module's parameters and buffers by dotted name, in PyTorch's format.
+
+The keys, the order, the `_metadata` with version numbers and the hooks are PyTorch's, so checkpoints can be exchanged. A value to load may be
+a Tensor or anything NumPy can read, so the state dict of a PyTorch module can be loaded as it is.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .._state import GRAD, swap_bits
+from .._tensor import Parameter, Tensor, wrap
+from ..autograd.hooks import RemovableHandle
+from ._hooks import Hook, Table, add
+
+if TYPE_CHECKING:
+    from .module import Module
+
+EXTRA_STATE = "_extra_state"
+
+
+class _IncompatibleKeys(NamedTuple):
+    """What `load_state_dict` returns: the keys that the checkpoint lacks, and those that the module lacks."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+    def __repr__(self) -> str:
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        return f"_IncompatibleKeys(missing_keys={self.missing_keys!r}, unexpected_keys={self.unexpected_keys!r})"
+
+    __str__ = __repr__
+
+
+class _WithModule:
+    """A load hook that is given the module as its first argument."""
+
+    def __init__(self, hook: Hook, module: StateDict) -> None:
+        self.hook = hook
+        self.module = module
+
+    def __call__(self, *args: Any) -> Any:
+        return self.hook(self.module, *args)
+
+
+class StateDict:
+    """The part of `Module` that saves and loads."""
+
+    _version: int = 1
+    _parameters: dict[str, Parameter | None]
+    _buffers: dict[str, Tensor | None]
+    _modules: dict[str, Module | None]
+    _non_persistent_buffers_set: set[str]
+    _state_dict_hooks: Table
+    _state_dict_pre_hooks: Table
+    _load_state_dict_pre_hooks: Table
+    _load_state_dict_post_hooks: Table
+
+    # ---- saving -----------------------------------------------------------------------------------------------------------------
+
+    def state_dict(
+        self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
+    ) -> OrderedDict[str, Any]:
+        """Parameters and persistent buffers by dotted name. They share memory with the module and have no history.
+
+        >>> import adjoint as ad
+        >>> list(ad.nn.Sequential(ad.nn.Linear(2, 3)).state_dict())
+        ['0.weight', '0.bias']
+        """
+        if args:  # the old order of positional arguments
+            destination, prefix, keep_vars = (*args, *(destination, prefix, keep_vars)[len(args) :])
+        if destination is None:
+            destination = OrderedDict()
+            destination._metadata = OrderedDict()
+        metadata = dict(version=self._version)
+        if hasattr(destination, "_metadata"):
+            destination._metadata[prefix[:-1]] = metadata
+        for hook in self._state_dict_pre_hooks.values():
+            hook(self, prefix, keep_vars)
+        self._save_to_state_dict(destination, prefix, keep_vars)
+        for name, module in self._modules.items():
+            if module is not None:
+                module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
+        for hook in self._state_dict_hooks.values():
+            replaced = hook(self, destination, prefix, metadata)
+            if not getattr(hook, "_from_public_api", False):
+                destination = destination if replaced is None else replaced
+            elif replaced is not None:
+                raise RuntimeError("state_dict post-hook must return None")
+        return destination  # type: ignore[no-any-return]
+
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        """Put this module's own state, without its children's, into `destination`."""
+        for name, tensor in self._own_state():
+            destination[prefix + name] = tensor if keep_vars else tensor.detach()
+        if _has_extra_state(self):
+            destination[prefix + EXTRA_STATE] = self.get_extra_state()
+
+    def _own_state(self) -> Iterator[tuple[str, Tensor]]:
+        for table in (self._parameters, self._buffers):
+            for name, tensor in table.items():
+                if tensor is not None and not (table is self._buffers and name in self._non_persistent_buffers_set):
+                    yield name, tensor
+
+    def get_extra_state(self) -> Any:
+        """Override to save more than parameters and buffers."""
+        raise RuntimeError(
+            "Reached a code path in Module.get_extra_state() that should never be called. "
+            "Define get_extra_state in your module before calling it."
+        )
+
+    def set_extra_state(self, state: Any) -> None:
+        """Override to load what `get_extra_state` returned."""
+        raise RuntimeError(
+            "Reached a code path in Module.set_extra_state() that should never be called. "
+            "Define set_extra_state in your module before calling it."
+        )
+
+    # ---- loading ----------------------------------------------------------------------------------------------------------------
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> _IncompatibleKeys:
+        """Copy values into parameters and buffers by name; with `assign`, put the given tensors in their place.
+
+        >>> import adjoint as ad
+        >>> a, b = ad.nn.Linear(2, 3), ad.nn.Linear(2, 3)
+        >>> a.load_state_dict(b.state_dict())
+        <All keys matched successfully>
+        """
+        if not isinstance(state_dict, Mapping):
+            raise TypeError(
+                f"Expected state_dict to be dict-like, got {type(state_dict)}.\n"
+                "  fix: pass what module.state_dict() returned, for example torch.load(path)"
+            )
+        missing: list[str] = []
+        unexpected: list[str] = []
+        errors: list[str] = []
+        metadata = getattr(state_dict, "_metadata", None)
+        values = OrderedDict(state_dict)
+        if metadata is not None:
+            values._metadata = metadata  # type: ignore[attr-defined]
+
+        def load(module: Module, values: Mapping[str, Any], prefix: str) -> None:
+            local = {} if metadata is None else metadata.get(prefix[:-1], {})
+            if assign:
+                local = {**local, "assign_to_params_buffers": True}
+            module._load_from_state_dict(values, prefix, local, True, missing, unexpected, errors)
+            for name, child in module._modules.items():
+                if child is not None:
+                    start = f"{prefix}{name}."
+                    load(child, {key: value for key, value in values.items() if key.startswith(start)}, start)
+            keys = _IncompatibleKeys(missing, unexpected)
+            for hook in module._load_state_dict_post_hooks.values():
+                if hook(module, keys) is not None:
+                    raise RuntimeError(
+                        "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new values, if "
+                        "incompatible_keys need to be modified, it should be done inplace."
+                    )
+
+        load(self, values, "")  # type: ignore[arg-type]
+        if strict:
+            if missing:
+                errors.insert(0, f"Missing key(s) in state_dict: {_quoted(missing)}. ")
+            if unexpected:
+                errors.insert(0, f"Unexpected key(s) in state_dict: {_quoted(unexpected)}. ")
+        if errors:
+            text = "\n\t".join(errors)
+            raise RuntimeError(
+                f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{text}{_renaming_hint(missing, unexpected)}"
+            )
+        return _IncompatibleKeys(missing, unexpected)
+
+    def _load_from_state_dict(
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: dict[str, Any],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        """Load this module's own state, without its children's. What is wrong goes into the lists; nothing is raised."""
+        for hook in self._load_state_dict_pre_hooks.values():
+            hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+        assign = local_metadata.get("assign_to_params_buffers", False)
+        own = dict(self._own_state())
+        for name, tensor in own.items():
+            key = prefix + name
+            if key in state_dict:
+                error = self._load_tensor(name, key, tensor, state_dict[key], assign)
+                if error:
+                    error_msgs.append(error)
+            elif strict:
+                missing_keys.append(key)
+        extra = prefix + EXTRA_STATE
+        if type(self).set_extra_state is not StateDict.set_extra_state:
+            if extra in state_dict:
+                self.set_extra_state(state_dict[extra])
+            elif strict:
+                missing_keys.append(extra)
+        elif strict and extra in state_dict:
+            unexpected_keys.append(extra)
+        if strict:
+            for key in state_dict:
+                if key.startswith(prefix) and key != extra:
+                    name, dot, _ = key[len(prefix) :].partition(".")
+                    if name not in (self._modules if dot else own):
+                        unexpected_keys.append(key)
+
+    def _load_tensor(self, name: str, key: str, tensor: Tensor, value: Any, assign: bool) -> str | None:
+        """Load one parameter or buffer; return what went wrong."""
+        if not isinstance(value, Tensor):
+            if not hasattr(value, "__array__"):
+                return (
+                    f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but '
+                    f"received {type(value)}"
+                )
+            value = wrap(np.asarray(value))
+        if tensor.ndim == 0 and value.ndim == 1 and value.numel() == 1:  # scalars were once saved with one dimension
+            value = value[0]
+        if value.shape != tensor.shape:
+            return (
+                f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, "
+                f"the shape in current model is {tensor.shape}."
+            )
+        if assign:
+            if isinstance(tensor, Parameter) and not isinstance(value, Parameter):
+                value = Parameter(value, requires_grad=tensor.requires_grad)
+            elif isinstance(tensor, Parameter):
+                value.requires_grad_(tensor.requires_grad)
+            setattr(self, name, value)
+            return None
+        if tensor.is_meta and not value.is_meta:
+            import warnings
+
+            warnings.warn(
+                f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, which is a "
+                "no-op. (Did you mean to pass `assign=True` to assign items in the state dictionary to their corresponding key in the "
+                "module instead of copying them in place?)",
+                stacklevel=5,
+            )
+        bits = swap_bits(GRAD, 0)
+        try:
+            tensor.copy_(value)
+        except Exception as error:
+            return (
+                f'While copying the parameter named "{key}", whose dimensions in the model are {tensor.shape} and whose dimensions in '
+                f"the checkpoint are {value.shape}, an exception occurred : {error.args}."
+            )
+        finally:
+            swap_bits(GRAD, bits)
+        return None
+
+    # ---- hooks ------------------------------------------------------------------------------------------------------------------
+
+    def register_state_dict_pre_hook(self, hook: Hook) -> RemovableHandle:
+        """Call `hook(module, prefix, keep_vars)` before the state of this module is collected."""
+        return add(self._state_dict_pre_hooks, hook)
+
+    def register_state_dict_post_hook(self, hook: Hook) -> RemovableHandle:
+        """Call `hook(module, state_dict, prefix, local_metadata)` after it; the hook may change `state_dict` in place."""
+        hook._from_public_api = True  # type: ignore[attr-defined]
+        return add(self._state_dict_hooks, hook)
+
+    def _register_state_dict_hook(self, hook: Hook) -> RemovableHandle:
+        """The same, but what the hook returns replaces the state dict."""
+        if getattr(hook, "_from_public_api", False):
+            raise RuntimeError("Cannot register the same function as the state dict post hook that was previously registered via "
+                               "register_state_dict_post_hook")
+        return add(self._state_dict_hooks, hook)
+
+    def register_load_state_dict_pre_hook(self, hook: Hook) -> RemovableHandle:
+        """Call `hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)` before loading."""
+        return self._register_load_state_dict_pre_hook(hook, with_module=True)
+
+    def _register_load_state_dict_pre_hook(self, hook: Hook, with_module: bool = False) -> RemovableHandle:
+        return add(self._load_state_dict_pre_hooks, _WithModule(hook, self) if with_module else hook)
+
+    def register_load_state_dict_post_hook(self, hook: Hook) -> RemovableHandle:
+        """Call `hook(module, incompatible_keys)` after loading; the hook may change the lists of keys in place."""
+        return add(self._load_state_dict_post_hooks, hook)
+
+
+def _has_extra_state(module: StateDict) -> bool:
+    return type(module).get_extra_state is not StateDict.get_extra_state
+
+
+def _quoted(keys: list[str]) -> str:
+    return ", ".join(f'"{key}"' for key in keys)
+
+
+def _renaming_hint(missing: list[str], unexpected: list[str]) -> str:
+    """Where all keys differ by one prefix, as after wrapping a module, say how to take it off or put it on."""
+    if missing and len(missing) == len(unexpected):
+        fixes: tuple[tuple[str, list[str], list[str], Callable[[str], str]], ...] = (
+            (unexpected[0], missing, unexpected, lambda prefix: f"{{key.removeprefix({prefix!r}): value"),
+            (missing[0], unexpected, missing, lambda prefix: f"{{{prefix!r} + key: value"),
+        )
+        for first, short, long, expression in fixes:
+            prefix = first.removesuffix(short[0])
+            if prefix != first and prefix and [prefix + key for key in short] == long:
+                return f"\n  fix: load_state_dict({expression(prefix)} for key, value in state_dict.items()}})"
+    return ""

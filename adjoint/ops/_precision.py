@@ -1,0 +1,31 @@
+"""Half precision: stored in 16 bits, computed in 32, as PyTorch does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._dtype import as_numpy_dtype
+from ._rules import cast
+
+BOOL, INT64, FLOAT32 = np.dtype("bool"), np.dtype("int64"), np.dtype("float32")
+
+
+def is_half(dtype: np.dtype[Any]) -> bool:
+    return dtype.itemsize == 2 and dtype.kind in "fV"  # the kind of bfloat16 is V
+
+
+def compute_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype in which values of `dtype` are accumulated."""
+    return FLOAT32 if is_half(dtype) else dtype
+
+
+def wide(x: Any) -> Any:
+    """`x` in the dtype in which it is computed with."""
+    return cast(x, FLOAT32) if is_half(x.dtype) else x
+
+
+def with_dtype(x: Any, dtype: Any) -> Any:
+    """`x` as the `dtype=` argument of a reduction asks; unchanged for None."""
+    return x if dtype is None else cast(x, as_numpy_dtype(dtype))
