@@ -1,7 +1,104 @@
 """adjoint: automatic differentiation with PyTorch's API, in pure Python on NumPy."""
 
-from . import ops as ops
-from ._tensor import Tensor as Tensor
-from .ops._registry import FUNCTIONS
+from __future__ import annotations
 
-globals().update(FUNCTIONS)
+import math as _math
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING
+from typing import Any as _Any
+
+from . import autograd as autograd
+from . import ops as ops
+from ._creation import arange as arange
+from ._creation import empty as empty
+from ._creation import empty_like as empty_like
+from ._creation import empty_strided as empty_strided
+from ._creation import eye as eye
+from ._creation import full as full
+from ._creation import full_like as full_like
+from ._creation import linspace as linspace
+from ._creation import logspace as logspace
+from ._creation import ones as ones
+from ._creation import ones_like as ones_like
+from ._creation import range as range
+from ._creation import scalar_tensor as scalar_tensor
+from ._creation import zeros as zeros
+from ._creation import zeros_like as zeros_like
+from ._device import device as device
+from ._dtype import PUBLIC as _DTYPES
+from ._dtype import can_cast as can_cast
+from ._dtype import dtype as dtype
+from ._dtype import finfo as finfo
+from ._dtype import get_default_dtype as get_default_dtype
+from ._dtype import iinfo as iinfo
+from ._dtype import promote_types as promote_types
+from ._dtype import set_default_dtype as set_default_dtype
+from ._from_data import as_tensor as as_tensor
+from ._from_data import asarray as asarray
+from ._from_data import from_numpy as from_numpy
+from ._from_data import frombuffer as frombuffer
+from ._from_data import tensor as tensor
+from ._layout import channels_last as channels_last
+from ._layout import channels_last_3d as channels_last_3d
+from ._layout import contiguous_format as contiguous_format
+from ._layout import layout as layout
+from ._layout import memory_format as memory_format
+from ._layout import preserve_format as preserve_format
+from ._layout import sparse_coo as sparse_coo
+from ._layout import sparse_csr as sparse_csr
+from ._layout import strided as strided
+from ._legacy import TENSOR_TYPES as _TENSOR_TYPES
+from ._printing import set_printoptions as set_printoptions
+from ._sampling import Generator as Generator
+from ._sampling import default_generator as default_generator
+from ._sampling import get_rng_state as get_rng_state
+from ._sampling import initial_seed as initial_seed
+from ._sampling import manual_seed as manual_seed
+from ._sampling import normal as normal
+from ._sampling import rand as rand
+from ._sampling import rand_like as rand_like
+from ._sampling import randint as randint
+from ._sampling import randint_like as randint_like
+from ._sampling import randn as randn
+from ._sampling import randn_like as randn_like
+from ._sampling import randperm as randperm
+from ._sampling import seed as seed
+from ._sampling import set_rng_state as set_rng_state
+from ._size import Size as Size
+from ._tensor import Tensor as Tensor
+from ._version import __version__ as __version__
+from .autograd.anomaly import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
+from .autograd.anomaly import is_anomaly_enabled as is_anomaly_enabled
+from .autograd.grad_mode import enable_grad as enable_grad
+from .autograd.grad_mode import inference_mode as inference_mode
+from .autograd.grad_mode import is_grad_enabled as is_grad_enabled
+from .autograd.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
+from .autograd.grad_mode import no_grad as no_grad
+from .autograd.grad_mode import set_grad_enabled as set_grad_enabled
+from .ops._registry import FUNCTIONS as _FUNCTIONS
+
+globals().update(_DTYPES)
+globals().update(_TENSOR_TYPES)
+globals().update(_FUNCTIONS)
+
+pi = _math.pi
+e = _math.e
+inf = _math.inf
+nan = _math.nan
+newaxis = None
+
+# Packages that are imported when first used, so that `import adjoint` stays light.
+_LATER = frozenset(
+    {"backends", "compiler", "cuda", "debug", "distributed", "distributions", "fft", "func", "io", "linalg", "nn", "optim", "random",
+     "special", "testing", "utils", "version", "viz"}
+)  # fmt: skip
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _LATER:
+        return _import_module(f".{name}", __name__)
+    raise AttributeError(f"module 'adjoint' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})

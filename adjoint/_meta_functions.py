@@ -129,15 +129,13 @@ def elementwise(func: Callable[..., Any], *args: Any, **kwargs: Any) -> MetaArra
 
 
 SAME = (
-    np.copy, np.sort, np.argsort, np.partition, np.argpartition, np.roll, np.triu, np.tril, np.diff, np.gradient, np.fft.fftshift,
+    np.copy, np.sort, np.argsort, np.partition, np.argpartition, np.roll, np.triu, np.tril, np.gradient, np.fft.fftshift,
     np.fft.ifftshift,
 )  # fmt: skip
 
 
 @rule(*SAME)
 def same(func: Callable[..., Any], a: MetaArray, *args: Any, **kwargs: Any) -> MetaArray:
-    if func is np.diff:
-        return diff(a, *args, **kwargs)
     if func in (np.partition, np.argpartition):
         args, kwargs = (0,), {"axis": kwargs.get("axis", -1)}
     if func is np.roll:
@@ -145,10 +143,12 @@ def same(func: Callable[..., Any], a: MetaArray, *args: Any, **kwargs: Any) -> M
     return computed(func, (a, *args), kwargs, a.shape)
 
 
-def diff(a: MetaArray, n: int = 1, axis: int = -1) -> MetaArray:
-    sizes = list(a.shape)
-    sizes[axis] = max(sizes[axis] - n, 0)
-    return computed(np.diff, (a,), {"axis": axis}, tuple(sizes))
+@rule(np.diff)
+def diff(func: Any, a: MetaArray, n: int = 1, axis: int = -1) -> MetaArray:
+    lead = (slice(None),) * normalize_axis_index(axis, a.ndim)
+    for _ in range(n):
+        a = (np.not_equal if a.dtype == bool else np.subtract)(a[*lead, 1:], a[*lead, :-1])
+    return a
 
 
 @rule(np.zeros_like, np.ones_like, np.empty_like, np.full_like)
@@ -412,7 +412,7 @@ def einsum(func: Any, subscripts: str, *operands: Any, **kwargs: Any) -> MetaArr
         output = ("..." if "..." in inputs else "") + "".join(once)
     before, dots, after = output.partition("...")
     shape = tuple(sizes[c] for c in before) + (batch if dots else ()) + tuple(sizes[c] for c in after)
-    return empty(shape, np.result_type(*operands))
+    return computed(np.einsum, (subscripts, *operands), kwargs, shape)
 
 
 # ---- linear algebra -----------------------------------------------------------------------------------------------------------------

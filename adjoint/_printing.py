@@ -272,3 +272,21 @@ def _float_texts(values: Array) -> tuple[list[str], int]:
 def _float_text(value: float, spec: str, point: str) -> str:
     text = format(value, spec)
     return text + point if math.isfinite(value) else text
+
+
+# ----- A Tensor -----
+
+
+def describe(tensor: Any) -> str:
+    """The text of a Tensor, as its `repr` gives it."""
+    edge = tensor.grad_fn
+    kind = type(tensor).__name__
+    extras = [] if tensor._tangent is None else [f"tangent={describe(tensor._tangent)}"]
+    return tensor_text(
+        tensor._data,
+        requires_grad=tensor.requires_grad,
+        grad_fn_name=None if edge is None else type(edge).__name__,
+        device=tensor.device.type,
+        prefix="tensor(" if kind in ("Tensor", "Parameter") else f"{kind}(",
+        extras=extras,
+    )

@@ -15,6 +15,7 @@ import numpy as np
 
 from . import _device, _dtype
 from ._dtype import from_numpy_dtype
+from ._layout import strided
 from ._methods import OpMethods
 from ._site import here
 from ._size import Size
@@ -50,11 +51,11 @@ class Tensor(OpMethods):
     _retains: bool = False
     _tangent: Any = None
     names = None
-    layout = "torch.strided"
+    layout = strided
     is_sparse = is_quantized = is_cuda = is_mkldnn = is_nested = is_mps = is_xpu = False
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        from ._creation import legacy_data
+        from ._legacy import legacy_data
 
         tensor = new(cls)
         tensor._data = legacy_data(*args, **kwargs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -12,14 +13,14 @@ from ._filling import (
     CHUNK,
     FLOATS,
     HALVES,
-    NAMES,
     Array,
     Draw,
-    DType,
+    Kind,
     as_real,
     empty,
     fill,
     fused,
+    kind_of,
     require,
     store,
     to_float32,
@@ -33,29 +34,28 @@ def uniform(array: Array, low: float = 0.0, high: float = 1.0, generator: Genera
     """Fill with numbers from [low, high)."""
     if array.dtype.kind == "c":
         array = as_real(array)
-    require(FLOATS, array.dtype, "check_uniform_bounds")
-    name = array.dtype.name
-    _check_bounds(low, high, name)
-    if (low, high) == (0, 1) and name == "float32":
-        draw: Draw = Generator._uniform24
-    elif name == "float64":
-        draw = Generator._uniform53 if (low, high) == (0, 1) else _double_between(low, high)
+    kind = require(FLOATS, array.dtype, "check_uniform_bounds")
+    _check_bounds(low, high, kind)
+    standard = low == 0 and high == 1
+    if kind.name == "float64":
+        draw: Draw = Generator._uniform53 if standard else _double_between(low, high)
+    elif kind.name == "float32" and standard:
+        draw = Generator._uniform24
     else:
         draw = _single_between(np.float32(low), np.float32(high), array.dtype)
     fill(array, draw, generator)
 
 
-def _check_bounds(low: float, high: float, name: str) -> None:
-    scalar_type, c_type = NAMES[name]
-    limit = FLOATS[name][1]
+def _check_bounds(low: float, high: float, kind: Kind) -> None:
+    limit = kind.limit
     for label, bound in (("from", low), ("to", high)):
         if not -limit <= bound <= limit:
-            raise RuntimeError(f"{label} is out of bounds for {c_type}: {bound:g} is not in [{-limit:g}, {limit:g}]")
+            raise RuntimeError(f"{label} is out of bounds for {kind.c_type}: {bound:g} exceeds {limit:g} in magnitude")
     if low > high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
     if high - low > limit:
         raise RuntimeError(
-            f"uniform_ expects to-from <= std::numeric_limits<{scalar_type}>::max(), but found to={high:g} and "
+            f"uniform_ expects to-from <= std::numeric_limits<{kind.scalar_type}>::max(), but found to={high:g} and "
             f"from={low:g} which result in to-from to exceed the limit"
         )
 
@@ -72,7 +72,7 @@ def _double_between(low: float, high: float) -> Draw:
     return draw
 
 
-def _single_between(low: np.float32, high: np.float32, dtype: DType) -> Draw:
+def _single_between(low: np.float32, high: np.float32, dtype: np.dtype[Any]) -> Draw:
     width = np.float64(high - low)
 
     def draw(generator: Generator, count: int) -> Array:
@@ -133,10 +133,10 @@ def _log_of_rest(integers: npt.NDArray[np.int32]) -> npt.NDArray[np.float32]:
     return x
 
 
-def _box_muller(first: npt.NDArray[np.int32], second: npt.NDArray[np.int32]) -> tuple[Array, Array]:
-    """Two normals from two 24-bit integers, in float32: the radius from the first, the angle from the second."""
-    radius = np.sqrt(np.float32(-2) * _log_of_rest(first))
-    angle = second.astype(np.float32) * (np.float32(2 * np.pi) * np.float32(2**-24))
+def _box_muller(integers: npt.NDArray[np.int32]) -> npt.NDArray[np.float32]:
+    """Normals from 24-bit integers, both of shape (blocks, 2, 8): [:, 0] gives the radius of a pair, [:, 1] the angle."""
+    radius = np.sqrt(np.float32(-2) * _log_of_rest(integers[:, 0]))
+    angle = integers[:, 1].astype(np.float32) * (np.float32(2 * np.pi) * np.float32(2**-24))
     # Subtract the nearest multiple of pi / 2: `octant` is even.
     octant = ((angle * np.float32(4 / np.pi)).astype(np.int32) + 1) & -2
     turns = octant.astype(np.float32)
@@ -150,17 +150,17 @@ def _box_muller(first: npt.NDArray[np.int32], second: npt.NDArray[np.int32]) -> 
     cosine = _horner(_COS, wide) * square
     cosine = to_float32(cosine * wide - 0.5 * wide) + np.float32(1)
     swap = (octant & 2).astype(bool)
-    return (
-        np.where((octant + 2) & 4, -radius, radius) * np.where(swap, sine, cosine),
-        np.where(octant & 4, -radius, radius) * np.where(swap, cosine, sine),
-    )
+    normals = np.empty(integers.shape, np.float32)
+    np.multiply(np.where((octant + 2) & 4, -radius, radius), np.where(swap, sine, cosine), out=normals[:, 0])
+    np.multiply(np.where(octant & 4, -radius, radius), np.where(swap, cosine, sine), out=normals[:, 1])
+    return normals
 
 
-_kernel: Callable[[npt.NDArray[np.int32], npt.NDArray[np.int32]], tuple[Array, Array]] = _box_muller
+_kernel: Callable[[npt.NDArray[np.int32]], npt.NDArray[np.float32]] = _box_muller
 
 
-def use_box_muller(kernel: Callable[[npt.NDArray[np.int32], npt.NDArray[np.int32]], tuple[Array, Array]]) -> None:
-    """Make float32 normals with a compiled kernel (a ufunc: two int32 in, two float32 out) that gives the same bits."""
+def use_box_muller(kernel: Callable[[npt.NDArray[np.int32]], npt.NDArray[np.float32]]) -> None:
+    """Make float32 normals with a compiled kernel: a C-contiguous (blocks, 2, 8) in, the same bits out as without."""
     global _kernel  # noqa: PLW0603
     _kernel = kernel
 
@@ -168,20 +168,19 @@ def use_box_muller(kernel: Callable[[npt.NDArray[np.int32], npt.NDArray[np.int32
 def _normal_blocks(generator: Generator, count: int, mean: float, std: float, double: bool) -> Array:
     """Normals in blocks of 16: from eight words for the radius and eight for the angle."""
     shape = (count // 16, 2, 8)
-    blocks = np.empty(shape, np.float64 if double else np.float32)
     if double:
+        blocks = np.empty(shape)
         uniforms = generator._uniform53(count).reshape(shape)
         radius = np.sqrt(-2 * np.log(1 - uniforms[:, 0]))
         angle = 2 * np.pi * uniforms[:, 1]
         np.multiply(radius, np.cos(angle), out=blocks[:, 0])
         np.multiply(radius, np.sin(angle), out=blocks[:, 1])
         return fused(blocks, std, mean).reshape(-1)
-    integers = generator._low24(count).reshape(shape)
-    blocks[:, 0], blocks[:, 1] = _kernel(integers[:, 0], integers[:, 1])
+    normals = _kernel(generator._low24(count).reshape(shape)).reshape(-1)
     if std == 1 and mean == 0:
-        blocks += np.float32(0)  # makes negative zeros positive, as adding the mean does
-        return blocks.reshape(-1)
-    return to_float32(blocks * np.float64(np.float32(std)) + np.float64(np.float32(mean))).reshape(-1)
+        normals += np.float32(0)  # makes negative zeros positive, as adding the mean does
+        return normals
+    return to_float32(normals * np.float64(np.float32(std)) + np.float64(np.float32(mean)))
 
 
 def normal(array: Array, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> None:
@@ -192,13 +191,13 @@ def normal(array: Array, mean: float = 0.0, std: float = 1.0, generator: Generat
         return
     if array.dtype.kind == "c":
         array, std = as_real(array), std / math.sqrt(2)
-    require(FLOATS, array.dtype, "normal_kernel_cpu")
+    kind = require(FLOATS, array.dtype, "normal_kernel_cpu")
     if array.size < 16 or not array.flags.c_contiguous:
         fill(array, lambda g, n: fused(g._normal(n), std, mean), generator)
         return
     flat = array.reshape(-1)
     whole = flat.size // 16 * 16
-    double = array.dtype.name == "float64"
+    double = kind.name == "float64"
     generator = generator or default_generator
     with generator._lock:
         for start in range(0, whole, CHUNK):
@@ -206,7 +205,7 @@ def normal(array: Array, mean: float = 0.0, std: float = 1.0, generator: Generat
             store(part, _normal_blocks(generator, part.size, mean, std, double))
         if whole < flat.size:
             # The last 16 numbers are made anew. Before, words are drawn for the incomplete block too, in vain.
-            if array.dtype.name not in HALVES:
+            if kind.name not in HALVES:
                 generator._words((flat.size - whole) * (2 if double else 1))
             store(flat[-16:], _normal_blocks(generator, 16, mean, std, double))
 
@@ -232,19 +231,19 @@ def log_normal(array: Array, mean: float = 1.0, std: float = 2.0, generator: Gen
 # ----- Others -----
 
 
-def _refuse_unless_floating(dtype: DType, distribution: str, dtype_name: str) -> None:
-    if dtype.name not in FLOATS:
-        raise RuntimeError(
-            f"{distribution} distribution is a continuous probability distribution. dtype must be a floating point but "
-            f"you specified {dtype_name}"
-        )
+def _refuse_integers(distribution: str, dtype: str) -> NoReturn:
+    raise RuntimeError(
+        f"{distribution} distribution is a continuous probability distribution. dtype must be a floating point but you "
+        f"specified {dtype}"
+    )
 
 
 def exponential(array: Array, lambd: float = 1.0, generator: Generator | None = None) -> None:
     """Fill with exponentially distributed numbers of rate `lambd`."""
     if not lambd > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
-    _refuse_unless_floating(array.dtype, "Exponential", NAMES[array.dtype.name][0])
+    if (kind := kind_of(array.dtype)).name not in FLOATS:
+        _refuse_integers("Exponential", kind.scalar_type)
     fill(array, lambda g, n: -1.0 / lambd * np.log1p(-g._uniform53(n)), generator)
 
 
@@ -252,5 +251,6 @@ def cauchy(array: Array, median: float = 0.0, sigma: float = 1.0, generator: Gen
     """Fill with Cauchy distributed numbers."""
     if not sigma > 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
-    _refuse_unless_floating(array.dtype, "Cauchy", NAMES[array.dtype.name][1])
+    if (kind := kind_of(array.dtype)).name not in FLOATS:
+        _refuse_integers("Cauchy", kind.c_type)
     fill(array, lambda g, n: fused(np.tan(np.pi * (g._uniform53(n) - 0.5)), sigma, median), generator)

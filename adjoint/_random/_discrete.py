@@ -14,14 +14,14 @@ import numpy.typing as npt
 from ._continuous import exponential
 from ._filling import (
     FLOATS,
-    NAMES,
     NUMBERS,
     NUMBERS_AND_BOOL,
     Array,
     Draw,
-    DType,
+    Kind,
     empty,
     fill,
+    kind_of,
     refuse_overlap,
     require,
     store,
@@ -45,20 +45,21 @@ def random(
     a floating dtype is here the last of the consecutive integers that it holds.
     """
     if low is None:
-        require(NUMBERS_AND_BOOL, array.dtype, "random_kernel_cpu")
-        fill(array, _from_zero(array.dtype), generator)
+        fill(array, _from_zero(require(NUMBERS_AND_BOOL, array.dtype, "random_kernel_cpu")), generator)
         return
-    start = _int64(low)
+    kind, start = kind_of(array.dtype), _int64(low)
     if high is None and start == _INT64_MIN:
-        if array.dtype.name not in ("int64", "float64", "float32", "bfloat16"):
+        if kind.name not in ("int64", "float64", "float32", "bfloat16"):
             raise RuntimeError(
                 "random_full_64_bits_range_kernel_cpu handles only int64, double, float and bfloat16; "
-                f"pass bounds that fit {NAMES[array.dtype.name][0]}"
+                f"pass bounds that fit {kind.scalar_type}"
             )
         fill(array, lambda g, n: g._words64(n).view(np.int64), generator)
         return
-    stop = _largest(array.dtype) + 1 if high is None else _int64(high)
-    start, stop = _checked_range(start, stop, array.dtype, open_ended=high is None)
+    if high is None:
+        start, stop = _checked_range(start, _largest(kind) + 1, kind, open_ended=True)
+    else:
+        start, stop = _checked_range(start, _int64(high), kind, open_ended=False)
     fill(array, lambda g, n: _integers(g, n, start, stop - start), generator)
 
 
@@ -83,9 +84,9 @@ def _remainder(words: Array, divisor: int) -> Array:
     return quotient
 
 
-def _from_zero(dtype: DType) -> Draw:
-    width = _largest(dtype) + 1
-    if dtype.name in ("int64", "float64"):
+def _from_zero(kind: Kind) -> Draw:
+    width = _largest(kind) + 1
+    if kind.name in ("int64", "float64"):
         return lambda g, n: _remainder(g._words64(n), width).view(np.int64)
     return lambda g, n: _remainder(g._words(n).astype(np.uint32), width)
 
@@ -99,6 +100,9 @@ def _integers(generator: Generator, count: int, start: int, width: int) -> npt.N
     return values.view(np.int64)
 
 
+# ----- Bounds of integers -----
+
+
 def _int64(value: SupportsIndex) -> int:
     number = operator.index(value)
     if not _INT64_MIN <= number <= _INT64_MAX:
@@ -106,35 +110,36 @@ def _int64(value: SupportsIndex) -> int:
     return number
 
 
-def _largest(dtype: DType) -> int:
-    if dtype.name in FLOATS:
-        return 1 << FLOATS[dtype.name][0]
-    return 1 if dtype.kind == "b" else int(np.iinfo(dtype).max) if dtype.kind in "iu" else 0
+def _largest(kind: Kind) -> int:
+    if kind.name in FLOATS:
+        return 1 << kind.digits
+    return int(np.iinfo(kind.name).max) if "int" in kind.name else 1
 
 
-def _rounded(value: int, dtype: DType) -> int:
-    """`value` as the floating dtype holds it, or itself where that is no int64."""
-    with np.errstate(over="ignore"):
-        held = float(value) if dtype.name == "float64" else float(np.float32(value).astype(dtype))
-    return int(held) if abs(held) < 2**63 else value
+def _rounded(value: int, kind: Kind) -> int:
+    """`value` as a floating dtype holds it, or itself where that is no int64."""
+    held = int(float(value)) if kind.name == "float64" else int(np.float32(value))
+    unit = 1 << max(abs(held).bit_length() - kind.digits, 0)
+    held = round(held / unit) * unit
+    return held if abs(held) < min(2**63, kind.limit) else value
 
 
-def _checked_range(start: int, stop: int, dtype: DType, *, open_ended: bool) -> tuple[int, int]:
+def _checked_range(start: int, stop: int, kind: Kind, *, open_ended: bool) -> tuple[int, int]:
     """The range to draw from. It is narrower than [start, stop) where rounding to the dtype could lead out of that."""
     if not open_ended and start >= stop:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={start} >= to={stop}")
-    if dtype.kind == "c":
+    if "complex" in kind.name:
         kernel = "random_from_to_impl" if open_ended else "check_random_bounds"
         raise RuntimeError(f"{kernel} handles only integral, floating-point and boolean types; fill x.real and x.imag")
-    if dtype.name not in FLOATS:
-        _check_bounds(start, stop - 1, dtype, 0 if dtype.kind == "b" else int(np.iinfo(dtype).min), _largest(dtype))
+    if kind.name not in FLOATS:
+        smallest = int(np.iinfo(kind.name).min) if "int" in kind.name else 0
+        _check_bounds(start, stop - 1, kind, smallest, min(_largest(kind), _INT64_MAX))
         return start, stop
-    digits, limit = FLOATS[dtype.name]
-    if (second := _rounded(start + 1, dtype)) < start:
-        start = second + (1 << abs(start + 1).bit_length() - digits)
-    if not open_ended and (last := _rounded(stop - 1, dtype)) >= stop:
-        stop = last - (1 << abs(stop - 1).bit_length() - digits)
-    _check_bounds(start, stop - 1, dtype, -limit, limit)
+    if (second := _rounded(start + 1, kind)) < start:
+        start = second + (1 << abs(start + 1).bit_length() - kind.digits)
+    if not open_ended and (last := _rounded(stop - 1, kind)) >= stop:
+        stop = last - (1 << abs(stop - 1).bit_length() - kind.digits)
+    _check_bounds(start, stop - 1, kind, -kind.limit, kind.limit)
     if open_ended and start >= stop - 1:
         raise RuntimeError(
             "random_ expects 'from' casted to dtype to be less than or equal to 'to_inc' casted to dtype, "
@@ -146,20 +151,19 @@ def _checked_range(start: int, stop: int, dtype: DType, *, open_ended: bool) -> 
             f"but got from={start} >= to={stop}"
         )
     for label, bound in (("from", start), ("to - 1", stop - 1)):
-        if abs(bound) > _largest(dtype):
+        if abs(bound) > _largest(kind):
             warnings.warn(
-                f"{label} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations "
-                f"{NAMES[dtype.name][1]} can support discrete uniform distribution only within this range.",
+                f"{label} is out of bounds [-(2^{kind.digits}), 2^{kind.digits}]. Due to precision limitations "
+                f"{kind.c_type} can support discrete uniform distribution only within this range.",
                 stacklevel=3,
             )
     return start, stop
 
 
-def _check_bounds(first: int, last: int, dtype: DType, smallest: float, largest: float) -> None:
+def _check_bounds(first: int, last: int, kind: Kind, smallest: float, largest: float) -> None:
     for label, bound in (("from", first), ("to - 1", last)):
-        if not smallest <= bound <= min(largest, _INT64_MAX):
-            c_type = NAMES[dtype.name][1]
-            raise RuntimeError(f"{label} is out of bounds for {c_type}: {bound} is not in [{smallest}, {largest}]")
+        if not smallest <= bound <= largest:
+            raise RuntimeError(f"{label} is out of bounds for {kind.c_type}: {bound} is not in [{smallest}, {largest}]")
 
 
 # ----- Permutations -----
@@ -167,14 +171,14 @@ def _check_bounds(first: int, last: int, dtype: DType, smallest: float, largest:
 
 def randperm(n: SupportsIndex, dtype: npt.DTypeLike = np.int64, generator: Generator | None = None) -> Array:
     """The integers from 0 to n - 1 in random order."""
-    size, dtype = operator.index(n), np.dtype(dtype)
+    size = operator.index(n)
     permutation = empty((size,), dtype)
-    require(NUMBERS, dtype, "randperm")
-    if dtype.kind in "iu" and size - 1 > _largest(dtype):
-        raise RuntimeError(f"value cannot be converted to type {dtype.name}_t without overflow: {size - 1}")
-    if dtype.kind == "f" and size > _largest(dtype) + 1:  # PyTorch does not look at bfloat16
-        limit = "2049" if dtype.name == "float16" else f"2^{FLOATS[dtype.name][0]}+1"
-        raise RuntimeError(f"n cannot be greater than {limit} for {NAMES[dtype.name][0]} type.")
+    kind = require(NUMBERS, permutation.dtype, "randperm")
+    if size > _largest(kind) + 1 and kind.name != "bfloat16":  # which PyTorch does not check
+        if kind.name not in FLOATS:
+            raise RuntimeError(f"value cannot be converted to type {kind.name}_t without overflow: {size - 1}")
+        limit = "2049" if kind.name == "float16" else f"2^{kind.digits}+1"
+        raise RuntimeError(f"n cannot be greater than {limit} for {kind.scalar_type} type.")
     steps = np.arange(max(size - 1, 0))
     generator = generator or default_generator
     with generator._lock:
@@ -225,7 +229,7 @@ def bernoulli(array: Array, p: SupportsFloat | Array = 0.5, generator: Generator
         fill(array, lambda g, n: g._uniform53(n) < chance, generator)
         return
     require(NUMBERS_AND_BOOL, array.dtype, "bernoulli_tensor_cpu_self_")
-    require(FLOATS, p.dtype, "bernoulli_tensor_cpu_p_")
+    double = require(FLOATS, p.dtype, "bernoulli_tensor_cpu_p_").name == "float64"
     try:
         p = np.broadcast_to(p, array.shape)
     except ValueError:
@@ -236,7 +240,6 @@ def bernoulli(array: Array, p: SupportsFloat | Array = 0.5, generator: Generator
     if not np.all((p >= 0) & (p <= 1)):
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false: p is a probability")
     refuse_overlap(array)
-    double = p.dtype.name == "float64"
     draws = np.empty_like(array, np.float64 if double else np.float32)  # in the same order in memory
     fill(draws, Generator._uniform53 if double else Generator._uniform24, generator)
     array[...] = draws < (p if double else p.astype(np.float32))
@@ -263,12 +266,11 @@ def multinomial(
     wide = _checked_weights(weights, count, replacement, repeated)
     if repeated:
         return _indices_repeated(wide, count, generator)
-    # What arrives at these rates arrives in this order.
+    # Let each index wait for a time of that rate: they arrive in the order of a sample without replacement.
     times = np.empty_like(weights, order="C" if 0 in weights.strides else "K")
     exponential(times, 1.0, generator)
     with np.errstate(divide="ignore", invalid="ignore"):
         speeds = (weights / times).astype(wide.dtype)
-    # Of several the fastest come first; a single one is found without sorting.
     order: npt.NDArray[np.int64]
     if count == 1:
         order = np.argmax(speeds, axis=-1, keepdims=True)
@@ -297,11 +299,10 @@ def _checked_weights(weights: Array, count: int, replacement: bool, repeated: bo
 
     if weights.ndim not in (1, 2):
         refuse("prob_dist must be 1 or 2 dim", f"reshape the weights, of shape {list(weights.shape)}")
-    if weights.dtype.name not in FLOATS:
-        scalar_type = NAMES[weights.dtype.name][0]
-        refuse(
-            f"multinomial only supports floating-point dtypes for input, got: {scalar_type}", "write weights.float()"
-        )
+    kind = kind_of(weights.dtype)
+    if kind.name not in FLOATS:
+        words = f"multinomial only supports floating-point dtypes for input, got: {kind.scalar_type}"
+        refuse(words, "write weights.float()")
     if count <= 0:
         refuse("cannot sample n_sample <= 0 samples", f"num_samples is {count}")
     if not replacement and count > weights.shape[-1]:
@@ -309,7 +310,7 @@ def _checked_weights(weights: Array, count: int, replacement: bool, repeated: bo
             "cannot sample n_sample > prob_dist.size(-1) samples without replacement",
             f"{count} of {weights.shape[-1]}; pass replacement=True",
         )
-    wide = weights if weights.dtype.name == "float64" else weights.astype(np.float32)
+    wide = weights if kind.name == "float64" else weights.astype(np.float32)
     if not np.all((wide >= 0) & (wide < np.inf)):
         words = "probability tensor contains either `inf`, `nan` or element < 0"
         if repeated:

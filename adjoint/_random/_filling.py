@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,48 +12,58 @@ import numpy.typing as npt
 from ._generator import Generator, default_generator
 
 Array = npt.NDArray[Any]
-DType = np.dtype[Any]
 Draw = Callable[[Generator, int], Array]
 
 CHUNK = 16384  # numbers made at a time: their temporaries stay in the cache
 
-# What PyTorch's messages call a dtype: the scalar type and the C++ type.
-NAMES = {
-    "bool": ("Bool", "bool"),
-    "uint8": ("Byte", "unsigned char"),
-    "int8": ("Char", "signed char"),
-    "int16": ("Short", "short int"),
-    "int32": ("Int", "int"),
-    "int64": ("Long", "long int"),
-    "uint16": ("UInt16", "short unsigned int"),
-    "uint32": ("UInt32", "unsigned int"),
-    "uint64": ("UInt64", "long unsigned int"),
-    "float16": ("Half", "c10::Half"),
-    "bfloat16": ("BFloat16", "c10::BFloat16"),
-    "float32": ("Float", "float"),
-    "float64": ("Double", "double"),
-    "complex64": ("ComplexFloat", "c10::complex<float>"),
-    "complex128": ("ComplexDouble", "c10::complex<double>"),
-}
-# Bits of precision and largest value; np.finfo does not know bfloat16.
-FLOATS = {
-    "float16": (11, 65504.0),
-    "bfloat16": (8, float.fromhex("0x1.fep127")),
-    "float32": (24, float.fromhex("0x1.fffffep127")),
-    "float64": (53, float.fromhex("0x1.fffffffffffffp1023")),
+
+class Kind(NamedTuple):
+    """A dtype: its name, what PyTorch's messages call it, and a floating one's bits of precision and largest value."""
+
+    name: str
+    scalar_type: str
+    c_type: str
+    digits: int = 0
+    limit: float = 0.0
+
+
+# By kind and size: asking a NumPy dtype for its name takes longer than drawing a hundred numbers.
+_KINDS = {
+    ("b", 1): Kind("bool", "Bool", "bool"),
+    ("u", 1): Kind("uint8", "Byte", "unsigned char"),
+    ("i", 1): Kind("int8", "Char", "signed char"),
+    ("i", 2): Kind("int16", "Short", "short int"),
+    ("i", 4): Kind("int32", "Int", "int"),
+    ("i", 8): Kind("int64", "Long", "long int"),
+    ("u", 2): Kind("uint16", "UInt16", "short unsigned int"),
+    ("u", 4): Kind("uint32", "UInt32", "unsigned int"),
+    ("u", 8): Kind("uint64", "UInt64", "long unsigned int"),
+    ("f", 2): Kind("float16", "Half", "c10::Half", 11, 65504.0),
+    ("V", 2): Kind("bfloat16", "BFloat16", "c10::BFloat16", 8, float.fromhex("0x1.fep127")),
+    ("f", 4): Kind("float32", "Float", "float", 24, float.fromhex("0x1.fffffep127")),
+    ("f", 8): Kind("float64", "Double", "double", 53, float.fromhex("0x1.fffffffffffffp1023")),
+    ("c", 8): Kind("complex64", "ComplexFloat", "c10::complex<float>"),
+    ("c", 16): Kind("complex128", "ComplexDouble", "c10::complex<double>"),
 }
 HALVES = ("float16", "bfloat16")
+FLOATS = (*HALVES, "float32", "float64")
 # Most kernels of PyTorch leave out uint16, uint32 and uint64.
 NUMBERS = ("uint8", "int8", "int16", "int32", "int64", *FLOATS)
 NUMBERS_AND_BOOL = ("bool", *NUMBERS)
 
 
-def require(dtypes: Iterable[str], dtype: DType, kernel: str) -> None:
-    if dtype.name not in dtypes:
-        scalar_type = NAMES[dtype.name][0]
+def kind_of(dtype: np.dtype[Any]) -> Kind:
+    return _KINDS[dtype.kind, dtype.itemsize]
+
+
+def require(names: Sequence[str], dtype: np.dtype[Any], kernel: str) -> Kind:
+    """The kind of a dtype that `kernel` handles."""
+    kind = kind_of(dtype)
+    if kind.name not in names:
         raise NotImplementedError(
-            f"\"{kernel}\" not implemented for '{scalar_type}'; convert first, for example with x.float()"
+            f"\"{kernel}\" not implemented for '{kind.scalar_type}'; convert first, for example with x.float()"
         )
+    return kind
 
 
 def empty(shape: Sequence[int], dtype: npt.DTypeLike) -> Array:
@@ -77,7 +87,7 @@ def store(part: Array, values: Array) -> None:
         part[...] = values
         return
     with np.errstate(over="ignore", invalid="ignore"):
-        part[...] = values.astype(np.float32) if part.dtype.name in HALVES else values
+        part[...] = values.astype(np.float32) if kind_of(part.dtype).name in HALVES else values
 
 
 def fill(array: Array, draw: Draw, generator: Generator | None) -> None:

@@ -106,8 +106,14 @@ class Generator:
             self._next_normal = float(state["normal"]) if state["normal_is_valid"] else None
         return self
 
-    def __reduce__(self) -> tuple[object, tuple[bytes]]:
-        return _from_state, (self.get_state().tobytes(),)
+    # Through this class, for a class derived from it may give and take states in another form.
+
+    def __getstate__(self) -> bytes:
+        return Generator.get_state(self).tobytes()
+
+    def __setstate__(self, state: bytes) -> None:
+        Generator.__init__(self)
+        Generator.set_state(self, np.frombuffer(state, np.uint8))
 
     def _reseed(self, seed: int) -> None:
         self._seeder.seed(seed % 2**32)  # PyTorch, too, uses only the low half
@@ -161,10 +167,6 @@ class Generator:
         return normals[:count]
 
 
-def _from_state(state: bytes) -> Generator:
-    return Generator().set_state(np.frombuffer(state, np.uint8))
-
-
 default_generator = Generator()
 
 
@@ -185,12 +187,12 @@ def initial_seed() -> int:
 
 def get_rng_state() -> npt.NDArray[np.uint8]:
     """The state of the default generator."""
-    return default_generator.get_state()
+    return Generator.get_state(default_generator)
 
 
 def set_rng_state(new_state: object) -> None:
     """Set the state of the default generator."""
-    default_generator.set_state(new_state)
+    Generator.set_state(default_generator, new_state)
 
 
 @contextmanager

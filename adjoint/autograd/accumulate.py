@@ -19,6 +19,19 @@ if TYPE_CHECKING:
 _lock = Lock()
 
 
+def add_into(total: Any, more: Any) -> Any:
+    """Add an array to another in place."""
+    return np.add(total, more, out=total, casting="same_kind")
+
+
+def use_kernel(kernel: Callable[[Any, Any], Any]) -> None:
+    """Replace `add_into` by a compiled one."""
+    global add_into
+    from . import engine
+
+    add_into = engine.add_into = kernel
+
+
 def laid_out_like(array: Any, like: Any) -> Any:
     """A copy of `array` with the memory layout of `like` where that layout is dense, C order otherwise."""
     copy = np.empty_like(like, dtype=array.dtype) if isinstance(like, np.ndarray) else np.empty_like(array)
@@ -45,7 +58,7 @@ def accumulate(leaf: Tensor, gradient: Any, owned: bool, site: Site) -> None:
         else:
             target = present._data
             if target.__class__ is np.ndarray and present._fn is None:
-                np.add(target, gradient, out=target, casting="same_kind")
+                add_into(target, gradient)
                 counter = present._vc
                 if counter is None:
                     counter = present._vc = VersionCounter()

@@ -16,12 +16,13 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from numpy import add, ndarray
+from numpy import ndarray
 
 from .._errors import GraphFreedError
+from .._quiet import mute, unmute
 from .._site import Site
 from .._state import GRAD, swap_bits
-from .accumulate import accumulate, accumulate_recorded
+from .accumulate import accumulate, accumulate_recorded, add_into
 from .node import Edge, Freed, Node, Output
 
 if TYPE_CHECKING:
@@ -144,12 +145,14 @@ def run(
     outer = _task.get()
     task = Task()
     _task.set(task)
+    muted = mute()
     try:
         results = _run(roots, gradients, keep_graph, create_graph, site, captured, into_grad, anomaly)
         for callback in task.callbacks:
             callback()
         return results
     finally:
+        unmute(muted)
         _task.set(outer)
         swap_bits(GRAD, grad_bit)
 
@@ -193,7 +196,7 @@ def _run(
                     if present is None:
                         delivery[1] = grad
                     elif delivery[3]:
-                        add(present, grad, present)
+                        add_into(present, grad)
                     else:
                         delivery[1] = total = present + grad
                         delivery[3] = total.__class__ is ndarray

@@ -142,7 +142,7 @@ def propagate_inplace(op: Op, operands: list[Any], values: dict[str, Any], resul
 
 def tangents_of(op: Op, primals: list[Any], values: dict[str, Any], outs: tuple[Any, ...], tangents: list[Any]) -> list[Any]:
     """The tangents of an op's results. Rules run on Tensors, so a tangent has a history of its own."""
-    from ..ops._registry import ELEMENTWISE, LINEAR, MULTILINEAR
+    from ..ops._registry import ELEMENTWISE, LINEAR, MULTILINEAR, REDUCTION
 
     if op.jvp == LINEAR:
         result = _call(op, values, [_or_zero(x, t) for x, t in zip(primals, tangents, strict=True)])
@@ -151,6 +151,8 @@ def tangents_of(op: Op, primals: list[Any], values: dict[str, Any], outs: tuple[
         return [_sum([_call(op, values, [*primals[:i], t, *primals[i + 1 :]]) for i, t in enumerate(tangents) if t is not None])]
     if op.jvp == ELEMENTWISE:
         return [_elementwise(op, primals, values, outs[0], tangents)]
+    if op.jvp == REDUCTION:
+        return [_reduction(op, primals, values, outs[0], tangents)]
     assert callable(op.jvp)
     facts = {**values, "out": outs if op.several else outs[0]}
     if op.sequence:
@@ -178,10 +180,7 @@ def _or_zero(x: Any, tangent: Any) -> Any:
 def _elementwise(op: Op, primals: list[Any], values: dict[str, Any], out: Any, tangents: list[Any]) -> Any:
     from ..ops._rules import cast
 
-    facts = {**values, **dict(zip(op.inputs, primals, strict=True)), "out": out}
-    for name, x in zip(op.inputs, primals, strict=True):
-        if hasattr(x, "_data"):
-            facts |= {f"{name}_shape": x._data.shape, f"{name}_dtype": x._data.dtype}
+    facts = _facts(op, primals, values, out)
     terms = []
     for name, tangent in zip(op.inputs, tangents, strict=True):
         if tangent is not None and name in op.rules:
@@ -190,6 +189,24 @@ def _elementwise(op: Op, primals: list[Any], values: dict[str, Any], out: Any, t
             term = rule(*(g if p == "g" else facts[p] for p in _parameters(rule)))
             terms.append(term if term.shape == out.shape else term.expand(out.shape))
     return _sum(terms)
+
+
+def _reduction(op: Op, primals: list[Any], values: dict[str, Any], out: Any, tangents: list[Any]) -> Any:
+    """Each result depends on a slice of the input: its tangent is the sum over that slice of weights times tangents."""
+    facts = _facts(op, primals, values, out) | {"g": out.new_ones(out.shape)}
+    rule, tangent = op.rules[op.inputs[0]], tangents[0]
+    weights = rule(*(facts[name] for name in _parameters(rule)))
+    product = weights * tangent if op.holomorphic or not tangent.is_complex() else (weights.conj() * tangent).real
+    return product.sum(values.get("dim"), values.get("keepdim", False)).to(out.dtype)
+
+
+def _facts(op: Op, primals: list[Any], values: dict[str, Any], out: Any) -> dict[str, Any]:
+    """All that a rule may name, apart from the gradient."""
+    facts = {**values, **dict(zip(op.inputs, primals, strict=True)), "out": out}
+    for name, x in zip(op.inputs, primals, strict=True):
+        if hasattr(x, "_data"):
+            facts |= {f"{name}_shape": x._data.shape, f"{name}_dtype": x._data.dtype}
+    return facts
 
 
 def _sum(terms: list[Any]) -> Any:

@@ -26,22 +26,14 @@ Hook = Callable[..., Any]
 Table = OrderedDict[int, Any]
 
 
-class GlobalHooks:
-    """Hooks that run for every module."""
-
-    def __init__(self) -> None:
-        self.forward_pre: Table = OrderedDict()
-        self.forward: Table = OrderedDict()
-        self.always: Table = OrderedDict()
-        self.with_kwargs: Table = OrderedDict()
-        self.backward_pre: Table = OrderedDict()
-        self.backward: Table = OrderedDict()
-
-    def __bool__(self) -> bool:
-        return bool(self.forward_pre or self.forward or self.backward_pre or self.backward)
-
-
-GLOBAL = GlobalHooks()
+# Hooks that run for every module, by kind; EVERYWHERE knows all of them, so that a call has one table to ask.
+EVERYWHERE: Table = OrderedDict()
+ALL_FORWARD_PRE: Table = OrderedDict()
+ALL_FORWARD: Table = OrderedDict()
+ALL_FORWARD_ALWAYS: Table = OrderedDict()
+ALL_FORWARD_WITH_KWARGS: Table = OrderedDict()
+ALL_BACKWARD_PRE: Table = OrderedDict()
+ALL_BACKWARD: Table = OrderedDict()
 
 
 def add(table: Table, hook: Hook, prepend: bool = False, flags: tuple[tuple[Table, bool], ...] = ()) -> RemovableHandle:
@@ -58,22 +50,23 @@ def add(table: Table, hook: Hook, prepend: bool = False, flags: tuple[tuple[Tabl
 
 def register_module_forward_pre_hook(hook: Hook) -> RemovableHandle:
     """Call `hook(module, args)` before the forward of every module."""
-    return add(GLOBAL.forward_pre, hook)
+    return add(ALL_FORWARD_PRE, hook, flags=((EVERYWHERE, True),))
 
 
 def register_module_forward_hook(hook: Hook, *, with_kwargs: bool = False, always_call: bool = False) -> RemovableHandle:
     """Call `hook(module, args, output)` after the forward of every module."""
-    return add(GLOBAL.forward, hook, False, ((GLOBAL.with_kwargs, with_kwargs), (GLOBAL.always, always_call)))
+    flags = ((EVERYWHERE, True), (ALL_FORWARD_WITH_KWARGS, with_kwargs), (ALL_FORWARD_ALWAYS, always_call))
+    return add(ALL_FORWARD, hook, flags=flags)
 
 
 def register_module_full_backward_pre_hook(hook: Hook) -> RemovableHandle:
     """Call `hook(module, grad_output)` before the backward of every module."""
-    return add(GLOBAL.backward_pre, hook)
+    return add(ALL_BACKWARD_PRE, hook, flags=((EVERYWHERE, True),))
 
 
 def register_module_full_backward_hook(hook: Hook) -> RemovableHandle:
     """Call `hook(module, grad_input, grad_output)` after the backward of every module."""
-    return add(GLOBAL.backward, hook)
+    return add(ALL_BACKWARD, hook, flags=((EVERYWHERE, True),))
 
 
 class CallHooks:
@@ -161,7 +154,7 @@ def call_with_hooks(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any
 
 
 def run_pre_hooks(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    for number, hook in [*GLOBAL.forward_pre.items(), *module._forward_pre_hooks.items()]:
+    for number, hook in [*ALL_FORWARD_PRE.items(), *module._forward_pre_hooks.items()]:
         if number in module._forward_pre_hooks_with_kwargs:
             changed = hook(module, args, kwargs)
             if changed is not None:
@@ -178,8 +171,8 @@ def run_pre_hooks(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any])
 
 
 def forward_hooks_of(module: Module) -> Iterator[tuple[int, Hook, bool]]:
-    for number, hook in list(GLOBAL.forward.items()):
-        yield number, hook, number in GLOBAL.with_kwargs
+    for number, hook in list(ALL_FORWARD.items()):
+        yield number, hook, number in ALL_FORWARD_WITH_KWARGS
     for number, hook in list(module._forward_hooks.items()):
         yield number, hook, number in module._forward_hooks_with_kwargs
 
@@ -187,7 +180,7 @@ def forward_hooks_of(module: Module) -> Iterator[tuple[int, Hook, bool]]:
 def run_always_called(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any, called: set[int]) -> None:
     """After an error: the hooks that want to be called all the same and were not yet."""
     for number, hook, with_kwargs in forward_hooks_of(module):
-        if number in called or not (number in GLOBAL.always or number in module._forward_hooks_always_called):
+        if number in called or not (number in ALL_FORWARD_ALWAYS or number in module._forward_hooks_always_called):
             continue
         try:
             changed = hook(module, args, kwargs, result) if with_kwargs else hook(module, args, result)
@@ -255,11 +248,11 @@ class BackwardHooks:
 
     @classmethod
     def of(cls, module: Module) -> BackwardHooks | None:
-        if not (module._backward_hooks or module._backward_pre_hooks or GLOBAL.backward or GLOBAL.backward_pre):
+        if not (module._backward_hooks or module._backward_pre_hooks or ALL_BACKWARD or ALL_BACKWARD_PRE):
             return None
         own = module._backward_hooks.values() if module._is_full_backward_hook is not False else ()
-        before = list(chain(GLOBAL.backward_pre.values(), module._backward_pre_hooks.values()))
-        after = list(chain(GLOBAL.backward.values(), own))
+        before = list(chain(ALL_BACKWARD_PRE.values(), module._backward_pre_hooks.values()))
+        after = list(chain(ALL_BACKWARD.values(), own))
         return cls(module, before, after) if before or after else None
 
     def watch_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -163,10 +163,10 @@ class StateDict:
 
         load(self, values, "")  # type: ignore[arg-type]
         if strict:
-            if missing:
-                errors.insert(0, f"Missing key(s) in state_dict: {_quoted(missing)}. ")
             if unexpected:
                 errors.insert(0, f"Unexpected key(s) in state_dict: {_quoted(unexpected)}. ")
+            if missing:
+                errors.insert(0, f"Missing key(s) in state_dict: {_quoted(missing)}. ")
         if errors:
             text = "\n\t".join(errors)
             raise RuntimeError(
@@ -270,8 +270,10 @@ class StateDict:
     def _register_state_dict_hook(self, hook: Hook) -> RemovableHandle:
         """The same, but what the hook returns replaces the state dict."""
         if getattr(hook, "_from_public_api", False):
-            raise RuntimeError("Cannot register the same function as the state dict post hook that was previously registered via "
-                               "register_state_dict_post_hook")
+            raise RuntimeError(
+                "Cannot register the same function as the state dict post hook that was previously registered via "
+                "register_state_dict_post_hook"
+            )
         return add(self._state_dict_hooks, hook)
 
     def register_load_state_dict_pre_hook(self, hook: Hook) -> RemovableHandle:

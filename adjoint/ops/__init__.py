@@ -1,7 +1,12 @@
 """All operations. Importing this package fills the registry and gives Tensor its methods."""
 
 from . import alias as alias
-from . import elementwise as elementwise
+from . import arithmetic as arithmetic
+from . import compare as compare
+from . import convert as convert
 from . import matmul as matmul
+from . import piecewise as piecewise
 from . import reduce as reduce
 from . import shape as shape
+from . import softmax as softmax
+from . import transcendental as transcendental

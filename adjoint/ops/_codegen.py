@@ -38,12 +38,14 @@ from typing import Any
 
 import numpy as np
 
+from .._quiet import NAMELESS, mute, unmute
 from .._site import GENERATED, USER_FILES, user_frame
 from .._state import get_mode, tick
 from .._tensor import Parameter, Tensor
 from ..autograd.node import LEAF, Node, VersionCounter
 from ..autograd.saved import SavedOutput, check_input, input_tensor, output_array, output_tensor, refuse_inference, saved_properties
 from ..autograd.views import NO_GRAD, ORDINARY, View, counter_of
+from ._compiled import WARM, ignite
 from ._registry import Op, parameters
 from ._rules import broadcast_restore, conjugate, restored
 
@@ -51,27 +53,35 @@ _NAMESPACE: dict[str, Any] = {
     "F32": np.dtype("float32"), "F64": np.dtype("float64"), "LEAF": LEAF, "NO_GRAD": NO_GRAD, "ORDINARY": ORDINARY,
     "Parameter": Parameter, "SavedOutput": SavedOutput, "Tensor": Tensor, "USER_FILES": USER_FILES, "VersionCounter": VersionCounter, "View": View,
     "broadcast_restore": broadcast_restore, "check_input": check_input, "conjugate": conjugate, "counter_of": counter_of, "get_mode": get_mode,
-    "getframe": sys._getframe, "asarray": np.asarray, "generic": np.generic, "input_tensor": input_tensor, "ndarray": np.ndarray,
+    "getframe": sys._getframe, "asarray": np.asarray, "generic": np.generic, "input_tensor": input_tensor, "mute": mute, "ndarray": np.ndarray,
     "new": object.__new__, "output_array": output_array, "output_tensor": output_tensor, "refuse_inference": refuse_inference,
-    "restored": restored, "tick": tick, "user_frame": user_frame,
+    "restored": restored, "tick": tick, "unmute": unmute, "user_frame": user_frame, **NAMELESS,
 }  # fmt: skip
 
 
-def lazy_function(op: Op, *, out: bool) -> Callable[..., Any]:
+def lazy_function(op: Op, *, out: bool, operator: bool = False) -> Callable[..., Any]:
     """The public function of an op. It replaces its own code with the generated one when it is first called."""
-    from ._general import general
+    from ._general import general, operator_call
 
     namespace = dict(
-        _NAMESPACE, OP=op, impl=op.impl, general=general, sizes=sizes, UNSET=UNSET, __name__=f"adjoint.ops.{op.name}"
-    )
+        _NAMESPACE, OP=op, impl=op.impl, general=operator_call if operator else general, sizes=sizes, UNSET=UNSET, heat=op.heat,
+        ignite=ignite, **{f"default_{name}": value for name, value in op.default_values().items()},
+    )  # fmt: skip
 
-    def compile_and_call(*args: Any, **kwargs: Any) -> Any:
+    def generate() -> None:
         text = function_text(op, out)
         for name in re.findall(rf"new\({op.name}_(\w+)\)", text):
             namespace[f"{op.name}_{name}"] = op.variants[name]
+        for kinds, kernels in op.kernels.items():
+            namespace[f"kernel_{kinds}"] = kernels.forward
         made = function_from(text, op.name, namespace)
-        fn.__code__, fn.__defaults__, fn.__kwdefaults__ = made.__code__, op.defaults, dict(op.keyword_defaults or {})
-        fn.__kwdefaults__ |= {name: default for name, default in (("out", None), ("axis", UNSET)) if name in made.__code__.co_varnames}
+        hidden = {"out": None, "axis": UNSET, "keepdims": UNSET}
+        fn.__code__, fn.__defaults__ = made.__code__, op.defaults
+        fn.__kwdefaults__ = (op.keyword_defaults or {}) | {name: hidden[name] for name in hidden if name in made.__code__.co_varnames}
+
+    def compile_and_call(*args: Any, **kwargs: Any) -> Any:
+        generate()
+        op.generators.append(generate)
         return fn(*args, **kwargs)
 
     namespace["compile_and_call"] = compile_and_call
@@ -83,7 +93,7 @@ def lazy_function(op: Op, *, out: bool) -> Callable[..., Any]:
     return fn
 
 
-UNSET: Any = object()  # the default of `axis`, NumPy's name for `dim`
+UNSET: Any = object()  # the default of `axis` and `keepdims`, NumPy's names for `dim` and `keepdim`
 
 
 def _stub(*args: Any, **kwargs: Any) -> Any:
@@ -111,7 +121,7 @@ def signature(op: Op, out: bool) -> str:
     positional = op.args[: len(op.args) - len(op.keywords)]
     if op.varargs:
         positional = (*positional[:-1], "*" + positional[-1])
-    keywords = list(op.keywords) + ["axis"] * ("dim" in op.args) + ["out"] * out
+    keywords = list(op.keywords) + ["axis"] * ("dim" in op.args) + ["keepdims"] * ("keepdim" in op.args) + ["out"] * out
     star = ["*"] if keywords and not op.varargs else []
     return ", ".join([*positional, *star, *keywords])
 
@@ -120,14 +130,20 @@ def function_text(op: Op, out: bool) -> str:
     lines = [f"def {op.name}({signature(op, out)}):"]
     if "dim" in op.args:
         lines.append(" if axis is not UNSET: dim = axis")
+    if "keepdim" in op.args:
+        lines.append(" if keepdims is not UNSET: keepdim = keepdims")
     if op.varargs:
         name = op.args[-1 - len(op.keywords)]
         lines.append(f" {name} = sizes({name})")
     if not (op.several or op.sequence):
         lines += fast_path(op, out)
-    everything = ", ".join(op.args) + ","
-    lines.append(f" return general(OP, ({everything}){', out' if out else ''})")
+    lines.append(f" return {general_call(op, out)}")
     return "\n".join(lines)
+
+
+def general_call(op: Op, out: bool) -> str:
+    everything = ", ".join(op.args) + ","
+    return f"general(OP, ({everything}){', out' if out else ''})"
 
 
 def is_tensor(name: str) -> str:
@@ -168,7 +184,7 @@ def body(op: Op, kinds: str) -> list[str]:
     value = {name: f"a_{name}" if tensors.get(name) == "T" else name for name in op.args}
     cut = len(op.args) - len(op.keywords)
     call = ", ".join([value[name] for name in op.args[:cut]] + [f"{name}={value[name]}" for name in op.args[cut:]])
-    lines = [f"result = impl({call})", "if result.__class__ is not ndarray and isinstance(result, generic): result = asarray(result)"]
+    lines = [*computed(op, call, kinds), "if result.__class__ is not ndarray and isinstance(result, generic): result = asarray(result)"]
     lines += ["tensor = new(Tensor)", "tensor._data = result", "tensor._vc = None"]
     params = "".join(f"{name}, " for name in op.params)
     differentiable = [name for name, kind in tensors.items() if kind == "T" and op.differentiates(name)]
@@ -210,6 +226,28 @@ def body(op: Op, kinds: str) -> list[str]:
     else:
         lines += [" tensor._fn = node", "else:", " tensor._fn = None"]
     return [*lines, "return tensor"]
+
+
+def computed(op: Op, call: str, kinds: str) -> list[str]:
+    """Run the forward: by a kernel if there is one, else muted where NumPy may warn. Where shapes do not broadcast, the general path finds
+    the words for it."""
+    if op.warns:
+        lines = ["token = mute()", f"try: result = impl({call})", "finally: unmute(token)"]
+    else:
+        lines = [f"result = impl({call})"]
+    kernels = op.kernels.get(kinds)
+    if kernels is not None and kernels.forward is not None:
+        kind_of = dict(zip(op.inputs, kinds, strict=True))
+        values = ", ".join(f"a_{name}" if kind_of.get(name) == "T" else name for name in (op.args if kernels.symbolic else op.inputs))
+        compiled = f"result = kernel_{kinds}({values})"
+        default = " and ".join(f"{name} is default_{name}" for name in op.params) if not kernels.symbolic else ""
+        lines = [f"if {default}: {compiled}", "else:", *indented(1, lines)] if default else [compiled]
+    elif kernels is None and op.broadcasts:
+        first = op.inputs[0]
+        lines = [f"heat[0] += 1 + (a_{first}.size >> 14)", f"if heat[0] > {WARM}: ignite(OP, '{kinds}')", *lines]
+    if op.broadcasts and kinds.count("T") > 1:
+        lines = ["try:", *indented(1, lines), f"except ValueError: return {general_call(op, False)}"]
+    return lines
 
 
 def record(op: Op, kinds: str, differentiable: list[str]) -> list[str]:
@@ -265,7 +303,16 @@ class Variants(dict[str, type[Node]]):
         kinds = "".join(letter for letter in key if letter in "TS")
         bits = int(key.removesuffix("c")[len(kinds) :])
         self[key] = made = make_node_class(self.op, kinds, bits, conj)
+        self.use_kernels(kinds)
         return made
+
+    def use_kernels(self, kinds: str) -> None:
+        """Let the nodes for these kinds of inputs call the compiled rules."""
+        kernels = self.op.kernels.get(kinds)
+        for key, cls in self.items():
+            if kernels is not None and key.rstrip("0123456789c") == kinds:
+                for name, rule in kernels.rules.items():
+                    cls.apply.__globals__[f"array_rule_{name}"] = rule
 
 
 # ---- the nodes ----------------------------------------------------------------------------------------------------------------------
@@ -275,7 +322,9 @@ def make_node_class(op: Op, kinds: str, bits: int, conj: bool) -> type[Node]:
     """The class of nodes for one way an op is differentiated."""
     needing = [name for slot, name in enumerate(op.inputs) if bits >> slot & 1]
     layout = saved_names(op, needing)
-    namespace = dict(_NAMESPACE, **{f"rule_{name or 'all'}": rule for name, rule in op.named_rules()})
+    namespace = dict(_NAMESPACE)
+    for name, rule in op.named_rules():
+        namespace |= {f"rule_{name or 'all'}": rule, f"array_rule_{name or 'all'}": rule}
     namespace["NEEDS"] = tuple(bool(bits >> slot & 1) for slot in range(len(op.inputs)))
     members: dict[str, Any] = {
         "__slots__": (),
@@ -312,12 +361,13 @@ def apply_text(op: Op, kinds: str, needing: list[str], layout: list[str], method
                 values[name] = f"s_{name}._data"
     if conj:
         lines.append(" g = conjugate(g)")
+    rule = "rule" if recorded else "array_rule"
     if op.joint is not None:
-        call = f"rule_all({', '.join(values[name] for name in parameters(op.joint))})"
+        call = f"{rule}_all({', '.join(values[name] for name in parameters(op.joint))})"
         slots = ", ".join(f"grads[{op.inputs.index(name)}]" for name in needing)
         lines += [f" grads = {call}", f" grads = ({slots},)"]
     else:
-        calls = [f"rule_{name}({', '.join(values[p] for p in parameters(op.rules[name]))})" for name in needing]
+        calls = [f"{rule}_{name}({', '.join(values[p] for p in parameters(op.rules[name]))})" for name in needing]
         lines.append(f" grads = ({', '.join(calls)},)")
     if conj:
         lines.append(" grads = tuple(map(conjugate, grads))")

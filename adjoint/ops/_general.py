@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from .._dtype import default_numpy, result_numpy_dtype
+from .._dtype import default_numpy, from_numpy_dtype, result_numpy_dtype
+from .._quiet import mute, unmute
 from .._site import here
 from .._state import FORWARD_AD, GRAD, INFERENCE, get_mode
 from .._tensor import Parameter, Tensor, wrap, wrap_result
@@ -24,6 +25,7 @@ from ._rules import cast
 
 PLAIN = (Tensor, Parameter)
 NUMBERS = (bool, int, float, complex)
+OPERANDS = (Tensor, np.ndarray, np.generic, *NUMBERS)
 
 
 def general(op: Op, args: tuple[Any, ...], out: Any = None) -> Any:
@@ -42,6 +44,13 @@ def general(op: Op, args: tuple[Any, ...], out: Any = None) -> Any:
     tensors = tuple(map(wrap_result, results)) if op.several else (wrap_result(results),)
     finish(op, operands, values, tensors)
     return tensors if op.several else tensors[0]
+
+
+def operator_call(op: Op, args: tuple[Any, ...]) -> Any:
+    """The same for a Python operator: an operand that is no tensor, array or number gets its own class's operator."""
+    if all(isinstance(x, OPERANDS) or hasattr(x, "__torch_function__") for x in args[: len(op.inputs)]):
+        return general(op, args)
+    return NotImplemented
 
 
 def overrides(value: Any) -> bool:
@@ -87,11 +96,46 @@ def forward(op: Op, operands: list[Any], values: dict[str, Any]) -> Any:
     """The op on arrays, after promotion."""
     arrays = [x._data if isinstance(x, Tensor) else x for x in operands]
     check_devices(op, arrays)
+    if op.broadcasts:
+        check_shapes(arrays)
+    if op.check is not None:
+        op.check(*arrays)
     if op.promote != KEEP:
         arrays = promoted(op, arrays)
-    if op.sequence:
-        return op.call({**values, op.inputs[0]: arrays})
-    return op.call({**values, **dict(zip(op.inputs, arrays, strict=True))})
+    token = mute()
+    try:
+        if op.sequence:
+            return op.call({**values, op.inputs[0]: arrays})
+        return op.call({**values, **dict(zip(op.inputs, arrays, strict=True))})
+    except TypeError:
+        if isinstance(op.impl, np.ufunc):
+            raise not_implemented_for(op.name, arrays) from None
+        raise
+    finally:
+        unmute(token)
+
+
+def not_implemented_for(name: str, arrays: Sequence[Any]) -> NotImplementedError:
+    """The error for a dtype that an op does not know. (NotImplementedError is a RuntimeError.)"""
+    dtype = next(from_numpy_dtype(a.dtype) for a in arrays if hasattr(a, "dtype"))
+    return NotImplementedError(f"\"{name}\" not implemented for '{dtype.scalar_name}'; convert the tensor first, for example with x.float()")
+
+
+def check_shapes(arrays: Sequence[Any]) -> None:
+    """Refuse shapes that do not broadcast, in PyTorch's words."""
+    result: tuple[int, ...] = ()
+    for array in arrays:
+        if array is None or isinstance(array, NUMBERS):
+            continue
+        shape = tuple(array.shape)
+        for place in range(-1, -min(len(result), len(shape)) - 1, -1):
+            a, b = result[place], shape[place]
+            if a != b and a != 1 and b != 1:
+                raise RuntimeError(
+                    f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension "
+                    f"{max(len(result), len(shape)) + place} (the shapes are {list(result)} and {list(shape)})"
+                )
+        result = np.broadcast_shapes(result, shape)
 
 
 def check_devices(op: Op, arrays: list[Any]) -> None:

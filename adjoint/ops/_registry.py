@@ -9,13 +9,15 @@
   and just that is saved: inputs, `out` (the result), parameters, and `<input>_shape` / `<input>_dtype` where the values are not needed.
   Rules are NumPy code too, so they run on arrays in an ordinary backward and on Tensors under `create_graph`.
 - For complex values a holomorphic op's rules stand as they are: the gradient is `conj(rule(conj(g)))` in PyTorch's convention.
-- Forward mode is derived: ELEMENTWISE applies the rules to the tangents, LINEAR the op itself, MULTILINEAR the op to one tangent at a time.
+- Forward mode is derived: ELEMENTWISE applies the rules to the tangents, LINEAR the op itself, MULTILINEAR the op to one tangent at a time,
+  REDUCTION sums the tangents with the weights that the rule gives for a gradient of ones.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
+from functools import wraps
 from types import FunctionType
 from typing import Any
 
@@ -27,7 +29,7 @@ Array = Any  # a NumPy array or anything that behaves like one; in a forward's s
 Rule = Callable[..., Any]
 
 # How forward mode follows from the declaration.
-ELEMENTWISE, LINEAR, MULTILINEAR = "elementwise", "linear", "multilinear"
+ELEMENTWISE, LINEAR, MULTILINEAR, REDUCTION = "elementwise", "linear", "multilinear", "reduction"
 
 # What happens to the dtypes of the inputs before the forward sees them.
 COMMON = "common"  # PyTorch's promotion
@@ -57,6 +59,8 @@ class Op:
         holomorphic: bool = True,
         nodes: str | dict[str, str] | None = None,
         differentiable: bool = True,
+        warns: bool = True,
+        check: Callable[..., None] | None = None,
     ) -> None:
         self.name = name
         self.impl = impl
@@ -71,8 +75,13 @@ class Op:
         self.holomorphic = holomorphic
         self.nodes = nodes or f"{camel(name)}Backward0"
         self.differentiable = differentiable
+        self.warns = warns and not view and not isinstance(impl, np.ufunc)  # NumPy may warn, so the forward runs muted (_quiet.py)
+        self.check = check  # refuses operands other than float32 and float64, which are always welcome
         self._read_signature()
         self._validate()
+        self.heat = [0]  # how much it has been used; see _compiled.py
+        self.kernels: dict[str, Any] = {}
+        self.generators: list[Callable[[], None]] = []
         from ._codegen import Variants
 
         self.variants = Variants(self)  # the node classes, by which inputs are tensors and which require grad
@@ -121,6 +130,19 @@ class Op:
         yield from self.rules.items()
         if self.joint is not None:
             yield "", self.joint
+
+    def default_values(self) -> dict[str, Any]:
+        """The parameters that have defaults."""
+        positional = self.args[: len(self.args) - len(self.keywords)]
+        defaults = self.defaults or ()
+        return dict(zip(positional[len(positional) - len(defaults) :], defaults, strict=True)) | (self.keyword_defaults or {})
+
+    def regenerate(self) -> None:
+        """Write the functions and nodes of the op again, for the kernels it has now."""
+        for kinds in self.kernels:
+            self.variants.use_kernels(kinds)
+        for generate in self.generators:
+            generate()
 
     @property
     def params(self) -> tuple[str, ...]:
@@ -188,11 +210,12 @@ def register(
         if method:
             setattr(OpMethods, name, fn)
     if operators:
-        operator = lazy_function(op, out=False)  # without keyword arguments the call is faster
+        operator = lazy_function(op, out=False, operator=True)  # without keyword arguments the call is faster
         for name in operators:
             setattr(OpMethods, name, operator)
     if inplace:
         changing = inplace_function(op)
+        fn.inplace = changing  # type: ignore[attr-defined]
         for name in (op.name, *aliases):
             setattr(OpMethods, f"{name}_", changing)
             if function:
@@ -263,6 +286,9 @@ def composite(
 
     def export(fn: Callable[..., Any]) -> Callable[..., Any]:
         assert isinstance(fn, FunctionType)
+        own = fn.__code__.co_varnames[: fn.__code__.co_argcount + fn.__code__.co_kwonlyargcount]
+        if "dim" in own and "axis" not in own:
+            fn = with_numpy_names(fn)
         for name in (*names,) or (fn.__name__,):
             if function:
                 FUNCTIONS[name] = fn
@@ -273,3 +299,17 @@ def composite(
         return fn
 
     return export
+
+
+def with_numpy_names(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Let `axis` and `keepdims`, as NumPy says, stand for `dim` and `keepdim`. The generated functions of ops do so by themselves."""
+
+    @wraps(fn)
+    def renamed(*args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            for theirs, ours in (("axis", "dim"), ("keepdims", "keepdim")):
+                if theirs in kwargs:
+                    kwargs[ours] = kwargs.pop(theirs)
+        return fn(*args, **kwargs)
+
+    return renamed

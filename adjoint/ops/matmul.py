@@ -1,15 +1,398 @@
-"""Matrix products."""
+"""Matrix products. `linear`, the hot op of training, is one op with one node."""
 
 from __future__ import annotations
 
+import math
+from typing import Any, NoReturn
+
 import numpy as np
 
-from ._registry import MULTILINEAR, Array, op
+from .._dtype import from_numpy_dtype
+from .._methods import OpMethods
+from ._precision import FLOAT32, is_half
+from ._registry import MULTILINEAR, Array, composite, op
+from ._rules import cast, sum_to
+
+# ---- what the ops are made of -------------------------------------------------------------------------------------------------------
 
 
-@op(jvp=MULTILINEAR, nodes="MmBackward0",
-    input=lambda g, mat2: np.matmul(g, np.swapaxes(mat2, -1, -2)),
-    mat2=lambda g, input: np.matmul(np.swapaxes(input, -1, -2), g))  # fmt: skip
+def product(a: Array, b: Array) -> Array:
+    """The matrix product the fastest way there is: one call of BLAS wherever one suffices, half precision computed in single."""
+    if a.__class__ is not np.ndarray or b.__class__ is not np.ndarray:
+        return np.matmul(a, b)
+    dtype = a.dtype
+    if is_half(dtype):
+        return product(a.astype(FLOAT32), b.astype(FLOAT32)).astype(dtype)
+    if b.ndim <= 2:
+        if a.ndim <= 2:
+            return a.dot(b)  # half the overhead of np.matmul
+        rows = a.reshape(math.prod(a.shape[:-1]), a.shape[-1])
+        return rows.dot(b).reshape(*a.shape[:-1], *b.shape[1:])
+    return np.matmul(a, b)
+
+
+def transposed(x: Array) -> Array:
+    """The last two dimensions exchanged."""
+    return x.mT if x.__class__ is np.ndarray else np.swapaxes(x, -1, -2)
+
+
+def as_rows(x: Array) -> Array:
+    """All dimensions but the last folded into one."""
+    return x if len(x.shape) == 2 else np.reshape(x, (math.prod(x.shape[:-1]), x.shape[-1]))
+
+
+def sum_rows(g: Array, shape: tuple[int, ...]) -> Array:
+    """The gradient of a bias that was added to each row."""
+    if g.__class__ is np.ndarray and g.ndim == 2 and shape == g.shape[1:] and not is_half(g.dtype):
+        return np.add.reduce(g, 0)
+    return sum_to(g, shape)
+
+
+C_NAMES = {
+    "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short", "int32": "int", "int64": "long int",
+    "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
+    "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
+}  # fmt: skip
+
+
+def check_dtypes(first: str, a: Array, second: str, b: Array) -> None:
+    if a.dtype != b.dtype:
+        left, right = from_numpy_dtype(a.dtype), from_numpy_dtype(b.dtype)
+        narrow, name = (left, first) if (left.category, left.itemsize) < (right.category, right.itemsize) else (right, second)
+        wide = right if narrow is left else left
+        raise RuntimeError(
+            f"expected m1 and m2 to have the same dtype, but got: {C_NAMES[left.name]} != {C_NAMES[right.name]}\n"
+            f"  {first} is {left} and {second} is {right}\n  fix: {name}.to({wide})"
+        )
+    if a.dtype.kind == "b":
+        raise NotImplementedError(
+            f"\"addmm_impl_cpu_\" not implemented for 'Bool'\n  fix: {first}.float() and {second}.float(), or .long() to count"
+        )
+
+
+def refuse_shapes(first: str, a: tuple[int, ...], second: str, b: tuple[int, ...]) -> NoReturn:
+    """Two matrices that do not fit, and the transposition that would make them fit."""
+    if a[1] == b[1]:
+        fix = f"{first} @ {second}.T"
+    elif a[0] == b[0]:
+        fix = f"{first}.T @ {second}"
+    elif a[0] == b[1]:
+        fix = f"{second} @ {first}"
+    else:
+        fix = f"make the columns of {first} ({a[1]}) as many as the rows of {second} ({b[0]})"
+    raise RuntimeError(
+        f"mat1 and mat2 shapes cannot be multiplied ({a[0]}x{a[1]} and {b[0]}x{b[1]})\n"
+        f"  {first} has {a[1]} columns and {second} has {b[0]} rows\n  fix: {fix}"
+    )
+
+
+def check_matrices(first: str, a: Array, second: str, b: Array) -> None:
+    if len(a.shape) != 2:
+        raise RuntimeError(f"{first} must be a matrix, got {len(a.shape)}-D tensor\n  fix: torch.matmul takes vectors and batches too")
+    if len(b.shape) != 2:
+        raise RuntimeError(f"{second} must be a matrix, got {len(b.shape)}-D tensor\n  fix: torch.matmul takes vectors and batches too")
+    if a.shape[1] != b.shape[0]:
+        refuse_shapes(first, a.shape, second, b.shape)
+    if a.dtype != b.dtype or a.dtype.kind == "b":
+        check_dtypes(first, a, second, b)
+
+
+def check_vector(matrix: Array, vec: Array) -> None:
+    if len(matrix.shape) != 2 or len(vec.shape) != 1:
+        raise RuntimeError(
+            f"vector + matrix @ vector expected, got 1, {len(matrix.shape)}, {len(vec.shape)}\n  fix: torch.matmul takes any of them"
+        )
+    rows, columns = matrix.shape
+    if columns != vec.shape[0]:
+        raise RuntimeError(
+            f"size mismatch, got input ({rows}), mat ({rows}x{columns}), vec ({vec.shape[0]}): "
+            f"the matrix has {columns} columns and the vector {vec.shape[0]} elements"
+        )
+    if matrix.dtype != vec.dtype or matrix.dtype.kind == "b":
+        check_dtypes("mat", matrix, "vec", vec)
+
+
+def check_batches(a: Array, b: Array) -> None:
+    for name, x in (("batch1", a), ("batch2", b)):
+        if len(x.shape) != 3:
+            raise RuntimeError(f"{name} must be a 3D tensor, got {len(x.shape)}-D\n  fix: torch.matmul takes any number of dimensions")
+    if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{a.shape[0]}, {a.shape[2]}] "
+            f"but got: [{b.shape[0]}, {b.shape[1]}]."
+            + ("\n  fix: batch2.mT" if a.shape[0] == b.shape[0] and a.shape[2] == b.shape[2] else "")
+        )
+    check_dtypes("batch1", a, "batch2", b)
+
+
+# ---- products of two ----------------------------------------------------------------------------------------------------------------
+
+
+@op(jvp=MULTILINEAR,
+    input=lambda g, mat2: product(g, transposed(mat2)),
+    mat2=lambda g, input: product(transposed(input), g))  # fmt: skip
 def mm(input: Array, mat2: Array) -> Array:
     """The product of two matrices."""
-    return np.matmul(input, mat2)
+    check_matrices("mat1", input, "mat2", mat2)
+    return product(input, mat2)
+
+
+@op(jvp=MULTILINEAR,
+    input=lambda g, mat2: product(g, transposed(mat2)),
+    mat2=lambda g, input: product(transposed(input), g))  # fmt: skip
+def bmm(input: Array, mat2: Array) -> Array:
+    """The products of two batches of matrices of the same length."""
+    check_batches(input, mat2)
+    return product(input, mat2)
+
+
+@op(jvp=MULTILINEAR,
+    input=lambda g, vec: np.expand_dims(g, -1) * vec,
+    vec=lambda g, input: product(transposed(input), g))  # fmt: skip
+def mv(input: Array, vec: Array) -> Array:
+    """The product of a matrix and a vector."""
+    check_vector(input, vec)
+    return product(input, vec)
+
+
+@op(jvp=MULTILINEAR, input=lambda g, tensor: g * tensor, tensor=lambda g, input: g * input)
+def dot(input: Array, tensor: Array) -> Array:
+    """The scalar product of two vectors."""
+    if len(input.shape) != 1 or len(tensor.shape) != 1:
+        raise RuntimeError(
+            f"1D tensors expected, but got {len(input.shape)}D and {len(tensor.shape)}D tensors\n  fix: torch.matmul, or (a * b).sum()"
+        )
+    if input.dtype != tensor.dtype:
+        names = from_numpy_dtype(input.dtype).scalar_name, from_numpy_dtype(tensor.dtype).scalar_name
+        raise RuntimeError(
+            f"dot : expected both vectors to have same dtype, but found {names[0]} and {names[1]}"
+            f"\n  fix: b.to({from_numpy_dtype(input.dtype)})"
+        )
+    if input.shape != tensor.shape:
+        m, n = input.shape[0], tensor.shape[0]
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensor [{m}] and src [{n}] to have the same number of elements, "
+            f"but got {m} and {n} elements respectively"
+        )
+    return product(input, tensor)
+
+
+def batched_other(g: Array, input: Array, other_shape: tuple[int, ...]) -> Array:
+    if len(other_shape) == 2:
+        return product(transposed(as_rows(input)), as_rows(g))
+    return sum_to(product(transposed(input), g), other_shape)
+
+
+@op(nodes="UnsafeViewBackward0", method=False, function=False, jvp=MULTILINEAR,
+    input=lambda g, other, input_shape: sum_to(product(g, transposed(other)), input_shape),
+    other=batched_other)  # fmt: skip
+def matmul_batched(input: Array, other: Array) -> Array:
+    """Products of matrices in the last two dimensions; those before them are broadcast."""
+    a, b = input.shape, other.shape
+    if a[-1] != b[-2]:
+        if len(a) == len(b) and a[:-2] == b[:-2]:
+            swap = "\n  fix: a @ b.mT" if a[-1] == b[-1] else ""
+            raise RuntimeError(
+                f"Expected size for first two dimensions of batch2 tensor to be: [{math.prod(a[:-2])}, {a[-1]}] "
+                f"but got: [{math.prod(b[:-2])}, {b[-2]}].{swap}"
+            )
+        refuse_shapes("mat1", (math.prod(a[:-1]), a[-1]), "mat2", b[-2:])
+    for i in range(1, min(len(a), len(b)) - 1):
+        if a[-2 - i] != b[-2 - i] and a[-2 - i] != 1 and b[-2 - i] != 1:
+            raise RuntimeError(
+                f"The size of tensor a ({a[-2 - i]}) must match the size of tensor b ({b[-2 - i]}) at non-singleton dimension "
+                f"{max(len(a), len(b)) - 2 - i}: the batch dimensions are {list(a[:-2])} and {list(b[:-2])}"
+            )
+    check_dtypes("a", input, "b", other)
+    return product(input, other)
+
+
+@composite()
+def matmul(input: Array, other: Array, *, out: Any = None) -> Array:
+    """The matrix product: of vectors, matrices and batches of them, broadcasting the batches."""
+    for place, (name, x) in enumerate((("input", input), ("other", other)), 1):
+        if not isinstance(x, OpMethods | np.ndarray):
+            raise TypeError(f"matmul(): argument '{name}' (position {place}) must be Tensor, not {type(x).__name__}")
+    left, right = len(input.shape), len(other.shape)
+    if left == 2 and right == 2:
+        return mm(input, other, out=out)
+    if left == 0 or right == 0:
+        raise RuntimeError(
+            f"both arguments to matmul need to be at least 1D, but they are {left}D and {right}D\n  fix: a * b multiplies by a number"
+        )
+    if left == 1 and right == 1:
+        return dot(input, other, out=out)
+    if left == 2 and right == 1:
+        return mv(input, other, out=out)
+    result = matmul_batched(input[None] if left == 1 else input, other[:, None] if right == 1 else other)
+    result = result[..., 0] if right == 1 else result[..., 0, :] if left == 1 else result
+    return result if out is None else out.resize_(result.shape).copy_(result)
+
+
+@composite(method=False, function=False, operators=("__matmul__",))
+def matmul_operator(input: Array, other: Array) -> Array:
+    return matmul(input, other) if isinstance(other, OpMethods | np.ndarray) else NotImplemented
+
+
+@composite(method=False, function=False, operators=("__rmatmul__",))
+def reflected_matmul_operator(input: Array, other: Array) -> Array:
+    return matmul(other, input) if isinstance(other, OpMethods | np.ndarray) else NotImplemented
+
+
+# ---- linear -------------------------------------------------------------------------------------------------------------------------
+
+
+def linear_input(g: Array, weight: Array) -> Array:
+    return product(g, weight) if len(weight.shape) == 2 else np.expand_dims(g, -1) * weight
+
+
+def linear_weight(g: Array, input: Array, weight_shape: tuple[int, ...]) -> Array:
+    if len(weight_shape) == 1:
+        return product(np.reshape(g, (-1,)), as_rows(input))
+    return product(transposed(as_rows(g)), as_rows(input))
+
+
+def linear_jvp(input: Array, weight: Array, out: Array, input_t: Array, weight_t: Array, bias_t: Array) -> Array:
+    tangent = out.new_zeros(out.shape) if bias_t is None else np.broadcast_to(bias_t, out.shape)
+    if input_t is not None:
+        tangent = tangent + linear(input_t, weight)
+    return tangent if weight_t is None else tangent + linear(input, weight_t)
+
+
+@op(method=False, function=False, nodes={"TTT": "AddmmBackward0", "default": "MmBackward0"}, jvp=linear_jvp,
+    input=linear_input, weight=linear_weight, bias=lambda g, bias_shape: sum_rows(g, bias_shape))  # fmt: skip
+def linear(input: Array, weight: Array, bias: Array | None = None) -> Array:
+    """`input @ weight.T + bias`."""
+    if input.shape[-1:] != weight.shape[-1:] or weight.dtype != input.dtype or len(weight.shape) > 2 or input.dtype.kind == "b":
+        refuse_linear(input, weight)
+    result = product(input, weight.T)
+    if bias is None:
+        return result
+    if bias.shape != weight.shape[:-1] or bias.dtype != input.dtype:
+        check_bias(result.shape, bias, input)
+    return np.add(result, bias, result) if result.__class__ is np.ndarray else result + bias
+
+
+def refuse_linear(input: Array, weight: Array) -> NoReturn:
+    if len(weight.shape) > 2 or not weight.shape or not input.shape:
+        raise RuntimeError(
+            f"linear(): expected input of at least 1 dimension and weight of 1 or 2, got {len(input.shape)} and {len(weight.shape)}"
+        )
+    if input.shape[-1] != weight.shape[-1]:
+        rows, columns = math.prod(input.shape[:-1]), input.shape[-1]
+        takes = weight.shape[-1]
+        outputs = weight.shape[0] if len(weight.shape) == 2 else 1
+        raise RuntimeError(
+            f"mat1 and mat2 shapes cannot be multiplied ({rows}x{columns} and {takes}x{outputs})\n"
+            f"  the last dimension of the input {list(input.shape)} is {columns}, but the layer takes {takes} features\n"
+            f"  fix: Linear(in_features={columns}, out_features={outputs})"
+        )
+    check_dtypes("input", input, "weight", weight)
+    raise AssertionError("unreachable: nothing is wrong with these operands")
+
+
+def check_bias(shape: tuple[int, ...], bias: Array, input: Array) -> None:
+    if bias.dtype != input.dtype:
+        names = from_numpy_dtype(bias.dtype).scalar_name, from_numpy_dtype(input.dtype).scalar_name
+        raise RuntimeError(
+            f"self and mat2 must have the same dtype, but got {names[0]} and {names[1]}\n  fix: bias.to({from_numpy_dtype(input.dtype)})"
+        )
+    check_expands(bias.shape, shape)
+
+
+def check_expands(small: tuple[int, ...], large: tuple[int, ...]) -> None:
+    """Refuse an added operand that does not broadcast to the product's shape."""
+    for i in range(1, len(small) + 1):
+        if i > len(large) or small[-i] not in (1, large[-i]):
+            size = large[-i] if i <= len(large) else 1
+            raise RuntimeError(
+                f"The expanded size of the tensor ({size}) must match the existing size ({small[-i]}) at non-singleton dimension "
+                f"{max(len(large) - i, 0)}.  Target sizes: {list(large)}.  Tensor sizes: {list(small)}"
+            )
+
+
+# ---- a product added to something ---------------------------------------------------------------------------------------------------
+
+
+def added(input: Array, x: Array, beta: float, alpha: float) -> Array:
+    """`beta * input + alpha * x`; with beta = 0 the input is ignored, NaN and all."""
+    if input.dtype != x.dtype:
+        check_bias(x.shape, input, x)
+    check_expands(input.shape, x.shape)
+    if x.dtype.kind in "iu" and not (isinstance(beta, int) and isinstance(alpha, int)):
+        which = "beta" if not isinstance(beta, int) else "alpha"
+        raise RuntimeError(f"For integral input tensors, argument {which} must not be a floating point number.")
+    x = scaled(x, alpha)
+    return x if beta == 0 else x + scaled(input, beta)
+
+
+def scaled(x: Array, factor: float) -> Array:
+    return x if factor == 1 else cast(x * factor, x.dtype) if x.__class__ is np.ndarray else x * factor
+
+
+def added_input(g: Array, input_shape: tuple[int, ...], beta: float) -> Array:
+    return sum_to(scaled(g, beta), input_shape)
+
+
+def added_jvp(out: Array, beta: float, alpha: float, input_t: Array, multiply: Any, a: Array, b: Array, a_t: Array, b_t: Array) -> Array:
+    """Forward mode of `beta * input + alpha * multiply(a, b)`."""
+    tangent = out.new_zeros(out.shape) if input_t is None else np.broadcast_to(input_t * beta, out.shape)
+    if a_t is not None:
+        tangent = tangent + multiply(a_t, b) * alpha
+    return tangent if b_t is None else tangent + multiply(a, b_t) * alpha
+
+
+@op(inplace=True, input=added_input,
+    mat1=lambda g, mat2, alpha: scaled(product(g, transposed(mat2)), alpha),
+    mat2=lambda g, mat1, alpha: scaled(product(transposed(mat1), g), alpha),
+    jvp=lambda out, beta, alpha, input_t, mat1, mat2, mat1_t, mat2_t: added_jvp(
+        out, beta, alpha, input_t, mm, mat1, mat2, mat1_t, mat2_t))  # fmt: skip
+def addmm(input: Array, mat1: Array, mat2: Array, *, beta: float = 1, alpha: float = 1) -> Array:
+    """`beta * input + alpha * mat1 @ mat2`."""
+    check_matrices("mat1", mat1, "mat2", mat2)
+    return added(input, product(mat1, mat2), beta, alpha)
+
+
+@op(inplace=True, input=added_input,
+    mat=lambda g, vec, alpha: scaled(np.expand_dims(g, -1) * vec, alpha),
+    vec=lambda g, mat, alpha: scaled(product(transposed(mat), g), alpha),
+    jvp=lambda out, beta, alpha, input_t, mat, vec, mat_t, vec_t: added_jvp(
+        out, beta, alpha, input_t, mv, mat, vec, mat_t, vec_t))  # fmt: skip
+def addmv(input: Array, mat: Array, vec: Array, *, beta: float = 1, alpha: float = 1) -> Array:
+    """`beta * input + alpha * mat @ vec`."""
+    check_vector(mat, vec)
+    return added(input, product(mat, vec), beta, alpha)
+
+
+@op(inplace=True, input=added_input,
+    batch1=lambda g, batch2, alpha: scaled(product(g, transposed(batch2)), alpha),
+    batch2=lambda g, batch1, alpha: scaled(product(transposed(batch1), g), alpha),
+    jvp=lambda out, beta, alpha, input_t, batch1, batch2, batch1_t, batch2_t: added_jvp(
+        out, beta, alpha, input_t, bmm, batch1, batch2, batch1_t, batch2_t))  # fmt: skip
+def baddbmm(input: Array, batch1: Array, batch2: Array, *, beta: float = 1, alpha: float = 1) -> Array:
+    """`beta * input + alpha * batch1 @ batch2`, for each pair of matrices."""
+    check_batches(batch1, batch2)
+    return added(input, product(batch1, batch2), beta, alpha)
+
+
+@op(inplace=True, input=added_input,
+    batch1=lambda g, batch2, alpha: scaled(product(np.expand_dims(g, 0), transposed(batch2)), alpha),
+    batch2=lambda g, batch1, alpha: scaled(product(transposed(batch1), np.expand_dims(g, 0)), alpha),
+    jvp=lambda out, beta, alpha, input_t, batch1, batch2, batch1_t, batch2_t: added_jvp(
+        out, beta, alpha, input_t, lambda a, b: np.sum(bmm(a, b), axis=0), batch1, batch2, batch1_t, batch2_t))  # fmt: skip
+def addbmm(input: Array, batch1: Array, batch2: Array, *, beta: float = 1, alpha: float = 1) -> Array:
+    """`beta * input + alpha * (the sum of the products of each pair of matrices)`."""
+    check_batches(batch1, batch2)
+    return added(input, np.sum(product(batch1, batch2), axis=0, dtype=batch1.dtype), beta, alpha)
+
+
+@op(inplace=True, input=added_input,
+    vec1=lambda g, vec2, alpha: scaled(product(g, vec2), alpha),
+    vec2=lambda g, vec1, alpha: scaled(product(transposed(g), vec1), alpha),
+    jvp=lambda out, beta, alpha, input_t, vec1, vec2, vec1_t, vec2_t: added_jvp(
+        out, beta, alpha, input_t, lambda a, b: np.expand_dims(a, -1) * b, vec1, vec2, vec1_t, vec2_t))  # fmt: skip
+def addr(input: Array, vec1: Array, vec2: Array, *, beta: float = 1, alpha: float = 1) -> Array:
+    """`beta * input + alpha * outer(vec1, vec2)`."""
+    if len(vec1.shape) != 1 or len(vec2.shape) != 1:
+        raise RuntimeError(f"addr: Expected 1-D argument vec1 and vec2, but got {len(vec1.shape)}-D and {len(vec2.shape)}-D")
+    return added(input, np.expand_dims(vec1, -1) * vec2, beta, alpha)

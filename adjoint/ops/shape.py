@@ -1,46 +1,552 @@
-"""Shapes and views."""
+"""Views: the same memory seen in another shape.
+
+A forward here returns a NumPy view of its input, so that writes to the result are writes to the input. Its parameters are all positional:
+with them the view is made again of another base (`View.replay`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import warnings
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from ._registry import COMMON, LINEAR, Array, op
-from ._rules import wrap_dim
+from .._methods import OpMethods
+from .._size import Size
+from .._tensor import Tensor
+from ._codegen import sizes
+from ._registry import LINEAR, Array, composite, op
+from ._rules import call, normalize_dims, sum_to, wrap_dim
 
-Varargs = Any  # the last parameter takes its values as f(x, 2, 3) or f(x, (2, 3))
+Shape = tuple[int, ...]
 
 
-@op(view=True, jvp=LINEAR, input=lambda g, dim0, dim1: np.swapaxes(g, dim0, dim1))
+def spread_arguments(name: str, keyword: str, fn: Callable[..., Any], *, function: bool = True) -> Callable[..., Any]:
+    """Export `fn(input, values)` as `name(input, 2, 3)`, `name(input, (2, 3))` and `name(input, keyword=(2, 3))`."""
+
+    def front(input: Any, *values: Any, **named: Any) -> Any:
+        if named:
+            if values or list(named) != [keyword]:
+                unexpected = next((key for key in named if key != keyword), keyword)
+                raise TypeError(f"{name}() got an unexpected keyword argument '{unexpected}'")
+            values = (named[keyword],)
+        elif not values:
+            raise TypeError(f"{name}() missing 1 required positional arguments: \"{keyword}\"")
+        if values[0].__class__ is not int:
+            values = sizes(values)
+        return fn(input, values)
+
+    front.__name__ = front.__qualname__ = name
+    front.__doc__ = fn.__doc__
+    front.op = getattr(fn, "op", None)  # type: ignore[attr-defined]
+    return composite(function=function)(front)
+
+
+# ---- another shape ------------------------------------------------------------------------------------------------------------------
+
+
+def refuse_shape(shape: Sequence[int], numel: int) -> None:
+    """Raise PyTorch's error for a shape that an input of `numel` elements cannot take."""
+    shown = list(shape)
+    for place, size in enumerate(shape):
+        if size < -1:
+            raise RuntimeError(f"invalid shape dimension {size} at index {place} of shape {shown}")
+    if shown.count(-1) > 1:
+        raise RuntimeError("only one dimension can be inferred: write -1 once and give the other sizes")
+    known = math.prod(size for size in shape if size != -1)
+    if -1 in shown and known == 0 and numel == 0:
+        raise RuntimeError(
+            f"cannot reshape tensor of 0 elements into shape {shown} because the unspecified dimension size -1 can be any value and "
+            "is ambiguous; write the size instead of -1"
+        )
+    if known != numel and (-1 not in shown or known == 0 or numel % known):
+        raise RuntimeError(f"shape '{shown}' is invalid for input of size {numel}")
+
+
+def reshaped(input: Array, shape: Shape) -> Array:
+    """NumPy's reshape with PyTorch's errors."""
+    try:
+        result = input.reshape(shape)
+    except ValueError:
+        refuse_shape(shape, input.size)
+        raise
+    if result.shape != shape:
+        refuse_shape(shape, input.size)  # NumPy takes any negative number for -1
+    return result
+
+
+def viewable(input: Array, shape: Shape) -> bool:
+    """Whether a shape, known to fit, can be had without moving elements.
+
+    The dimensions of the input form chunks of evenly spaced memory; the new dimensions must divide each chunk among themselves.
+    """
+    chunks: list[int] = []
+    expected = None
+    for size, stride in zip(reversed(input.shape), reversed(input.strides), strict=True):
+        if size == 1:
+            continue
+        if stride == expected:
+            chunks[-1] *= size
+        else:
+            chunks.append(size)
+        expected = size * stride
+    if 0 in chunks:
+        return True
+    new = (size for size in reversed(shape) if size != 1)
+    for chunk in chunks:
+        filled = 1
+        while filled < chunk:
+            filled *= next(new)
+        if filled != chunk:
+            return False
+    return True
+
+
+def _view(input: Array, shape: Shape) -> Array:
+    """The same elements in another shape, without copying."""
+    result = reshaped(input, shape)
+    if not input.flags.c_contiguous and not viewable(input, result.shape):
+        raise RuntimeError(
+            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous "
+            f"subspaces). Use .reshape(...) instead.\n  fix: x.reshape({', '.join(map(str, shape))}) copies where it has to"
+        )
+    return result
+
+
+_view_shape = op("view", method=False, function=False, view=True, jvp=LINEAR, input=lambda g, input_shape: g.reshape(input_shape))(_view)
+
+
+@op("view_dtype", method=False, function=False, differentiable=False, out=False, view=True)
+def _view_dtype(input: Array, dtype: Any) -> Array:
+    """The same memory, its bits read as another type."""
+    old, new = input.dtype.itemsize, dtype.numpy.itemsize
+    if old != new:
+        if not input.shape:
+            raise RuntimeError(f"self.dim() cannot be 0 to view {old} as {new} (different element sizes)")
+        if input.shape[-1] != 1 and input.strides[-1] != old:
+            raise RuntimeError(
+                f"self.stride(-1) must be 1 to view {old} as {new} (different element sizes), but got {input.strides[-1] // old}"
+            )
+        if input.shape[-1] * old % new:
+            raise RuntimeError(
+                f"self.size(-1) must be divisible by {new // old} to view {old} as {new} (different element sizes), "
+                f"but got {input.shape[-1]}"
+            )
+    return input.view(dtype.numpy)
+
+
+@composite(function=False)
+def view(input: Any, *shape: Any, size: Any = None, dtype: Any = None) -> Any:
+    """The same memory in another shape, or read as another dtype. Never copies."""
+    if not shape:
+        if dtype is None and size is None:
+            raise TypeError("view() received an invalid combination of arguments - got (), but expected a shape or a dtype")
+        shape = (dtype,) if size is None else tuple(size)
+    first = shape[0] if shape else 0
+    if first.__class__ is not int:
+        if hasattr(first, "is_floating_point") and hasattr(first, "numpy") and not isinstance(first, Tensor):
+            return _view_dtype(input, first)
+        shape = sizes(shape)
+    return _view_shape(input, shape)
+
+
+@op("_unsafe_view", method=False, function=False, jvp=LINEAR, input=lambda g, input_shape: g.reshape(input_shape))
+def _copied_view(input: Array, shape: Shape) -> Array:
+    """The same elements in another shape, copied."""
+    return reshaped(np.array(input, order="C"), shape)
+
+
+def _reshape(input: Any, shape: Shape) -> Any:
+    """The same elements in another shape: a view where one is possible, a copy otherwise."""
+    if isinstance(input, Tensor):
+        data = input._data
+        if not data.flags.c_contiguous and not viewable(data, reshaped(data, shape).shape):
+            return _copied_view(input, shape)
+    return _view_shape(input, shape)
+
+
+_reshape.op = _view_shape.op  # type: ignore[attr-defined]
+reshape = spread_arguments("reshape", "shape", _reshape)
+
+
+@composite(function=False)
+def view_as(input: Any, other: Any) -> Any:
+    """A view with the shape of another tensor."""
+    return _view_shape(input, tuple(other.shape))
+
+
+@composite(function=False)
+def reshape_as(input: Any, other: Any) -> Any:
+    """The elements in the shape of another tensor; copies where it has to."""
+    return _reshape(input, tuple(other.shape))
+
+
+@composite()
+def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
+    """Join the dimensions from `start_dim` to `end_dim` into one."""
+    shape = input.shape
+    start, end = wrap_dim(start_dim, len(shape)), wrap_dim(end_dim, len(shape))
+    if start > end:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if not shape:
+        return _reshape(input, (1,))
+    if start == end:
+        return input
+    return _reshape(input, (*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :]))
+
+
+@composite()
+def ravel(input: Any) -> Any:
+    """All elements in one dimension."""
+    return _view_shape(input.contiguous(), (-1,) if input.numel() else (0,))
+
+
+@composite()
+def unflatten(input: Any, dim: int, sizes: Any) -> Any:
+    """Divide a dimension into several."""
+    dim = wrap_dim(dim, input.ndim)
+    given = tuple(sizes)
+    if not given:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    size = input.shape[dim]
+    known = math.prod(n for n in given if n != -1)
+    if known != size and (-1 not in given or known == 0 or size % known):
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(given)} don't multiply up to the size of dim {dim} ({size}) in the input tensor"
+        )
+    return _reshape(input, (*input.shape[:dim], *given, *input.shape[dim + 1 :]))
+
+
+# ---- another order of dimensions ----------------------------------------------------------------------------------------------------
+
+
+@op(view=True, aliases=("swapdims",), jvp=LINEAR, input=lambda g, dim0, dim1: g.swapaxes(dim0, dim1) if len(g.shape) else g)
 def transpose(input: Array, dim0: int, dim1: int) -> Array:
     """Exchange two dimensions."""
     ndim = len(input.shape)
+    dim0, dim1 = wrap_dim(dim0, ndim), wrap_dim(dim1, ndim)
+    return input.swapaxes(dim0, dim1) if ndim else input[...]
+
+
+@composite()
+def swapaxes(input: Any, axis0: int, axis1: int) -> Any:
+    """Exchange two dimensions; NumPy's name for `transpose`."""
+    return transpose(input, axis0, axis1)
+
+
+@op(view=True, jvp=LINEAR, input=lambda g: g.swapaxes(0, 1) if len(g.shape) == 2 else g)
+def t(input: Array) -> Array:
+    """The transpose of a matrix; a tensor of fewer dimensions as it is."""
+    if len(input.shape) > 2:
+        raise RuntimeError(
+            f"t() expects a tensor with <= 2 dimensions, but self is {len(input.shape)}D\n  fix: x.transpose(-2, -1), or x.mT"
+        )
+    return input.swapaxes(0, 1) if len(input.shape) == 2 else input[...]
+
+
+def inverse_order(dims: Sequence[int]) -> Shape:
+    """The permutation that undoes another."""
+    ndim = len(dims)
+    order = [0] * ndim
+    for place, dim in enumerate(dims):
+        order[dim % ndim] = place
+    return tuple(order)
+
+
+def _permute(input: Array, dims: Shape) -> Array:
+    """Reorder the dimensions."""
+    ndim = len(input.shape)
+    if len(dims) != ndim:
+        raise RuntimeError(
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of "
+            f"dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = {len(dims)}"
+        )
+    try:
+        return input.transpose(dims)
+    except ValueError:
+        if len({wrap_dim(int(dim), ndim) for dim in dims}) != ndim:
+            raise RuntimeError("permute(): duplicate dims are not allowed.") from None
+        raise
+
+
+_permuted = op(
+    "permute", method=False, function=False, view=True, jvp=LINEAR, input=lambda g, dims: call(permute, g, inverse_order(dims))
+)(_permute)
+permute = spread_arguments("permute", "dims", _permuted)
+
+
+@composite("movedim", "moveaxis")
+def movedim(input: Any, source: Any, destination: Any) -> Any:
+    """Move dimensions to other places; the rest keep their order."""
+    ndim = input.ndim
+    moved = (source,) if isinstance(source, int) else tuple(source)
+    places = (destination,) if isinstance(destination, int) else tuple(destination)
+    if len(moved) != len(places):
+        raise RuntimeError(
+            f"movedim: Invalid source or destination dims: source ({list(moved)} dims) should contain the same number of dims as "
+            f"destination ({list(places)} dims)"
+        )
+    sources, targets = [wrap_dim(d, ndim) for d in moved], [wrap_dim(d, ndim) for d in places]
+    for name, given in (("source", sources), ("destination", targets)):
+        if len(set(given)) != len(given):
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({given})")
+    rest = iter(d for d in range(ndim) if d not in sources)
+    return _permuted(input, tuple(sources[targets.index(d)] if d in targets else next(rest) for d in range(ndim)))
+
+
+def _reversed_dims(self: Any) -> Any:
+    """The transpose of a matrix."""
+    ndim = self.ndim
+    if ndim not in (0, 2):
+        warnings.warn(
+            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error in a "
+            "future release. Write x.mT to transpose batches of matrices, or x.permute(*range(x.ndim - 1, -1, -1)).",
+            stacklevel=2,
+        )
+    return _permuted(self, tuple(range(ndim - 1, -1, -1)))
+
+
+def _matrix_transpose(self: Any) -> Any:
+    """The transpose of a matrix, or of each matrix of a batch."""
+    if self.ndim < 2:
+        raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor.")
+    return transpose(self, -2, -1)
+
+
+@composite()
+def adjoint(input: Any) -> Any:
+    """The conjugate transpose of a matrix, or of each matrix of a batch."""
+    if input.ndim < 2:
+        raise RuntimeError(f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {input.ndim}-D tensor.")
+    turned = transpose(input, -2, -1)
+    return turned.conj() if input.is_complex() else turned
+
+
+def _hermitian(self: Any) -> Any:
+    """The conjugate transpose of a matrix."""
+    if self.ndim not in (0, 2):
+        raise RuntimeError(
+            f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor."
+            + (" For batches of matrices, consider using tensor.mH" if self.ndim > 2 else "")
+        )
+    return adjoint(self) if self.ndim else t(self)
+
+
+for _name, _getter in (("T", _reversed_dims), ("mT", _matrix_transpose), ("H", _hermitian), ("mH", adjoint)):
+    setattr(OpMethods, _name, property(_getter))
+
+
+# ---- dimensions of size one ---------------------------------------------------------------------------------------------------------
+
+
+@op(view=True, jvp=LINEAR, input=lambda g, input_shape: g.reshape(input_shape))
+def unsqueeze(input: Array, dim: int) -> Array:
+    """Insert a dimension of size one."""
+    if dim.__class__ is not int and not hasattr(dim, "__index__"):
+        raise TypeError(f"unsqueeze(): argument 'dim' (position 1) must be int, not {type(dim).__name__}")
+    return input[(slice(None),) * wrap_dim(dim, len(input.shape) + 1) + (None, ...)]
+
+
+def _without(input: Array, dims: Sequence[int]) -> Array:
+    return input[tuple(0 if dim in dims and size == 1 else slice(None) for dim, size in enumerate(input.shape)) + (...,)]
+
+
+@op("squeeze", method=False, function=False, view=True, jvp=LINEAR, input=lambda g, input_shape: g.reshape(input_shape))
+def _squeeze_all(input: Array) -> Array:
+    return _without(input, range(len(input.shape)))
+
+
+@op(
+    "squeeze_dim", method=False, function=False, view=True, jvp=LINEAR, nodes="SqueezeBackward1",
+    input=lambda g, input_shape: g.reshape(input_shape),
+)  # fmt: skip
+def _squeeze_dim(input: Array, dim: int) -> Array:
+    return _without(input, (wrap_dim(dim, len(input.shape)),))
+
+
+@op(
+    "squeeze_dims", method=False, function=False, view=True, jvp=LINEAR, nodes="SqueezeBackward2",
+    input=lambda g, input_shape: g.reshape(input_shape),
+)  # fmt: skip
+def _squeeze_dims(input: Array, dim: Shape) -> Array:
+    return _without(input, normalize_dims(dim, len(input.shape)) if dim else ())
+
+
+@composite()
+def squeeze(input: Any, dim: Any = None, *, axis: Any = None) -> Any:
+    """Drop dimensions of size one: all of them, or those named."""
+    dim = axis if dim is None else dim
+    if dim is None:
+        return _squeeze_all(input)
+    if isinstance(dim, tuple | list):
+        return _squeeze_dims(input, tuple(dim))
+    return _squeeze_dim(input, dim)
+
+
+# ---- repeated elements --------------------------------------------------------------------------------------------------------------
+
+
+def strided(input: Array, shape: Shape, strides: Shape) -> Array:
+    """A view with other strides, in bytes, that begins where `input` does. Nothing is checked."""
+    if input.__class__ is np.ndarray and input.flags.c_contiguous and input.dtype.kind != "V":
+        return np.ndarray(shape, input.dtype, input, 0, strides)
+    return np.lib.stride_tricks.as_strided(input, shape, strides)
+
+
+def expanded_shape(shape: Shape, size: Shape) -> Shape:
+    """The shape that `expand` to `size` gives, where -1 keeps a dimension."""
+    lead = len(size) - len(shape)
+    if lead < 0:
+        raise RuntimeError(
+            f"expand(torch.FloatTensor{{{list(shape)}}}, size={list(size)}): the number of sizes provided ({len(size)}) must be greater or "
+            f"equal to the number of dimensions in the tensor ({len(shape)})"
+        )
+    result = []
+    for dim, wanted in enumerate(size):
+        present = shape[dim - lead] if dim >= lead else None
+        if wanted == -1:
+            if present is None:
+                raise RuntimeError(f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {dim}")
+            wanted = present
+        elif wanted < 0 or (present is not None and present not in (1, wanted)):
+            raise RuntimeError(
+                f"The expanded size of the tensor ({wanted}) must match the existing size ({present}) at non-singleton dimension {dim}.  "
+                f"Target sizes: {list(size)}.  Tensor sizes: {list(shape)}"
+            )
+        result.append(wanted)
+    return tuple(result)
+
+
+def _expand(input: Array, size: Shape) -> Array:
+    """Repeat dimensions of size one, and add new ones in front, without copying."""
+    shape = input.shape
+    target = expanded_shape(shape, size)
+    if input.__class__ is not np.ndarray:
+        return np.broadcast_to(input, target)
+    lead = len(target) - len(shape)
+    kept = tuple(stride if old == new else 0 for stride, old, new in zip(input.strides, shape, target[lead:], strict=True))
+    return strided(input, target, (0,) * lead + kept)  # unlike np.broadcast_to this can be written where nothing repeats
+
+
+_expanded = op(
+    "expand", method=False, function=False, view=True, jvp=LINEAR, input=lambda g, input_shape: sum_to(g, input_shape)
+)(_expand)
+expand = spread_arguments("expand", "size", _expanded, function=False)
+
+
+@composite(function=False)
+def expand_as(input: Any, other: Any) -> Any:
+    """Expand to the shape of another tensor."""
+    return _expanded(input, tuple(other.shape))
+
+
+@composite()
+def broadcast_to(input: Any, size: Any) -> Any:
+    """Expand to a shape."""
+    return _expanded(input, tuple(size))
+
+
+# ---- facts about memory -------------------------------------------------------------------------------------------------------------
+
+
+@composite(function=False)
+def size(input: Any, dim: int | None = None) -> Any:
+    """The shape, or the size of one dimension."""
+    shape = input._data.shape
+    return Size._of(shape) if dim is None else shape[checked_dim(dim, len(shape))]
+
+
+def checked_dim(dim: int, ndim: int) -> int:
     if ndim == 0:
-        return np.reshape(input, ())
-    return np.swapaxes(input, wrap_dim(dim0, ndim), wrap_dim(dim1, ndim))
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return wrap_dim(dim, ndim)
 
 
-@op(view=True, jvp=LINEAR, input=lambda g, input_shape: np.reshape(g, input_shape))
-def view(input: Array, shape: Varargs) -> Array:
-    """The same elements in another shape, without copying."""
-    return np.reshape(input, shape)
+@composite(function=False)
+def stride(input: Any, dim: int | None = None) -> Any:
+    """How many elements apart neighbours are along each dimension, or along one."""
+    strides = element_strides(input._data)
+    return strides if dim is None else strides[checked_dim(dim, len(strides))]
 
 
-def _split_back(g: Array, tensors_shape: tuple[tuple[int, ...], ...], dim: int) -> list[Array]:
-    """The gradient of a concatenation, cut at the joints."""
-    dim = wrap_dim(dim, len(g.shape))
-    grads = []
-    start = 0
-    for shape in tensors_shape:
-        size = shape[dim] if len(shape) > dim else 0
-        grads.append(g[(slice(None),) * dim + (slice(start, start + size),)])
-        start += size
-    return grads
+def element_strides(data: Array) -> Shape:
+    """Strides in elements. For a dimension of size one, where any number would do, that of a dense array, as PyTorch has it."""
+    strides: list[int] = []
+    following = 1
+    for size, stride in zip(reversed(data.shape), reversed(data.strides), strict=True):
+        step = following if size == 1 or data.size == 0 else stride // data.itemsize
+        strides.append(step)
+        following = step * max(size, 1)
+    return tuple(reversed(strides))
 
 
-@op(promote=COMMON, jvp=LINEAR, method=False, joint=_split_back)
-def cat(tensors: Sequence[Array], dim: int = 0) -> Array:
-    """Join tensors along a dimension that they have."""
-    return np.concatenate(tensors, axis=dim)
+@composite(function=False)
+def storage_offset(input: Any) -> int:
+    """Where in its memory the first element lies, counted in elements."""
+    data = input._data
+    owner = owner_of(data)
+    return (data_address(data) - data_address(owner)) // int(data.itemsize)
+
+
+def owner_of(data: Array) -> Array:
+    """The array that owns the memory of a view."""
+    owner = data
+    while (data := getattr(data, "base", None)) is not None:
+        if isinstance(data, np.ndarray):
+            owner = data
+    return owner
+
+
+def data_address(data: Array) -> int:
+    return int(data.__array_interface__["data"][0]) if isinstance(data, np.ndarray) else 0
+
+
+@composite(function=False)
+def data_ptr(input: Any) -> int:
+    """The address of the first element."""
+    return data_address(input._data) if input.numel() else 0
+
+
+@composite(function=False)
+def is_contiguous(input: Any, memory_format: Any = None) -> bool:
+    """Whether the elements lie in memory in the order of their indices (or in that of `memory_format`)."""
+    data = input._data
+    if (order := memory_order(memory_format, len(data.shape), strict=False)) is not None:
+        data = data.transpose(order)
+    elif str(memory_format).startswith("torch.channels_last"):
+        return False
+    return bool(data.flags.c_contiguous)
+
+
+def memory_order(memory_format: Any, ndim: int, *, strict: bool = True) -> Shape | None:
+    """The dimensions from the outermost inwards; None for the ordinary order."""
+    wanted = {"torch.channels_last": 4, "torch.channels_last_3d": 5}.get(str(memory_format))
+    if wanted is None:
+        return None
+    if ndim != wanted:
+        if strict:
+            raise RuntimeError(f"required rank {wanted} tensor to use {str(memory_format).removeprefix('torch.')} format")
+        return None
+    return (0, *range(2, ndim), 1)
+
+
+@op(jvp=LINEAR, out=False, input=lambda g: g)
+def clone(input: Array, *, memory_format: Any = None) -> Array:
+    """A copy, through which gradients flow."""
+    if memory_format is None or str(memory_format) == "torch.preserve_format":
+        return input.copy(order="K")
+    order = memory_order(memory_format, len(input.shape))
+    if order is None:
+        return input.copy(order="C")
+    return input.transpose(order).copy(order="C").transpose(inverse_order(order))
+
+
+@composite(function=False)
+def contiguous(input: Any, memory_format: Any = None) -> Any:
+    """The tensor itself if its memory is in order, otherwise a copy that is."""
+    if memory_format is None:
+        return input if input._data.flags.c_contiguous else clone(input, memory_format="torch.contiguous_format")
+    memory_order(memory_format, input.ndim)
+    return input if is_contiguous(input, memory_format) else clone(input, memory_format=memory_format)

@@ -1,0 +1,98 @@
+"""Copies and pickles of tensors: `copy.copy`, `copy.deepcopy`, `pickle`."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+
+from ._tensor import Parameter, Tensor, wrap
+from .autograd.node import LEAF
+from .ops._registry import composite
+
+# What adjoint itself keeps beside the user's own attributes of a tensor.
+_INTERNAL = frozenset({"_accumulator", "_alias_of", "_converted_from", "_cut", "_grad", "_hooks", "_retains", "_tangent"})
+
+
+def _attributes(tensor: Tensor) -> dict[str, Any]:
+    """What the user attached to a tensor."""
+    return {name: value for name, value in tensor.__dict__.items() if name not in _INTERNAL}
+
+
+def _rebuild(cls: type[Tensor], data: Any, requires_grad: bool, attributes: dict[str, Any]) -> Tensor:
+    tensor = object.__new__(cls)
+    tensor._data = data
+    tensor._vc = None
+    tensor._fn = LEAF if requires_grad else None
+    tensor.__dict__.update(attributes)
+    return tensor
+
+
+@composite(function=False)
+def __reduce_ex__(self: Tensor, protocol: Any) -> tuple[Any, ...]:  # noqa: N807
+    """A tensor comes back as a leaf, with its values, `requires_grad` and attributes; history and `.grad` are not kept."""
+    return _rebuild, (type(self), self._data, self.requires_grad, _attributes(self))
+
+
+@composite(function=False)
+def __setstate__(self: Tensor, state: dict[str, Any]) -> None:  # noqa: N807
+    self.__dict__.update(state)
+
+
+@composite(function=False)
+def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:  # noqa: N807
+    """A copy of a leaf. Tensors that share memory share it after a common deep copy too."""
+    if not self.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment: this one "
+            f"was made by {self.grad_fn.name()}, recorded at {self.grad_fn.site}\n"
+            "  fix: copy.deepcopy(x.detach()), or x.clone() to keep the history"
+        )
+    if id(self) in memo:
+        return memo[id(self)]  # type: ignore[no-any-return]
+    trained = isinstance(self, Parameter)
+    data = self._data.copy(order="K") if trained else _copied_memory(self._data, memo)
+    twin = _rebuild(type(self), data, self.requires_grad, {})
+    memo[id(self)] = twin
+    if not trained:  # as in PyTorch, a copied parameter starts afresh
+        twin.__dict__.update(copy.deepcopy(_attributes(self), memo))
+        if self._grad is not None:
+            twin._grad = copy.deepcopy(self._grad, memo)
+    return twin
+
+
+def _copied_memory(data: Any, memo: dict[int, Any]) -> Any:
+    """The same view of a copy of the memory that `data` is a view of."""
+    if not isinstance(data, np.ndarray):
+        return copy.deepcopy(data, memo)
+    owner: Any = data
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    if id(owner) not in memo:
+        memo[id(owner)] = owner.copy(order="K")
+        memo.setdefault(id(memo), []).append(owner)  # keeps it alive, and its id with it, as long as the memo
+    copied = memo[id(owner)]
+    if owner is data:
+        return copied
+    if copied.strides != owner.strides:  # memory with gaps was closed up: there is no such view any more
+        return data.copy(order="K")
+    offset = data.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+    memory = copied.reshape(-1, order="A") if copied.flags.forc else None
+    if memory is None:
+        return data.copy(order="K")
+    return np.ndarray(data.shape, data.dtype, memory, offset, data.strides)
+
+
+@composite(function=False)
+def __copy__(self: Tensor) -> Tensor:  # noqa: N807
+    """Another tensor on the same memory, without history."""
+    return _rebuild(type(self), self._data, self.requires_grad, _attributes(self))
+
+
+@composite(function=False)
+def as_subclass(self: Tensor, cls: type[Tensor]) -> Tensor:
+    """The same tensor, with its history, as an object of a subclass of Tensor."""
+    alias = self.alias() if hasattr(self, "alias") else wrap(self._data)
+    alias.__class__ = cls
+    return alias

@@ -1,0 +1,647 @@
+"""Tensors from a size: `zeros`, `arange`, `linspace` and their kin, `*_like` and `new_*`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ._device import CPU, META, device, require_usable, resolve
+from ._dtype import as_dtype, as_numpy_dtype, default_complex_numpy, default_numpy, from_numpy_dtype, infer_numpy_dtype
+from ._layout import contiguous_format, empty_in_format, layout, memory_format, preserve_format, strided
+from ._state import INFERENCE, get_mode
+from ._tensor import Tensor, wrap
+from .autograd.node import INFERENCE_TENSOR, LEAF
+from .ops._registry import composite
+
+Array = Any
+Device = device | str | int | None
+
+# ---- what all of them share ---------------------------------------------------------------------------------------
+
+
+def size_of(name: str, given: Any) -> tuple[int, ...]:
+    """A size from the arguments of `f(2, 3)`, `f((2, 3))` or `f([2, 3])`."""
+    if len(given) == 1 and isinstance(given[0], tuple | list):
+        given = given[0]
+        place = "argument 'size' (position 1) must be tuple of ints, but found element of type {} at pos {}"
+    else:
+        place = "argument 'size' (position 1) must be tuple of ints, not {}"
+    for position, length in enumerate(given):
+        if length.__class__ is not int and (isinstance(length, bool) or not hasattr(length, "__index__")):
+            raise TypeError(f"{name}(): " + place.format(type(length).__name__, position))
+    shape = tuple(length.__index__() for length in given)
+    for length in shape:
+        if length < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {length}: {list(shape)}")
+    return shape
+
+
+def size_arguments(name: str, args: tuple[Any, ...], size: Any) -> tuple[int, ...]:
+    """The size of a function that takes it as `f(2, 3)`, `f((2, 3))` or `f(size=(2, 3))`."""
+    if size is not None:
+        if args:
+            raise TypeError(f"{name}() got multiple values for argument 'size'")
+        args = (size,)
+    elif not args:
+        raise TypeError(f'{name}() missing 1 required positional arguments: "size"; write {name}(()) for a 0-d tensor')
+    return size_of(name, args)
+
+
+def check_options(layout: layout, pin_memory: bool) -> None:
+    if layout is not strided and layout is not None:
+        raise NotImplementedError(f"adjoint has no tensors of layout {layout}; leave layout out, or pass adjoint.strided")
+    if pin_memory:
+        raise RuntimeError(
+            "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory allocator is available on "
+            "this system. Leave pin_memory out"
+        )
+
+
+def make_array(make: Callable[[], Array], shape: tuple[int, ...], dtype: np.dtype[Any], device: Device) -> Array:
+    """`make()` where that is on the CPU; an array without elements on the meta device."""
+    if device is None or require_usable(resolve(device)) is CPU:
+        return make()
+    from ._meta import empty
+
+    return empty(shape, dtype)
+
+
+def finish(array: Array, requires_grad: bool = False) -> Tensor:
+    """A new tensor that owns its memory."""
+    tensor = wrap(array)
+    if get_mode() & INFERENCE:
+        tensor._vc = INFERENCE_TENSOR
+    if requires_grad:
+        if array.dtype.kind in "iub":
+            raise RuntimeError(
+                "Only Tensors of floating point and complex dtype can require gradients: this one would be "
+                f"{from_numpy_dtype(array.dtype)}; pass dtype=adjoint.float32"
+            )
+        tensor._fn = LEAF
+    return tensor
+
+
+def out_dtype(out: Tensor, dtype: Any) -> np.dtype[Any]:
+    """The dtype of a result that goes into `out`."""
+    found: np.dtype[Any] = out._data.dtype
+    if dtype is not None and as_numpy_dtype(dtype) != found:
+        raise RuntimeError(
+            f"dtype {as_dtype(dtype).scalar_name} does not match dtype of out parameter ({out.dtype.scalar_name}); "
+            "leave dtype out"
+        )
+    return found
+
+
+def into(out: Tensor, array: Array) -> Tensor:
+    """Write a result into `out`, which is resized if it has another shape."""
+    from .autograd.views import check_writable
+    from .ops._inplace import resize_out, write
+
+    check_writable(out, False)
+    if out._data.shape == array.shape:
+        write(out, array)
+    else:
+        resize_out(out, array)
+    return out
+
+
+def _sized(
+    name: str,
+    fill: Callable[..., Array],
+    args: tuple[Any, ...],
+    size: Any,
+    out: Tensor | None,
+    dtype: Any,
+    layout: layout,
+    device: Device,
+    pin_memory: bool,
+    requires_grad: bool,
+) -> Tensor:
+    shape = size_arguments(name, args, size)
+    check_options(layout, pin_memory)
+    if out is not None:
+        return into(out, fill(shape, out_dtype(out, dtype)))
+    numpy_dtype = default_numpy() if dtype is None else as_numpy_dtype(dtype)
+    return finish(make_array(lambda: fill(shape, numpy_dtype), shape, numpy_dtype, device), requires_grad)
+
+
+# ---- by size ------------------------------------------------------------------------------------------------------
+
+
+def zeros(
+    *args: Any,
+    size: Any = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: layout = strided,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A tensor of zeros: `zeros(2, 3)` or `zeros((2, 3))`."""
+    return _sized("zeros", np.zeros, args, size, out, dtype, layout, device, pin_memory, requires_grad)
+
+
+def ones(
+    *args: Any,
+    size: Any = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: layout = strided,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A tensor of ones: `ones(2, 3)` or `ones((2, 3))`."""
+    return _sized("ones", np.ones, args, size, out, dtype, layout, device, pin_memory, requires_grad)
+
+
+def empty(
+    *args: Any,
+    size: Any = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: layout = strided,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    memory_format: memory_format = contiguous_format,
+) -> Tensor:
+    """A tensor whose elements are whatever the memory held."""
+    if memory_format is preserve_format:
+        raise RuntimeError("preserve_format can only be used with the like functions; use contiguous_format")
+
+    def fill(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+        return empty_in_format(shape, dtype, memory_format)
+
+    return _sized("empty", fill, args, size, out, dtype, layout, device, pin_memory, requires_grad)
+
+
+def empty_strided(
+    size: Sequence[int],
+    stride: Sequence[int],
+    *,
+    dtype: Any = None,
+    layout: layout = strided,
+    device: Device = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """An uninitialised tensor with the given strides, counted in elements."""
+    shape = size_of("empty_strided", (size,))
+    check_options(layout, pin_memory)
+    strides = tuple(int(step) for step in stride)
+    if len(strides) != len(shape):
+        raise RuntimeError(f"dimensionality of sizes ({len(shape)}) must match dimensionality of strides ({len(strides)})")
+    if any(step < 0 for step in strides):
+        raise RuntimeError("Tensors of type TensorImpl do not have strides less than 0: the strides must not be negative")
+    numpy_dtype = as_numpy_dtype(dtype)
+
+    def make() -> Array:
+        last = 0 if 0 in shape else 1 + sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
+        steps = tuple(step * numpy_dtype.itemsize for step in strides)
+        return np.lib.stride_tricks.as_strided(np.empty(last, numpy_dtype), shape, steps)
+
+    return finish(make_array(make, shape, numpy_dtype, device), requires_grad)
+
+
+def number_of(name: str, argument: str, value: Any) -> Any:
+    """A Python number from a number, a NumPy scalar or a one-element tensor."""
+    if isinstance(value, Tensor | np.ndarray):
+        return value.item()
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, bool | int | float | complex):
+        return value
+    raise TypeError(f"{name}(): argument '{argument}' must be Number, not {type(value).__name__}")
+
+
+def full(
+    size: Sequence[int],
+    fill_value: Any,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: layout = strided,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A tensor of one value, whose type decides the dtype if none is given."""
+    if not isinstance(size, tuple | list):
+        raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
+    value = number_of("full", "fill_value", fill_value)
+    if out is None and dtype is None:
+        dtype = infer_numpy_dtype(value)
+
+    def fill(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+        return np.full(shape, as_element(value, dtype), dtype)
+
+    return _sized("full", fill, (size,), None, out, dtype, layout, device, pin_memory, requires_grad)
+
+
+def as_element(value: Any, dtype: np.dtype[Any]) -> Any:
+    """A Python number as an element of `dtype`, as PyTorch converts it: floats are truncated, too large ones refused."""
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        lowest = -limits.max if dtype.kind == "u" else limits.min  # negative numbers may wrap around
+        if isinstance(value, complex):
+            value = value.real
+        if not math.isfinite(value) or not lowest <= int(value) <= limits.max:
+            raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow; got {value}")
+        value = int(value)
+        return np.array(value % (limits.max + 1) if value < 0 and dtype.kind == "u" else value, dtype)
+    with np.errstate(over="ignore"):
+        return np.array(value).astype(dtype)
+
+
+def scalar_tensor(
+    s: Any,
+    *,
+    dtype: Any = None,
+    layout: layout = strided,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A 0-d tensor; of the default dtype, whatever the type of the number."""
+    dtype = default_numpy() if dtype is None else dtype
+    return full((), s, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory, requires_grad=requires_grad)
+
+
+def eye(
+    n: int,
+    m: int | None = None,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: layout = strided,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A matrix with ones on the diagonal."""
+    for name, length in (("n", n), ("m", m)):
+        if length is not None and length < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {length}")
+
+    def fill(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+        return np.eye(shape[0], shape[1], dtype=dtype)
+
+    shape = (n, n if m is None else m)
+    return _sized("eye", fill, (shape,), None, out, dtype, layout, device, pin_memory, requires_grad)
+
+
+# ---- ranges -------------------------------------------------------------------------------------------------------
+
+
+def arange(
+    *args: Any,
+    start: Any = 0,
+    end: Any = None,
+    step: Any = 1,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: layout = strided,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Numbers from `start` (0) up to, and without, `end`: `arange(end)` or `arange(start, end, step)`."""
+    if len(args) > 3:
+        raise TypeError(f"arange() takes at most 3 positional arguments but {len(args)} were given")
+    if len(args) == 1 and end is None:
+        end = args[0]
+    elif args:
+        start, end, step = (*args, *(start, end, step)[len(args) :])
+    if end is None:
+        raise TypeError('arange() missing 1 required positional arguments: "end"')
+    first, last, by = (number_of("arange", name, v) for name, v in (("start", start), ("end", end), ("step", step)))
+    floating = any(isinstance(v, float) for v in (first, last, by))
+    if dtype is None and out is None:
+        dtype = default_numpy() if floating else np.dtype(np.int64)
+    numpy_dtype = as_numpy_dtype(dtype) if out is None else out_dtype(out, dtype)
+    if numpy_dtype.kind in "bc":
+        scalar_name = from_numpy_dtype(numpy_dtype).scalar_name
+        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{scalar_name}'; make it adjoint.int64 and convert it")
+    count = _range_length(first, last, by, numpy_dtype.kind)
+    check_options(layout, pin_memory)
+    if out is not None:
+        return into(out, _range(first, by, count, numpy_dtype))
+    array = make_array(lambda: _range(first, by, count, numpy_dtype), (count,), numpy_dtype, device)
+    return finish(array, requires_grad)
+
+
+def _range_length(first: Any, last: Any, by: Any, kind: str) -> int:
+    if not math.isfinite(first) or not math.isfinite(last):
+        raise RuntimeError(f"unsupported range: {first} -> {last}")
+    if by == 0:
+        raise RuntimeError("step must be nonzero")
+    if (by > 0 and first > last) or (by < 0 and first < last):
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    if kind in "iu":
+        first, last, by = int(first), int(last), int(by)
+        if by:
+            return -((first - last) // by)
+    return math.ceil((last - first) / by)
+
+
+def _range(first: Any, by: Any, count: int, dtype: np.dtype[Any]) -> Array:
+    if dtype.kind in "iu":
+        return (np.arange(count) * int(by) + int(first)).astype(dtype)
+    steps = np.arange(count) * float(by)
+    values = steps + float(first)
+    if dtype.itemsize == 8:
+        return values
+    # PyTorch rounds every eighth value, and adds to that: the last bit depends on it.
+    whole = count // 8 * 8
+    bases = values[:whole:8].astype(dtype).astype(np.float64)
+    values[:whole] = (bases[:, None] + steps[:8]).reshape(-1)
+    return values.astype(dtype)
+
+
+def range(
+    start: float = 0,
+    end: float | None = None,
+    step: float = 1,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: layout = strided,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Numbers from `start` up to and including `end`. Deprecated in PyTorch: use `arange`."""
+    import warnings
+
+    warnings.warn(
+        "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
+        "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
+        UserWarning,
+        stacklevel=2,
+    )
+    if end is None:
+        start, end = 0, start
+    _range_length(start, end, step, "f")
+    numpy_dtype = as_numpy_dtype(dtype)
+    count = math.floor((end - start) / step) + 1
+    check_options(layout, pin_memory)
+    array = make_array(lambda: _range(start, step, count, numpy_dtype), (count,), numpy_dtype, device)
+    return finish(array, requires_grad) if out is None else into(out, array)
+
+
+def linspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: layout = strided,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """`steps` numbers from `start` to `end`, both included, at equal distances."""
+    first, last = _ends("linspace", start, end)
+
+    def fill(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+        return _linear(first, last, shape[0], dtype)
+
+    dtype = _space_dtype(dtype, out, first, last)
+    shape = (_steps(steps),)
+    return _sized("linspace", fill, (shape,), None, out, dtype, layout, device, pin_memory, requires_grad)
+
+
+def logspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    base: float = 10.0,
+    *,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: layout = strided,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """`base` to the power of `steps` numbers from `start` to `end`, both included, at equal distances."""
+    first, last = _ends("logspace", start, end)
+
+    def fill(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+        exponents = _linear(first, last, shape[0], dtype if dtype.kind in "fc" else np.dtype(np.float64))
+        return np.power(np.asarray(base, exponents.dtype), exponents).astype(dtype)
+
+    dtype = _space_dtype(dtype, out, first, last)
+    shape = (_steps(steps),)
+    return _sized("logspace", fill, (shape,), None, out, dtype, layout, device, pin_memory, requires_grad)
+
+
+def _ends(name: str, start: Any, end: Any) -> tuple[Any, Any]:
+    for argument, value in (("start", start), ("end", end)):
+        if isinstance(value, Tensor) and value.ndim:
+            raise RuntimeError(
+                f"{name} only supports 0-dimensional start and end tensors, but got {argument} with {value.ndim} dimension(s)."
+            )
+    return number_of(name, "start", start), number_of(name, "end", end)
+
+
+def _space_dtype(dtype: Any, out: Tensor | None, *ends: Any) -> Any:
+    if dtype is None and out is None and any(isinstance(end, complex) for end in ends):
+        return default_complex_numpy()
+    return dtype
+
+
+def _steps(steps: Any) -> int:
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    return int(steps)
+
+
+def _linear(first: Any, last: Any, steps: int, dtype: np.dtype[Any]) -> Array:
+    """Counted from the near end on both halves, so that both ends are exact and the middle is symmetric."""
+    if steps == 1:
+        return np.full(1, first, dtype)
+    working = dtype if dtype.kind in "fc" else np.dtype(np.float64)
+    step = np.asarray(last - first, working) / np.asarray(max(steps - 1, 1), working)
+    places = np.arange(steps)
+    forth = np.asarray(first, working) + step * places.astype(working)
+    back = np.asarray(last, working) - step * (steps - 1 - places).astype(working)
+    return np.where(places < steps // 2, forth, back).astype(dtype)
+
+
+# ---- like another tensor ------------------------------------------------------------------------------------------
+
+
+def _like(
+    name: str,
+    fill: Callable[[Array], None] | None,
+    input: Tensor,
+    dtype: Any,
+    layout: layout,
+    device: Device,
+    pin_memory: bool,
+    requires_grad: bool,
+    memory_format: memory_format,
+) -> Tensor:
+    if not isinstance(input, Tensor):
+        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    check_options(layout, pin_memory)
+    data = input._data
+    numpy_dtype = data.dtype if dtype is None else as_numpy_dtype(dtype)
+    where = input.device if device is None else require_usable(resolve(device))
+
+    def make() -> Array:
+        if memory_format is preserve_format:
+            array = empty_like_array(data, numpy_dtype)
+        else:
+            array = empty_in_format(data.shape, numpy_dtype, memory_format)
+        if fill is not None:
+            fill(array)
+        return array
+
+    return finish(make_array(make, data.shape, numpy_dtype, where), requires_grad)
+
+
+def empty_like_array(data: Array, dtype: np.dtype[Any]) -> Array:
+    """An uninitialised array whose dimensions lie in memory in the order of those of `data`."""
+    return np.empty_like(data, dtype=dtype)
+
+
+def zeros_like(
+    input: Tensor,
+    *,
+    dtype: Any = None,
+    layout: layout = strided,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    memory_format: memory_format = preserve_format,
+) -> Tensor:
+    """Zeros, with the size, dtype and device of `input`."""
+    fill = lambda array: array.fill(0)  # noqa: E731
+    return _like("zeros_like", fill, input, dtype, layout, device, pin_memory, requires_grad, memory_format)
+
+
+def ones_like(
+    input: Tensor,
+    *,
+    dtype: Any = None,
+    layout: layout = strided,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    memory_format: memory_format = preserve_format,
+) -> Tensor:
+    """Ones, with the size, dtype and device of `input`."""
+    fill = lambda array: array.fill(1)  # noqa: E731
+    return _like("ones_like", fill, input, dtype, layout, device, pin_memory, requires_grad, memory_format)
+
+
+def empty_like(
+    input: Tensor,
+    *,
+    dtype: Any = None,
+    layout: layout = strided,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    memory_format: memory_format = preserve_format,
+) -> Tensor:
+    """Whatever the memory held, with the size, dtype and device of `input`."""
+    return _like("empty_like", None, input, dtype, layout, device, pin_memory, requires_grad, memory_format)
+
+
+def full_like(
+    input: Tensor,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    layout: layout = strided,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    memory_format: memory_format = preserve_format,
+) -> Tensor:
+    """One value everywhere, with the size, dtype and device of `input`."""
+    value = number_of("full_like", "fill_value", fill_value)
+
+    def fill(array: Array) -> None:
+        array[...] = as_element(value, array.dtype)
+
+    return _like("full_like", fill, input, dtype, layout, device, pin_memory, requires_grad, memory_format)
+
+
+# ---- methods: the dtype and device of self ------------------------------------------------------------------------
+
+
+@composite(function=False)
+def new_zeros(
+    self: Tensor,
+    *args: Any,
+    size: Any = None,
+    dtype: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    layout: layout = strided,
+    pin_memory: bool = False,
+) -> Tensor:
+    """Zeros with the dtype and device of this tensor."""
+    dtype, device = like_self(self, dtype, device)
+    return _sized("new_zeros", np.zeros, args, size, None, dtype, layout, device, pin_memory, requires_grad)
+
+
+@composite(function=False)
+def new_ones(
+    self: Tensor,
+    *args: Any,
+    size: Any = None,
+    dtype: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    layout: layout = strided,
+    pin_memory: bool = False,
+) -> Tensor:
+    """Ones with the dtype and device of this tensor."""
+    dtype, device = like_self(self, dtype, device)
+    return _sized("new_ones", np.ones, args, size, None, dtype, layout, device, pin_memory, requires_grad)
+
+
+@composite(function=False)
+def new_empty(
+    self: Tensor,
+    *args: Any,
+    size: Any = None,
+    dtype: Any = None,
+    device: Device = None,
+    requires_grad: bool = False,
+    layout: layout = strided,
+    pin_memory: bool = False,
+) -> Tensor:
+    """Whatever the memory held, with the dtype and device of this tensor."""
+    dtype, device = like_self(self, dtype, device)
+    return _sized("new_empty", np.empty, args, size, None, dtype, layout, device, pin_memory, requires_grad)
+
+
+@composite(function=False)
+def new_empty_strided(self: Tensor, size: Sequence[int], stride: Sequence[int], **options: Any) -> Tensor:
+    """Whatever the memory held, with the given strides and the dtype and device of this tensor."""
+    options["dtype"], options["device"] = like_self(self, options.get("dtype"), options.get("device"))
+    return empty_strided(size, stride, **options)
+
+
+@composite(function=False)
+def new_full(self: Tensor, size: Sequence[int], fill_value: Any, **options: Any) -> Tensor:
+    """One value everywhere, with the dtype and device of this tensor."""
+    options["dtype"], options["device"] = like_self(self, options.get("dtype"), options.get("device"))
+    return full(size, fill_value, **options)
+
+
+def like_self(self: Tensor, dtype: Any, device: Device) -> tuple[Any, Device]:
+    where = META if device is None and self.is_meta else device
+    return (self._data.dtype if dtype is None else dtype), where

@@ -1,0 +1,236 @@
+"""Tensors and other libraries' arrays: `numpy()`, `np.asarray`, DLPack, storage objects.
+
+NumPy's own functions on tensors are in `_numpy_functions.py`, copies and pickles in `_copying.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ._dtype import from_numpy_dtype
+from ._errors import compose
+from ._methods import OpMethods
+from ._site import here
+from ._tensor import Tensor, wrap
+from .ops._registry import composite
+
+Array = Any
+
+# ---- NumPy --------------------------------------------------------------------------------------------------------
+
+
+def plain_array(tensor: Tensor) -> Array:
+    """The NumPy array that a tensor without history holds."""
+    if tensor.requires_grad:
+        _refuse_history()
+    data = tensor._data
+    if not isinstance(data, np.ndarray):
+        kind = f"{tensor.device.type} device type tensor" if tensor.is_meta else f"a tensor of {type(data).__name__}"
+        raise TypeError(
+            f"can't convert {kind} to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
+            + (" A meta tensor has no elements: make one with adjoint.empty_like(x, device='cpu')" if tensor.is_meta else "")
+        )
+    return data
+
+
+def _refuse_history() -> NoReturn:
+    site = here()
+    line = site.text
+    fix = line.replace(".numpy(", ".detach().numpy(") if ".numpy(" in line and ".detach()" not in line else "t.detach().numpy()"
+    message = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+    raise RuntimeError(compose(message, {"here": site}, fix))
+
+
+@composite(function=False)
+def numpy(self: Tensor, *, force: bool = False) -> Array:
+    """The NumPy array on the tensor's memory. `force=True` drops the history first, where there is one."""
+    return plain_array(self.detach() if force else self)
+
+
+@composite(function=False)
+def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Array:  # noqa: N807
+    return np.array(plain_array(self), dtype=dtype, copy=copy)
+
+
+# ---- DLPack -------------------------------------------------------------------------------------------------------
+
+
+@composite(function=False)
+def __dlpack__(  # noqa: N807
+    self: Tensor, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+) -> Any:
+    """A capsule through which other libraries take the tensor's memory."""
+    if self.requires_grad:
+        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    return plain_array(self).__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+
+
+@composite(function=False)
+def __dlpack_device__(self: Tensor) -> tuple[int, int]:  # noqa: N807
+    return (1, 0)
+
+
+class _Capsule:
+    """A DLPack capsule with the method that `np.from_dlpack` asks for."""
+
+    def __init__(self, capsule: Any) -> None:
+        self.capsule = capsule
+
+    def __dlpack__(self, **_options: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """A tensor on the memory of another library's tensor or array (or of a DLPack capsule)."""
+    from ._from_data import check_array
+
+    source = ext_tensor
+    if type(source).__name__ == "PyCapsule":
+        source = _Capsule(source)
+    elif not hasattr(source, "__dlpack__"):
+        raise AttributeError(
+            f"'{type(source).__name__}' object has no attribute '__dlpack__'; use adjoint.as_tensor(...) for sequences and arrays"
+        )
+    elif int(source.__dlpack_device__()[0]) != 1:
+        raise BufferError("from_dlpack: the data is not on the CPU; move it there first, for example with x.cpu()")
+    array = np.from_dlpack(source)
+    check_array(array)
+    tensor = wrap(array.copy() if copy else array)
+    return tensor if device is None else tensor.to(device)
+
+
+def to_dlpack(tensor: Tensor) -> Any:
+    """A DLPack capsule on the tensor's memory; it can be taken once."""
+    return tensor.__dlpack__()
+
+
+# ---- storage ------------------------------------------------------------------------------------------------------
+
+
+class UntypedStorage:
+    """The bytes that a tensor and its views lie in."""
+
+    __slots__ = ("_owner",)
+    is_cuda = False
+    is_sparse = False
+
+    def __init__(self, owner: Array) -> None:
+        self._owner = owner
+
+    @property
+    def device(self) -> Any:
+        from ._device import CPU
+
+        return CPU
+
+    def data_ptr(self) -> int:
+        return int(self._owner.__array_interface__["data"][0])
+
+    def nbytes(self) -> int:
+        low, high = np.lib.array_utils.byte_bounds(self._owner)
+        return int(high - low) if self._owner.size else 0
+
+    size = nbytes
+    __len__ = nbytes
+
+    def element_size(self) -> int:
+        return 1
+
+    def tolist(self) -> list[int]:
+        return list(self._owner.tobytes())
+
+    def is_shared(self) -> bool:
+        return False
+
+    def share_memory_(self) -> UntypedStorage:
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, UntypedStorage) and self.data_ptr() == other.data_ptr()
+
+    def __hash__(self) -> int:
+        return hash(self.data_ptr())
+
+    def __repr__(self) -> str:
+        rows = "\n".join(f" {byte}" for byte in self.tolist())
+        return f"{rows}\n[torch.storage.UntypedStorage(device=cpu) of size {self.nbytes()}]"
+
+
+class TypedStorage(UntypedStorage):
+    """The same memory counted in elements."""
+
+    __slots__ = ("dtype",)
+
+    def __init__(self, owner: Array, dtype: Any) -> None:
+        super().__init__(owner)
+        self.dtype = dtype
+
+    def element_size(self) -> int:
+        return int(self.dtype.itemsize)
+
+    def size(self) -> int:  # type: ignore[override]
+        return self.nbytes() // self.element_size()
+
+    __len__ = size
+
+    def tolist(self) -> list[Any]:
+        return np.frombuffer(self._owner.tobytes(), self.dtype.numpy).tolist()
+
+    def untyped(self) -> UntypedStorage:
+        return UntypedStorage(self._owner)
+
+    def __repr__(self) -> str:
+        rows = "\n".join(f" {value}" for value in self.tolist())
+        return f"{rows}\n[torch.storage.TypedStorage(dtype={self.dtype}, device=cpu) of size {self.size()}]"
+
+
+def _owner(tensor: Tensor) -> Array:
+    """The array that owns the memory of a tensor."""
+    data = owner = tensor._data
+    if not isinstance(data, np.ndarray):
+        raise NotImplementedError("Cannot access data pointer of Tensor that doesn't have storage")
+    while (data := getattr(data, "base", None)) is not None:
+        if isinstance(data, np.ndarray):
+            owner = data
+    return owner
+
+
+@composite(function=False)
+def untyped_storage(self: Tensor) -> UntypedStorage:
+    """The memory that the tensor shares with its views."""
+    return UntypedStorage(_owner(self))
+
+
+@composite("storage", "_typed_storage", function=False)
+def storage(self: Tensor) -> TypedStorage:
+    """The memory that the tensor shares with its views, counted in elements."""
+    return TypedStorage(_owner(self), self.dtype)
+
+
+@composite(function=False)
+def share_memory_(self: Tensor) -> Tensor:
+    """Nothing happens: threads share all memory, and adjoint does not share it between processes."""
+    return self
+
+
+@composite(function=False)
+def is_shared(self: Tensor) -> bool:
+    """Whether the memory is shared between processes."""
+    return False
+
+
+@composite(function=False)
+def is_pinned(self: Tensor, device: Any = None) -> bool:
+    """Whether the memory is page-locked, which without a GPU it never is."""
+    return False
+
+
+@composite(function=False)
+def pin_memory(self: Tensor, device: Any = None) -> NoReturn:
+    """Refused: there is no GPU to pin memory for."""
+    raise RuntimeError("Cannot access accelerator device when none is available: leave pin_memory() out")

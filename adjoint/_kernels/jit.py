@@ -1,0 +1,91 @@
+"""LLVM in this process: text to object code to addresses of functions."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from . import cache as disk
+
+_lock = Lock()
+_alive: list[Any] = []  # libraries must live as long as the functions in them
+
+
+@cache
+def llvm() -> Any:
+    """llvmlite's binding, initialised for this CPU; ImportError where it is not installed."""
+    import llvmlite.binding as binding
+
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    return binding
+
+
+@cache
+def available() -> bool:
+    """Whether kernels can be compiled here."""
+    import os
+
+    if os.environ.get("ADJOINT_KERNELS") == "0":
+        return False
+    try:
+        llvm()
+    except Exception:  # llvmlite is absent, or has no back end for this CPU: NumPy serves
+        return False
+    return True
+
+
+@cache
+def machine() -> Any:
+    binding = llvm()
+    target = binding.Target.from_default_triple()
+    return target.create_target_machine(
+        cpu=binding.get_host_cpu_name(), features=binding.get_host_cpu_features().flatten(), opt=3, reloc="pic", codemodel="default"
+    )
+
+
+@cache
+def compiler() -> Any:
+    return llvm().create_lljit_compiler(machine())
+
+
+@cache
+def fingerprint() -> str:
+    """Everything that object code depends on besides the formula: this package's text, LLVM, the CPU, Python."""
+    binding = llvm()
+    sources = [path.read_text() for path in sorted(Path(__file__).parent.glob("*.py"))]
+    version = ".".join(map(str, binding.llvm_version_info))
+    return disk.key(*sources, version, binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten(), platform.python_version())
+
+
+def object_code(text: str) -> bytes:
+    binding = llvm()
+    module = binding.parse_assembly(text)
+    module.triple = machine().triple
+    module.verify()
+    options = binding.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = True
+    options.slp_vectorization = True
+    builder = binding.create_pass_builder(machine(), options)
+    builder.getModulePassManager().run(module, builder)
+    return machine().emit_object(module)  # type: ignore[no-any-return]
+
+
+def load(description: str, text: Callable[[], str], symbols: list[str]) -> dict[str, int]:
+    """The addresses of the functions in `text()`, which is asked for only if the cache has no code for `description`."""
+    with _lock:
+        name = disk.key(fingerprint(), description)
+        code = disk.read(name)
+        if code is None:
+            code = object_code(text())
+            disk.write(name, code)
+        builder = llvm().JITLibraryBuilder().add_object_img(code)
+        for symbol in symbols:
+            builder = builder.export_symbol(symbol)
+        library = builder.link(compiler(), f"{name}_{len(_alive)}")
+        _alive.append(library)
+        return {symbol: library[symbol] for symbol in symbols}

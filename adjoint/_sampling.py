@@ -1,0 +1,453 @@
+"""Random tensors. The numbers are PyTorch's: the same seed gives the same tensors (`_random`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from . import _random
+from ._creation import (
+    Array, Device, check_options, empty_in_format, empty_like_array, finish, into, make_array, out_dtype, size_arguments, size_of,
+)  # fmt: skip
+from ._device import require_usable, resolve
+from ._dtype import as_numpy_dtype, default_numpy
+from ._layout import layout, memory_format, preserve_format, strided
+from ._site import here
+from ._state import recording
+from ._tensor import Tensor, wrap
+from .autograd.node import INFERENCE_TENSOR, Node, new_node
+from .autograd.views import check_writable, counter_of, edge_of, set_history
+from .ops._registry import composite
+
+# ---- generators ---------------------------------------------------------------------------------------------------
+
+
+class Generator(_random.Generator):
+    """A stream of random numbers: `Generator().manual_seed(0)`."""
+
+    __slots__ = ()
+
+    def get_state(self) -> Tensor:  # type: ignore[override]
+        """The state, as a tensor of bytes from which PyTorch's own generators can go on too."""
+        return wrap(super().get_state())
+
+    def set_state(self, new_state: Tensor) -> Generator:  # type: ignore[override]
+        """Go on from a state that `get_state` returned."""
+        super().set_state(new_state._data if isinstance(new_state, Tensor) else new_state)
+        return self
+
+    def __getstate__(self) -> bytes:
+        return super().get_state().tobytes()
+
+    def __repr__(self) -> str:
+        return f"<torch._C.Generator object at {id(self):#x}>"
+
+
+default_generator = _random.default_generator
+default_generator.__class__ = Generator  # there is one stream; here it gets its public class
+assert isinstance(default_generator, Generator)
+
+
+def manual_seed(seed: Any) -> Generator:
+    """Seed the default generator and return it."""
+    default_generator.manual_seed(int(seed))
+    return default_generator
+
+
+def seed() -> int:
+    """Seed the default generator unpredictably and return the seed."""
+    return default_generator.seed()
+
+
+def initial_seed() -> int:
+    """The seed that the default generator started from."""
+    return default_generator.initial_seed()
+
+
+def get_rng_state() -> Tensor:
+    """The state of the default generator."""
+    return default_generator.get_state()
+
+
+def set_rng_state(new_state: Tensor) -> None:
+    """Set the state of the default generator."""
+    default_generator.set_state(new_state)
+
+
+@contextmanager
+def fork_rng(
+    devices: Iterable[object] | None = None, enabled: bool = True, device_type: str = "cuda", **_names: str
+) -> Iterator[None]:
+    """Leave the default generator, after the block, as it was before. Only the CPU has one; `devices` is not looked at."""
+    with _random.fork_rng(devices, enabled):
+        yield
+
+
+# ---- new tensors --------------------------------------------------------------------------------------------------
+
+
+def _sampled(
+    fill: Callable[[Array], None],
+    shape: tuple[int, ...],
+    out: Tensor | None,
+    dtype: Any,
+    layout: layout,
+    device: Device,
+    pin_memory: bool,
+    requires_grad: bool,
+) -> Tensor:
+    check_options(layout, pin_memory)
+    if out is not None:
+        numpy_dtype = out_dtype(out, dtype)
+    else:
+        numpy_dtype = default_numpy() if dtype is None else as_numpy_dtype(dtype)
+
+    def make() -> Array:
+        array = np.empty(shape, numpy_dtype)
+        fill(array)
+        return array
+
+    if out is not None:
+        return into(out, make())
+    return finish(make_array(make, shape, numpy_dtype, device), requires_grad)
+
+
+def rand(
+    *args: Any,
+    size: Any = None,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: layout = strided,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Uniform numbers from [0, 1)."""
+    shape = size_arguments("rand", args, size)
+    fill = lambda array: _random.uniform(array, 0.0, 1.0, generator)  # noqa: E731
+    return _sampled(fill, shape, out, dtype, layout, device, pin_memory, requires_grad)
+
+
+def randn(
+    *args: Any,
+    size: Any = None,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: layout = strided,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Normal numbers with mean 0 and variance 1."""
+    shape = size_arguments("randn", args, size)
+    fill = lambda array: _random.normal(array, 0.0, 1.0, generator)  # noqa: E731
+    return _sampled(fill, shape, out, dtype, layout, device, pin_memory, requires_grad)
+
+
+def randint(
+    *args: Any,
+    low: int = 0,
+    high: int | None = None,
+    size: Any = None,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: layout = strided,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Integers from [low, high): `randint(high, size)` or `randint(low, high, size)`."""
+    given = list(args)
+    if given and size is None and isinstance(given[-1], tuple | list):
+        size = given.pop()
+    if len(given) == 2:
+        low, high = given
+    elif len(given) == 1 and high is None:
+        high = given[0]
+    elif len(given) == 1:
+        low = given[0]
+    if high is None or len(given) > 2:
+        raise TypeError("randint() received an invalid combination of arguments; write randint(low, high, size)")
+    if not isinstance(size, tuple | list):
+        raise TypeError(
+            f"randint(): argument 'size' (position {len(given) + 1}) must be tuple of ints, not {type(size).__name__}"
+        )
+    fill = lambda array: _random.random(array, low, high, generator)  # noqa: E731
+    dtype = np.dtype(np.int64) if dtype is None and out is None else dtype
+    return _sampled(fill, size_of("randint", (size,)), out, dtype, layout, device, pin_memory, requires_grad)
+
+
+def randperm(
+    n: int,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: layout = strided,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The integers from 0 to n - 1 in random order."""
+    check_options(layout, pin_memory)
+    if out is not None:
+        return into(out, _random.randperm(n, out_dtype(out, dtype), generator))
+    numpy_dtype = np.dtype(np.int64) if dtype is None else as_numpy_dtype(dtype)
+    array = make_array(lambda: _random.randperm(n, numpy_dtype, generator), (n,), numpy_dtype, device)
+    return finish(array, requires_grad)
+
+
+def _sampled_like(
+    name: str,
+    fill: Callable[[Array], None],
+    input: Tensor,
+    dtype: Any,
+    layout: layout,
+    device: Device,
+    pin_memory: bool,
+    requires_grad: bool,
+    memory_format: memory_format,
+) -> Tensor:
+    if not isinstance(input, Tensor):
+        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    check_options(layout, pin_memory)
+    data = input._data
+    numpy_dtype = data.dtype if dtype is None else as_numpy_dtype(dtype)
+
+    def make() -> Array:
+        if memory_format is preserve_format:
+            array = empty_like_array(data, numpy_dtype)
+        else:
+            array = empty_in_format(data.shape, numpy_dtype, memory_format)
+        fill(array)
+        return array
+
+    where = input.device if device is None else require_usable(resolve(device))
+    return finish(make_array(make, data.shape, numpy_dtype, where), requires_grad)
+
+
+def rand_like(
+    input: Tensor,
+    *,
+    generator: Generator | None = None,
+    dtype: Any = None,
+    layout: layout = strided,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    memory_format: memory_format = preserve_format,
+) -> Tensor:
+    """Uniform numbers from [0, 1), with the size, dtype and device of `input`."""
+    fill = lambda array: _random.uniform(array, 0.0, 1.0, generator)  # noqa: E731
+    return _sampled_like("rand_like", fill, input, dtype, layout, device, pin_memory, requires_grad, memory_format)
+
+
+def randn_like(
+    input: Tensor,
+    *,
+    generator: Generator | None = None,
+    dtype: Any = None,
+    layout: layout = strided,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    memory_format: memory_format = preserve_format,
+) -> Tensor:
+    """Normal numbers with mean 0 and variance 1, with the size, dtype and device of `input`."""
+    fill = lambda array: _random.normal(array, 0.0, 1.0, generator)  # noqa: E731
+    return _sampled_like("randn_like", fill, input, dtype, layout, device, pin_memory, requires_grad, memory_format)
+
+
+def randint_like(
+    input: Tensor,
+    *args: Any,
+    low: int = 0,
+    high: int | None = None,
+    generator: Generator | None = None,
+    dtype: Any = None,
+    layout: layout = strided,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    memory_format: memory_format = preserve_format,
+) -> Tensor:
+    """Integers from [low, high), with the size, dtype and device of `input`: `randint_like(x, high)` or `(x, low, high)`."""
+    if len(args) == 2:
+        low, high = args
+    elif len(args) == 1:
+        low, high = (args[0], high) if high is not None else (low, args[0])
+    if high is None:
+        raise TypeError("randint_like() received an invalid combination of arguments; write randint_like(x, low, high)")
+    fill = lambda array: _random.random(array, low, high, generator)  # noqa: E731
+    return _sampled_like("randint_like", fill, input, dtype, layout, device, pin_memory, requires_grad, memory_format)
+
+
+# ---- functions of tensors -----------------------------------------------------------------------------------------
+
+
+class SampleNode(Node):
+    """A sample does not depend on its parameters as far as derivatives go: their gradients are zero."""
+
+    __slots__ = ()
+
+    def apply(self, g: Any) -> tuple[Any, ...]:
+        return tuple(np.zeros(shape, g.dtype) for shape in self.saved)
+
+    def apply_recorded(self, g: Any) -> tuple[Any, ...]:
+        return tuple(g.new_zeros(shape) for shape in self.saved)
+
+
+def _node(name: str, tensors: Sequence[Any]) -> Node | None:
+    """A node for those of the tensors that require grad."""
+    if not recording():
+        return None
+    edges = [edge_of(x) if isinstance(x, Tensor) else None for x in tensors]
+    slots = tuple(slot for slot, edge in enumerate(edges) if edge is not None)
+    if not slots:
+        return None
+    members = {"__slots__": (), "input_slots": slots, "input_count": len(edges), "keeps_tensors": False}
+    cls = type(name, (SampleNode,), members)
+    return new_node(cls, tuple(edges[slot] for slot in slots), tuple(tensors[slot]._data.shape for slot in slots), here())
+
+
+def normal(
+    mean: Any,
+    std: Any = 1.0,
+    size: Any = None,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: layout = strided,
+    device: Device = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Normal numbers. `mean` and `std` are tensors, of which each element is drawn by itself, or numbers with a `size`."""
+    if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
+        if size is None:
+            raise TypeError("normal() received an invalid combination of arguments; two numbers need a size: normal(0., 1., (3,))")
+        fill = lambda array: _random.normal(array, float(mean), float(std), generator)  # noqa: E731
+        return _sampled(fill, size_of("normal", (size,)), out, dtype, layout, device, pin_memory, requires_grad)
+    if isinstance(std, Tensor):
+        if std.is_complex():
+            raise RuntimeError("normal expects standard deviation to be non-complex")
+        if std._data.size and std._data.min() < 0:
+            raise RuntimeError("normal expects all elements of std >= 0.0")
+    elif not std >= 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    # As in PyTorch: standard normals first, then scaled and moved.
+    parts = [x._data if isinstance(x, Tensor) else x for x in (mean, std)]
+    like = parts[0] if isinstance(mean, Tensor) else parts[1]
+    shape = np.broadcast_shapes(*(np.shape(part) for part in parts))
+    array = empty_like_array(like, like.dtype) if like.shape == shape else np.empty(shape, like.dtype)
+    _random.normal(array, 0.0, 1.0, generator)
+    array *= parts[1]
+    array += parts[0]
+    if out is not None:
+        return into(out, array)
+    tensor = finish(array)
+    kind = 1 if not isinstance(std, Tensor) else 3 if isinstance(mean, Tensor) else 2
+    tensor._fn = _node(f"NormalBackward{kind}", (mean, std))
+    return tensor
+
+
+@composite()
+def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
+    """Ones and zeros; each element of `input` is the probability of a one, unless `p` gives one for all."""
+    data = input._data
+    array = empty_like_array(data, data.dtype if out is None else out._data.dtype)
+    _random.bernoulli(array, data if p is None else p, generator)
+    if out is not None:
+        return into(out, array)
+    tensor = finish(array)
+    tensor._fn = _node("BernoulliBackward0", (input,))
+    return tensor
+
+
+@composite()
+def multinomial(
+    input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None, out: Tensor | None = None
+) -> Tensor:
+    """Indices drawn from each row of `input`, whose elements are the probabilities, up to a factor."""
+    array = _random.multinomial(input._data, num_samples, replacement, generator)
+    return finish(array) if out is None else into(out, array)
+
+
+# ---- filling in place ---------------------------------------------------------------------------------------------
+
+
+def _fill(self: Tensor, node_name: str, fill: Callable[[Array], None]) -> Tensor:
+    node = _node(node_name, (self,))
+    check_writable(self, node is not None)
+    if self._data.__class__ is np.ndarray:
+        fill(self._data)
+    if self._vc is not INFERENCE_TENSOR:
+        counter_of(self).bump(here())
+    if node is not None:
+        set_history(self, node, here())
+    return self
+
+
+def _in_place(fn: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    return composite(fn.__name__, function=False)(fn)
+
+
+@_in_place
+def uniform_(self: Tensor, from_: float = 0, to: float = 1, *, generator: Generator | None = None) -> Tensor:
+    """Fill with uniform numbers from [from, to)."""
+    return _fill(self, "UniformBackward0", lambda array: _random.uniform(array, from_, to, generator))
+
+
+@_in_place
+def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
+    """Fill with normal numbers."""
+    return _fill(self, "NormalBackward0", lambda array: _random.normal(array, mean, std, generator))
+
+
+@_in_place
+def log_normal_(self: Tensor, mean: float = 1, std: float = 2, *, generator: Generator | None = None) -> Tensor:
+    """Fill with exponentials of normal numbers."""
+    return _fill(self, "LogNormalBackward0", lambda array: _random.log_normal(array, mean, std, generator))
+
+
+@_in_place
+def exponential_(self: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
+    """Fill with exponentially distributed numbers of rate `lambd`."""
+    return _fill(self, "ExponentialBackward0", lambda array: _random.exponential(array, lambd, generator))
+
+
+@_in_place
+def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
+    """Fill with the number of trials up to the first success."""
+    return _fill(self, "GeometricBackward0", lambda array: _random.geometric(array, p, generator))
+
+
+@_in_place
+def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Generator | None = None) -> Tensor:
+    """Fill with Cauchy distributed numbers."""
+    return _fill(self, "CauchyBackward0", lambda array: _random.cauchy(array, median, sigma, generator))
+
+
+@_in_place
+def random_(
+    self: Tensor, from_: int | None = None, to: int | None = None, *, generator: Generator | None = None
+) -> Tensor:
+    """Fill with integers: `random_(to)`, `random_(from, to)`, or up to the largest that the dtype holds exactly."""
+    low, high = (0, from_) if to is None and from_ is not None else (from_, to)
+    kind = "RandomBackward2" if from_ is None and to is None else "RandomBackward1" if low == 0 else "RandomBackward0"
+    return _fill(self, kind, lambda array: _random.random(array, low, high, generator))
+
+
+@_in_place
+def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
+    """Fill with ones, of probability `p`, and zeros. `p` may be a tensor that broadcasts to this one."""
+    probability = p._data if isinstance(p, Tensor) else p
+    kind = "BernoulliBackward1" if isinstance(p, Tensor) else "BernoulliBackward2"
+    return _fill(self, kind, lambda array: _random.bernoulli(array, probability, generator))

@@ -1,0 +1,32 @@
+"""Parameters and buffers: the tensors that a module owns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._tensor import Parameter as Parameter
+from .._tensor import Tensor, wrap
+from ..autograd.views import counter_of
+
+__all__ = ["Buffer", "Parameter"]
+
+
+class _BufferMeta(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, Tensor) and getattr(instance, "_is_buffer", False)
+
+    def __call__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Tensor:
+        if data is None:
+            data = Tensor()
+        buffer: Any = wrap(data._data)
+        buffer._vc = counter_of(data)
+        buffer._is_buffer = True
+        buffer.persistent = persistent
+        return buffer  # type: ignore[no-any-return]
+
+
+class Buffer(metaclass=_BufferMeta):
+    """A tensor that, assigned to an attribute of a module, becomes a buffer of it: saved and moved with it, but not trained.
+
+    The result is an ordinary Tensor that carries a mark.
+    """

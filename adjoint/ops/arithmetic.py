@@ -1,0 +1,435 @@
+"""Arithmetic: sums, products, quotients and powers.
+
+Where PyTorch shows one function but records different nodes (`div` with a rounding mode, `add` with `alpha`) there are several ops and a
+composite that chooses, so that the ordinary case is a bare NumPy function.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._dtype import complex128, float64
+from ._operands import NUMBERS, inplace, kinds_of, no_derivative, refuse, zero
+from ._registry import FLOAT, Array, composite, elementwise
+
+# ---- sums ---------------------------------------------------------------------------------------------------------------------------
+
+add_plain = elementwise(
+    "add", np.add, operators=("__add__", "__radd__"), inplace_operator="__iadd__",
+    input=lambda g: g,
+    other=lambda g: g,
+)  # fmt: skip
+
+
+def refuse_bool_subtraction(input: Array, other: Array) -> None:
+    kinds = kinds_of(input, other)
+    if kinds == "bb":
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. "
+            "Use the `^` or `logical_xor()` operator instead."
+        )
+    if "b" in kinds or isinstance(input, bool) or isinstance(other, bool):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. "
+            "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
+        )
+
+
+sub_plain = elementwise(
+    "sub", np.subtract, operators=("__sub__",), inplace_operator="__isub__", check=refuse_bool_subtraction,
+    input=lambda g: g,
+    other=lambda g: -g,
+)  # fmt: skip
+
+
+def check_alpha(alpha: Any, result: np.dtype[Any]) -> None:
+    if isinstance(alpha, bool) and result.kind != "b":
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    if isinstance(alpha, float) and result.kind in "iub":
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    if isinstance(alpha, complex) and result.kind != "c":
+        raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
+
+
+def scaled(x: Array, factor: float) -> Array:
+    return x if factor == 1 else x * factor
+
+
+def _add_scaled(input: Array, other: Array, *, alpha: float = 1) -> Array:
+    check_alpha(alpha, np.result_type(input, other))
+    return input + other * alpha
+
+
+add_scaled = elementwise(
+    "add_scaled", _add_scaled, nodes="AddBackward0", method=False, function=False,
+    input=lambda g: g,
+    other=lambda g, alpha: g * alpha,
+)  # fmt: skip
+
+
+def _sub_scaled(input: Array, other: Array, *, alpha: float = 1) -> Array:
+    check_alpha(alpha, np.result_type(input, other))
+    return input - other * alpha
+
+
+sub_scaled = elementwise(
+    "sub_scaled", _sub_scaled, nodes="SubBackward0", method=False, function=False, check=refuse_bool_subtraction,
+    input=lambda g: g,
+    other=lambda g, alpha: g * -alpha,
+)  # fmt: skip
+
+
+def _rsub(input: Array, other: Array, *, alpha: float = 1) -> Array:
+    return np.subtract(other, scaled(input, alpha))
+
+
+rsub = elementwise(
+    "rsub", _rsub, operators=("__rsub__",), nodes={"TS": "RsubBackward1", "default": "RsubBackward0"},
+    inplace=False, method=False, check=refuse_bool_subtraction,
+    input=lambda g, alpha: g * -alpha,
+    other=lambda g: g,
+)  # fmt: skip
+
+
+@composite()
+def add(input: Array, other: Array, *, alpha: float = 1, out: Array = None) -> Array:
+    """`input + alpha * other`."""
+    return add_plain(input, other, out=out) if alpha == 1 else add_scaled(input, other, alpha=alpha, out=out)
+
+
+@composite("add_", function=False)
+def add_(input: Array, other: Array, *, alpha: float = 1) -> Array:
+    """In-place form of `add`."""
+    return inplace(add_plain, input, other) if alpha == 1 else inplace(add_scaled, input, other, alpha=alpha)
+
+
+@composite("sub", "subtract")
+def sub(input: Array, other: Array, *, alpha: float = 1, out: Array = None) -> Array:
+    """`input - alpha * other`."""
+    return sub_plain(input, other, out=out) if alpha == 1 else sub_scaled(input, other, alpha=alpha, out=out)
+
+
+@composite("sub_", "subtract_", function=False)
+def sub_(input: Array, other: Array, *, alpha: float = 1) -> Array:
+    """In-place form of `sub`."""
+    return inplace(sub_plain, input, other) if alpha == 1 else inplace(sub_scaled, input, other, alpha=alpha)
+
+
+def refuse_bool_negation(input: Array) -> None:
+    if kinds_of(input) == "b":
+        raise RuntimeError(
+            "Negation, the `-` operator, on a bool tensor is not supported. "
+            "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
+        )
+
+
+neg = elementwise(
+    "neg", np.negative, operators=("__neg__",), aliases=("negative",), check=refuse_bool_negation, input=lambda g: -g
+)
+
+
+@composite("positive", operators=("__pos__",))
+def positive(input: Array) -> Array:
+    """The tensor itself."""
+    if kinds_of(input._data) == "b":
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return input
+
+
+# ---- products -----------------------------------------------------------------------------------------------------------------------
+
+mul = elementwise(
+    "mul", np.multiply, operators=("__mul__", "__rmul__"), inplace_operator="__imul__", aliases=("multiply",),
+    input=lambda g, other: g * other,
+    other=lambda g, input: g * input,
+)  # fmt: skip
+
+
+def _addcmul(input: Array, tensor1: Array, tensor2: Array, *, value: float = 1) -> Array:
+    return input + scaled(tensor1 * tensor2, value)
+
+
+addcmul = elementwise(
+    "addcmul", _addcmul, scalars=False,
+    input=lambda g: g,
+    tensor1=lambda g, tensor2, value: scaled(g * tensor2, value),
+    tensor2=lambda g, tensor1, value: scaled(g * tensor1, value),
+)  # fmt: skip
+
+
+def _addcdiv(input: Array, tensor1: Array, tensor2: Array, *, value: float = 1) -> Array:
+    if tensor1.dtype.kind in "iub":
+        raise RuntimeError(
+            "Integer division with addcdiv is no longer supported, and in a future release addcdiv will perform a true division of "
+            "tensor1 and tensor2.\n  fix: input + value * torch.div(tensor1, tensor2, rounding_mode='trunc')"
+        )
+    return input + scaled(tensor1, value) / tensor2
+
+
+addcdiv = elementwise(
+    "addcdiv", _addcdiv, scalars=False,
+    input=lambda g: g,
+    tensor1=lambda g, tensor2, value: scaled(g, value) / tensor2,
+    tensor2=lambda g, tensor1, tensor2, value: g * scaled(tensor1, -value) / (tensor2 * tensor2),
+)  # fmt: skip
+
+
+# ---- quotients ----------------------------------------------------------------------------------------------------------------------
+
+div_true = elementwise(
+    "div", np.true_divide, promote=FLOAT, operators=("__truediv__",), inplace_operator="__itruediv__",
+    input=lambda g, other: g / other,
+    other=lambda g, input, other: -g * (input / other / other),
+)  # fmt: skip
+
+
+def refuse_zero_divisor(other: Array) -> None:
+    if other.dtype.kind in "iub" and not np.all(other):
+        raise RuntimeError("ZeroDivisionError: an integer is divided by zero; mask the zeros first, or divide floating-point numbers")
+
+
+def truncated_quotient(input: Array, other: Array) -> Array:
+    if np.result_type(input, other).kind in "iub":
+        return (input - np.fmod(input, other)) // other
+    return np.trunc(input / other)
+
+
+def _div_rounded(input: Array, other: Array, *, rounding_mode: str | None = None) -> Array:
+    refuse_zero_divisor(np.asarray(other))
+    return np.floor_divide(input, other) if rounding_mode == "floor" else truncated_quotient(input, other)
+
+
+div_rounded = elementwise(
+    "div_rounded", _div_rounded, nodes="DivBackward2", method=False, function=False, check=refuse("bc", "div_floor"),
+    input=zero, other=zero,
+)  # fmt: skip
+
+
+def check_rounding_mode(mode: str | None) -> None:
+    if mode not in ("floor", "trunc"):
+        raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'")
+
+
+@composite("div", "divide", "true_divide")
+def div(input: Array, other: Array, *, rounding_mode: str | None = None, out: Array = None) -> Array:
+    """The quotient; with `rounding_mode` "floor" or "trunc" rounded, and integers stay integers."""
+    if rounding_mode is None:
+        return div_true(input, other, out=out)
+    check_rounding_mode(rounding_mode)
+    return div_rounded(input, other, rounding_mode=rounding_mode, out=out)
+
+
+@composite("div_", "divide_", "true_divide_", function=False)
+def div_(input: Array, other: Array, *, rounding_mode: str | None = None) -> Array:
+    """In-place form of `div`."""
+    if rounding_mode is None:
+        return inplace(div_true, input, other)
+    check_rounding_mode(rounding_mode)
+    return inplace(div_rounded, input, other, rounding_mode=rounding_mode)
+
+
+reciprocal = elementwise("reciprocal", np.reciprocal, promote=FLOAT, input=lambda g, out: -g * (out * out))
+
+
+@composite("__rtruediv__", "__rdiv__", function=False)
+def rtruediv(input: Array, other: Array) -> Array:
+    """`other / input`."""
+    return reciprocal(input) * other
+
+
+def _floor_divide(input: Array, other: Array) -> Array:
+    refuse_zero_divisor(np.asarray(other))
+    return np.floor_divide(input, other)
+
+
+floor_divide = elementwise(
+    "floor_divide", _floor_divide, operators=("__floordiv__",), inplace_operator="__ifloordiv__", nodes="NotImplemented",
+    check=refuse("bc", "div_floor"), input=no_derivative("floor_divide"), other=no_derivative("floor_divide"),
+)  # fmt: skip
+
+
+@composite("__rfloordiv__", function=False)
+def rfloordiv(input: Array, other: Array) -> Array:
+    """`other // input`."""
+    return floor_divide(other, input)
+
+
+def _remainder(input: Array, other: Array) -> Array:
+    refuse_zero_divisor(np.asarray(other))
+    return np.remainder(input, other)
+
+
+remainder = elementwise(
+    "remainder", _remainder, operators=("__mod__",), inplace_operator="__imod__", check=refuse("bc", "remainder"),
+    nodes={"TS": "RemainderBackward0", "default": "RemainderBackward1"},
+    input=lambda g: g,
+    other=lambda g, input, other: -g * np.floor_divide(input, other),
+)  # fmt: skip
+
+
+@composite("__rmod__", function=False)
+def rmod(input: Array, other: Array) -> Array:
+    """`other % input`."""
+    return remainder(other, input)
+
+
+def _fmod(input: Array, other: Array) -> Array:
+    refuse_zero_divisor(np.asarray(other))
+    return np.fmod(input, other)
+
+
+fmod = elementwise(
+    "fmod", _fmod, check=refuse("bc", "fmod"), nodes={"TS": "FmodBackward0", "default": "FmodBackward1"},
+    input=lambda g: g,
+    other=lambda g, input, other: -g * np.trunc(input / other),
+)  # fmt: skip
+
+
+# ---- powers -------------------------------------------------------------------------------------------------------------------------
+
+
+def power(base: Array, exponent: Array) -> Array:
+    """`base ** exponent`. The exponents that occur most are computed as products, quotients and roots, as PyTorch does."""
+    if isinstance(exponent, NUMBERS):
+        if exponent == 2:
+            return base * base
+        if exponent == 0.5:
+            return np.sqrt(base)
+        if exponent == 3:
+            return base * base * base
+        if exponent == -1:
+            return 1 / base
+        if exponent == -2:
+            return 1 / (base * base)
+        if exponent == -0.5:
+            return 1 / np.sqrt(base)
+    elif exponent.dtype.kind in "iu" and not isinstance(base, NUMBERS):
+        return integer_power(base, exponent)
+    return np.power(base, exponent)
+
+
+def integer_power(base: Array, exponent: Array) -> Array:
+    """Powers of integers; those with negative exponents are truncated to integers."""
+    negative = exponent < 0
+    if not np.any(negative):
+        return np.power(base, exponent)
+    inverse = np.where(base == -1, 1 - 2 * (exponent & 1), base == 1)
+    return np.where(negative, inverse, np.power(base, np.where(negative, 0, exponent))).astype(base.dtype)
+
+
+def log_of_base(base: Array) -> Any:
+    """The logarithm; that of a Python number stays one, so that it does not decide the dtype of the result."""
+    return np.log(base).item() if isinstance(base, NUMBERS) else np.log(base)
+
+
+def pow_rule_input(g: Array, input: Array, exponent: Array) -> Array:
+    if isinstance(exponent, NUMBERS):
+        if exponent == 2:
+            return g * (input * 2)
+        return np.zeros_like(g) if exponent == 0 else g * (power(input, exponent - 1) * exponent)
+    return np.where(exponent == 0, 0, g * (exponent * np.power(input, exponent - 1)))
+
+
+def pow_rule_exponent(g: Array, input: Array, exponent: Array, out: Array) -> Array:
+    slope = g * (out * log_of_base(input))
+    if isinstance(input, NUMBERS):
+        return slope if input != 0 else np.where(exponent >= 0, 0, slope)
+    return np.where((input == 0) & (np.real(exponent) >= 0), 0, slope)
+
+
+def _pow(input: Array, exponent: Array) -> Array:
+    return power(input, exponent)
+
+
+def check_power(input: Array, exponent: Array) -> None:
+    if kinds_of(input, exponent) == "bb":
+        raise NotImplementedError("\"pow\" not implemented for 'Bool'")
+    if isinstance(exponent, int) and exponent < 0 and kinds_of(input) in ("i", "u", "b"):
+        raise RuntimeError(
+            "Integers to negative integer powers are not allowed.\n  fix: x.float() ** exponent, or torch.float_power(x, exponent)"
+        )
+
+
+pow = elementwise(
+    "pow", _pow, operators=("__pow__",), inplace_operator="__ipow__", check=check_power,
+    nodes={"TS": "PowBackward0", "ST": "PowBackward2", "default": "PowBackward1"},
+    input=pow_rule_input, exponent=pow_rule_exponent,
+)  # fmt: skip
+
+
+@composite("__rpow__", function=False)
+def rpow(input: Array, other: Array) -> Array:
+    """`other ** input`."""
+    return pow(other, input)
+
+
+@composite()
+def square(input: Array, *, out: Array = None) -> Array:
+    """`input ** 2`."""
+    return pow(input, 2, out=out)
+
+
+@composite("square_")
+def square_(input: Array) -> Array:
+    """In-place form of `square`."""
+    return inplace(pow, input, 2)
+
+
+@composite()
+def float_power(input: Array, exponent: Array, *, out: Array = None) -> Array:
+    """The power, computed in double precision."""
+    return pow(in_double(input), in_double(exponent), out=out)
+
+
+def in_double(x: Array) -> Array:
+    if isinstance(x, NUMBERS):
+        return x
+    return x.to(complex128 if x.is_complex() else float64)
+
+
+# ---- mixtures -----------------------------------------------------------------------------------------------------------------------
+
+
+def interpolate(start: Array, end: Array, weight: Array) -> Array:
+    """From `start` to `end`, computed from the nearer side so that weights 0 and 1 give them exactly."""
+    way = end - start
+    if isinstance(weight, NUMBERS):
+        return start + weight * way if abs(weight) < 0.5 else end - way * (1 - weight)
+    return np.where(np.abs(weight) < 0.5, start + weight * way, end - way * (1 - weight))
+
+
+def _lerp_number(input: Array, end: Array, weight: Any) -> Array:
+    return interpolate(input, end, weight)
+
+
+def _lerp_tensor(input: Array, end: Array, weight: Array) -> Array:
+    return interpolate(input, end, weight)
+
+
+lerp_number = elementwise(
+    "lerp_number", _lerp_number, nodes="LerpBackward0", method=False, function=False, scalars=False,
+    input=lambda g, weight: g * (1 - weight),
+    end=lambda g, weight: g * weight,
+)  # fmt: skip
+
+lerp_tensor = elementwise(
+    "lerp_tensor", _lerp_tensor, nodes="LerpBackward1", method=False, function=False, scalars=False,
+    input=lambda g, weight: g * (1 - weight),
+    end=lambda g, weight: g * weight,
+    weight=lambda g, input, end: g * (end - input),
+)  # fmt: skip
+
+
+@composite()
+def lerp(input: Array, end: Array, weight: Array, *, out: Array = None) -> Array:
+    """`input + weight * (end - input)`."""
+    return (lerp_number if isinstance(weight, NUMBERS) else lerp_tensor)(input, end, weight, out=out)
+
+
+@composite("lerp_", function=False)
+def lerp_(input: Array, end: Array, weight: Array) -> Array:
+    """In-place form of `lerp`."""
+    return inplace(lerp_number if isinstance(weight, NUMBERS) else lerp_tensor, input, end, weight)
+

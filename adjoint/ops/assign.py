@@ -1,0 +1,221 @@
+"""Writing into tensors: `copy_`, `fill_`, `zero_`, and what all ops share that change a part of their input where it lies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._dtype import finfo, from_numpy_dtype
+from .._methods import OpMethods
+from .._site import here
+from .._state import recording
+from .._tensor import Tensor
+from ..autograd import forward_ad
+from ..autograd.node import INFERENCE_TENSOR
+from ..autograd.views import check_writable, counter_of, edge_of, set_history
+from ._general import NUMBERS, operand, propagate_tangents, record
+from ._inplace import bound, copy_if_needed, wrap_original
+from ._registry import FUNCTIONS, LINEAR, Array, Op, composite, op
+from ._rules import cast, sum_to
+
+# ---- writing a part -----------------------------------------------------------------------------------------------------------------
+
+
+def write_through(op: Op, write: Callable[..., None], values: dict[str, Any]) -> Tensor:
+    """Change the first input in place. `write(array, ...)` takes the op's arguments and changes the array; it checks before it writes.
+
+    The in-place forms that the registry derives compute the whole result first. These ops change little of a large tensor.
+    """
+    inputs = [operand(op, slot, values[name]) for slot, name in enumerate(op.inputs)]
+    self = inputs[0]
+    recorded = recording() and any(
+        isinstance(x, Tensor) and edge_of(x) is not None and op.differentiates(name) for x, name in zip(inputs, op.inputs, strict=True)
+    )
+    check_writable(self, recorded)
+    original = copy_if_needed(op, inputs) if recorded else None
+    arrays = {name: x._data if isinstance(x, Tensor) else x for x, name in zip(inputs, op.inputs, strict=True)}
+    write(**{**values, **arrays})
+    if self._vc is not INFERENCE_TENSOR:
+        counter_of(self).bump(here())
+    if recorded:
+        set_history(self, record(op, inputs, values, (self,), {0: original} if original is not None else None), here())
+    if forward_ad.tangent_inputs(inputs):
+        propagate_tangents(op, [wrap_original(self, original), *inputs[1:]], values, (self,))
+    return self
+
+
+def writes(fn: Callable[..., Any], *, function: bool = True) -> Callable[[Callable[..., None]], Callable[..., Tensor]]:
+    """Declare the in-place form of an op by decorating the function that writes into its input's array."""
+    of: Op = fn.op  # type: ignore[attr-defined]
+
+    def declare(write: Callable[..., None]) -> Callable[..., Tensor]:
+        def changing(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+            return write_through(of, write, bound(of, (self, *args), kwargs))
+
+        changing.__name__ = changing.__qualname__ = f"{of.name}_"
+        changing.__doc__ = f"In-place form of `{of.name}`."
+        changing.op = of  # type: ignore[attr-defined]
+        setattr(OpMethods, changing.__name__, changing)
+        if function:
+            FUNCTIONS[changing.__name__] = changing
+        return changing
+
+    return declare
+
+
+# ---- numbers ------------------------------------------------------------------------------------------------------------------------
+
+_C_NAMES = {"float32": "float", "float64": "double", "float16": "at::Half", "bfloat16": "at::BFloat16"}
+
+
+def number_as(value: Any, dtype: np.dtype[Any]) -> Array:
+    """A number as an array without dimensions; refused if the type cannot hold it."""
+    if isinstance(value, complex) and dtype.kind != "c":
+        if value.imag:
+            raise_overflow(dtype)
+        value = value.real
+    if dtype.kind in "iu":
+        if not math.isfinite(value):
+            raise_overflow(dtype)
+        value = math.trunc(value)
+        limits = np.iinfo(dtype)
+        if not -limits.max - 1 <= value <= limits.max:
+            raise_overflow(dtype)
+        return np.asarray(value).astype(dtype)
+    if dtype.kind in "fV" and math.isfinite(value) and abs(value) > finfo(from_numpy_dtype(dtype)).max:
+        raise_overflow(dtype)
+    return np.asarray(value).astype(dtype)
+
+
+def raise_overflow(dtype: np.dtype[Any]) -> None:
+    name = from_numpy_dtype(dtype).name
+    raise RuntimeError(f"value cannot be converted to type {_C_NAMES.get(name, f'{name}_t')} without overflow")
+
+
+# ---- copy ---------------------------------------------------------------------------------------------------------------------------
+
+
+@op(
+    "copy", method=False, function=False, nodes="CopyBackwards",
+    input=lambda g: np.zeros_like(g),
+    src=lambda g, src_shape, src_dtype: cast(sum_to(g, src_shape), src_dtype),
+    jvp=lambda input, src_t: np.zeros_like(input) if src_t is None else src_t.to(input.dtype).expand(input.shape),
+)  # fmt: skip
+def _copy(input: Array, src: Array, non_blocking: bool = False) -> Array:
+    return np.broadcast_to(cast(src, input.dtype), input.shape)
+
+
+@writes(_copy, function=False)
+def _copy_into(input: Array, src: Array, non_blocking: bool) -> None:
+    check_copy(input.shape, src.shape)
+    input[...] = cast(src, input.dtype)
+
+
+def check_copy(target: tuple[int, ...], source: tuple[int, ...]) -> None:
+    lead = len(target) - len(source)
+    for dim in range(len(target) - 1, -1, -1):
+        size = source[dim - lead] if dim >= lead else 1
+        if size not in (1, target[dim]):
+            raise RuntimeError(
+                f"The size of tensor a ({target[dim]}) must match the size of tensor b ({size}) at non-singleton dimension {dim}"
+            )
+    if lead < 0:
+        raise RuntimeError(f"output with shape {list(target)} doesn't match the broadcast shape {list(source)}")
+
+
+@composite(function=False)
+def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+    """Write the elements of another tensor, broadcast and converted, into this one."""
+    if isinstance(src, NUMBERS):
+        src = np.asarray(src)
+    return _copy_into(input, src, non_blocking)
+
+
+# ---- fill ---------------------------------------------------------------------------------------------------------------------------
+
+
+@op("fill", method=False, function=False, input=lambda g: np.zeros_like(g), jvp=lambda input_t: np.zeros_like(input_t))
+def _fill_number(input: Array, value: Any) -> Array:
+    return np.full_like(input, number_as(value, input.dtype))
+
+
+@writes(_fill_number)
+def _write_number(input: Array, value: Any) -> None:
+    input[...] = number_as(value, input.dtype)
+
+
+@op(
+    "fill_tensor", method=False, function=False, nodes="FillBackward1",
+    input=lambda g: np.zeros_like(g),
+    value=lambda g, value_dtype: cast(np.sum(g), value_dtype),
+    jvp=lambda input, value_t: np.zeros_like(input) if value_t is None else value_t.to(input.dtype).expand(input.shape),
+)  # fmt: skip
+def _fill_tensor(input: Array, value: Array) -> Array:
+    check_single("fill", value)
+    return np.full_like(input, cast(value, input.dtype))
+
+
+@writes(_fill_tensor, function=False)
+def _write_tensor(input: Array, value: Array) -> None:
+    check_single("fill_", value)
+    input[...] = cast(value, input.dtype)
+
+
+def check_single(name: str, value: Array) -> None:
+    if value.shape:
+        raise RuntimeError(f"{name} only supports 0-dimension value tensor but got tensor with {len(value.shape)} dimensions.")
+
+
+@composite(method=False)
+def fill(input: Any, value: Any) -> Any:
+    """A tensor of the same shape and dtype with one value everywhere."""
+    return _fill_tensor(input, value) if isinstance(value, Tensor) else _fill_number(input, value)
+
+
+@composite()
+def fill_(input: Tensor, value: Any) -> Tensor:
+    """Write one value everywhere."""
+    return _write_tensor(input, value) if isinstance(value, Tensor) else _write_number(input, value)
+
+
+@op("zero", method=False, function=False, input=lambda g: np.zeros_like(g), jvp=LINEAR)
+def _zero(input: Array) -> Array:
+    return np.zeros_like(input)
+
+
+@writes(_zero)
+def zero_(input: Array) -> None:
+    input[...] = 0
+
+
+def _off_diagonal(g: Any, wrap: bool) -> Any:
+    mask = np.ones(tuple(g.shape), bool)
+    _write_diagonal(mask, False, wrap)
+    return g * mask
+
+
+@op("fill_diagonal", method=False, function=False, input=_off_diagonal, jvp=lambda input_t, wrap: _off_diagonal(input_t, wrap))
+def _fill_diagonal(input: Array, fill_value: Any, wrap: bool = False) -> Array:
+    result = np.array(input)
+    _write_diagonal(result, fill_value, wrap)
+    return result
+
+
+@writes(_fill_diagonal, function=False)
+def _write_diagonal(input: Array, fill_value: Any, wrap: bool) -> None:
+    shape = input.shape
+    if len(shape) < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if len(shape) > 2 and len(set(shape)) != 1:
+        raise RuntimeError("all dimensions of input must be of equal length")
+    value = number_as(fill_value, input.dtype)
+    along = np.arange(min(shape))
+    input[(along,) * len(shape)] = value
+    if wrap and len(shape) == 2:
+        # The diagonal begins again below, with one row left out each time.
+        for start in range(shape[1] + 1, shape[0], shape[1] + 1):
+            along = np.arange(min(shape[0] - start, shape[1]))
+            input[start + along, along] = value

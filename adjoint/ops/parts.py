@@ -1,0 +1,220 @@
+"""Views of parts of a tensor: what basic indexing, `narrow`, `split`, `diagonal` and the like return."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._methods import OpMethods
+from ._registry import LINEAR, Array, composite, op
+from ._rules import call, wrap_dim
+from .shape import checked_dim, data_address, element_strides, owner_of, strided
+
+Shape = tuple[int, ...]
+EVERYTHING = slice(None)
+
+
+# ---- basic indexing -----------------------------------------------------------------------------------------------------------------
+
+
+@op(method=False, function=False, jvp=LINEAR, input=lambda g, index: g[index])
+def place(input: Array, shape: Shape, index: Any) -> Array:
+    """Zeros, with `input` at a basic index."""
+    whole = np.zeros_like(input, shape=shape)
+    whole[index] = input
+    return whole
+
+
+def _part(input: Array, index: Any) -> Array:
+    """The elements at a basic index: a tuple of numbers, slices and None with an Ellipsis, which keeps the result an array."""
+    return input[index]
+
+
+def _part_op(name: str, nodes: str) -> Any:
+    declare = op(
+        name, method=False, function=False, view=True, jvp=LINEAR, nodes=nodes,
+        input=lambda g, input_shape, index: call(place, g, input_shape, index),
+    )  # fmt: skip
+    return declare(_part)
+
+
+# PyTorch makes one view for each item of an index and names the result after the last; here one view serves for all.
+select_part = _part_op("select_part", "SelectBackward0")
+slice_part = _part_op("slice_part", "SliceBackward0")
+unsqueeze_part = _part_op("unsqueeze_part", "UnsqueezeBackward0")
+
+
+@composite()
+def select(input: Any, dim: int, index: int) -> Any:
+    """The part at one index of a dimension, without that dimension."""
+    ndim = input.ndim
+    if ndim == 0:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    dim, index = wrap_dim(dim, ndim), operator.index(index)
+    if not -input.shape[dim] <= index < input.shape[dim]:
+        raise IndexError(f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {dim}")
+    return select_part(input, (EVERYTHING,) * dim + (index, ...))
+
+
+@composite()
+def narrow(input: Any, dim: int, start: Any, length: int) -> Any:
+    """The part of `length` elements of a dimension that begins at `start`."""
+    if input.ndim == 0:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    dim, start = wrap_dim(dim, input.ndim), operator.index(start)
+    size = input.shape[dim]
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    if not -size <= start <= size:
+        raise IndexError(f"start out of range (expected to be in range of [{-size}, {size}], but got {start})")
+    start += size if start < 0 else 0
+    if start + length > size:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
+    return slice_part(input, (EVERYTHING,) * dim + (slice(start, start + length), ...))
+
+
+@composite()
+def narrow_copy(input: Any, dim: int, start: int, length: int) -> Any:
+    """A copy of what `narrow` returns."""
+    return narrow(input, dim, start, length).clone()
+
+
+# ---- several parts ------------------------------------------------------------------------------------------------------------------
+
+
+def _stacked(g: Sequence[Any], input_shape: Shape, input_dtype: Any, dim: int) -> Array:
+    dim = wrap_dim(dim, len(input_shape))
+    absent = np.zeros(input_shape[:dim] + input_shape[dim + 1 :], input_dtype)
+    return np.stack([absent if part is None else part for part in g], axis=dim)
+
+
+@op(view=True, several=True, jvp=LINEAR, input=_stacked)
+def unbind(input: Array, dim: int = 0) -> tuple[Array, ...]:
+    """The parts at every index of a dimension, as a tuple."""
+    dim = checked_dim(dim, len(input.shape))
+    lead = (EVERYTHING,) * dim
+    return tuple(input[(*lead, i, ...)] for i in range(input.shape[dim]))
+
+
+def _joined(g: Sequence[Any], input_shape: Shape, input_dtype: Any, lengths: Sequence[int], dim: int) -> Array:
+    dim = wrap_dim(dim, len(input_shape))
+    parts = [
+        np.zeros((*input_shape[:dim], length, *input_shape[dim + 1 :]), input_dtype) if part is None else part
+        for part, length in zip(g, lengths, strict=True)
+    ]
+    return np.concatenate(parts, axis=dim)
+
+
+def _parts(input: Array, lengths: Sequence[int], dim: int) -> tuple[Array, ...]:
+    lead = (EVERYTHING,) * wrap_dim(dim, len(input.shape))
+    parts = []
+    start = 0
+    for length in lengths:
+        parts.append(input[(*lead, slice(start, start + length))])
+        start += length
+    return tuple(parts)
+
+
+@op("split", method=False, function=False, view=True, several=True, jvp=LINEAR, input=_joined)
+def _split_evenly(input: Array, lengths: Sequence[int], dim: int) -> tuple[Array, ...]:
+    return _parts(input, lengths, dim)
+
+
+@op("split_with_sizes", method=False, function=False, view=True, several=True, jvp=LINEAR, input=_joined)
+def _split_lengths(input: Array, lengths: Sequence[int], dim: int) -> tuple[Array, ...]:
+    return _parts(input, lengths, dim)
+
+
+@composite()
+def split_with_sizes(input: Any, split_sizes: Sequence[int], dim: int = 0) -> tuple[Any, ...]:
+    """Consecutive parts of the given sizes."""
+    dim = checked_dim(dim, input.ndim)
+    lengths = tuple(split_sizes)
+    if sum(lengths) != input.shape[dim]:
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes to sum exactly to {input.shape[dim]} (input tensor's size at dimension {dim}), "
+            f"but got split_sizes={list(lengths)}"
+        )
+    if any(length < 0 for length in lengths):
+        raise RuntimeError(f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(lengths)}")
+    result: tuple[Any, ...] = _split_lengths(input, lengths, dim)
+    return result
+
+
+@composite()
+def split(input: Any, split_size_or_sections: Any, dim: int = 0, *, split_size: Any = None) -> tuple[Any, ...]:
+    """Consecutive parts: of one size (the last may be smaller), or of the sizes in a list."""
+    given = split_size_or_sections if split_size is None else split_size
+    if not isinstance(given, int):
+        return split_with_sizes(input, given, dim)
+    dim = checked_dim(dim, input.ndim)
+    size = input.shape[dim]
+    if given < 0:
+        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={given}")
+    if given == 0 and size:
+        raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {size}")
+    whole, rest = divmod(size, given) if given else (0, 0)
+    lengths = (given,) * whole + ((rest,) if rest or not whole else ())
+    result: tuple[Any, ...] = _split_evenly(input, lengths, dim)
+    return result
+
+
+@composite()
+def chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
+    """At most `chunks` consecutive parts of equal size; the last may be smaller."""
+    if input.ndim == 0:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    dim = wrap_dim(dim, input.ndim)
+    size = input.shape[dim]
+    if size == 0:
+        return split_with_sizes(input, (0,) * chunks, dim)
+    return split(input, -(-size // chunks), dim)
+
+
+@composite()
+def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0, *, indices: Any = None, sections: Any = None) -> tuple[Any, ...]:
+    """Parts cut at the given indices, or a given number of nearly equal ones."""
+    given = next(value for value in (indices_or_sections, indices, sections) if value is not None)
+    if isinstance(given, OpMethods):
+        given = given.tolist()  # type: ignore[attr-defined]
+    if input.ndim == 0:
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
+    dim = wrap_dim(dim, input.ndim)
+    size = input.shape[dim]
+    if isinstance(given, int):
+        if given <= 0:
+            raise RuntimeError(f"number of sections must be larger than 0, got {given}")
+        small, larger = divmod(size, given)
+        cuts = [i * small + min(i, larger) for i in range(1, given)]
+    else:
+        cuts = [int(cut) for cut in given]
+    starts, ends = [0, *cuts], [*cuts, size]
+    lead = (EVERYTHING,) * dim
+    return tuple(slice_part(input, (*lead, slice(start, end), ...)) for start, end in zip(starts, ends, strict=True))
+
+
+def _split_along(name: str, dim_of: Any, least: int) -> None:
+    def splitting(input: Any, indices_or_sections: Any) -> tuple[Any, ...]:
+        if input.ndim < least:
+            raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {input.ndim} dimensions!")
+        dim = dim_of(input.ndim)
+        if isinstance(indices_or_sections, int) and (indices_or_sections <= 0 or input.shape[dim] % indices_or_sections):
+            raise RuntimeError(
+                f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension {input.shape[dim]} is not divisible "
+                f"by the split_size {indices_or_sections}!"
+            )
+        return tensor_split(input, indices_or_sections, dim)  # type: ignore[no-any-return]
+
+    splitting.__name__ = splitting.__qualname__ = name
+    splitting.__doc__ = "Parts along one dimension: the " + {"hsplit": "second", "vsplit": "first", "dsplit": "third"}[name] + "."
+    composite()(splitting)
+
+
+_split_along("hsplit", lambda ndim: 0 if ndim == 1 else 1, 1)
+_split_along("vsplit", lambda ndim: 0, 2)
+_split_along("dsplit", lambda ndim: 2, 3)

@@ -1,0 +1,294 @@
+"""Functions with kinks and jumps: absolute value and sign, rounding, bounds, the larger and the smaller of two.
+
+Their gradients at a kink are PyTorch's: 0 for `abs` at 0, 1 for `clamp` at a bound, one half each for equal arguments of `maximum`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._dtype import default_numpy, from_numpy_dtype
+from ._operands import NUMBERS, inplace, is_complex, no_derivative, refuse, zero
+from ._registry import FLOAT, Array, composite, elementwise
+from ._rules import call, conjugate
+
+# ---- sign and absolute value --------------------------------------------------------------------------------------------------------
+
+
+def signs(x: Array) -> Array:
+    """-1, 0 or 1; of NaN 0; of a complex number the one of modulus 1 in its direction."""
+    if x.dtype.kind in "biuc":
+        return np.copy(x) if x.dtype.kind == "b" else np.sign(x)
+    return np.where(x == x, np.sign(x), 0)
+
+
+def _sign(input: Array) -> Array:
+    return signs(input)
+
+
+def _sgn(input: Array) -> Array:
+    return signs(input)
+
+
+sign = elementwise(
+    "sign", _sign, warns=False, input=zero,
+    check=refuse("c", "sign", "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."),
+)  # fmt: skip
+
+
+def sgn_rule(g: Array, input: Array, out: Array) -> Array:
+    """Zero for a real number; for a complex one the part of the change that turns it."""
+    if not is_complex(g):
+        return np.zeros_like(g)
+    turn = (g - np.real(conjugate(out) * g) * out) / np.abs(input)
+    return np.where(input == 0, 0, turn)
+
+
+sgn = elementwise("sgn", _sgn, warns=False, holomorphic=False, input=sgn_rule)
+
+
+def abs_jvp(input: Array, input_t: Array) -> Array:
+    change = conjugate(call(sgn, input)) * input_t
+    return np.real(change) if is_complex(change) else change
+
+
+abs = elementwise(
+    "abs", np.absolute, operators=("__abs__",), aliases=("absolute",), holomorphic=False, check=refuse("b", "abs"),
+    input=lambda g, input: g * call(sgn, input), jvp=abs_jvp,
+)  # fmt: skip
+
+
+def copysign_rule(g: Array, input: Array, out: Array) -> Array:
+    return g * np.where(input == 0, 0, out / input)
+
+
+def _copysign(input: Array, other: Array) -> Array:
+    return np.copysign(input, other)
+
+
+copysign = elementwise(
+    "copysign", _copysign, promote=FLOAT, warns=False, nodes={"TS": "CopysignBackward1", "default": "CopysignBackward0"},
+    check=refuse("c", "copysign"), input=copysign_rule, other=zero,
+)  # fmt: skip
+
+nextafter = elementwise(
+    "nextafter", np.nextafter, scalars=False, check=refuse("biuc", "nextafter"),
+    input=lambda g, input, other: np.where(input == other, 0, g), other=zero,
+)  # fmt: skip
+
+
+def _heaviside(input: Array, values: Array) -> Array:
+    return np.where(input == 0, values, (input > 0).astype(input.dtype))
+
+
+def check_heaviside(input: Array, values: Array) -> None:
+    refuse("c", "heaviside", "heaviside is not yet implemented for complex tensors.", RuntimeError)(input, values)
+    if input.dtype != values.dtype:
+        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+
+
+heaviside = elementwise(
+    "heaviside", _heaviside, scalars=False, warns=False, nodes="NotImplemented", check=check_heaviside,
+    input=no_derivative("heaviside"), values=no_derivative("heaviside"),
+)  # fmt: skip
+
+
+# ---- rounding -----------------------------------------------------------------------------------------------------------------------
+
+
+def _rounding(name: str, function: np.ufunc, aliases: tuple[str, ...] = ()) -> Any:
+    def impl(input: Array) -> Array:
+        return np.copy(input) if input.dtype.kind in "iu" else function(input)
+
+    complex_message = f"{name} is not supported for complex inputs"
+
+    def check(input: Array) -> None:
+        refuse("c", name, complex_message)(input)
+        refuse("b", name)(input)
+
+    return elementwise(name, impl, aliases=aliases, warns=False, check=check, input=zero)
+
+
+floor = _rounding("floor", np.floor)
+ceil = _rounding("ceil", np.ceil)
+trunc = _rounding("trunc", np.trunc, aliases=("fix",))
+round_integer = _rounding("round", np.rint)
+
+
+def _round_decimals(input: Array, *, decimals: int = 0) -> Array:
+    return np.round(input, decimals)
+
+
+round_decimals = elementwise(
+    "round_decimals", _round_decimals, nodes="RoundBackward1", method=False, function=False, check=refuse("biuc", "round"), input=zero
+)
+
+
+@composite()
+def round(input: Array, *, decimals: int = 0, out: Array = None) -> Array:
+    """The nearest integer, or the nearest number with that many decimals; halves go to the even neighbour."""
+    return round_integer(input, out=out) if decimals == 0 else round_decimals(input, decimals=decimals, out=out)
+
+
+@composite("round_")
+def round_(input: Array, *, decimals: int = 0) -> Array:
+    """In-place form of `round`."""
+    return inplace(round_integer, input) if decimals == 0 else inplace(round_decimals, input, decimals=decimals)
+
+
+def _frac(input: Array) -> Array:
+    return input - np.trunc(input)
+
+
+frac = elementwise("frac", _frac, check=refuse("biuc", "frac"), input=lambda g: g)
+
+
+# ---- bounds -------------------------------------------------------------------------------------------------------------------------
+
+
+def bounded(x: Array, low: Any, high: Any) -> Array:
+    """Between the bounds; where they cross, the upper one."""
+    if low is not None:
+        x = np.maximum(x, low)
+    return x if high is None else np.minimum(x, high)
+
+
+def inside(x: Array, low: Any, high: Any) -> Array:
+    """Where a value is within its bounds. NaN is not."""
+    if low is None:
+        return x <= high
+    return x >= low if high is None else (x >= low) & (x <= high)
+
+
+def _clamp_number(input: Array, min: Any = None, max: Any = None) -> Array:
+    return bounded(input, min, max)
+
+
+clamp_number = elementwise(
+    "clamp_number", _clamp_number, nodes="ClampBackward1", scalars=False, warns=False, method=False, function=False,
+    check=refuse("c", "clamp", "clamp is not supported for complex types"),
+    input=lambda g, input, min, max: np.where(inside(input, min, max), g, 0),
+)  # fmt: skip
+
+
+def _clamp_tensor(input: Array, min: Array | None = None, max: Array | None = None) -> Array:
+    return bounded(input, min, max)
+
+
+def min_rule(g: Array, input: Array, min: Array, max: Array) -> Array:
+    decides = input < min if max is None else (input < min) & (min < max)
+    return np.where(decides, g, 0)
+
+
+def max_rule(g: Array, input: Array, min: Array, max: Array) -> Array:
+    decides = input > max if min is None else (input > max) | (max < min)
+    return np.where(decides, g, 0)
+
+
+clamp_tensor = elementwise(
+    "clamp_tensor", _clamp_tensor, nodes="ClampBackward0", warns=False, method=False, function=False,
+    check=refuse("c", "clamp", "clamp is not supported for complex types"),
+    input=lambda g, input, min, max: np.where(inside(input, min, max), g, 0), min=min_rule, max=max_rule,
+)  # fmt: skip
+
+
+def with_bounds(input: Array, *bounds: Any) -> tuple[Any, Array]:
+    """The op for these bounds, and the input raised to a floating dtype if a bound asks for it."""
+    if all(bound is None for bound in bounds):
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if not all(bound is None or isinstance(bound, NUMBERS) for bound in bounds):
+        return clamp_tensor, input
+    kind = input._data.dtype.kind
+    if kind in "iub" and any(isinstance(bound, float) for bound in bounds):
+        return clamp_number, input.to(from_numpy_dtype(default_numpy()))
+    if kind == "b":
+        return clamp_number, input.to(from_numpy_dtype(np.dtype("int64")))
+    return clamp_number, input
+
+
+@composite("clamp", "clip")
+def clamp(input: Array, min: Any = None, max: Any = None, *, out: Array = None) -> Array:
+    """Values below `min` become `min`, values above `max` become `max`; numbers or tensors."""
+    chosen, input = with_bounds(input, min, max)
+    return chosen(input, min, max, out=out)
+
+
+@composite("clamp_", "clip_")
+def clamp_(input: Array, min: Any = None, max: Any = None) -> Array:
+    """In-place form of `clamp`."""
+    chosen, raised = with_bounds(input, min, max)
+    if raised is not input:
+        raise RuntimeError(
+            f"result type {raised.dtype.scalar_name} can't be cast to the desired output type {input.dtype.scalar_name}\n"
+            "  fix: use the out-of-place form, x = x.clamp(...)"
+        )
+    return inplace(chosen, input, min, max)
+
+
+def _clamp_min(input: Array, min: Array) -> Array:
+    return np.maximum(input, min)
+
+
+clamp_min = elementwise(
+    "clamp_min", _clamp_min, nodes={"TS": "ClampMinBackward0", "default": "ClampMinBackward1"}, warns=False,
+    check=refuse("c", "clamp", "clamp is not supported for complex types"),
+    input=lambda g, input, min: np.where(input >= min, g, 0),
+    min=lambda g, input, min: np.where(input < min, g, 0),
+)  # fmt: skip
+
+
+def _clamp_max(input: Array, max: Array) -> Array:
+    return np.minimum(input, max)
+
+
+clamp_max = elementwise(
+    "clamp_max", _clamp_max, nodes={"TS": "ClampMaxBackward0", "default": "ClampMaxBackward1"}, warns=False,
+    check=refuse("c", "clamp", "clamp is not supported for complex types"),
+    input=lambda g, input, max: np.where(input <= max, g, 0),
+    max=lambda g, input, max: np.where(input > max, g, 0),
+)  # fmt: skip
+
+
+def _nan_to_num(input: Array, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Array:
+    if input.dtype.kind in "iub":
+        return np.copy(input)
+    return np.nan_to_num(input, nan=nan or 0.0, posinf=posinf, neginf=neginf)
+
+
+nan_to_num = elementwise("nan_to_num", _nan_to_num, scalars=False, input=lambda g, input: np.where(np.isfinite(input), g, 0))
+
+
+# ---- the larger and the smaller of two ----------------------------------------------------------------------------------------------
+
+
+
+
+maximum = elementwise(
+    "maximum", np.maximum, scalars=False, inplace=False,
+    check=refuse("c", "maximum", "maximum not implemented for complex tensors.", RuntimeError),
+    input=lambda g, input, other: np.where(input == other, g / 2, np.where(input < other, 0, g)),
+    other=lambda g, input, other: np.where(input == other, g / 2, np.where(input > other, 0, g)),
+)  # fmt: skip
+
+minimum = elementwise(
+    "minimum", np.minimum, scalars=False, inplace=False,
+    check=refuse("c", "minimum", "minimum not implemented for complex tensors.", RuntimeError),
+    input=lambda g, input, other: np.where(input == other, g / 2, np.where(input > other, 0, g)),
+    other=lambda g, input, other: np.where(input == other, g / 2, np.where(input < other, 0, g)),
+)  # fmt: skip
+
+fmax = elementwise(
+    "fmax", np.fmax, scalars=False, inplace=False,
+    check=refuse("c", "fmax", "fmax not implemented for complex tensors.", RuntimeError),
+    input=lambda g, input, other: np.where((input >= other) | np.isnan(other), g, 0),
+    other=lambda g, input, other: np.where((input >= other) | np.isnan(other), 0, g),
+)  # fmt: skip
+
+fmin = elementwise(
+    "fmin", np.fmin, scalars=False, inplace=False,
+    check=refuse("c", "fmin", "fmin not implemented for complex tensors.", RuntimeError),
+    input=lambda g, input, other: np.where((input <= other) | np.isnan(other), g, 0),
+    other=lambda g, input, other: np.where((input <= other) | np.isnan(other), 0, g),
+)  # fmt: skip
