@@ -7,6 +7,8 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 from typing import Any as _Any
 
+from . import _copying as _copying
+from . import _numpy_functions as _numpy_functions
 from . import autograd as autograd
 from . import ops as ops
 from ._creation import arange as arange
@@ -38,6 +40,8 @@ from ._from_data import asarray as asarray
 from ._from_data import from_numpy as from_numpy
 from ._from_data import frombuffer as frombuffer
 from ._from_data import tensor as tensor
+from ._interop import from_dlpack as from_dlpack
+from ._interop import to_dlpack as to_dlpack
 from ._layout import channels_last as channels_last
 from ._layout import channels_last_3d as channels_last_3d
 from ._layout import contiguous_format as contiguous_format

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ._tensor import Parameter, Tensor, wrap
+from ._tensor import Parameter, Tensor
 from .autograd.node import LEAF
 from .ops._registry import composite
+from .ops.alias import alias
 
 # What adjoint itself keeps beside the user's own attributes of a tensor.
 _INTERNAL = frozenset({"_accumulator", "_alias_of", "_converted_from", "_cut", "_grad", "_hooks", "_retains", "_tangent"})
@@ -93,6 +94,6 @@ def __copy__(self: Tensor) -> Tensor:  # noqa: N807
 @composite(function=False)
 def as_subclass(self: Tensor, cls: type[Tensor]) -> Tensor:
     """The same tensor, with its history, as an object of a subclass of Tensor."""
-    alias = self.alias() if hasattr(self, "alias") else wrap(self._data)
-    alias.__class__ = cls
-    return alias
+    same: Tensor = alias(self)
+    same.__class__ = cls
+    return same

@@ -13,7 +13,7 @@ import pytest
 
 import adjoint as torch
 from adjoint import nn
-from tests.naive import tensor as naive_tensor
+from tests import naive
 
 # ----- "Gradient access (.grad)" -----
 
@@ -286,7 +286,7 @@ def test_computation_problem_stale_gradient():
         return float(w.item())
 
     assert three_steps(clear=True) == pytest.approx(4 * 0.8**3)
-    assert three_steps(clear=False) == pytest.approx(-0.128)  # overshoots: each step adds the gradients of those before
+    assert three_steps(clear=False) == pytest.approx(-0.032, abs=1e-5)  # overshoots: each step adds the gradients of those before
 
 
 def test_computation_problem_inplace_change_of_an_input():
@@ -342,7 +342,7 @@ def test_autograd_graph_follows_python_control_flow():
         loss.backward()
         square = x.detach() ** 2
         slope = 1 if use_relu else 1 - torch.tanh(square) ** 2
-        assert torch.allclose(x.grad, 2 * x.detach() * slope)
+        assert torch.allclose(x.grad, 2 * x.detach() * slope, atol=1e-5)
 
 
 def test_autograd_visualised_polynomial():
@@ -516,9 +516,9 @@ def test_autograd_training_loop_learns():
     model = nn.Sequential(nn.Linear(1, 16), nn.Tanh(), nn.Linear(16, 1))
     optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
     x = torch.linspace(-1, 1, 32).unsqueeze(1)
-    y = x**3
+    y = torch.sin(3 * x)
     losses = []
-    for _ in range(60):
+    for _ in range(100):
         optimizer.zero_grad()
         loss = nn.functional.mse_loss(model(x), y)
         loss.backward()
@@ -702,7 +702,7 @@ def test_exercise_second_and_third_derivatives(function, derivatives):
 
 
 def test_challenge_mini_autograd():
-    for tensor in (naive_tensor, torch.tensor):  # the hundred lines in naive.py, and the library
+    for tensor in (naive.tensor, torch.tensor):  # the hundred lines in naive.py, and the library
         a = tensor(2.0, requires_grad=True)
         b = tensor(3.0, requires_grad=True)
         c = a + b

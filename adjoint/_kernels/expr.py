@@ -91,7 +91,7 @@ INTRINSICS = {
     "absolute": "fabs", "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint", "copysign": "copysign",
     "maximum": "maximum", "minimum": "minimum",
 }  # fmt: skip
-MATHS = {"exp", "expm1", "log", "log1p", "tanh", "sin", "cos"}  # written in math.py
+MATHS = {"exp", "expm1", "log", "log1p", "tanh"}  # written in math.py
 FUNCTIONS = {*COMPARISONS, *LOGICAL, *ARITHMETIC, *INTRINSICS, *MATHS, "negative", "positive", "sign", "where", "power", "square", "reciprocal"}
 SAME_AS = {"true_divide": "divide", "fabs": "absolute", "abs": "absolute", "bitwise_and": "logical_and", "bitwise_or": "logical_or",
            "invert": "logical_not", "bitwise_not": "logical_not", "conjugate": "positive"}  # fmt: skip

@@ -35,8 +35,9 @@ def uniform(array: Array, low: float = 0.0, high: float = 1.0, generator: Genera
     if array.dtype.kind == "c":
         array = as_real(array)
     kind = require(FLOATS, array.dtype, "check_uniform_bounds")
-    _check_bounds(low, high, kind)
     standard = low == 0 and high == 1
+    if not standard:
+        _check_bounds(low, high, kind)
     if kind.name == "float64":
         draw: Draw = Generator._uniform53 if standard else _double_between(low, high)
     elif kind.name == "float32" and standard:
@@ -47,7 +48,7 @@ def uniform(array: Array, low: float = 0.0, high: float = 1.0, generator: Genera
 
 
 def _check_bounds(low: float, high: float, kind: Kind) -> None:
-    limit = kind.limit
+    limit = kind.largest
     for label, bound in (("from", low), ("to", high)):
         if not -limit <= bound <= limit:
             raise RuntimeError(f"{label} is out of bounds for {kind.c_type}: {bound:g} exceeds {limit:g} in magnitude")
@@ -60,27 +61,28 @@ def _check_bounds(low: float, high: float, kind: Kind) -> None:
         )
 
 
-# Rounding can reach `high`, which is not in the range: PyTorch puts `low` there.
-
-
 def _double_between(low: float, high: float) -> Draw:
-    def draw(generator: Generator, count: int) -> Array:
-        values = fused(generator._uniform53(count), high - low, low)
-        values[values == high] = low
-        return values
-
-    return draw
+    return lambda g, n: _keep_below(fused(g._uniform53(n), high - low, low), high, low)
 
 
 def _single_between(low: np.float32, high: np.float32, dtype: np.dtype[Any]) -> Draw:
-    width = np.float64(high - low)
+    wide_low, width = np.float64(low), np.float64(high - low)
 
     def draw(generator: Generator, count: int) -> Array:
-        values = to_float32(generator._uniform24(count) * width + np.float64(low)).astype(dtype)
-        values[values == high.astype(dtype)] = low.astype(dtype)
-        return values
+        values = generator._low24(count).astype(np.float64)
+        values *= width * 2.0**-24
+        values += wide_low
+        return _keep_below(to_float32(values).astype(dtype, copy=False), high.astype(dtype), low.astype(dtype))
 
     return draw
+
+
+def _keep_below(values: Array, high: Any, low: Any) -> Array:
+    """Rounding can reach `high`, which is not in the range: PyTorch puts `low` there."""
+    reached = values == high
+    if reached.any():
+        values[reached] = low
+    return values
 
 
 def rand(shape: Sequence[int], dtype: npt.DTypeLike = np.float32, generator: Generator | None = None) -> Array:
@@ -134,7 +136,7 @@ def _log_of_rest(integers: npt.NDArray[np.int32]) -> npt.NDArray[np.float32]:
 
 
 def _box_muller(integers: npt.NDArray[np.int32]) -> npt.NDArray[np.float32]:
-    """Normals from 24-bit integers, both of shape (blocks, 2, 8): [:, 0] gives the radius of a pair, [:, 1] the angle."""
+    """Normals from 24-bit integers, both of shape (blocks, 2, 8): the first eight give radii, the others angles."""
     radius = np.sqrt(np.float32(-2) * _log_of_rest(integers[:, 0]))
     angle = integers[:, 1].astype(np.float32) * (np.float32(2 * np.pi) * np.float32(2**-24))
     # Subtract the nearest multiple of pi / 2: `octant` is even.

@@ -94,7 +94,9 @@ def _from_zero(kind: Kind) -> Draw:
 def _integers(generator: Generator, count: int, start: int, width: int) -> npt.NDArray[np.int64]:
     """Integers from [start, start + width). From 2**28 on, the remainders of single words would be too uneven."""
     if width < 2**28:
-        return _remainder(generator._words(count).astype(np.uint32), width).astype(np.int64) + start
+        values = _remainder(generator._words(count).astype(np.uint32), width).astype(np.int64)
+        values += start
+        return values
     values = _remainder(generator._words64(count), width)
     values += np.uint64(start % 2**64)  # wraps around, as it should
     return values.view(np.int64)
@@ -111,9 +113,7 @@ def _int64(value: SupportsIndex) -> int:
 
 
 def _largest(kind: Kind) -> int:
-    if kind.name in FLOATS:
-        return 1 << kind.digits
-    return int(np.iinfo(kind.name).max) if "int" in kind.name else 1
+    return 1 << kind.digits if kind.digits else int(kind.largest)
 
 
 def _rounded(value: int, kind: Kind) -> int:
@@ -121,7 +121,7 @@ def _rounded(value: int, kind: Kind) -> int:
     held = int(float(value)) if kind.name == "float64" else int(np.float32(value))
     unit = 1 << max(abs(held).bit_length() - kind.digits, 0)
     held = round(held / unit) * unit
-    return held if abs(held) < min(2**63, kind.limit) else value
+    return held if abs(held) < min(2**63, kind.largest) else value
 
 
 def _checked_range(start: int, stop: int, kind: Kind, *, open_ended: bool) -> tuple[int, int]:
@@ -132,14 +132,13 @@ def _checked_range(start: int, stop: int, kind: Kind, *, open_ended: bool) -> tu
         kernel = "random_from_to_impl" if open_ended else "check_random_bounds"
         raise RuntimeError(f"{kernel} handles only integral, floating-point and boolean types; fill x.real and x.imag")
     if kind.name not in FLOATS:
-        smallest = int(np.iinfo(kind.name).min) if "int" in kind.name else 0
-        _check_bounds(start, stop - 1, kind, smallest, min(_largest(kind), _INT64_MAX))
+        _check_bounds(start, stop - 1, kind)
         return start, stop
     if (second := _rounded(start + 1, kind)) < start:
         start = second + (1 << abs(start + 1).bit_length() - kind.digits)
     if not open_ended and (last := _rounded(stop - 1, kind)) >= stop:
         stop = last - (1 << abs(stop - 1).bit_length() - kind.digits)
-    _check_bounds(start, stop - 1, kind, -kind.limit, kind.limit)
+    _check_bounds(start, stop - 1, kind)
     if open_ended and start >= stop - 1:
         raise RuntimeError(
             "random_ expects 'from' casted to dtype to be less than or equal to 'to_inc' casted to dtype, "
@@ -160,10 +159,11 @@ def _checked_range(start: int, stop: int, kind: Kind, *, open_ended: bool) -> tu
     return start, stop
 
 
-def _check_bounds(first: int, last: int, kind: Kind, smallest: float, largest: float) -> None:
+def _check_bounds(first: int, last: int, kind: Kind) -> None:
     for label, bound in (("from", first), ("to - 1", last)):
-        if not smallest <= bound <= largest:
-            raise RuntimeError(f"{label} is out of bounds for {kind.c_type}: {bound} is not in [{smallest}, {largest}]")
+        if not kind.smallest <= bound <= min(kind.largest, _INT64_MAX):
+            span = f"[{kind.smallest}, {kind.largest}]"
+            raise RuntimeError(f"{label} is out of bounds for {kind.c_type}: {bound} is not an int64 in {span}")
 
 
 # ----- Permutations -----

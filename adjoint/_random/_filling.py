@@ -14,36 +14,41 @@ from ._generator import Generator, default_generator
 Array = npt.NDArray[Any]
 Draw = Callable[[Generator, int], Array]
 
-CHUNK = 16384  # numbers made at a time: their temporaries stay in the cache
+CHUNK = 8192  # numbers made at a time: their temporaries stay in the cache
 
 
 class Kind(NamedTuple):
-    """A dtype: its name, what PyTorch's messages call it, and a floating one's bits of precision and largest value."""
+    """A dtype: its name, what PyTorch's messages call it, its range, and the bits of precision if it is floating."""
 
     name: str
     scalar_type: str
     c_type: str
+    smallest: float
+    largest: float
     digits: int = 0
-    limit: float = 0.0
+
+
+def _floating(name: str, scalar_type: str, c_type: str, largest: float, digits: int) -> Kind:
+    return Kind(name, scalar_type, c_type, -largest, largest, digits)
 
 
 # By kind and size: asking a NumPy dtype for its name takes longer than drawing a hundred numbers.
 _KINDS = {
-    ("b", 1): Kind("bool", "Bool", "bool"),
-    ("u", 1): Kind("uint8", "Byte", "unsigned char"),
-    ("i", 1): Kind("int8", "Char", "signed char"),
-    ("i", 2): Kind("int16", "Short", "short int"),
-    ("i", 4): Kind("int32", "Int", "int"),
-    ("i", 8): Kind("int64", "Long", "long int"),
-    ("u", 2): Kind("uint16", "UInt16", "short unsigned int"),
-    ("u", 4): Kind("uint32", "UInt32", "unsigned int"),
-    ("u", 8): Kind("uint64", "UInt64", "long unsigned int"),
-    ("f", 2): Kind("float16", "Half", "c10::Half", 11, 65504.0),
-    ("V", 2): Kind("bfloat16", "BFloat16", "c10::BFloat16", 8, float.fromhex("0x1.fep127")),
-    ("f", 4): Kind("float32", "Float", "float", 24, float.fromhex("0x1.fffffep127")),
-    ("f", 8): Kind("float64", "Double", "double", 53, float.fromhex("0x1.fffffffffffffp1023")),
-    ("c", 8): Kind("complex64", "ComplexFloat", "c10::complex<float>"),
-    ("c", 16): Kind("complex128", "ComplexDouble", "c10::complex<double>"),
+    ("b", 1): Kind("bool", "Bool", "bool", 0, 1),
+    ("u", 1): Kind("uint8", "Byte", "unsigned char", 0, 2**8 - 1),
+    ("u", 2): Kind("uint16", "UInt16", "short unsigned int", 0, 2**16 - 1),
+    ("u", 4): Kind("uint32", "UInt32", "unsigned int", 0, 2**32 - 1),
+    ("u", 8): Kind("uint64", "UInt64", "long unsigned int", 0, 2**64 - 1),
+    ("i", 1): Kind("int8", "Char", "signed char", -(2**7), 2**7 - 1),
+    ("i", 2): Kind("int16", "Short", "short int", -(2**15), 2**15 - 1),
+    ("i", 4): Kind("int32", "Int", "int", -(2**31), 2**31 - 1),
+    ("i", 8): Kind("int64", "Long", "long int", -(2**63), 2**63 - 1),
+    ("f", 2): _floating("float16", "Half", "c10::Half", 65504.0, 11),
+    ("V", 2): _floating("bfloat16", "BFloat16", "c10::BFloat16", float.fromhex("0x1.fep127"), 8),
+    ("f", 4): _floating("float32", "Float", "float", float.fromhex("0x1.fffffep127"), 24),
+    ("f", 8): _floating("float64", "Double", "double", float.fromhex("0x1.fffffffffffffp1023"), 53),
+    ("c", 8): Kind("complex64", "ComplexFloat", "c10::complex<float>", 0, 0),
+    ("c", 16): Kind("complex128", "ComplexDouble", "c10::complex<double>", 0, 0),
 }
 HALVES = ("float16", "bfloat16")
 FLOATS = (*HALVES, "float32", "float64")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import os
 import threading
@@ -25,6 +26,9 @@ _STATE = np.dtype(
         "itemsize": 5056,
     }
 )
+# Constants as arrays, which NumPy takes up faster than numbers.
+_LOW24, _LOW53, _HALF_WORD = np.array(2**24 - 1, np.uint32), np.array(2**53 - 1, np.uint64), np.array(32, np.uint64)
+_UNIT24, _UNIT53 = np.array(2.0**-24, np.float32), np.array(2.0**-53)
 
 
 class Generator:
@@ -130,39 +134,42 @@ class Generator:
     def _words64(self, count: int) -> npt.NDArray[np.uint64]:
         """64-bit words: two words each, the high one first."""
         words = self._words(2 * count)
-        pairs = words[::2] << np.uint64(32)
+        pairs = words[::2] << _HALF_WORD
         pairs |= words[1::2]
         return pairs
 
     def _low24(self, count: int) -> npt.NDArray[np.int32]:
         words = self._words(count).astype(np.uint32)
-        words &= np.uint32(0xFFFFFF)
+        words &= _LOW24
         return words.view(np.int32)  # signed numbers are converted to floats faster
 
     def _uniform24(self, count: int) -> npt.NDArray[np.float32]:
         """From [0, 1), one word each."""
         uniforms = self._low24(count).astype(np.float32)
-        uniforms *= np.float32(2**-24)
+        uniforms *= _UNIT24
         return uniforms
 
     def _uniform53(self, count: int) -> npt.NDArray[np.float64]:
         """From [0, 1), two words each."""
         bits = self._words64(count)
-        bits &= np.uint64(2**53 - 1)
+        bits &= _LOW53
         uniforms = bits.view(np.int64).astype(np.float64)
-        uniforms *= 2.0**-53
+        uniforms *= _UNIT53
         return uniforms
 
     def _normal(self, count: int) -> npt.NDArray[np.float64]:
         """The Box-Muller transform in float64, two normals at a time, the second of which may be left for later."""
-        waiting = self._next_normal
-        pairs = np.empty(((count + (waiting is None)) // 2, 2))
-        uniforms = self._uniform53(pairs.size)
-        radius = np.sqrt(-2 * np.log1p(-uniforms[1::2]))
-        angle = 2 * np.pi * uniforms[::2]
-        np.multiply(radius, np.cos(angle), out=pairs[:, 0])
-        np.multiply(radius, np.sin(angle), out=pairs[:, 1])
-        normals = pairs.reshape(-1) if waiting is None else np.append(waiting, pairs)
+        waiting = [] if self._next_normal is None else [self._next_normal]
+        uniforms = self._uniform53((count - len(waiting) + 1) // 2 * 2)
+        if count < 16:  # the usual case, in which plain numbers are faster
+            numbers, normals = uniforms.tolist(), np.empty(0)
+            for turn, u in zip(numbers[::2], numbers[1::2], strict=True):
+                radius, angle = math.sqrt(-2 * math.log1p(-u)), 2 * math.pi * turn
+                waiting += radius * math.cos(angle), radius * math.sin(angle)
+        else:
+            radii, angles = np.sqrt(-2 * np.log1p(-uniforms[1::2])), 2 * np.pi * uniforms[::2]
+            normals = np.stack([radii * np.cos(angles), radii * np.sin(angles)], axis=-1).reshape(-1)
+        normals = np.append(waiting, normals)
         self._next_normal = float(normals[-1]) if normals.size > count else None
         return normals[:count]
 

@@ -135,7 +135,7 @@ def function_text(op: Op, out: bool) -> str:
     if op.varargs:
         name = op.args[-1 - len(op.keywords)]
         lines.append(f" {name} = sizes({name})")
-    if not (op.several or op.sequence):
+    if op.floats and not (op.several or op.sequence):
         lines += fast_path(op, out)
     lines.append(f" return {general_call(op, out)}")
     return "\n".join(lines)

@@ -60,6 +60,7 @@ class Op:
         nodes: str | dict[str, str] | None = None,
         differentiable: bool = True,
         warns: bool = True,
+        floats: bool = True,
         check: Callable[..., None] | None = None,
     ) -> None:
         self.name = name
@@ -76,6 +77,7 @@ class Op:
         self.nodes = nodes or f"{camel(name)}Backward0"
         self.differentiable = differentiable
         self.warns = warns and not view and not isinstance(impl, np.ufunc)  # NumPy may warn, so the forward runs muted (_quiet.py)
+        self.floats = floats  # float32 and float64 are welcome; otherwise there is no fast path
         self.check = check  # refuses operands other than float32 and float64, which are always welcome
         self._read_signature()
         self._validate()

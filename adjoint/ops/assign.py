@@ -10,14 +10,15 @@ import numpy as np
 
 from .._dtype import finfo, from_numpy_dtype
 from .._methods import OpMethods
+from .._quiet import mute, unmute
 from .._site import here
 from .._state import recording
 from .._tensor import Tensor
-from ..autograd import forward_ad
+from ..autograd.forward_ad import carries_tangent, propagate_inplace
 from ..autograd.node import INFERENCE_TENSOR
 from ..autograd.views import check_writable, counter_of, edge_of, set_history
-from ._general import NUMBERS, operand, propagate_tangents, record
-from ._inplace import bound, copy_if_needed, wrap_original
+from ._general import NUMBERS, operand, record
+from ._inplace import bound, copy_if_needed
 from ._registry import FUNCTIONS, LINEAR, Array, Op, composite, op
 from ._rules import cast, sum_to
 
@@ -35,15 +36,21 @@ def write_through(op: Op, write: Callable[..., None], values: dict[str, Any]) ->
         isinstance(x, Tensor) and edge_of(x) is not None and op.differentiates(name) for x, name in zip(inputs, op.inputs, strict=True)
     )
     check_writable(self, recorded)
-    original = copy_if_needed(op, inputs) if recorded else None
+    dual = carries_tangent(inputs)
+    original = copy_if_needed(op, inputs) if recorded or dual else None
+    tangents = [getattr(x, "_tangent", None) for x in inputs]
     arrays = {name: x._data if isinstance(x, Tensor) else x for x, name in zip(inputs, op.inputs, strict=True)}
-    write(**{**values, **arrays})
+    token = mute()
+    try:
+        write(**{**values, **arrays})
+    finally:
+        unmute(token)
     if self._vc is not INFERENCE_TENSOR:
         counter_of(self).bump(here())
     if recorded:
         set_history(self, record(op, inputs, values, (self,), {0: original} if original is not None else None), here())
-    if forward_ad.tangent_inputs(inputs):
-        propagate_tangents(op, [wrap_original(self, original), *inputs[1:]], values, (self,))
+    if dual:
+        propagate_inplace(op, [self if original is None else original, *inputs[1:]], values, self, tangents)
     return self
 
 
@@ -191,16 +198,30 @@ def zero_(input: Array) -> None:
     input[...] = 0
 
 
+def _set_diagonal(array: Array, value: Any, wrap: bool) -> None:
+    shape = array.shape
+    along = np.arange(min(shape))
+    array[(along,) * len(shape)] = value
+    if wrap and len(shape) == 2:
+        # The diagonal begins again below, with one row left out each time.
+        for start in range(shape[1] + 1, shape[0], shape[1] + 1):
+            along = np.arange(min(shape[0] - start, shape[1]))
+            array[start + along, along] = value
+
+
 def _off_diagonal(g: Any, wrap: bool) -> Any:
     mask = np.ones(tuple(g.shape), bool)
-    _write_diagonal(mask, False, wrap)
-    return g * mask
+    _set_diagonal(mask, False, wrap)
+    return np.where(mask, g, 0)
 
 
-@op("fill_diagonal", method=False, function=False, input=_off_diagonal, jvp=lambda input_t, wrap: _off_diagonal(input_t, wrap))
+@op(
+    "fill_diagonal", method=False, function=False, jvp=lambda input_t, wrap: _off_diagonal(input_t, wrap),
+    input=lambda g, wrap: _off_diagonal(g, wrap),
+)  # fmt: skip
 def _fill_diagonal(input: Array, fill_value: Any, wrap: bool = False) -> Array:
-    result = np.array(input)
-    _write_diagonal(result, fill_value, wrap)
+    result = input.copy()
+    _set_diagonal(result, number_as(fill_value, input.dtype), wrap)
     return result
 
 
@@ -211,11 +232,4 @@ def _write_diagonal(input: Array, fill_value: Any, wrap: bool) -> None:
         raise RuntimeError("dimensions must larger than 1")
     if len(shape) > 2 and len(set(shape)) != 1:
         raise RuntimeError("all dimensions of input must be of equal length")
-    value = number_as(fill_value, input.dtype)
-    along = np.arange(min(shape))
-    input[(along,) * len(shape)] = value
-    if wrap and len(shape) == 2:
-        # The diagonal begins again below, with one row left out each time.
-        for start in range(shape[1] + 1, shape[0], shape[1] + 1):
-            along = np.arange(min(shape[0] - start, shape[1]))
-            input[start + along, along] = value
+    _set_diagonal(input, number_as(fill_value, input.dtype), wrap)

@@ -37,7 +37,7 @@ logical_not = elementwise("logical_not", np.logical_not, differentiable=False)
 
 def bitwise(name: str, function: np.ufunc, *operators: str, inplace: str | None = None, refused: str = "fcV") -> Any:
     return elementwise(
-        name, function, operators=operators, inplace_operator=inplace, check=refuse(refused, name), differentiable=False
+        name, function, operators=operators, inplace_operator=inplace, check=refuse(refused, name), differentiable=False, floats=False
     )
 
 
@@ -47,8 +47,8 @@ bitwise_xor = bitwise("bitwise_xor", np.bitwise_xor, "__xor__", "__rxor__", inpl
 bitwise_not = bitwise("bitwise_not", np.invert, "__invert__")
 bitwise_left_shift = bitwise("bitwise_left_shift", np.left_shift, "__lshift__", inplace="__ilshift__", refused="bfcV")
 bitwise_right_shift = bitwise("bitwise_right_shift", np.right_shift, "__rshift__", inplace="__irshift__", refused="bfcV")
-gcd = elementwise("gcd", np.gcd, scalars=False, check=refuse("bfcV", "gcd"), differentiable=False)
-lcm = elementwise("lcm", np.lcm, scalars=False, check=refuse("bfcV", "lcm"), differentiable=False)
+gcd = elementwise("gcd", np.gcd, scalars=False, check=refuse("bfcV", "gcd"), differentiable=False, floats=False)
+lcm = elementwise("lcm", np.lcm, scalars=False, check=refuse("bfcV", "lcm"), differentiable=False, floats=False)
 
 
 @composite("__rlshift__", function=False)

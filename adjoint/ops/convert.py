@@ -41,12 +41,9 @@ def _converted(array: Array, dtype: np.dtype[Any], memory_format: memory_format)
             stacklevel=2,
         )
         array = array.real
-    if array.dtype == dtype:
-        return copy_in_format(array, dtype, memory_format)
-    with np.errstate(over="ignore", invalid="ignore"):
-        if array.dtype.kind == "f" and dtype.kind in "iu" and dtype.itemsize < 4:
-            array = array.astype(np.int32)  # as the processor does it: too large numbers wrap around
-        return copy_in_format(array, dtype, memory_format)
+    if array.dtype.kind == "f" and dtype.kind in "iu" and dtype.itemsize < 4:
+        array = array.astype(np.int32)  # as the processor does it: too large numbers wrap around
+    return copy_in_format(array, dtype, memory_format)
 
 
 def convert(

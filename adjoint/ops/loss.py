@@ -8,242 +8,21 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .._dtype import from_numpy_dtype
-from .._methods import OpMethods
+from ._loss import check_sizes, reduced, reduction_of, refuse_gradient, refuse_integers, unreduced
 from ._precision import wide
 from ._registry import COMMON, FUNCTIONS, REDUCTION, Array, op
 from ._rules import cast
-from .softmax import log_softmax
-
-# ---- reductions ---------------------------------------------------------------------------------------------------------------------
-
-REDUCTIONS = ("none", "mean", "sum")
-
-
-def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
-    """The reduction, also when it is asked for in the old way."""
-    if size_average is not None or reduce is not None:
-        average, reduces = size_average is not False, reduce is not False
-        reduction = "none" if not reduces else "mean" if average else "sum"
-        warnings.warn(
-            f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.", stacklevel=3
-        )
-    if reduction not in REDUCTIONS:
-        raise ValueError(f"{reduction} is not a valid value for reduction; use 'mean', 'sum' or 'none'")
-    return reduction
-
-
-def reduced(values: Array, reduction: str) -> Array:
-    """The reduction inside an op, or of a tensor."""
-    if reduction == "none":
-        return values
-    if reduction == "sum":
-        return np.sum(values)
-    return np.sum(values) / (values.size or math.nan) if values.__class__ is np.ndarray else np.mean(values)
-
-
-def unreduced(g: Array, like: Array, reduction: str) -> Array:
-    """The gradient of each element's loss; it broadcasts against them."""
-    return g / (math.prod(like.shape) or 1) if reduction == "mean" else g
-
-
-def check_sizes(input: Array, target: Array) -> tuple[Array, Array]:
-    """Both in their common shape, with a warning that it was not the same."""
-    if input.shape == target.shape:
-        return input, target
-    if math.prod(input.shape) == math.prod(target.shape):
-        fix = "target.reshape(input.shape)"
-    else:
-        fix = "target = target.expand_as(input) if the broadcast is meant"
-    warnings.warn(
-        f"Using a target size ({target.shape!r}) that is different to the input size ({input.shape!r}). This will likely lead to incorrect "
-        f"results due to broadcasting. Please ensure they have the same size.\n  fix: {fix}",
-        stacklevel=3,
-    )
-    return tuple(FUNCTIONS["broadcast_tensors"](input, target))
-
-
-def refuse_gradient(name: str, **constants: Array | None) -> None:
-    """These arguments are taken as constants: refuse one that wants a gradient."""
-    for argument, value in constants.items():
-        if isinstance(value, OpMethods) and value.requires_grad:  # type: ignore[attr-defined]
-            raise RuntimeError(
-                f"The function '{name}' is not differentiable with respect to argument '{argument}'. "
-                f"This input cannot have requires_grad True.\n  fix: {argument}.detach()"
-            )
-
-
-def refuse_integers(name: str, input: Array) -> None:
-    if input.dtype.kind in "iub":
-        raise NotImplementedError(f"\"{name}\" not implemented for '{from_numpy_dtype(input.dtype).scalar_name}'\n  fix: x.float()")
-
-
-# ---- classification -----------------------------------------------------------------------------------------------------------------
-
-
-def class_axis(input: Array) -> int:
-    return 0 if len(input.shape) == 1 else 1
-
-
-def class_weights(target: Array, weight: Array | None, ignore_index: int, dtype: Any) -> Array:
-    """The weight of each target; zero for an ignored one."""
-    counted = target != ignore_index
-    if weight is None:
-        return cast(counted, dtype)
-    return np.where(counted, weight[np.where(counted, target, 0)], cast(counted, dtype))
-
-
-def nll_rule(g: Array, input_shape: Any, input_dtype: Any, target: Array, weight: Array | None, ignore_index: int, reduction: str) -> Array:
-    axis = 0 if len(input_shape) == 1 else 1
-    weights = class_weights(target, weight, ignore_index, input_dtype)
-    each = -g * (weights / np.sum(weights) if reduction == "mean" else weights)
-    classes = np.reshape(np.arange(input_shape[axis]), (-1,) + (1,) * (len(input_shape) - 1 - axis))
-    return cast(np.where(np.expand_dims(target, axis) == classes, np.expand_dims(each, axis), 0), input_dtype)
-
-
-@op("nll_loss", method=False, function=False, out=False, input=nll_rule,
-    jvp=lambda input_t, target, weight, ignore_index, reduction: nll_loss_op(input_t, target, weight, ignore_index, reduction))  # fmt: skip
-def nll_loss_op(input: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str) -> Array:
-    check_classes(input, target, weight, ignore_index)
-    axis = class_axis(input)
-    target = target.astype(np.int64) if target.dtype != np.int64 else target
-    weights = class_weights(target, weight, ignore_index, input.dtype)
-    safe = np.where(target == ignore_index, 0, target)
-    picked = np.squeeze(np.take_along_axis(input, np.expand_dims(safe, axis), axis=axis), axis=axis)
-    losses = np.where(weights == 0, weights, -picked * weights)  # an ignored infinity is no loss
-    if reduction == "none":
-        return losses
-    total = np.sum(wide(losses))
-    return cast(total if reduction == "sum" else total / np.sum(wide(weights)), input.dtype)
-
-
-def check_classes(input: Array, target: Array, weight: Array | None, ignore_index: int) -> None:
-    refuse_integers("nll_loss_out_frame", input)
-    if target.dtype.name not in ("int64", "uint8"):
-        raise RuntimeError(
-            f"expected target dtype to be Long or Byte, but got {from_numpy_dtype(target.dtype).scalar_name}\n  fix: target.long()"
-        )
-    classes = input.shape[class_axis(input)]
-    if weight is not None:
-        if weight.shape != (classes,):
-            raise RuntimeError(
-                f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of shape: "
-                f"{list(weight.shape)}"
-            )
-        if weight.dtype != input.dtype:
-            ours, theirs = from_numpy_dtype(input.dtype), from_numpy_dtype(weight.dtype)
-            raise RuntimeError(f"expected scalar type {ours.scalar_name} but found {theirs.scalar_name}\n  fix: weight.to({ours})")
-    if target.__class__ is np.ndarray:
-        wrong = (target != ignore_index) & ((target < 0) | (target >= classes))
-        if wrong.any():
-            raise IndexError(
-                f"Target {target[wrong].flat[0]} is out of bounds.\n  the input has {classes} classes, so targets are 0 to {classes - 1} "
-                f"(or ignore_index={ignore_index})"
-            )
-
-
-def nll_loss(
-    input: Array,
-    target: Array,
-    weight: Array | None = None,
-    size_average: bool | None = None,
-    ignore_index: int = -100,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Array:
-    """The negative of the log-probability that `input` gives to each target class."""
-    reduction = reduction_of(size_average, reduce, reduction)
-    refuse_gradient("nll_loss_forward", weight=weight)
-    target = fitting_target(input, target)
-    return nll_loss_op(input, target, weight, ignore_index, reduction)
-
-
-def fitting_target(input: Array, target: Array) -> Array:
-    """The target, refused if its shape does not go with the input's."""
-    dims = len(input.shape)
-    if dims == 0:
-        raise RuntimeError("input tensor should be 1D or 2D, or have more dimensions after the classes")
-    if dims == 1:
-        if len(target.shape) == 1 and target.shape[0] != 1:
-            raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {target.shape[0]}")
-        return target.reshape(())
-    if dims == 2 and len(target.shape) > 1:
-        raise RuntimeError(
-            "0D or 1D target tensor expected, multi-target not supported\n  fix: target.squeeze(1), or class probabilities as floats"
-        )
-    if target.shape[:1] != input.shape[:1]:
-        given = target.shape[0] if target.shape else 0
-        raise ValueError(f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({given}).")
-    if target.shape[1:] != input.shape[2:]:
-        raise RuntimeError(f"size mismatch (got input: {list(input.shape)}, target: {list(target.shape)})")
-    return target
-
-
-def cross_entropy(
-    input: Array,
-    target: Array,
-    weight: Array | None = None,
-    size_average: bool | None = None,
-    ignore_index: int = -100,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    label_smoothing: float = 0.0,
-) -> Array:
-    """How badly the logits in `input` predict `target`: class indices, or the probability of each class."""
-    reduction = reduction_of(size_average, reduce, reduction)
-    if not 0.0 <= label_smoothing <= 1.0:
-        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
-    axis = class_axis(input)
-    if target.shape == input.shape:
-        if not target.is_floating_point():
-            raise RuntimeError(f"Expected floating point type for target with class probabilities, got {target.dtype.scalar_name}")
-        if ignore_index >= 0:
-            raise RuntimeError("ignore_index is not supported for floating point target")
-        return cross_entropy_of_probabilities(log_softmax(input, axis), target, weight, reduction, label_smoothing)
-    logs = log_softmax(input, axis)
-    likely = nll_loss(logs, target, weight, None, ignore_index, None, reduction)
-    if label_smoothing == 0:
-        return likely
-    return likely * (1 - label_smoothing) + smooth_loss(logs, target, weight, ignore_index, reduction) * (
-        label_smoothing / input.shape[axis]
-    )
-
-
-def by_class(weight: Array, logs: Array) -> Array:
-    """Class weights in a shape that multiplies the classes of `logs`."""
-    return weight if len(logs.shape) == 1 else weight.reshape((1, -1) + (1,) * (len(logs.shape) - 2))
-
-
-def smooth_loss(logs: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str) -> Array:
-    """The part of a smoothed label that is spread evenly over all classes."""
-    axis = class_axis(logs)
-    target = fitting_target(logs, target)
-    losses = -(logs if weight is None else logs * by_class(weight, logs)).sum(axis)
-    losses = losses.masked_fill(target == ignore_index, 0.0)
-    if reduction == "none":
-        return losses
-    if reduction == "sum":
-        return losses.sum()
-    return losses.sum() / class_weights(target, weight, ignore_index, logs._data.dtype).sum()
-
-
-def cross_entropy_of_probabilities(
-    logs: Array, target: Array, weight: Array | None, reduction: str, label_smoothing: float
-) -> Array:
-    axis = class_axis(logs)
-    classes = logs.shape[axis]
-    if label_smoothing:
-        target = target * (1 - label_smoothing) + label_smoothing / classes
-    weighted = logs * target if weight is None else logs * target * by_class(weight, logs)
-    if reduction == "none":
-        return -weighted.sum(axis)
-    total = -weighted.sum()
-    return total if reduction == "sum" else total / (math.prod(logs.shape) / classes)
-
+from .cross_entropy import cross_entropy as cross_entropy
+from .cross_entropy import nll_loss as nll_loss
+from .distance import cosine_similarity as cosine_similarity
+from .distance import normalize as normalize
+from .distance import pairwise_distance as pairwise_distance
 
 # ---- regression ---------------------------------------------------------------------------------------------------------------------
 
@@ -256,5 +35,456 @@ def mse_slope(g: Array, input: Array, target: Array, reduction: str) -> Array:
     target=lambda g, input, target, reduction: mse_slope(-g, input, target, reduction))  # fmt: skip
 def mse_loss_op(input: Array, target: Array, reduction: str) -> Array:
     refuse_integers("mse_cpu", input)
-    difference = input - target
-    return cast(reduced(wide(difference * difference), reduction), input.dtype)
+    difference = wide(input - target)
+    return cast(reduced(difference * difference, reduction), input.dtype)
+
+
+def mse_loss(
+    input: Array,
+    target: Array,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Array | None = None,
+) -> Array:
+    """The squares of the errors."""
+    reduction = reduction_of(size_average, reduce, reduction)
+    input, target = check_sizes(input, target)
+    if weight is None:
+        return mse_loss_op(input, target, reduction)
+    return weighted_mean((input - target) ** 2, input, weight, reduction)
+
+
+def weighted_mean(losses: Array, input: Array, weight: Array, reduction: str) -> Array:
+    if weight.shape != input.shape:
+        raise ValueError(f"Weights and input must have the same size, got {list(weight.shape)} and {list(input.shape)}.")
+    losses = losses * weight
+    if reduction == "none":
+        return losses
+    return losses.sum() if reduction == "sum" else losses.sum() / weight.sum()
+
+
+def l1_loss(
+    input: Array,
+    target: Array,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Array | None = None,
+) -> Array:
+    """The sizes of the errors."""
+    reduction = reduction_of(size_average, reduce, reduction)
+    input, target = check_sizes(input, target)
+    losses = (input - target).abs()
+    return reduced(losses, reduction) if weight is None else weighted_mean(losses, input, weight, reduction)
+
+
+def smooth_l1_slope(g: Array, input: Array, target: Array, reduction: str, beta: float) -> Array:
+    error = input - target
+    slope = np.sign(error) if beta == 0 else np.clip(error / beta, -1, 1)
+    return unreduced(g, input, reduction) * slope
+
+
+@op("smooth_l1_loss", method=False, function=False, nodes="SmoothL1LossBackward0", promote=COMMON, jvp=REDUCTION, input=smooth_l1_slope,
+    target=lambda g, input, target, reduction, beta: smooth_l1_slope(-g, input, target, reduction, beta))  # fmt: skip
+def smooth_l1_loss_op(input: Array, target: Array, reduction: str, beta: float) -> Array:
+    refuse_integers("smooth_l1_cpu", input)
+    size = np.abs(wide(input - target))
+    losses = np.where(size < beta, 0.5 * size * size / beta, size - 0.5 * beta) if beta else size
+    return cast(reduced(losses, reduction), input.dtype)
+
+
+def smooth_l1_loss(
+    input: Array,
+    target: Array,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Array:
+    """The square of a small error, the size of a large one; they meet at `beta`."""
+    reduction = reduction_of(size_average, reduce, reduction)
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    input, target = check_sizes(input, target)
+    return smooth_l1_loss_op(input, target, reduction, beta)
+
+
+def huber_slope(g: Array, input: Array, target: Array, reduction: str, delta: float) -> Array:
+    return unreduced(g, input, reduction) * np.clip(input - target, -delta, delta)
+
+
+@op("huber_loss", method=False, function=False, promote=COMMON, jvp=REDUCTION, input=huber_slope,
+    target=lambda g, input, target, reduction, delta: huber_slope(-g, input, target, reduction, delta))  # fmt: skip
+def huber_loss_op(input: Array, target: Array, reduction: str, delta: float) -> Array:
+    refuse_integers("huber_cpu", input)
+    size = np.abs(wide(input - target))
+    losses = np.where(size <= delta, 0.5 * size * size, delta * (size - 0.5 * delta))
+    return cast(reduced(losses, reduction), input.dtype)
+
+
+def huber_loss(
+    input: Array, target: Array, reduction: str = "mean", delta: float = 1.0, weight: Array | None = None
+) -> Array:
+    """Half the square of a small error; a large one counts `delta` times its size."""
+    reduction = reduction_of(None, None, reduction)
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    input, target = check_sizes(input, target)
+    if weight is None:
+        return huber_loss_op(input, target, reduction, delta)
+    return weighted_mean(huber_loss_op(input, target, "none", delta), input, weight, reduction)
+
+
+def poisson_nll_loss(
+    input: Array,
+    target: Array,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: bool | None = None,
+    eps: float = 1e-8,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Array:
+    """The negative log-likelihood of counts whose expectation is `exp(input)` (or `input`)."""
+    reduction = reduction_of(size_average, reduce, reduction)
+    losses = input.exp() - target * input if log_input else input - target * (input + eps).log()
+    if full:
+        stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
+        losses = losses + stirling.masked_fill(target <= 1, 0)
+    return reduced(losses, reduction)
+
+
+def gaussian_nll_loss(
+    input: Array, target: Array, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> Array:
+    """The negative log-likelihood of a normal distribution with mean `input` and variance `var`."""
+    from ..autograd.grad_mode import no_grad
+
+    if isinstance(var, int | float):
+        var = FUNCTIONS["mul"](input.detach(), 0) + var
+    if var.shape != input.shape:
+        if var.shape == input.shape[:-1]:
+            var = var.unsqueeze(-1)
+        elif not (input.shape[:-1] == var.shape[:-1] and var.shape[-1:] == (1,)):
+            raise ValueError(f"var is of incorrect size: {list(var.shape)}; it must be that of the input, {list(input.shape)}")
+    reduction = reduction_of(None, None, reduction)
+    if bool((var < 0).any()):
+        raise ValueError("var has negative entry/entries")
+    var = var.clone()
+    with no_grad():  # a variance below eps still gets its gradient
+        var.clamp_(min=eps)
+    losses = 0.5 * (var.log() + (input - target) ** 2 / var)
+    return reduced(losses + 0.5 * math.log(2 * math.pi) if full else losses, reduction)
+
+
+# ---- probabilities ------------------------------------------------------------------------------------------------------------------
+
+
+def bce_input(g: Array, input: Array, target: Array, weight: Array | None, reduction: str) -> Array:
+    slope = (input - target) / np.maximum((1 - input) * input, 1e-12)
+    return unreduced(g, input, reduction) * (slope if weight is None else slope * weight)
+
+
+def bce_target(g: Array, input: Array, weight: Array | None, reduction: str) -> Array:
+    slope = np.log1p(-input) - np.log(input)
+    return unreduced(g, input, reduction) * (slope if weight is None else slope * weight)
+
+
+@op("binary_cross_entropy", method=False, function=False, jvp=REDUCTION, input=bce_input, target=bce_target)
+def binary_cross_entropy_op(input: Array, target: Array, weight: Array | None, reduction: str) -> Array:
+    refuse_integers("binary_cross_entropy", input)
+    for other in (target, weight):
+        if other is not None and other.dtype != input.dtype:
+            found, expected = from_numpy_dtype(other.dtype), from_numpy_dtype(input.dtype)
+            raise RuntimeError(f"Found dtype {found.scalar_name} but expected {expected.scalar_name}\n  fix: target.to({expected})")
+    if input.__class__ is np.ndarray and not ((input >= 0) & (input <= 1)).all():
+        raise RuntimeError(
+            "all elements of input should be between 0 and 1\n  fix: binary_cross_entropy_with_logits takes any numbers, "
+            "or apply torch.sigmoid first"
+        )
+    p = wide(input)
+    losses = (target - 1) * np.maximum(np.log1p(-p), -100) - target * np.maximum(np.log(p), -100)
+    return cast(reduced(losses if weight is None else losses * weight, reduction), input.dtype)
+
+
+def binary_cross_entropy(
+    input: Array,
+    target: Array,
+    weight: Array | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Array:
+    """How badly the probabilities in `input` predict `target`. Logarithms are kept above -100."""
+    reduction = reduction_of(size_average, reduce, reduction)
+    if input.shape != target.shape:
+        raise ValueError(
+            f"Using a target size ({target.shape!r}) that is different to the input size ({input.shape!r}) is deprecated. "
+            "Please ensure they have the same size.\n  fix: target.reshape(input.shape), or target.expand_as(input)"
+        )
+    refuse_gradient("binary_cross_entropy", weight=weight)
+    if weight is not None:
+        weight = weight.expand(input.shape)
+    return binary_cross_entropy_op(input, target, weight, reduction)
+
+
+def logit_parts(input: Array) -> tuple[Array, Array]:
+    """`log(sigmoid(x))` and `log(sigmoid(-x))`, exact for large x of either sign."""
+    tail = np.log1p(np.exp(-np.abs(input)))
+    return np.minimum(input, 0) - tail, np.minimum(-input, 0) - tail
+
+
+def times(x: Array, factor: Array | None) -> Array:
+    return x if factor is None else x * factor
+
+
+def logits_input(g: Array, input: Array, target: Array, weight: Array | None, pos_weight: Array | None, reduction: str) -> Array:
+    positive = times(target, pos_weight)
+    sigmoid = np.exp(logit_parts(input)[0])
+    return unreduced(g, input, reduction) * times((positive + 1 - target) * sigmoid - positive, weight)
+
+
+def logits_target(g: Array, input: Array, weight: Array | None, pos_weight: Array | None, reduction: str) -> Array:
+    yes, no = logit_parts(input)
+    slope = -input if pos_weight is None else no - pos_weight * yes
+    return unreduced(g, input, reduction) * times(slope, weight)
+
+
+@op("binary_cross_entropy_with_logits", method=False, function=False, promote=COMMON, jvp=REDUCTION,
+    input=logits_input, target=logits_target)  # fmt: skip
+def binary_cross_entropy_with_logits_op(
+    input: Array, target: Array, weight: Array | None, pos_weight: Array | None, reduction: str
+) -> Array:
+    refuse_integers("binary_cross_entropy_with_logits", input)
+    yes, no = logit_parts(wide(input))
+    losses = -times(target, pos_weight) * yes - (1 - target) * no
+    return cast(reduced(times(losses, weight), reduction), input.dtype)
+
+
+def binary_cross_entropy_with_logits(
+    input: Array,
+    target: Array,
+    weight: Array | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    pos_weight: Array | None = None,
+) -> Array:
+    """How badly `sigmoid(input)` predicts `target`, computed without overflow."""
+    reduction = reduction_of(size_average, reduce, reduction)
+    if input.shape != target.shape:
+        raise ValueError(
+            f"Target size ({target.shape!r}) must be the same as input size ({input.shape!r})\n"
+            "  fix: target.reshape(input.shape), or target.expand_as(input)"
+        )
+    refuse_gradient("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
+    if not target.is_floating_point():
+        target = target.to(input.dtype)
+    return binary_cross_entropy_with_logits_op(input, target, weight, pos_weight, reduction)
+
+
+def kl_div(
+    input: Array,
+    target: Array,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Array:
+    """The Kullback-Leibler divergence of `target` from the distribution whose logarithm is `input`."""
+    if reduction == "mean" and size_average is None and reduce is None:
+        warnings.warn(
+            "reduction: 'mean' divides the total loss by both the batch size and the support size. "
+            "'batchmean' divides only by the batch size, and aligns with the KL div math definition. "
+            "'mean' will be changed to behave the same as 'batchmean' in the next major release.",
+            stacklevel=2,
+        )
+    batchmean = reduction == "batchmean"
+    reduction = reduction_of(size_average, reduce, "sum" if batchmean else reduction)
+    losses = target.exp() * (target - input) if log_target else FUNCTIONS["xlogy"](target, target) - target * input
+    total = reduced(losses, reduction)
+    return total / input.shape[0] if batchmean and input.shape else total
+
+
+# ---- margins ------------------------------------------------------------------------------------------------------------------------
+
+
+def hinge_embedding_loss(
+    input: Array,
+    target: Array,
+    margin: float = 1.0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Array:
+    """The distance where the target is 1; what it lacks of the margin where the target is -1."""
+    reduction = reduction_of(size_average, reduce, reduction)
+    losses = np.where(target != 1, (margin - input).clamp(min=0), 0) + np.where(target != -1, input, 0)
+    return reduced(losses, reduction)
+
+
+def margin_ranking_loss(
+    input1: Array,
+    input2: Array,
+    target: Array,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Array:
+    """How far `input1` is from exceeding `input2` (target 1), or the reverse (target -1), by the margin."""
+    reduction = reduction_of(size_average, reduce, reduction)
+    if not len(input1.shape) == len(input2.shape) == len(target.shape):
+        raise RuntimeError(
+            f"margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: {input1.shape!r}, "
+            f"input2: {input2.shape!r}, target: {target.shape!r}"
+        )
+    return reduced((-target * (input1 - input2) + margin).clamp(min=0), reduction)
+
+
+def soft_margin_loss(
+    input: Array, target: Array, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+) -> Array:
+    """`log(1 + exp(-target * input))`, for targets 1 and -1."""
+    reduction = reduction_of(size_average, reduce, reduction)
+    refuse_gradient("soft_margin_loss", target=target)
+    return reduced((-target * input).exp().log1p(), reduction)
+
+
+def one_hot(target: Array, classes: int) -> Array:
+    """Whether each class is the target."""
+    return target.unsqueeze(-1) == np.arange(classes)
+
+
+def above_zero(x: Array) -> Array:
+    """The positive part; at zero it has no slope."""
+    return np.where(x > 0, x, 0)
+
+
+def multi_margin_loss(
+    input: Array,
+    target: Array,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Array | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Array:
+    """What the score of the target class lacks to exceed each other class by the margin."""
+    reduction = reduction_of(size_average, reduce, reduction)
+    if p not in (1, 2):
+        raise ValueError("only p == 1 and p == 2 supported")
+    if weight is not None and len(weight.shape) != 1:
+        raise ValueError(f"weight must be one-dimensional, got {list(weight.shape)}")
+    refuse_gradient("multi_margin_loss", weight=weight)
+    if target.shape != input.shape[:-1] and not (len(input.shape) == 1 and target.numel() == 1):
+        raise RuntimeError(
+            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). "
+            f"Expected target size {list(input.shape[:-1])}, but got {list(target.shape)}. Input has shape {list(input.shape)}."
+        )
+    target = target.reshape(input.shape[:-1])
+    classes = input.shape[-1]
+    if bool(((target < 0) | (target >= classes)).any()):
+        raise RuntimeError(f"target out of range: there are {classes} classes, so targets are 0 to {classes - 1}")
+    hinge = above_zero(margin - input.gather(-1, target.unsqueeze(-1)) + input) ** p
+    if weight is not None:
+        hinge = hinge * weight[target].unsqueeze(-1)
+    return reduced(hinge.masked_fill(one_hot(target, classes), 0).sum(-1) / classes, reduction)
+
+
+def multilabel_margin_loss(
+    input: Array, target: Array, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+) -> Array:
+    """What the scores of the target classes (listed up to the first -1) lack to exceed those of all others by one."""
+    reduction = reduction_of(size_average, reduce, reduction)
+    if target.shape != input.shape:
+        raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
+    classes = input.shape[-1]
+    listed = (target < 0).cumsum(-1) == 0
+    places = target.masked_fill(listed.logical_not(), 0)
+    wanted = (one_hot(places, classes) & listed.unsqueeze(-1)).any(-2)
+    gaps = above_zero(1 - input.gather(-1, places).unsqueeze(-1) + input.unsqueeze(-2))
+    counted = listed.unsqueeze(-1) & wanted.logical_not().unsqueeze(-2)
+    return reduced(np.where(counted, gaps, 0).sum((-1, -2)) / classes, reduction)
+
+
+def multilabel_soft_margin_loss(
+    input: Array,
+    target: Array,
+    weight: Array | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Array:
+    """The mean over the classes of binary cross entropy with logits."""
+    reduction = reduction_of(size_average, reduce, reduction)
+    losses = times(binary_cross_entropy_with_logits(input, target, reduction="none"), weight)
+    return reduced(losses.sum(-1) / input.shape[-1], reduction)
+
+
+def triplet_margin_loss(
+    anchor: Array,
+    positive: Array,
+    negative: Array,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Array:
+    """How far the negative example is from being farther from the anchor than the positive one by the margin."""
+    reduction = reduction_of(size_average, reduce, reduction)
+    return triplet(anchor, positive, negative, lambda a, b: pairwise_distance(a, b, p, eps), margin, swap, reduction)
+
+
+def triplet_margin_with_distance_loss(
+    anchor: Array,
+    positive: Array,
+    negative: Array,
+    *,
+    distance_function: Callable[[Array, Array], Array] | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Array:
+    """`triplet_margin_loss` with any distance."""
+    reduction = reduction_of(None, None, reduction)
+    return triplet(anchor, positive, negative, distance_function or pairwise_distance, margin, swap, reduction)
+
+
+def triplet(
+    anchor: Array, positive: Array, negative: Array, distance: Callable[[Array, Array], Array], margin: float, swap: bool, reduction: str
+) -> Array:
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    dims = [len(x.shape) for x in (anchor, positive, negative)]
+    if len(set(dims)) > 1:
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            f"anchor {dims[0]}D, positive {dims[1]}D, and negative {dims[2]}D inputs"
+        )
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = FUNCTIONS["minimum"](far, distance(positive, negative))
+    return reduced((margin + near - far).clamp(min=0), reduction)
+
+
+def cosine_embedding_loss(
+    input1: Array,
+    input2: Array,
+    target: Array,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Array:
+    """One minus the cosine where the target is 1; what the cosine exceeds the margin by where it is -1."""
+    reduction = reduction_of(size_average, reduce, reduction)
+    squares = ((input1 * input1).sum(-1) + 1e-12) * ((input2 * input2).sum(-1) + 1e-12)
+    cosine = (input1 * input2).sum(-1) / squares.sqrt()
+    losses = np.where(target == 1, 1 - cosine, 0) + np.where(target == -1, (cosine - margin).clamp(min=0), 0)
+    return reduced(losses, reduction)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .._layout import channels_last, channels_last_3d, contiguous_format, copy_in_format, preserve_format
 from .._methods import OpMethods
 from .._size import Size
 from .._tensor import Tensor
@@ -510,43 +511,24 @@ def data_ptr(input: Any) -> int:
 
 
 @composite(function=False)
-def is_contiguous(input: Any, memory_format: Any = None) -> bool:
+def is_contiguous(input: Any, memory_format: Any = contiguous_format) -> bool:
     """Whether the elements lie in memory in the order of their indices (or in that of `memory_format`)."""
     data = input._data
-    if (order := memory_order(memory_format, len(data.shape), strict=False)) is not None:
-        data = data.transpose(order)
-    elif str(memory_format).startswith("torch.channels_last"):
-        return False
-    return bool(data.flags.c_contiguous)
+    if memory_format is contiguous_format or memory_format is preserve_format:
+        return bool(data.flags.c_contiguous)
+    return len(data.shape) == _CHANNELS_LAST[memory_format] and bool(np.moveaxis(data, 1, -1).flags.c_contiguous)
 
 
-def memory_order(memory_format: Any, ndim: int, *, strict: bool = True) -> Shape | None:
-    """The dimensions from the outermost inwards; None for the ordinary order."""
-    wanted = {"torch.channels_last": 4, "torch.channels_last_3d": 5}.get(str(memory_format))
-    if wanted is None:
-        return None
-    if ndim != wanted:
-        if strict:
-            raise RuntimeError(f"required rank {wanted} tensor to use {str(memory_format).removeprefix('torch.')} format")
-        return None
-    return (0, *range(2, ndim), 1)
+_CHANNELS_LAST = {channels_last: 4, channels_last_3d: 5}  # and how many dimensions they are for
 
 
 @op(jvp=LINEAR, out=False, input=lambda g: g)
 def clone(input: Array, *, memory_format: Any = None) -> Array:
     """A copy, through which gradients flow."""
-    if memory_format is None or str(memory_format) == "torch.preserve_format":
-        return input.copy(order="K")
-    order = memory_order(memory_format, len(input.shape))
-    if order is None:
-        return input.copy(order="C")
-    return input.transpose(order).copy(order="C").transpose(inverse_order(order))
+    return copy_in_format(input, input.dtype, memory_format)
 
 
 @composite(function=False)
-def contiguous(input: Any, memory_format: Any = None) -> Any:
+def contiguous(input: Any, memory_format: Any = contiguous_format) -> Any:
     """The tensor itself if its memory is in order, otherwise a copy that is."""
-    if memory_format is None:
-        return input if input._data.flags.c_contiguous else clone(input, memory_format="torch.contiguous_format")
-    memory_order(memory_format, input.ndim)
     return input if is_contiguous(input, memory_format) else clone(input, memory_format=memory_format)

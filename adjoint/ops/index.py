@@ -1,0 +1,385 @@
+"""Indexing: `x[...]`, `x[...] = value`, and the ops behind them.
+
+Note [Two steps]
+An index is split in two, as in PyTorch. Numbers, slices, None and Ellipsis are taken first and make a view (parts.py). Tensors, lists and masks
+index that view and make a copy. This is where PyTorch differs from NumPy: `x[0, :, [1, 2]]` keeps the dimensions in their order, because the
+number is gone before the list is looked at.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._dtype import from_numpy_dtype
+from .._state import recording
+from .._tensor import Tensor
+from ._general import NUMBERS
+from ._registry import LINEAR, Array, composite, op
+from ._rules import call, sum_to
+from .alias import alias
+from .assign import copy_, fill_, writes
+from .parts import EVERYTHING, select_part, slice_part, unsqueeze_part
+from .shape import expanded_shape
+
+Shape = tuple[int, ...]
+Indices = tuple[Any, ...]  # arrays of integers or truth values, and `EVERYTHING` where a dimension is not indexed
+
+
+# ---- advanced indices: the ops ------------------------------------------------------------------------------------------------------
+
+
+def only_array(indices: Indices) -> int | None:
+    """Where the one array is, if there is just one and it holds integers."""
+    places = [place for place, item in enumerate(indices) if item is not EVERYTHING]
+    return places[0] if len(places) == 1 and indices[places[0]].dtype.kind != "b" else None
+
+
+@op("index", method=False, function=False, jvp=LINEAR, warns=False,
+    input=lambda g, input_shape, indices: call(place_at, g, input_shape, indices))  # fmt: skip
+def index_at(input: Array, indices: Indices) -> Array:
+    """A copy of the elements at the given indices."""
+    place = only_array(indices)
+    try:
+        return input[indices] if place is None else np.take(input, indices[place], axis=place)
+    except IndexError as error:
+        raise in_words(error, input.shape) from None
+
+
+@op(method=False, function=False, jvp=LINEAR, warns=False, input=lambda g, indices: call(index_at, g, indices))
+def place_at(input: Array, shape: Shape, indices: Indices) -> Array:
+    """Zeros, with the elements of `input` added at the given indices."""
+    whole = np.zeros_like(input, shape=shape, order="C")
+    add_at(whole, indices, input)
+    return whole
+
+
+def add_at(target: Array, indices: Indices, values: Array) -> None:
+    """Add values to an array where an index may name one element several times."""
+    if not repeats(target, indices):
+        target[indices] += values
+        return
+    if not target.flags.c_contiguous or target.__class__ is not np.ndarray:
+        np.add.at(target, indices, values)
+        return
+    # On one dimension `np.add.at` is ten times as fast as on several.
+    positions = flat_positions(target.shape, indices)
+    np.add.at(target.reshape(-1), positions.reshape(-1), np.broadcast_to(values, positions.shape).reshape(-1))
+
+
+def repeats(target: Array, indices: Indices) -> bool:
+    """Whether an element may be named twice. Certain knowledge is worth its price only for a single array of rows."""
+    place = only_array(indices)
+    if place is None:
+        return any(item is not EVERYTHING and item.dtype.kind != "b" for item in indices)
+    rows, size = indices[place], target.shape[place]
+    if rows.size <= 1:
+        return False
+    if rows.size > size or target.size < 4 * size:
+        return True
+    seen = np.zeros(size, bool)
+    seen[rows] = True
+    return bool(np.count_nonzero(seen) != rows.size)
+
+
+def flat_positions(shape: Shape, indices: Indices) -> Array:
+    """The places of indexed elements in an array of this shape laid out in one line."""
+    place = only_array(indices)
+    if place is None:
+        return np.arange(np.prod(shape, dtype=np.intp)).reshape(shape)[indices]
+    size, outer, inner = shape[place], shape[:place], shape[place + 1 :]
+    rows = np.where(indices[place] < 0, indices[place] + size, indices[place]).astype(np.intp)
+    count = int(np.prod(inner, dtype=np.intp))
+    before = np.arange(0, int(np.prod(outer, dtype=np.intp)) * size * count, size * count or 1).reshape(outer + (1,) * (rows.ndim + len(inner)))
+    after = np.arange(count).reshape(inner)
+    return before + (rows.reshape(rows.shape + (1,) * len(inner)) * count + after)
+
+
+@op(
+    "index_put", method=False, function=False, jvp=LINEAR,
+    input=lambda g, indices, accumulate, input_dtype: (
+        g if accumulate else call(put_at, g, indices, np.zeros((), input_dtype))
+    ),
+    values=lambda g, indices, values_shape: sum_to(call(index_at, g, indices), values_shape),
+)  # fmt: skip
+def put_at(input: Array, indices: Indices, values: Array, accumulate: bool = False) -> Array:
+    """A copy with other values at the given indices."""
+    result = input.copy()
+    assign_at(result, indices, values, accumulate)
+    return result
+
+
+def assign_at(input: Array, indices: Indices, values: Array, accumulate: bool) -> None:
+    """Write at the given indices. NumPy checks all indices and shapes before it writes anything."""
+    if input.dtype != values.dtype:
+        raise RuntimeError(
+            "Index put requires the source and destination dtypes match, got "
+            f"{from_numpy_dtype(input.dtype).scalar_name} for the destination and {from_numpy_dtype(values.dtype).scalar_name} for the "
+            f"source.\n  fix: x[index] = values.to({from_numpy_dtype(input.dtype)})"
+        )
+    try:
+        if accumulate:
+            add_at(input, indices, values)
+        else:
+            input[indices] = values
+    except IndexError as error:
+        raise in_words(error, input.shape) from None
+    except ValueError:
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of shape "
+            f"{list(input[indices].shape)}"
+        ) from None
+
+
+_write_at = writes(put_at)(assign_at)
+
+
+def in_words(error: IndexError, shape: Shape) -> IndexError:
+    """NumPy's error about an index, in PyTorch's words."""
+    text = str(error)
+    if text.startswith("too many indices"):
+        return IndexError(f"too many indices for tensor of dimension {len(shape)}")
+    if text.startswith("shape mismatch"):
+        shapes = text[text.index("(") :].replace(",)", ")").replace("(", "[").replace(")", "]")
+        return IndexError(f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes.strip()}")
+    return IndexError(text.replace("axis", "dimension"))
+
+
+# ---- what an index means ------------------------------------------------------------------------------------------------------------
+
+
+def as_items(index: Any) -> Sequence[Any]:
+    """An index as a sequence of items, one for each dimension or mask."""
+    if isinstance(index, tuple):
+        return index
+    if isinstance(index, list) and len(index) < 32 and any(
+        item is None or item is Ellipsis or isinstance(item, list | tuple | slice | Tensor | np.ndarray | range) for item in index
+    ):  # fmt: skip
+        warnings.warn(
+            "Using a non-tuple sequence for multidimensional indexing is deprecated; write x[tuple(seq)] instead of x[seq].", stacklevel=4
+        )
+        return index
+    return (index,)
+
+
+def as_item(item: Any) -> Any:
+    """An item as one of: int, slice, None, Ellipsis, bool, or an array of integers or truth values."""
+    if item is None or item is Ellipsis or isinstance(item, bool | int | slice):
+        return item
+    if isinstance(item, Tensor):
+        return as_index(item._data, item._data.dtype.name in ("int64", "int32"))
+    if isinstance(item, np.ndarray):
+        return as_index(item, True)
+    if isinstance(item, list | tuple | range):
+        array = np.array([as_item(entry) for entry in item] if not isinstance(item, range) else item)
+        return as_index(array if array.size else array.astype(np.intp), True)
+    if hasattr(item, "__index__"):
+        return item.__index__()
+    raise IndexError(
+        "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
+        f"(got {type(item).__module__ + '.' if type(item).__module__ != 'builtins' else ''}{type(item).__name__})"
+    )
+
+
+def as_index(array: Array, integers: bool) -> Any:
+    """An array that serves as an index. Without dimensions it is a number or a truth value."""
+    kind = array.dtype.kind
+    if array.dtype == np.uint8:
+        warnings.warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.", stacklevel=6)
+        array, kind = array.astype(bool), "b"
+    if not array.shape and kind in "iub":
+        return bool(array) if kind == "b" else int(array)
+    if kind == "b" or (integers and kind in "iu"):
+        return array
+    raise IndexError(
+        "tensors used as indices must be long, int, byte or bool tensors\n  fix: x[index.long()], or x[mask] with a mask such as y > 0"
+    )
+
+
+def analyse(shape: Shape, index: Any) -> tuple[Any, tuple[Any, ...], Indices | None]:
+    """An index as its two steps (see Note [Two steps]): the op for the view (None if it would be the whole), the basic index with an
+    Ellipsis at its end, and the advanced indices of the view, if any."""
+    items = [as_item(item) for item in as_items(index)]
+    ndim = len(shape)
+    used = sum(dims_of(item) for item in items)
+    if used > ndim:
+        if ndim == 0 and len(items) == 1 and isinstance(items[0], int):
+            raise IndexError(
+                "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to "
+                "a number"
+            )
+        raise IndexError(f"too many indices for tensor of dimension {ndim}")
+    part = None
+    basic: list[Any] = []
+    indices: list[Any] = []
+    advanced = False
+    dim = 0
+    for item in items:
+        count = dims_of(item)
+        if item is Ellipsis:
+            count = ndim - used
+            used = ndim  # a second one stands for nothing
+            basic += [EVERYTHING] * count
+            indices += [EVERYTHING] * count
+        elif item is None or isinstance(item, bool):
+            basic.append(None)
+            indices.append(EVERYTHING if item is None else np.array([item]))
+            advanced = advanced or item is not None
+            part = unsqueeze_part
+        elif isinstance(item, slice):
+            if item.step is not None and item.step <= 0:
+                raise ValueError(
+                    "slice step cannot be zero" if item.step == 0 else "step must be greater than zero\n  fix: x.flip(dim) reverses a dimension"
+                )
+            if item != EVERYTHING:
+                part = slice_part
+            basic.append(item)
+            indices.append(EVERYTHING)
+        elif isinstance(item, int):
+            if not -shape[dim] <= item < shape[dim]:
+                raise IndexError(f"index {item} is out of bounds for dimension {dim} with size {shape[dim]}")
+            basic.append(item)
+            part = select_part
+        else:
+            if item.dtype.kind == "b":
+                check_mask(item.shape, shape, dim)
+            basic += [EVERYTHING] * count
+            indices.append(item)
+            advanced = True
+        dim += count
+    return part, (*basic, ...), tuple(indices) if advanced else None
+
+
+def dims_of(item: Any) -> int:
+    """How many dimensions an item uses up."""
+    if item is None or item is Ellipsis or isinstance(item, bool):
+        return 0
+    return len(item.shape) if hasattr(item, "shape") and item.dtype.kind == "b" else 1
+
+
+def check_mask(mask: Shape, shape: Shape, dim: int) -> None:
+    for place, size in enumerate(mask):
+        if size != shape[dim + place]:
+            raise IndexError(
+                f"The shape of the mask {list(mask)} at index {place} does not match the shape of the indexed tensor {list(shape)} at index "
+                f"{dim + place}"
+            )
+
+
+def kept(indices: Indices, *tensors: Any) -> Indices:
+    """Indices that a node may keep: copied if it will, because the tensors they come from can be changed before backward."""
+    if recording() and any(isinstance(tensor, Tensor) and tensor.requires_grad for tensor in tensors):
+        return tuple(item if item is EVERYTHING else item.copy() for item in indices)
+    return indices
+
+
+# ---- reading and writing ------------------------------------------------------------------------------------------------------------
+
+
+@composite("__getitem__", function=False)
+def getitem(input: Tensor, index: Any) -> Tensor:
+    """The elements at an index: a view for numbers, slices, None and Ellipsis, a copy where tensors, lists or masks are among them."""
+    kind = index.__class__
+    try:
+        if kind is int:
+            return select_part(input, (index, ...))  # type: ignore[no-any-return]
+        if kind is slice:
+            if index.step is None:
+                return slice_part(input, (index, ...))  # type: ignore[no-any-return]
+        elif kind is tuple:
+            part: Any = None
+            ending: tuple[Any, ...] = (...,)
+            for item in index:
+                kind = item.__class__
+                if kind is int:
+                    part = select_part
+                elif kind is slice:
+                    if item.step is not None:
+                        break
+                    if item.start is not None or item.stop is not None:
+                        part = slice_part
+                elif item is None:
+                    part = unsqueeze_part
+                elif item is Ellipsis and ending:
+                    ending = ()
+                else:
+                    break
+            else:
+                if part is not None:
+                    return part(input, index + ending)  # type: ignore[no-any-return]
+    except IndexError:
+        pass  # found again below, with PyTorch's words for it
+    part, basic, indices = analyse(input._data.shape, index)
+    if indices is None:
+        if part is None:
+            part = slice_part if kind is slice else None
+        return alias(input) if part is None else part(input, basic)  # type: ignore[no-any-return]
+    return index_at(input if part is None else part(input, basic), kept(indices, input))  # type: ignore[no-any-return]
+
+
+@composite("__setitem__", function=False)
+def setitem(input: Tensor, index: Any, value: Any) -> None:
+    """Write a number, or the elements of a tensor (broadcast), at an index."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if not isinstance(value, (Tensor, *NUMBERS)):
+        raise TypeError(
+            f"can't assign a {'numpy.' if isinstance(value, np.ndarray) else ''}{type(value).__name__} to a "
+            f"torch.{input.dtype.scalar_name}Tensor\n  fix: x[...] = torch.tensor(value)"
+        )
+    part, basic, indices = analyse(input._data.shape, index)
+    target = input if part is None else part(input, basic)
+    if indices is not None:
+        if not isinstance(value, Tensor):
+            value = input.new_full((), value)
+        _write_at(target, kept(indices, input, value), without_leading_ones(value, index_ndim(target, indices)))
+    elif isinstance(value, Tensor):
+        value = without_leading_ones(value, target.ndim)
+        expanded_shape(value._data.shape, target._data.shape)
+        copy_(target, value)
+    else:
+        fill_(target, value)
+
+
+def index_ndim(target: Tensor, indices: Indices) -> int:
+    """The number of dimensions of an advanced index's result."""
+    arrays = [item for item in indices if item is not EVERYTHING]
+    used = sum(dims_of(item) for item in arrays)
+    return target.ndim - used + max(1 if item.dtype.kind == "b" else len(item.shape) for item in arrays)
+
+
+def without_leading_ones(value: Tensor, ndim: int) -> Tensor:
+    """PyTorch lets a value have more dimensions than its place if the first ones are of size one."""
+    shape = value._data.shape
+    excess = len(shape) - ndim
+    if excess > 0 and all(size == 1 for size in shape[:excess]):
+        return value.reshape(shape[excess:])  # type: ignore[no-any-return, attr-defined]
+    return value
+
+
+def given_indices(input: Tensor, indices: Any, name: str) -> Indices:
+    """The tensors given to `index_put`; None leaves a dimension alone."""
+    if isinstance(indices, Tensor) or not isinstance(indices, list | tuple):
+        raise TypeError(f"{name}(): argument 'indices' (position 1) must be tuple of Tensors, not {type(indices).__name__}")
+    found = []
+    for item in indices:
+        array = EVERYTHING if item is None else as_item(item)
+        found.append(np.asarray(array) if isinstance(array, int) else array)
+    if sum(1 if item is EVERYTHING else dims_of(item) for item in found) > input.ndim:
+        raise IndexError(f"too many indices for tensor of dimension {input.ndim}")
+    return tuple(found)
+
+
+@composite()
+def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy with `values` at the given indices, added to what is there if `accumulate`."""
+    return put_at(input, kept(given_indices(input, indices, "index_put"), input, values), values, accumulate)  # type: ignore[no-any-return]
+
+
+@composite()
+def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """Write (or add) `values` at the given indices."""
+    return _write_at(input, kept(given_indices(input, indices, "index_put_"), input, values), values, accumulate)

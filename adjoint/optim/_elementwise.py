@@ -1,0 +1,249 @@
+"""Optimizers whose update treats every element by itself, which is all of them but LBFGS.
+
+Such an optimizer is two things: a declaration of its state, and a function with the formulas. The functions are plain NumPy code, so they run on
+arrays, and on Tensors where the step itself is to be differentiated (`differentiable=True`).
+
+Note [Plans]
+A formula of a dozen NumPy calls costs several microseconds however small the array, and on a large array every call is a trip to main memory.
+So an array of parameters and its state is brought to a good size first. Small parameters of one group are joined: their state lives in common
+flat arrays, of which the tensors in `optimizer.state` are views, and the formula runs once for all of them. Large ones are worked through in
+blocks that fit into the cache. How to do that is written down in a plan, which is kept for as long as the step finds the same arrays: whoever
+replaces a state tensor, loads a checkpoint or freezes a layer changes what is found, and a new plan is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import chain
+from operator import attrgetter
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .._dtype import default_numpy
+from .._site import Site, here
+from .._state import GRAD, swap_bits
+from .._tensor import Tensor, wrap
+from ..autograd.node import INFERENCE_TENSOR
+from ..autograd.views import check_writable, counter_of
+from .optimizer import Group, Optimizer
+
+BLOCK = 1 << 14  # elements; a dozen such arrays fit into a CPU's second-level cache
+
+Array = Any
+_data = attrgetter("_data")
+
+
+class Elementwise(Optimizer):
+    """The base class of these optimizers."""
+
+    scalars: ClassVar[dict[str, float]] = {"step": 0.0}  # state that is one number per parameter, and how it begins
+
+    def buffers(self, group: Group) -> dict[str, float]:
+        """State in the shape of the parameter, and how it begins."""
+        raise NotImplementedError
+
+    def update(self, group: Group, numbers: dict[str, float], fresh: bool, param: Array, grad: Array, *buffers: Array) -> None:
+        """The formulas, in place. `numbers` are the scalars, `fresh` says that the buffers are new."""
+        raise NotImplementedError
+
+    def advance(self, group: Group, scalars: dict[str, Array]) -> None:
+        """Bring the scalars to this step, in place."""
+        if "step" in scalars:
+            scalars["step"] += 1
+
+    def finish(self, group: Group, scalars: dict[str, Array]) -> None:
+        """Bring the scalars to the end of this step, in place."""
+
+    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+        self._plans: dict[int, Plan] = {}
+        super().__init__(params, defaults)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._plans = {}
+        for group in self.param_groups:
+            for name, default in self.defaults.items():
+                group.setdefault(name, default)
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Update the parameters by their gradients. A `closure` computes the loss again and returns it."""
+        loss = None
+        if closure is not None:
+            loss = with_grad(closure)
+        site = here()
+        for number, group in enumerate(self.param_groups):
+            params = [param for param in group["params"] if param._grad is not None]
+            if not params:
+                continue
+            if group.get("differentiable") or not all(map(is_plain, params)):
+                self._step_tensors(group, params)
+                continue
+            plan = self._plans.get(number)
+            if plan is None or not plan.fits(params, self.state):
+                for param in params:
+                    check_writable(param, False)
+                plan = self._plans[number] = Plan(self, group, params)
+            plan.run(self, group, site)
+        return loss
+
+    def _step_tensors(self, group: Group, params: list[Tensor]) -> None:
+        """The same with Tensors, one parameter at a time, recorded if the step is to be differentiated."""
+        bits = swap_bits(GRAD, GRAD if group.get("differentiable") else 0)
+        try:
+            for param in params:
+                fresh = self.prepare(param, group)
+                state = self.state[param]
+                scalars = {name: state[name]._data for name in self.scalars}
+                self.advance(group, scalars)
+                # The values of the last step may be needed for its derivative, so they are not overwritten.
+                buffers = {name: state[name].clone() for name in self.buffers(group)}
+                state.update(buffers)
+                numbers = {name: value.item() for name, value in scalars.items()}
+                self.update(group, numbers, fresh, param, param._grad, *buffers.values())
+                self.finish(group, scalars)
+        finally:
+            swap_bits(GRAD, bits)
+
+    def prepare(self, param: Tensor, group: Group) -> bool:
+        """Make the state of a parameter that has none; say whether its buffers are new."""
+        state = self.state[param]
+        missing = [name for name in self.buffers(group) if state.get(name) is None]
+        for name, value in self.initial_scalars(group).items():
+            if name not in state:
+                state[name] = wrap(np.full((), value, scalar_dtype()))
+            elif not isinstance(state[name], Tensor):  # a plain number in a checkpoint
+                state[name] = wrap(np.full((), state[name], scalar_dtype()))
+        for name in missing:
+            state[name] = wrap(np.full_like(param._data, self.buffers(group)[name]))
+        return bool(missing)
+
+    def initial_scalars(self, group: Group) -> dict[str, float]:
+        return self.scalars
+
+
+class Plan:
+    """How to update the parameters of a group; see Note [Plans]."""
+
+    def __init__(self, optimizer: Elementwise, group: Group, params: list[Tensor]) -> None:
+        packs: dict[Any, list[Tensor]] = {}
+        for param in params:
+            fresh = optimizer.prepare(param, group)
+            packs.setdefault(pack_key(optimizer, group, param, fresh), []).append(param)
+        names = list(optimizer.buffers(group))
+        self.packs = [Pack(optimizer, members, names, key[0]) for key, members in packs.items()]
+        self.found = identities(params, optimizer.state)
+        self.held = [param._data for param in params]  # keeps the identities from being used again
+
+    def fits(self, params: list[Tensor], state: Any) -> bool:
+        """Whether the step finds the arrays that this plan was made for."""
+        return identities(params, state) == self.found and all(pack.together() for pack in self.packs)
+
+    def run(self, optimizer: Elementwise, group: Group, site: Site) -> None:
+        for pack in self.packs:
+            pack.run(optimizer, group)
+            for param in pack.params:
+                if param._vc is not INFERENCE_TENSOR:
+                    counter_of(param).bump(site)
+
+
+def identities(params: list[Tensor], state: Any) -> list[int]:
+    """What the arrays of parameters and of their state are known by."""
+    tensors = chain(params, *[state[param].values() for param in params])
+    return list(map(id, map(_data, tensors)))
+
+
+def pack_key(optimizer: Elementwise, group: Group, param: Tensor, fresh: bool) -> tuple[Any, ...]:
+    """Parameters with the same key can be updated together."""
+    state = optimizer.state[param]
+    data = param._data
+    dtypes = [data.dtype, *(state[name]._data.dtype for name in state)]
+    numbers = [state[name]._data.item() for name in optimizer.scalars]
+    alone = id(param) if data.size > BLOCK else None
+    return fresh, alone, *dtypes, *numbers
+
+
+class Pack:
+    """Parameters that are updated together, and their state."""
+
+    def __init__(self, optimizer: Elementwise, params: list[Tensor], names: list[str], fresh: bool) -> None:
+        states = [optimizer.state[param] for param in params]
+        self.params = params
+        self.fresh = fresh
+        self.arrays = [param._data for param in params]
+        self.scalars = {name: joined([state[name] for state in states]) for name in optimizer.scalars}
+        self.buffers = [real(joined([state[name] for state in states])) for name in names]
+        first = self.arrays[0]
+        # A large parameter is worked on where it is; otherwise the values are copied into a common array and back.
+        self.in_place = len(params) == 1 and first.size > BLOCK and first.flags.c_contiguous
+        if self.in_place:
+            self.values = real(first.reshape(-1))
+        else:
+            size = sum(array.size for array in self.arrays)
+            values, grads = np.empty(size, first.dtype), np.empty(size, first.dtype)
+            self.value_parts, self.grad_parts = list(parts(values, self.arrays)), list(parts(grads, self.arrays))
+            self.values, self.grads = real(values), real(grads)
+
+    def together(self) -> bool:
+        """Whether the parameters are still at the same step, which somebody may have changed."""
+        return all(len(set(array.tolist())) == 1 for array in self.scalars.values())
+
+    def run(self, optimizer: Elementwise, group: Group) -> None:
+        optimizer.advance(group, self.scalars)
+        numbers = {name: array.item(0) for name, array in self.scalars.items()}
+        if self.in_place:
+            grads = real(np.ascontiguousarray(self.params[0]._grad._data).reshape(-1))  # type: ignore[union-attr]
+            for start in range(0, len(self.values), BLOCK):
+                block = slice(start, start + BLOCK)
+                buffers = [buffer[block] for buffer in self.buffers]
+                optimizer.update(group, numbers, self.fresh, self.values[block], grads[block], *buffers)
+        else:
+            for param, array, value, grad in zip(self.params, self.arrays, self.value_parts, self.grad_parts, strict=True):
+                value[...] = array
+                grad[...] = param._grad._data  # type: ignore[union-attr]
+            optimizer.update(group, numbers, self.fresh, self.values, self.grads, *self.buffers)
+            for array, value in zip(self.arrays, self.value_parts, strict=True):
+                array[...] = value
+        optimizer.finish(group, self.scalars)
+        self.fresh = False
+
+
+def joined(tensors: list[Tensor]) -> Array:
+    """The values of tensors in one flat array, of which the tensors become views."""
+    arrays = [tensor._data for tensor in tensors]
+    if len(arrays) == 1 and arrays[0].flags.c_contiguous:
+        return arrays[0].reshape(-1)
+    flat = np.concatenate(arrays, axis=None)
+    for tensor, part in zip(tensors, parts(flat, arrays), strict=True):
+        tensor._data = part
+    return flat
+
+
+def parts(flat: Array, like: list[Array]) -> Iterator[Array]:
+    """A flat array cut into pieces with the shapes of others."""
+    start = 0
+    for array in like:
+        yield flat[start : start + array.size].reshape(array.shape)
+        start += array.size
+
+
+def real(array: Array) -> Array:
+    """A complex array as twice as many real numbers, which is how optimizers see it."""
+    return array.view(array.real.dtype) if array.dtype.kind == "c" else array
+
+
+def is_plain(param: Tensor) -> bool:
+    return param._data.__class__ is np.ndarray
+
+
+def scalar_dtype() -> np.dtype[Any]:
+    """The dtype in which steps are counted."""
+    return np.dtype("float64") if default_numpy() == np.dtype("float64") else np.dtype("float32")
+
+
+def with_grad(closure: Callable[[], Any]) -> Any:
+    bits = swap_bits(GRAD, GRAD)
+    try:
+        return closure()
+    finally:
+        swap_bits(GRAD, bits)

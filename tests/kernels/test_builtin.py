@@ -1,0 +1,119 @@
+"""Compiled formulas: what they compute, and what they pass on."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from adjoint._kernels import builtin
+from adjoint._kernels.expr import Expr, Untraceable, trace
+
+PASSED = object()
+
+
+@pytest.fixture(scope="module")
+def mul():
+    x, y = Expr.inputs(2)
+    return builtin.load([builtin.Formula("mul", x * y, "TT")], [lambda *args: PASSED])[0]
+
+
+@pytest.fixture(scope="module")
+def scale():
+    x, y = Expr.inputs(2)
+    return builtin.load([builtin.Formula("scale", x * y, "TS")], [lambda *args: PASSED])[0]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(), (1,), (7,), (3, 5), (2, 0, 3), (2, 3, 4, 5)])
+def test_equal_to_numpy(mul, shape, dtype):
+    rng = np.random.default_rng(1)
+    a, b = rng.standard_normal(shape).astype(dtype), rng.standard_normal(shape).astype(dtype)
+    result = mul(a, b)
+    assert type(result) is np.ndarray and result.shape == shape and result.dtype == dtype
+    np.testing.assert_array_equal(result, a * b)
+
+
+A = np.ones((4, 6), "float32")
+READ_ONLY = np.broadcast_to(np.float32(1), (4, 6))
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        (), (A,), (A, A, A), (A, 2.0), (2.0, A), (A, None), (A, "x"), (A, A.astype("float64")), (A.astype(int), A.astype(int)), (A, A[0]),
+        (A[::2], A[::2]), (A.T, A.T), (A, np.asfortranarray(A)), (A, READ_ONLY), (A, np.float32(1)), (A.astype(">f4"), A.astype(">f4")),
+        (A.astype("float16"), A.astype("float16")), (np.ones(builtin.LARGEST + 1), np.ones(builtin.LARGEST + 1)), (A, np.ones((6, 4), "float32")),
+    ],
+)  # fmt: skip
+def test_anything_unusual_is_passed_on(mul, args):
+    assert mul(*args) is PASSED
+
+
+@pytest.mark.parametrize("number", [2, 2.5, -3, 0, 10**15, float("inf"), float("nan")])
+def test_python_numbers(scale, number):
+    np.testing.assert_array_equal(scale(A, number), A * np.float32(number))
+
+
+@pytest.mark.parametrize("number", [-1, 10**400, True, 1j, np.float32(2), None, "x", A])
+def test_other_numbers_are_passed_on(scale, number):
+    assert scale(A, number) is PASSED
+
+
+def test_writing_into_the_first_argument():
+    x, y = Expr.inputs(2)
+    (into,) = builtin.load([builtin.Formula("into", x + y, "TT", into_first=True)], [lambda *args: PASSED])
+    a, b = np.arange(6.0), np.ones(6)
+    before = sys.getrefcount(a)
+    assert into(a, b) is a
+    assert sys.getrefcount(a) == before
+    np.testing.assert_array_equal(a, np.arange(6.0) + 1)
+    a.flags.writeable = False
+    assert into(a, b) is PASSED
+
+
+def test_no_reference_is_lost_or_kept(mul):
+    a = np.ones(8, "float32")
+    before = sys.getrefcount(a), sys.getrefcount(a.dtype)
+    for _ in range(1000):
+        mul(a, a)
+        mul(a, None)
+    after = sys.getrefcount(a), sys.getrefcount(a.dtype)
+    assert after == before
+
+
+FORMULAS = {
+    "where": lambda x, y: np.where(x > y, x, 2 * y),
+    "relu": lambda x, y: np.maximum(x, 0) + 0 * y,
+    "signs": lambda x, y: np.sign(x) * np.abs(y) - (-x),
+    "comparisons as numbers": lambda x, y: x * (y >= 0) + (x != y),
+    "logic": lambda x, y: np.where((x > 0) & ~(y < 0) | np.isnan(x), x, y),
+    "powers": lambda x, y: x**2 + 1 / (y * y + 1) + (y * y) ** 0.5,
+    "rounding": lambda x, y: np.floor(x) + np.ceil(y) + np.rint(x) + np.trunc(y),
+    "finite": lambda x, y: np.where(np.isfinite(x), x, 0) + np.where(np.isinf(y), 1, y),
+    "exponentials": lambda x, y: np.exp(-x * x) * np.tanh(y) + np.log1p(np.abs(x)),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", FORMULAS)
+def test_formulas_traced_from_numpy_code(name, dtype):
+    fn = FORMULAS[name]
+    formula = builtin.Formula("traced", trace(fn, list(Expr.inputs(2))), "TT")
+    (kernel,) = builtin.load([formula], [lambda *args: PASSED])
+    rng = np.random.default_rng(2)
+    x, y = rng.standard_normal(999).astype(dtype), rng.standard_normal(999).astype(dtype)
+    x[:4], y[3:7] = [np.nan, np.inf, -0.0, 0.0], [np.inf, -np.inf, np.nan, 0.0]
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(kernel(x, y), fn(x, y), rtol=8 * np.finfo(dtype).eps, atol=8 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda x, y: x if x > y else y, lambda x, y: x.reshape(-1), lambda x, y: np.sum(x), lambda x, y: 1.0, lambda x, y: x**y,
+        lambda x, y: np.add.reduce(x), lambda x, y: x @ y, lambda x, y: x + np.ones(3), lambda x, y: np.hypot(x, y),
+    ],
+)  # fmt: skip
+def test_what_is_no_formula_is_refused(fn):
+    with pytest.raises(Untraceable):
+        trace(fn, list(Expr.inputs(2)))

@@ -1,0 +1,101 @@
+"""The object cache: a right answer whatever happens to the files."""
+
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+from adjoint._kernels import builtin, cache
+from adjoint._kernels.expr import Expr
+
+PROGRAM = textwrap.dedent(
+    """
+    import numpy as np
+    from adjoint._kernels import builtin
+    from adjoint._kernels.expr import Expr
+    (x,) = Expr.inputs(1)
+    (kernel,) = builtin.load([builtin.Formula("cubed", x * x * x, "T")], [None])
+    print(kernel(np.array([2.0]))[0])
+    """
+)
+
+
+def cubed():
+    (x,) = Expr.inputs(1)
+    (kernel,) = builtin.load([builtin.Formula("cubed", x * x * x, "T")], [None])
+    return float(kernel(np.array([2.0]))[0])
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("ADJOINT_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def test_an_entry_is_written_once_and_read_again(folder, monkeypatch):
+    assert cubed() == 8
+    (entry,) = folder.glob("*.o")
+    from adjoint._kernels import jit
+
+    monkeypatch.setattr(jit, "object_code", lambda text: pytest.fail("compiled again"))
+    assert cubed() == 8
+    assert [entry] == list(folder.iterdir())
+
+
+@pytest.mark.parametrize("damage", [b"", b"short", b"\0" * 5000])
+def test_a_damaged_entry_is_compiled_again(folder, damage):
+    cubed()
+    (entry,) = folder.glob("*.o")
+    good = entry.read_bytes()
+    entry.write_bytes(damage)
+    assert cubed() == 8
+    assert entry.read_bytes() == good
+
+
+def test_one_flipped_bit_is_noticed(folder):
+    cubed()
+    (entry,) = folder.glob("*.o")
+    content = bytearray(entry.read_bytes())
+    content[len(content) // 2] ^= 1
+    entry.write_bytes(content)
+    assert cache.read(entry.stem) is None
+    assert cubed() == 8
+
+
+def test_a_directory_that_cannot_be_made(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("ADJOINT_CACHE_DIR", str(tmp_path / "file" / "cache"))
+    assert cubed() == 8
+
+
+def test_a_full_disk(folder, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(cache.os, "fdopen", full)
+    assert cubed() == 8
+    assert not list(folder.glob("*.o"))
+
+
+def test_processes_at_once(folder):
+    running = [subprocess.Popen([sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    assert [process.communicate()[0].strip() for process in running] == ["8.0"] * 3
+    assert len(list(folder.iterdir())) == 1
+
+
+def test_the_oldest_entries_go_first(tmp_path):
+    import os
+
+    for age, name in enumerate("abc"):
+        (tmp_path / f"{name}.o").write_bytes(b"x" * 100)
+        os.utime(tmp_path / f"{name}.o", (1000 - age, 1000 - age))
+    cache.prune(tmp_path, limit=250)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.o", "b.o"]
+
+
+def test_clear(folder):
+    cubed()
+    assert cache.clear() == 1
+    assert not list(folder.glob("*.o"))
