@@ -26,12 +26,15 @@ def size_of(name: str, given: Any) -> tuple[int, ...]:
     """A size from the arguments of `f(2, 3)`, `f((2, 3))` or `f([2, 3])`."""
     if len(given) == 1 and isinstance(given[0], tuple | list):
         given = given[0]
-        place = "argument 'size' (position 1) must be tuple of ints, but found element of type {} at pos {}"
+        found = "but found element of type {} at pos {}"
     else:
-        place = "argument 'size' (position 1) must be tuple of ints, not {}"
+        found = "not {}"
     for position, length in enumerate(given):
-        if length.__class__ is not int and (isinstance(length, bool) or not hasattr(length, "__index__")):
-            raise TypeError(f"{name}(): " + place.format(type(length).__name__, position))
+        if length.__class__ is not int and (isinstance(length, bool | np.ndarray) or not hasattr(length, "__index__")):
+            kind = "numpy.ndarray" if isinstance(length, np.ndarray) else type(length).__name__
+            raise TypeError(
+                f"{name}(): argument 'size' (position 1) must be tuple of ints, {found.format(kind, position)}; write {name}(2, 3)"
+            )
     shape = tuple(length.__index__() for length in given)
     for length in shape:
         if length < 0:
@@ -172,7 +175,7 @@ def empty(
 ) -> Tensor:
     """A tensor whose elements are whatever the memory held."""
     if memory_format is preserve_format:
-        raise RuntimeError("preserve_format can only be used with the like functions; use contiguous_format")
+        raise RuntimeError("unsupported memory format Preserve: it belongs to empty_like; use contiguous_format")
 
     def fill(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
         return empty_in_format(shape, dtype, memory_format)
@@ -197,7 +200,9 @@ def empty_strided(
     if len(strides) != len(shape):
         raise RuntimeError(f"dimensionality of sizes ({len(shape)}) must match dimensionality of strides ({len(strides)})")
     if any(step < 0 for step in strides):
-        raise RuntimeError("Tensors of type TensorImpl do not have strides less than 0: the strides must not be negative")
+        raise RuntimeError(
+            f"Storage size calculation overflowed with sizes={list(shape)} and strides={list(strides)}: strides must not be negative"
+        )
     numpy_dtype = as_numpy_dtype(dtype)
 
     def make() -> Array:
@@ -254,8 +259,9 @@ def as_element(value: Any, dtype: np.dtype[Any]) -> Any:
             raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow; got {value}")
         value = int(value)
         return np.array(value % (limits.max + 1) if value < 0 and dtype.kind == "u" else value, dtype)
-    with np.errstate(over="ignore"):
-        return np.array(value).astype(dtype)
+    if dtype.kind == "f" and isinstance(value, int | float) and math.isfinite(value) and abs(value) > np.finfo(dtype).max:
+        raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow; got {value}")
+    return np.array(value).astype(dtype)
 
 
 def scalar_tensor(
@@ -284,8 +290,10 @@ def eye(
     requires_grad: bool = False,
 ) -> Tensor:
     """A matrix with ones on the diagonal."""
-    for name, length in (("n", n), ("m", m)):
-        if length is not None and length < 0:
+    for name, length in (("n", n), ("m", n if m is None else m)):
+        if not hasattr(length, "__index__"):
+            raise TypeError(f"eye(): argument '{name}' (position 1) must be int, not {type(length).__name__}")
+        if length < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {length}")
 
     def fill(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
@@ -311,14 +319,13 @@ def arange(
     requires_grad: bool = False,
 ) -> Tensor:
     """Numbers from `start` (0) up to, and without, `end`: `arange(end)` or `arange(start, end, step)`."""
-    if len(args) > 3:
-        raise TypeError(f"arange() takes at most 3 positional arguments but {len(args)} were given")
     if len(args) == 1 and end is None:
         end = args[0]
     elif args:
-        start, end, step = (*args, *(start, end, step)[len(args) :])
-    if end is None:
-        raise TypeError('arange() missing 1 required positional arguments: "end"')
+        start, end, step = (*args, *(start, end, step)[len(args) :])[:3]
+    if end is None or len(args) > 3:
+        given = ", ".join(type(value).__name__ for value in args)
+        raise TypeError(f"arange() received an invalid combination of arguments - got ({given}); write arange(start, end, step)")
     first, last, by = (number_of("arange", name, v) for name, v in (("start", start), ("end", end), ("step", step)))
     floating = any(isinstance(v, float) for v in (first, last, by))
     if dtype is None and out is None:
@@ -344,8 +351,9 @@ def _range_length(first: Any, last: Any, by: Any, kind: str) -> int:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     if kind in "iu":
         first, last, by = int(first), int(last), int(by)
-        if by:
-            return -((first - last) // by)
+        if by == 0:
+            raise ValueError("step must be nonzero: as an integer it is 0; leave dtype out, or pass a floating dtype")
+        return -((last - first) // -by)
     return math.ceil((last - first) / by)
 
 
@@ -458,6 +466,8 @@ def _space_dtype(dtype: Any, out: Tensor | None, *ends: Any) -> Any:
 
 
 def _steps(steps: Any) -> int:
+    if not hasattr(steps, "__index__"):
+        raise TypeError(f"argument 'steps' must be int, not {type(steps).__name__}; write int(steps)")
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     return int(steps)
@@ -510,6 +520,8 @@ def _like(
 
 def empty_like_array(data: Array, dtype: np.dtype[Any]) -> Array:
     """An uninitialised array whose dimensions lie in memory in the order of those of `data`."""
+    if data.__class__ is not np.ndarray or 0 in data.strides:  # repeated elements have no order
+        return np.empty(data.shape, dtype)
     return np.empty_like(data, dtype=dtype)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from ._creation import Array, Device, check_options, finish, like_self, make_array
 from ._dtype import as_dtype, as_numpy_dtype, default_complex_numpy, default_numpy, from_numpy_dtype, infer_numpy_dtype, promote_numpy
 from ._layout import strided
+from ._quiet import mute, unmute
 from ._tensor import Tensor, wrap
 from .ops._registry import composite
 
@@ -93,8 +94,11 @@ def converted(array: Array, dtype: np.dtype[Any]) -> Array:
     """A copy with another dtype, converted as silently as C does."""
     if array.dtype == dtype:
         return array.copy(order="K") if array.__class__ is np.ndarray else np.copy(array)
-    with np.errstate(over="ignore", invalid="ignore"):
+    token = mute()
+    try:
         return array.astype(dtype)
+    finally:
+        unmute(token)
 
 
 def is_sequence(data: Any) -> bool:
@@ -194,7 +198,11 @@ def as_number(element: Any) -> Any:
 def _packed(elements: list[Any], kinds: set[type], dtype: np.dtype[Any]) -> Array:
     """A flat array of Python numbers; integers that do not fit are refused."""
     if dtype.kind in "fc" or not kinds:
-        return np.array(elements, dtype)
+        token = mute()  # too large numbers become infinite
+        try:
+            return np.array(elements, dtype)
+        finally:
+            unmute(token)
     if dtype.kind not in "iu":  # bool, and bfloat16 through float32
         return np.array(elements, None if dtype.kind == "b" else np.float32).astype(dtype)
     if float in kinds:
@@ -246,7 +254,8 @@ def from_numpy(ndarray: Array) -> Tensor:
     tensor([5., 0.], dtype=torch.float64)
     """
     if not isinstance(ndarray, np.ndarray):
-        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__}); use adjoint.as_tensor(...) for anything else")
+        kind = type(ndarray).__name__ if not isinstance(ndarray, np.generic) else f"numpy.{type(ndarray).__name__}"
+        raise TypeError(f"expected np.ndarray (got {kind}); use adjoint.as_tensor(...) for anything else")
     return wrap(_shared(ndarray))
 
 
@@ -279,7 +288,7 @@ def asarray(
     dtype: Any = None,
     device: Device = None,
     copy: bool | None = None,
-    requires_grad: bool = False,
+    requires_grad: bool | None = None,
 ) -> Tensor:
     """`obj` as a tensor: shared where possible, copied where asked. `copy=False` refuses what cannot be shared."""
     wanted = None if dtype is None else as_numpy_dtype(dtype)
@@ -287,11 +296,9 @@ def asarray(
         result = _asarray_of_tensor(obj, wanted, device, copy)
     else:
         result = _asarray_of_foreign(obj, wanted, device, copy)
-    if requires_grad and not result.requires_grad:
-        return result.detach().requires_grad_()
-    if not requires_grad and result.requires_grad:
-        return result.detach()
-    return result
+    if requires_grad is None or requires_grad == result.requires_grad:
+        return result
+    return result.detach().requires_grad_(requires_grad)
 
 
 def _asarray_of_tensor(obj: Tensor, wanted: np.dtype[Any] | None, device: Device, copy: bool | None) -> Tensor:

@@ -2,48 +2,63 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ._creation import Array, size_of
 from ._device import resolve
-from ._dtype import as_dtype, default_numpy, dtype, from_numpy_dtype
+from ._dtype import PUBLIC, as_dtype, default_numpy, dtype
 from ._from_data import converted, copy_array, is_sequence
 from ._size import Size
 from ._tensor import Tensor, wrap
 from .ops._registry import composite
 
 
-def legacy_data(*args: Any, device: Any = None, dtype: np.dtype[Any] | None = None, size: Any = None) -> Array:
-    """The array of `Tensor(*args)`: sizes make an uninitialised one, a sequence is converted, a tensor is shared."""
+T = TypeVar("T", bound=Tensor)
+
+
+def construct(cls: type[T], *args: Any, device: Any = None, **unknown: Any) -> T:
+    """`Tensor(*args)`: sizes make an uninitialised tensor, a sequence is converted, a tensor is shared with its history."""
+    if unknown:
+        raise TypeError(
+            f"new() received an invalid combination of arguments - got {', '.join(unknown)}; use adjoint.tensor(data, dtype=...)"
+        )
+    if len(args) == 1 and isinstance(args[0], Tensor):
+        return args[0].as_subclass(cls)  # type: ignore[return-value]
+    tensor = object.__new__(cls)
+    tensor._data = legacy_array(args, default_numpy(), device)
+    tensor._fn = None
+    tensor._vc = None
+    return tensor
+
+
+def legacy_array(args: tuple[Any, ...], dtype: np.dtype[Any], device: Any) -> Array:
     if device is not None and resolve(device).type != "cpu":
         raise RuntimeError(
             f"legacy constructor expects device type: cpu but device type: {resolve(device).type} was passed; "
             "use adjoint.tensor(data, device=...)"
         )
-    numpy_dtype = default_numpy() if dtype is None else dtype
-    if size is not None:
-        args = (Size(size),)
+    if not args:
+        return np.empty(0, dtype)
     if len(args) == 1 and not (args[0].__class__ is int or isinstance(args[0], Size)):
-        return _of_data(args[0], numpy_dtype, any_dtype=dtype is None)
-    return np.empty(size_of("new", args), numpy_dtype)
+        return _of_data(args[0], dtype)
+    return np.empty(size_of("new", args), dtype)
 
 
-def _of_data(data: Any, dtype: np.dtype[Any], any_dtype: bool) -> Array:
+def _of_data(data: Any, dtype: np.dtype[Any]) -> Array:
     if isinstance(data, Tensor):
-        if not any_dtype and data._data.dtype != dtype:
-            found = from_numpy_dtype(data._data.dtype)
-            raise TypeError(f"expected a tensor of {as_dtype(dtype)} (got {found}); write x.to(adjoint.{as_dtype(dtype).name})")
+        if data._data.dtype != dtype:
+            found, wanted = data.dtype, as_dtype(dtype)
+            raise TypeError(f"expected a tensor of {wanted} (got one of {found}); write x.to(adjoint.{wanted.name})")
         return data._data
     if isinstance(data, np.integer):
         return np.empty(int(data), dtype)
     if isinstance(data, str | bytes):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'; pass numbers")
-    if not is_sequence(data):
-        if not hasattr(data, "__array__"):
-            kind = type(data).__name__
-            raise TypeError(f"new(): data must be a sequence (got {kind}); write adjoint.tensor({data}) for a 0-d tensor")
+    if not is_sequence(data) and not hasattr(data, "__array__"):
+        kind = type(data).__name__
+        raise TypeError(f"new(): data must be a sequence (got {kind}); write adjoint.tensor({data}) for a 0-d tensor")
     return converted(copy_array(data, None), dtype)
 
 
@@ -53,7 +68,7 @@ class tensortype(type):
     dtype: dtype
 
     def __call__(cls, *args: Any, device: Any = None) -> Tensor:
-        return wrap(legacy_data(*args, device=device, dtype=cls.dtype.numpy))
+        return wrap(legacy_array(args, cls.dtype.numpy, device))
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, Tensor) and not instance.is_meta and instance.dtype is cls.dtype
@@ -73,21 +88,14 @@ _SCALAR_NAMES = {
 
 def _make_type(scalar_name: str, of: dtype) -> tensortype:
     doc = f"Makes tensors of {of}: prefer `tensor(data, dtype={of.name})`."
-    made = tensortype(f"{scalar_name}Tensor", (), {"dtype": of, "__doc__": doc, "__module__": "torch"})
-    return made
+    return tensortype(f"{scalar_name}Tensor", (), {"dtype": of, "__doc__": doc, "__module__": "torch"})
 
 
-def _all_types() -> dict[str, tensortype]:
-    from ._dtype import PUBLIC
-
-    return {f"{name}Tensor": _make_type(name, PUBLIC[of]) for name, of in _SCALAR_NAMES.items()}
-
-
-TENSOR_TYPES = _all_types()
+TENSOR_TYPES = {f"{name}Tensor": _make_type(name, PUBLIC[of]) for name, of in _SCALAR_NAMES.items()}
 """`FloatTensor`, `LongTensor`, ... by name."""
 
 
 @composite("new", function=False)
 def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
     """A tensor of this one's dtype from sizes or data. Old: prefer `new_empty` and `new_tensor`."""
-    return wrap(legacy_data(*args, device=device, dtype=self._data.dtype))
+    return wrap(legacy_array(args, self._data.dtype, device))

@@ -55,13 +55,9 @@ class Tensor(OpMethods):
     is_sparse = is_quantized = is_cuda = is_mkldnn = is_nested = is_mps = is_xpu = False
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        from ._legacy import legacy_data
+        from ._legacy import construct
 
-        tensor = new(cls)
-        tensor._data = legacy_data(*args, **kwargs)
-        tensor._fn = None
-        tensor._vc = None
-        return tensor
+        return construct(cls, *args, **kwargs)
 
     # ---- facts ------------------------------------------------------------------------------------------------------------------
 

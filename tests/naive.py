@@ -70,6 +70,12 @@ def update(old: Value, index: Any, new: Value) -> Value:
     return Value(data, [(old, lambda g: mul(g, Value(outside))), (new, lambda g: gather(g, index))], [None])
 
 
+def replaced(old: Value, new: Value, copied: bool = False) -> Value:
+    """The value of `new`, which has history if `old` had: a write does not cut the graph."""
+    new = spread(new, np.broadcast_shapes(old.data.shape, new.data.shape))
+    return Value(new.data, [(old, lambda g: Value(np.zeros(old.data.shape))), (new, lambda g: g)])
+
+
 def spread(v: Value, shape: tuple[int, ...]) -> Value:
     if v.data.shape == shape:
         return v
@@ -261,8 +267,8 @@ _attach("__pow__", "pow_", power)
 _attach("__neg__", "neg_", neg)
 _attach("exp", "exp_", exp)
 _attach("sin", "sin_", sin)
-_attach("copied_from", "copy_", lambda old, new, copied=False: add(new, Value(0)))
-_attach("zeros_like", "zero_", lambda old, copied=False: Value(np.zeros(old.data.shape)))
+_attach("replaced", "copy_", replaced)
+_attach("zeroed", "zero_", lambda old, copied=False: replaced(old, Value(0)))
 
 
 def tensor(data: Any, requires_grad: bool = False) -> Tensor:

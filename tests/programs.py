@@ -73,9 +73,9 @@ class Machine:
         self.add(self.pick(a).detach().clone())
 
     def look(self, kind: int, a: int) -> None:
-        """A view."""
+        """A view. Not of a constant: if that gets a history later, PyTorch takes the view for a leaf, and crashes in register_hook."""
         x = self.pick(a)
-        if not x.shape:
+        if not x.shape or not x.requires_grad:
             return
         last = x.shape[-1]
         views: list[Callable[[], Any]] = [
@@ -106,7 +106,7 @@ class Machine:
         args: list[Any] = []
         if b is not None:
             y = self.pick(b)
-            if not broadcasts(x.shape, y.shape) or np.shares_memory(memory_of(x), memory_of(y)):
+            if not broadcasts(x.shape, y.shape) or overlap(x, y):
                 return
             args = [y]
         elif factor is not None:
@@ -119,7 +119,7 @@ class Machine:
         if not self.may_write(a):
             return
         x, y = self.pick(a), self.pick(b)
-        if len(x.shape) == 2 and y.shape == () and not np.shares_memory(memory_of(x), memory_of(y)):
+        if len(x.shape) == 2 and y.shape == () and not overlap(x, y):
             x[(slice(None), 1) if column else 0] = y
             self.log.append(self.array(x))
 
@@ -171,11 +171,10 @@ def gradient_of(x: Any) -> Any:
     return x.grad if not hasattr(x, "is_leaf") or x.retains_grad or (x.requires_grad and x.is_leaf) else None
 
 
-def memory_of(x: Any) -> Any:
-    """The array that a tensor looks at."""
+def overlap(x: Any, y: Any) -> bool:
     if hasattr(x, "memory"):
-        return x.memory.value.data
-    return x.detach().numpy() if x.requires_grad else x.numpy()
+        return x.memory is y.memory and np.intersect1d(x.index, y.index).size > 0
+    return np.shares_memory(x.detach().numpy(), y.detach().numpy())
 
 
 def broadcasts(a: Any, b: Any) -> bool:
@@ -209,6 +208,6 @@ writes = [WRITE, WRITE, PUT, STEP]
 gradients = [HOOK, RETAIN, BACKWARD, GRAD]
 
 
-def programs(*kinds: list[Any], size: int = 14) -> st.SearchStrategy[list[tuple[Any, ...]]]:
-    steps = st.lists(st.one_of(*(step for kind in kinds for step in kind)), min_size=2, max_size=size)
+def programs(*kinds: list[Any], size: int = 24) -> st.SearchStrategy[list[tuple[Any, ...]]]:
+    steps = st.lists(st.one_of(*(step for kind in kinds for step in kind)), min_size=size // 3, max_size=size)
     return st.builds(lambda body, last: [*body, last], steps, BACKWARD)

@@ -1,7 +1,8 @@
 """Compiled formulas as Python built-in functions: about 0.1 µs a call where a NumPy function costs 0.45.
 
 A built-in takes NumPy arrays (kind "T") and Python numbers (kind "S"). It computes when all arrays are of one floating dtype, of one shape,
-C-contiguous and not large; anything else is passed on, unchanged, to a fallback that can deal with it. It checks all of that itself: a wrong
+C-contiguous and not large; anything else is passed on, unchanged, to a fallback that can deal with it. Large arrays are cut into pieces
+for the thread pool: a second built-in computes one piece, with the GIL released. It checks all of that itself: a wrong
 argument is never a crash. What the code needs of Python and NumPy (types, functions) is read from a table that comes as `self`, so that
 object code holds no addresses and can be kept on disk.
 """
@@ -14,19 +15,24 @@ from typing import Any
 
 import numpy as np
 
-from . import jit
+from . import jit, pool
 from .emit import TYPES, scalar_function
-from .expr import Expr
+from .expr import MATHS, Expr
 from .maths import definitions
 
-LARGEST = 32768  # elements; above this the fallback decides about threads
+LARGEST = 32768  # elements that a built-in computes while it holds the GIL
+ALONE = 1 << 20  # elements below which waking another thread costs more than it saves, for a formula of plain arithmetic
 
 # The layout of a NumPy array object on 64-bit CPython; `supported()` compares it with a real one.
 DATA, NDIM, SHAPE, DESCR, FLAGS = 16, 24, 32, 56, 64
 CONTIGUOUS_ALIGNED, WRITEABLE = 0x101, 0x400
 
 # Places in the table.
-NDARRAY, F32, F64, FLOAT, INT, NEW_LIKE, VECTORCALL, FALLBACK, LONG_AS_DOUBLE, ERR_CLEAR, INC_REF = range(11)
+(NDARRAY, F32, F64, FLOAT, INT, NEW_LIKE, VECTORCALL, FALLBACK, LONG_AS_DOUBLE, ERR_CLEAR, INC_REF, SAVE_THREAD, RESTORE_THREAD,
+ LONG_AS_SSIZE) = range(14)  # fmt: skip
+
+# Where the result goes.
+NEW, FIRST, PIECE = "new", "first", "piece"  # a new array; the first argument; a piece of the first argument, between two numbers
 
 
 def supported() -> bool:
@@ -70,6 +76,7 @@ def table(fallback: Any) -> Any:
     entries = [
         id(np.ndarray), id(np.dtype("float32")), id(np.dtype("float64")), id(float), id(int), new_like_array(),
         address(api.PyObject_Vectorcall), id(fallback), address(api.PyLong_AsDouble), address(api.PyErr_Clear), address(api.Py_IncRef),
+        address(api.PyEval_SaveThread), address(api.PyEval_RestoreThread), address(api.PyLong_AsSsize_t),
     ]  # fmt: skip
     return np.array(entries, dtype=np.int64)
 
@@ -93,23 +100,67 @@ def builtin(name: str, at: int, fallback: Any) -> Callable[..., Any]:
 
 
 class Formula:
-    """What a built-in computes: a formula of arrays and numbers, into a new array or into its first argument."""
+    """What a built-in computes: a formula of arrays and numbers, and where the result goes."""
 
-    def __init__(self, symbol: str, expr: Expr, kinds: str, into_first: bool = False) -> None:
+    def __init__(self, symbol: str, expr: Expr, kinds: str, into: str = NEW) -> None:
         self.symbol = symbol
         self.expr = expr
         self.kinds = kinds
-        self.into_first = into_first
+        self.into = into
 
     @property
     def description(self) -> str:
-        return f"{self.symbol} {self.kinds} {self.expr!r} {self.into_first}"
+        return f"{self.symbol} {self.kinds} {self.expr!r} {self.into}"
+
+    @property
+    def piece(self) -> Formula:
+        return Formula(f"{self.symbol}_piece", self.expr, self.kinds, PIECE)
 
 
 def load(formulas: list[Formula], fallbacks: list[Any]) -> list[Callable[..., Any]]:
-    """Built-ins for several formulas, compiled together."""
-    found = jit.load(";".join(f.description for f in formulas), lambda: module_text(formulas), [f.symbol for f in formulas])
-    return [builtin(f.symbol, found[f.symbol], fallback) for f, fallback in zip(formulas, fallbacks, strict=True)]
+    """Built-ins for several formulas, compiled together, each with its own fallback."""
+    everything = [f for formula in formulas for f in ([formula, formula.piece] if formula.into == NEW else [formula])]
+    found = jit.load(";".join(f.description for f in everything), lambda: module_text(everything), [f.symbol for f in everything])
+    made = []
+    for formula, fallback in zip(formulas, fallbacks, strict=True):
+        if formula.into == NEW:
+            piece = builtin(formula.piece.symbol, found[formula.piece.symbol], refuse)
+            fallback = in_pieces(piece, formula, fallback)
+        made.append(builtin(formula.symbol, found[formula.symbol], fallback))
+    return made
+
+
+def refuse(*args: Any) -> Any:
+    raise TypeError("a piece of a kernel takes contiguous arrays of one shape and dtype")
+
+
+def in_pieces(piece: Callable[..., Any], formula: Formula, fallback: Any) -> Callable[..., Any]:
+    """The fallback of a built-in: arrays that are only too large go to the thread pool, all else to the given one."""
+    kinds = formula.kinds
+    alone = ALONE // (1 + 8 * formula.expr.count(MATHS))
+    first, *others = [place for place, kind in enumerate(kinds) if kind == "T"]
+
+    def wide(*args: Any) -> Any:
+        if len(args) != len(kinds) or args[first].__class__ is not np.ndarray:
+            return fallback(*args)
+        array = args[first]
+        size, shape, dtype = array.size, array.shape, array.dtype
+        if size <= LARGEST or dtype.char not in "fd" or not array.flags.c_contiguous:
+            return fallback(*args)
+        for place in others:
+            other = args[place]
+            if other.__class__ is not np.ndarray or other.shape != shape or other.dtype is not dtype or not other.flags.c_contiguous:
+                return fallback(*args)
+        for place, kind in enumerate(kinds):
+            if kind == "S" and args[place].__class__ is not float and args[place].__class__ is not int:
+                return fallback(*args)
+        out = np.empty(shape, dtype)
+        if size <= alone:
+            return piece(out, *args, 0, size)
+        pool.run(lambda i: piece(out, *args, i * pool.PIECE, min(size, (i + 1) * pool.PIECE)), -(-size // pool.PIECE))
+        return out
+
+    return wide
 
 
 # ---- text ---------------------------------------------------------------------------------------------------------------------------
@@ -134,8 +185,8 @@ def loop_text(formula: Formula, kind: str) -> str:
     """One pass over contiguous memory."""
     t, kinds = TYPES[kind], formula.kinds
     arrays = [i for i, k in enumerate(kinds) if k == "T"]
-    out = "%p0" if formula.into_first else "%out"
-    params = ([] if formula.into_first else ["ptr noalias %out"]) + [f"ptr %p{i}" if k == "T" else f"{t} %v{i}" for i, k in enumerate(kinds)]
+    out = "%p0" if formula.into == FIRST else "%out"
+    params = ([] if formula.into == FIRST else ["ptr noalias %out"]) + [f"ptr %p{i}" if k == "T" else f"{t} %v{i}" for i, k in enumerate(kinds)]
     loads = "\n".join(
         f"  %q{i} = getelementptr {t}, ptr %p{i}, i64 %i\n  %v{i} = load {t}, ptr %q{i}, align {4 if kind == 'f32' else 8}" for i in arrays
     )
@@ -186,8 +237,11 @@ class Text:
 
 
 def entry_text(formula: Formula) -> str:
-    """The built-in itself: check the arguments, make the result, run the loop of its dtype."""
-    text, kinds = Text(), formula.kinds
+    """The built-in itself: check the arguments, find or make the result, run the loop of its dtype."""
+    text = Text()
+    # A piece has the result as an argument before the others, and two numbers after them.
+    kinds = f"T{formula.kinds}II" if formula.into == PIECE else formula.kinds
+    shift = len("T") if formula.into == PIECE else 0
     arrays = [i for i, kind in enumerate(kinds) if kind == "T"]
     first = arrays[0]
     text.require(text.let(f"icmp eq i64 %n, {len(kinds)}"))
@@ -203,43 +257,57 @@ def entry_text(formula: Formula) -> str:
         type_ = text.field(objects[i], 8, "i64")
         if kind == "T":
             text.require(text.let(f"icmp eq i64 {type_}, {ndarray}"))
-        else:
+        elif kind == "S":
             numbers[i] = number(text, objects[i], type_, fact)
+        else:
+            text.require(text.let(f"icmp eq i64 {type_}, {fact(INT)}"))
+            numbers[i] = text.let(f"call i64 {fact(LONG_AS_SSIZE, 'ptr')}(ptr {objects[i]})")
     descr = text.field(objects[first], DESCR, "i64")
-    flags = text.field(objects[first], FLAGS, "i32")
     ndim = text.field(objects[first], NDIM, "i32")
+    own = flags = text.field(objects[first], FLAGS, "i32")
     for i in arrays[1:]:
         text.require(text.let(f"icmp eq i64 {text.field(objects[i], DESCR, 'i64')}, {descr}"))
         text.require(text.let(f"icmp eq i32 {text.field(objects[i], NDIM, 'i32')}, {ndim}"))
         flags = text.let(f"and i32 {flags}, {text.field(objects[i], FLAGS, 'i32')}")
-    wanted = CONTIGUOUS_ALIGNED | (WRITEABLE if formula.into_first else 0)
-    if formula.into_first:
-        own = text.field(objects[first], FLAGS, "i32")
+    if formula.into != NEW:
         text.require(text.let(f"icmp ne i32 {text.let(f'and i32 {own}, {WRITEABLE}')}, 0"))
-        wanted = CONTIGUOUS_ALIGNED
-    text.require(text.let(f"icmp eq i32 {text.let(f'and i32 {flags}, {wanted}')}, {wanted}"))
+    text.require(text.let(f"icmp eq i32 {text.let(f'and i32 {flags}, {CONTIGUOUS_ALIGNED}')}, {CONTIGUOUS_ALIGNED}"))
     size = same_size(text, [text.field(objects[i], SHAPE, "ptr") for i in arrays], ndim)
-    text.require(text.let(f"icmp sle i64 {size}, {LARGEST}"))
     is_f32 = text.let(f"icmp eq i64 {descr}, {fact(F32)}")
     is_f64 = text.let(f"icmp eq i64 {descr}, {fact(F64)}")
     text.require(text.let(f"or i1 {is_f32}, {is_f64}"))
-    if formula.into_first:
-        result = objects[first]
-        text.do(f"call void {fact(INC_REF, 'ptr')}(ptr {result})")
+    start = "0"
+    if formula.into == PIECE:
+        start, stop = numbers[len(kinds) - 2], numbers[len(kinds) - 1]
+        text.require(text.let(f"icmp sge i64 {start}, 0"))
+        text.require(text.let(f"icmp sle i64 {start}, {stop}"))
+        text.require(text.let(f"icmp sle i64 {stop}, {size}"))
+        size = text.let(f"sub i64 {stop}, {start}")
     else:
+        text.require(text.let(f"icmp sle i64 {size}, {LARGEST}"))
+    if formula.into == NEW:
         result = text.let(f"call ptr {fact(NEW_LIKE, 'ptr')}(ptr {objects[first]}, i32 0, ptr null, i32 0)")
         text.do(f"br i1 {text.let(f'icmp eq ptr {result}, null')}, label %failed, label %made")
         text.lines += ["failed:", "  ret ptr null", "made:"]
+    else:
+        result = objects[first]
+        text.do(f"call void {fact(INC_REF, 'ptr')}(ptr {result})")
     pointers = {i: text.field(objects[i], DATA, "ptr") for i in arrays}
-    out = [] if formula.into_first else [f"ptr {text.field(result, DATA, 'ptr')}"]
+    out = {NEW: text.field(result, DATA, "ptr"), PIECE: pointers[first]}.get(formula.into)
+    state = text.let(f"call ptr {fact(SAVE_THREAD, 'ptr')}()") if formula.into == PIECE else None
+    restore = fact(RESTORE_THREAD, "ptr")
     text.do(f"br i1 {is_f32}, label %f32, label %f64")
     for kind, t in TYPES.items():
         text.lines.append(f"{kind}:")
-        values = [
-            f"ptr {pointers[i]}" if k == "T" else f"{t} {numbers[i] if t == 'double' else text.let(f'fptrunc double {numbers[i]} to float')}"
-            for i, k in enumerate(kinds)
-        ]
-        text.do(f"call void @{formula.symbol}_{kind}_loop({', '.join(out + values)}, i64 {size})")
+        values = [] if out is None else [f"ptr {text.let(f'getelementptr {t}, ptr {out}, i64 {start}')}"]
+        for i, k in enumerate(formula.kinds, shift):
+            if k == "T":
+                values.append(f"ptr {text.let(f'getelementptr {t}, ptr {pointers[i]}, i64 {start}')}")
+            else:
+                values.append(f"{t} {numbers[i] if t == 'double' else text.let(f'fptrunc double {numbers[i]} to float')}")
+        text.do(f"call void @{formula.symbol}_{kind}_loop({', '.join(values)}, i64 {size})")
+        if state is not None:
+            text.do(f"call void {restore}(ptr {state})")
         text.do(f"ret ptr {result}")
     body = "\n".join(text.lines)
     return f"""

@@ -37,6 +37,10 @@ class Expr:
     def __repr__(self) -> str:
         return f"{self.name}({', '.join(map(repr, self.args))})" if self.args else self.name
 
+    def count(self, names: set[str]) -> int:
+        """How often functions of these names occur."""
+        return (self.name in names) + sum(arg.count(names) for arg in self.args if isinstance(arg, Expr))
+
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *args: Any, **kwargs: Any) -> Expr:
         name = SAME_AS.get(ufunc.__name__, ufunc.__name__)
         if method != "__call__" or kwargs or name not in FUNCTIONS:

@@ -11,9 +11,10 @@ tensor([2., 0.])
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import ref
+from weakref import WeakKeyDictionary, ref
 
 from .._state import FORWARD_AD, get_mode, swap_bits
+from .node import Node, Output
 from .views import View
 
 if TYPE_CHECKING:
@@ -29,6 +30,9 @@ class UnpackedDualTensor(NamedTuple):
 # Tangents live as long as their level; these are the tensors to take them from when it ends. One level at a time, as in PyTorch.
 _levels: list[list[ref[Tensor]]] = []
 
+# A node that saves its own result saves the array only; a backward that runs inside the level finds the result's tangent here.
+_of_results: WeakKeyDictionary[Node, dict[int, Any]] = WeakKeyDictionary()
+
 
 def enter_dual_level() -> int:
     if _levels:
@@ -42,6 +46,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
     if not _levels:
         raise RuntimeError("Trying to exit a forward AD level that was not entered; use `with dual_level():`.")
     swap_bits(FORWARD_AD, 0)
+    _of_results.clear()
     for known in _levels.pop():
         tensor = known()
         if tensor is not None:
@@ -61,6 +66,21 @@ class dual_level:
 def set_tangent(tensor: Tensor, tangent: Any) -> None:
     tensor._tangent = tangent
     _levels[-1].append(ref(tensor))
+    fn = tensor._fn
+    if isinstance(fn, Node | Output):
+        node, nr = (fn.node, fn.nr) if isinstance(fn, Output) else (fn, 0)
+        _of_results.setdefault(node, {})[nr] = tangent
+
+
+def keep_tangent(tensor: Tensor, tangent: Any) -> Tensor:
+    """Give a tensor that stands for another one its tangent, if it has one."""
+    if tangent is not None:
+        set_tangent(tensor, tangent)
+    return tensor
+
+
+def tangent_of_result(node: Node, nr: int) -> Any:
+    return _of_results.get(node, {}).get(nr)
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
@@ -145,7 +165,9 @@ def tangents_of(op: Op, primals: list[Any], values: dict[str, Any], outs: tuple[
     from ..ops._registry import ELEMENTWISE, LINEAR, MULTILINEAR, REDUCTION
 
     if op.jvp == LINEAR:
-        result = _call(op, values, [_or_zero(x, t) for x, t in zip(primals, tangents, strict=True)])
+        names = op.inputs * len(primals) if op.sequence else op.inputs
+        linear = [_or_zero(x, t) if op.differentiates(name) else x for name, x, t in zip(names, primals, tangents, strict=True)]
+        result = _call(op, values, linear)
         return list(result) if op.several else [result]
     if op.jvp == MULTILINEAR:
         return [_sum([_call(op, values, [*primals[:i], t, *primals[i + 1 :]]) for i, t in enumerate(tangents) if t is not None])]
@@ -194,10 +216,17 @@ def _elementwise(op: Op, primals: list[Any], values: dict[str, Any], out: Any, t
 def _reduction(op: Op, primals: list[Any], values: dict[str, Any], out: Any, tangents: list[Any]) -> Any:
     """Each result depends on a slice of the input: its tangent is the sum over that slice of weights times tangents."""
     facts = _facts(op, primals, values, out) | {"g": out.new_ones(out.shape)}
-    rule, tangent = op.rules[op.inputs[0]], tangents[0]
-    weights = rule(*(facts[name] for name in _parameters(rule)))
-    product = weights * tangent if op.holomorphic or not tangent.is_complex() else (weights.conj() * tangent).real
-    return product.sum(values.get("dim"), values.get("keepdim", False)).to(out.dtype)
+    terms = []
+    for name, tangent in zip(op.inputs, tangents, strict=True):
+        if tangent is not None and name in op.rules:
+            weights = op.rules[name](*(facts[p] for p in _parameters(op.rules[name])))
+            terms.append(weights * tangent if op.holomorphic or not tangent.is_complex() else (weights.conj() * tangent).real)
+    product = _sum(terms)
+    if "dim" in values:
+        product = product.sum(values["dim"], values["keepdim"])
+    elif product.shape != out.shape:
+        product = product.sum()
+    return product.to(out.dtype)
 
 
 def _facts(op: Op, primals: list[Any], values: dict[str, Any], out: Any) -> dict[str, Any]:

@@ -114,6 +114,10 @@ class FunctionNode(Node):
         alias = wrap(tensor._data)
         alias._vc = tensor._vc
         alias._fn = LEAF if isinstance(edge, Tensor) else edge
+        if tensor._tangent is not None:
+            from .forward_ad import keep_tangent
+
+            return keep_tangent(alias, tensor._tangent)
         return alias
 
     def apply(self, g: Any) -> tuple[Any, ...]:

@@ -23,6 +23,7 @@ from . import forward_ad
 from .diagnosis import diagnose
 from .differentiate import grad
 from .function import Function
+from .views import overlaps_itself
 
 Array = np.ndarray[Any, Any]
 Func = Callable[..., Any]
@@ -440,7 +441,7 @@ def checked_inputs(inputs: tuple[Any, ...]) -> list[int]:
                 f"all the inputs are not of double precision floating point or complex. It is {x.dtype}; use x.double().",
                 stacklevel=4,
             )
-        if any(stride == 0 and size > 1 for stride, size in zip(x._data.strides, x._data.shape, strict=True)):
+        if overlaps_itself(x._data):
             raise RuntimeError(
                 f"The {place}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to be able to "
                 "compute the numerical gradients correctly. You should call .contiguous on the input before passing it to gradcheck."

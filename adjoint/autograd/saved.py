@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from .._state import FORWARD_AD, get_mode
 from .node import INFERENCE_TENSOR, Node, Output, VersionCounter, overwritten
 
 if TYPE_CHECKING:
@@ -46,6 +47,10 @@ def output_tensor(node: Node, saved: SavedOutput) -> Tensor:
     tensor = wrap(output_array(node, saved))
     tensor._vc = saved.counter
     tensor._fn = node if node.outputs is None else Output(node, saved.nr)
+    if get_mode() & FORWARD_AD:
+        from .forward_ad import keep_tangent, tangent_of_result
+
+        return keep_tangent(tensor, tangent_of_result(node, saved.nr))
     return tensor
 
 
@@ -63,6 +68,10 @@ def input_tensor(node: Node, name: str, slot: int, tensor: Tensor) -> Tensor:
     alias = wrap(tensor._data)
     alias._vc = tensor._vc
     alias._fn = edge
+    if tensor._tangent is not None:
+        from .forward_ad import keep_tangent
+
+        return keep_tangent(alias, tensor._tangent)
     return alias
 
 

@@ -197,4 +197,5 @@ def check_view(tensor: Tensor, view: View) -> None:
 
 
 def overlaps_itself(data: Any) -> bool:
-    return any(stride == 0 and size > 1 for stride, size in zip(data.strides, data.shape, strict=True))
+    """Whether elements share memory, as those of an expanded tensor do. (NumPy gives empty arrays strides of zero.)"""
+    return data.size > 1 and any(stride == 0 and size > 1 for stride, size in zip(data.strides, data.shape, strict=True))

@@ -10,6 +10,7 @@ from . import join as join
 from . import matmul as matmul
 from . import parts as parts
 from . import piecewise as piecewise
+from . import polar as polar
 from . import reduce as reduce
 from . import shape as shape
 from . import softmax as softmax

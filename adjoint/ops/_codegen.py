@@ -4,14 +4,14 @@ Calling an op must cost about a microsecond, so each op gets one Python function
 made when the op is first called. For `mul` it reads, shortened:
 
     def mul(input, other, *, out=None):
-        if out is None and (mode := get_mode()) < 2:
+        if out is None and (mode_ := get_mode()) < 2:
             if input.__class__ is Tensor or input.__class__ is Parameter:
                 a_input = input._data
-                dtype = a_input.dtype
-                if dtype is F32 or dtype is F64:
+                dtype_ = a_input.dtype
+                if dtype_ is F32 or dtype_ is F64:
                     if other.__class__ is Tensor or other.__class__ is Parameter:
                         a_other = other._data
-                        if a_other.dtype is dtype:
+                        if a_other.dtype is dtype_:
                             result = impl(a_input, a_other)
                             ...                                          # wrap it, record a node if either input requires grad
                             return tensor
@@ -153,13 +153,13 @@ def is_tensor(name: str) -> str:
 def fast_path(op: Op, out: bool) -> list[str]:
     """Tensors of one floating dtype, in ordinary grad or no_grad mode; a Python number or a None as the last input."""
     first, *others = op.inputs
-    lines = [f" if {'out is None and ' if out else ''}(mode := get_mode()) < 2:"]
-    lines += [f"  if {is_tensor(first)}:", f"   a_{first} = {first}._data", f"   dtype = a_{first}.dtype", "   if dtype is F32 or dtype is F64:"]
+    lines = [f" if {'out is None and ' if out else ''}(mode_ := get_mode()) < 2:"]
+    lines += [f"  if {is_tensor(first)}:", f"   a_{first} = {first}._data", f"   dtype_ = a_{first}.dtype", "   if dtype_ is F32 or dtype_ is F64:"]
     if not others:
         return lines + indented(4, body(op, "T"))
     lines.append(f"    if {' and '.join(map(is_tensor, others))}:")
     lines += [f"     a_{name} = {name}._data" for name in others]
-    same = [f"a_{name}.dtype is dtype" for name in others if op.differentiates(name)]
+    same = [f"a_{name}.dtype is dtype_" for name in others if op.differentiates(name)]
     lines.append(f"     if {' and '.join(same) or 'True'}:")
     lines += indented(6, body(op, "T" * len(op.inputs)))
     last = others[-1]
@@ -169,7 +169,7 @@ def fast_path(op: Op, out: bool) -> list[str]:
         rest = " and ".join([f"{last} is None", *map(is_tensor, others[:-1])])
         lines.append(f"    elif {rest}:")
         lines += [f"     a_{name} = {name}._data" for name in others[:-1]]
-        same = [f"a_{name}.dtype is dtype" for name in others[:-1] if op.differentiates(name)]
+        same = [f"a_{name}.dtype is dtype_" for name in others[:-1] if op.differentiates(name)]
         lines += [f"     if {' and '.join(same) or 'True'}:", *indented(6, body(op, "T" * len(others) + "S"))]
     return lines
 
@@ -193,7 +193,7 @@ def body(op: Op, kinds: str) -> list[str]:
         if op.view:
             lines += [f"tensor._vc = counter_of({op.inputs[0]})", f"tensor._fn = View({op.inputs[0]}, OP, ({params}), None)"]
         return [*lines, "return tensor"]
-    lines.append("if mode:")
+    lines.append("if mode_:")
     for name in differentiable:
         lines += [f" f_{name} = {name}._fn", f" if f_{name} is not None and not f_{name}.direct: f_{name} = f_{name}.resolve({name})"]
     lines += indented(1, record(op, kinds, differentiable))

@@ -131,5 +131,5 @@ def speed_up_engine() -> None:
     if accumulate.add_into.__class__ is not speed_up_engine.__class__:
         return
     x, y = Expr.inputs(2)
-    (kernel,) = builtin.load([builtin.Formula("add_into", x + y, "TT", into_first=True)], [accumulate.add_into])
+    (kernel,) = builtin.load([builtin.Formula("add_into", x + y, "TT", builtin.FIRST)], [accumulate.add_into])
     accumulate.use_kernel(kernel)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ._registry import FUNCTIONS, Array, composite
-from .norm import vector_norm
+from .vector_norm import vector_norm
 
 
 @composite(method=False)

@@ -52,16 +52,18 @@ def mse_loss(
     input, target = check_sizes(input, target)
     if weight is None:
         return mse_loss_op(input, target, reduction)
-    return weighted_mean((input - target) ** 2, input, weight, reduction)
+    return weighted_mean((input - target) ** 2, weight, reduction)
 
 
-def weighted_mean(losses: Array, input: Array, weight: Array, reduction: str) -> Array:
-    if weight.shape != input.shape:
-        raise ValueError(f"Weights and input must have the same size, got {list(weight.shape)} and {list(input.shape)}.")
-    losses = losses * weight
-    if reduction == "none":
-        return losses
-    return losses.sum() if reduction == "sum" else losses.sum() / weight.sum()
+def weighted(losses: Array, weight: Array) -> Array:
+    if weight.shape != losses.shape:
+        raise ValueError(f"Weights and input must have the same size, got {list(weight.shape)} and {list(losses.shape)}.")
+    return losses * weight
+
+
+def weighted_mean(losses: Array, weight: Array, reduction: str) -> Array:
+    losses = weighted(losses, weight)
+    return losses.sum() / weight.sum() if reduction == "mean" else reduced(losses, reduction)
 
 
 def l1_loss(
@@ -76,7 +78,7 @@ def l1_loss(
     reduction = reduction_of(size_average, reduce, reduction)
     input, target = check_sizes(input, target)
     losses = (input - target).abs()
-    return reduced(losses, reduction) if weight is None else weighted_mean(losses, input, weight, reduction)
+    return reduced(losses, reduction) if weight is None else weighted_mean(losses, weight, reduction)
 
 
 def smooth_l1_slope(g: Array, input: Array, target: Array, reduction: str, beta: float) -> Array:
@@ -133,7 +135,7 @@ def huber_loss(
     input, target = check_sizes(input, target)
     if weight is None:
         return huber_loss_op(input, target, reduction, delta)
-    return weighted_mean(huber_loss_op(input, target, "none", delta), input, weight, reduction)
+    return reduced(weighted(huber_loss_op(input, target, "none", delta), weight), reduction)
 
 
 def poisson_nll_loss(

@@ -15,7 +15,7 @@ from .. import _return_types as return_types
 from .._dtype import from_numpy_dtype
 from .._methods import OpMethods
 from ._precision import INT64, compute_dtype, wide, with_dtype
-from ._registry import FUNCTIONS, LINEAR, REDUCTION, Array, composite, op
+from ._registry import FLOAT, FUNCTIONS, LINEAR, REDUCTION, Array, composite, op
 from ._rules import cast, normalize_dims, spread, unreduce, wrap_dim
 
 Dims = Any  # an int, a sequence of them, or None for all dimensions
@@ -292,3 +292,68 @@ def max(input: Array, dim: Any = None, keepdim: bool = False, *, other: Array | 
 def min(input: Array, dim: Any = None, keepdim: bool = False, *, other: Array | None = None, out: Any = None) -> Any:
     """The smallest element; along a dimension, `(values, indices)`; of two tensors, their elementwise minimum."""
     return extreme("min", input, dim, keepdim, other, out)
+
+
+# ---- other sums ---------------------------------------------------------------------------------------------------------------------
+
+
+def nansum_rule(g: Array, input: Array, input_shape: Any, input_dtype: Any, dim: Dims, keepdim: bool) -> Array:
+    return cast(np.where(input == input, unreduce(g, input_shape, dim, keepdim), 0), input_dtype)
+
+
+@op(input=nansum_rule, jvp=REDUCTION)
+def nansum(input: Array, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Array:
+    """The sum, where NaN counts as zero."""
+    return summed(np.where(input == input, input, np.zeros((), input.dtype)), axes_of(dim, len(input.shape)), keepdim, dtype)
+
+
+@composite()
+def nanmean(input: Array, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Array:
+    """The mean of the elements that are not NaN."""
+    if not (input.is_floating_point() or input.is_complex()):
+        raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype.scalar_name}")
+    counted = sum_dim(input == input, dim, keepdim)
+    return FUNCTIONS["div"](nansum(input, dim, keepdim, dtype=dtype), counted, out=out)
+
+
+def logsumexp_rule(g: Array, input: Array, out: Array, input_shape: Any, input_dtype: Any, dim: Dims, keepdim: bool) -> Array:
+    g, out = (unreduce(x, input_shape, dim, keepdim) for x in (g, out))
+    return cast(g * np.exp(input - np.where(out == -np.inf, 0, out)), input_dtype)
+
+
+@op(promote=FLOAT, input=logsumexp_rule, jvp=REDUCTION)
+def logsumexp(input: Array, dim: Dims, keepdim: bool = False) -> Array:
+    """`log(exp(x).sum(dim))`, computed without overflow."""
+    axes = axes_of(dim, len(input.shape))
+    x = wide(input)
+    if not x.size:
+        return cast(np.log(np.sum(np.exp(x), axis=axes, keepdims=keepdim)), input.dtype)
+    top = np.max(x, axis=axes, keepdims=True)
+    top = np.where(np.abs(top) == np.inf, 0, top)
+    sums = np.log(np.sum(np.exp(x - top), axis=axes, keepdims=keepdim))
+    return cast(sums + (top if keepdim else np.reshape(top, sums.shape)), input.dtype)
+
+
+# ---- truth and counts ---------------------------------------------------------------------------------------------------------------
+
+
+def truth(x: Array) -> Any:
+    return np.dtype("uint8") if x.dtype == np.uint8 else np.dtype("bool")  # bytes stay bytes, as in PyTorch
+
+
+@op(differentiable=False)
+def all(input: Array, dim: Dims = None, keepdim: bool = False) -> Array:
+    """Whether all elements are nonzero."""
+    return cast(np.all(input, axis=axes_of(dim, len(input.shape)), keepdims=keepdim), truth(input))
+
+
+@op(differentiable=False)
+def any(input: Array, dim: Dims = None, keepdim: bool = False) -> Array:
+    """Whether some element is nonzero."""
+    return cast(np.any(input, axis=axes_of(dim, len(input.shape)), keepdims=keepdim), truth(input))
+
+
+@op(differentiable=False)
+def count_nonzero(input: Array, dim: Dims = None) -> Array:
+    """The number of nonzero elements."""
+    return np.sum(input != 0, axis=axes_of(dim, len(input.shape)), dtype=INT64)

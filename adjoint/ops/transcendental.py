@@ -56,3 +56,103 @@ tanh = unary("tanh", np.tanh, lambda g, out: g * (1 - out * out))
 asinh = unary("asinh", np.arcsinh, lambda g, input: g / np.sqrt(input * input + 1), aliases=("arcsinh",))
 acosh = unary("acosh", np.arccosh, lambda g, input: g / (np.sqrt(input - 1) * np.sqrt(input + 1)), aliases=("arccosh",))
 atanh = unary("atanh", np.arctanh, lambda g, input: g / (1 - input * input), aliases=("arctanh",))
+
+# ---- of two arguments ---------------------------------------------------------------------------------------------------------------
+
+
+def atan2_factor(input: Array, other: Array) -> Array:
+    """1 / (input² + other²), and 0 at the origin, where the angle has no derivative."""
+    square = input * input + other * other
+    return np.where(square == 0, 0, 1 / square)
+
+
+atan2 = elementwise(
+    "atan2", np.arctan2, promote=FLOAT, scalars=False, aliases=("arctan2",), check=refuse("c", "atan2"),
+    input=lambda g, input, other: g * (other * atan2_factor(input, other)),
+    other=lambda g, input, other: g * (-input * atan2_factor(input, other)),
+)  # fmt: skip
+
+hypot = elementwise(
+    "hypot", np.hypot, scalars=False, check=refuse("biuc", "hypot"),
+    input=lambda g, input, out: g * (input / out),
+    other=lambda g, other, out: g * (other / out),
+)  # fmt: skip
+
+logaddexp = elementwise(
+    "logaddexp", np.logaddexp, scalars=False, inplace=False, check=refuse("biuc", "logaddexp"),
+    input=lambda g, input, other: g / (1 + np.exp(other - input)),
+    other=lambda g, input, other: g / (1 + np.exp(input - other)),
+)  # fmt: skip
+
+logaddexp2 = elementwise(
+    "logaddexp2", np.logaddexp2, scalars=False, inplace=False, check=refuse("biuc", "logaddexp2"),
+    input=lambda g, input, other: g / (1 + np.exp2(other - input)),
+    other=lambda g, input, other: g / (1 + np.exp2(input - other)),
+)  # fmt: skip
+
+
+def _ldexp(input: Array, other: Array) -> Array:
+    return input * np.exp2(other)
+
+
+ldexp = elementwise(
+    "ldexp", _ldexp, promote=FLOAT, scalars=False,
+    input=lambda g, other: g * np.exp2(other),
+    other=lambda g, input, other: g * (input * np.exp2(other) * LOG_2),
+)  # fmt: skip
+
+# ---- angles and odds ----------------------------------------------------------------------------------------------------------------
+
+
+def _deg2rad(input: Array) -> Array:
+    return input * (math.pi / 180)
+
+
+def _rad2deg(input: Array) -> Array:
+    return input * (180 / math.pi)
+
+
+deg2rad = unary(
+    "deg2rad", _deg2rad, lambda g: g * (math.pi / 180),
+    check=refuse("c", "deg2rad", "deg2rad is not supported for complex tensors.", RuntimeError),
+)  # fmt: skip
+rad2deg = unary(
+    "rad2deg", _rad2deg, lambda g: g * (180 / math.pi),
+    check=refuse("c", "rad2deg", "rad2deg is not supported for complex tensors.", RuntimeError),
+)  # fmt: skip
+
+
+def _sinc(input: Array) -> Array:
+    angle = input * math.pi
+    return np.where(input == 0, 1, np.sin(angle) / angle)
+
+
+def sinc_rule(g: Array, input: Array) -> Array:
+    angle = input * math.pi
+    return np.where(input == 0, 0, g * ((np.cos(angle) * angle - np.sin(angle)) / angle / input))
+
+
+sinc = unary("sinc", _sinc, sinc_rule)
+
+
+def _logit(input: Array, eps: float | None = None) -> Array:
+    if eps is not None:
+        input = np.minimum(np.maximum(input, eps), 1 - eps)
+    return np.log(input / (1 - input))
+
+
+def logit_rule(g: Array, input: Array, eps: float | None) -> Array:
+    slope = g / (input * (1 - input))
+    if eps is None:
+        return np.where((input < 0) | (input > 1), np.nan, slope)
+    return np.where((input < eps) | (input > 1 - eps), 0, slope)
+
+
+logit = unary("logit", _logit, logit_rule, check=refuse("c", "logit"))
+
+
+def _sigmoid(input: Array) -> Array:
+    return 1 / (1 + np.exp(-input))
+
+
+sigmoid = unary("sigmoid", _sigmoid, lambda g, out: g * (1 - out) * out)

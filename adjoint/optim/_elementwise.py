@@ -133,13 +133,15 @@ class Plan:
         names = list(optimizer.buffers(group))
         self.packs = [Pack(optimizer, members, names, key[0]) for key, members in packs.items()]
         self.found = identities(params, optimizer.state)
-        self.held = [param._data for param in params]  # keeps the identities from being used again
+        # Held, so that the identities mean these arrays for as long as the plan lives.
+        self.held = [tensor._data for tensor in tensors_of(params, optimizer.state)]
 
     def fits(self, params: list[Tensor], state: Any) -> bool:
         """Whether the step finds the arrays that this plan was made for."""
         return identities(params, state) == self.found and all(pack.together() for pack in self.packs)
 
     def run(self, optimizer: Elementwise, group: Group, site: Site) -> None:
+        group = numeric(group)
         for pack in self.packs:
             pack.run(optimizer, group)
             for param in pack.params:
@@ -147,17 +149,25 @@ class Plan:
                     counter_of(param).bump(site)
 
 
+def tensors_of(params: list[Tensor], state: Any) -> list[Tensor]:
+    """Parameters, and the tensors in their state."""
+    found = chain(params, *[state[param].values() for param in params])
+    return [tensor for tensor in found if isinstance(tensor, Tensor)]
+
+
 def identities(params: list[Tensor], state: Any) -> list[int]:
-    """What the arrays of parameters and of their state are known by."""
-    tensors = chain(params, *[state[param].values() for param in params])
-    return list(map(id, map(_data, tensors)))
+    """What the arrays of `tensors_of` are known by."""
+    try:
+        return list(map(id, map(_data, chain(params, *[state[param].values() for param in params]))))
+    except AttributeError:  # somebody keeps other things in the state
+        return list(map(id, map(_data, tensors_of(params, state))))
 
 
 def pack_key(optimizer: Elementwise, group: Group, param: Tensor, fresh: bool) -> tuple[Any, ...]:
     """Parameters with the same key can be updated together."""
     state = optimizer.state[param]
     data = param._data
-    dtypes = [data.dtype, *(state[name]._data.dtype for name in state)]
+    dtypes = [data.dtype, *(state[name]._data.dtype for name in (*optimizer.scalars, *optimizer.buffers(group)))]
     numbers = [state[name]._data.item() for name in optimizer.scalars]
     alone = id(param) if data.size > BLOCK else None
     return fresh, alone, *dtypes, *numbers
@@ -230,6 +240,16 @@ def parts(flat: Array, like: list[Array]) -> Iterator[Array]:
 def real(array: Array) -> Array:
     """A complex array as twice as many real numbers, which is how optimizers see it."""
     return array.view(array.real.dtype) if array.dtype.kind == "c" else array
+
+
+def numeric(group: Group) -> Group:
+    """The settings of a group with numbers where it has tensors."""
+    if Tensor not in map(type, chain(group.values(), group.get("betas", ()))):
+        return group
+    plain = {name: value.item() if isinstance(value, Tensor) else value for name, value in group.items()}
+    if "betas" in group:
+        plain["betas"] = tuple(map(float, group["betas"]))
+    return plain
 
 
 def is_plain(param: Tensor) -> bool:

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from adjoint._kernels import builtin
+from adjoint._kernels import builtin, pool
 from adjoint._kernels.expr import Expr, Untraceable, trace
 
 PASSED = object()
@@ -42,7 +42,7 @@ READ_ONLY = np.broadcast_to(np.float32(1), (4, 6))
     [
         (), (A,), (A, A, A), (A, 2.0), (2.0, A), (A, None), (A, "x"), (A, A.astype("float64")), (A.astype(int), A.astype(int)), (A, A[0]),
         (A[::2], A[::2]), (A.T, A.T), (A, np.asfortranarray(A)), (A, READ_ONLY), (A, np.float32(1)), (A.astype(">f4"), A.astype(">f4")),
-        (A.astype("float16"), A.astype("float16")), (np.ones(builtin.LARGEST + 1), np.ones(builtin.LARGEST + 1)), (A, np.ones((6, 4), "float32")),
+        (A.astype("float16"), A.astype("float16")), (A, np.ones((6, 4), "float32")),
     ],
 )  # fmt: skip
 def test_anything_unusual_is_passed_on(mul, args):
@@ -61,7 +61,7 @@ def test_other_numbers_are_passed_on(scale, number):
 
 def test_writing_into_the_first_argument():
     x, y = Expr.inputs(2)
-    (into,) = builtin.load([builtin.Formula("into", x + y, "TT", into_first=True)], [lambda *args: PASSED])
+    (into,) = builtin.load([builtin.Formula("into", x + y, "TT", builtin.FIRST)], [lambda *args: PASSED])
     a, b = np.arange(6.0), np.ones(6)
     before = sys.getrefcount(a)
     assert into(a, b) is a
@@ -117,3 +117,33 @@ def test_formulas_traced_from_numpy_code(name, dtype):
 def test_what_is_no_formula_is_refused(fn):
     with pytest.raises(Untraceable):
         trace(fn, list(Expr.inputs(2)))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("size", [builtin.LARGEST + 1, pool.PIECE * 3, pool.PIECE * 3 + 17])
+def test_large_arrays_are_computed_in_pieces(scale, mul, size, threads):
+    before = pool.get_num_threads()
+    pool.set_num_threads(threads)
+    try:
+        a = np.random.default_rng(3).standard_normal(size).astype("float32")
+        np.testing.assert_array_equal(mul(a, a), a * a)
+        np.testing.assert_array_equal(scale(a.reshape(1, -1), 3.5), a.reshape(1, -1) * np.float32(3.5))
+        assert mul(a[::2], a[::2]) is PASSED
+        assert mul(a, a.astype("float64")) is PASSED
+        assert mul(a, a[:-1]) is PASSED
+        assert scale(a, None) is PASSED
+    finally:
+        pool.set_num_threads(before)
+
+
+def test_a_piece_checks_its_arguments():
+    x, y = Expr.inputs(2)
+    formula = builtin.Formula("checked", x * y, "TT", builtin.PIECE)
+    (piece,) = builtin.load([formula], [lambda *args: PASSED])
+    out, a = np.zeros(10), np.arange(10.0)
+    assert piece(out, a, a, 2, 5) is out
+    np.testing.assert_array_equal(out, [0, 0, 4, 9, 16, 0, 0, 0, 0, 0])
+    for bad in [(out, a, a, 5, 2), (out, a, a, -1, 5), (out, a, a, 0, 11), (out, a, a, 0), (out[:5], a, a, 0, 5), (out, a, a, 0.0, 5.0)]:
+        assert piece(*bad) is PASSED
+    out.flags.writeable = False
+    assert piece(out, a, a, 2, 5) is PASSED

@@ -1,0 +1,221 @@
+"""Choosing by truth values: `where`, `masked_fill` and their relatives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._dtype import from_numpy_dtype, result_numpy_dtype
+from .._tensor import Tensor, wrap
+from ._general import NUMBERS
+from ._registry import ELEMENTWISE, LINEAR, Array, composite, op
+from ._rules import call, cast, sum_to
+from .assign import number_as, writes
+from .convert import convert
+from .parts import place
+
+Shape = tuple[int, ...]
+
+
+# ---- where --------------------------------------------------------------------------------------------------------------------------
+
+
+@op(
+    "where", method=False, function=False, broadcasts=True, jvp=ELEMENTWISE, warns=False,
+    input=lambda g, condition: np.where(condition, g, 0),
+    other=lambda g, condition: np.where(condition, 0, g),
+)  # fmt: skip
+def _where(input: Array, other: Array, condition: Array) -> Array:
+    return np.where(condition, input, other)
+
+
+@composite(method=False)
+def where(condition: Any, input: Any = None, other: Any = None, *, out: Any = None) -> Any:
+    """`input` where the condition is true, `other` elsewhere. Of the condition alone: the indices where it is true, as a tuple."""
+    if input is None and other is None:
+        return nonzero(condition, as_tuple=True)
+    kind = getattr(condition, "_data", np.asarray(0)).dtype
+    if kind != bool:
+        if kind != np.uint8 or not isinstance(condition, Tensor):
+            found = from_numpy_dtype(kind).scalar_name if isinstance(condition, Tensor) else type(condition).__name__
+            raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {found}\n  fix: x != 0, or x.bool()")
+        condition = convert(condition, np.dtype(bool))
+    if input.__class__ is not Tensor or other.__class__ is not Tensor or input._data.dtype != other._data.dtype:
+        for value in (input, other):
+            if not isinstance(value, (Tensor, np.ndarray, np.generic, *NUMBERS)):
+                raise TypeError(
+                    f"where() received an invalid combination of arguments - got ({type(condition).__name__}, {type(input).__name__}, "
+                    f"{type(other).__name__}), but expected tensors or numbers"
+                )
+        dtype = result_numpy_dtype([value._data if isinstance(value, Tensor) else value for value in (input, other)])
+        input, other = _as_operand(input, dtype), _as_operand(other, dtype)
+    return _where(input, other, condition, out=out)
+
+
+def _as_operand(value: Any, dtype: np.dtype[Any]) -> Tensor:
+    return convert(value, dtype) if isinstance(value, Tensor) else wrap(np.asarray(value).astype(dtype))
+
+
+@composite("where", function=False)
+def _where_method(input: Any, condition: Any, other: Any) -> Any:
+    """This tensor where the condition is true, `other` elsewhere."""
+    return where(condition, input, other)
+
+
+# ---- masks --------------------------------------------------------------------------------------------------------------------------
+
+
+def check_mask(name: str, mask: Array) -> None:
+    if mask.dtype != bool:
+        raise RuntimeError(
+            f"{name} only supports boolean masks, but got mask with dtype {from_numpy_dtype(mask.dtype).name}\n  fix: pass mask.bool()"
+        )
+
+
+def check_target(target: Shape, mask: Shape) -> None:
+    """A write cannot make its target grow."""
+    if np.broadcast_shapes(target, mask) != target:
+        raise RuntimeError(f"output with shape {list(target)} doesn't match the broadcast shape {list(np.broadcast_shapes(target, mask))}")
+
+
+@op("masked_fill", method=False, function=False, broadcasts=True, jvp=ELEMENTWISE, warns=False, input=lambda g, mask: np.where(mask, 0, g))
+def _masked_fill(input: Array, mask: Array, value: Any) -> Array:
+    check_mask("masked_fill_", mask)
+    return np.where(mask, number_as(value, input.dtype), input)
+
+
+@writes(_masked_fill)
+def _masked_fill_into(input: Array, mask: Array, value: Any) -> None:
+    check_mask("masked_fill_", mask)
+    check_target(input.shape, mask.shape)
+    np.copyto(input, number_as(value, input.dtype), where=mask)
+
+
+@op(
+    "masked_fill_tensor", method=False, function=False, broadcasts=True, jvp=ELEMENTWISE, nodes="MaskedFillBackward1", warns=False,
+    input=lambda g, mask: np.where(mask, 0, g),
+    value=lambda g, mask: np.where(mask, g, 0),
+)  # fmt: skip
+def _masked_fill_tensor(input: Array, mask: Array, value: Array) -> Array:
+    _check_value(mask, value)
+    return np.where(mask, cast(value, input.dtype), input)
+
+
+@writes(_masked_fill_tensor, function=False)
+def _masked_fill_tensor_into(input: Array, mask: Array, value: Array) -> None:
+    _check_value(mask, value)
+    check_target(input.shape, mask.shape)
+    np.copyto(input, cast(value, input.dtype), where=mask)
+
+
+def _check_value(mask: Array, value: Array) -> None:
+    if value.shape:
+        raise RuntimeError(
+            f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {len(value.shape)} dimension(s).\n"
+            "  fix: torch.where(mask, value, x)"
+        )
+    check_mask("masked_fill_", mask)
+
+
+@composite()
+def masked_fill(input: Any, mask: Any, value: Any) -> Any:
+    """A copy with one value where the mask is true."""
+    return _masked_fill_tensor(input, mask, value) if isinstance(value, Tensor) else _masked_fill(input, mask, value)
+
+
+@composite()
+def masked_fill_(input: Tensor, mask: Any, value: Any) -> Tensor:
+    """Write one value where the mask is true."""
+    return _masked_fill_tensor_into(input, mask, value) if isinstance(value, Tensor) else _masked_fill_into(input, mask, value)
+
+
+@op(method=False, function=False, jvp=LINEAR, warns=False, input=lambda g, mask: call(masked_select, g, mask))
+def place_masked(input: Array, mask: Array) -> Array:
+    """Zeros, with the elements of `input` in order where the mask is true."""
+    whole = np.zeros_like(input, shape=mask.shape)
+    whole[mask] = input
+    return whole
+
+
+def _unselect(g: Array, input_shape: Shape, mask: Array) -> Array:
+    shape = np.broadcast_shapes(input_shape, tuple(mask.shape))
+    return sum_to(call(place_masked, g, np.broadcast_to(mask, shape)), input_shape)
+
+
+@op(jvp=lambda input_t, mask: masked_select(input_t, mask), input=_unselect)
+def masked_select(input: Array, mask: Array) -> Array:
+    """The elements where the mask is true, in one dimension."""
+    if mask.dtype != bool:
+        raise RuntimeError("masked_select: expected BoolTensor for mask\n  fix: pass mask.bool()")
+    check_broadcast(input.shape, mask.shape)
+    array, mask = np.broadcast_arrays(input, mask)
+    return array[mask]
+
+
+def check_broadcast(a: Shape, b: Shape) -> None:
+    ndim = max(len(a), len(b))
+    for place in range(-1, -min(len(a), len(b)) - 1, -1):
+        if a[place] != b[place] and 1 not in (a[place], b[place]):
+            raise RuntimeError(
+                f"The size of tensor a ({b[place]}) must match the size of tensor b ({a[place]}) at non-singleton dimension {ndim + place}"
+            )
+
+
+def _source_grad(g: Array, mask: Array, source_shape: Shape) -> Array:
+    """What was taken from the source has gradients, the rest of it zeros."""
+    taken = call(masked_select, g, mask)
+    count = int(np.prod(source_shape, dtype=np.intp))
+    return call(place, taken, (count,), (slice(0, taken.shape[0]), ...)).reshape(source_shape)
+
+
+@op(
+    jvp=LINEAR,
+    input=lambda g, mask, input_shape: sum_to(np.where(mask, 0, g), input_shape),
+    source=_source_grad,
+)  # fmt: skip
+def masked_scatter(input: Array, mask: Array, source: Array) -> Array:
+    """A copy in which the elements of `source`, in order, stand where the mask is true."""
+    check_broadcast(input.shape, mask.shape)
+    result = np.array(np.broadcast_to(input, np.broadcast_shapes(input.shape, mask.shape)))
+    _scatter_into(result, mask, source)
+    return result
+
+
+def _scatter_into(input: Array, mask: Array, source: Array) -> None:
+    check_mask("masked_scatter_", mask)
+    if input.dtype != source.dtype:
+        names = [from_numpy_dtype(array.dtype).scalar_name for array in (input, source)]
+        raise RuntimeError(f"masked_scatter: expected self and source to have same dtypes but got {names[0]} and {names[1]}")
+    check_broadcast(input.shape, mask.shape)
+    check_target(input.shape, mask.shape)
+    mask = np.broadcast_to(mask, input.shape)
+    count = int(np.count_nonzero(mask))
+    if source.size < count:
+        raise RuntimeError(f"Number of elements of source < number of ones in mask (they are {source.size} and {count})")
+    input[mask] = source.reshape(-1)[:count]
+
+
+writes(masked_scatter)(_scatter_into)
+
+
+# ---- where values are not zero ------------------------------------------------------------------------------------------------------
+
+
+@op("nonzero", method=False, function=False, differentiable=False)
+def _nonzero(input: Array) -> Array:
+    return np.argwhere(input)
+
+
+@composite()
+def nonzero(input: Any, *, as_tuple: bool = False, out: Any = None) -> Any:
+    """The indices of all elements that are not zero: one row for each, or as a tuple of vectors that can serve as an index."""
+    if not as_tuple:
+        return _nonzero(input, out=out)
+    return _nonzero(input if input.ndim else input.unsqueeze(0)).unbind(1)
+
+
+@composite()
+def argwhere(input: Any) -> Any:
+    """The indices of all elements that are not zero, one row for each."""
+    return _nonzero(input)

@@ -1,0 +1,112 @@
+"""Variance and standard deviation."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .._dtype import from_numpy_dtype
+from ._precision import wide
+from ._registry import REDUCTION, Array, composite, op
+from ._rules import cast, unreduce
+from .reduce import Dims, axes_of, count_of, mean
+from .vector_norm import divided
+
+
+def centered(x: Array, dim: Dims) -> Array:
+    """The differences from the mean."""
+    count = count_of(x.shape, dim)
+    return x - np.sum(x, axis=axes_of(dim, len(x.shape)), keepdims=True) / (count or 1)
+
+
+def freedom(shape: tuple[int, ...], dim: Dims, correction: float) -> float:
+    """What the sum of squares is divided by. NaN stands for zero: the gradient is not defined then."""
+    degrees = count_of(shape, dim) - correction
+    return degrees if degrees > 0 else np.nan
+
+
+def spread_of(name: str, input: Array, dim: Dims, correction: float, keepdim: bool) -> Array:
+    """The variance, in the dtype it is computed with."""
+    if input.dtype.kind in "iub":
+        raise RuntimeError(
+            f"{name}: only support floating point and complex dtypes, got {from_numpy_dtype(input.dtype).scalar_name}\n  fix: x.float()"
+        )
+    difference = centered(wide(input), dim)
+    squares = difference * np.conjugate(difference)
+    sums = np.sum(squares.real if input.dtype.kind == "c" else squares, axis=axes_of(dim, len(input.shape)), keepdims=keepdim)
+    return np.divide(sums, max(0.0, count_of(input.shape, dim) - correction), dtype=sums.dtype)
+
+
+def var_rule(g: Array, input: Array, input_shape: Any, input_dtype: Any, dim: Dims, correction: float, keepdim: bool) -> Array:
+    slope = 2 / freedom(input_shape, dim, correction)
+    return cast(unreduce(g, input_shape, dim, keepdim) * slope * centered(wide(input), dim), input_dtype)
+
+
+@op("var", method=False, function=False, holomorphic=False, input=var_rule, jvp=REDUCTION)
+def var_op(input: Array, dim: Dims, correction: float, keepdim: bool) -> Array:
+    return cast(spread_of("var", input, dim, correction, keepdim), input.real.dtype if input.dtype.kind == "c" else input.dtype)
+
+
+def std_rule(
+    g: Array, input: Array, out: Array, input_shape: Any, input_dtype: Any, dim: Dims, correction: float, keepdim: bool
+) -> Array:
+    return var_rule(divided(g, wide(out) * 2), input, input_shape, input_dtype, dim, correction, keepdim)
+
+
+@op("std", method=False, function=False, holomorphic=False, input=std_rule, jvp=REDUCTION)
+def std_op(input: Array, dim: Dims, correction: float, keepdim: bool) -> Array:
+    variance = spread_of("std", input, dim, correction, keepdim)
+    return cast(np.sqrt(variance), input.real.dtype if input.dtype.kind == "c" else input.dtype)
+
+
+def arguments(name: str, input: Array, dim: Any, unbiased: Any, keepdim: bool, correction: Any) -> tuple[Array, Dims, float, bool]:
+    """The arguments of `var(x, dim, correction=1)`, also in the older forms `var(x, unbiased)` and `var(x, dim, unbiased, keepdim)`."""
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    if unbiased is not None and correction is not None:
+        raise TypeError(f"{name}() takes either 'unbiased' or 'correction', not both")
+    if correction is None:
+        correction = 1 if unbiased is None else int(unbiased)
+    if count_of(input.shape, dim) - correction <= 0:
+        warnings.warn(
+            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel divided by "
+            f"output numel): write correction=0 for the variance of a single element.",
+            stacklevel=4,
+        )
+    return input, dim, correction, keepdim
+
+
+@composite()
+def var(
+    input: Array, dim: Dims = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: float | None = None, out: Any = None
+) -> Array:
+    """The variance of all elements, or along dimensions. The sum of squares is divided by their number less the correction."""
+    return var_op(*arguments("var", input, dim, unbiased, keepdim, correction), out=out)
+
+
+@composite()
+def std(
+    input: Array, dim: Dims = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: float | None = None, out: Any = None
+) -> Array:
+    """The standard deviation of all elements, or along dimensions."""
+    return std_op(*arguments("std", input, dim, unbiased, keepdim, correction), out=out)
+
+
+@composite(method=False)
+def var_mean(
+    input: Array, dim: Dims = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: float | None = None
+) -> tuple[Array, Array]:
+    """The variance and the mean."""
+    input, dim, correction, keepdim = arguments("var_mean", input, dim, unbiased, keepdim, correction)
+    return var_op(input, dim, correction, keepdim), mean(input, dim, keepdim)
+
+
+@composite(method=False)
+def std_mean(
+    input: Array, dim: Dims = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: float | None = None
+) -> tuple[Array, Array]:
+    """The standard deviation and the mean."""
+    input, dim, correction, keepdim = arguments("std_mean", input, dim, unbiased, keepdim, correction)
+    return std_op(input, dim, correction, keepdim), mean(input, dim, keepdim)

@@ -1,0 +1,422 @@
+"""Reading and writing at the places that a tensor of indices names: `gather`, `scatter`, `index_select`, `take` and their relatives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._dtype import from_numpy_dtype
+from .._tensor import Tensor
+from ._registry import LINEAR, Array, composite, op
+from ._rules import call, wrap_dim
+from .assign import number_as, writes
+from .index import add_at
+from .parts import EVERYTHING, place
+
+Shape = tuple[int, ...]
+
+
+# ---- along a dimension: gather and scatter ------------------------------------------------------------------------------------------
+
+# Note [Index along a dimension]
+# For each element of `index`, its own position with the number at `dim` replaced by the element is a place in the other tensor. The index
+# may be smaller than that tensor in every dimension. A tensor without dimensions counts as one with a single element.
+
+
+def places(index: Array, dim: int) -> tuple[Array, ...]:
+    """The index that names those places; see Note [Index along a dimension]."""
+    index = index if index.shape else index.reshape(1)
+    grids: list[Array] = list(np.ogrid[tuple(slice(0, size) for size in index.shape)])
+    grids[dim] = index
+    return tuple(grids)
+
+
+def as_vector(array: Array) -> Array:
+    return array if array.shape else array.reshape(1)
+
+
+def check_along(name: str, input: Array, dim: int, index: Array, src: Array | None = None, whose: str = "self") -> int:
+    """Refuse what does not fit together, before anything is read or written. The dimension, counted from the front."""
+    dim = wrap_dim(dim, len(input.shape))
+    if index.dtype.name not in ("int64", "int32"):
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index\n  fix: index.long()")
+    if src is not None and src.dtype != input.dtype:
+        raise RuntimeError(
+            f"scatter(): Expected self.dtype to be equal to src.dtype\n  fix: src.to({from_numpy_dtype(input.dtype)})"
+        )
+    if index.size == 0:
+        return dim
+    shape, indexed = input.shape or (1,), index.shape or (1,)
+    if len(shape) != len(indexed):
+        raise RuntimeError(f"Index tensor must have the same number of dimensions as {whose} tensor")
+    if src is not None and len(src.shape or (1,)) != len(indexed):
+        raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
+    for d, size in enumerate(indexed):
+        if d != dim and size > shape[d]:
+            if src is None and name == "gather":
+                raise RuntimeError(
+                    f"Size does not match at dimension {d} expected index {list(indexed)} to be no larger than self {list(shape)} apart from "
+                    f"dimension {dim}"
+                )
+            raise RuntimeError(f"Expected index {list(indexed)} to be no larger than self {list(shape)} apart from dimension {dim}")
+        if src is not None and size > (src.shape or (1,))[d]:
+            raise RuntimeError(
+                f"Expected index {list(indexed)} to be no larger than self {list(shape)} apart from dimension {dim} and to be no larger size "
+                f"than src {list(src.shape)}"
+            )
+    check_bounds(index, shape[dim], dim)
+    return dim
+
+
+def check_bounds(index: Array, size: int, dim: int) -> None:
+    if index.__class__ is np.ndarray and index.size:
+        lowest, highest = index.min(), index.max()
+        if lowest < 0 or highest >= size:
+            raise RuntimeError(f"index {lowest if lowest < 0 else highest} is out of bounds for dimension {dim} with size {size}")
+
+
+def in_front(g: Array, shape: Shape) -> Array:
+    """The gradient of a tensor of which only the first elements along each dimension were used."""
+    if tuple(g.shape) == shape:
+        return g
+    return call(place, g, shape, (*(slice(0, size) for size in g.shape), ...))
+
+
+@op(
+    jvp=LINEAR,
+    input=lambda g, dim, index, input_shape, input_dtype: call(scatter_add, np.zeros(input_shape, input_dtype), dim, index, g),
+)  # fmt: skip
+def gather(input: Array, dim: int, index: Array, *, sparse_grad: bool = False) -> Array:
+    """The elements that `index` names along a dimension: for two dimensions and dim=0, `out[i, j] = input[index[i, j], j]`."""
+    dim = check_along("gather", input, dim, index, whose="input")
+    if index.size == 0:
+        return np.empty_like(input, shape=index.shape)
+    return as_vector(input)[places(index, dim)].reshape(index.shape)
+
+
+def _scatter_into(input: Array, dim: int, index: Array, src: Array) -> None:
+    dim = check_along("scatter", input, dim, index, src)
+    if index.size:
+        as_vector(input)[places(index, dim)] = _used(src, index)
+
+
+def _used(src: Array, index: Array) -> Array:
+    """The elements of `src` that have an index."""
+    return as_vector(src)[tuple(slice(0, size) for size in index.shape or (1,))]
+
+
+@op(
+    "scatter", method=False, function=False, jvp=LINEAR,
+    input=lambda g, dim, index: call(_scatter_value, g, dim, index, 0),
+    src=lambda g, dim, index, src_shape: in_front(call(gather, g, dim, index), src_shape),
+)  # fmt: skip
+def _scatter(input: Array, dim: int, index: Array, src: Array) -> Array:
+    result = input.copy()
+    _scatter_into(result, dim, index, src)
+    return result
+
+
+_scatter_ = writes(_scatter, function=False)(_scatter_into)
+
+
+@op(
+    "scatter_value", method=False, function=False, nodes="ScatterBackward1",
+    jvp=lambda input_t, dim, index: _scatter_value(input_t, dim, index, 0),
+    input=lambda g, dim, index: call(_scatter_value, g, dim, index, 0),
+)  # fmt: skip
+def _scatter_value(input: Array, dim: int, index: Array, value: Any) -> Array:
+    result = input.copy()
+    _scatter_value_into(result, dim, index, value)
+    return result
+
+
+def _scatter_value_into(input: Array, dim: int, index: Array, value: Any) -> None:
+    dim = check_along("scatter", input, dim, index)
+    if index.size:
+        as_vector(input)[places(index, dim)] = number_as(value, input.dtype)
+
+
+_scatter_value_ = writes(_scatter_value, function=False)(_scatter_value_into)
+
+
+@op(
+    jvp=LINEAR,
+    input=lambda g: g,
+    src=lambda g, dim, index, src_shape: in_front(call(gather, g, dim, index), src_shape),
+)  # fmt: skip
+def scatter_add(input: Array, dim: int, index: Array, src: Array) -> Array:
+    """A copy with the elements of `src` added at the places that `index` names along a dimension."""
+    result = input.copy()
+    _scatter_add_into(result, dim, index, src)
+    return result
+
+
+def _scatter_add_into(input: Array, dim: int, index: Array, src: Array) -> None:
+    dim = check_along("scatter_add", input, dim, index, src)
+    if index.size:
+        add_at(as_vector(input), places(index, dim), _used(src, index))
+
+
+scatter_add_ = writes(scatter_add)(_scatter_add_into)
+
+
+# ---- the choice among them ----------------------------------------------------------------------------------------------------------
+
+
+def _chosen(input: Any, dim: int, index: Any, src: Any, value: Any, reduce: str | None, inplace: bool) -> Any:
+    """`scatter` takes a tensor or a number, and may combine instead of replace."""
+    given = value if src is None else src
+    if reduce is None:
+        if isinstance(given, Tensor):
+            return (_scatter_ if inplace else _scatter)(input, dim, index, given)
+        return (_scatter_value_ if inplace else _scatter_value)(input, dim, index, given)
+    from .scatter_reduce import scatter_reduce, scatter_reduce_
+
+    if reduce not in ("add", "multiply"):
+        raise RuntimeError(f"reduce argument must be either add or multiply. (got {reduce})")
+    if not isinstance(given, Tensor):
+        given = input.new_full(index.shape, given)
+    how = "sum" if reduce == "add" else "prod"
+    return (scatter_reduce_ if inplace else scatter_reduce)(input, dim, index, given, how)
+
+
+@composite()
+def scatter(input: Any, dim: int, index: Any, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Any:
+    """A copy with elements of `src` (or one value) at the places that `index` names along a dimension."""
+    return _chosen(input, dim, index, src, value, reduce, False)
+
+
+@composite(function=False)
+def scatter_(input: Any, dim: int, index: Any, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Any:
+    """Write elements of `src` (or one value) at the places that `index` names along a dimension."""
+    return _chosen(input, dim, index, src, value, reduce, True)
+
+
+@composite()
+def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
+    """The elements that `indices` names along a dimension, after both are broadcast against each other."""
+    if indices.dtype.name not in ("int64", "int32"):
+        raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.scalar_name}")
+    if dim is None:
+        return gather(input.reshape(-1), 0, indices.reshape(-1))
+    if input.ndim != indices.ndim:
+        raise RuntimeError(
+            f"torch.take_along_dim(): input and indices should have the same number of dimensions, but got {input.ndim} dimensions for "
+            f"input, and {indices.ndim} dimensions for indices"
+        )
+    dim = wrap_dim(dim, input.ndim)
+    shape = list(np.broadcast_shapes(*((*x.shape[:dim], 1, *x.shape[dim + 1 :]) for x in (input, indices))))
+    wide = input.expand((*shape[:dim], input.shape[dim], *shape[dim + 1 :]))
+    return gather(wide, dim, indices.expand((*shape[:dim], indices.shape[dim], *shape[dim + 1 :])))
+
+
+# ---- whole slices: index_select and index_add ---------------------------------------------------------------------------------------
+
+
+def slices(dim: int, index: Array) -> tuple[Any, ...]:
+    return (EVERYTHING,) * dim + (as_vector(index),)
+
+
+def check_vector(name: str, input: Array, dim: int, index: Array) -> int:
+    dim = wrap_dim(dim, len(input.shape))
+    if len(index.shape) > 1:
+        raise IndexError(
+            f"{name}(): Index is supposed to be a vector, but got dim: {len(index.shape)} with type: "
+            f"{from_numpy_dtype(index.dtype).scalar_name} and size: {list(index.shape)}"
+        )
+    if index.dtype.name not in ("int64", "int32"):
+        raise RuntimeError(f"{name}(): Expected dtype int32 or int64 for index\n  fix: index.long()")
+    return dim
+
+
+@op(
+    jvp=LINEAR,
+    input=lambda g, dim, index, input_shape, input_dtype: call(index_add, np.zeros(input_shape, input_dtype), dim, index, g),
+)  # fmt: skip
+def index_select(input: Array, dim: int, index: Array) -> Array:
+    """The slices that `index` names along a dimension."""
+    if len(index.shape) > 1:
+        raise IndexError(f"index_select(): Index is supposed to be a vector (it has {len(index.shape)} dimensions)")
+    dim = check_vector("index_select", input, dim, index)
+    if index.__class__ is np.ndarray and index.size:
+        size = input.shape[dim] if input.shape else 1
+        if index.min() < 0 or index.max() >= size:
+            raise IndexError(f"index out of range in self (dimension {dim} has size {size})")
+    return np.take(as_vector(input), as_vector(index), axis=dim).reshape(input.shape[:dim] + (index.size,) * bool(input.shape) + input.shape[dim + 1 :])
+
+
+@op(
+    jvp=LINEAR,
+    input=lambda g: g,
+    source=lambda g, dim, index, alpha, source_shape: (call(index_select, g, dim, index) * alpha).reshape(source_shape),
+)  # fmt: skip
+def index_add(input: Array, dim: int, index: Array, source: Array, *, alpha: Any = 1) -> Array:
+    """A copy with the slices of `source` added to those that `index` names along a dimension."""
+    result = input.copy()
+    _index_add_into(result, dim, index, source, alpha)
+    return result
+
+
+def _index_add_into(input: Array, dim: int, index: Array, source: Array, alpha: Any) -> None:
+    dim = check_source("index_add_", input, dim, index, source)
+    add_at(as_vector(input), slices(dim, index), as_vector(source) if alpha == 1 else as_vector(source) * number_as(alpha, source.dtype))
+
+
+writes(index_add)(_index_add_into)
+
+
+def check_source(name: str, input: Array, dim: int, index: Array, source: Array) -> int:
+    """Refuse indices and slices that do not fit together. The dimension, counted from the front."""
+    dim = check_vector(name, input, dim, index)
+    count = source.shape[dim] if source.shape else 1
+    if index.size != count:
+        kind = RuntimeError if name == "index_add_" else IndexError
+        raise kind(f"{name}(): Number of indices ({index.size}) should be equal to source.size(dim): ({count}), for dim: {dim}")
+    if input.dtype != source.dtype:
+        names = [from_numpy_dtype(array.dtype).scalar_name for array in (input, source)]
+        raise RuntimeError(
+            f"{name}(): self ({names[0]}) and source ({names[1]}) must have the same scalar type"
+            if name == "index_add_"
+            else f"{name}(): self and source expected to have the same dtype, but got (self) {names[0]} and (source) {names[1]}"
+        )
+    shape, given = input.shape or (1,), source.shape or (1,)
+    if (*shape[:dim], *shape[dim + 1 :]) != (*given[:dim], *given[dim + 1 :]):
+        raise RuntimeError(
+            f"{name}(): source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = {list(shape)} "
+            f"source.shape = {list(given)}"
+        )
+    check_bounds(index, shape[dim], dim)
+    return dim
+
+
+@op(
+    jvp=LINEAR,
+    input=lambda g, dim, index: call(_index_fill, g, dim, index, 0),
+    source=lambda g, dim, index, source_shape: call(index_select, g, dim, index).reshape(source_shape),
+)  # fmt: skip
+def index_copy(input: Array, dim: int, index: Array, source: Array) -> Array:
+    """A copy with the slices of `source` in place of those that `index` names along a dimension."""
+    result = input.copy()
+    _index_copy_into(result, dim, index, source)
+    return result
+
+
+def _index_copy_into(input: Array, dim: int, index: Array, source: Array) -> None:
+    dim = check_source("index_copy_", input, dim, index, source)
+    as_vector(input)[slices(dim, index)] = as_vector(source)
+
+
+writes(index_copy)(_index_copy_into)
+
+
+@op(
+    "index_fill", method=False, function=False, jvp=lambda input_t, dim, index: _index_fill(input_t, dim, index, 0),
+    input=lambda g, dim, index: call(_index_fill, g, dim, index, 0),
+)  # fmt: skip
+def _index_fill(input: Array, dim: int, index: Array, value: Any) -> Array:
+    result = input.copy()
+    _index_fill_into(result, dim, index, value)
+    return result
+
+
+def _index_fill_into(input: Array, dim: int, index: Array, value: Any) -> None:
+    dim = check_vector("index_fill_", input, dim, index)
+    shape = input.shape or (1,)
+    if index.__class__ is np.ndarray and index.size and not (-shape[dim] <= index.min() and index.max() < shape[dim]):
+        raise IndexError(f"index {index.max()} is out of bounds for dimension {dim} with size {shape[dim]}")
+    as_vector(input)[slices(dim, index)] = value if hasattr(value, "shape") else number_as(value, input.dtype)
+
+
+_index_fill_ = writes(_index_fill, function=False)(_index_fill_into)
+
+
+@op(
+    "index_fill_tensor", method=False, function=False, jvp=LINEAR, nodes="IndexFillBackward1",
+    input=lambda g, dim, index: call(_index_fill, g, dim, index, 0),
+    value=lambda g, dim, index: np.sum(call(index_select, g, dim, index)),
+)  # fmt: skip
+def _index_fill_tensor(input: Array, dim: int, index: Array, value: Array) -> Array:
+    result = input.copy()
+    _index_fill_tensor_into(result, dim, index, value)
+    return result
+
+
+def _index_fill_tensor_into(input: Array, dim: int, index: Array, value: Array) -> None:
+    if value.shape:
+        raise RuntimeError(
+            f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {len(value.shape)} dimension(s).\n"
+            "  fix: x.index_copy(dim, index, values)"
+        )
+    _index_fill_into(input, dim, index, value)
+
+
+_index_fill_tensor_ = writes(_index_fill_tensor, function=False)(_index_fill_tensor_into)
+
+
+@composite()
+def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
+    """A copy with one value in the slices that `index` names along a dimension."""
+    return (_index_fill_tensor if isinstance(value, Tensor) else _index_fill)(input, dim, index, value)
+
+
+@composite(function=False)
+def index_fill_(input: Tensor, dim: int, index: Any, value: Any) -> Tensor:
+    """Write one value into the slices that `index` names along a dimension."""
+    return (_index_fill_tensor_ if isinstance(value, Tensor) else _index_fill_)(input, dim, index, value)
+
+
+# ---- all dimensions as one: take and put --------------------------------------------------------------------------------------------
+
+
+def check_flat(name: str, input: Array, index: Array) -> None:
+    if index.dtype.kind not in "iu":
+        raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {from_numpy_dtype(index.dtype).scalar_name}")
+    if index.__class__ is np.ndarray and index.size:
+        for extreme in (int(index.min()), int(index.max())):
+            if not -input.size <= extreme < input.size:
+                raise IndexError(f"out of range: tried to access index {extreme} on a tensor of {input.size} elements.")
+
+
+@op(jvp=LINEAR, input=lambda g, index, input_shape, input_dtype: call(put, np.zeros(input_shape, input_dtype), index, g, True))
+def take(input: Array, index: Array) -> Array:
+    """The elements at the given places, counted as if the tensor had one dimension."""
+    check_flat("take", input, index)
+    return np.take(input, index)
+
+
+@op(
+    function=False, jvp=LINEAR,
+    input=lambda g, index, accumulate, input_dtype, source_shape: (
+        g if accumulate else call(put, g, index, np.zeros(source_shape, input_dtype))
+    ),
+    source=lambda g, index, source_shape: call(take, g, index).reshape(source_shape),
+)  # fmt: skip
+def put(input: Array, index: Array, source: Array, accumulate: bool = False) -> Array:
+    """A copy with the elements of `source` at the given places, counted as if the tensor had one dimension."""
+    result = np.array(input, order="C")
+    _put_into(result, index, source, accumulate)
+    return result
+
+
+def _put_into(input: Array, index: Array, source: Array, accumulate: bool) -> None:
+    check_flat("put_", input, index)
+    if index.size != source.size:
+        raise IndexError(
+            "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+            f"{source.size}, index.numel() = {index.size}"
+        )
+    if input.dtype != source.dtype:
+        names = [from_numpy_dtype(array.dtype).scalar_name for array in (input, source)]
+        raise RuntimeError(
+            f"put_(): self and source expected to have the same dtype, but got self.dtype = {names[0]} and source.dtype = {names[1]}"
+        )
+    flat = index.reshape(-1)
+    where = np.unravel_index(np.where(flat < 0, flat + input.size, flat), input.shape) if input.shape else (flat,)
+    if accumulate:
+        add_at(as_vector(input), where, source.reshape(-1))
+    else:
+        as_vector(input)[where] = source.reshape(-1)
+
+
+writes(put, function=False)(_put_into)

@@ -1,0 +1,111 @@
+"""Vector norms."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .._dtype import as_numpy_dtype, from_numpy_dtype
+from ._precision import wide
+from ._registry import REDUCTION, Array, composite, op
+from ._rules import cast, normalize_dims, unreduce
+from .reduce import Dims, axes_of, shared, total
+
+
+def size_of(x: Array) -> Array:
+    """The absolute values, in the dtype they are computed with."""
+    return np.abs(wide(x))
+
+
+def direction(x: Array, size: Array) -> Array:
+    """`x / |x|`, and zero at zero."""
+    return x / np.where(size == 0, 1, size)
+
+
+def divided(g: Array, by: Array) -> Array:
+    """`g / by`, and zero where `by` is: the norm of a zero vector has no slope."""
+    zero = by == 0
+    return np.where(zero, 0, g / np.where(zero, 1, by))
+
+
+def norm_rule(g: Array, x: Array, out: Array, x_shape: Any, x_dtype: Any, ord: float, dim: Dims, keepdim: bool) -> Array:
+    g, out = (unreduce(wide(a), x_shape, dim, keepdim) for a in (g, out))
+    x = wide(x)
+    if ord == 2:
+        return cast(x * divided(g, out), x_dtype)
+    if ord == 0:
+        return cast(x * 0 * g, x_dtype)
+    size = np.abs(x)
+    if ord == 1:
+        return cast(direction(x, size) * g, x_dtype)
+    if math.isinf(ord):
+        share = shared(g, size == out, size.dtype if isinstance(size.dtype, np.dtype) else size.dtype.numpy, dim)
+        return cast(direction(x, size) * share, x_dtype)
+    power = np.where(size == 0, 0, np.where(size == 0, 1, size) ** (ord - 1))
+    slope = g * np.where(out == 0, 1, out) ** (1 - ord) if ord < 1 else divided(g, out ** (ord - 1))
+    return cast(direction(x, size) * power * slope, x_dtype)
+
+
+@op("linalg_vector_norm", method=False, function=False, holomorphic=False, jvp=REDUCTION, x=norm_rule)
+def linalg_vector_norm(x: Array, ord: float, dim: Dims, keepdim: bool) -> Array:
+    axes = axes_of(dim, len(x.shape))
+    size = size_of(x)
+    if math.isinf(ord) or ord < 0:
+        check_not_empty(x, ord, dim)
+    if math.isinf(ord):
+        norm = (np.max if ord > 0 else np.min)(size, axis=axes, keepdims=keepdim)
+    elif ord == 0:
+        norm = total(cast(size != 0, size.dtype), axes, keepdim)
+    elif ord == 1:
+        norm = total(size, axes, keepdim)
+    elif ord == 2:
+        norm = np.sqrt(total(size * size, axes, keepdim))
+    else:
+        norm = total(size**ord, axes, keepdim) ** (1 / ord)
+    return cast(norm, x.real.dtype if x.dtype.kind == "c" else x.dtype)
+
+
+def check_not_empty(x: Array, ord: float, dim: Dims) -> None:
+    if x.size:
+        return
+    dims = normalize_dims(dim, len(x.shape))
+    empty = [d for d in dims if x.shape[d] == 0]
+    if empty:
+        name = "inf" if ord == math.inf else "-inf" if ord == -math.inf else f"{ord:g}"
+        where = "an empty tensor" if dim is None else f"the dimension {empty[0]} because this dimension is empty and"
+        raise RuntimeError(
+            f"linalg.vector_norm cannot compute the {name} norm on {where} because the operation does not have an identity"
+            if dim is None
+            else f"linalg.vector_norm cannot compute the {name} norm on {where} the operation does not have an identity"
+        )
+
+
+def vector_norm(
+    x: Array, ord: float = 2, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None
+) -> Array:
+    """The `ord`-norm of all elements, or of the vectors along dimensions."""
+    if not isinstance(ord, int | float):
+        raise TypeError(f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}")
+    if dtype is not None:
+        x = x.to(from_numpy_dtype(as_numpy_dtype(dtype)))
+    if not (x.is_floating_point() or x.is_complex()):
+        raise RuntimeError(
+            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {x.dtype.scalar_name}\n  fix: x.float()"
+        )
+    return linalg_vector_norm(x, ord, dim, keepdim, out=out)
+
+
+@composite()
+def norm(input: Array, p: Any = "fro", dim: Dims = None, keepdim: bool = False, dtype: Any = None, out: Any = None) -> Array:
+    """The p-norm of all elements, or along dimensions. `p='fro'` is the 2-norm."""
+    if p is None or p == "fro":
+        p = 2
+    if p == "nuc":
+        from ..linalg import matrix_norm
+
+        return matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim, dtype=dtype, out=out)
+    if isinstance(p, str):
+        raise RuntimeError(f"only valid string values are 'fro' and 'nuc', found: {p}")
+    return vector_norm(input, p, dim, keepdim, dtype=dtype, out=out)

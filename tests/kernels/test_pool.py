@@ -1,0 +1,66 @@
+"""The thread pool."""
+
+import os
+import threading
+
+import pytest
+
+from adjoint._kernels import pool
+
+
+@pytest.fixture
+def threads():
+    before = pool.get_num_threads()
+    pool.set_num_threads(4)
+    yield
+    pool.set_num_threads(before)
+
+
+def test_every_piece_once(threads):
+    for pieces in (0, 1, 2, 3, 100):
+        seen = []
+        pool.run(seen.append, pieces)
+        assert sorted(seen) == list(range(pieces))
+
+
+def test_several_callers_at_once(threads):
+    results = []
+
+    def caller():
+        seen = []
+        for _ in range(50):
+            pool.run(seen.append, 7)
+        results.append(sorted(seen) == sorted(list(range(7)) * 50))
+
+    callers = [threading.Thread(target=caller) for _ in range(4)]
+    for thread in callers:
+        thread.start()
+    for thread in callers:
+        thread.join()
+    assert results == [True] * 4
+
+
+def test_an_error_reaches_the_caller(threads):
+    def fail(piece):
+        if piece == 3:
+            raise ValueError("piece three")
+
+    with pytest.raises(ValueError, match="piece three"):
+        pool.run(fail, 6)
+    pool.run(lambda piece: None, 6)
+
+
+def test_a_forked_child_makes_its_own_threads(threads):
+    pool.run(lambda piece: None, 8)
+    child = os.fork()
+    if child == 0:
+        seen = []
+        pool.run(seen.append, 8)
+        os._exit(0 if sorted(seen) == list(range(8)) else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@pytest.mark.parametrize("wrong", [0, -2])
+def test_number_of_threads_must_be_positive(wrong):
+    with pytest.raises(RuntimeError, match="expects a positive integer"):
+        pool.set_num_threads(wrong)
