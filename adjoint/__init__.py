@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math as _math
 from importlib import import_module as _import_module
-from typing import TYPE_CHECKING
 from typing import Any as _Any
 
 from . import _copying as _copying
@@ -27,6 +26,8 @@ from ._creation import scalar_tensor as scalar_tensor
 from ._creation import zeros as zeros
 from ._creation import zeros_like as zeros_like
 from ._device import device as device
+from ._device import get_default_device as get_default_device
+from ._device import set_default_device as set_default_device
 from ._dtype import PUBLIC as _DTYPES
 from ._dtype import can_cast as can_cast
 from ._dtype import dtype as dtype
@@ -91,18 +92,32 @@ inf = _math.inf
 nan = _math.nan
 newaxis = None
 
-# Packages that are imported when first used, so that `import adjoint` stays light.
-_LATER = frozenset(
+# What is imported when first used, so that `import adjoint` stays light: packages, and names out of modules.
+_PACKAGES = frozenset(
     {"backends", "compiler", "cuda", "debug", "distributed", "distributions", "fft", "func", "io", "linalg", "nn", "optim", "random",
      "special", "testing", "utils", "version", "viz"}
 )  # fmt: skip
+_NAMES = {
+    **dict.fromkeys(
+        ("are_deterministic_algorithms_enabled", "get_float32_matmul_precision", "get_num_interop_threads", "is_autocast_enabled",
+         "is_deterministic_algorithms_warn_only_enabled", "is_storage", "is_warn_always_enabled", "set_default_tensor_type",
+         "set_float32_matmul_precision", "set_num_interop_threads", "set_warn_always", "typename", "use_deterministic_algorithms"),
+        "_settings",
+    ),
+    **dict.fromkeys(("get_num_threads", "set_num_threads"), "_kernels.pool"),
+    **dict.fromkeys(("vmap",), "func"),
+    **dict.fromkeys(("TypedStorage", "UntypedStorage"), "_interop"),
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> _Any:
-    if name in _LATER:
+    if name in _PACKAGES:
         return _import_module(f".{name}", __name__)
+    if name in _NAMES:
+        value = globals()[name] = getattr(_import_module(f".{_NAMES[name]}", __name__), name)
+        return value
     raise AttributeError(f"module 'adjoint' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER})
+    return sorted({*globals(), *_PACKAGES, *_NAMES})

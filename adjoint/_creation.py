@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ._device import CPU, META, device, require_usable, resolve
+from ._device import CPU, META, device, get_default_device, require_usable, resolve
 from ._dtype import as_dtype, as_numpy_dtype, default_complex_numpy, default_numpy, from_numpy_dtype, infer_numpy_dtype
 from ._layout import contiguous_format, empty_in_format, layout, memory_format, preserve_format, strided
+from ._site import warn
 from ._state import INFERENCE, get_mode
 from ._tensor import Tensor, wrap
 from .autograd.node import INFERENCE_TENSOR, LEAF
@@ -65,7 +66,7 @@ def check_options(layout: layout, pin_memory: bool) -> None:
 
 def make_array(make: Callable[[], Array], shape: tuple[int, ...], dtype: np.dtype[Any], device: Device) -> Array:
     """`make()` where that is on the CPU; an array without elements on the meta device."""
-    if device is None or require_usable(resolve(device)) is CPU:
+    if require_usable(get_default_device() if device is None else resolve(device)) is CPU:
         return make()
     from ._meta import empty
 
@@ -384,13 +385,9 @@ def range(
     requires_grad: bool = False,
 ) -> Tensor:
     """Numbers from `start` up to and including `end`. Deprecated in PyTorch: use `arange`."""
-    import warnings
-
-    warnings.warn(
+    warn(
         "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
         "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
-        UserWarning,
-        stacklevel=2,
     )
     if end is None:
         start, end = 0, start

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import operator
 import re
+from collections.abc import Callable
+from contextvars import ContextVar
+from functools import wraps
 from typing import Any, NoReturn, SupportsIndex
 
 # In the order in which PyTorch lists them.
@@ -65,6 +68,25 @@ class device:
     def __reduce__(self) -> tuple[Any, tuple[str] | tuple[str, int]]:
         return device, (self.type,) if self.index is None else (self.type, self.index)
 
+    def __enter__(self) -> device:
+        """Inside `with device("meta"):` new tensors are made there, unless they say otherwise."""
+        require_usable(self)
+        _defaults.set((*_defaults.get(), self))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _defaults.set(_defaults.get()[:-1])
+
+    def __call__(self, fn: Callable[..., Any]) -> Callable[..., Any]:
+        """As a decorator, for the body of a function."""
+
+        @wraps(fn)
+        def inside(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return fn(*args, **kwargs)
+
+        return inside
+
 
 def _kind(value: object) -> str:
     return "torch.device" if isinstance(value, device) else type(value).__name__
@@ -116,6 +138,19 @@ def _new(kind: str, index: int | None = None) -> device:
 
 CPU = _new("cpu")
 META = _new("meta")
+
+# The devices of the `with` blocks that are open, innermost last; the first is that of `set_default_device`.
+_defaults: ContextVar[tuple[device, ...]] = ContextVar("adjoint_default_devices", default=(CPU,))
+
+
+def get_default_device() -> device:
+    """Where new tensors are made when no device is given."""
+    return _defaults.get()[-1]
+
+
+def set_default_device(device: device | str | int | None) -> None:
+    """Choose where new tensors are made when no device is given."""
+    _defaults.set((require_usable(resolve(device)), *_defaults.get()[1:]))
 
 _NOT_COMPILED = {
     "cuda": "Torch not compiled with CUDA enabled",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from functools import reduce
 from typing import Any
@@ -13,6 +12,7 @@ from ._creation import Array, Device, check_options, finish, like_self, make_arr
 from ._dtype import as_dtype, as_numpy_dtype, default_complex_numpy, default_numpy, from_numpy_dtype, infer_numpy_dtype, promote_numpy
 from ._layout import strided
 from ._quiet import mute, unmute
+from ._site import warn
 from ._tensor import Tensor, wrap
 from .ops._registry import composite
 
@@ -34,17 +34,13 @@ def tensor(
         _warn_copy("torch.tensor(sourceTensor)")
     check_options(strided, pin_memory)
     array = copy_array(data, None if dtype is None else as_numpy_dtype(dtype))
-    if device is not None:
-        array = make_array(lambda: array, array.shape, array.dtype, device)
-    return finish(array, requires_grad)
+    return finish(make_array(lambda: array, array.shape, array.dtype, device), requires_grad)
 
 
 def _warn_copy(call: str) -> None:
-    warnings.warn(
+    warn(
         "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
         f"sourceTensor.detach().clone().requires_grad_(True), rather than {call}.",
-        UserWarning,
-        stacklevel=3,
     )
 
 
@@ -185,11 +181,9 @@ def as_number(element: Any) -> Any:
                 "  fix: join tensors with adjoint.stack(tensors), which keeps their history too"
             )
         if isinstance(element, Tensor) and element.requires_grad:
-            warnings.warn(
+            warn(
                 "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
                 "Consider using tensor.detach() first, or adjoint.stack(tensors), which keeps the history.",
-                UserWarning,
-                stacklevel=5,
             )
         return element.item()
     return element.item() if isinstance(element, np.generic) else element
@@ -262,11 +256,9 @@ def from_numpy(ndarray: Array) -> Tensor:
 def _shared(array: Array) -> Array:
     check_array(array)
     if not array.flags.writeable:
-        warnings.warn(
+        warn(
             "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. Writing to this "
             "tensor will raise an error; copy the array to have one that can be written: adjoint.tensor(array).",
-            UserWarning,
-            stacklevel=3,
         )
     return np.asarray(array)  # a plain view of subclasses such as np.matrix
 
@@ -277,9 +269,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Device = None) -> Tensor:
         return data if dtype is None and device is None else data.to(dtype=dtype, device=device)
     shared = isinstance(data, np.ndarray) and (dtype is None or as_numpy_dtype(dtype) == data.dtype)
     array = _shared(data) if shared else copy_array(data, None if dtype is None else as_numpy_dtype(dtype))
-    if device is not None:
-        array = make_array(lambda: array, array.shape, array.dtype, device)
-    return finish(array)
+    return finish(make_array(lambda: array, array.shape, array.dtype, device))
 
 
 def asarray(
@@ -361,10 +351,8 @@ def frombuffer(
         )
     array = np.frombuffer(buffer, numpy_dtype, count, offset)
     if not array.flags.writeable:
-        warnings.warn(
+        warn(
             "The given buffer is not writable, and PyTorch does not support non-writable tensors. Writing to this tensor "
             "will raise an error; copy the buffer to have one that can be written: bytearray(buffer).",
-            UserWarning,
-            stacklevel=2,
         )
     return finish(array, requires_grad)

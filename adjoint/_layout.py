@@ -42,24 +42,38 @@ preserve_format = memory_format("preserve_format")
 channels_last = memory_format("channels_last")
 channels_last_3d = memory_format("channels_last_3d")
 
-_CHANNELS_LAST_NDIM = {channels_last: 4, channels_last_3d: 5}
+_NDIM = {channels_last: 4, channels_last_3d: 5}
+
+
+def inner_channels(wanted: memory_format | None, ndim: int) -> bool:
+    """Whether `wanted` puts the channels last; refused for tensors of another number of dimensions."""
+    if wanted is None or wanted not in _NDIM:
+        return False
+    if ndim != _NDIM[wanted]:
+        raise RuntimeError(f"required rank {_NDIM[wanted]} tensor to use {str(wanted).removeprefix('torch.')} format")
+    return True
 
 
 def empty_in_format(shape: tuple[int, ...], dtype: np.dtype[Any], wanted: memory_format | None) -> Any:
     """An uninitialised array laid out in `wanted`; None and `preserve_format` mean the last dimension varies fastest."""
-    ndim = _CHANNELS_LAST_NDIM.get(wanted) if wanted is not None else None
-    if ndim is None:
+    if not inner_channels(wanted, len(shape)):
         return np.empty(shape, dtype)
-    if len(shape) != ndim:
-        raise RuntimeError(f"required rank {ndim} tensor to use {_Name.__repr__(wanted).removeprefix('torch.')} format")
     first, channels, *others = shape
     return np.moveaxis(np.empty((first, *others, channels), dtype), -1, 1)
 
 
 def copy_in_format(array: Any, dtype: np.dtype[Any], wanted: memory_format | None) -> Any:
-    """A copy of `array`; `preserve_format` and None keep the order of its dimensions in memory."""
-    if wanted in _CHANNELS_LAST_NDIM:
-        copy = empty_in_format(array.shape, dtype, wanted)
-        copy[...] = array
-        return copy
-    return array.astype(dtype, order="C" if wanted is contiguous_format else "K", copy=True)
+    """A converted copy; `preserve_format` and None keep the order of the dimensions in memory."""
+    if inner_channels(wanted, len(array.shape)):
+        return np.moveaxis(np.moveaxis(array, 1, -1).astype(dtype, order="C"), -1, 1)
+    keeps = wanted is not contiguous_format and 0 not in array.strides  # repeated elements have no order
+    return array.astype(dtype, order="K" if keeps else "C")
+
+
+def is_in_format(array: Any, wanted: memory_format) -> bool:
+    """Whether a copy in that format would look the same: what is not channels last counts as contiguous."""
+    if inner_channels(wanted, len(array.shape)):
+        return bool(np.moveaxis(array, 1, -1).flags.c_contiguous)
+    if wanted is contiguous_format and len(array.shape) in (4, 5) and not array.flags.c_contiguous:
+        return not np.moveaxis(array, 1, -1).flags.c_contiguous
+    return True

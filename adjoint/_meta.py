@@ -18,6 +18,7 @@ from types import EllipsisType
 from typing import Any, NoReturn
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.lib.stride_tricks import as_strided
 
@@ -39,7 +40,7 @@ class MetaArray(NDArrayOperatorsMixin):
 
     @property
     def shape(self) -> Shape:
-        return self._ghost.shape
+        return self._ghost.shape  # type: ignore[no-any-return]
 
     @property
     def strides(self) -> Shape:
@@ -47,7 +48,7 @@ class MetaArray(NDArrayOperatorsMixin):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return self._ghost.dtype
+        return self._ghost.dtype  # type: ignore[no-any-return]
 
     @property
     def ndim(self) -> int:
@@ -83,10 +84,7 @@ class MetaArray(NDArrayOperatorsMixin):
             "  fix: compute on the CPU, for example with x = torch.zeros(x.shape)"
         )
 
-    def __bool__(self) -> NoReturn:
-        self.item()
-
-    __int__ = __float__ = __complex__ = __index__ = __bool__
+    __bool__ = __int__ = __float__ = __complex__ = __index__ = item
 
     def tolist(self) -> NoReturn:
         raise NotImplementedError(
@@ -407,9 +405,9 @@ def operator_axes(kwargs: dict[str, Any], slot: int, count: int) -> Shape:
 
 def reduced(shape: Shape, axis: Any, keepdims: Any = False) -> Shape:
     """The shape after a reduction over `axis` (None: over all)."""
-    axes = range(len(shape)) if axis is None else (axis,) if isinstance(axis, int | np.integer) else axis
-    gone = {int(np.lib.array_utils.normalize_axis_index(a, len(shape))) for a in axes}
-    if keepdims is True:
+    axes = range(len(shape)) if axis is None else axis
+    gone = normalize_axis_tuple(axes, len(shape))
+    if keepdims:
         return tuple(1 if i in gone else size for i, size in enumerate(shape))
     return tuple(size for i, size in enumerate(shape) if i not in gone)
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.lib.stride_tricks import sliding_window_view
 
-from ._meta import MetaArray, Shape, computed, dressed, empty, on_standins, reduced, reshaped, same_device
+from ._meta import MetaArray, Shape, computed, dressed, empty, empty_like, on_standins, reduced, reshaped, same_device
 
 Rule = Callable[..., Any]
 RULES: dict[Callable[..., Any], Rule] = {}
@@ -36,9 +36,9 @@ def rule(*functions: Callable[..., Any]) -> Callable[[Rule], Rule]:
 # ---- views --------------------------------------------------------------------------------------------------------------------------
 
 VIEWS = (
-    np.transpose, np.swapaxes, np.moveaxis, np.rollaxis, np.expand_dims, np.squeeze, np.broadcast_to, np.broadcast_arrays, np.diagonal, np.flip,
-    np.fliplr, np.flipud, np.rot90, np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit, np.atleast_1d, np.atleast_2d, np.atleast_3d,
-    np.matrix_transpose, np.linalg.diagonal, np.linalg.matrix_transpose, sliding_window_view,
+    np.transpose, np.swapaxes, np.moveaxis, np.rollaxis, np.expand_dims, np.squeeze, np.broadcast_to, np.broadcast_arrays, np.diagonal,
+    np.flip, np.fliplr, np.flipud, np.rot90, np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit, np.atleast_1d, np.atleast_2d,
+    np.atleast_3d, np.matrix_transpose, np.linalg.diagonal, np.linalg.matrix_transpose, sliding_window_view,
 )  # fmt: skip
 
 
@@ -114,8 +114,8 @@ def origin(x: MetaArray) -> Any:
 # ---- element by element -------------------------------------------------------------------------------------------------------------
 
 ELEMENTWISE = (
-    np.where, np.clip, np.nan_to_num, np.isclose, np.round, np.around, np.sinc, np.angle, np.i0, np.fix, np.isneginf, np.isposinf, np.iscomplex,
-    np.isreal, np.real_if_close,
+    np.where, np.clip, np.nan_to_num, np.isclose, np.round, np.around, np.sinc, np.angle, np.i0, np.fix, np.isneginf, np.isposinf,
+    np.iscomplex, np.isreal, np.real_if_close,
 )  # fmt: skip
 
 
@@ -139,7 +139,7 @@ def same(func: Callable[..., Any], a: MetaArray, *args: Any, **kwargs: Any) -> M
     if func in (np.partition, np.argpartition):
         args, kwargs = (0,), {"axis": kwargs.get("axis", -1)}
     if func is np.roll:
-        return computed(lambda x: np.empty_like(x), (a,), {}, a.shape)
+        return computed(np.empty_like, (a,), {}, a.shape)
     return computed(func, (a, *args), kwargs, a.shape)
 
 
@@ -147,7 +147,7 @@ def same(func: Callable[..., Any], a: MetaArray, *args: Any, **kwargs: Any) -> M
 def diff(func: Any, a: MetaArray, n: int = 1, axis: int = -1) -> MetaArray:
     lead = (slice(None),) * normalize_axis_index(axis, a.ndim)
     for _ in range(n):
-        a = (np.not_equal if a.dtype == bool else np.subtract)(a[*lead, 1:], a[*lead, :-1])
+        a = a[*lead, 1:] != a[*lead, :-1] if a.dtype == bool else a[*lead, 1:] - a[*lead, :-1]
     return a
 
 
@@ -162,6 +162,35 @@ def like(
     if len(sizes) != len(a.shape):
         return empty(sizes, a.dtype if dtype is None else dtype)
     return computed(np.empty_like, (a,), {"dtype": dtype, "order": order}, sizes)
+
+
+# With `like=x` NumPy asks x to make the array: that is how a forward or a rule makes a new array on the device of its operands.
+
+
+@rule(np.zeros, np.ones, np.empty)
+def new(func: Any, shape: Any, dtype: Any = float, order: Any = "C", *, device: Any = None) -> MetaArray:
+    return empty(shape, dtype)
+
+
+@rule(np.full)
+def full(func: Any, shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", *, device: Any = None) -> MetaArray:
+    return empty(shape, np.asarray(fill_value).dtype if dtype is None else dtype)
+
+
+@rule(np.arange)
+def arange(func: Any, *args: Any, **kwargs: Any) -> MetaArray:
+    return empty_like(np.arange(*args, **kwargs))
+
+
+@rule(np.array, np.asarray, np.asanyarray, np.ascontiguousarray)
+def array(func: Any, a: Any, dtype: Any = None, *, copy: bool | None = None, order: Any = None, **kwargs: Any) -> MetaArray:
+    if not isinstance(a, MetaArray):
+        return empty_like(np.asarray(a, dtype))
+    dtype = a.dtype if dtype is None else np.dtype(dtype)
+    contiguous = order == "C" or func is np.ascontiguousarray
+    if a.dtype == dtype and copy is not True and func is not np.array and (a.flags.c_contiguous or not contiguous):
+        return a
+    return a.astype(dtype, order="C" if contiguous else "K")
 
 
 @rule(np.copyto)
@@ -212,7 +241,7 @@ def quantile(func: Callable[..., Any], a: MetaArray, q: Any, axis: Any = None, *
 
 @rule(np.trace)
 def trace(func: Any, a: MetaArray, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> MetaArray:
-    return np.sum(a.diagonal(offset, axis1, axis2), axis=-1, dtype=dtype)  # type: ignore[no-any-return, call-overload]
+    return np.sum(a.diagonal(offset, axis1, axis2), axis=-1, dtype=dtype)  # type: ignore[no-any-return]
 
 
 # ---- joining and repeating ----------------------------------------------------------------------------------------------------------
@@ -456,7 +485,7 @@ def solve(func: Any, a: Any, b: Any) -> MetaArray:
 def svd(func: Any, a: MetaArray, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     *batch, m, n = a.shape
     k = min(m, n)
-    found = np.linalg.svd(eye_for(a))
+    found: Any = np.linalg.svd(eye_for(a))
     s = empty((*batch, k), found[1].dtype)
     if not compute_uv:
         return s
@@ -473,7 +502,7 @@ def svdvals(func: Any, x: MetaArray, /) -> Any:
 def qr(func: Any, a: MetaArray, mode: Any = "reduced") -> Any:
     *batch, m, n = a.shape
     k = m if mode == "complete" else min(m, n)
-    found = np.linalg.qr(eye_for(a))
+    found: Any = np.linalg.qr(eye_for(a))
     r = empty((*batch, k, n), found[1].dtype)
     return r if mode == "r" else type(found)(empty((*batch, m, k), found[0].dtype), r)
 

@@ -399,10 +399,21 @@ def _in_place(fn: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return composite(fn.__name__, function=False)(fn)
 
 
+# A parameter of PyTorch's is called `from`, which Python cannot write: it can come by position or in `**named`.
+
+
 @_in_place
-def uniform_(self: Tensor, from_: float = 0, to: float = 1, *, generator: Generator | None = None) -> Tensor:
+def uniform_(self: Tensor, from_: float = 0, to: float = 1, *, generator: Generator | None = None, **named: Any) -> Tensor:
     """Fill with uniform numbers from [from, to)."""
-    return _fill(self, "UniformBackward0", lambda array: _random.uniform(array, from_, to, generator))
+    low = _named_from("uniform_", named, from_)
+    return _fill(self, "UniformBackward0", lambda array: _random.uniform(array, low, to, generator))
+
+
+def _named_from(name: str, named: dict[str, Any], by_position: Any) -> Any:
+    low = named.pop("from", by_position)
+    if named:
+        raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(named))}'")
+    return low
 
 
 @_in_place
@@ -436,13 +447,17 @@ def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Gen
 
 
 @_in_place
-def random_(
-    self: Tensor, from_: int | None = None, to: int | None = None, *, generator: Generator | None = None
-) -> Tensor:
+def random_(self: Tensor, *bounds: int | None, to: int | None = None, generator: Generator | None = None, **named: Any) -> Tensor:
     """Fill with integers: `random_(to)`, `random_(from, to)`, or up to the largest that the dtype holds exactly."""
-    low, high = (0, from_) if to is None and from_ is not None else (from_, to)
-    kind = "RandomBackward2" if from_ is None and to is None else "RandomBackward1" if low == 0 else "RandomBackward0"
-    return _fill(self, kind, lambda array: _random.random(array, low, high, generator))
+    low = _named_from("random_", named, None)
+    if len(bounds) == 2:
+        low, high = bounds
+    elif bounds:
+        low, high = (bounds[0], to) if to is not None else (0, bounds[0])
+    else:
+        low, high = (0 if low is None and to is not None else low), to
+    overload = 2 if low is None else 1 if len(bounds) + len(named) < 2 and low == 0 else 0
+    return _fill(self, f"RandomBackward{overload}", lambda array: _random.random(array, low, high, generator))
 
 
 @_in_place

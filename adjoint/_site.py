@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import linecache
 import sys
-from pathlib import Path
+import warnings
 from types import CodeType, FrameType
 from typing import NamedTuple
 
-_PACKAGE = str(Path(__file__).parent)
+_PACKAGE = __file__.removesuffix("_site.py")
 GENERATED = "<adjoint "  # file names of generated code begin with this
 
 
@@ -50,6 +50,8 @@ class Site(NamedTuple):
     @property
     def where(self) -> str:
         """`train.py:41`."""
+        from pathlib import Path
+
         return f"{Path(self.filename).name}:{self.line}"
 
     def __str__(self) -> str:
@@ -68,3 +70,11 @@ def here() -> Site:
     """The line of user code that is running now."""
     frame = user_frame(sys._getframe(1))
     return Site(frame.f_code, frame.f_lasti)
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """A warning that points to the line of user code that is running now."""
+    frame = user_frame(sys._getframe(1))
+    module = frame.f_globals.get("__name__") or "__main__"  # without a module Python drops it
+    registry = frame.f_globals.setdefault("__warningregistry__", {})
+    warnings.warn_explicit(message, category, frame.f_code.co_filename, frame.f_lineno, module, registry)

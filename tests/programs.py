@@ -30,6 +30,8 @@ class Machine:
     array: Callable[[Any], Any]
     tensors: list[Any] = field(default_factory=list)
     derived: set[int] = field(default_factory=set)  # numbers of tensors that came from `grad`, whose memory is not to be written
+    of_leaves: set[int] = field(default_factory=lambda: set(range(LEAVES)))  # numbers of the leaves and their views
+    expanded: set[int] = field(default_factory=set)  # numbers of expanded tensors and their views
     log: list[Any] = field(default_factory=list)  # values and gradients as arrays, and where errors came
     errors: list[str] = field(default_factory=list)
 
@@ -48,7 +50,9 @@ class Machine:
         return self
 
     def pick(self, number: int) -> Any:
-        return self.tensors[number % len(self.tensors)]
+        x = self.tensors[number % len(self.tensors)]
+        getattr(x, "grad_fn", None)  # PyTorch must be asked: a view whose base was written is taken for a leaf, or crashes, otherwise
+        return x
 
     def add(self, tensor: Any) -> None:
         self.tensors.append(tensor)
@@ -73,9 +77,9 @@ class Machine:
         self.add(self.pick(a).detach().clone())
 
     def look(self, kind: int, a: int) -> None:
-        """A view. Not of a constant: if that gets a history later, PyTorch takes the view for a leaf, and crashes in register_hook."""
+        """A view."""
         x = self.pick(a)
-        if not x.shape or not x.requires_grad:
+        if not x.shape:
             return
         last = x.shape[-1]
         views: list[Callable[[], Any]] = [
@@ -90,9 +94,13 @@ class Machine:
         ]
         make = views[kind % len(views)]
         if len(x.shape) < 4:
+            place = a % len(self.tensors)
             self.tensors.append(make())
-            if a % (len(self.tensors) - 1) in self.derived:
-                self.derived.add(len(self.tensors) - 1)
+            if kind % len(views) == len(views) - 1:
+                self.expanded.add(len(self.tensors) - 1)
+            for inherited in (self.derived, self.of_leaves, self.expanded):
+                if place in inherited:
+                    inherited.add(len(self.tensors) - 1)
 
     def may_write(self, number: int) -> bool:
         """Not to what `grad` returned, whose memory may be shared; to leaves, which refuse it, only now and then."""
@@ -100,8 +108,8 @@ class Machine:
         return place not in self.derived and (place >= LEAVES or number < 3 * LEAVES)
 
     def write(self, name: str, a: int, b: int | None = None, factor: float | None = None) -> None:
-        if not self.may_write(a):
-            return
+        if not self.may_write(a) or (name == "zero_" and a % len(self.tensors) in self.expanded):
+            return  # (writing one number to an expanded tensor is allowed)
         x = self.pick(a)
         args: list[Any] = []
         if b is not None:
@@ -116,7 +124,7 @@ class Machine:
 
     def put(self, a: int, b: int, column: bool) -> None:
         """Assignment to an index."""
-        if not self.may_write(a):
+        if not self.may_write(a) or a % len(self.tensors) in self.expanded:
             return
         x, y = self.pick(a), self.pick(b)
         if len(x.shape) == 2 and y.shape == () and not overlap(x, y):
@@ -128,15 +136,18 @@ class Machine:
         with self.no_grad():
             self.tensors[leaf % LEAVES].mul_(factor)
 
+    def may_hook(self, number: int) -> bool:
+        """Not the views of leaves: PyTorch gives them new nodes, without the hooks, after a `step`. We see no reason to."""
+        place = number % len(self.tensors)
+        return self.pick(number).requires_grad and (place < LEAVES or place not in self.of_leaves)
+
     def hook(self, a: int, factor: float) -> None:
-        x = self.pick(a)
-        if x.requires_grad:
-            x.register_hook(lambda g: g * factor)
+        if self.may_hook(a):
+            self.pick(a).register_hook(lambda g: g * factor)
 
     def retain(self, a: int) -> None:
-        x = self.pick(a)
-        if x.requires_grad:
-            x.retain_grad()
+        if self.may_hook(a):
+            self.pick(a).retain_grad()
 
     def backward(self, a: int, weighted: bool, retain_graph: bool) -> None:
         x = self.pick(a)

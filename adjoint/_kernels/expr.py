@@ -50,6 +50,8 @@ class Expr:
     def __array_function__(self, fn: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Expr:
         if fn is np.where and len(args) == 3 and not kwargs:
             return function("where", *args)
+        if fn in REDUCED and len(args) == 1 and kwargs == {"axis": -1, "keepdims": True}:
+            return Expr(REDUCED[fn], args)
         raise Untraceable(getattr(fn, "__name__", repr(fn)))
 
     def __bool__(self) -> bool:
@@ -87,6 +89,10 @@ def power(base: Any, exponent: Any) -> Expr:
             return Expr("divide", (1.0, base))
     raise Untraceable("power")
 
+
+# Reductions over the last axis, for row kernels.
+REDUCED: dict[Any, str] = {np.sum: "reduce_sum", np.max: "reduce_max", np.min: "reduce_min"}
+REDUCTIONS = set(REDUCED.values())
 
 COMPARISONS = {"greater": "ogt", "greater_equal": "oge", "less": "olt", "less_equal": "ole", "equal": "oeq", "not_equal": "une"}
 LOGICAL = {"logical_and", "logical_or", "logical_not", "isnan", "isfinite", "isinf"}

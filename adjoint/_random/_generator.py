@@ -8,7 +8,7 @@ import os
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import SupportsIndex, SupportsInt
+from typing import TYPE_CHECKING, SupportsIndex, SupportsInt
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,8 @@ class Generator:
 
     __slots__ = ("__weakref__", "_bits", "_lock", "_next_normal", "_seed", "_seeder")
 
+    _bits: np.random.MT19937
+    _seeder: np.random.RandomState
     _seed: int
     _next_normal: float | None  # normals are made in pairs; the second waits here
 
@@ -44,10 +46,20 @@ class Generator:
         if kind != "cpu":
             words = "Cannot get CUDA generator" if kind == "cuda" else f"{kind.upper()} device type not an accelerator"
             raise RuntimeError(f"{words}: adjoint draws on the CPU, write Generator() or Generator(device='cpu')")
-        self._bits = np.random.MT19937(0)
-        self._seeder = np.random.RandomState(self._bits)  # shares the words; PyTorch seeds them as its seed() does
         self._lock = threading.Lock()
-        self._reseed(DEFAULT_SEED)
+        self._seed = DEFAULT_SEED
+        self._next_normal = None
+
+    if not TYPE_CHECKING:  # a type checker that saw this method would let every misspelt attribute pass
+
+        def __getattr__(self, attribute: str) -> object:
+            # The engine is made when first needed: numpy.random takes half as long to import as all of adjoint.
+            if attribute not in ("_bits", "_seeder"):
+                raise AttributeError(f"'torch.Generator' object has no attribute '{attribute}'")
+            self._bits = np.random.MT19937(0)
+            self._seeder = np.random.RandomState(self._bits)  # shares the words; PyTorch seeds them as its seed() does
+            self._seeder.seed(self._seed % 2**32)
+            return object.__getattribute__(self, attribute)
 
     @property
     def device(self) -> device:

@@ -66,7 +66,7 @@ def patterns(numerical: Array, analytical: Array, input_shape: Shape, rtol: floa
         yield "the function itself is not finite near this point: move the input away from where it is not defined"
         return
     if not np.all(np.isfinite(analytical)):
-        yield "the gradient is not finite although the function is: look for 0/0 or inf * 0 in the rule (autograd.detect_anomaly() finds it)"
+        yield "the gradient is not finite although the function is: look for 0/0 or inf * 0 (autograd.detect_anomaly() finds it)"
         return
     if not np.any(analytical):
         yield "analytical is zero everywhere: the backward returns None or zeros for this input, or a .detach() cuts the graph"

@@ -7,8 +7,8 @@
     jacobian       J            a pass per element of the output (reverse mode) or of the input (forward mode)
     hessian        H            the Jacobian of the gradient
 
-Results are cut off from the graph unless `create_graph` is given. With `strict`, a result that is zero because there is no path in the graph
-is an error.
+Results are cut off from the graph unless `create_graph` is given. With `strict`, a result that is zero because there is no path in the
+graph is an error.
 """
 
 from __future__ import annotations
@@ -159,8 +159,8 @@ def gradients(outputs: Sequence[Tensor], inputs: Sequence[Tensor], seeds: Sequen
     pairs = [(out, seed) for out, seed in zip(outputs, seeds, strict=True) if out.requires_grad]
     if not pairs:
         return [None] * len(inputs)
-    found = grad(*([out for out, _ in pairs], inputs, [seed for _, seed in pairs]), retain_graph=True, create_graph=record, allow_unused=True)
-    return list(found)
+    roots, vectors = zip(*pairs, strict=True)
+    return list(grad(roots, inputs, vectors, retain_graph=True, create_graph=record, allow_unused=True))
 
 
 def forward_product(

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._errors import InplaceError
-from .._state import GRAD, INFERENCE, get_mode, swap_bits
+from .._state import GRAD, INFERENCE, get_mode, recording, swap_bits
 from .accumulate import laid_out_like
 from .node import INFERENCE_TENSOR, LEAF, Edge, Node, VersionCounter, new_node
 
@@ -52,6 +52,10 @@ class View:
     def resolve(self, tensor: Tensor) -> Edge:
         fn = self.base._fn
         if fn is not self.made_for and fn is not None and fn is not LEAF:
+            if self.creation == SEVERAL:
+                raise refused_output(self, "its base or another view of its base has been modified inplace")
+            if self.creation == NO_GRAD:
+                raise refused_no_grad("its base or another view of its base has been modified inplace")
             self.made_for = fn
             bits = swap_bits(GRAD | INFERENCE, GRAD)
             try:
@@ -162,9 +166,11 @@ def check_writable(tensor: Tensor, recorded: bool) -> None:
             "before doing inplace update.",
             fix="x = x.clone() first, or compute x under no_grad instead of inference_mode",
         )
-    if not recorded:
-        return
     fn = tensor._fn
+    if not recorded:
+        if isinstance(fn, View) and fn.creation == NO_GRAD and recording() and fn.base.requires_grad:
+            raise refused_no_grad("is being modified inplace")
+        return
     if fn is LEAF:
         raise InplaceError(
             "a leaf Variable that requires grad is being used in an in-place operation.",
@@ -176,24 +182,36 @@ def check_writable(tensor: Tensor, recorded: bool) -> None:
 
 def check_view(tensor: Tensor, view: View) -> None:
     if view.creation == NO_GRAD:
-        raise InplaceError(
-            "A view was created in no_grad mode and is being modified inplace with grad mode enabled. "
-            "Given that this use case is ambiguous and error-prone, it is forbidden. "
-            "You can clarify your code by moving both the view and the inplace either both inside the no_grad block (if you don't want "
-            "the inplace to be tracked) or both outside (if you want the inplace to be tracked)."
-        )
+        raise refused_no_grad("is being modified inplace")
     if view.creation == SEVERAL:
-        name = view.node.node.name() if hasattr(view.node, "node") else type(view.node).__name__
-        raise InplaceError(
-            f"Output of {name} is a view and is being modified inplace. This view is the output of a function that returns multiple "
-            "views. Such functions do not allow the output views to be modified inplace. "
-            "You should replace the inplace operation by an out-of-place one."
-        )
+        raise refused_output(view, "is being modified inplace")
     if view.base._fn is LEAF:
         raise InplaceError(
             "a view of a leaf Variable that requires grad is being used in an in-place operation.",
             fix="with torch.no_grad(): around the write, or write to a copy: y = x.clone(); y[...] = value",
         )
+
+
+def refused_no_grad(happened: str) -> InplaceError:
+    """The error for a write that reaches a view made while nothing was recorded."""
+    return InplaceError(
+        f"A view was created in no_grad mode and {happened} with grad mode enabled. "
+        "Given that this use case is ambiguous and error-prone, it is forbidden. "
+        "You can clarify your code by moving both the view and the inplace either both inside the no_grad block (if you don't want "
+        "the inplace to be tracked) or both outside (if you want the inplace to be tracked)."
+    )
+
+
+def refused_output(view: View, happened: str) -> InplaceError:
+    """The error for a write that reaches one of several views made by one function."""
+    op, nr = getattr(view.op, "op", view.op), getattr(view.op, "nr", 0)
+    name = op.node_name("T").split("Backward")[0]
+    return InplaceError(
+        f"Output {nr} of {name} is a view and {happened}. This view is the output of a function that returns multiple views. "
+        "Such functions do not allow the output views to be modified inplace. "
+        "You should replace the inplace operation by an out-of-place one.",
+        fix="take the parts one by one, x[i] or x.narrow(dim, start, length): those may be written to",
+    )
 
 
 def overlaps_itself(data: Any) -> bool:

@@ -1,17 +1,29 @@
 """All operations. Importing this package fills the registry and gives Tensor its methods."""
 
+from . import activation as activation
 from . import alias as alias
 from . import arithmetic as arithmetic
 from . import assign as assign
 from . import compare as compare
+from . import complex_view as complex_view
 from . import convert as convert
+from . import cross_entropy as cross_entropy
+from . import distance as distance
 from . import index as index
 from . import join as join
+from . import loss as loss
+from . import masked as masked
 from . import matmul as matmul
+from . import moments as moments
 from . import parts as parts
 from . import piecewise as piecewise
 from . import polar as polar
+from . import product as product
 from . import reduce as reduce
+from . import scatter as scatter
+from . import scatter_reduce as scatter_reduce
 from . import shape as shape
 from . import softmax as softmax
+from . import special as special
 from . import transcendental as transcendental
+from . import vector_norm as vector_norm

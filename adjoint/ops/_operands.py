@@ -55,3 +55,8 @@ def zero(g: Array) -> Array:
 def inplace(fn: Any, *args: Any, **kwargs: Any) -> Any:
     """The in-place form of an op, for composites that choose among ops."""
     return fn.inplace(*args, **kwargs)
+
+
+def log_of(x: Array) -> Any:
+    """The logarithm; that of a Python number stays one, so that it does not decide the dtype of the result."""
+    return np.log(x).item() if isinstance(x, NUMBERS) else np.log(x)

@@ -12,13 +12,18 @@ from ._rules import cast
 BOOL, INT64, FLOAT32 = np.dtype("bool"), np.dtype("int64"), np.dtype("float32")
 
 
-def is_half(dtype: np.dtype[Any]) -> bool:
-    return dtype.itemsize == 2 and dtype.kind in "fV"  # the kind of bfloat16 is V
+def is_half(dtype: Any) -> bool:
+    return dtype.itemsize == 2 and dtype.name in ("float16", "bfloat16")
 
 
 def compute_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype in which values of `dtype` are accumulated."""
     return FLOAT32 if is_half(dtype) else dtype
+
+
+def real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype of the real and imaginary parts; the dtype itself where it is real."""
+    return np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
 
 
 def wide(x: Any) -> Any:

@@ -23,7 +23,7 @@ ERF = (
     1.6461000484121368e-06, -1.6350312701054695e-07, 1.4659775274047436e-08, -1.1372848856791674e-09,
     5.957176147748911e-11,
 )
-# (1 + 2x) exp(x²) erfc(x), in powers of (x - 3.75) / (x + 3.75), for x >= 0.5
+# (1 + 2x) exp(x²) erfc(x), in powers of (x - 3.75) / (x + 3.75) = 1 - 7.5 / (x + 3.75), for x >= 0.5
 ERFCX = (
     1.2375126308378275, -0.14024059858554702, 0.003585415485463367, 0.08227673849015155,
     -0.10880393014168702, 0.09230432116016081, -0.0586933985910498, 0.028362277422526547,
@@ -95,6 +95,14 @@ def polynomial(coefficients: Sequence[float], x: Floats) -> Floats:
     return total
 
 
+def formula(coefficients: Sequence[float], x: Any) -> Any:
+    """The same as a formula."""
+    total: Any = coefficients[-1]
+    for c in reversed(coefficients[:-1]):
+        total = total * x + c
+    return total
+
+
 def on(mask: Any, function: Callable[[Floats], Floats], x: Floats, out: Floats) -> None:
     """Fill `out` with the function's values where the mask is set."""
     if np.all(mask):
@@ -122,8 +130,7 @@ def exp_minus_square(x: Floats) -> Floats:
 
 def erfcx_positive(x: Floats) -> Floats:
     """exp(x²) erfc(x) for x >= 0.5."""
-    t = np.where(np.isfinite(x), (x - 3.75) / (x + 3.75), 1.0)
-    return polynomial(ERFCX, t) / (1 + 2 * x)
+    return polynomial(ERFCX, 1 - 7.5 / (x + 3.75)) / (1 + 2 * x)
 
 
 def erf_small(x: Floats) -> Floats:
@@ -157,6 +164,14 @@ def erfcx_vector(x: Floats) -> Floats:
     on(np.abs(x) < 0.5, lambda v: np.exp(v * v) * (1 - erf_small(v)), x, out)
     on(x <= -0.5, lambda v: 2 / exp_minus_square(v) - erfcx_positive(-v), x, out)
     return out
+
+
+def erf_formula(x: Any) -> Any:
+    """The error function as one formula, for the kernel maker: without blocks, masks and assignments."""
+    size = np.abs(x)
+    near = x * formula(ERF, x * x)
+    far = np.copysign(1 - np.exp(-x * x) * (formula(ERFCX, 1 - 7.5 / (size + 3.75)) / (1 + 2 * size)), x)
+    return np.where(size < 1, near, far)
 
 
 erf = blockwise(erf_vector)
@@ -296,12 +311,12 @@ def digamma_vector(x: Floats) -> Floats:
     return out
 
 
-def zeta_positive(s: Floats, q: Floats) -> Floats:
-    """Hurwitz's zeta function for s > 1: a few terms of its sum, and Euler's and Maclaurin's formula for the rest."""
+def zeta_sum(s: Floats, q: Floats) -> Floats:
+    """Hurwitz's zeta function for s > 1: the first terms of its sum, and Euler's and Maclaurin's formula for the rest."""
     total = np.zeros_like(q)
-    for _ in range(10):
-        total += q**-s
-        q = q + 1
+    while (low := q < 10).any():
+        total += np.where(low, q**-s, 0.0)
+        q = np.where(low, q + 1, q)
     power = q**-s
     total += power * (q / (s - 1) + 0.5)
     term = power * s / q
@@ -313,12 +328,13 @@ def zeta_positive(s: Floats, q: Floats) -> Floats:
 
 
 def zeta_vector(s: Floats, q: Floats) -> Floats:
-    value = zeta_positive(s, q)
-    value = np.where(q == np.inf, 0.0, value)
     pole = (q <= 0) & (q == np.floor(q))
-    value = np.where((q <= 0) & ~pole & (s != np.floor(s)), np.nan, np.where(pole, np.inf, value))
-    value = np.where(s == 1, np.inf, np.where(s < 1, np.nan, value))
-    return np.where(np.isnan(s) | np.isnan(q), np.nan, value)
+    regular = ~pole & np.isfinite(q) & (s > 1) & np.isfinite(s)
+    value = zeta_sum(np.where(regular, s, 2.0), np.where(regular, q, 10.0))
+    value = np.where(q == np.inf, 0.0, np.where(s == np.inf, np.where(q > 1, 0.0, np.where(q == 1, 1.0, np.inf)), value))
+    value = np.where(pole, np.inf, np.where((q < 0) & (s != np.floor(s)), np.nan, value))
+    value = np.where(np.isnan(q) | np.isnan(s) | (s < 1), np.nan, value)
+    return np.where(s == 1, np.inf, value)
 
 
 lgamma = blockwise(lgamma_vector)

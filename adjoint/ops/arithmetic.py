@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._dtype import complex128, float64
-from ._operands import NUMBERS, inplace, kinds_of, no_derivative, refuse, zero
+from ._operands import NUMBERS, inplace, kinds_of, log_of, no_derivative, refuse, zero
 from ._registry import FLOAT, Array, composite, elementwise
 
 # ---- sums ---------------------------------------------------------------------------------------------------------------------------
@@ -319,11 +319,6 @@ def integer_power(base: Array, exponent: Array) -> Array:
     return np.where(negative, inverse, np.power(base, np.where(negative, 0, exponent))).astype(base.dtype)
 
 
-def log_of_base(base: Array) -> Any:
-    """The logarithm; that of a Python number stays one, so that it does not decide the dtype of the result."""
-    return np.log(base).item() if isinstance(base, NUMBERS) else np.log(base)
-
-
 def pow_rule_input(g: Array, input: Array, exponent: Array) -> Array:
     if isinstance(exponent, NUMBERS):
         if exponent == 2:
@@ -333,7 +328,7 @@ def pow_rule_input(g: Array, input: Array, exponent: Array) -> Array:
 
 
 def pow_rule_exponent(g: Array, input: Array, exponent: Array, out: Array) -> Array:
-    slope = g * (out * log_of_base(input))
+    slope = g * (out * log_of(input))
     if isinstance(input, NUMBERS):
         return slope if input != 0 else np.where(exponent >= 0, 0, slope)
     return np.where((input == 0) & (np.real(exponent) >= 0), 0, slope)

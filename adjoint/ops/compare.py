@@ -6,18 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from .._dtype import from_numpy_dtype
 from ._operands import refuse
 from ._registry import Array, composite, elementwise
 
 # ---- comparison ---------------------------------------------------------------------------------------------------------------------
 
 
-def comparison(name: str, function: np.ufunc, operator: str, alias: str, *, ordered: bool = True) -> Any:
+def comparison(name: str, function: np.ufunc, operator: str, *aliases: str, ordered: bool = True) -> Any:
     check = refuse("c", name) if ordered else None
-    return elementwise(name, function, operators=(operator,), aliases=(alias,), check=check, differentiable=False)
+    return elementwise(name, function, operators=(operator,), aliases=aliases, check=check, differentiable=False)
 
 
-eq = comparison("eq", np.equal, "__eq__", "eq", ordered=False)
+eq = comparison("eq", np.equal, "__eq__", ordered=False)
 ne = comparison("ne", np.not_equal, "__ne__", "not_equal", ordered=False)
 lt = comparison("lt", np.less, "__lt__", "less")
 le = comparison("le", np.less_equal, "__le__", "less_equal")
@@ -66,10 +67,69 @@ def rrshift(input: Array, other: Array) -> Array:
 # ---- questions ----------------------------------------------------------------------------------------------------------------------
 
 
-def question(name: str, function: np.ufunc, check: Any = None) -> Any:
-    return elementwise(name, function, scalars=False, inplace=False, check=check, differentiable=False)
+def question(name: str, function: Any, check: Any = None) -> Any:
+    return elementwise(name, function, scalars=False, inplace=False, warns=False, check=check, differentiable=False)
+
+
+def _signbit(input: Array) -> Array:
+    return input < 0 if input.dtype.kind in "iub" else np.signbit(input)
+
+
+def _isposinf(input: Array) -> Array:
+    return input == np.inf
+
+
+def _isneginf(input: Array) -> Array:
+    return input == -np.inf
+
+
+def _isreal(input: Array) -> Array:
+    return input.imag == 0 if input.dtype.kind == "c" else np.ones_like(input, dtype=np.bool_)
 
 
 isnan = question("isnan", np.isnan)
 isinf = question("isinf", np.isinf)
 isfinite = question("isfinite", np.isfinite)
+signbit = question("signbit", _signbit, refuse("c", "signbit", "signbit is not implemented for complex tensors."))
+isposinf = question("isposinf", _isposinf, refuse("c", "isposinf", "isposinf does not support complex inputs.", RuntimeError))
+isneginf = question("isneginf", _isneginf, refuse("c", "isneginf", "isneginf does not support complex inputs.", RuntimeError))
+isreal = question("isreal", _isreal)
+
+
+# ---- whole tensors ------------------------------------------------------------------------------------------------------------------
+
+
+def _isclose(input: Array, other: Array, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Array:
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if value < 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value:g}")
+    close = input == other
+    if equal_nan:
+        close = close | ((input != input) & (other != other))
+    if input.dtype.kind == "b":
+        return close
+    difference = np.abs(input - other)
+    return close | (np.isfinite(difference) & (difference <= atol + np.abs(rtol * other)))
+
+
+def check_same_dtype(input: Array, other: Array) -> None:
+    if input.dtype != other.dtype:
+        first, second = from_numpy_dtype(input.dtype), from_numpy_dtype(other.dtype)
+        raise RuntimeError(
+            f"{first.scalar_name} did not match {second.scalar_name}\n  fix: convert one of them, for example with y.to(x.dtype)"
+        )
+
+
+isclose = elementwise("isclose", _isclose, scalars=False, inplace=False, check=check_same_dtype, differentiable=False)
+
+
+@composite()
+def allclose(input: Array, other: Array, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+    """Whether all elements agree within `atol + rtol * |other|`."""
+    return bool(np.all(isclose(input, other, rtol, atol, equal_nan)._data))
+
+
+@composite()
+def equal(input: Array, other: Array) -> bool:
+    """Whether two tensors have the same shape and the same elements."""
+    return input.shape == other.shape and bool(np.all(eq(input, other)._data))

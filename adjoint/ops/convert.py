@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import warnings
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,8 @@ import numpy as np
 from .. import _dtype
 from .._device import CPU, META, device, require_usable, resolve
 from .._dtype import as_numpy_dtype, dtype, from_numpy_dtype
-from .._layout import copy_in_format, memory_format, preserve_format
-from .._site import here
+from .._layout import copy_in_format, is_in_format, memory_format, preserve_format
+from .._site import here, warn
 from .._tensor import Tensor
 from ._registry import LINEAR, Array, composite, op
 from ._rules import cast
@@ -35,11 +34,7 @@ def _to_integer(input: Array, dtype: Any, memory_format: memory_format = _PRESER
 def _converted(array: Array, dtype: np.dtype[Any], memory_format: memory_format) -> Array:
     """A copy, converted as silently as C does: what does not fit becomes infinite, or wraps around."""
     if array.dtype.kind == "c" and dtype.kind != "c":
-        warnings.warn(
-            "Casting complex values to real discards the imaginary part. Take x.real or x.abs() to say which you mean.",
-            UserWarning,
-            stacklevel=2,
-        )
+        warn("Casting complex values to real discards the imaginary part. Take x.real or x.abs() to say which you mean.")
         array = array.real
     if array.dtype.kind == "f" and dtype.kind in "iu" and dtype.itemsize < 4:
         array = array.astype(np.int32)  # as the processor does it: too large numbers wrap around
@@ -50,7 +45,7 @@ def convert(
     self: Tensor, dtype: np.dtype[Any], copy: builtins.bool = False, memory_format: memory_format = _PRESERVE
 ) -> Tensor:
     """`self` with another dtype; `self` itself where it has that dtype and no copy is asked for."""
-    if self._data.dtype == dtype and not copy:
+    if self._data.dtype == dtype and not copy and (memory_format is _PRESERVE or is_in_format(self._data, memory_format)):
         return self
     if dtype.kind not in "iub":
         return _to_copy(self, dtype, memory_format)  # type: ignore[no-any-return]

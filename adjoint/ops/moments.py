@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._dtype import from_numpy_dtype
-from ._precision import wide
+from ._precision import real_dtype, wide
 from ._registry import REDUCTION, Array, composite, op
 from ._rules import cast, unreduce
 from .reduce import Dims, axes_of, count_of, mean
@@ -27,11 +27,11 @@ def freedom(shape: tuple[int, ...], dim: Dims, correction: float) -> float:
     return degrees if degrees > 0 else np.nan
 
 
-def spread_of(name: str, input: Array, dim: Dims, correction: float, keepdim: bool) -> Array:
+def spread_of(input: Array, dim: Dims, correction: float, keepdim: bool) -> Array:
     """The variance, in the dtype it is computed with."""
     if input.dtype.kind in "iub":
         raise RuntimeError(
-            f"{name}: only support floating point and complex dtypes, got {from_numpy_dtype(input.dtype).scalar_name}\n  fix: x.float()"
+            f"std and var only support floating point and complex dtypes, got {from_numpy_dtype(input.dtype).scalar_name}\n  fix: x.float()"
         )
     difference = centered(wide(input), dim)
     squares = difference * np.conjugate(difference)
@@ -46,7 +46,7 @@ def var_rule(g: Array, input: Array, input_shape: Any, input_dtype: Any, dim: Di
 
 @op("var", method=False, function=False, holomorphic=False, input=var_rule, jvp=REDUCTION)
 def var_op(input: Array, dim: Dims, correction: float, keepdim: bool) -> Array:
-    return cast(spread_of("var", input, dim, correction, keepdim), input.real.dtype if input.dtype.kind == "c" else input.dtype)
+    return cast(spread_of(input, dim, correction, keepdim), real_dtype(input.dtype))
 
 
 def std_rule(
@@ -57,8 +57,8 @@ def std_rule(
 
 @op("std", method=False, function=False, holomorphic=False, input=std_rule, jvp=REDUCTION)
 def std_op(input: Array, dim: Dims, correction: float, keepdim: bool) -> Array:
-    variance = spread_of("std", input, dim, correction, keepdim)
-    return cast(np.sqrt(variance), input.real.dtype if input.dtype.kind == "c" else input.dtype)
+    variance = spread_of(input, dim, correction, keepdim)
+    return cast(np.sqrt(variance), real_dtype(input.dtype))
 
 
 def arguments(name: str, input: Array, dim: Any, unbiased: Any, keepdim: bool, correction: Any) -> tuple[Array, Dims, float, bool]:

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from .. import _return_types as return_types
 from .._dtype import default_numpy, from_numpy_dtype
 from ._operands import NUMBERS, inplace, is_complex, no_derivative, refuse, zero
-from ._registry import FLOAT, Array, composite, elementwise
-from ._rules import call, conjugate
+from ._registry import FLOAT, Array, composite, elementwise, op
+from ._rules import call, cast, conjugate
 
 # ---- sign and absolute value --------------------------------------------------------------------------------------------------------
 
@@ -93,6 +94,31 @@ heaviside = elementwise(
     "heaviside", _heaviside, scalars=False, warns=False, nodes="NotImplemented", check=check_heaviside,
     input=no_derivative("heaviside"), values=no_derivative("heaviside"),
 )  # fmt: skip
+
+
+def _frexp(input: Array) -> tuple[Array, Array]:
+    if input.dtype.kind in "iubc":
+        raise RuntimeError("torch.frexp() only supports floating-point dtypes; convert the tensor first, for example with x.float()")
+    mantissa, exponent = np.frexp(input)
+    return mantissa, exponent
+
+
+def mantissa_slope(input: Array, dtype: np.dtype[Any]) -> Array:
+    """The power of two by which the mantissa differs from the input."""
+    return np.exp2(cast(-call(frexp_parts, input)[1], dtype))
+
+
+frexp_parts = op(
+    "frexp", several=True, method=False, function=False,
+    input=lambda g, input, input_dtype: np.zeros_like(input) if g[0] is None else g[0] * mantissa_slope(input, input_dtype),
+    jvp=lambda input, input_t: (input_t * mantissa_slope(input, input._data.dtype), None),
+)(_frexp)  # fmt: skip
+
+
+@composite()
+def frexp(input: Array) -> Any:
+    """Mantissa in [0.5, 1) and exponent, with `input = mantissa * 2**exponent`."""
+    return return_types.frexp(frexp_parts(input))
 
 
 # ---- rounding -----------------------------------------------------------------------------------------------------------------------

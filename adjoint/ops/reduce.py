@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from .. import _return_types as return_types
-from .._dtype import from_numpy_dtype
+from .._dtype import bool_, from_numpy_dtype
 from .._methods import OpMethods
 from ._precision import INT64, compute_dtype, wide, with_dtype
 from ._registry import FLOAT, FUNCTIONS, LINEAR, REDUCTION, Array, composite, op
-from ._rules import cast, normalize_dims, spread, unreduce, wrap_dim
+from ._rules import call, cast, normalize_dims, spread, unreduce, wrap_dim
+from .scatter import scatter_add
 
 Dims = Any  # an int, a sequence of them, or None for all dimensions
 
@@ -210,15 +211,11 @@ def argmin(input: Array, dim: int | None = None, keepdim: bool = False) -> Array
 
 
 def put_back(g: Array, index: Array, input_shape: tuple[int, ...], input_dtype: Any, dim: int, keepdim: bool) -> Array:
-    if not input_shape:
-        return g * 1
-    dim = wrap_dim(dim, len(input_shape))
-    places = np.reshape(np.arange(input_shape[dim]), (-1,) + (1,) * (len(input_shape) - 1 - dim))
-    chosen = unreduce(index, input_shape, dim, keepdim) == places
-    return cast(np.where(chosen, unreduce(g, input_shape, dim, keepdim), 0), input_dtype)
+    g, index = (unreduce(x, input_shape, dim, keepdim) for x in (g, index))
+    return call(scatter_add, np.zeros(input_shape, input_dtype), dim, index, g)
 
 
-def selection(name: str, node: str | None = None) -> Any:
+def selection(name: str, node: str) -> Any:
     """The op that looks up the elements at `index`, one for each slice along `dim`; see Note [Selected elements]."""
 
     def select(input: Array, index: Array, dim: int, keepdim: bool) -> Array:
@@ -229,44 +226,31 @@ def selection(name: str, node: str | None = None) -> Any:
         return found if keepdim else np.squeeze(found, axis=dim)
 
     declared = op(
-        f"{name}_values", nodes=node or f"{name.capitalize()}Backward0", method=False, function=False, out=False, input=put_back,
+        f"{name}_values", nodes=node, method=False, function=False, out=False, input=put_back,
         jvp=lambda input_t, index, dim, keepdim: declared(input_t, index, dim, keepdim),
     )(select)  # fmt: skip
     return declared
 
 
-max_values = selection("max")
-min_values = selection("min")
+def selected(select: Any, result: Any, input: Array, index: Array, dim: int, keepdim: bool, out: Any) -> Any:
+    """`(values, indices)` under PyTorch's name for the pair; `out` is a pair of tensors to put them in."""
+    values = select(input, index, dim, keepdim)
+    if out is None:
+        return result((values, index))
+    for target, source in zip(out, (values, index), strict=True):
+        target.resize_(source.shape).copy_(source)
+    return result(out)
 
 
-@op(method=False, function=False, differentiable=False)
-def max_index(input: Array, dim: int, keepdim: bool) -> Array:
-    return extreme_index("max", np.argmax, input, dim, keepdim)
-
-
-@op(method=False, function=False, differentiable=False)
-def min_index(input: Array, dim: int, keepdim: bool) -> Array:
-    return extreme_index("min", np.argmin, input, dim, keepdim)
-
-
-def extreme_index(name: str, find: Any, input: Array, dim: int, keepdim: bool) -> Array:
-    refuse_complex(name, input)
-    dim = wrap_dim(dim, len(input.shape))
-    require_elements(name, input, dim)
-    return find(input, axis=dim, keepdims=keepdim) if input.shape else np.zeros((), INT64)
-
-
-def write_pair(out: Any, values: Array, indices: Array) -> Any:
-    """The `out=` of an op that returns values and indices: a pair of tensors to put them in."""
-    out[0].resize_(values.shape).copy_(values)
-    out[1].resize_(indices.shape).copy_(indices)
-    return out
+max_values = selection("max", "MaxBackward0")
+min_values = selection("min", "MinBackward0")
 
 
 def extreme(name: str, input: Array, dim: Any, keepdim: bool, other: Any, out: Any) -> Any:
     """The three meanings of max and min: of everything, along a dimension, of two tensors."""
+    largest = name == "max"
     if dim is None and other is None:
-        return max_all(input, out=out) if name == "max" else min_all(input, out=out)
+        return (max_all if largest else min_all)(input, out=out)
     if other is not None or isinstance(dim, OpMethods):
         return FUNCTIONS[f"{name}imum"](input, dim if other is None else other, out=out)
     if not isinstance(dim, int):
@@ -274,12 +258,14 @@ def extreme(name: str, input: Array, dim: Any, keepdim: bool, other: Any, out: A
             f"{name}() received an invalid combination of arguments - got dim of type {type(dim).__name__}, but expected an int or a Tensor"
             f"\n  fix: x.a{name}(dim=...) reduces several dimensions"
         )
-    find, select, result = (
-        (max_index, max_values, return_types.max) if name == "max" else (min_index, min_values, return_types.min)
-    )
-    indices = find(input, dim, keepdim)
-    pair = select(input, indices, dim, keepdim), indices
-    return result(pair if out is None else write_pair(out, *pair))
+    if isinstance(input, OpMethods):
+        wrap_dim(dim, input.ndim)  # type: ignore[attr-defined]
+        require_elements(name, input._data, dim)  # type: ignore[attr-defined]
+        refuse_complex(name, input._data)  # type: ignore[attr-defined]
+    order = input.byte() if input.dtype is bool_ else input
+    index = (argmax if largest else argmin)(order, dim, keepdim)
+    select, result = (max_values, return_types.max) if largest else (min_values, return_types.min)
+    return selected(select, result, input, index, dim, keepdim, out)
 
 
 @composite()
@@ -292,6 +278,15 @@ def max(input: Array, dim: Any = None, keepdim: bool = False, *, other: Array | 
 def min(input: Array, dim: Any = None, keepdim: bool = False, *, other: Array | None = None, out: Any = None) -> Any:
     """The smallest element; along a dimension, `(values, indices)`; of two tensors, their elementwise minimum."""
     return extreme("min", input, dim, keepdim, other, out)
+
+
+@composite()
+def aminmax(input: Array, *, dim: int | None = None, keepdim: bool = False) -> Any:
+    """The smallest and the largest element, of everything or along a dimension."""
+    if not input.numel() and (dim is None or input.shape[wrap_dim(dim, input.ndim)] == 0):
+        raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
+    dims = () if dim is None else dim
+    return return_types.aminmax((amin(input, dims, keepdim), amax(input, dims, keepdim)))
 
 
 # ---- other sums ---------------------------------------------------------------------------------------------------------------------
@@ -318,7 +313,7 @@ def nanmean(input: Array, dim: Dims = None, keepdim: bool = False, *, dtype: Any
 
 def logsumexp_rule(g: Array, input: Array, out: Array, input_shape: Any, input_dtype: Any, dim: Dims, keepdim: bool) -> Array:
     g, out = (unreduce(x, input_shape, dim, keepdim) for x in (g, out))
-    return cast(g * np.exp(input - np.where(out == -np.inf, 0, out)), input_dtype)
+    return cast(g * np.exp(input - out), input_dtype)
 
 
 @op(promote=FLOAT, input=logsumexp_rule, jvp=REDUCTION)

@@ -76,6 +76,11 @@ def check_bounds(index: Array, size: int, dim: int) -> None:
             raise RuntimeError(f"index {lowest if lowest < 0 else highest} is out of bounds for dimension {dim} with size {size}")
 
 
+def used_part(src: Array, index: Array) -> Array:
+    """The elements of `src` that have an index."""
+    return src[tuple(slice(0, size) for size in index.shape)]
+
+
 def in_front(g: Array, shape: Shape) -> Array:
     """The gradient of a tensor of which only the first elements along each dimension were used."""
     if tuple(g.shape) == shape:
@@ -98,17 +103,12 @@ def gather(input: Array, dim: int, index: Array, *, sparse_grad: bool = False) -
 def _scatter_into(input: Array, dim: int, index: Array, src: Array) -> None:
     dim = check_along("scatter", input, dim, index, src)
     if index.size:
-        as_vector(input)[places(index, dim)] = _used(src, index)
-
-
-def _used(src: Array, index: Array) -> Array:
-    """The elements of `src` that have an index."""
-    return as_vector(src)[tuple(slice(0, size) for size in index.shape or (1,))]
+        as_vector(input)[places(index, dim)] = used_part(src, index)
 
 
 @op(
     "scatter", method=False, function=False, jvp=LINEAR,
-    input=lambda g, dim, index: call(_scatter_value, g, dim, index, 0),
+    input=lambda g, dim, index: call(scatter_value, g, dim, index, 0),
     src=lambda g, dim, index, src_shape: in_front(call(gather, g, dim, index), src_shape),
 )  # fmt: skip
 def _scatter(input: Array, dim: int, index: Array, src: Array) -> Array:
@@ -122,10 +122,10 @@ _scatter_ = writes(_scatter, function=False)(_scatter_into)
 
 @op(
     "scatter_value", method=False, function=False, nodes="ScatterBackward1",
-    jvp=lambda input_t, dim, index: _scatter_value(input_t, dim, index, 0),
-    input=lambda g, dim, index: call(_scatter_value, g, dim, index, 0),
+    jvp=lambda input_t, dim, index: scatter_value(input_t, dim, index, 0),
+    input=lambda g, dim, index: call(scatter_value, g, dim, index, 0),
 )  # fmt: skip
-def _scatter_value(input: Array, dim: int, index: Array, value: Any) -> Array:
+def scatter_value(input: Array, dim: int, index: Array, value: Any) -> Array:
     result = input.copy()
     _scatter_value_into(result, dim, index, value)
     return result
@@ -137,7 +137,7 @@ def _scatter_value_into(input: Array, dim: int, index: Array, value: Any) -> Non
         as_vector(input)[places(index, dim)] = number_as(value, input.dtype)
 
 
-_scatter_value_ = writes(_scatter_value, function=False)(_scatter_value_into)
+_scatter_value_ = writes(scatter_value, function=False)(_scatter_value_into)
 
 
 @op(
@@ -155,7 +155,7 @@ def scatter_add(input: Array, dim: int, index: Array, src: Array) -> Array:
 def _scatter_add_into(input: Array, dim: int, index: Array, src: Array) -> None:
     dim = check_along("scatter_add", input, dim, index, src)
     if index.size:
-        add_at(as_vector(input), places(index, dim), _used(src, index))
+        add_at(as_vector(input), places(index, dim), used_part(src, index))
 
 
 scatter_add_ = writes(scatter_add)(_scatter_add_into)
@@ -170,7 +170,7 @@ def _chosen(input: Any, dim: int, index: Any, src: Any, value: Any, reduce: str 
     if reduce is None:
         if isinstance(given, Tensor):
             return (_scatter_ if inplace else _scatter)(input, dim, index, given)
-        return (_scatter_value_ if inplace else _scatter_value)(input, dim, index, given)
+        return (_scatter_value_ if inplace else scatter_value)(input, dim, index, given)
     from .scatter_reduce import scatter_reduce, scatter_reduce_
 
     if reduce not in ("add", "multiply"):

@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 
 from ._registry import Array, composite, op
-from ._rules import call
+from ._rules import call, wrap_dim
 from .assign import writes
-from .scatter import _scatter_value, _used, as_vector, check_along, gather, in_front, places, scatter_add
-
-Shape = tuple[int, ...]
+from .scatter import as_vector, check_along, gather, in_front, places, scatter_add, scatter_value, used_part
 
 _COMBINE = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
 
@@ -19,13 +17,12 @@ _COMBINE = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maxim
 def _starting_value(reduce: str, dtype: np.dtype[Any]) -> Any:
     """What to begin with where the old value does not count."""
     if reduce in ("sum", "mean", "prod"):
-        return 1 if reduce == "prod" else 0
-    if dtype.kind == "f":
-        return -np.inf if reduce == "amax" else np.inf
-    limits = np.iinfo(dtype) if dtype.kind in "iu" else None
-    if limits is None:
+        return int(reduce == "prod")
+    if dtype.kind in "iu":
+        return np.iinfo(dtype).min if reduce == "amax" else np.iinfo(dtype).max
+    if dtype.kind == "b":
         return reduce == "amin"
-    return limits.min if reduce == "amax" else limits.max
+    return -np.inf if reduce == "amax" else np.inf
 
 
 def _combine_into(input: Array, dim: int, index: Array, src: Array, reduce: str, include_self: bool) -> None:
@@ -34,57 +31,98 @@ def _combine_into(input: Array, dim: int, index: Array, src: Array, reduce: str,
     dim = check_along("scatter_reduce", input, dim, index, src)
     if not index.size:
         return
-    target, where, values = as_vector(input), places(index, dim), _used(src, index)
+    target, where = as_vector(input), places(index, dim)
     if not include_self:
         target[where] = _starting_value(reduce, input.dtype)
-    _COMBINE[reduce].at(target, where, values)
+    _COMBINE[reduce].at(target, where, used_part(src, index))
     if reduce == "mean":
         count = np.full(target.shape, include_self, np.intp)
         np.add.at(count, where, 1)
-        target[...] = (np.true_divide if target.dtype.kind in "fc" else np.floor_divide)(target, np.maximum(count, 1))
+        divide = np.true_divide if target.dtype.kind in "fc" else np.floor_divide
+        target[...] = divide(target, np.maximum(count, 1))
 
 
-def _shares(
+def _weights(
     g: Array, input: Array, dim: int, index: Array, src: Array, reduce: str, include_self: bool, out: Array
 ) -> tuple[Array, Array]:
-    """The gradients of the old values and of the combined ones. Those of `src` have the shape of the index."""
-    used = src[tuple(slice(0, size) for size in index.shape)]
-    zeros = np.zeros_like(g)
+    """The gradients of the old values and of those elements of `src` that have an index."""
+    used = used_part(src, index)
     if reduce == "sum":
-        own, others = g, call(gather, g, dim, index)
+        own, others = g, g
     elif reduce == "mean":
-        count = call(scatter_add, zeros + int(include_self), dim, index, np.ones_like(used))
-        share = g / np.maximum(count, 1)
-        own, others = share, call(gather, share, dim, index)
+        count = call(scatter_add, np.full_like(g, int(include_self)), dim, index, np.ones_like(used))
+        own = others = g / np.where(count == 0, 1, count)
     elif reduce == "prod":
-        own, others = _product_shares(g, input, dim, index, used, include_self, out)
+        return _product_weights(g, input, dim, index, used, include_self, out)
     else:
         # Equal extrema share the gradient equally.
         own_hit = np.where(input == out, np.ones_like(g), 0)
+        own_hit = own_hit if include_self else call(scatter_value, own_hit, dim, index, 0)
         hits = np.where(used == call(gather, out, dim, index), np.ones_like(used), 0)
-        own_hit = own_hit if include_self else call(_scatter_value, own_hit, dim, index, 0)
-        share = g / np.maximum(call(scatter_add, own_hit, dim, index, hits), 1)
-        own, others = share * own_hit, call(gather, share, dim, index) * hits
-        untouched = call(_scatter_value, np.ones_like(g), dim, index, 0)
-        return (own if include_self else np.where(untouched == 1, g, 0)), others
-    return (own if include_self else call(_scatter_value, own, dim, index, 0) if reduce != "sum" else call(_scatter_value, g, dim, index, 0)), others
+        count = call(scatter_add, own_hit, dim, index, hits)
+        share = g / np.where(count == 0, 1, count)
+        return _own(share * own_hit, g, dim, index, include_self), call(gather, share, dim, index) * hits
+    return _own(own, g, dim, index, include_self), call(gather, others, dim, index)
 
 
-def _product_shares(g: Array, input: Array, dim: int, index: Array, used: Array, include_self: bool, out: Array) -> tuple[Array, Array]:
-    """The derivative of a product is the product of the other factors, which division gives except where a factor is zero."""
-    one = np.ones_like(g)
-    base = input if include_self else call(_scatter_value, input, dim, index, 1)
-    factors = call(_scatter_reduce, one, dim, index, used, "prod")
+def _own(own: Array, g: Array, dim: int, index: Array, include_self: bool) -> Array:
+    """An old value that does not count has no gradient where others took its place, and all of it where none did."""
+    return own if include_self else call(scatter_value, g, dim, index, 0)
+
+
+def _product_weights(
+    g: Array, input: Array, dim: int, index: Array, used: Array, include_self: bool, out: Array
+) -> tuple[Array, Array]:
+    """The derivative of a product is the product of the other factors. Division gives it, except where a factor is zero."""
+    base = input if include_self else call(scatter_value, input, dim, index, 1)
     zero = used == 0
-    zeros = call(scatter_add, np.where(base == 0, one, 0), dim, index, np.where(zero, np.ones_like(used), 0))
-    without_zeros = call(_scatter_reduce, np.where(base == 0, 1, base), dim, index, np.where(zero, 1, used), "prod")
-    alone = call(gather, g * without_zeros * (zeros == 1), dim, index)  # the only zero among its factors
+    zeros = call(scatter_add, np.where(base == 0, np.ones_like(g), 0), dim, index, np.where(zero, np.ones_like(used), 0))
+    nonzero = call(scatter_reduce, np.where(base == 0, 1, base), dim, index, np.where(zero, 1, used), "prod")
+    alone = call(gather, np.where(zeros == 1, g * nonzero, 0), dim, index)
     others = np.where(zero, alone, call(gather, g * out, dim, index) / np.where(zero, 1, used))
-    return g * factors, others
+    own = g * call(scatter_reduce, np.ones_like(g), dim, index, used, "prod")
+    return _own(own, g, dim, index, include_self), others
 
 
-def _reduce_grads(
+def _grads(
     g: Array, input: Array, dim: int, index: Array, src: Array, reduce: str, include_self: bool, out: Array
 ) -> tuple[Any, ...]:
-    own, others = _shares(g, input, dim, index, src, reduce, include_self, out)
+    own, others = _weights(g, input, dim, index, src, reduce, include_self, out)
     return own, None, in_front(others, tuple(src.shape))
+
+
+def _tangent(
+    input: Any, input_t: Any, dim: int, index: Any, src: Any, src_t: Any, reduce: str, include_self: bool, out: Any
+) -> Any:
+    """Each old value and each element of `src` goes into one result only, so its weight there is its gradient for ones."""
+    own, others = _weights(np.ones_like(out), input, dim, index, src, reduce, include_self, out)
+    result = np.zeros_like(out) if input_t is None else own * input_t
+    return result if src_t is None else scatter_add(result, dim, index, others * used_part(src_t, index))
+
+
+@op(joint=_grads, jvp=_tangent)
+def scatter_reduce(input: Array, dim: int, index: Array, src: Array, reduce: str, *, include_self: bool = True) -> Array:
+    """A copy in which the elements of `src` are combined (sum, prod, mean, amax, amin) at the places that `index` names."""
+    result = input.copy()
+    _combine_into(result, dim, index, src, reduce, include_self)
+    return result
+
+
+scatter_reduce_ = writes(scatter_reduce)(_combine_into)
+
+
+@composite()
+def index_reduce(input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Any:
+    """A copy in which the slices of `source` are combined with those that `index` names along a dimension."""
+    return scatter_reduce(input, dim, _spread_index(index, source, dim), source, reduce, include_self=include_self)
+
+
+@composite(function=False)
+def index_reduce_(input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Any:
+    """Combine the slices of `source` with those that `index` names along a dimension, in place."""
+    return scatter_reduce_(input, dim, _spread_index(index, source, dim), source, reduce, include_self=include_self)
+
+
+def _spread_index(index: Any, source: Any, dim: int) -> Any:
+    dim = wrap_dim(dim, source.ndim)
+    return index.reshape([-1 if d == dim else 1 for d in range(source.ndim)]).expand(source.shape)

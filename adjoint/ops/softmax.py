@@ -19,7 +19,7 @@ def prepared(name: str, input: Array, dim: Any, dtype: Any) -> tuple[Array, int]
     input = with_dtype(input, dtype)
     if input.dtype.kind in "iub":
         raise NotImplementedError(
-            f"\"{name}_lastdim_kernel_impl\" not implemented for '{from_numpy_dtype(input.dtype).scalar_name}'"
+            f"\"{name}_{'lastdim_' if dim in (-1, len(input.shape) - 1) else ''}kernel_impl\" not implemented for '{from_numpy_dtype(input.dtype).scalar_name}'"
             f"\n  fix: x.{name}({dim}, dtype=torch.float32)"
         )
     return input, wrap_dim(dim, len(input.shape))

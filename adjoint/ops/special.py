@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from . import _special_math as numerics
-from ._operands import refuse
-from ._registry import FLOAT, Array, elementwise, op
+from ._operands import NUMBERS, refuse
+from ._registry import FLOAT, Array, composite, elementwise
 from ._rules import call
-from .transcendental import ldexp
 
 ROOT_PI, ROOT_2 = math.sqrt(math.pi), math.sqrt(2)
 
@@ -24,7 +23,7 @@ def special(name: str, impl: Any, rule: Any, **options: Any) -> Any:
 
 
 def _erf(input: Array) -> Array:
-    return numerics.erf(input)
+    return numerics.erf(input) if isinstance(input, np.ndarray | np.generic) else numerics.erf_formula(input)
 
 
 def _erfc(input: Array) -> Array:
@@ -102,5 +101,101 @@ def _polygamma(n: int, input: Array) -> Array:
     return numerics.zeta(np.asarray(n + 1.0, input.dtype), input) * (sign * math.factorial(n))
 
 
-def zeta_rule_other(g: Array, input: Array, other: Array) -> Array:
-    return g * (-input * call(zeta, input + 1, other))
+lgamma = special("lgamma", _lgamma, lambda g, input: g * call(digamma, input))
+digamma = special("digamma", _digamma, lambda g, input: g * call(polygamma, 1, input))
+polygamma = special("polygamma", _polygamma, lambda g, n, input: g * call(polygamma, n + 1, input), method=False, inplace=False)
+
+
+@composite("polygamma", function=False)
+def polygamma_method(input: Array, n: int) -> Array:
+    """`torch.polygamma(n, input)`."""
+    return polygamma(n, input)
+
+
+@composite("polygamma_", function=False)
+def polygamma_(input: Array, n: int) -> Array:
+    """In-place form of `polygamma`."""
+    return input.copy_(polygamma(n, input))
+
+
+def _mvlgamma(input: Array, p: int) -> Array:
+    if p < 1:
+        raise RuntimeError("p has to be greater than or equal to 1")
+    total = p * (p - 1) / 4 * math.log(math.pi)
+    for k in range(p):
+        total = total + numerics.lgamma(input - k / 2)
+    return total
+
+
+def mvlgamma_rule(g: Array, input: Array, p: int) -> Array:
+    slopes = [call(digamma, input - k / 2) for k in range(p)]
+    return g * sum(slopes[1:], slopes[0])
+
+
+mvlgamma = special("mvlgamma", _mvlgamma, mvlgamma_rule)
+
+
+def no_derivative_of_zeta(g: Array) -> Array:
+    raise NotImplementedError("the derivative for 'zeta' is not implemented with respect to its first argument; detach() it")
+
+
+zeta = elementwise(
+    "zeta", _zeta, promote=FLOAT, check=refuse("c", "zeta"), nodes="SpecialZetaBackward0", **hidden,
+    input=no_derivative_of_zeta,
+    other=lambda g, input, other: g * (call(zeta, input + 1, other) * -input),
+)  # fmt: skip
+
+# ---- modified Bessel functions ------------------------------------------------------------------------------------------------------
+
+
+def _i0(input: Array) -> Array:
+    return numerics.i0(input)
+
+
+def _i0e(input: Array) -> Array:
+    return numerics.i0e(input)
+
+
+def _i1(input: Array) -> Array:
+    return numerics.i1(input)
+
+
+def _i1e(input: Array) -> Array:
+    return numerics.i1e(input)
+
+
+def i1_rule(g: Array, input: Array, out: Array) -> Array:
+    return g * np.where(input == 0, 0.5, call(i0, input) - out / input)
+
+
+def i1e_rule(g: Array, input: Array, out: Array) -> Array:
+    return g * np.where(input == 0, 0.5, call(i0e, input) - out * (np.sign(input) + 1 / input))
+
+
+i0 = special("i0", _i0, lambda g, input: g * call(i1, input))
+i0e = special("i0e", _i0e, lambda g, input, out: g * (call(i1e, input) - np.sign(input) * out), nodes="SpecialI0EBackward0", **hidden)
+i1 = special("i1", _i1, i1_rule, nodes="SpecialI1Backward0", **hidden)
+i1e = special("i1e", _i1e, i1e_rule, nodes="SpecialI1EBackward0", **hidden)
+
+# ---- products with logarithms -------------------------------------------------------------------------------------------------------
+
+
+def _entr(input: Array) -> Array:
+    return np.where(input < 0, -np.inf, np.where(input == 0, 0, -input * np.log(input)))
+
+
+def _xlog1py(input: Array, other: Array) -> Array:
+    return np.where((input == 0) & (other == other), 0, input * np.log1p(other))
+
+
+entr = special("entr", _entr, lambda g, input: g * (-np.log(input) - 1), nodes="SpecialEntrBackward0", **hidden)
+xlog1py = elementwise(
+    "xlog1py", _xlog1py, promote=FLOAT, check=refuse("c", "xlog1py"), nodes="SpecialXlog1PyBackward0", **hidden,
+    input=lambda g, input, other: np.where((input == 0) & (other <= -1), 0, g * log1p_of(other)),
+    other=lambda g, input, other: g * (input / (other + 1)),
+)  # fmt: skip
+
+
+def log1p_of(x: Array) -> Any:
+    return np.log1p(x).item() if isinstance(x, NUMBERS) else np.log1p(x)
+

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ._operands import refuse
+from ._operands import log_of, refuse
 from ._registry import FLOAT, Array, elementwise
-from ._rules import call
 
 LOG_2, LOG_10 = math.log(2), math.log(10)
 
@@ -101,6 +100,20 @@ ldexp = elementwise(
     other=lambda g, input, other: g * (input * np.exp2(other) * LOG_2),
 )  # fmt: skip
 
+
+
+def _xlogy(input: Array, other: Array) -> Array:
+    return np.where((input == 0) & (other == other), 0, input * np.log(other))
+
+
+xlogy = elementwise(
+    "xlogy", _xlogy, promote=FLOAT, check=refuse("c", "xlogy"),
+    nodes={"ST": "XlogyBackward1", "TS": "XlogyBackward2", "default": "XlogyBackward0"},
+    input=lambda g, input, other: np.where((input == 0) & (other <= 0), 0, g * log_of(other)),
+    other=lambda g, input, other: g * (input / other),
+)  # fmt: skip
+
+
 # ---- angles and odds ----------------------------------------------------------------------------------------------------------------
 
 
@@ -136,16 +149,16 @@ sinc = unary("sinc", _sinc, sinc_rule)
 
 
 def _logit(input: Array, eps: float | None = None) -> Array:
-    if eps is not None:
+    if eps is not None and eps >= 0:
         input = np.minimum(np.maximum(input, eps), 1 - eps)
     return np.log(input / (1 - input))
 
 
 def logit_rule(g: Array, input: Array, eps: float | None) -> Array:
     slope = g / (input * (1 - input))
-    if eps is None:
+    if eps is None or eps < 0:
         return np.where((input < 0) | (input > 1), np.nan, slope)
-    return np.where((input < eps) | (input > 1 - eps), 0, slope)
+    return np.where((input >= eps) & (input <= 1 - eps), slope, 0)
 
 
 logit = unary("logit", _logit, logit_rule, check=refuse("c", "logit"))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._dtype import as_numpy_dtype, from_numpy_dtype
-from ._precision import wide
+from ._precision import compute_dtype, real_dtype, wide
 from ._registry import REDUCTION, Array, composite, op
 from ._rules import cast, normalize_dims, unreduce
 from .reduce import Dims, axes_of, shared, total
@@ -41,7 +41,7 @@ def norm_rule(g: Array, x: Array, out: Array, x_shape: Any, x_dtype: Any, ord: f
     if ord == 1:
         return cast(direction(x, size) * g, x_dtype)
     if math.isinf(ord):
-        share = shared(g, size == out, size.dtype if isinstance(size.dtype, np.dtype) else size.dtype.numpy, dim)
+        share = shared(g, size == out, real_dtype(compute_dtype(x_dtype)), dim)
         return cast(direction(x, size) * share, x_dtype)
     power = np.where(size == 0, 0, np.where(size == 0, 1, size) ** (ord - 1))
     slope = g * np.where(out == 0, 1, out) ** (1 - ord) if ord < 1 else divided(g, out ** (ord - 1))
@@ -64,7 +64,7 @@ def linalg_vector_norm(x: Array, ord: float, dim: Dims, keepdim: bool) -> Array:
         norm = np.sqrt(total(size * size, axes, keepdim))
     else:
         norm = total(size**ord, axes, keepdim) ** (1 / ord)
-    return cast(norm, x.real.dtype if x.dtype.kind == "c" else x.dtype)
+    return cast(norm, real_dtype(x.dtype))
 
 
 def check_not_empty(x: Array, ord: float, dim: Dims) -> None:

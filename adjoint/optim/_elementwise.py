@@ -21,6 +21,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._dtype import default_numpy
+from .._quiet import mute, unmute
 from .._site import Site, here
 from .._state import GRAD, swap_bits
 from .._tensor import Tensor, wrap
@@ -72,19 +73,23 @@ class Elementwise(Optimizer):
         if closure is not None:
             loss = with_grad(closure)
         site = here()
-        for number, group in enumerate(self.param_groups):
-            params = [param for param in group["params"] if param._grad is not None]
-            if not params:
-                continue
-            if group.get("differentiable") or not all(map(is_plain, params)):
-                self._step_tensors(group, params)
-                continue
-            plan = self._plans.get(number)
-            if plan is None or not plan.fits(params, self.state):
-                for param in params:
-                    check_writable(param, False)
-                plan = self._plans[number] = Plan(self, group, params)
-            plan.run(self, group, site)
+        token = mute()
+        try:
+            for number, group in enumerate(self.param_groups):
+                params = [param for param in group["params"] if param._grad is not None]
+                if not params:
+                    continue
+                if group.get("differentiable") or not all(map(is_plain, params)):
+                    self._step_tensors(group, params)
+                    continue
+                plan = self._plans.get(number)
+                if plan is None or not plan.fits(params, self.state):
+                    for param in params:
+                        check_writable(param, False)
+                    plan = self._plans[number] = Plan(self, group, params)
+                plan.run(self, group, site)
+        finally:
+            unmute(token)
         return loss
 
     def _step_tensors(self, group: Group, params: list[Tensor]) -> None:
@@ -93,7 +98,7 @@ class Elementwise(Optimizer):
         try:
             for param in params:
                 fresh = self.prepare(param, group)
-                state = self.state[param]
+                state = self.state.get(param, {})
                 scalars = {name: state[name]._data for name in self.scalars}
                 self.advance(group, scalars)
                 # The values of the last step may be needed for its derivative, so they are not overwritten.
@@ -107,6 +112,8 @@ class Elementwise(Optimizer):
 
     def prepare(self, param: Tensor, group: Group) -> bool:
         """Make the state of a parameter that has none; say whether its buffers are new."""
+        if not self.scalars and not self.buffers(group):
+            return False
         state = self.state[param]
         missing = [name for name in self.buffers(group) if state.get(name) is None]
         for name, value in self.initial_scalars(group).items():
@@ -115,7 +122,8 @@ class Elementwise(Optimizer):
             elif not isinstance(state[name], Tensor):  # a plain number in a checkpoint
                 state[name] = wrap(np.full((), state[name], scalar_dtype()))
         for name in missing:
-            state[name] = wrap(np.full_like(param._data, self.buffers(group)[name]))
+            value = self.buffers(group)[name]
+            state[name] = wrap(np.full_like(param._data, complex(value, value) if param.is_complex() else value))
         return bool(missing)
 
     def initial_scalars(self, group: Group) -> dict[str, float]:
@@ -151,21 +159,21 @@ class Plan:
 
 def tensors_of(params: list[Tensor], state: Any) -> list[Tensor]:
     """Parameters, and the tensors in their state."""
-    found = chain(params, *[state[param].values() for param in params])
+    found = chain(params, *[state[param].values() for param in params if param in state])
     return [tensor for tensor in found if isinstance(tensor, Tensor)]
 
 
 def identities(params: list[Tensor], state: Any) -> list[int]:
     """What the arrays of `tensors_of` are known by."""
     try:
-        return list(map(id, map(_data, chain(params, *[state[param].values() for param in params]))))
+        return list(map(id, map(_data, chain(params, *[state[param].values() for param in params if param in state]))))
     except AttributeError:  # somebody keeps other things in the state
         return list(map(id, map(_data, tensors_of(params, state))))
 
 
 def pack_key(optimizer: Elementwise, group: Group, param: Tensor, fresh: bool) -> tuple[Any, ...]:
     """Parameters with the same key can be updated together."""
-    state = optimizer.state[param]
+    state = optimizer.state.get(param, {})
     data = param._data
     dtypes = [data.dtype, *(state[name]._data.dtype for name in (*optimizer.scalars, *optimizer.buffers(group)))]
     numbers = [state[name]._data.item() for name in optimizer.scalars]
@@ -177,7 +185,7 @@ class Pack:
     """Parameters that are updated together, and their state."""
 
     def __init__(self, optimizer: Elementwise, params: list[Tensor], names: list[str], fresh: bool) -> None:
-        states = [optimizer.state[param] for param in params]
+        states = [optimizer.state.get(param, {}) for param in params]
         self.params = params
         self.fresh = fresh
         self.arrays = [param._data for param in params]

@@ -231,14 +231,14 @@ def test_arguments_of_products(name):
     product = getattr(F, name)
     func = (lambda a: a * a) if name in ("vjp", "jvp") else cube_sum
     scalar = ad.tensor(1.0)
-    with pytest.raises(TypeError, match=f"The inputs given to {name} must be either a Tensor or a tuple of Tensors but the given inputs has"):
+    with pytest.raises(TypeError, match=f"The inputs given to {name} must be either a Tensor or a tuple of Tensors but the given"):
         product(func, [x])
     with pytest.raises(TypeError, match=f"The inputs given to {name} must be .* but the value at index 1 has type <class 'int'>"):
         product(func, (x, 3))
     with pytest.raises(TypeError, match=f"The outputs of the user-provided function given to {name} must be"):
         product(lambda a: 3, scalar)
     if name in ("vjp", "jvp"):
-        with pytest.raises(RuntimeError, match="v has invalid size: should be torch.Size\\(\\[3\\]\\) but got torch.Size\\(\\[2\\]\\)"):
+        with pytest.raises(RuntimeError, match=r"v has invalid size: should be torch.Size\(\[3\]\) but got torch.Size\(\[2\]\)"):
             product(func, x, y)
     with pytest.raises(RuntimeError, match="The vector v can only be None if"):
         product(lambda a: (a, a) if name == "vjp" else func(a), x)
@@ -250,9 +250,9 @@ def test_arguments_of_products(name):
 
 
 def test_number_of_vectors():
-    with pytest.raises(RuntimeError, match="The given v should contain a single Tensor."):
+    with pytest.raises(RuntimeError, match="The given v should contain a single Tensor"):
         F.vjp(lambda a: a, x, (x, x))
-    with pytest.raises(RuntimeError, match="v is a tuple of invalid length: should be 2 but got 1."):
+    with pytest.raises(RuntimeError, match="v is a tuple of invalid length: should be 2 but got 1"):
         F.vjp(lambda a: (a, a), x, x)
     with pytest.raises(RuntimeError, match="Entry 1 in v has invalid size"):
         F.vjp(lambda a: (a, a), x, (x, y))

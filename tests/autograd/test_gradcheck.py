@@ -248,7 +248,7 @@ def test_wrong_dtype_is_refused_where_asked(monkeypatch):
     module = sys.modules[gradcheck.__module__]
     monkeypatch.setattr(module, "grad", lambda *args, **kwargs: tuple(g.float() for g in right(*args, **kwargs)))
     assert gradcheck(lambda x: x * x, leaf(2), check_undefined_grad=False)
-    with pytest.raises(GradcheckError, match="Gradient has dtype torch.float32, but input 0 has dtype torch.float64"):
+    with pytest.raises(GradcheckError, match=r"Gradient has dtype torch.float32, but input 0 has dtype torch.float64"):
         gradcheck(lambda x: x * x, leaf(2), check_grad_dtypes=True)
 
 
@@ -262,7 +262,7 @@ def test_nondeterministic_backward_is_refused():
     func = custom(lambda x: x * x, drifting)
     with pytest.raises(GradcheckError, match=r"Backward is not reentrant, i.e., running backward with same input"):
         gradcheck(func, leaf(2))
-    with pytest.raises(GradcheckError, match="The tolerance for nondeterminism was 0.0"):
+    with pytest.raises(GradcheckError, match=r"The tolerance for nondeterminism was 0\.0"):
         gradcheck(func, leaf(2), fast_mode=True)
     assert gradcheck(func, leaf(2), nondet_tol=1e-3)
 

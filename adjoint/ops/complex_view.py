@@ -1,0 +1,143 @@
+"""Complex numbers seen as pairs of real ones, and what is made of that: real and imaginary part, conjugate, angle.
+
+PyTorch's `conj` is a view that conjugates when it is read. Here it computes; `is_conj` is therefore always False.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .._dtype import from_numpy_dtype
+from .._methods import OpMethods
+from ._operands import is_complex
+from ._registry import FLOAT, LINEAR, Array, composite, elementwise, op
+from ._rules import call
+from .polar import complex as from_parts
+
+# ---- views --------------------------------------------------------------------------------------------------------------------------
+
+
+@op(view=True, method=False, holomorphic=False, jvp=LINEAR, input=lambda g: call(from_parts, g[..., 0], g[..., 1]))
+def view_as_real(input: Array) -> Array:
+    """The real and imaginary parts as a last dimension of size 2, on the same memory."""
+    if input.dtype.kind != "c":
+        raise RuntimeError("view_as_real is only supported for complex tensors")
+    return input[..., None].view(np.dtype(f"f{input.dtype.itemsize // 2}"))
+
+
+@op(view=True, method=False, holomorphic=False, jvp=LINEAR, input=lambda g: np.stack([np.real(g), np.imag(g)], axis=-1))
+def view_as_complex(input: Array) -> Array:
+    """The opposite of `view_as_real`."""
+    if input.dtype.kind != "f" or input.dtype.itemsize < 4:
+        kind = from_numpy_dtype(input.dtype).scalar_name
+        raise RuntimeError(f"view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: {kind}")
+    if len(input.shape) == 0:
+        raise RuntimeError("Input tensor must have one or more dimensions")
+    if input.shape[-1] != 2:
+        raise RuntimeError(f"Tensor must have a last dimension of size 2, but this one has shape {list(input.shape)}")
+    if input.strides[-1] != input.itemsize:
+        raise RuntimeError("Tensor must have a last dimension with stride 1; call contiguous() on it first")
+    if any(stride % (2 * input.itemsize) for stride in input.strides[:-1]):
+        raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension; call contiguous() on it first")
+    return input.view(np.dtype(f"c{2 * input.dtype.itemsize}"))[..., 0]
+
+
+# ---- parts --------------------------------------------------------------------------------------------------------------------------
+
+
+@composite(method=False)
+def real(input: Array) -> Array:
+    """The real part, on the same memory; of a real tensor the tensor itself."""
+    return view_as_real(input).select(-1, 0) if input.is_complex() else input
+
+
+@composite(method=False)
+def imag(input: Array) -> Array:
+    """The imaginary part, on the same memory."""
+    if not input.is_complex():
+        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    return view_as_real(input).select(-1, 1)
+
+
+def set_real(input: Array, value: Array) -> None:
+    real(input).copy_(value)
+
+
+def set_imag(input: Array, value: Array) -> None:
+    imag(input).copy_(value)
+
+
+OpMethods.real = property(real, set_real)  # type: ignore[attr-defined]
+OpMethods.imag = property(imag, set_imag)  # type: ignore[attr-defined]
+
+
+# ---- conjugate ----------------------------------------------------------------------------------------------------------------------
+
+_conj = elementwise("conj", np.conjugate, inplace=False, holomorphic=False, input=lambda g: np.conjugate(g))
+_conj_physical = elementwise("conj_physical", np.conjugate, holomorphic=False, input=lambda g: np.conjugate(g))
+
+
+@composite()
+def conj(input: Array) -> Array:
+    """The complex conjugate; of a real tensor the tensor itself."""
+    return _conj(input) if input.is_complex() else input
+
+
+@composite()
+def conj_physical(input: Array, *, out: Array = None) -> Array:
+    """The same as `conj`, written to new memory."""
+    return _conj_physical(input, out=out) if input.is_complex() or out is not None else input
+
+
+@composite()
+def resolve_conj(input: Array) -> Array:
+    """The tensor itself: no conjugation is ever pending."""
+    return input
+
+
+@composite()
+def resolve_neg(input: Array) -> Array:
+    """The tensor itself: no negation is ever pending."""
+    return input
+
+
+@composite()
+def is_conj(input: Array) -> bool:
+    """False: no conjugation is ever pending."""
+    return False
+
+
+@composite()
+def is_neg(input: Array) -> bool:
+    """False: no negation is ever pending."""
+    return False
+
+
+# ---- angle --------------------------------------------------------------------------------------------------------------------------
+
+
+def _angle(input: Array) -> Array:
+    if input.dtype.kind == "c":
+        return np.arctan2(input.imag, input.real)
+    return np.where(input < 0, math.pi, np.where(input == input, 0, input)).astype(input.dtype)
+
+
+def turning(input: Array) -> Array:
+    """The direction in which the angle grows fastest, over the distance from the origin; 0 there."""
+    square = np.real(input) * np.real(input) + np.imag(input) * np.imag(input)
+    return np.where(square == 0, 0, 1j * input / square)
+
+
+def angle_rule(g: Array, input: Array) -> Array:
+    return g * turning(input) if is_complex(input) else np.zeros_like(g)
+
+
+def angle_jvp(input: Array, input_t: Array) -> Array:
+    if not is_complex(input):
+        return np.zeros_like(input_t)
+    return np.real(np.conjugate(turning(input)) * input_t)
+
+
+angle = elementwise("angle", _angle, promote=FLOAT, inplace=False, holomorphic=False, input=angle_rule, jvp=angle_jvp)

@@ -1,0 +1,174 @@
+"""Sums of products over chosen dimensions: einsum, tensordot and their relatives. All are written with `matmul`."""
+
+from __future__ import annotations
+
+import math
+import string
+from collections.abc import Sequence
+from typing import Any
+
+from .._methods import OpMethods
+from ._registry import FUNCTIONS, Array, composite
+from ._rules import wrap_dim
+from .matmul import dot, matmul, mm, mv
+
+# ---- two vectors --------------------------------------------------------------------------------------------------------------------
+
+
+@composite("outer", "ger")
+def outer(input: Array, vec2: Array, *, out: Any = None) -> Array:
+    """All products of an element of one vector with an element of another."""
+    for name, x in (("self", input), ("vec2", vec2)):
+        if len(x.shape) != 1:
+            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {len(x.shape)}-D")
+    return FUNCTIONS["mul"](input[:, None], vec2, out=out)
+
+
+@composite()
+def vdot(input: Array, other: Array, *, out: Any = None) -> Array:
+    """The scalar product, with the first vector conjugated."""
+    return dot(input.conj() if input.is_complex() else input, other, out=out)
+
+
+@composite()
+def inner(input: Array, other: Array, *, out: Any = None) -> Array:
+    """The scalar products of the vectors in the last dimension of each."""
+    if not input.shape or not other.shape:
+        return FUNCTIONS["mul"](input, other, out=out)
+    if input.shape[-1] != other.shape[-1]:
+        raise RuntimeError(
+            "inner() the last dimension must match on both input tensors but got shapes "
+            f"{list(input.shape)} and {list(other.shape)}"
+        )
+    return tensordot(input, other, ([-1], [-1]), out=out)
+
+
+@composite()
+def kron(input: Array, other: Array, *, out: Any = None) -> Array:
+    """The Kronecker product: each element of `input`, replaced by its product with `other`."""
+    ndim = max(len(input.shape), len(other.shape))
+    a = (1,) * (ndim - len(input.shape)) + tuple(input.shape)
+    b = (1,) * (ndim - len(other.shape)) + tuple(other.shape)
+    spaced = input.reshape([size for pair in zip(a, (1,) * ndim, strict=True) for size in pair])
+    tiles = other.reshape([size for pair in zip((1,) * ndim, b, strict=True) for size in pair])
+    result = (spaced * tiles).reshape([m * n for m, n in zip(a, b, strict=True)])
+    return result if out is None else out.resize_(result.shape).copy_(result)
+
+
+@composite(method=False)
+def tensordot(a: Array, b: Array, dims: Any = 2, out: Any = None) -> Array:
+    """The sum of products over the last `dims` dimensions of `a` and the first of `b`, or over a list of dimensions of each."""
+    over_a, over_b = contracted_dims(a, b, dims)
+    if a.dtype is not b.dtype:
+        raise RuntimeError(f"both inputs should have same dtype: they have {a.dtype} and {b.dtype}\n  fix: b.to({a.dtype})")
+    for i, j in zip(over_a, over_b, strict=True):
+        if a.shape[i] != b.shape[j] and a.shape[i] != 1 and b.shape[j] != 1:
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {a.shape[i]} in dim {i} and second has size {b.shape[j]} in dim {j}"
+            )
+    for i, j in zip(over_a, over_b, strict=True):  # a dimension of size one goes with any: it is summed on the other side
+        if a.shape[i] != b.shape[j]:
+            a, b = (a, b.sum(j, keepdim=True)) if a.shape[i] == 1 else (a.sum(i, keepdim=True), b)
+    free_a = [d for d in range(a.ndim) if d not in over_a]
+    free_b = [d for d in range(b.ndim) if d not in over_b]
+    inner_size = math.prod(a.shape[d] for d in over_a)
+    left = a.permute([*free_a, *over_a]).reshape(math.prod(a.shape[d] for d in free_a), inner_size)
+    right = b.permute([*over_b, *free_b]).reshape(inner_size, math.prod(b.shape[d] for d in free_b))
+    result = mm(left, right).reshape([a.shape[d] for d in free_a] + [b.shape[d] for d in free_b])
+    return result if out is None else out.resize_(result.shape).copy_(result)
+
+
+def contracted_dims(a: Array, b: Array, dims: Any) -> tuple[list[int], list[int]]:
+    if isinstance(dims, OpMethods):
+        dims = dims.tolist()  # type: ignore[attr-defined]
+    if isinstance(dims, int):
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > min(len(a.shape), len(b.shape)):
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+        return list(range(len(a.shape) - dims, len(a.shape))), list(range(dims))
+    first, second = (list(x) if isinstance(x, Sequence) else [x] for x in dims)
+    if len(first) != len(second):
+        raise RuntimeError(f"both dimension lists should have same length, got {first} and {second}")
+    return [wrap_dim(d, len(a.shape)) for d in first], [wrap_dim(d, len(b.shape)) for d in second]
+
+
+# ---- chains of matrices -------------------------------------------------------------------------------------------------------------
+
+
+def best_order(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
+    """Where to split each part of a chain so that it takes the fewest multiplications. Matrix i has `sizes[i]` rows and `sizes[i + 1]` columns."""
+    count = len(sizes) - 1
+    cost = {(i, i): 0 for i in range(count)}
+    split: dict[tuple[int, int], int] = {}
+    for length in range(1, count):
+        for i in range(count - length):
+            j = i + length
+            cost[i, j], split[i, j] = min(
+                (cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)
+            )
+    return split
+
+
+def multi_dot(tensors: Sequence[Array], *, out: Any = None) -> Array:
+    """The product of several matrices, in the order that takes the fewest multiplications. The first and the last may be vectors."""
+    if len(tensors) < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
+    chain = list(tensors)
+    row, column = len(chain[0].shape) == 1, len(chain[-1].shape) == 1
+    if row:
+        chain[0] = chain[0][None]
+    if column:
+        chain[-1] = chain[-1][:, None]
+    for i, x in enumerate(chain):
+        if len(x.shape) != 2:
+            raise RuntimeError(f"multi_dot(): tensor {i} must be 2D but got {len(x.shape)}D")
+        if i and chain[i - 1].shape[1] != x.shape[0]:
+            raise RuntimeError(
+                f"multi_dot(): tensors {i - 1} and {i} with shapes {list(tensors[i - 1].shape)} and {list(tensors[i].shape)} "
+                "cannot be multiplied"
+            )
+    split = best_order([chain[0].shape[0], *(x.shape[1] for x in chain)])
+
+    def product(i: int, j: int) -> Array:
+        return chain[i] if i == j else mm(product(i, split[i, j]), product(split[i, j] + 1, j))
+
+    result = product(0, len(chain) - 1)
+    if row:
+        result = result[0]
+    if column:
+        result = result[..., 0]
+    return result if out is None else out.resize_(result.shape).copy_(result)
+
+
+@composite(method=False)
+def chain_matmul(*matrices: Array, out: Any = None) -> Array:
+    """The product of several matrices; `torch.linalg.multi_dot` under its older name."""
+    return matrices[0].clone() if len(matrices) == 1 else multi_dot(matrices, out=out)
+
+
+# ---- einsum -------------------------------------------------------------------------------------------------------------------------
+
+LETTERS = string.ascii_uppercase + string.ascii_lowercase
+Labels = list[int]  # one number per dimension: letters first, then the dimensions that an ellipsis stands for
+
+
+@composite(method=False)
+def einsum(*args: Any) -> Array:
+    """Einstein's summation: `einsum("ij,jk->ik", a, b)`, or with lists of dimensions, `einsum(a, [0, 1], b, [1, 2], [0, 2])`."""
+    equation, operands = as_equation(args)
+    inputs, output = parsed(equation, operands)
+    sizes: dict[int, int] = {}
+    tensors = []
+    for place, (x, labels) in enumerate(zip(operands, inputs, strict=True)):
+        x, labels = without_repeats(x, labels, place)
+        for label, size in zip(labels, x.shape, strict=True):
+            known = sizes.get(label, 1)
+            if known != size and known != 1 and size != 1:
+                raise RuntimeError(
+                    f"einsum(): subscript {name_of(label)} has size {size} for operand {place} which does not broadcast with previously "
+                    f"seen size {known}"
+                )
+            sizes[label] = max(known, size) if size != 0 and known != 0 else 0
+        tensors.append((x, labels))
+    return contracted(tensors, output, sizes)

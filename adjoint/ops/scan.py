@@ -1,0 +1,188 @@
+"""Running sums and extremes, differences, integrals. Running products are in product.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import _return_types as return_types
+from .._dtype import from_numpy_dtype
+from .._dtype import bool_
+from ._precision import INT64, compute_dtype, wide, with_dtype
+from ._registry import FUNCTIONS, LINEAR, Array, composite, op
+from ._rules import call, cast, wrap_dim
+from .reduce import refuse_complex, selected
+from .scatter import scatter_add
+
+# ---- running sums -------------------------------------------------------------------------------------------------------------------
+
+
+def reversed_scan(scan: Any, x: Array, dim: int) -> Array:
+    """A scan that runs from the end."""
+    return np.flip(scan(np.flip(x, axis=dim), dim), axis=dim)
+
+
+def cumsum_rule(g: Array, input_shape: Any, input_dtype: Any, dim: int) -> Array:
+    if not input_shape:
+        return cast(g * 1, input_dtype)
+    return cast(reversed_scan(np.cumsum, g, wrap_dim(dim, len(input_shape))), input_dtype)
+
+
+@op(inplace=True, input=cumsum_rule, jvp=LINEAR)
+def cumsum(input: Array, dim: int, *, dtype: Any = None) -> Array:
+    """The sum of the elements up to each one, along a dimension."""
+    dim = wrap_dim(dim, len(input.shape))
+    x = with_dtype(input, dtype)
+    whole = x.dtype.kind in "iub"
+    inner = INT64 if whole and dtype is None else compute_dtype(x.dtype)
+    result = np.cumsum(x, axis=dim, dtype=inner) if x.shape else cast(x, inner) * 1
+    return result if whole else cast(result, x.dtype)
+
+
+# Note [Logarithms of signed sums]
+# The gradient of logcumsumexp is a running sum of terms that may differ by hundreds of orders of magnitude and have either sign. It stays
+# within range in logarithms, taken separately for the positive and the negative gradients.
+
+
+def logcumsumexp_rule(g: Array, input: Array, out: Array, input_shape: Any, input_dtype: Any, dim: int) -> Array:
+    if not input_shape:
+        return cast(g * 1, input_dtype)
+    dim = wrap_dim(dim, len(input_shape))
+
+    def part(size: Array) -> Array:
+        logs = np.where(size > 0, np.log(np.where(size > 0, size, 1)), -np.inf)
+        return np.exp(reversed_scan(lambda x, d: call(logcumsumexp, x, d), logs - out, dim) + input)
+
+    return cast(part(g) - part(-g), input_dtype)
+
+
+def logcumsumexp_jvp(input: Array, input_t: Array, out: Array, dim: int) -> Array:
+    if not input.shape:
+        return input_t * 1
+    dim = wrap_dim(dim, len(input.shape))
+
+    def part(size: Array) -> Array:
+        logs = np.where(size > 0, np.log(np.where(size > 0, size, 1)), -np.inf)
+        return np.exp(logcumsumexp(logs + input, dim) - out)
+
+    return part(input_t) - part(-input_t)
+
+
+@op(input=logcumsumexp_rule, jvp=logcumsumexp_jvp)
+def logcumsumexp(input: Array, dim: int) -> Array:
+    """`log(cumsum(exp(x)))`, computed without overflow."""
+    dim = wrap_dim(dim, len(input.shape))
+    if input.dtype.kind in "iub":
+        raise NotImplementedError(
+            f"\"logcumsumexp_out_cpu\" not implemented for '{from_numpy_dtype(input.dtype).scalar_name}'\n  fix: x.float()"
+        )
+    return cast(np.logaddexp.accumulate(wide(input), axis=dim), input.dtype) if input.shape else input * 1
+
+
+# ---- running extremes ---------------------------------------------------------------------------------------------------------------
+
+
+def running_values(name: str) -> Any:
+    """The op that looks up the elements at `index`; see Note [Selected elements] in reduce.py."""
+
+    def select(input: Array, index: Array, dim: int, keepdim: bool) -> Array:
+        return np.take_along_axis(input, index, axis=wrap_dim(dim, len(input.shape))) if input.shape else input * 1
+
+    declared = op(
+        f"{name}_values", nodes=f"{name.capitalize()}Backward0", method=False, function=False, out=False,
+        input=lambda g, index, input_shape, input_dtype, dim: call(scatter_add, np.zeros(input_shape, input_dtype), dim, index, g),
+        jvp=lambda input_t, index, dim, keepdim: declared(input_t, index, dim, keepdim),
+    )(select)  # fmt: skip
+    return declared
+
+
+cummax_values = running_values("cummax")
+cummin_values = running_values("cummin")
+
+
+@op(method=False, function=False, differentiable=False)
+def record_index(input: Array, dim: int, largest: bool) -> Array:
+    """Where the largest (or smallest) element so far stands: the last of several; NaN beats everything."""
+    dim = wrap_dim(dim, len(input.shape))
+    refuse_complex("cummax" if largest else "cummin", input)
+    if not input.shape:
+        return np.zeros((), INT64)
+    best = (np.maximum if largest else np.minimum).accumulate(input, axis=dim)
+    places = np.reshape(np.arange(input.shape[dim]), (-1,) + (1,) * (len(input.shape) - 1 - dim))
+    return np.maximum.accumulate(np.where((input == best) | (input != input), places, 0), axis=dim)
+
+
+@composite()
+def cummax(input: Array, dim: int, *, out: Any = None) -> Any:
+    """The largest element up to each one, along a dimension, and where it stands."""
+    return selected(cummax_values, return_types.cummax, input, record_index(input, dim, True), dim, True, out)
+
+
+@composite()
+def cummin(input: Array, dim: int, *, out: Any = None) -> Any:
+    """The smallest element up to each one, along a dimension, and where it stands."""
+    return selected(cummin_values, return_types.cummin, input, record_index(input, dim, False), dim, True, out)
+
+
+# ---- differences and integrals ------------------------------------------------------------------------------------------------------
+
+
+def between(x: Array, dim: int, start: int | None, stop: int | None) -> Array:
+    return x[(slice(None),) * dim + (slice(start, stop),)]
+
+
+@composite()
+def diff(
+    input: Array, n: int = 1, dim: int = -1, prepend: Array | None = None, append: Array | None = None, *, out: Any = None
+) -> Array:
+    """The differences of neighbours along a dimension, taken n times."""
+    if not input.shape:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    dim = wrap_dim(dim, len(input.shape))
+    parts = [x for x in (prepend, input, append) if x is not None]
+    for x in parts:
+        if len(x.shape) != len(input.shape):
+            raise RuntimeError("diff expects prepend or append to be the same dimension as input")
+    result = FUNCTIONS["cat"](parts, dim) if len(parts) > 1 else input
+    if n >= result.shape[dim]:
+        return between(result, dim, 0, 0).clone()
+    for _ in range(n):
+        later, earlier = between(result, dim, 1, None), between(result, dim, None, -1)
+        result = later.logical_xor(earlier) if result.dtype is bool_ else later - earlier
+    if n == 0:
+        result = result.clone()
+    return result if out is None else out.resize_(result.shape).copy_(result)
+
+
+def pieces(name: str, y: Array, x: Array | None, dx: Any, dim: int) -> Array:
+    """The areas of the trapezoids between neighbours, in the last dimension."""
+    if not y.shape:
+        raise IndexError("Dimension specified as -1 but tensor has no dimensions")
+    if x is not None and dx is not None:
+        raise TypeError(f"{name}() takes either 'x' or 'dx', not both")
+    y = y.movedim(dim, -1)
+    sums = y[..., 1:] + y[..., :-1]
+    if x is None:
+        return sums * ((1 if dx is None else dx) * 0.5)
+    if len(x.shape) > 1:
+        x = x.movedim(dim, -1)
+    if x.shape[-1] != y.shape[-1] and x.shape[-1] != 1:
+        raise RuntimeError(
+            f"There must be one `x` value for each sample point: there are {x.shape[-1]} values for {y.shape[-1]} points"
+        )
+    return sums * (x[..., 1:] - x[..., :-1]) * 0.5
+
+
+@composite("trapezoid", "trapz", method=False)
+def trapezoid(y: Array, x: Array | None = None, *, dx: Any = None, dim: int = -1) -> Array:
+    """The integral along a dimension by the trapezoidal rule, of points at `x` or at distances of `dx`."""
+    return pieces("trapezoid", y, x, dx, dim).sum(-1)
+
+
+@composite(method=False)
+def cumulative_trapezoid(y: Array, x: Array | None = None, *, dx: Any = None, dim: int = -1) -> Array:
+    """The integral up to each point."""
+    return cumsum(pieces("cumulative_trapezoid", y, x, dx, dim), -1).movedim(-1, dim)
