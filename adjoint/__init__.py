@@ -53,7 +53,6 @@ from ._layout import sparse_coo as sparse_coo
 from ._layout import sparse_csr as sparse_csr
 from ._layout import strided as strided
 from ._legacy import TENSOR_TYPES as _TENSOR_TYPES
-from ._printing import set_printoptions as set_printoptions
 from ._sampling import Generator as Generator
 from ._sampling import default_generator as default_generator
 from ._sampling import get_rng_state as get_rng_state
@@ -105,6 +104,7 @@ _NAMES = {
         "_settings",
     ),
     **dict.fromkeys(("get_num_threads", "set_num_threads"), "_kernels.pool"),
+    **dict.fromkeys(("get_printoptions", "printoptions", "set_printoptions"), "_printing"),
     **dict.fromkeys(("vmap",), "func"),
     **dict.fromkeys(("TypedStorage", "UntypedStorage"), "_interop"),
 }  # fmt: skip

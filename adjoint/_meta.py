@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from types import EllipsisType
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
@@ -111,7 +111,7 @@ class MetaArray(NDArrayOperatorsMixin):
 
     @property
     def imag(self) -> MetaArray:
-        return MetaArray(self._ghost.imag) if self.dtype.kind == "c" else zeros_like(self)
+        return MetaArray(self._ghost.imag) if self.dtype.kind == "c" else empty(self.shape, self.dtype)
 
     def view(self, dtype: Any = None) -> MetaArray:
         return MetaArray(self._ghost.view() if dtype is None else self._ghost.view(dtype))
@@ -175,7 +175,7 @@ class MetaArray(NDArrayOperatorsMixin):
         shape = self[index].shape
         given = np.shape(value)
         excess = max(len(given) - len(shape), 0)
-        if any(size != 1 for size in given[:excess]) or np.broadcast_shapes(given[excess:], shape) != shape:
+        if any(size != 1 for size in given[:excess]) or not fits(given[excess:], shape):
             raise ValueError(f"could not broadcast input array from shape {given} into shape {shape}")
 
     # ---- NumPy ------------------------------------------------------------------------------------------------------------------
@@ -235,10 +235,6 @@ def empty(shape: Sequence[int] | int, dtype: Any, strides: Sequence[int] | None 
 def empty_like(array: Any) -> MetaArray:
     """A meta array with the shape, dtype and strides of any array."""
     return empty(array.shape, array.dtype, array.strides)
-
-
-def zeros_like(array: MetaArray) -> MetaArray:
-    return computed(np.zeros_like, (array,), {}, array.shape)
 
 
 def dense_strides(shape: Shape, order: Iterable[int], itemsize: int) -> Shape:
@@ -333,11 +329,17 @@ def into(out: Any, result: MetaArray, kwargs: dict[str, Any]) -> MetaArray:
     """`out=`: there is nothing to write, but what would be refused is refused."""
     out = out[0] if isinstance(out, tuple) else out
     same_device(out)
-    if np.broadcast_shapes(out.shape, result.shape) != out.shape:
+    if not fits(result.shape, out.shape):
         raise ValueError(f"non-broadcastable output operand with shape {out.shape} doesn't match the broadcast shape {result.shape}")
     if not np.can_cast(result.dtype, out.dtype, kwargs.get("casting", "same_kind")):
         raise TypeError(f"Cannot cast output from {result.dtype!r} to {out.dtype!r} with casting rule 'same_kind'")
     return out  # type: ignore[no-any-return]
+
+
+def fits(shape: Shape, target: Shape) -> bool:
+    """Whether an array can be broadcast to a shape."""
+    lead = len(target) - len(shape)
+    return lead >= 0 and all(size in (1, wanted) for size, wanted in zip(shape, target[lead:], strict=True))
 
 
 # ---- shapes -------------------------------------------------------------------------------------------------------------------------
@@ -412,6 +414,13 @@ def reduced(shape: Shape, axis: Any, keepdims: Any = False) -> Shape:
     return tuple(size for i, size in enumerate(shape) if i not in gone)
 
 
+class Selected(NamedTuple):
+    """One dimension of a mask: the positions of what it selects, and how many elements it expects there to be."""
+
+    positions: np.ndarray[Any, Any]
+    size: int
+
+
 def advanced_index(shape: Shape, index: tuple[Any, ...]) -> tuple[Shape, tuple[Any, ...]]:
     """The shape of `x[index]` where arrays are among the indices, and an index of the same structure for the stand-in of x."""
     items: list[Any] = []
@@ -421,7 +430,10 @@ def advanced_index(shape: Shape, index: tuple[Any, ...]) -> tuple[Shape, tuple[A
                 "nonzero: attempted to run this operator with Meta tensors: how many elements a mask selects depends on its values"
             )
         item = np.asarray(item) if isinstance(item, list) else item
-        items.extend(item.nonzero() if isinstance(item, np.ndarray) and item.dtype == bool else (item,))
+        if isinstance(item, np.ndarray) and item.dtype == bool:
+            items.extend(map(Selected, item.nonzero(), item.shape))
+        else:
+            items.append(item)
     used = sum(item is not None and item is not Ellipsis for item in items)
     if used > len(shape):
         raise IndexError(f"too many indices for array: array is {len(shape)}-dimensional, but {used} were indexed")
@@ -445,6 +457,10 @@ def advanced_index(shape: Shape, index: tuple[Any, ...]) -> tuple[Shape, tuple[A
             result.append(len(range(*item.indices(size))))
             small.append(slice(0, min(result[-1], 2)))
             continue
+        if isinstance(item, Selected):
+            if item.size != size:
+                raise IndexError(f"boolean index did not match indexed array along axis {axis - 1}: it has {item.size} elements, not {size}")
+            item = item.positions
         found = np.shape(item)
         if not found and not isinstance(item, MetaArray) and not -size <= int(item) < size:
             raise IndexError(f"index {int(item)} is out of bounds for axis {axis - 1} with size {size}")

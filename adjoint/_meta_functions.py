@@ -288,6 +288,8 @@ def repeat(func: Any, a: MetaArray, repeats: Any, axis: int | None = None) -> Me
     sizes = (a.size,) if axis is None else a.shape
     axis = normalize_axis_index(axis or 0, len(sizes))
     counts = np.asarray(repeats)
+    if counts.size not in (1, sizes[axis]):
+        raise ValueError(f"operands could not be broadcast together with shape ({sizes[axis]},) ({counts.size},)")
     total = int(counts.sum()) if counts.ndim and counts.size != 1 else int(counts.reshape(())) * sizes[axis]
     return empty((*sizes[:axis], total, *sizes[axis + 1 :]), a.dtype)
 
@@ -344,7 +346,7 @@ def diag(func: Any, v: MetaArray, k: int = 0) -> MetaArray:
 @rule(np.delete)
 def delete(func: Any, arr: MetaArray, obj: int, axis: int) -> MetaArray:
     axis = normalize_axis_index(axis, arr.ndim)
-    return computed(np.copy, (arr,), {}, (*arr.shape[:axis], arr.shape[axis] - 1, *arr.shape[axis + 1 :]))
+    return empty((*arr.shape[:axis], arr.shape[axis] - 1, *arr.shape[axis + 1 :]), arr.dtype)
 
 
 @rule(np.searchsorted)
@@ -401,7 +403,9 @@ def kron(func: Any, a: Any, b: Any) -> MetaArray:
 
 
 @rule(np.cross, np.linalg.cross)
-def cross(func: Callable[..., Any], a: Any, b: Any, *args: Any, **kwargs: Any) -> MetaArray:
+def cross(func: Callable[..., Any], a: Any, b: Any, *args: Any, axis: int = -1, **kwargs: Any) -> MetaArray:
+    if a.shape[axis] not in (2, 3) or b.shape[axis] not in (2, 3):
+        raise ValueError("incompatible dimensions for cross product (dimension must be 2 or 3)")
     return product(a, b, np.broadcast_shapes(np.shape(a), np.shape(b)))
 
 

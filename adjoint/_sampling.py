@@ -39,9 +39,6 @@ class Generator(_random.Generator):
         super().set_state(new_state._data if isinstance(new_state, Tensor) else new_state)
         return self
 
-    def __getstate__(self) -> bytes:
-        return super().get_state().tobytes()
-
     def __repr__(self) -> str:
         return f"<torch._C.Generator object at {id(self):#x}>"
 

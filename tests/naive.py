@@ -189,7 +189,7 @@ class Tensor:
             old, whole = self.value, self.value is self.made_for
             self.made_for = self.memory.value
             self.value = self.made_for if whole else gather(self.made_for, self.index)
-            if old.owner is self:
+            if old.owner is self:  # a view
                 old.owner, self.value.owner = None, self
         self.value.data, self.value.place = self.numpy(), (self.memory, self.memory.version)
         return self.value
@@ -209,7 +209,8 @@ class Tensor:
         if not Memory.recording:
             memory.value.data = update(memory.value, self.index, new).data
         else:
-            memory.value = new if memory.value is old else update(memory.value, self.index, new)
+            before, memory.value = memory.value, new if memory.value is old else update(memory.value, self.index, new)
+            before.owner, memory.value.owner = None, before.owner  # `retain_grad` means the present value
         self.read()
         return self
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
 from ._filling import (
     CHUNK,
@@ -26,6 +25,9 @@ from ._filling import (
     to_float32,
 )
 from ._generator import Generator, default_generator
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 # ----- Uniform -----
 

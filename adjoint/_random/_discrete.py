@@ -6,10 +6,9 @@ import math
 import operator
 import warnings
 from collections.abc import Sequence
-from typing import NoReturn, SupportsFloat, SupportsIndex
+from typing import TYPE_CHECKING, NoReturn, SupportsFloat, SupportsIndex
 
 import numpy as np
-import numpy.typing as npt
 
 from ._continuous import exponential
 from ._filling import (
@@ -27,6 +26,9 @@ from ._filling import (
     store,
 )
 from ._generator import Generator, default_generator
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 _INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ._generator import Generator, default_generator
 
-Array = npt.NDArray[Any]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+Array = np.ndarray[Any, np.dtype[Any]]
 Draw = Callable[[Generator, int], Array]
 
 CHUNK = 8192  # numbers made at a time: their temporaries stay in the cache

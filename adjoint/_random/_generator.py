@@ -11,9 +11,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, SupportsIndex, SupportsInt
 
 import numpy as np
-import numpy.typing as npt
 
 from .._device import CPU, device, resolve
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 DEFAULT_SEED = 67280421310721
 

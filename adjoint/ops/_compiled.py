@@ -11,6 +11,8 @@ from collections.abc import Callable
 from threading import Lock
 from typing import Any
 
+import numpy as np
+
 from .._quiet import mute, unmute
 from ._registry import Op, parameters
 
@@ -133,3 +135,40 @@ def speed_up_engine() -> None:
     x, y = Expr.inputs(2)
     (kernel,) = builtin.load([builtin.Formula("add_into", x + y, "TT", builtin.FIRST)], [accumulate.add_into])
     accumulate.use_kernel(kernel)
+
+
+class Rowwise:
+    """A function of NumPy code over the last axis that is compiled when it has become hot. On Tensors it is the function itself."""
+
+    def __init__(self, fn: Callable[..., Any], kinds: str) -> None:
+        self.fn = self.run = fn
+        self.kinds = kinds
+        self.heat = 0
+        self.__doc__ = fn.__doc__
+        self.__name__ = fn.__name__
+
+    def __call__(self, *args: Any) -> Any:
+        if self.run is self.fn and self.heat <= WARM and args[0].__class__ is np.ndarray:
+            self.heat += 1 + (args[0].size >> 12)
+            if self.heat > WARM:
+                self.ignite()
+        return self.run(*args)
+
+    def ignite(self) -> None:
+        from .._kernels import builtin, jit
+
+        if jit.available() and builtin.supported():
+            from .._kernels import rows
+
+            with _lock:
+                self.run = rows.load(f"rows_{self.__name__}", self.fn, self.kinds)
+
+
+def rowwise(kinds: str) -> Callable[[Callable[..., Any]], Rowwise]:
+    """Compile the decorated function by rows. Its arguments are matrices (T), rows (R), columns (C) or numbers (S), the first a matrix; it
+    reduces with `np.sum`, `np.max` or `np.min` over `axis=-1, keepdims=True`."""
+
+    def decorate(fn: Callable[..., Any]) -> Rowwise:
+        return Rowwise(fn, kinds)
+
+    return decorate

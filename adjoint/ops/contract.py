@@ -1,16 +1,15 @@
-"""Sums of products over chosen dimensions: einsum, tensordot and their relatives. All are written with `matmul`."""
+"""Sums of products over chosen dimensions: tensordot and its relatives. `einsum` is in einsum.py."""
 
 from __future__ import annotations
 
 import math
-import string
 from collections.abc import Sequence
 from typing import Any
 
 from .._methods import OpMethods
 from ._registry import FUNCTIONS, Array, composite
 from ._rules import wrap_dim
-from .matmul import dot, matmul, mm, mv
+from .matmul import dot, mm
 
 # ---- two vectors --------------------------------------------------------------------------------------------------------------------
 
@@ -145,30 +144,3 @@ def multi_dot(tensors: Sequence[Array], *, out: Any = None) -> Array:
 def chain_matmul(*matrices: Array, out: Any = None) -> Array:
     """The product of several matrices; `torch.linalg.multi_dot` under its older name."""
     return matrices[0].clone() if len(matrices) == 1 else multi_dot(matrices, out=out)
-
-
-# ---- einsum -------------------------------------------------------------------------------------------------------------------------
-
-LETTERS = string.ascii_uppercase + string.ascii_lowercase
-Labels = list[int]  # one number per dimension: letters first, then the dimensions that an ellipsis stands for
-
-
-@composite(method=False)
-def einsum(*args: Any) -> Array:
-    """Einstein's summation: `einsum("ij,jk->ik", a, b)`, or with lists of dimensions, `einsum(a, [0, 1], b, [1, 2], [0, 2])`."""
-    equation, operands = as_equation(args)
-    inputs, output = parsed(equation, operands)
-    sizes: dict[int, int] = {}
-    tensors = []
-    for place, (x, labels) in enumerate(zip(operands, inputs, strict=True)):
-        x, labels = without_repeats(x, labels, place)
-        for label, size in zip(labels, x.shape, strict=True):
-            known = sizes.get(label, 1)
-            if known != size and known != 1 and size != 1:
-                raise RuntimeError(
-                    f"einsum(): subscript {name_of(label)} has size {size} for operand {place} which does not broadcast with previously "
-                    f"seen size {known}"
-                )
-            sizes[label] = max(known, size) if size != 0 and known != 0 else 0
-        tensors.append((x, labels))
-    return contracted(tensors, output, sizes)

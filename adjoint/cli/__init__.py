@@ -1,0 +1,58 @@
+"""The command line: `python -m adjoint info`, `python -m adjoint cache [--clear]`."""
+
+from __future__ import annotations
+
+import argparse
+import platform
+from collections.abc import Sequence
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m adjoint", description="adjoint on the command line")
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("info", help="what is installed here, for bug reports")
+    cache = commands.add_parser("cache", help="show the compiled kernels kept on disk")
+    cache.add_argument("--clear", action="store_true", help="remove them all")
+    options = parser.parse_args(arguments)
+    if options.command == "info":
+        print(info())
+    else:
+        print(cleared() if options.clear else kept())
+    return 0
+
+
+def info() -> str:
+    """Versions and facts that a bug report should have."""
+    import numpy as np
+
+    from .. import __version__
+    from .._kernels import builtin, jit, pool
+
+    if jit.available():
+        binding = jit.llvm()
+        llvm = f"LLVM {'.'.join(map(str, binding.llvm_version_info))} for {binding.get_host_cpu_name()}"
+    else:
+        llvm = "none (NumPy does everything)"
+    rows = {
+        "adjoint": __version__,
+        "Python": f"{platform.python_version()} on {platform.platform()}",
+        "NumPy": np.__version__,
+        "kernels": llvm if builtin.supported() else f"{llvm}, not used: arrays have another layout in this Python",
+        "threads": str(pool.get_num_threads()),
+    }
+    return "\n".join(f"{name:<8} {value}" for name, value in rows.items())
+
+
+def kept() -> str:
+    from .._kernels import cache
+
+    folder = cache.directory()
+    entries = list(folder.glob("*.o")) if folder.is_dir() else []
+    size = sum(path.stat().st_size for path in entries)
+    return f"{folder}: {len(entries)} kernels, {size / 2**20:.1f} of at most {cache.LIMIT / 2**20:.0f} MiB"
+
+
+def cleared() -> str:
+    from .._kernels import cache
+
+    return f"removed {cache.clear()} kernels from {cache.directory()}"

@@ -1,0 +1,223 @@
+"""Einstein's summation, by matrix products of two operands at a time."""
+
+from __future__ import annotations
+
+import math
+import string
+from collections.abc import Iterable, Sequence
+from types import EllipsisType
+from typing import Any, NamedTuple
+
+from ._registry import FUNCTIONS, Array, composite
+from .matmul import matmul
+
+LETTERS = string.ascii_uppercase + string.ascii_lowercase
+Subscripts = list[int | EllipsisType]  # numbers of letters as they are written
+Labels = list[int]  # one for each dimension: the numbers of letters, and beyond them the dimensions that an ellipsis stands for
+
+
+class Operand(NamedTuple):
+    tensor: Array
+    labels: Labels
+
+
+@composite(method=False)
+def einsum(*args: Any) -> Array:
+    """The sum of products over the dimensions that share a letter: `einsum("ij,jk->ik", a, b)`.
+
+    Lists of numbers may stand for the letters: `einsum(a, [0, 1], b, [1, 2], [0, 2])`.
+    """
+    inputs, output, tensors = subscripts_of(args)
+    labels, kept = labelled(inputs, output, tensors)
+    operands = [without_repeats(place, x, of) for place, (x, of) in enumerate(zip(tensors, labels, strict=True))]
+    sizes = common_sizes(operands)
+    operands = [without_ones(operand, sizes) for operand in operands]
+    while len(operands) > 1:
+        i, j = cheapest_pair(operands, sizes, kept)
+        second, first = operands.pop(j), operands.pop(i)
+        needed = {label for operand in operands for label in operand.labels} | set(kept)
+        operands.insert(i, multiplied(first, second, needed))
+    return arranged(operands[0], kept, sizes)
+
+
+# ---- the equation -------------------------------------------------------------------------------------------------------------------
+
+
+def subscripts_of(args: tuple[Any, ...]) -> tuple[list[Subscripts], Subscripts | None, list[Array]]:
+    """The subscripts of each operand and of the output (None if it is not given), and the operands."""
+    if not args:
+        raise ValueError("einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list")
+    if isinstance(args[0], str):
+        tensors = list(args[1][:] if len(args) == 2 and isinstance(args[1], list | tuple) else args[1:])
+        return *parsed(args[0]), tensors
+    pairs = len(args) // 2
+    inputs = [checked(args[2 * i + 1]) for i in range(pairs)]
+    return inputs, checked(args[-1]) if len(args) % 2 else None, [args[2 * i] for i in range(pairs)]
+
+
+def checked(subscripts: Iterable[Any]) -> Subscripts:
+    subscripts = list(subscripts)
+    for item in subscripts:
+        if item is not ... and not 0 <= item < len(LETTERS):
+            raise ValueError(f"einsum(): subscript {item} in the subscripts list is not within the valid range [0, {len(LETTERS)})")
+    return subscripts
+
+
+def parsed(equation: str) -> tuple[list[Subscripts], Subscripts | None]:
+    groups: list[Subscripts] = [[]]
+    output: Subscripts | None = None
+    place = 0
+    while place < len(equation):
+        current = groups[-1] if output is None else output
+        character = equation[place]
+        if character in LETTERS:
+            current.append(LETTERS.index(character))
+        elif equation.startswith("...", place):
+            if ... in current:
+                raise RuntimeError(f"einsum(): found '.' for {whose(groups, output)} for which an ellipsis was already found")
+            current.append(...)
+            place += 2
+        elif character == ".":
+            raise RuntimeError(f"einsum(): found '.' for {whose(groups, output)} that is not part of any ellipsis")
+        elif character == "," and output is None:
+            groups.append([])
+        elif equation.startswith("->", place) and output is None:
+            output = []
+            place += 1
+        elif character != " ":
+            raise RuntimeError(
+                f"einsum(): invalid subscript given at index {place} in the equation string, subscripts must be in [a-zA-Z]"
+            )
+        place += 1
+    return groups, output
+
+
+def whose(groups: list[Subscripts], output: Subscripts | None) -> str:
+    return f"operand {len(groups) - 1}" if output is None else "output"
+
+
+def name_of(label: int) -> str:
+    return LETTERS[label] if label < len(LETTERS) else "..."
+
+
+def labelled(inputs: list[Subscripts], output: Subscripts | None, tensors: Sequence[Array]) -> tuple[list[Labels], Labels]:
+    """Labels for the dimensions of each operand and of the result."""
+    if len(inputs) != len(tensors):
+        raise RuntimeError(
+            f"einsum(): {'more' if len(inputs) < len(tensors) else 'fewer'} operands were provided than specified in the equation"
+        )
+    covered = []  # how many dimensions the ellipsis of each operand stands for
+    for place, (subscripts, x) in enumerate(zip(inputs, tensors, strict=True)):
+        letters = len(subscripts) - (... in subscripts)
+        if letters > len(x.shape) or (letters < len(x.shape) and ... not in subscripts):
+            raise RuntimeError(
+                f"einsum(): the number of subscripts in the equation ({letters}) "
+                + ("does not match" if ... not in subscripts else "is more than")
+                + f" the number of dimensions ({len(x.shape)}) for operand {place}"
+                + (" and no ellipsis was given" if ... not in subscripts else "")
+            )
+        covered.append(len(x.shape) - letters)
+    most = max((n for n, subscripts in zip(covered, inputs, strict=True) if ... in subscripts), default=0)
+    ellipsis = [len(LETTERS) + i for i in range(most)]
+
+    def expand(subscripts: Subscripts, count: int) -> Labels:
+        return [label for item in subscripts for label in ([item] if not isinstance(item, EllipsisType) else ellipsis[most - count :])]
+
+    labels = [expand(subscripts, n) for subscripts, n in zip(inputs, covered, strict=True)]
+    every = [label for of in labels for label in of]
+    if output is None:
+        return labels, ellipsis + sorted(label for label in set(every) if label < len(LETTERS) and every.count(label) == 1)
+    kept = expand(output, most)
+    for label in kept:
+        if kept.count(label) > 1:
+            raise RuntimeError(f"einsum(): output subscript {name_of(label)} appears more than once in the output")
+        if label not in every:
+            raise RuntimeError(f"einsum(): output subscript {name_of(label)} does not appear in the equation for any input operand")
+    return labels, kept
+
+
+# ---- the operands -------------------------------------------------------------------------------------------------------------------
+
+
+def without_repeats(place: int, x: Array, labels: Labels) -> Operand:
+    """A letter that is repeated in one operand stands for its diagonal."""
+    labels = list(labels)
+    for label in sorted(set(labels)):
+        while labels.count(label) > 1:
+            first = labels.index(label)
+            second = labels.index(label, first + 1)
+            if x.shape[first] != x.shape[second]:
+                raise RuntimeError(
+                    f"einsum(): subscript {name_of(label)} is repeated for operand {place} but the sizes don't match, "
+                    f"{x.shape[second]} != {x.shape[first]}"
+                )
+            x = FUNCTIONS["diagonal"](x, 0, first, second)
+            labels = [other for d, other in enumerate(labels) if d not in (first, second)] + [label]
+    return Operand(x, labels)
+
+
+def common_sizes(operands: Sequence[Operand]) -> dict[int, int]:
+    sizes: dict[int, int] = {}
+    for place, (x, labels) in enumerate(operands):
+        for label, size in zip(labels, x.shape, strict=True):
+            known = sizes.get(label, 1)
+            if size != known and size != 1 and known != 1:
+                raise RuntimeError(
+                    f"einsum(): subscript {name_of(label)} has size {size} for operand {place} which does not broadcast with previously "
+                    f"seen size {known}"
+                )
+            sizes[label] = known if size == 1 else size
+    return sizes
+
+
+def without_ones(operand: Operand, sizes: dict[int, int]) -> Operand:
+    """A dimension of one element broadcasts: it can be left out where another operand has the full size."""
+    x, labels = operand
+    ones = [d for d, label in enumerate(labels) if x.shape[d] == 1 and sizes[label] != 1]
+    if not ones:
+        return operand
+    keep = [d for d in range(len(labels)) if d not in ones]
+    return Operand(x.reshape([x.shape[d] for d in keep]), [labels[d] for d in keep])
+
+
+def cheapest_pair(operands: Sequence[Operand], sizes: dict[int, int], kept: Labels) -> tuple[int, int]:
+    """The two operands whose product takes the fewest multiplications; the first two, if it makes no difference."""
+    if len(operands) == 2:
+        return 0, 1
+    pairs = [(i, j) for i in range(len(operands)) for j in range(i + 1, len(operands))]
+    return min(pairs, key=lambda ij: math.prod(sizes[label] for label in {*operands[ij[0]].labels, *operands[ij[1]].labels}))
+
+
+def summed_out(operand: Operand, needed: set[int]) -> Operand:
+    x, labels = operand
+    dims = [d for d, label in enumerate(labels) if label not in needed]
+    return Operand(x.sum(dims), [label for label in labels if label in needed]) if dims else operand
+
+
+def multiplied(a: Operand, b: Operand, needed: set[int]) -> Operand:
+    """The product of two operands, summed over the labels that nobody else needs: one batched matrix product."""
+    a = summed_out(a, needed | set(b.labels))
+    b = summed_out(b, needed | set(a.labels))
+    batch = [label for label in a.labels if label in b.labels and label in needed]
+    inner = [label for label in a.labels if label in b.labels and label not in needed]
+    rows = [label for label in a.labels if label not in b.labels]
+    columns = [label for label in b.labels if label not in a.labels]
+    left, right = ordered(a, [*batch, *rows, *inner]), ordered(b, [*batch, *inner, *columns])
+    cut = len(batch)
+    shape = [*left.shape[: cut + len(rows)], *right.shape[cut + len(inner) :]]
+    outside = list(left.shape[:cut])
+    m, n = math.prod(left.shape[cut : cut + len(rows)]), math.prod(right.shape[cut + len(inner) :])
+    k = math.prod(right.shape[cut : cut + len(inner)])
+    if inner:
+        result = matmul(left.reshape([*outside, m, k]), right.reshape([*outside, k, n]))
+    else:
+        result = left.reshape([*outside, m, 1]) * right.reshape([*outside, 1, n])
+    return Operand(result.reshape(shape), batch + rows + columns)
+
+
+def ordered(operand: Operand, labels: Labels) -> Array:
+    return operand.tensor.permute([operand.labels.index(label) for label in labels])
+
+
+def arranged(operand: Operand, kept: Labels, sizes: dict[int, int]) -> Array:
+    return ordered(summed_out(operand, set(kept)), kept)
