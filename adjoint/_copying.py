@@ -31,18 +31,18 @@ def _rebuild(cls: type[Tensor], data: Any, requires_grad: bool, attributes: dict
 
 
 @composite(function=False)
-def __reduce_ex__(self: Tensor, protocol: Any) -> tuple[Any, ...]:  # noqa: N807
+def __reduce_ex__(self: Tensor, protocol: Any) -> tuple[Any, ...]:
     """A tensor comes back as a leaf, with its values, `requires_grad` and attributes; history and `.grad` are not kept."""
     return _rebuild, (type(self), self._data, self.requires_grad, _attributes(self))
 
 
 @composite(function=False)
-def __setstate__(self: Tensor, state: dict[str, Any]) -> None:  # noqa: N807
+def __setstate__(self: Tensor, state: dict[str, Any]) -> None:
     self.__dict__.update(state)
 
 
 @composite(function=False)
-def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:  # noqa: N807
+def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
     """A copy of a leaf. Tensors that share memory share it after a common deep copy too."""
     if not self.is_leaf:
         raise RuntimeError(
@@ -86,7 +86,7 @@ def _copied_memory(data: Any, memo: dict[int, Any]) -> Any:
 
 
 @composite(function=False)
-def __copy__(self: Tensor) -> Tensor:  # noqa: N807
+def __copy__(self: Tensor) -> Tensor:
     """Another tensor on the same memory, without history."""
     return _rebuild(type(self), self._data, self.requires_grad, _attributes(self))
 

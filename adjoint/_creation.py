@@ -113,16 +113,8 @@ def into(out: Tensor, array: Array) -> Tensor:
 
 
 def _sized(
-    name: str,
-    fill: Callable[..., Array],
-    args: tuple[Any, ...],
-    size: Any,
-    out: Tensor | None,
-    dtype: Any,
-    layout: layout,
-    device: Device,
-    pin_memory: bool,
-    requires_grad: bool,
+    name: str, fill: Callable[..., Array], args: tuple[Any, ...], size: Any, out: Tensor | None, dtype: Any, layout: layout,
+    device: Device, pin_memory: bool, requires_grad: bool,
 ) -> Tensor:
     shape = size_arguments(name, args, size)
     check_options(layout, pin_memory)
@@ -136,43 +128,24 @@ def _sized(
 
 
 def zeros(
-    *args: Any,
-    size: Any = None,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    layout: layout = strided,
-    device: Device = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
+    *args: Any, size: Any = None, out: Tensor | None = None, dtype: Any = None, layout: layout = strided, device: Device = None,
+    pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:
     """A tensor of zeros: `zeros(2, 3)` or `zeros((2, 3))`."""
     return _sized("zeros", np.zeros, args, size, out, dtype, layout, device, pin_memory, requires_grad)
 
 
 def ones(
-    *args: Any,
-    size: Any = None,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    layout: layout = strided,
-    device: Device = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
+    *args: Any, size: Any = None, out: Tensor | None = None, dtype: Any = None, layout: layout = strided, device: Device = None,
+    pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:
     """A tensor of ones: `ones(2, 3)` or `ones((2, 3))`."""
     return _sized("ones", np.ones, args, size, out, dtype, layout, device, pin_memory, requires_grad)
 
 
 def empty(
-    *args: Any,
-    size: Any = None,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    layout: layout = strided,
-    device: Device = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
-    memory_format: memory_format = contiguous_format,
+    *args: Any, size: Any = None, out: Tensor | None = None, dtype: Any = None, layout: layout = strided, device: Device = None,
+    pin_memory: bool = False, requires_grad: bool = False, memory_format: memory_format = contiguous_format,
 ) -> Tensor:
     """A tensor whose elements are whatever the memory held."""
     if memory_format is preserve_format:
@@ -185,14 +158,8 @@ def empty(
 
 
 def empty_strided(
-    size: Sequence[int],
-    stride: Sequence[int],
-    *,
-    dtype: Any = None,
-    layout: layout = strided,
-    device: Device = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
+    size: Sequence[int], stride: Sequence[int], *, dtype: Any = None, layout: layout = strided, device: Device = None,
+    requires_grad: bool = False, pin_memory: bool = False,
 ) -> Tensor:
     """An uninitialised tensor with the given strides, counted in elements."""
     shape = size_of("empty_strided", (size,))
@@ -226,15 +193,8 @@ def number_of(name: str, argument: str, value: Any) -> Any:
 
 
 def full(
-    size: Sequence[int],
-    fill_value: Any,
-    *,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    layout: layout = strided,
-    device: Device = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
+    size: Sequence[int], fill_value: Any, *, out: Tensor | None = None, dtype: Any = None, layout: layout = strided,
+    device: Device = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:
     """A tensor of one value, whose type decides the dtype if none is given."""
     if not isinstance(size, tuple | list):
@@ -266,12 +226,7 @@ def as_element(value: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def scalar_tensor(
-    s: Any,
-    *,
-    dtype: Any = None,
-    layout: layout = strided,
-    device: Device = None,
-    pin_memory: bool = False,
+    s: Any, *, dtype: Any = None, layout: layout = strided, device: Device = None, pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
     """A 0-d tensor; of the default dtype, whatever the type of the number."""
@@ -280,15 +235,8 @@ def scalar_tensor(
 
 
 def eye(
-    n: int,
-    m: int | None = None,
-    *,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    layout: layout = strided,
-    device: Device = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
+    n: int, m: int | None = None, *, out: Tensor | None = None, dtype: Any = None, layout: layout = strided,
+    device: Device = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:
     """A matrix with ones on the diagonal."""
     for name, length in (("n", n), ("m", n if m is None else m)):
@@ -308,16 +256,8 @@ def eye(
 
 
 def arange(
-    *args: Any,
-    start: Any = 0,
-    end: Any = None,
-    step: Any = 1,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    layout: layout = strided,
-    device: Device = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
+    *args: Any, start: Any = 0, end: Any = None, step: Any = 1, out: Tensor | None = None, dtype: Any = None,
+    layout: layout = strided, device: Device = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:
     """Numbers from `start` (0) up to, and without, `end`: `arange(end)` or `arange(start, end, step)`."""
     if len(args) == 1 and end is None:
@@ -354,35 +294,38 @@ def _range_length(first: Any, last: Any, by: Any, kind: str) -> int:
         first, last, by = int(first), int(last), int(by)
         if by == 0:
             raise ValueError("step must be nonzero: as an integer it is 0; leave dtype out, or pass a floating dtype")
-        return -((last - first) // -by)
-    return math.ceil((last - first) / by)
+        return -int((last - first) // -by)
+    count: int = math.ceil((last - first) / by)
+    return count
 
 
 def _range(first: Any, by: Any, count: int, dtype: np.dtype[Any]) -> Array:
     if dtype.kind in "iu":
         return (np.arange(count) * int(by) + int(first)).astype(dtype)
-    steps = np.arange(count) * float(by)
-    values = steps + float(first)
-    if dtype.itemsize == 8:
-        return values
-    # PyTorch rounds every eighth value, and adds to that: the last bit depends on it.
-    whole = count // 8 * 8
-    bases = values[:whole:8].astype(dtype).astype(np.float64)
-    values[:whole] = (bases[:, None] + steps[:8]).reshape(-1)
-    return values.astype(dtype)
+    # PyTorch computes with vectors of 32 bytes: the first number of each exactly, the others by adding multiples of the step to that one,
+    # already rounded. What is left over at the end, less than two vectors, is computed one by one. The last bit depends on it.
+    step, start, lanes = float(by), float(first), 32 // dtype.itemsize
+    values = _rounded(_fused(np.arange(count, dtype=np.float64), step, start), dtype)
+    vectors = values[: count // (2 * lanes) * (2 * lanes)].reshape(-1, lanes)
+    vectors[...] = _rounded(_fused(np.arange(lanes, dtype=np.float64), step, vectors[:, :1].astype(np.float64)), dtype)
+    return values
+
+
+def _rounded(values: Array, dtype: np.dtype[Any]) -> Array:
+    """To the half types through float32, as the processor does."""
+    return (values.astype(np.float32) if dtype.itemsize == 2 else values).astype(dtype)
+
+
+def _fused(values: Array, factor: float, offset: Any) -> Array:
+    """`values * factor + offset`, rounded once, as PyTorch's compiler has it."""
+    from ._random._filling import fused_unscaled
+
+    return fused_unscaled(values, factor, offset)
 
 
 def range(
-    start: float = 0,
-    end: float | None = None,
-    step: float = 1,
-    *,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    layout: layout = strided,
-    device: Device = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
+    start: float = 0, end: float | None = None, step: float = 1, *, out: Tensor | None = None, dtype: Any = None,
+    layout: layout = strided, device: Device = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:
     """Numbers from `start` up to and including `end`. Deprecated in PyTorch: use `arange`."""
     warn(
@@ -400,16 +343,8 @@ def range(
 
 
 def linspace(
-    start: Any,
-    end: Any,
-    steps: int,
-    *,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    layout: layout = strided,
-    device: Device = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
+    start: Any, end: Any, steps: int, *, out: Tensor | None = None, dtype: Any = None, layout: layout = strided,
+    device: Device = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:
     """`steps` numbers from `start` to `end`, both included, at equal distances."""
     first, last = _ends("linspace", start, end)
@@ -423,17 +358,8 @@ def linspace(
 
 
 def logspace(
-    start: Any,
-    end: Any,
-    steps: int,
-    base: float = 10.0,
-    *,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    layout: layout = strided,
-    device: Device = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
+    start: Any, end: Any, steps: int, base: float = 10.0, *, out: Tensor | None = None, dtype: Any = None,
+    layout: layout = strided, device: Device = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:
     """`base` to the power of `steps` numbers from `start` to `end`, both included, at equal distances."""
     first, last = _ends("logspace", start, end)
@@ -474,27 +400,29 @@ def _linear(first: Any, last: Any, steps: int, dtype: np.dtype[Any]) -> Array:
     """Counted from the near end on both halves, so that both ends are exact and the middle is symmetric."""
     if steps == 1:
         return np.full(1, first, dtype)
-    working = dtype if dtype.kind in "fc" else np.dtype(np.float64)
-    step = np.asarray(last - first, working) / np.asarray(max(steps - 1, 1), working)
+    working = dtype if dtype.kind in "fcV" else np.dtype(np.float64)
+    start, end = np.asarray(first, working), np.asarray(last, working)
+    step = ((end - start) / np.asarray(max(steps - 1, 1), working)).astype(working)
     places = np.arange(steps)
-    forth = np.asarray(first, working) + step * places.astype(working)
-    back = np.asarray(last, working) - step * (steps - 1 - places).astype(working)
+    forth, back = _stepped(places, step, start), _stepped(steps - 1 - places, -step, end)
     return np.where(places < steps // 2, forth, back).astype(dtype)
+
+
+def _stepped(places: Array, step: Array, start: Array) -> Array:
+    """`start + step * places`, rounded once in single and double precision and after each operation in half precision."""
+    if step.dtype == np.float64:
+        return _fused(places.astype(np.float64), float(step), start)
+    if step.dtype == np.float32:
+        return (places * step.astype(np.float64) + start).astype(np.float32)
+    return start + step * places.astype(step.dtype)
 
 
 # ---- like another tensor ------------------------------------------------------------------------------------------
 
 
 def _like(
-    name: str,
-    fill: Callable[[Array], None] | None,
-    input: Tensor,
-    dtype: Any,
-    layout: layout,
-    device: Device,
-    pin_memory: bool,
-    requires_grad: bool,
-    memory_format: memory_format,
+    name: str, fill: Callable[[Array], None] | None, input: Tensor, dtype: Any, layout: layout, device: Device,
+    pin_memory: bool, requires_grad: bool, memory_format: memory_format,
 ) -> Tensor:
     if not isinstance(input, Tensor):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
@@ -523,14 +451,8 @@ def empty_like_array(data: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def zeros_like(
-    input: Tensor,
-    *,
-    dtype: Any = None,
-    layout: layout = strided,
-    device: Device = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
-    memory_format: memory_format = preserve_format,
+    input: Tensor, *, dtype: Any = None, layout: layout = strided, device: Device = None, pin_memory: bool = False,
+    requires_grad: bool = False, memory_format: memory_format = preserve_format,
 ) -> Tensor:
     """Zeros, with the size, dtype and device of `input`."""
     fill = lambda array: array.fill(0)  # noqa: E731
@@ -538,14 +460,8 @@ def zeros_like(
 
 
 def ones_like(
-    input: Tensor,
-    *,
-    dtype: Any = None,
-    layout: layout = strided,
-    device: Device = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
-    memory_format: memory_format = preserve_format,
+    input: Tensor, *, dtype: Any = None, layout: layout = strided, device: Device = None, pin_memory: bool = False,
+    requires_grad: bool = False, memory_format: memory_format = preserve_format,
 ) -> Tensor:
     """Ones, with the size, dtype and device of `input`."""
     fill = lambda array: array.fill(1)  # noqa: E731
@@ -553,29 +469,16 @@ def ones_like(
 
 
 def empty_like(
-    input: Tensor,
-    *,
-    dtype: Any = None,
-    layout: layout = strided,
-    device: Device = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
-    memory_format: memory_format = preserve_format,
+    input: Tensor, *, dtype: Any = None, layout: layout = strided, device: Device = None, pin_memory: bool = False,
+    requires_grad: bool = False, memory_format: memory_format = preserve_format,
 ) -> Tensor:
     """Whatever the memory held, with the size, dtype and device of `input`."""
     return _like("empty_like", None, input, dtype, layout, device, pin_memory, requires_grad, memory_format)
 
 
 def full_like(
-    input: Tensor,
-    fill_value: Any,
-    *,
-    dtype: Any = None,
-    layout: layout = strided,
-    device: Device = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
-    memory_format: memory_format = preserve_format,
+    input: Tensor, fill_value: Any, *, dtype: Any = None, layout: layout = strided, device: Device = None,
+    pin_memory: bool = False, requires_grad: bool = False, memory_format: memory_format = preserve_format,
 ) -> Tensor:
     """One value everywhere, with the size, dtype and device of `input`."""
     value = number_of("full_like", "fill_value", fill_value)
@@ -591,14 +494,8 @@ def full_like(
 
 @composite(function=False)
 def new_zeros(
-    self: Tensor,
-    *args: Any,
-    size: Any = None,
-    dtype: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-    layout: layout = strided,
-    pin_memory: bool = False,
+    self: Tensor, *args: Any, size: Any = None, dtype: Any = None, device: Device = None, requires_grad: bool = False,
+    layout: layout = strided, pin_memory: bool = False,
 ) -> Tensor:
     """Zeros with the dtype and device of this tensor."""
     dtype, device = like_self(self, dtype, device)
@@ -607,14 +504,8 @@ def new_zeros(
 
 @composite(function=False)
 def new_ones(
-    self: Tensor,
-    *args: Any,
-    size: Any = None,
-    dtype: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-    layout: layout = strided,
-    pin_memory: bool = False,
+    self: Tensor, *args: Any, size: Any = None, dtype: Any = None, device: Device = None, requires_grad: bool = False,
+    layout: layout = strided, pin_memory: bool = False,
 ) -> Tensor:
     """Ones with the dtype and device of this tensor."""
     dtype, device = like_self(self, dtype, device)
@@ -623,14 +514,8 @@ def new_ones(
 
 @composite(function=False)
 def new_empty(
-    self: Tensor,
-    *args: Any,
-    size: Any = None,
-    dtype: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-    layout: layout = strided,
-    pin_memory: bool = False,
+    self: Tensor, *args: Any, size: Any = None, dtype: Any = None, device: Device = None, requires_grad: bool = False,
+    layout: layout = strided, pin_memory: bool = False,
 ) -> Tensor:
     """Whatever the memory held, with the dtype and device of this tensor."""
     dtype, device = like_self(self, dtype, device)

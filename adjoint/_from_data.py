@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
@@ -46,13 +45,7 @@ def _warn_copy(call: str) -> None:
 
 @composite(function=False)
 def new_tensor(
-    self: Tensor,
-    data: Any,
-    *,
-    dtype: Any = None,
-    device: Device = None,
-    requires_grad: bool = False,
-    layout: Any = strided,
+    self: Tensor, data: Any, *, dtype: Any = None, device: Device = None, requires_grad: bool = False, layout: Any = strided,
     pin_memory: bool = False,
 ) -> Tensor:
     """A new tensor from data, with the dtype and device of this one."""
@@ -273,12 +266,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Device = None) -> Tensor:
 
 
 def asarray(
-    obj: Any,
-    *,
-    dtype: Any = None,
-    device: Device = None,
-    copy: bool | None = None,
-    requires_grad: bool | None = None,
+    obj: Any, *, dtype: Any = None, device: Device = None, copy: bool | None = None, requires_grad: bool | None = None,
 ) -> Tensor:
     """`obj` as a tensor: shared where possible, copied where asked. `copy=False` refuses what cannot be shared."""
     wanted = None if dtype is None else as_numpy_dtype(dtype)
@@ -325,9 +313,7 @@ def _asarray_of_foreign(obj: Any, wanted: np.dtype[Any] | None, device: Device, 
     return finish(make_array(lambda: array, array.shape, array.dtype, device))
 
 
-def frombuffer(
-    buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
-) -> Tensor:
+def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
     """A 1-d tensor on the memory of an object with a buffer, such as a `bytearray`."""
     numpy_dtype = as_numpy_dtype(dtype)
     try:

@@ -9,19 +9,17 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ._dtype import from_numpy_dtype
 from ._errors import compose
-from ._methods import OpMethods
 from ._site import here
 from ._tensor import Tensor, wrap
 from .ops._registry import composite
 
-Array = Any
+Ndarray = np.ndarray[Any, Any]
 
 # ---- NumPy --------------------------------------------------------------------------------------------------------
 
 
-def plain_array(tensor: Tensor) -> Array:
+def plain_array(tensor: Tensor) -> Ndarray:
     """The NumPy array that a tensor without history holds."""
     if tensor.requires_grad:
         _refuse_history()
@@ -44,13 +42,13 @@ def _refuse_history() -> NoReturn:
 
 
 @composite(function=False)
-def numpy(self: Tensor, *, force: bool = False) -> Array:
+def numpy(self: Tensor, *, force: bool = False) -> Ndarray:
     """The NumPy array on the tensor's memory. `force=True` drops the history first, where there is one."""
     return plain_array(self.detach() if force else self)
 
 
 @composite(function=False)
-def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Array:  # noqa: N807
+def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Ndarray:
     return np.array(plain_array(self), dtype=dtype, copy=copy)
 
 
@@ -58,7 +56,7 @@ def __array__(self: Tensor, dtype: Any = None, copy: bool | None = None) -> Arra
 
 
 @composite(function=False)
-def __dlpack__(  # noqa: N807
+def __dlpack__(
     self: Tensor, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
 ) -> Any:
     """A capsule through which other libraries take the tensor's memory."""
@@ -68,7 +66,7 @@ def __dlpack__(  # noqa: N807
 
 
 @composite(function=False)
-def __dlpack_device__(self: Tensor) -> tuple[int, int]:  # noqa: N807
+def __dlpack_device__(self: Tensor) -> tuple[int, int]:
     return (1, 0)
 
 
@@ -106,7 +104,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
 
 def to_dlpack(tensor: Tensor) -> Any:
     """A DLPack capsule on the tensor's memory; it can be taken once."""
-    return tensor.__dlpack__()
+    return __dlpack__(tensor)
 
 
 # ---- storage ------------------------------------------------------------------------------------------------------
@@ -119,7 +117,7 @@ class UntypedStorage:
     is_cuda = False
     is_sparse = False
 
-    def __init__(self, owner: Array) -> None:
+    def __init__(self, owner: Ndarray) -> None:
         self._owner = owner
 
     @property
@@ -166,20 +164,20 @@ class TypedStorage(UntypedStorage):
 
     __slots__ = ("dtype",)
 
-    def __init__(self, owner: Array, dtype: Any) -> None:
+    def __init__(self, owner: Ndarray, dtype: Any) -> None:
         super().__init__(owner)
         self.dtype = dtype
 
     def element_size(self) -> int:
         return int(self.dtype.itemsize)
 
-    def size(self) -> int:  # type: ignore[override]
+    def size(self) -> int:
         return self.nbytes() // self.element_size()
 
     __len__ = size
 
     def tolist(self) -> list[Any]:
-        return np.frombuffer(self._owner.tobytes(), self.dtype.numpy).tolist()
+        return list(np.frombuffer(self._owner.tobytes(), self.dtype.numpy).tolist())
 
     def untyped(self) -> UntypedStorage:
         return UntypedStorage(self._owner)
@@ -189,14 +187,13 @@ class TypedStorage(UntypedStorage):
         return f"{rows}\n[torch.storage.TypedStorage(dtype={self.dtype}, device=cpu) of size {self.size()}]"
 
 
-def _owner(tensor: Tensor) -> Array:
+def _owner(tensor: Tensor) -> Ndarray:
     """The array that owns the memory of a tensor."""
-    data = owner = tensor._data
-    if not isinstance(data, np.ndarray):
+    owner: Ndarray = tensor._data
+    if not isinstance(owner, np.ndarray):
         raise NotImplementedError("Cannot access data pointer of Tensor that doesn't have storage")
-    while (data := getattr(data, "base", None)) is not None:
-        if isinstance(data, np.ndarray):
-            owner = data
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
     return owner
 
 

@@ -14,7 +14,6 @@ from ._size import Size
 from ._tensor import Tensor, wrap
 from .ops._registry import composite
 
-
 T = TypeVar("T", bound=Tensor)
 
 

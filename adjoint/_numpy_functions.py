@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ._dtype import as_dtype, infer_numpy_dtype
+from ._dtype import as_dtype, infer_numpy_dtype, result_numpy_dtype
 from ._state import recording
 from ._tensor import Tensor, wrap
 from .ops._registry import FUNCTIONS, OPS, composite
@@ -61,14 +61,15 @@ _ufuncs = _Ufuncs()
 
 
 @composite(function=False)
-def __array_ufunc__(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:  # noqa: N807
+def __array_ufunc__(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
     (out,) = options.pop("out", None) or (None,)
     if out is not None and not isinstance(out, Tensor):
         return _into_array(ufunc, method, inputs, options, out)
     dtype = options.pop("dtype", None)
     result = _ufunc_result(ufunc, method, inputs, options)
     if result is NotImplemented:
-        return unsupported(f"numpy.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}"), getattr(ufunc, method), inputs, options)
+        name = f"numpy.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
+        return unsupported(name, getattr(ufunc, method), inputs, options)
     if dtype is not None:
         result = result.to(as_dtype(np.dtype(dtype)))
     return result if out is None else out.copy_(result)
@@ -78,7 +79,7 @@ def _ufunc_result(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options
     name = ufunc.__name__
     if method == "__call__" and not options:
         fn = _ufuncs[ufunc]
-        return NotImplemented if fn is None else fn(*map(_operand, inputs))
+        return NotImplemented if fn is None else fn(*_operands(fn, inputs))
     if method == "reduce" and name in _REDUCTIONS and options.keys() <= {"axis", "keepdims"}:
         options.setdefault("axis", 0)
         return TABLE[getattr(np, _REDUCTIONS[name])](inputs[0], **options)
@@ -90,9 +91,17 @@ def _ufunc_result(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options
     return NotImplemented
 
 
-def _operand(value: Any) -> Any:
-    """Lists become arrays, as in NumPy; tensors, arrays and numbers are what ops take."""
-    return np.asarray(value) if isinstance(value, list | tuple) else value
+def _operands(fn: Fn, inputs: tuple[Any, ...]) -> list[Any]:
+    """Lists become arrays, as in NumPy, and numbers become tensors where the op does not take them."""
+    values = [np.asarray(value) if isinstance(value, list | tuple) else value for value in inputs]
+    op = getattr(fn, "op", None)
+    if op is None or op.scalars or len(values) == 1:
+        return values
+    dtype = result_numpy_dtype([_bare(value) for value in values])
+    return [wrap(np.asarray(value, dtype)) if isinstance(value, _NUMBERS) else value for value in values]
+
+
+_NUMBERS = (bool, int, float, complex, np.generic)
 
 
 def _into_array(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[str, Any], out: Any) -> Any:
@@ -115,6 +124,15 @@ def as_tensor(value: Any) -> Any:
     if isinstance(value, bool | int | float | complex):
         return wrap(np.asarray(value, infer_numpy_dtype(value)))
     return wrap(np.asarray(value))
+
+
+def _named(name: str) -> Fn:
+    """The function of that name, whose arguments are NumPy's, given by position."""
+
+    def call(*args: Any) -> Any:
+        return FUNCTIONS[name](*args)
+
+    return call
 
 
 def _all(values: Iterable[Any]) -> list[Any]:
@@ -200,6 +218,11 @@ def _like(name: str) -> Fn:
         return getattr(_creation, name)(shape, *value, dtype=dtype)
 
     return like
+
+
+def _concatenate(arrays: Any, axis: int | None = 0, out: Any = None) -> Any:
+    tensors = _all(arrays)
+    return f.cat([a.reshape(-1) for a in tensors]) if axis is None else f.cat(tensors, axis)
 
 
 def _expand_dims(a: Any, axis: Any) -> Any:
@@ -319,7 +342,7 @@ def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
 
 
 def _imag(val: Any) -> Any:
-    return f.imag(val) if val.is_complex() else f.zeros_like(val)
+    return f.imag(val) if val.is_complex() else val * 0
 
 
 def _angle(z: Any, deg: bool = False) -> Any:
@@ -360,8 +383,8 @@ _BY_NAME: dict[str, Fn] = {
     # shape
     "reshape": lambda a, shape=None, order="C", *, newshape=None, copy=None: a.reshape(shape if newshape is None else newshape),
     "ravel": lambda a, order="C": a.reshape(-1),
-    "swapaxes": lambda a, axis1, axis2: f.transpose(a, axis1, axis2),
-    "moveaxis": lambda a, source, destination: f.movedim(a, source, destination),
+    "swapaxes": _named("transpose"),
+    "moveaxis": _named("movedim"),
     "transpose": _transpose, "permute_dims": _transpose,
     "matrix_transpose": lambda x: f.transpose(x, -1, -2),
     "expand_dims": _expand_dims, "squeeze": _squeeze,
@@ -373,7 +396,7 @@ _BY_NAME: dict[str, Fn] = {
     "roll": _roll, "rot90": lambda m, k=1, axes=(0, 1): f.rot90(m, k, axes),
     "repeat": _repeat, "tile": lambda A, reps: f.tile(A, (reps,) if isinstance(reps, int) else tuple(reps)),
     # joining and splitting
-    "concatenate": lambda arrays, axis=0, out=None: f.cat([a.reshape(-1) for a in _all(arrays)] if axis is None else _all(arrays), axis or 0),
+    "concatenate": _concatenate,
     "stack": lambda arrays, axis=0, out=None: f.stack(_all(arrays), axis),
     "hstack": lambda tup: f.hstack(_all(tup)), "vstack": lambda tup: f.vstack(_all(tup)), "dstack": lambda tup: f.dstack(_all(tup)),
     "column_stack": lambda tup: f.column_stack(_all(tup)),
@@ -384,17 +407,17 @@ _BY_NAME: dict[str, Fn] = {
     "trace": lambda a, offset=0, axis1=0, axis2=1: f.diagonal(a, offset, axis1, axis2).sum(-1),
     "triu": lambda m, k=0: f.triu(m, k), "tril": lambda m, k=0: f.tril(m, k),
     "take": _take, "take_along_axis": _take_along_axis,
-    "where": _where, "nonzero": lambda a: f.nonzero(a, as_tuple=True), "argwhere": lambda a: f.nonzero(a),
+    "where": _where, "nonzero": lambda a: f.nonzero(a, as_tuple=True), "argwhere": _named("nonzero"),
     "sort": _sort, "argsort": _argsort,
     "searchsorted": lambda a, v, side="left", sorter=None: f.searchsorted(as_tensor(a), as_tensor(v), right=side == "right", sorter=sorter),
-    "unique": lambda ar: f.unique(ar),
+    "unique": _named("unique"),
     "bincount": lambda x, weights=None, minlength=0: f.bincount(x, weights, minlength),
     # elementwise
     "clip": _clip, "nan_to_num": _nan_to_num,
     "round": lambda a, decimals=0, out=None: f.round(a, decimals=decimals) if decimals else f.round(a),
     "around": lambda a, decimals=0, out=None: f.round(a, decimals=decimals) if decimals else f.round(a),
     "real": lambda val: f.real(val) if val.is_complex() else val, "imag": _imag, "angle": _angle,
-    "sinc": lambda x: f.sinc(x), "i0": lambda x: f.i0(x), "diff": _diff,
+    "sinc": _named("sinc"), "i0": _named("i0"), "diff": _diff,
     "isclose": lambda a, b, rtol=1e-5, atol=1e-8, equal_nan=False: f.isclose(as_tensor(a), as_tensor(b), rtol, atol, equal_nan),
     "astype": lambda x, dtype, /, *, copy=True, device=None: x.to(as_dtype(np.dtype(dtype)), copy=copy),
     # products
@@ -424,12 +447,12 @@ def _table() -> dict[Fn, Fn]:
     return table
 
 
-TABLE = _table()
+TABLE: dict[Fn, Fn] = _table()
 """What each NumPy function becomes on tensors."""
 
 
 @composite(function=False)
-def __array_function__(  # noqa: N807
+def __array_function__(
     self: Tensor, func: Fn, types: Sequence[type], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     if not all(issubclass(kind, Tensor | np.ndarray) for kind in types):

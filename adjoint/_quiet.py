@@ -12,11 +12,22 @@ from __future__ import annotations
 
 from contextvars import ContextVar, Token, copy_context
 from functools import partial
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 NAMELESS: dict[str, Any] = {"__name__": None}
+
+
+def nameless(function: Any) -> Any:
+    """The function, called from a frame without a module name."""
+
+    return FunctionType(_call.__code__, {"function": function, **NAMELESS})
+
+
+def _call(*args: Any) -> Any:
+    return function(*args)  # type: ignore[name-defined]  # noqa: F821
 
 
 def _state_of_numpy() -> tuple[ContextVar[Any], Any]:

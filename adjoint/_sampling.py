@@ -10,11 +10,20 @@ import numpy as np
 
 from . import _random
 from ._creation import (
-    Array, Device, check_options, empty_in_format, empty_like_array, finish, into, make_array, out_dtype, size_arguments, size_of,
+    Array,
+    Device,
+    check_options,
+    empty_like_array,
+    finish,
+    into,
+    make_array,
+    out_dtype,
+    size_arguments,
+    size_of,
 )  # fmt: skip
 from ._device import require_usable, resolve
 from ._dtype import as_numpy_dtype, default_numpy
-from ._layout import layout, memory_format, preserve_format, strided
+from ._layout import empty_in_format, layout, memory_format, preserve_format, strided
 from ._site import here
 from ._state import recording
 from ._tensor import Tensor, wrap
@@ -36,16 +45,22 @@ class Generator(_random.Generator):
 
     def set_state(self, new_state: Tensor) -> Generator:  # type: ignore[override]
         """Go on from a state that `get_state` returned."""
-        super().set_state(new_state._data if isinstance(new_state, Tensor) else new_state)
+        super().set_state(getattr(new_state, "_data", new_state))
         return self
 
     def __repr__(self) -> str:
         return f"<torch._C.Generator object at {id(self):#x}>"
 
 
-default_generator = _random.default_generator
-default_generator.__class__ = Generator  # there is one stream; here it gets its public class
-assert isinstance(default_generator, Generator)
+def _published() -> Generator:
+    """There is one default stream; here it gets its public class."""
+    generator = _random.default_generator
+    generator.__class__ = Generator
+    assert isinstance(generator, Generator)
+    return generator
+
+
+default_generator = _published()
 
 
 def manual_seed(seed: Any) -> Generator:
@@ -87,14 +102,8 @@ def fork_rng(
 
 
 def _sampled(
-    fill: Callable[[Array], None],
-    shape: tuple[int, ...],
-    out: Tensor | None,
-    dtype: Any,
-    layout: layout,
-    device: Device,
-    pin_memory: bool,
-    requires_grad: bool,
+    fill: Callable[[Array], None], shape: tuple[int, ...], out: Tensor | None, dtype: Any, layout: layout, device: Device,
+    pin_memory: bool, requires_grad: bool,
 ) -> Tensor:
     check_options(layout, pin_memory)
     if out is not None:
@@ -113,15 +122,8 @@ def _sampled(
 
 
 def rand(
-    *args: Any,
-    size: Any = None,
-    generator: Generator | None = None,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    layout: layout = strided,
-    device: Device = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
+    *args: Any, size: Any = None, generator: Generator | None = None, out: Tensor | None = None, dtype: Any = None,
+    layout: layout = strided, device: Device = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:
     """Uniform numbers from [0, 1)."""
     shape = size_arguments("rand", args, size)
@@ -130,15 +132,8 @@ def rand(
 
 
 def randn(
-    *args: Any,
-    size: Any = None,
-    generator: Generator | None = None,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    layout: layout = strided,
-    device: Device = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
+    *args: Any, size: Any = None, generator: Generator | None = None, out: Tensor | None = None, dtype: Any = None,
+    layout: layout = strided, device: Device = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:
     """Normal numbers with mean 0 and variance 1."""
     shape = size_arguments("randn", args, size)
@@ -147,16 +142,8 @@ def randn(
 
 
 def randint(
-    *args: Any,
-    low: int = 0,
-    high: int | None = None,
-    size: Any = None,
-    generator: Generator | None = None,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    layout: layout = strided,
-    device: Device = None,
-    pin_memory: bool = False,
+    *args: Any, low: int = 0, high: int | None = None, size: Any = None, generator: Generator | None = None,
+    out: Tensor | None = None, dtype: Any = None, layout: layout = strided, device: Device = None, pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
     """Integers from [low, high): `randint(high, size)` or `randint(low, high, size)`."""
@@ -181,15 +168,8 @@ def randint(
 
 
 def randperm(
-    n: int,
-    *,
-    generator: Generator | None = None,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    layout: layout = strided,
-    device: Device = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
+    n: int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: Any = None, layout: layout = strided,
+    device: Device = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:
     """The integers from 0 to n - 1 in random order."""
     check_options(layout, pin_memory)
@@ -201,15 +181,8 @@ def randperm(
 
 
 def _sampled_like(
-    name: str,
-    fill: Callable[[Array], None],
-    input: Tensor,
-    dtype: Any,
-    layout: layout,
-    device: Device,
-    pin_memory: bool,
-    requires_grad: bool,
-    memory_format: memory_format,
+    name: str, fill: Callable[[Array], None], input: Tensor, dtype: Any, layout: layout, device: Device, pin_memory: bool,
+    requires_grad: bool, memory_format: memory_format,
 ) -> Tensor:
     if not isinstance(input, Tensor):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
@@ -230,15 +203,8 @@ def _sampled_like(
 
 
 def rand_like(
-    input: Tensor,
-    *,
-    generator: Generator | None = None,
-    dtype: Any = None,
-    layout: layout = strided,
-    device: Device = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
-    memory_format: memory_format = preserve_format,
+    input: Tensor, *, generator: Generator | None = None, dtype: Any = None, layout: layout = strided, device: Device = None,
+    pin_memory: bool = False, requires_grad: bool = False, memory_format: memory_format = preserve_format,
 ) -> Tensor:
     """Uniform numbers from [0, 1), with the size, dtype and device of `input`."""
     fill = lambda array: _random.uniform(array, 0.0, 1.0, generator)  # noqa: E731
@@ -246,15 +212,8 @@ def rand_like(
 
 
 def randn_like(
-    input: Tensor,
-    *,
-    generator: Generator | None = None,
-    dtype: Any = None,
-    layout: layout = strided,
-    device: Device = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
-    memory_format: memory_format = preserve_format,
+    input: Tensor, *, generator: Generator | None = None, dtype: Any = None, layout: layout = strided, device: Device = None,
+    pin_memory: bool = False, requires_grad: bool = False, memory_format: memory_format = preserve_format,
 ) -> Tensor:
     """Normal numbers with mean 0 and variance 1, with the size, dtype and device of `input`."""
     fill = lambda array: _random.normal(array, 0.0, 1.0, generator)  # noqa: E731
@@ -262,16 +221,8 @@ def randn_like(
 
 
 def randint_like(
-    input: Tensor,
-    *args: Any,
-    low: int = 0,
-    high: int | None = None,
-    generator: Generator | None = None,
-    dtype: Any = None,
-    layout: layout = strided,
-    device: Device = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
+    input: Tensor, *args: Any, low: int = 0, high: int | None = None, generator: Generator | None = None, dtype: Any = None,
+    layout: layout = strided, device: Device = None, pin_memory: bool = False, requires_grad: bool = False,
     memory_format: memory_format = preserve_format,
 ) -> Tensor:
     """Integers from [low, high), with the size, dtype and device of `input`: `randint_like(x, high)` or `(x, low, high)`."""
@@ -314,17 +265,8 @@ def _node(name: str, tensors: Sequence[Any]) -> Node | None:
 
 
 def normal(
-    mean: Any,
-    std: Any = 1.0,
-    size: Any = None,
-    *,
-    generator: Generator | None = None,
-    out: Tensor | None = None,
-    dtype: Any = None,
-    layout: layout = strided,
-    device: Device = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
+    mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, out: Tensor | None = None,
+    dtype: Any = None, layout: layout = strided, device: Device = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:
     """Normal numbers. `mean` and `std` are tensors, of which each element is drawn by itself, or numbers with a `size`."""
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor):

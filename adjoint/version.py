@@ -1,6 +1,8 @@
 """PyTorch's `torch.version`."""
 
-from ._version import __version__ as __version__
+from ._version import __version__
+
+__all__ = ["__version__", "cuda", "debug", "git_version", "hip"]
 
 cuda: str | None = None
 hip: str | None = None

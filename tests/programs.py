@@ -30,7 +30,7 @@ class Machine:
     array: Callable[[Any], Any]
     tensors: list[Any] = field(default_factory=list)
     derived: set[int] = field(default_factory=set)  # numbers of tensors that came from `grad`, whose memory is not to be written
-    of_leaves: set[int] = field(default_factory=lambda: set(range(LEAVES)))  # numbers of the leaves and their views
+    of_leaves: set[int] = field(default_factory=lambda: set(range(LEAVES)))  # numbers of leaves and views of them
     expanded: set[int] = field(default_factory=set)  # numbers of expanded tensors and their views
     log: list[Any] = field(default_factory=list)  # values and gradients as arrays, and where errors came
     errors: list[str] = field(default_factory=list)
@@ -132,22 +132,21 @@ class Machine:
             self.log.append(self.array(x))
 
     def step(self, leaf: int, factor: float) -> None:
-        """What an optimizer does: write to a leaf, unrecorded."""
+        """What an optimizer does: write to a leaf, unrecorded. PyTorch then makes new nodes for its views, we do not: forget them."""
+        for place in self.of_leaves:
+            self.tensors[place] = self.tensors[place % LEAVES]
         with self.no_grad():
             self.tensors[leaf % LEAVES].mul_(factor)
 
-    def may_hook(self, number: int) -> bool:
-        """Not the views of leaves: PyTorch gives them new nodes, without the hooks, after a `step`. We see no reason to."""
-        place = number % len(self.tensors)
-        return self.pick(number).requires_grad and (place < LEAVES or place not in self.of_leaves)
-
     def hook(self, a: int, factor: float) -> None:
-        if self.may_hook(a):
-            self.pick(a).register_hook(lambda g: g * factor)
+        x = self.pick(a)
+        if x.requires_grad:
+            x.register_hook(lambda g: g * factor)
 
     def retain(self, a: int) -> None:
-        if self.may_hook(a):
-            self.pick(a).retain_grad()
+        x = self.pick(a)
+        if x.requires_grad:
+            x.retain_grad()
 
     def backward(self, a: int, weighted: bool, retain_graph: bool) -> None:
         x = self.pick(a)

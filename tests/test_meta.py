@@ -180,3 +180,220 @@ def test_copies():
     x = _meta.empty((3, 4), np.float32).T
     for other in (copy.copy(x), copy.deepcopy(x), pickle.loads(pickle.dumps(x))):
         assert facts(other) == facts(x)
+
+
+# ---- tensors ------------------------------------------------------------------------------------------------------------------------
+
+
+def on_meta(*shape, **options):
+    return ad.empty(*shape, device="meta", **options)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda **o: ad.empty(2, 3, **o),
+        lambda **o: ad.zeros(2, 3, dtype=ad.int64, **o),
+        lambda **o: ad.ones((2, 3), **o),
+        lambda **o: ad.full((2,), 1.5, **o),
+        lambda **o: ad.arange(2, 9, 2, **o),
+        lambda **o: ad.linspace(0, 1, 5, **o),
+        lambda **o: ad.eye(3, 4, **o),
+        lambda **o: ad.tensor([[1, 2]], **o),
+        lambda **o: ad.rand(2, 3, **o),
+        lambda **o: ad.randn(2, 3, dtype=ad.float64, **o),
+        lambda **o: ad.randint(5, (3,), **o),
+        lambda **o: ad.randperm(5, **o),
+        lambda **o: ad.zeros_like(ad.ones(2, 3).T, **o),
+        lambda **o: ad.rand_like(ad.ones(2, 3), **o),
+        lambda **o: ad.empty_strided((2, 3), (1, 2), **o),
+        lambda **o: ad.ones(2, 3).new_zeros(4, **o),
+        lambda **o: ad.ones(2, 3).T.to(**({"device": "cpu"} | o)),
+        lambda **o: ad.ones(2, 3).to(dtype=ad.float16, **o),
+    ],
+)
+def test_creation(make):
+    real, meta = make(), make(device="meta")
+    assert meta.is_meta
+    assert meta.device == ad.device("meta")
+    assert (meta.shape, meta.dtype, meta.stride()) == (real.shape, real.dtype, real.stride())
+
+
+def test_facts():
+    x = on_meta(2, 3)
+    assert (x.numel(), x.itemsize, x.nbytes, x.data_ptr(), len(x)) == (6, 4, 24, 0, 2)
+    assert x.T.stride() == (1, 3)
+    assert not x.T.is_contiguous()
+    assert x.T.contiguous().stride() == (2, 1)
+    assert x.T.clone().stride() == (1, 3)
+    assert x[1:].storage_offset() == 3
+    assert repr(x) == "tensor(..., device='meta', size=(2, 3))"
+    assert repr((x.requires_grad_() * 2)[0]) == "tensor(..., device='meta', size=(3,), grad_fn=<SelectBackward0>)"
+    assert [row.shape for row in x] == [(3,), (3,)]
+
+
+def test_leaving_the_device():
+    for leave in (lambda x: x.cpu(), lambda x: x.to("cpu"), lambda x: x.tolist(), lambda x: ad.zeros(3).copy_(x)):
+        with pytest.raises(NotImplementedError, match="Cannot copy out of meta tensor; no data!"):
+            leave(on_meta(3))
+    with pytest.raises(TypeError, match="can't convert meta device type tensor to numpy"):
+        on_meta(3).numpy()
+    for convert in (lambda x: x.item(), bool, float, lambda x: 1.0 in x):
+        with pytest.raises(RuntimeError, match=r"Tensor\.item\(\) cannot be called on meta tensors"):
+            convert(on_meta(()))
+    assert ad.empty_like(on_meta(2, 3), device="cpu").shape == (2, 3)
+
+
+def test_results_that_depend_on_values():
+    x = on_meta(3)
+    for function in (lambda: x.nonzero(), lambda: x[x > 0], lambda: ad.masked_select(x, x > 0)):
+        with pytest.raises(NotImplementedError, match="attempted to run this operator with Meta tensors"):
+            function()
+
+
+@pytest.mark.parametrize(
+    "mix",
+    [
+        lambda x, y: x + y,
+        lambda x, y: y * x,
+        lambda x, y: x @ y,
+        lambda x, y: ad.cat([x, y]),
+        lambda x, y: ad.where(x > 0, x, y),
+        lambda x, y: x.add_(y),
+        lambda x, y: y.add_(x),
+        lambda x, y: x.double() + y,
+    ],
+)
+def test_devices_do_not_mix(mix):
+    with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device, but found at least two devices"):
+        mix(on_meta(3, 3), ad.ones(3, 3))
+
+
+def test_numbers_and_indices_may_stand_anywhere():
+    x = on_meta(3, 3)
+    assert (x + ad.tensor(1.0)).is_meta
+    assert x[ad.tensor([0, 1])].shape == (2, 3)
+    assert x.copy_(ad.ones(3, 3)).is_meta
+
+
+def test_in_place_writes():
+    x = on_meta(3, 4)
+    before = x._version
+    x.add_(1).mul_(2).zero_().fill_(3)
+    x[0] = 1
+    x[:, 1] += 2
+    x.uniform_().normal_()
+    assert x._version > before
+    with pytest.raises(RuntimeError):
+        x.add_(on_meta(2, 3, 4))
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+        on_meta(3, requires_grad=True).add_(1)
+
+
+def test_gradients_are_on_the_device_too():
+    x = on_meta(3, 4, requires_grad=True)
+    w = on_meta(4, 5, requires_grad=True)
+    loss = (x @ w).exp().mean()
+    loss.backward()
+    assert (x.grad.is_meta, x.grad.shape, w.grad.shape) == (True, (3, 4), (4, 5))
+    (x @ w).sum().backward()
+    assert x.grad.shape == (3, 4)
+    (g,) = ad.autograd.grad((x * x * x).sum(), x, create_graph=True)
+    (gg,) = ad.autograd.grad(g.sum(), x)
+    assert (g.is_meta, gg.is_meta, gg.shape) == (True, True, (3, 4))
+
+
+def test_forward_mode():
+    import adjoint.autograd.forward_ad as fwAD
+
+    with fwAD.dual_level():
+        dual = fwAD.make_dual(on_meta(3), on_meta(3))
+        tangent = fwAD.unpack_dual(dual.exp() * dual).tangent
+        assert (tangent.is_meta, tangent.shape) == (True, (3,))
+
+
+def test_modules():
+    layer = ad.nn.Linear(3, 4, device="meta")
+    assert layer.weight.is_meta
+    y = layer(on_meta(5, 3))
+    y.sum().backward()
+    assert (y.shape, layer.weight.grad.shape, layer.bias.grad.shape) == ((5, 4), (4, 3), (4,))
+    assert layer.weight.grad.is_meta
+    assert ad.nn.Linear(3, 4).to("meta").bias.is_meta
+    with pytest.raises(NotImplementedError, match=r"Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty\(\)"):
+        layer.to("cpu")
+    assert not layer.to_empty(device="cpu").weight.is_meta
+
+
+def test_moving_to_the_device_is_recorded():
+    x = ad.ones(2, 3, requires_grad=True)
+    assert x.to("meta").requires_grad
+    assert x.T.to("meta").stride() == (1, 3)
+    with ad.no_grad():
+        assert not x.to("meta").requires_grad
+
+
+# ---- every op -----------------------------------------------------------------------------------------------------------------------
+
+# Ops that cannot work without values, and why.
+EXEMPT: dict[str, str] = {}
+# Samples of an op that cannot, by what they are called with.
+ROWS = load()
+
+
+def function_of(name):
+    if name in OPS:
+        return OPS[name].function
+    return FUNCTIONS.get(name) or getattr(ad.Tensor, name)
+
+
+def arguments(sample, device, requires_grad):
+    def tensor(array):
+        made = ad.from_numpy(array.copy("K")).to(device)
+        if requires_grad and made.dtype.is_floating_point:
+            made.requires_grad_()
+        tensors.append(made)
+        return made
+
+    tensors: list[ad.Tensor] = []
+    args = [converted(a, tensor, lambda name: getattr(ad, name)) for a in sample.args]
+    kwargs = {key: converted(a, tensor, lambda name: getattr(ad, name)) for key, a in sample.kwargs.items()}
+    return tensors, args, kwargs
+
+
+def tensor_facts(x):
+    if not isinstance(x, ad.Tensor):
+        return type(x)
+    strides = tuple(stride for stride, size in zip(x.stride(), x.shape, strict=True) if size > 1) if x.numel() else ()
+    return tuple(x.shape), x.dtype, strides
+
+
+def run(name, sample, device, backward):
+    """Facts about the results, and about the gradients of their sum."""
+    tensors, args, kwargs = arguments(sample, device, backward)
+    results = flat(function_of(name)(*args, **kwargs))
+    found = [tensor_facts(r) for r in results]
+    if backward:
+        outputs = [r for r in results if isinstance(r, ad.Tensor) and r.requires_grad]
+        if outputs:
+            ad.autograd.backward(outputs, [ad.ones_like(out) for out in outputs])
+        found += [None if t.grad is None else (tuple(t.grad.shape), t.grad.dtype, t.grad.is_meta == (device == "meta")) for t in tensors]
+    return results, found
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("backward", [False, True], ids=["forward", "backward"])
+@pytest.mark.parametrize("name", sorted(ROWS))
+def test_every_op_gives_the_same_shapes_on_meta(name, backward):
+    for sample in ROWS[name].samples():
+        try:
+            _, expected = run(name, sample, "cpu", backward)
+        except Exception:
+            continue  # not a matter of this test
+        if name in EXEMPT:
+            with pytest.raises((NotImplementedError, RuntimeError)):
+                run(name, sample, "meta", backward)
+            continue
+        results, found = run(name, sample, "meta", backward)
+        assert all(r.is_meta for r in results if isinstance(r, ad.Tensor)), sample
+        assert found == expected, sample

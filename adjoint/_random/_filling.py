@@ -132,6 +132,11 @@ def fused(values: Array, factor: float, offset: float) -> Array:
     # Scaled by a power of two, so that nothing below overflows.
     exponent = math.frexp(max(abs(factor), abs(offset)))[1]
     factor, offset = math.ldexp(factor, -exponent), math.ldexp(offset, -exponent)
+    return np.ldexp(fused_unscaled(values, factor, offset), exponent)
+
+
+def fused_unscaled(values: Array, factor: float, offset: float | Array) -> Array:
+    """The same for numbers of moderate size, whose products do not overflow."""
     # Dekker's product, exact as `product + error`, and Knuth's sum, exact as `total + rest`.
     splitter = 134217729.0
     high = values * splitter - (values * splitter - values)
@@ -143,4 +148,4 @@ def fused(values: Array, factor: float, offset: float) -> Array:
     total = product + offset
     back = total - product
     rest = (product - (total - back)) + (offset - back)
-    return np.ldexp(total + (rest + error), exponent)
+    return total + (rest + error)

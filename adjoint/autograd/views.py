@@ -22,7 +22,7 @@ import numpy as np
 from .._errors import InplaceError
 from .._state import GRAD, INFERENCE, get_mode, recording, swap_bits
 from .accumulate import laid_out_like
-from .node import INFERENCE_TENSOR, LEAF, Edge, Node, VersionCounter, new_node
+from .node import INFERENCE_TENSOR, LEAF, Edge, Node, VersionCounter, new_node, public_edge
 
 if TYPE_CHECKING:
     from .._site import Site
@@ -62,7 +62,8 @@ class View:
                 again = self.replay(self.base)._fn
             finally:
                 swap_bits(GRAD | INFERENCE, bits)
-            self.node = again.node if isinstance(again, View) else again
+            before, self.node = self.node, again.node if isinstance(again, View) else again
+            move_retained(tensor, before, self.node)
         return self.node
 
     def replay(self, base: Any) -> Any:
@@ -129,10 +130,8 @@ def set_history(tensor: Tensor, node: Node | None, site: Site) -> None:
     """Record that `node` made the present value of `tensor`, which was written in place."""
     view = tensor._fn
     if not isinstance(view, View):
-        moved = tensor._fn
-        tensor._fn = node
-        if node is not None and isinstance(moved, Node) and moved.hooks is not None:
-            move_retained(moved, node, tensor)
+        before, tensor._fn = tensor._fn, node
+        move_retained(tensor, before, node)
         return
     base = view.base
     edge = edge_of(base)
@@ -140,15 +139,16 @@ def set_history(tensor: Tensor, node: Node | None, site: Site) -> None:
     if edge is None and not others:
         return
     base._fn = new_node(CopySlices, (edge, *others), (node, view), site)
+    move_retained(base, edge, base._fn)
 
 
-def move_retained(old: Node, new: Node, tensor: Tensor) -> None:
+def move_retained(tensor: Tensor, before: Edge, now: Edge) -> None:
     """`retain_grad` stays with the tensor: after a write it means the gradient of the new value."""
-    assert old.hooks is not None
-    kept = old.hooks.retained.get(0)
-    if kept is not None and kept() is tensor:
-        del old.hooks.retained[0]
-        new._hooks().retained[0] = kept
+    if tensor._retains and before is not None and now is not None:
+        (old, old_nr), (new, new_nr) = public_edge(before), public_edge(now)
+        kept = old._hooks().retained.pop(old_nr, None)
+        if kept is not None:
+            new._hooks().retained[new_nr] = kept
 
 
 def check_writable(tensor: Tensor, recorded: bool) -> None:

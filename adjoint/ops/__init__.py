@@ -8,6 +8,7 @@ from . import compare as compare
 from . import complex_view as complex_view
 from . import contract as contract
 from . import convert as convert
+from . import count as count
 from . import cross_entropy as cross_entropy
 from . import distance as distance
 from . import einsum as einsum
@@ -22,12 +23,16 @@ from . import parts as parts
 from . import piecewise as piecewise
 from . import polar as polar
 from . import product as product
+from . import rearrange as rearrange
 from . import reduce as reduce
+from . import resize as resize
 from . import scan as scan
 from . import scatter as scatter
 from . import scatter_reduce as scatter_reduce
 from . import shape as shape
 from . import softmax as softmax
+from . import sort as sort
 from . import special as special
+from . import strides as strides
 from . import transcendental as transcendental
 from . import vector_norm as vector_norm

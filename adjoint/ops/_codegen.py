@@ -14,7 +14,7 @@ made when the op is first called. For `mul` it reads, shortened:
                         if a_other.dtype is dtype_:
                             result = impl(a_input, a_other)
                             ...                                          # wrap it, record a node if either input requires grad
-                            return tensor
+                            return made
                     elif ...                                             # a Python number
         return general(OP, (input, other), out)                          # everything else: _general.py
 
@@ -46,7 +46,7 @@ from ..autograd.node import LEAF, Node, VersionCounter
 from ..autograd.saved import SavedOutput, check_input, input_tensor, output_array, output_tensor, refuse_inference, saved_properties
 from ..autograd.views import NO_GRAD, ORDINARY, View, counter_of
 from ._compiled import WARM, ignite
-from ._registry import Op, parameters
+from ._registry import KEEP, Op, parameters
 from ._rules import broadcast_restore, conjugate, restored
 
 _NAMESPACE: dict[str, Any] = {
@@ -159,7 +159,7 @@ def fast_path(op: Op, out: bool) -> list[str]:
         return lines + indented(4, body(op, "T"))
     lines.append(f"    if {' and '.join(map(is_tensor, others))}:")
     lines += [f"     a_{name} = {name}._data" for name in others]
-    same = [f"a_{name}.dtype is dtype_" for name in others if op.differentiates(name)]
+    same = [f"a_{name}.dtype is dtype_" for name in others if needs_same_dtype(op, name)]
     lines.append(f"     if {' and '.join(same) or 'True'}:")
     lines += indented(6, body(op, "T" * len(op.inputs)))
     last = others[-1]
@@ -169,9 +169,14 @@ def fast_path(op: Op, out: bool) -> list[str]:
         rest = " and ".join([f"{last} is None", *map(is_tensor, others[:-1])])
         lines.append(f"    elif {rest}:")
         lines += [f"     a_{name} = {name}._data" for name in others[:-1]]
-        same = [f"a_{name}.dtype is dtype_" for name in others[:-1] if op.differentiates(name)]
+        same = [f"a_{name}.dtype is dtype_" for name in others[:-1] if needs_same_dtype(op, name)]
         lines += [f"     if {' and '.join(same) or 'True'}:", *indented(6, body(op, "T" * len(others) + "S"))]
     return lines
+
+
+def needs_same_dtype(op: Op, name: str) -> bool:
+    """Whether an input takes part in promotion, or in a product with a gradient; an index or a mask has its own dtype."""
+    return op.promote != KEEP or op.differentiates(name)
 
 
 def indented(by: int, lines: list[str]) -> list[str]:
@@ -185,14 +190,14 @@ def body(op: Op, kinds: str) -> list[str]:
     cut = len(op.args) - len(op.keywords)
     call = ", ".join([value[name] for name in op.args[:cut]] + [f"{name}={value[name]}" for name in op.args[cut:]])
     lines = [*computed(op, call, kinds), "if result.__class__ is not ndarray and isinstance(result, generic): result = asarray(result)"]
-    lines += ["tensor = new(Tensor)", "tensor._data = result", "tensor._vc = None"]
+    lines += ["made = new(Tensor)", "made._data = result", "made._vc = None"]
     params = "".join(f"{name}, " for name in op.params)
     differentiable = [name for name, kind in tensors.items() if kind == "T" and op.differentiates(name)]
     if not differentiable:
-        lines.append("tensor._fn = None")
+        lines.append("made._fn = None")
         if op.view:
-            lines += [f"tensor._vc = counter_of({op.inputs[0]})", f"tensor._fn = View({op.inputs[0]}, OP, ({params}), None)"]
-        return [*lines, "return tensor"]
+            lines += [f"made._vc = counter_of({op.inputs[0]})", f"made._fn = View({op.inputs[0]}, OP, ({params}), None)"]
+        return [*lines, "return made"]
     lines.append("if mode_:")
     for name in differentiable:
         lines += [f" f_{name} = {name}._fn", f" if f_{name} is not None and not f_{name}.direct: f_{name} = f_{name}.resolve({name})"]
@@ -217,15 +222,15 @@ def body(op: Op, kinds: str) -> list[str]:
     if op.view:
         base = op.inputs[0]
         lines += [
-            f" tensor._vc = counter_of({base})",
-            f" tensor._fn = View({base}, OP, ({params}), node)",
+            f" made._vc = counter_of({base})",
+            f" made._fn = View({base}, OP, ({params}), node)",
             "else:",
-            f" tensor._vc = counter_of({base})",
-            f" tensor._fn = View({base}, OP, ({params}), None, NO_GRAD if {base}.requires_grad else ORDINARY)",
+            f" made._vc = counter_of({base})",
+            f" made._fn = View({base}, OP, ({params}), None, NO_GRAD if {base}.requires_grad else ORDINARY)",
         ]
     else:
-        lines += [" tensor._fn = node", "else:", " tensor._fn = None"]
-    return [*lines, "return tensor"]
+        lines += [" made._fn = node", "else:", " made._fn = None"]
+    return [*lines, "return made"]
 
 
 def computed(op: Op, call: str, kinds: str) -> list[str]:
@@ -266,14 +271,14 @@ def record(op: Op, kinds: str, differentiable: list[str]) -> list[str]:
         lines.append(f" node.next = ({''.join(f'f_{name}, ' for name in needing)})")
         lines.append(f" node.saved = ({''.join(saved_value(op, name) + ', ' for name in layout)})")
         if "out" in layout:
-            lines.insert(len(lines) - 1, " tensor._vc = VersionCounter()")
+            lines.insert(len(lines) - 1, " made._vc = VersionCounter()")
     return [*lines, "else: node = None"]
 
 
 def saved_value(op: Op, name: str) -> str:
     """How a saved value is written when the node is made."""
     if name == "out":
-        return "SavedOutput(result, tensor._vc)"
+        return "SavedOutput(result, made._vc)"
     for of in op.inputs:
         if name == f"{of}_shape":
             return f"a_{of}.shape"

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .._quiet import mute, unmute
+from .._quiet import mute, nameless, unmute
 from ._registry import Op, parameters
 
 WARM = 200
@@ -51,7 +51,7 @@ def kernels_for(op: Op, kinds: str) -> Kernels:
     try:
         made.symbolic, expr, signature = forward_formula(op, kinds)
         formulas.append(builtin.Formula(f"{op.name}_{kinds}", expr, signature))
-        fallbacks.append(op.impl if not op.params and not op.warns else muted(op, made.symbolic))
+        fallbacks.append(nameless(op.impl) if isinstance(op.impl, np.ufunc) else muted(op, made.symbolic))
         places.append("")
     except Untraceable:
         pass

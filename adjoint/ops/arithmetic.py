@@ -13,6 +13,7 @@ import numpy as np
 from .._dtype import complex128, float64
 from ._operands import NUMBERS, inplace, kinds_of, log_of, no_derivative, refuse, zero
 from ._registry import FLOAT, Array, composite, elementwise
+from ._rules import call
 
 # ---- sums ---------------------------------------------------------------------------------------------------------------------------
 
@@ -265,7 +266,7 @@ remainder = elementwise(
     "remainder", _remainder, operators=("__mod__",), inplace_operator="__imod__", check=refuse("bc", "remainder"),
     nodes={"TS": "RemainderBackward0", "default": "RemainderBackward1"},
     input=lambda g: g,
-    other=lambda g, input, other: -g * np.floor_divide(input, other),
+    other=lambda g, input, other: -g * call(div_rounded, input, other, rounding_mode="floor"),
 )  # fmt: skip
 
 
@@ -395,6 +396,16 @@ def interpolate(start: Array, end: Array, weight: Array) -> Array:
     return np.where(np.abs(weight) < 0.5, start + weight * way, end - way * (1 - weight))
 
 
+def check_lerp(input: Array, end: Array, weight: Array = None) -> None:
+    for name, x in (("end", end), ("weight", weight)):
+        if x is not None and x.dtype != input.dtype and not (name == "weight" and len(x.shape) == 0):
+            names = [{"float32": "float", "float64": "double"}.get(d.name, d.name) for d in (input.dtype, x.dtype)]
+            raise RuntimeError(
+                f"expected dtype {names[0]} for `{name}` but got dtype {names[1]}\n  fix: {name}.to(input.dtype)"
+            )
+    refuse("biu", "lerp_kernel_scalar" if weight is None else "lerp_kernel_tensor")(input)
+
+
 def _lerp_number(input: Array, end: Array, weight: Any) -> Array:
     return interpolate(input, end, weight)
 
@@ -404,13 +415,13 @@ def _lerp_tensor(input: Array, end: Array, weight: Array) -> Array:
 
 
 lerp_number = elementwise(
-    "lerp_number", _lerp_number, nodes="LerpBackward0", method=False, function=False, scalars=False,
+    "lerp_number", _lerp_number, nodes="LerpBackward0", method=False, function=False, scalars=False, check=check_lerp,
     input=lambda g, weight: g * (1 - weight),
     end=lambda g, weight: g * weight,
 )  # fmt: skip
 
 lerp_tensor = elementwise(
-    "lerp_tensor", _lerp_tensor, nodes="LerpBackward1", method=False, function=False, scalars=False,
+    "lerp_tensor", _lerp_tensor, nodes="LerpBackward1", method=False, function=False, scalars=False, check=check_lerp,
     input=lambda g, weight: g * (1 - weight),
     end=lambda g, weight: g * weight,
     weight=lambda g, input, end: g * (end - input),

@@ -19,7 +19,8 @@ from ..autograd.node import INFERENCE_TENSOR
 from ..autograd.views import check_writable, counter_of, edge_of, set_history
 from ._general import NUMBERS, operand, record
 from ._inplace import bound, copy_if_needed
-from ._registry import FUNCTIONS, LINEAR, Array, Op, composite, op
+from ._operands import zero
+from ._registry import ELEMENTWISE, FUNCTIONS, LINEAR, Array, Op, composite, op
 from ._rules import cast, sum_to
 
 # ---- writing a part -----------------------------------------------------------------------------------------------------------------
@@ -31,7 +32,7 @@ def write_through(op: Op, write: Callable[..., None], values: dict[str, Any]) ->
     The in-place forms that the registry derives compute the whole result first. These ops change little of a large tensor.
     """
     inputs = [operand(op, slot, values[name]) for slot, name in enumerate(op.inputs)]
-    self = inputs[0]
+    self: Tensor = inputs[0]
     recorded = recording() and any(
         isinstance(x, Tensor) and edge_of(x) is not None and op.differentiates(name) for x, name in zip(inputs, op.inputs, strict=True)
     )
@@ -107,7 +108,7 @@ def raise_overflow(dtype: np.dtype[Any]) -> None:
 
 @op(
     "copy", method=False, function=False, nodes="CopyBackwards",
-    input=lambda g: np.zeros_like(g),
+    input=zero,
     src=lambda g, src_shape, src_dtype: cast(sum_to(g, src_shape), src_dtype),
     jvp=lambda input, src_t: np.zeros_like(input) if src_t is None else src_t.to(input.dtype).expand(input.shape),
 )  # fmt: skip
@@ -144,7 +145,7 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
 # ---- fill ---------------------------------------------------------------------------------------------------------------------------
 
 
-@op("fill", method=False, function=False, input=lambda g: np.zeros_like(g), jvp=lambda input_t: np.zeros_like(input_t))
+@op("fill", method=False, function=False, input=zero, jvp=ELEMENTWISE)
 def _fill_number(input: Array, value: Any) -> Array:
     return np.full_like(input, number_as(value, input.dtype))
 
@@ -156,7 +157,7 @@ def _write_number(input: Array, value: Any) -> None:
 
 @op(
     "fill_tensor", method=False, function=False, nodes="FillBackward1",
-    input=lambda g: np.zeros_like(g),
+    input=zero,
     value=lambda g, value_dtype: cast(np.sum(g), value_dtype),
     jvp=lambda input, value_t: np.zeros_like(input) if value_t is None else value_t.to(input.dtype).expand(input.shape),
 )  # fmt: skip
@@ -188,7 +189,7 @@ def fill_(input: Tensor, value: Any) -> Tensor:
     return _write_tensor(input, value) if isinstance(value, Tensor) else _write_number(input, value)
 
 
-@op("zero", method=False, function=False, input=lambda g: np.zeros_like(g), jvp=LINEAR)
+@op("zero", method=False, function=False, input=zero, jvp=LINEAR)
 def _zero(input: Array) -> Array:
     return np.zeros_like(input)
 
@@ -215,10 +216,7 @@ def _off_diagonal(g: Any, wrap: bool) -> Any:
     return np.where(mask, g, 0)
 
 
-@op(
-    "fill_diagonal", method=False, function=False, jvp=lambda input_t, wrap: _off_diagonal(input_t, wrap),
-    input=lambda g, wrap: _off_diagonal(g, wrap),
-)  # fmt: skip
+@op("fill_diagonal", method=False, function=False, jvp=ELEMENTWISE, input=_off_diagonal)
 def _fill_diagonal(input: Array, fill_value: Any, wrap: bool = False) -> Array:
     result = input.copy()
     _set_diagonal(result, number_as(fill_value, input.dtype), wrap)

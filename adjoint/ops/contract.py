@@ -63,7 +63,8 @@ def tensordot(a: Array, b: Array, dims: Any = 2, out: Any = None) -> Array:
     for i, j in zip(over_a, over_b, strict=True):
         if a.shape[i] != b.shape[j] and a.shape[i] != 1 and b.shape[j] != 1:
             raise RuntimeError(
-                f"contracted dimensions need to match, but first has size {a.shape[i]} in dim {i} and second has size {b.shape[j]} in dim {j}"
+                f"contracted dimensions need to match, but first has size {a.shape[i]} in dim {i} "
+                f"and second has size {b.shape[j]} in dim {j}"
             )
     for i, j in zip(over_a, over_b, strict=True):  # a dimension of size one goes with any: it is summed on the other side
         if a.shape[i] != b.shape[j]:
@@ -96,7 +97,7 @@ def contracted_dims(a: Array, b: Array, dims: Any) -> tuple[list[int], list[int]
 
 
 def best_order(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
-    """Where to split each part of a chain so that it takes the fewest multiplications. Matrix i has `sizes[i]` rows and `sizes[i + 1]` columns."""
+    """Where to split each part of a chain for the fewest multiplications. Matrix i has `sizes[i]` rows and `sizes[i + 1]` columns."""
     count = len(sizes) - 1
     cost = {(i, i): 0 for i in range(count)}
     split: dict[tuple[int, int], int] = {}

@@ -20,7 +20,7 @@ _PRESERVE = preserve_format
 
 
 @op("_to_copy", nodes="ToCopyBackward0", jvp=LINEAR, method=False, function=False, out=False, holomorphic=False,
-    input=lambda g, input_dtype: cast(g, input_dtype))  # fmt: skip
+    input=lambda g, input_dtype: cast(g, input_dtype))  # fmt: skip  # noqa: PLW0108  (rules are read by their argument names)
 def _to_copy(input: Array, dtype: Any, memory_format: memory_format = _PRESERVE) -> Array:
     return _converted(input, dtype, memory_format)
 
@@ -116,7 +116,7 @@ def _moved(self: Tensor, dtype: np.dtype[Any], where: device) -> Tensor:
 @composite(function=False)
 def cpu(self: Tensor, memory_format: memory_format = _PRESERVE) -> Tensor:
     """This tensor on the CPU, where it is."""
-    return to(self, CPU)
+    return _moved(self, self._data.dtype, CPU) if self.is_meta else self
 
 
 @composite(function=False)

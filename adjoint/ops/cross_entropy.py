@@ -35,8 +35,11 @@ def nll_rule(g: Array, input_shape: Any, input_dtype: Any, target: Array, weight
     return cast(np.where(np.expand_dims(target, axis) == classes, np.expand_dims(each, axis), 0), input_dtype)
 
 
-@op("nll_loss", method=False, function=False, out=False, input=nll_rule,
-    jvp=lambda input_t, target, weight, ignore_index, reduction: nll_loss_op(input_t, target, weight, ignore_index, reduction))  # fmt: skip
+def nll_tangent(input_t: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str) -> Array:
+    return nll_loss_op(input_t, target, weight, ignore_index, reduction)
+
+
+@op("nll_loss", method=False, function=False, out=False, input=nll_rule, jvp=nll_tangent)
 def nll_loss_op(input: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str) -> Array:
     check_classes(input, target, weight, ignore_index)
     axis = class_axis(input)
@@ -109,7 +112,7 @@ def fitting_target(input: Array, target: Array) -> Array:
         given = target.shape[0] if target.shape else 0
         raise ValueError(f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({given}).")
     if target.shape[1:] != input.shape[2:]:
-        raise RuntimeError(f"size mismatch (got input: {list(input.shape)}, target: {list(target.shape)})")
+        raise RuntimeError(f"size mismatch (got input: {list(input.shape)} , target: {list(target.shape)})")
     return target
 
 

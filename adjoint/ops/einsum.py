@@ -33,11 +33,11 @@ def einsum(*args: Any) -> Array:
     sizes = common_sizes(operands)
     operands = [without_ones(operand, sizes) for operand in operands]
     while len(operands) > 1:
-        i, j = cheapest_pair(operands, sizes, kept)
+        i, j = cheapest_pair(operands, sizes)
         second, first = operands.pop(j), operands.pop(i)
         needed = {label for operand in operands for label in operand.labels} | set(kept)
         operands.insert(i, multiplied(first, second, needed))
-    return arranged(operands[0], kept, sizes)
+    return arranged(operands[0], kept)
 
 
 # ---- the equation -------------------------------------------------------------------------------------------------------------------
@@ -46,7 +46,9 @@ def einsum(*args: Any) -> Array:
 def subscripts_of(args: tuple[Any, ...]) -> tuple[list[Subscripts], Subscripts | None, list[Array]]:
     """The subscripts of each operand and of the output (None if it is not given), and the operands."""
     if not args:
-        raise ValueError("einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list")
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list"
+        )
     if isinstance(args[0], str):
         tensors = list(args[1][:] if len(args) == 2 and isinstance(args[1], list | tuple) else args[1:])
         return *parsed(args[0]), tensors
@@ -161,7 +163,7 @@ def common_sizes(operands: Sequence[Operand]) -> dict[int, int]:
     for place, (x, labels) in enumerate(operands):
         for label, size in zip(labels, x.shape, strict=True):
             known = sizes.get(label, 1)
-            if size != known and size != 1 and known != 1:
+            if size not in (1, known) and known != 1:
                 raise RuntimeError(
                     f"einsum(): subscript {name_of(label)} has size {size} for operand {place} which does not broadcast with previously "
                     f"seen size {known}"
@@ -180,7 +182,7 @@ def without_ones(operand: Operand, sizes: dict[int, int]) -> Operand:
     return Operand(x.reshape([x.shape[d] for d in keep]), [labels[d] for d in keep])
 
 
-def cheapest_pair(operands: Sequence[Operand], sizes: dict[int, int], kept: Labels) -> tuple[int, int]:
+def cheapest_pair(operands: Sequence[Operand], sizes: dict[int, int]) -> tuple[int, int]:
     """The two operands whose product takes the fewest multiplications; the first two, if it makes no difference."""
     if len(operands) == 2:
         return 0, 1
@@ -196,6 +198,9 @@ def summed_out(operand: Operand, needed: set[int]) -> Operand:
 
 def multiplied(a: Operand, b: Operand, needed: set[int]) -> Operand:
     """The product of two operands, summed over the labels that nobody else needs: one batched matrix product."""
+    if a.tensor.dtype is not b.tensor.dtype:
+        left, right = a.tensor.dtype, b.tensor.dtype
+        raise RuntimeError(f"expected scalar type {left.scalar_name} but found {right.scalar_name}\n  fix: b.to({left})")
     a = summed_out(a, needed | set(b.labels))
     b = summed_out(b, needed | set(a.labels))
     batch = [label for label in a.labels if label in b.labels and label in needed]
@@ -219,5 +224,5 @@ def ordered(operand: Operand, labels: Labels) -> Array:
     return operand.tensor.permute([operand.labels.index(label) for label in labels])
 
 
-def arranged(operand: Operand, kept: Labels, sizes: dict[int, int]) -> Array:
+def arranged(operand: Operand, kept: Labels) -> Array:
     return ordered(summed_out(operand, set(kept)), kept)

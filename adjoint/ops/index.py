@@ -1,13 +1,14 @@
 """Indexing: `x[...]`, `x[...] = value`, and the ops behind them.
 
 Note [Two steps]
-An index is split in two, as in PyTorch. Numbers, slices, None and Ellipsis are taken first and make a view (parts.py). Tensors, lists and masks
-index that view and make a copy. This is where PyTorch differs from NumPy: `x[0, :, [1, 2]]` keeps the dimensions in their order, because the
-number is gone before the list is looked at.
+An index is split in two, as in PyTorch. Numbers, slices, None and Ellipsis are taken first and make a view (parts.py). Tensors, lists
+and masks index that view and make a copy. This is where PyTorch differs from NumPy: `x[0, :, [1, 2]]` keeps the dimensions in their
+order, because the number is gone before the list is looked at.
 """
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -44,9 +45,10 @@ def index_at(input: Array, indices: Indices) -> Array:
     """A copy of the elements at the given indices."""
     place = only_array(indices)
     try:
-        return input[indices] if place is None else np.take(input, indices[place], axis=place)
+        found = input[indices] if place is None else np.take(input, indices[place], axis=place)
     except IndexError as error:
         raise in_words(error, input.shape) from None
+    return found if found.flags.c_contiguous else found.copy(order="C")
 
 
 @op(method=False, function=False, jvp=LINEAR, warns=False, input=lambda g, indices: call(index_at, g, indices))
@@ -89,13 +91,12 @@ def flat_positions(shape: Shape, indices: Indices) -> Array:
     """The places of indexed elements in an array of this shape laid out in one line."""
     place = only_array(indices)
     if place is None:
-        return np.arange(np.prod(shape, dtype=np.intp)).reshape(shape)[indices]
+        return np.arange(math.prod(shape)).reshape(shape)[indices]
     size, outer, inner = shape[place], shape[:place], shape[place + 1 :]
     rows = np.where(indices[place] < 0, indices[place] + size, indices[place]).astype(np.intp)
-    count = int(np.prod(inner, dtype=np.intp))
-    before = np.arange(0, int(np.prod(outer, dtype=np.intp)) * size * count, size * count or 1).reshape(outer + (1,) * (rows.ndim + len(inner)))
-    after = np.arange(count).reshape(inner)
-    return before + (rows.reshape(rows.shape + (1,) * len(inner)) * count + after)
+    stride = math.prod(inner)
+    before = np.arange(math.prod(outer)).reshape(outer + (1,) * (rows.ndim + len(inner))) * (size * stride)
+    return before + rows.reshape(rows.shape + (1,) * len(inner)) * stride + np.arange(stride).reshape(inner)
 
 
 @op(
@@ -231,9 +232,9 @@ def analyse(shape: Shape, index: Any) -> tuple[Any, tuple[Any, ...], Indices | N
             part = unsqueeze_part
         elif isinstance(item, slice):
             if item.step is not None and item.step <= 0:
-                raise ValueError(
-                    "slice step cannot be zero" if item.step == 0 else "step must be greater than zero\n  fix: x.flip(dim) reverses a dimension"
-                )
+                if item.step == 0:
+                    raise ValueError("slice step cannot be zero")
+                raise ValueError("step must be greater than zero\n  fix: x.flip(dim) reverses a dimension")
             if item != EVERYTHING:
                 part = slice_part
             basic.append(item)
@@ -264,8 +265,8 @@ def check_mask(mask: Shape, shape: Shape, dim: int) -> None:
     for place, size in enumerate(mask):
         if size != shape[dim + place]:
             raise IndexError(
-                f"The shape of the mask {list(mask)} at index {place} does not match the shape of the indexed tensor {list(shape)} at index "
-                f"{dim + place}"
+                f"The shape of the mask {list(mask)} at index {place} does not match the shape of the indexed tensor {list(shape)} "
+                f"at index {dim + place}"
             )
 
 
@@ -356,7 +357,7 @@ def without_leading_ones(value: Tensor, ndim: int) -> Tensor:
     shape = value._data.shape
     excess = len(shape) - ndim
     if excess > 0 and all(size == 1 for size in shape[:excess]):
-        return value.reshape(shape[excess:])  # type: ignore[no-any-return, attr-defined]
+        return value.reshape(shape[excess:])
     return value
 
 

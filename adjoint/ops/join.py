@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from .._size import Size
+from .._tensor import wrap
+from ._general import check_shapes
 from ._registry import COMMON, LINEAR, Array, composite, op
 from ._rules import wrap_dim
 
@@ -33,15 +38,19 @@ def _cut(g: Array, tensors_shape: tuple[Shape, ...], dim: int) -> list[Array]:
     return grads
 
 
-@op(promote=COMMON, jvp=LINEAR, method=False, aliases=("concat", "concatenate"), joint=_cut)
-def cat(tensors: Sequence[Array], dim: int = 0) -> Array:
-    """Join tensors along a dimension that they have."""
+def _some_to_cat(*tensors: Array) -> None:
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
+
+
+@op(promote=COMMON, jvp=LINEAR, method=False, aliases=("concat", "concatenate"), check=_some_to_cat, joint=_cut)
+def cat(tensors: Sequence[Array], dim: int = 0) -> Array:
+    """Join tensors along a dimension that they have."""
     for position, tensor in enumerate(tensors):
         if not tensor.shape:
             raise RuntimeError(
-                f"zero-dimensional tensor (at position {position}) cannot be concatenated\n  fix: torch.stack(...) joins along a new dimension"
+                f"zero-dimensional tensor (at position {position}) cannot be concatenated\n"
+                "  fix: torch.stack(...) joins along a new dimension"
             )
     joined = [tensor for tensor in tensors if not _is_skipped(tensor.shape)] or [tensors[0]]
     ndim = len(joined[0].shape)
@@ -73,11 +82,14 @@ def _unstacked(g: Array, tensors_shape: tuple[Shape, ...], dim: int) -> list[Arr
     return [g[(*lead, i, ...)] for i in range(len(tensors_shape))]
 
 
-@op(promote=COMMON, jvp=LINEAR, method=False, joint=_unstacked)
-def stack(tensors: Sequence[Array], dim: int = 0) -> Array:
-    """Join tensors of one shape along a new dimension."""
+def _some_to_stack(*tensors: Array) -> None:
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
+
+
+@op(promote=COMMON, jvp=LINEAR, method=False, check=_some_to_stack, joint=_unstacked)
+def stack(tensors: Sequence[Array], dim: int = 0) -> Array:
+    """Join tensors of one shape along a new dimension."""
     shape = tensors[0].shape
     for entry, tensor in enumerate(tensors):
         if tensor.shape != shape:
@@ -96,12 +108,12 @@ def _at_least(ndim: int, *tensors: Any) -> Any:
 
 
 def _with_dims(tensor: Any, ndim: int) -> Any:
-    shape = tuple(tensor.shape)
-    if len(shape) >= ndim:
+    missing = ndim - tensor.ndim
+    if missing <= 0:
         return tensor
-    if ndim == 3 and shape:  # a vector stands in the middle, a matrix in front
-        return tensor.reshape((1, *shape, 1) if len(shape) == 1 else (*shape, 1))
-    return tensor.reshape((1,) * (ndim - len(shape)) + shape)
+    if ndim == 3 and tensor.ndim:  # a vector stands in the middle, a matrix in front
+        return tensor[None, :, None] if missing == 2 else tensor[:, :, None]
+    return tensor[(None,) * missing + (...,)]
 
 
 @composite(method=False)
@@ -145,3 +157,125 @@ def dstack(tensors: Sequence[Any], *, out: Any = None) -> Any:
 def column_stack(tensors: Sequence[Any], *, out: Any = None) -> Any:
     """Join side by side, vectors as columns."""
     return cat([tensor.reshape((tensor.numel(), 1)) if tensor.ndim <= 1 else tensor for tensor in tensors], 1, out=out)
+
+
+# ---- broadcasting -------------------------------------------------------------------------------------------------------------------
+
+
+@composite(method=False)
+def broadcast_shapes(*shapes: Any) -> Size:
+    """The shape of arithmetic between tensors of these shapes."""
+    sizes = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
+    for number, shape in enumerate(sizes):
+        for place, size in enumerate(reversed(shape), 1):
+            if size < 0:
+                raise RuntimeError(f"Trying to create tensor with negative dimension ({size}): ({size})")
+            other = max((given[-place] for given in sizes[:number] if len(given) >= place), default=1)
+            if size != other and 1 not in (size, other):
+                raise RuntimeError(
+                    f"Attempting to broadcast a dimension of length {size} at {-place}! Mismatching argument at index {number} had "
+                    f"{shape}; but an earlier one has {other} there"
+                )
+    return Size._of(np.broadcast_shapes(*sizes))
+
+
+@composite(method=False)
+def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
+    """The tensors expanded to one shape."""
+    given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], tuple | list) else tensors
+    check_shapes([tensor._data for tensor in given])
+    shape = np.broadcast_shapes(*(tuple(tensor.shape) for tensor in given))
+    return tuple(tensor if tuple(tensor.shape) == shape else tensor.expand(shape) for tensor in given)
+
+
+@composite(method=False)
+def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
+    """Vectors expanded over the grid that they span: each becomes the coordinates of the grid's points along its own dimension."""
+    given = list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], tuple | list) else list(tensors)
+    if indexing is None:
+        warnings.warn(
+            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument; write indexing='ij', which is the "
+            "present default, or indexing='xy'.",
+            stacklevel=2,
+        )
+    if indexing not in (None, "ij", "xy"):
+        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    for tensor in given:
+        if tensor.ndim > 1:
+            raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {tensor}")
+        if tensor.dtype != given[0].dtype:
+            raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype")
+    swap = indexing == "xy" and len(given) >= 2
+    if swap:
+        given[:2] = given[1::-1]
+    shape = tuple(tensor.numel() for tensor in given)
+    grids = [
+        tensor.reshape([-1 if place == dim else 1 for place in range(len(given))]).expand(shape) for dim, tensor in enumerate(given)
+    ]
+    if swap:
+        grids[:2] = grids[1::-1]
+    return tuple(grids)
+
+
+@composite(method=False)
+def cartesian_prod(*tensors: Any) -> Any:
+    """All ways to take one element from each vector, one row for each."""
+    for tensor in tensors:
+        if tensor.ndim != 1:
+            raise RuntimeError(f"Expect a 1D vector, but got shape {list(tensor.shape)}")
+    if len(tensors) == 1:
+        return tensors[0]
+    return stack([grid.reshape(-1) for grid in meshgrid(*tensors, indexing="ij")], 1)
+
+
+@composite()
+def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
+    """All ways to take `r` elements of a vector without regard to order, one row for each."""
+    if input.ndim != 1:
+        raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
+    if r < 0:
+        raise RuntimeError(f"Expect a non-negative number, but got {r}")
+    if r == 0:
+        return input.new_empty((0,))
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    rows = np.array(list(choose(range(input.numel()), r)), np.int64).reshape(-1, r)
+    return input[wrap(rows)]
+
+
+# ---- blocks -------------------------------------------------------------------------------------------------------------------------
+
+
+def _as_block(shape: Shape) -> Shape:
+    return (1,) * (2 - len(shape)) + tuple(shape)
+
+
+def _blocks(g: Array, tensors_shape: tuple[Shape, ...]) -> list[Array]:
+    grads = []
+    top = left = 0
+    for shape in tensors_shape:
+        rows, columns = _as_block(shape)
+        grads.append(g[top : top + rows, left : left + columns].reshape(shape))
+        top, left = top + rows, left + columns
+    return grads
+
+
+@op("block_diag", method=False, function=False, promote=COMMON, jvp=LINEAR, joint=_blocks)
+def _block_diag(tensors: Sequence[Array]) -> Array:
+    for number, tensor in enumerate(tensors):
+        if len(tensor.shape) > 2:
+            raise RuntimeError(
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {number} has {len(tensor.shape)} dimensions"
+            )
+    shapes = [_as_block(tensor.shape) for tensor in tensors]
+    result = np.zeros((sum(rows for rows, _ in shapes), sum(columns for _, columns in shapes)), tensors[0].dtype)
+    top = left = 0
+    for tensor, (rows, columns) in zip(tensors, shapes, strict=True):
+        result[top : top + rows, left : left + columns] = tensor
+        top, left = top + rows, left + columns
+    return result
+
+
+@composite(method=False)
+def block_diag(*tensors: Any) -> Any:
+    """The matrix with the given matrices (or rows, or numbers) along its diagonal, zeros elsewhere."""
+    return _block_diag(tensors)

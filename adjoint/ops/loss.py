@@ -17,12 +17,38 @@ from .._dtype import from_numpy_dtype
 from ._loss import check_sizes, reduced, reduction_of, refuse_gradient, refuse_integers, unreduced
 from ._precision import wide
 from ._registry import COMMON, FUNCTIONS, REDUCTION, Array, op
-from ._rules import cast
-from .cross_entropy import cross_entropy as cross_entropy
-from .cross_entropy import nll_loss as nll_loss
-from .distance import cosine_similarity as cosine_similarity
-from .distance import normalize as normalize
-from .distance import pairwise_distance as pairwise_distance
+from ._rules import call, cast
+from .activation import logsigmoid
+from .cross_entropy import cross_entropy, nll_loss
+from .distance import cosine_similarity, normalize, pairwise_distance, pdist
+from .transcendental import sigmoid
+
+__all__ = [
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "cosine_embedding_loss",
+    "cosine_similarity",
+    "cross_entropy",
+    "gaussian_nll_loss",
+    "hinge_embedding_loss",
+    "huber_loss",
+    "kl_div",
+    "l1_loss",
+    "margin_ranking_loss",
+    "mse_loss",
+    "multi_margin_loss",
+    "multilabel_margin_loss",
+    "multilabel_soft_margin_loss",
+    "nll_loss",
+    "normalize",
+    "pairwise_distance",
+    "pdist",
+    "poisson_nll_loss",
+    "smooth_l1_loss",
+    "soft_margin_loss",
+    "triplet_margin_loss",
+    "triplet_margin_with_distance_loss",
+]
 
 # ---- regression ---------------------------------------------------------------------------------------------------------------------
 
@@ -184,7 +210,7 @@ def gaussian_nll_loss(
 
 
 def bce_input(g: Array, input: Array, target: Array, weight: Array | None, reduction: str) -> Array:
-    slope = (input - target) / np.maximum((1 - input) * input, 1e-12)
+    slope = (input - target) / np.clip((1 - input) * input, 1e-12, None)
     return unreduced(g, input, reduction) * (slope if weight is None else slope * weight)
 
 
@@ -231,25 +257,17 @@ def binary_cross_entropy(
     return binary_cross_entropy_op(input, target, weight, reduction)
 
 
-def logit_parts(input: Array) -> tuple[Array, Array]:
-    """`log(sigmoid(x))` and `log(sigmoid(-x))`, exact for large x of either sign."""
-    tail = np.log1p(np.exp(-np.abs(input)))
-    return np.minimum(input, 0) - tail, np.minimum(-input, 0) - tail
-
-
 def times(x: Array, factor: Array | None) -> Array:
     return x if factor is None else x * factor
 
 
 def logits_input(g: Array, input: Array, target: Array, weight: Array | None, pos_weight: Array | None, reduction: str) -> Array:
     positive = times(target, pos_weight)
-    sigmoid = np.exp(logit_parts(input)[0])
-    return unreduced(g, input, reduction) * times((positive + 1 - target) * sigmoid - positive, weight)
+    return unreduced(g, input, reduction) * times((positive + 1 - target) * call(sigmoid, input) - positive, weight)
 
 
 def logits_target(g: Array, input: Array, weight: Array | None, pos_weight: Array | None, reduction: str) -> Array:
-    yes, no = logit_parts(input)
-    slope = -input if pos_weight is None else no - pos_weight * yes
+    slope = -input if pos_weight is None else call(logsigmoid, -input) - pos_weight * call(logsigmoid, input)
     return unreduced(g, input, reduction) * times(slope, weight)
 
 
@@ -259,8 +277,8 @@ def binary_cross_entropy_with_logits_op(
     input: Array, target: Array, weight: Array | None, pos_weight: Array | None, reduction: str
 ) -> Array:
     refuse_integers("binary_cross_entropy_with_logits", input)
-    yes, no = logit_parts(wide(input))
-    losses = -times(target, pos_weight) * yes - (1 - target) * no
+    x = wide(input)
+    losses = -times(target, pos_weight) * call(logsigmoid, x) - (1 - target) * call(logsigmoid, -x)
     return cast(reduced(times(losses, weight), reduction), input.dtype)
 
 
@@ -282,7 +300,10 @@ def binary_cross_entropy_with_logits(
         )
     refuse_gradient("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
     if not target.is_floating_point():
-        target = target.to(input.dtype)
+        raise RuntimeError(
+            f"result type {input.dtype.scalar_name} can't be cast to the desired output type {target.dtype.scalar_name}"
+            f"\n  fix: target.to({input.dtype})"
+        )
     return binary_cross_entropy_with_logits_op(input, target, weight, pos_weight, reduction)
 
 
@@ -386,6 +407,7 @@ def multi_margin_loss(
             "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). "
             f"Expected target size {list(input.shape[:-1])}, but got {list(target.shape)}. Input has shape {list(input.shape)}."
         )
+    shape = target.shape
     target = target.reshape(input.shape[:-1])
     classes = input.shape[-1]
     if bool(((target < 0) | (target >= classes)).any()):
@@ -393,7 +415,8 @@ def multi_margin_loss(
     hinge = above_zero(margin - input.gather(-1, target.unsqueeze(-1)) + input) ** p
     if weight is not None:
         hinge = hinge * weight[target].unsqueeze(-1)
-    return reduced(hinge.masked_fill(one_hot(target, classes), 0).sum(-1) / classes, reduction)
+    losses = hinge.masked_fill(one_hot(target, classes), 0).sum(-1) / classes
+    return reduced(losses.reshape(shape), reduction)
 
 
 def multilabel_margin_loss(

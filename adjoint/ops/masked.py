@@ -35,11 +35,14 @@ def where(condition: Any, input: Any = None, other: Any = None, *, out: Any = No
     """`input` where the condition is true, `other` elsewhere. Of the condition alone: the indices where it is true, as a tuple."""
     if input is None and other is None:
         return nonzero(condition, as_tuple=True)
-    kind = getattr(condition, "_data", np.asarray(0)).dtype
-    if kind != bool:
-        if kind != np.uint8 or not isinstance(condition, Tensor):
-            found = from_numpy_dtype(kind).scalar_name if isinstance(condition, Tensor) else type(condition).__name__
-            raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {found}\n  fix: x != 0, or x.bool()")
+    if not isinstance(condition, Tensor):
+        raise TypeError(f"where(): argument 'condition' (position 1) must be Tensor, not {type(condition).__name__}")
+    if condition._data.dtype.kind != "b":
+        if condition._data.dtype != np.uint8:
+            raise RuntimeError(
+                f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.scalar_name}\n"
+                "  fix: torch.where(x != 0, ...), or x.bool()"
+            )
         condition = convert(condition, np.dtype(bool))
     if input.__class__ is not Tensor or other.__class__ is not Tensor or input._data.dtype != other._data.dtype:
         for value in (input, other):
@@ -143,7 +146,7 @@ def _unselect(g: Array, input_shape: Shape, mask: Array) -> Array:
     return sum_to(call(place_masked, g, np.broadcast_to(mask, shape)), input_shape)
 
 
-@op(jvp=lambda input_t, mask: masked_select(input_t, mask), input=_unselect)
+@op(jvp=LINEAR, input=_unselect)
 def masked_select(input: Array, mask: Array) -> Array:
     """The elements where the mask is true, in one dimension."""
     if mask.dtype != bool:
@@ -155,10 +158,10 @@ def masked_select(input: Array, mask: Array) -> Array:
 
 def check_broadcast(a: Shape, b: Shape) -> None:
     ndim = max(len(a), len(b))
-    for place in range(-1, -min(len(a), len(b)) - 1, -1):
-        if a[place] != b[place] and 1 not in (a[place], b[place]):
+    for dim in range(-1, -min(len(a), len(b)) - 1, -1):
+        if a[dim] != b[dim] and 1 not in (a[dim], b[dim]):
             raise RuntimeError(
-                f"The size of tensor a ({b[place]}) must match the size of tensor b ({a[place]}) at non-singleton dimension {ndim + place}"
+                f"The size of tensor a ({b[dim]}) must match the size of tensor b ({a[dim]}) at non-singleton dimension {ndim + dim}"
             )
 
 

@@ -41,11 +41,11 @@ def as_rows(x: Array) -> Array:
     return x if len(x.shape) == 2 else np.reshape(x, (math.prod(x.shape[:-1]), x.shape[-1]))
 
 
-def sum_rows(g: Array, shape: tuple[int, ...]) -> Array:
+def sum_rows(g: Array, bias_shape: tuple[int, ...]) -> Array:
     """The gradient of a bias that was added to each row."""
-    if g.__class__ is np.ndarray and g.ndim == 2 and shape == g.shape[1:] and not is_half(g.dtype):
+    if g.__class__ is np.ndarray and g.ndim == 2 and bias_shape == g.shape[1:] and not is_half(g.dtype):
         return np.add.reduce(g, 0)
-    return sum_to(g, shape)
+    return sum_to(g, bias_shape)
 
 
 C_NAMES = {
@@ -87,10 +87,9 @@ def refuse_shapes(first: str, a: tuple[int, ...], second: str, b: tuple[int, ...
 
 
 def check_matrices(first: str, a: Array, second: str, b: Array) -> None:
-    if len(a.shape) != 2:
-        raise RuntimeError(f"{first} must be a matrix, got {len(a.shape)}-D tensor\n  fix: torch.matmul takes vectors and batches too")
-    if len(b.shape) != 2:
-        raise RuntimeError(f"{second} must be a matrix, got {len(b.shape)}-D tensor\n  fix: torch.matmul takes vectors and batches too")
+    for name, x in ((first, a), (second, b)):
+        if len(x.shape) != 2:
+            raise RuntimeError(f"{name} must be a matrix, got {len(x.shape)}-D tensor\n  fix: torch.matmul takes vectors and batches too")
     if a.shape[1] != b.shape[0]:
         refuse_shapes(first, a.shape, second, b.shape)
     if a.dtype != b.dtype or a.dtype.kind == "b":
@@ -122,7 +121,14 @@ def check_batches(a: Array, b: Array) -> None:
             f"but got: [{b.shape[0]}, {b.shape[1]}]."
             + ("\n  fix: batch2.mT" if a.shape[0] == b.shape[0] and a.shape[2] == b.shape[2] else "")
         )
-    check_dtypes("batch1", a, "batch2", b)
+    check_batch_dtypes(a, b)
+
+
+def check_batch_dtypes(a: Array, b: Array) -> None:
+    if a.dtype != b.dtype:
+        left, right = from_numpy_dtype(a.dtype), from_numpy_dtype(b.dtype)
+        raise RuntimeError(f"expected scalar type {left.scalar_name} but found {right.scalar_name}\n  fix: b.to({left})")
+    check_dtypes("a", a, "b", b)
 
 
 # ---- products of two ----------------------------------------------------------------------------------------------------------------
@@ -133,7 +139,7 @@ def check_batches(a: Array, b: Array) -> None:
     mat2=lambda g, input: product(transposed(input), g))  # fmt: skip
 def mm(input: Array, mat2: Array) -> Array:
     """The product of two matrices."""
-    check_matrices("mat1", input, "mat2", mat2)
+    check_matrices("self", input, "mat2", mat2)
     return product(input, mat2)
 
 
@@ -203,7 +209,7 @@ def matmul_batched(input: Array, other: Array) -> Array:
                 f"The size of tensor a ({a[-2 - i]}) must match the size of tensor b ({b[-2 - i]}) at non-singleton dimension "
                 f"{max(len(a), len(b)) - 2 - i}: the batch dimensions are {list(a[:-2])} and {list(b[:-2])}"
             )
-    check_dtypes("a", input, "b", other)
+    check_batch_dtypes(input, other)
     return product(input, other)
 
 
@@ -260,7 +266,7 @@ def linear_jvp(input: Array, weight: Array, out: Array, input_t: Array, weight_t
 
 
 @op(method=False, function=False, nodes={"TTT": "AddmmBackward0", "default": "MmBackward0"}, jvp=linear_jvp,
-    input=linear_input, weight=linear_weight, bias=lambda g, bias_shape: sum_rows(g, bias_shape))  # fmt: skip
+    input=linear_input, weight=linear_weight, bias=sum_rows)  # fmt: skip
 def linear(input: Array, weight: Array, bias: Array | None = None) -> Array:
     """`input @ weight.T + bias`."""
     if input.shape[-1:] != weight.shape[-1:] or weight.dtype != input.dtype or len(weight.shape) > 2 or input.dtype.kind == "b":
@@ -319,15 +325,17 @@ def added(input: Array, x: Array, beta: float, alpha: float) -> Array:
     if input.dtype != x.dtype:
         check_bias(x.shape, input, x)
     check_expands(input.shape, x.shape)
-    if x.dtype.kind in "iu" and not (isinstance(beta, int) and isinstance(alpha, int)):
-        which = "beta" if not isinstance(beta, int) else "alpha"
-        raise RuntimeError(f"For integral input tensors, argument {which} must not be a floating point number.")
     x = scaled(x, alpha)
     return x if beta == 0 else x + scaled(input, beta)
 
 
 def scaled(x: Array, factor: float) -> Array:
-    return x if factor == 1 else cast(x * factor, x.dtype) if x.__class__ is np.ndarray else x * factor
+    """`x * factor` in the dtype of `x`, to which the factor is converted too."""
+    if factor == 1:
+        return x
+    if x.__class__ is not np.ndarray:
+        return x * factor
+    return cast(x * (int(factor) if x.dtype.kind in "iu" else factor), x.dtype)
 
 
 def added_input(g: Array, input_shape: tuple[int, ...], beta: float) -> Array:

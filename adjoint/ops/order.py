@@ -41,12 +41,12 @@ def at_rank(x: Array, rank: Any, axis: int) -> Array:
 
 def find_median(x: Array, axis: int) -> Array:
     """The lower one of two in the middle; the first NaN, if there is any."""
-    valid = np.sum(x == x, axis=axis, keepdims=True)
+    valid = np.sum(~np.isnan(x), axis=axis, keepdims=True)
     return at_rank(x, np.where(valid < x.shape[axis], valid, (x.shape[axis] - 1) // 2), axis)
 
 
 def find_nanmedian(x: Array, axis: int) -> Array:
-    valid = np.sum(x == x, axis=axis, keepdims=True)
+    valid = np.sum(~np.isnan(x), axis=axis, keepdims=True)
     return at_rank(x, np.maximum(valid - 1, 0) // 2, axis)
 
 
@@ -158,7 +158,7 @@ def nanquantile(
 def quantiles(name: str, input: Array, q: Any, dim: int | None, keepdim: bool, interpolation: str, out: Any) -> Array:
     fractions = checked_fractions(name, input, q, interpolation)
     x = input.reshape(-1) if dim is None or not input.shape else input.movedim(dim, -1)
-    valid = (x == x).sum(-1, keepdim=True)
+    valid = x.isnan().logical_not().sum(-1, keepdim=True)
     if name == "quantile":  # NaN is sorted last: the last rank finds it
         ranks = FUNCTIONS["where"](valid == x.shape[-1], fractions * (x.shape[-1] - 1), float(x.shape[-1] - 1))
     else:
@@ -192,7 +192,7 @@ def checked_fractions(name: str, input: Array, q: Any, interpolation: str) -> Ar
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
     if q.dtype is not input.dtype:  # type: ignore[attr-defined]
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor\n  fix: q.to({input.dtype})")
-    if bool(((q < 0) | (q > 1)).any()):  # type: ignore[operator]
+    if bool(((q < 0) | (q > 1)).any()):
         raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
     return q.detach().reshape(-1)  # type: ignore[attr-defined]
 

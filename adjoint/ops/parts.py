@@ -11,7 +11,7 @@ import numpy as np
 from .._methods import OpMethods
 from ._registry import LINEAR, Array, composite, op
 from ._rules import call, wrap_dim
-from .shape import checked_dim, data_address, element_strides, owner_of, strided
+from .shape import checked_dim
 
 Shape = tuple[int, ...]
 EVERYTHING = slice(None)
@@ -129,7 +129,7 @@ def _split_lengths(input: Array, lengths: Sequence[int], dim: int) -> tuple[Arra
 
 
 @composite()
-def split_with_sizes(input: Any, split_sizes: Sequence[int], dim: int = 0) -> tuple[Any, ...]:
+def split_with_sizes(input: Any, split_sizes: Sequence[int], dim: int = 0) -> Any:
     """Consecutive parts of the given sizes."""
     dim = checked_dim(dim, input.ndim)
     lengths = tuple(split_sizes)
@@ -140,12 +140,11 @@ def split_with_sizes(input: Any, split_sizes: Sequence[int], dim: int = 0) -> tu
         )
     if any(length < 0 for length in lengths):
         raise RuntimeError(f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(lengths)}")
-    result: tuple[Any, ...] = _split_lengths(input, lengths, dim)
-    return result
+    return _split_lengths(input, lengths, dim)
 
 
 @composite()
-def split(input: Any, split_size_or_sections: Any, dim: int = 0, *, split_size: Any = None) -> tuple[Any, ...]:
+def split(input: Any, split_size_or_sections: Any, dim: int = 0, *, split_size: Any = None) -> Any:
     """Consecutive parts: of one size (the last may be smaller), or of the sizes in a list."""
     given = split_size_or_sections if split_size is None else split_size
     if not isinstance(given, int):
@@ -158,12 +157,11 @@ def split(input: Any, split_size_or_sections: Any, dim: int = 0, *, split_size: 
         raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {size}")
     whole, rest = divmod(size, given) if given else (0, 0)
     lengths = (given,) * whole + ((rest,) if rest or not whole else ())
-    result: tuple[Any, ...] = _split_evenly(input, lengths, dim)
-    return result
+    return _split_evenly(input, lengths, dim)
 
 
 @composite()
-def chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
+def chunk(input: Any, chunks: int, dim: int = 0) -> Any:
     """At most `chunks` consecutive parts of equal size; the last may be smaller."""
     if input.ndim == 0:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
@@ -201,7 +199,9 @@ def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0, *, indices:
 def _split_along(name: str, dim_of: Any, least: int) -> None:
     def splitting(input: Any, indices_or_sections: Any) -> tuple[Any, ...]:
         if input.ndim < least:
-            raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {input.ndim} dimensions!")
+            raise RuntimeError(
+                f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {input.ndim} dimensions!"
+            )
         dim = dim_of(input.ndim)
         if isinstance(indices_or_sections, int) and (indices_or_sections <= 0 or input.shape[dim] % indices_or_sections):
             raise RuntimeError(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .. import _return_types as return_types
-from .._dtype import from_numpy_dtype
-from .._dtype import bool_
+from .._dtype import bool_, from_numpy_dtype
 from ._precision import INT64, compute_dtype, wide, with_dtype
 from ._registry import FUNCTIONS, LINEAR, Array, composite, op
 from ._rules import call, cast, wrap_dim
@@ -45,14 +45,21 @@ def cumsum(input: Array, dim: int, *, dtype: Any = None) -> Array:
 # within range in logarithms, taken separately for the positive and the negative gradients.
 
 
+def positive_log(x: Array, present: Array) -> Array:
+    """The logarithms of the positive ones among the elements that are present, and minus infinity for the rest."""
+    counts = (x > 0) & present
+    return np.where(counts, np.log(np.where(counts, x, 1)), -np.inf)
+
+
 def logcumsumexp_rule(g: Array, input: Array, out: Array, input_shape: Any, input_dtype: Any, dim: int) -> Array:
     if not input_shape:
         return cast(g * 1, input_dtype)
     dim = wrap_dim(dim, len(input_shape))
+    present = out != -np.inf
+    level = np.where(present, out, 0)
 
     def part(size: Array) -> Array:
-        logs = np.where(size > 0, np.log(np.where(size > 0, size, 1)), -np.inf)
-        return np.exp(reversed_scan(lambda x, d: call(logcumsumexp, x, d), logs - out, dim) + input)
+        return np.exp(reversed_scan(partial(call, logcumsumexp), positive_log(size, present) - level, dim) + input)
 
     return cast(part(g) - part(-g), input_dtype)
 
@@ -60,11 +67,11 @@ def logcumsumexp_rule(g: Array, input: Array, out: Array, input_shape: Any, inpu
 def logcumsumexp_jvp(input: Array, input_t: Array, out: Array, dim: int) -> Array:
     if not input.shape:
         return input_t * 1
-    dim = wrap_dim(dim, len(input.shape))
+    present = out != -np.inf
+    level = np.where(present, out, 0)
 
     def part(size: Array) -> Array:
-        logs = np.where(size > 0, np.log(np.where(size > 0, size, 1)), -np.inf)
-        return np.exp(logcumsumexp(logs + input, dim) - out)
+        return np.exp(logcumsumexp(positive_log(size, present) + input, dim) - level)
 
     return part(input_t) - part(-input_t)
 
@@ -89,11 +96,14 @@ def running_values(name: str) -> Any:
     def select(input: Array, index: Array, dim: int, keepdim: bool) -> Array:
         return np.take_along_axis(input, index, axis=wrap_dim(dim, len(input.shape))) if input.shape else input * 1
 
-    declared = op(
-        f"{name}_values", nodes=f"{name.capitalize()}Backward0", method=False, function=False, out=False,
-        input=lambda g, index, input_shape, input_dtype, dim: call(scatter_add, np.zeros(input_shape, input_dtype), dim, index, g),
-        jvp=lambda input_t, index, dim, keepdim: declared(input_t, index, dim, keepdim),
-    )(select)  # fmt: skip
+    def add_back(g: Array, index: Array, input_shape: Any, input_dtype: Any, dim: int) -> Array:
+        return call(scatter_add, np.zeros(input_shape, input_dtype), dim, index, g)
+
+    def tangent(input_t: Array, index: Array, dim: int, keepdim: bool) -> Array:
+        return declared(input_t, index, dim, keepdim)
+
+    node = f"{name.capitalize()}Backward0"
+    declared = op(f"{name}_values", nodes=node, method=False, function=False, out=False, input=add_back, jvp=tangent)(select)
     return declared
 
 
@@ -110,7 +120,7 @@ def record_index(input: Array, dim: int, largest: bool) -> Array:
         return np.zeros((), INT64)
     best = (np.maximum if largest else np.minimum).accumulate(input, axis=dim)
     places = np.reshape(np.arange(input.shape[dim]), (-1,) + (1,) * (len(input.shape) - 1 - dim))
-    return np.maximum.accumulate(np.where((input == best) | (input != input), places, 0), axis=dim)
+    return np.maximum.accumulate(np.where((input == best) | np.isnan(input), places, 0), axis=dim)
 
 
 @composite()
@@ -146,6 +156,12 @@ def diff(
     for x in parts:
         if len(x.shape) != len(input.shape):
             raise RuntimeError("diff expects prepend or append to be the same dimension as input")
+        for d, (size, own) in enumerate(zip(x.shape, input.shape, strict=True)):
+            if size != own and d != dim:
+                raise RuntimeError(
+                    "diff expects the shape of tensor to prepend or append to match that of input except along the differencing dimension; "
+                    f"input.size({d}) = {own}, but got tensor.size({d}) = {size}"
+                )
     result = FUNCTIONS["cat"](parts, dim) if len(parts) > 1 else input
     if n >= result.shape[dim]:
         return between(result, dim, 0, 0).clone()
@@ -171,7 +187,7 @@ def pieces(name: str, y: Array, x: Array | None, dx: Any, dim: int) -> Array:
         x = x.movedim(dim, -1)
     if x.shape[-1] != y.shape[-1] and x.shape[-1] != 1:
         raise RuntimeError(
-            f"There must be one `x` value for each sample point: there are {x.shape[-1]} values for {y.shape[-1]} points"
+            f"{name}: There must be one `x` value for each sample point: there are {x.shape[-1]} values for {y.shape[-1]} points"
         )
     return sums * (x[..., 1:] - x[..., :-1]) * 0.5
 

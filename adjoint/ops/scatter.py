@@ -56,24 +56,23 @@ def check_along(name: str, input: Array, dim: int, index: Array, src: Array | No
         if d != dim and size > shape[d]:
             if src is None and name == "gather":
                 raise RuntimeError(
-                    f"Size does not match at dimension {d} expected index {list(indexed)} to be no larger than self {list(shape)} apart from "
-                    f"dimension {dim}"
+                    f"Size does not match at dimension {d} expected index {list(indexed)} to be no larger than self {list(shape)} "
+                    f"apart from dimension {dim}"
                 )
             raise RuntimeError(f"Expected index {list(indexed)} to be no larger than self {list(shape)} apart from dimension {dim}")
         if src is not None and size > (src.shape or (1,))[d]:
             raise RuntimeError(
-                f"Expected index {list(indexed)} to be no larger than self {list(shape)} apart from dimension {dim} and to be no larger size "
-                f"than src {list(src.shape)}"
+                f"Expected index {list(indexed)} to be no larger than self {list(shape)} apart from dimension {dim} and to be no larger "
+                f"size than src {list(src.shape)}"
             )
     check_bounds(index, shape[dim], dim)
     return dim
 
 
 def check_bounds(index: Array, size: int, dim: int) -> None:
-    if index.__class__ is np.ndarray and index.size:
-        lowest, highest = index.min(), index.max()
-        if lowest < 0 or highest >= size:
-            raise RuntimeError(f"index {lowest if lowest < 0 else highest} is out of bounds for dimension {dim} with size {size}")
+    if index.__class__ is np.ndarray and index.size and (index.min() < 0 or index.max() >= size):
+        bad = index[(index < 0) | (index >= size)].reshape(-1)[0]
+        raise RuntimeError(f"index {bad} is out of bounds for dimension {dim} with size {size}")
 
 
 def used_part(src: Array, index: Array) -> Array:
@@ -243,7 +242,8 @@ def index_select(input: Array, dim: int, index: Array) -> Array:
         size = input.shape[dim] if input.shape else 1
         if index.min() < 0 or index.max() >= size:
             raise IndexError(f"index out of range in self (dimension {dim} has size {size})")
-    return np.take(as_vector(input), as_vector(index), axis=dim).reshape(input.shape[:dim] + (index.size,) * bool(input.shape) + input.shape[dim + 1 :])
+    found = np.take(as_vector(input), as_vector(index), axis=dim)
+    return found if input.shape else found.reshape(())
 
 
 @op(
@@ -283,8 +283,8 @@ def check_source(name: str, input: Array, dim: int, index: Array, source: Array)
     shape, given = input.shape or (1,), source.shape or (1,)
     if (*shape[:dim], *shape[dim + 1 :]) != (*given[:dim], *given[dim + 1 :]):
         raise RuntimeError(
-            f"{name}(): source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = {list(shape)} "
-            f"source.shape = {list(given)}"
+            f"{name}(): source tensor shape must match self tensor shape, excluding the specified dimension. "
+            f"Got self.shape = {list(shape)} source.shape = {list(given)}"
         )
     check_bounds(index, shape[dim], dim)
     return dim

@@ -272,8 +272,8 @@ def _permute(input: Array, dims: Shape) -> Array:
         raise
 
 
-_permuted = op(
-    "permute", method=False, function=False, view=True, jvp=LINEAR, input=lambda g, dims: call(permute, g, inverse_order(dims))
+_permuted: Any = op(
+    "permute", method=False, function=False, view=True, jvp=LINEAR, input=lambda g, dims: call(_permuted, g, inverse_order(dims))
 )(_permute)
 permute = spread_arguments("permute", "dims", _permuted)
 
@@ -351,7 +351,7 @@ def unsqueeze(input: Array, dim: int) -> Array:
 
 
 def _without(input: Array, dims: Sequence[int]) -> Array:
-    return input[tuple(0 if dim in dims and size == 1 else slice(None) for dim, size in enumerate(input.shape)) + (...,)]
+    return input[(*(0 if dim in dims and size == 1 else slice(None) for dim, size in enumerate(input.shape)), ...)]
 
 
 @op("squeeze", method=False, function=False, view=True, jvp=LINEAR, input=lambda g, input_shape: g.reshape(input_shape))
@@ -432,7 +432,7 @@ def _expand(input: Array, size: Shape) -> Array:
 
 
 _expanded = op(
-    "expand", method=False, function=False, view=True, jvp=LINEAR, input=lambda g, input_shape: sum_to(g, input_shape)
+    "expand", method=False, function=False, view=True, jvp=LINEAR, input=lambda g, input_shape: sum_to(g, shape=input_shape)
 )(_expand)
 expand = spread_arguments("expand", "size", _expanded, function=False)
 

@@ -18,8 +18,9 @@ def prepared(name: str, input: Array, dim: Any, dtype: Any) -> tuple[Array, int]
         raise TypeError(f"{name}(): argument 'dim' (position 2) must be int, not {type(dim).__name__}\n  fix: torch.{name}(x, dim=-1)")
     input = with_dtype(input, dtype)
     if input.dtype.kind in "iub":
+        kernel = f"{name}_lastdim_kernel_impl" if dim in (-1, len(input.shape) - 1) else f"{name}_kernel_impl"
         raise NotImplementedError(
-            f"\"{name}_{'lastdim_' if dim in (-1, len(input.shape) - 1) else ''}kernel_impl\" not implemented for '{from_numpy_dtype(input.dtype).scalar_name}'"
+            f"\"{kernel}\" not implemented for '{from_numpy_dtype(input.dtype).scalar_name}'"
             f"\n  fix: x.{name}({dim}, dtype=torch.float32)"
         )
     return input, wrap_dim(dim, len(input.shape))

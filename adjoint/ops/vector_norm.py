@@ -21,7 +21,9 @@ def size_of(x: Array) -> Array:
 
 def direction(x: Array, size: Array) -> Array:
     """`x / |x|`, and zero at zero."""
-    return x / np.where(size == 0, 1, size)
+    if x.dtype == size.dtype:
+        return np.sign(x)
+    return np.where(size == 0, 0, x / np.where(size == 0, 1, size))
 
 
 def divided(g: Array, by: Array) -> Array:

@@ -1,8 +1,9 @@
 """Sample calls of every op, in a form that belongs to no library: NumPy arrays stand for tensors.
 
-One module per family of ops (`elementwise.py`, `reduce.py`, ...); all are imported by `load()`. From these rows `tests/ops/test_ops.py` makes
-the checks of derivatives, in-place forms, `out=`, non-contiguous and empty inputs, and `tests/torch_parity/test_ops_parity.py` compares values,
-dtypes, shapes and errors with PyTorch. An op without samples fails the suite. For example:
+One module per family of ops (`elementwise.py`, `reduce.py`, ...); all are imported by `load()`. From these rows
+`tests/ops/test_ops.py` makes the checks of derivatives, in-place forms, `out=`, non-contiguous and empty inputs, and
+`tests/torch_parity/test_ops_parity.py` compares values, dtypes, shapes, gradients and errors with PyTorch. An op without
+samples fails the suite. For example:
 
     @samples("mul", "add")                             # one generator may serve several ops; it runs once for each
     def two_operands(make: Make) -> Iterator[Sample]:
@@ -13,17 +14,17 @@ dtypes, shapes and errors with PyTorch. An op without samples fails the suite. F
     @samples("relu")
     def with_a_kink(make: Make) -> Iterator[Sample]:
         yield Sample(make(3, 4, avoid=(0.0,)))         # differences are taken: stay away from the kink
-        yield Sample(np.array([0.0, -0.0, np.nan, np.inf])).only_values()   # values and PyTorch's gradient there, no differences
+        yield Sample(np.array([0.0, -0.0, np.nan, np.inf])).only_values()   # PyTorch's values and gradients there
 
-    @samples("sum_dim", torch="sum")                   # where PyTorch has another name for it, a dotted path below `torch`
+    @samples("sum_dim", torch="sum")                   # PyTorch's name where it is another, a dotted path below `torch`
     def ...
 
-    @error_samples("cat")
+    @error_samples("cat")                              # type and opening words of the message are PyTorch's
     def bad_cat(make: Make) -> Iterator[ErrorSample]:
-        yield ErrorSample(RuntimeError, "expected a non-empty list of Tensors", [])   # type and opening words are PyTorch's
+        yield ErrorSample(RuntimeError, "expected a non-empty list of Tensors", [])
 
-Arguments that are NumPy arrays become tensors, also inside lists and tuples; `Dtype("float32")` becomes the library's dtype object; everything
-else is passed as it is.
+Arguments that are NumPy arrays become tensors, also inside lists and tuples; `Dtype("float32")` becomes the library's dtype
+object; everything else is passed as it is. Float64 samples are compared with PyTorch in float32 too.
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ class Sample:
         self.differences = True  # whether finite differences are meaningful here
         self.torch_gradient = True  # whether the gradient is PyTorch's here
         self.torch_values = True  # whether values are PyTorch's here
+        self.any_layout = True  # whether the call works on tensors that are not contiguous
         self.rtol: float | None = None  # for comparison with PyTorch; None is the default of the dtype
 
     def only_values(self) -> Self:
@@ -71,6 +73,11 @@ class Sample:
     def not_in_torch(self) -> Self:
         """PyTorch refuses this call, or answers differently for a reason given next to the sample."""
         self.torch_values = self.torch_gradient = False
+        return self
+
+    def only_contiguous(self) -> Self:
+        """The call makes a view that other memory layouts do not allow."""
+        self.any_layout = False
         return self
 
     def tolerance(self, rtol: float) -> Self:
@@ -116,12 +123,13 @@ class Make:
         avoid: tuple[float, ...] = (),
         gap: float = 0.1,
     ) -> np.ndarray:
-        """Values in [low, high), none within `gap` of a number in `avoid`. Complex ones have both parts in that range."""
+        """Values in [low, high), none within `gap` of a number in `avoid`; for complex numbers, both parts."""
         kind = np.dtype(dtype).kind
         if kind == "b":
             return np.asarray(self.random.random(shape) < 0.5)
         if kind in "iu":
-            return np.asarray(self.random.integers(0 if kind == "u" and low < 0 else int(low), int(high) + 1, shape)).astype(dtype)
+            lowest = max(int(low), 0) if kind == "u" else int(low)
+            return np.asarray(self.random.integers(lowest, int(high) + 1, shape)).astype(dtype)
         values = np.asarray(self.random.uniform(low, high, shape))
         for kink in avoid:
             near = np.abs(values - kink) < gap
@@ -137,7 +145,8 @@ class Make:
     def distinct(self, *shape: int) -> np.ndarray:
         """Values that differ by at least 0.1, in random order: no ties for max, sort, median."""
         count = int(np.prod(shape))
-        return np.asarray(self.random.permutation(count) * 0.25 - count / 8 + self.random.uniform(0, 0.1, count)).reshape(shape)
+        ranks = self.random.permutation(count)
+        return np.asarray(ranks * 0.25 - count / 8 + self.random.uniform(0, 0.1, count)).reshape(shape)
 
 
 @dataclass
@@ -147,7 +156,8 @@ class Row:
     name: str
     generators: list[Generator] = field(default_factory=list)
     error_generators: list[ErrorGenerator] = field(default_factory=list)
-    torch: str | None = None
+    torch: str | None = None  # the function of PyTorch to compare with, where it is not found by name
+    ours: str | None = None  # the function of adjoint, likewise, for composites that are not exported from the top
     second_order: bool = True  # whether differences are taken of the gradient too
 
     def samples(self) -> list[Sample]:
@@ -160,7 +170,9 @@ class Row:
 ROWS: dict[str, Row] = {}
 
 
-def samples(*names: str, torch: str | None = None, second_order: bool = True) -> Callable[[Generator], Generator]:
+def samples(
+    *names: str, torch: str | None = None, ours: str | None = None, second_order: bool = True
+) -> Callable[[Generator], Generator]:
     """Register a generator of samples for ops (or composites) by name; several generators for one name add up."""
 
     def register(generator: Generator) -> Generator:
@@ -168,6 +180,7 @@ def samples(*names: str, torch: str | None = None, second_order: bool = True) ->
             row = ROWS.setdefault(name, Row(name))
             row.generators.append(generator)
             row.torch = torch or row.torch
+            row.ours = ours or row.ours
             row.second_order &= second_order
         return generator
 

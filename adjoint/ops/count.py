@@ -1,0 +1,130 @@
+"""Counting: distinct values, histograms, classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import _return_types as return_types
+from .._dtype import from_numpy_dtype
+from .._tensor import Tensor, wrap
+from ._registry import Array, composite
+from ._rules import wrap_dim
+
+# ---- distinct values ----------------------------------------------------------------------------------------------------------------
+
+
+def _answer(values: Array, inverse: Array | None, counts: Array | None) -> Any:
+    """The values alone, or a tuple with what else was asked for."""
+    found = tuple(wrap(np.asarray(part)) for part in (values, inverse, counts) if part is not None)
+    return found if len(found) > 1 else found[0]
+
+
+@composite()
+def unique(input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
+    """The distinct elements (or slices along `dim`) in order; where each element went, and how often each occurs, if asked for."""
+    data = input._data
+    axis = None if dim is None else wrap_dim(dim, len(data.shape))
+    values, inverse, counts = np.unique(data, return_inverse=True, return_counts=True, axis=axis, equal_nan=False)
+    inverse = inverse.reshape(data.shape if axis is None else -1)
+    return _answer(values, inverse if return_inverse else None, counts if return_counts else None)
+
+
+@composite()
+def unique_consecutive(input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
+    """The elements (or slices along `dim`) without those equal to the one before; the same extras as `unique`."""
+    data = input._data
+    axis = 0 if dim is None else wrap_dim(dim, len(data.shape))
+    rows = np.moveaxis(data.reshape(-1) if dim is None else data, axis, 0)
+    differs = (rows[1:] != rows[:-1]).reshape(max(len(rows) - 1, 0), -1).any(axis=1)
+    starts = np.concatenate([[True] if len(rows) else [], differs]).astype(bool)
+    inverse = (np.cumsum(starts) - 1).reshape(data.shape if dim is None else -1)
+    counts = np.diff(np.append(np.flatnonzero(starts), len(rows)))
+    return _answer(np.moveaxis(rows[starts], 0, axis), inverse if return_inverse else None, counts if return_counts else None)
+
+
+# ---- histograms ---------------------------------------------------------------------------------------------------------------------
+
+
+@composite()
+def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
+    """How often each non-negative integer occurs, or the sum of its weights."""
+    data = input._data
+    if data.dtype.kind not in "iu":
+        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{input.dtype.scalar_name}'; convert with x.long()")
+    if minlength < 0:
+        raise RuntimeError("minlength should be >= 0")
+    if len(data.shape) != 1 or (data.size and data.min() < 0):
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if weights is None:
+        return wrap(np.bincount(data, minlength=minlength).astype(np.int64))
+    if weights.shape != input.shape:
+        raise RuntimeError("weights should be 1-d and have the same length as input")
+    result = np.bincount(data, weights=weights._data.astype(np.float64), minlength=minlength)
+    return wrap(result.astype(np.float32) if weights._data.dtype == np.float32 else result)
+
+
+@composite()
+def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
+    """How many elements lie in each of `bins` equal intervals between `min` and `max` (by default those of the elements)."""
+    data = input._data
+    if data.dtype.kind not in "fV":
+        raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{input.dtype.scalar_name}'; convert with x.float()")
+    if bins <= 0:
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
+    low, high = _limits("torch.histc", data, float(min), float(max))
+    counts, _ = np.histogram(data.astype(np.float64), bins=int(bins), range=(low, high))
+    return wrap(counts.astype(data.dtype))
+
+
+def _limits(name: str, data: Array, low: float, high: float) -> tuple[float, float]:
+    if low == high and data.size:
+        low, high = float(data.min()), float(data.max())
+    if low == high:
+        low, high = low - 1, high + 1
+    if not (np.isfinite(low) and np.isfinite(high)):
+        raise RuntimeError(f"{name}: range of [{low}, {high}] is not finite")
+    if low > high:
+        raise RuntimeError(f"{name}: max must be larger than min")
+    return low, high
+
+
+@composite()
+def histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False) -> Any:
+    """How many elements (or how much weight) lie in each interval, and the edges of the intervals."""
+    data = input._data
+    if isinstance(bins, Tensor):
+        edges: Any = bins._data
+    else:
+        low, high = _limits("torch.histogram", data, *(float(end) for end in (range or (0, 0))))
+        edges = np.linspace(low, high, int(bins) + 1)
+    values = data.reshape(-1).astype(np.float64)
+    weights = None if weight is None else weight._data.reshape(-1)
+    counts, edges = np.histogram(values, bins=edges, weights=weights, density=density)
+    return return_types.histogram((wrap(counts.astype(data.dtype)), wrap(edges.astype(data.dtype))))
+
+
+# ---- classes ------------------------------------------------------------------------------------------------------------------------
+
+
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """Class numbers as rows of zeros with a one at the class's place."""
+    data = tensor._data
+    if data.dtype != np.int64:
+        raise RuntimeError(
+            f"one_hot is only applicable to index tensor of type LongTensor. (got {from_numpy_dtype(data.dtype).scalar_name}Tensor)\n"
+            "  fix: one_hot(x.long())"
+        )
+    if not data.size:
+        if num_classes <= 0:
+            raise RuntimeError("Can not infer total number of classes from empty tensor.")
+    elif data.min() < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    elif num_classes == -1:
+        num_classes = int(data.max()) + 1
+    elif num_classes < 1:
+        raise RuntimeError("num_classes should be positive")
+    elif data.max() >= num_classes:
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    return wrap((data[..., None] == np.arange(num_classes)).astype(np.int64))

@@ -1,0 +1,202 @@
+"""Copies with the elements in another order, repeated, or cut to a triangle."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._dtype import as_numpy_dtype, from_numpy_dtype
+from .._tensor import Tensor, wrap
+from ._registry import LINEAR, Array, composite, op
+from ._rules import call, normalize_dims, wrap_dim
+from .scatter import index_select
+from .shape import spread_arguments
+
+Shape = tuple[int, ...]
+
+
+# ---- repeated -----------------------------------------------------------------------------------------------------------------------
+
+
+def _summed_repeats(g: Array, input_shape: Shape, repeats: Shape) -> Array:
+    """The gradient of repeats: each dimension is split into the repeats, which are summed, and the original."""
+    shape = (1,) * (len(repeats) - len(input_shape)) + tuple(input_shape)
+    pairs = tuple(size for pair in zip(repeats, shape, strict=True) for size in pair)
+    return np.sum(g.reshape(pairs), axis=tuple(range(0, len(pairs), 2))).reshape(input_shape)
+
+
+@op("repeat", method=False, function=False, jvp=LINEAR, input=_summed_repeats)
+def _repeat(input: Array, repeats: Shape) -> Array:
+    """The tensor, so many times along each dimension."""
+    if len(repeats) < len(input.shape):
+        raise RuntimeError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor "
+            f"({len(repeats)} repeats for {len(input.shape)} dimensions)"
+        )
+    if any(count < 0 for count in repeats):
+        shape = (1,) * (len(repeats) - len(input.shape)) + input.shape
+        sizes = [count * size for count, size in zip(repeats, shape, strict=True)]
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(sizes)}: {sizes}")
+    return np.tile(input, repeats)
+
+
+repeat = spread_arguments("repeat", "repeats", _repeat, function=False)
+
+
+def _tile(input: Any, dims: Shape) -> Any:
+    """The tensor, so many times along each dimension; missing counts at the front are one."""
+    return _repeat(input, (1,) * (input.ndim - len(dims)) + tuple(dims))
+
+
+tile = spread_arguments("tile", "dims", _tile)
+
+
+@composite()
+def repeat_interleave(input: Any, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None) -> Any:
+    """Each element (or slice along `dim`) several times in a row; of a vector of counts alone, their indices, so many times each."""
+    if repeats is None:
+        return wrap(np.repeat(np.arange(input.numel()), _counts(input)))
+    if dim is None:
+        input, dim = input.reshape(-1), 0
+    dim = wrap_dim(dim, input.ndim)
+    if isinstance(repeats, int):
+        if repeats < 0:
+            raise RuntimeError("Repeats must be non-negative")
+        shape = input.shape
+        wide = input.unsqueeze(dim + 1).expand((*shape[: dim + 1], repeats, *shape[dim + 1 :]))
+        return wide.reshape((*shape[:dim], shape[dim] * repeats, *shape[dim + 1 :]))
+    counts = _counts(repeats)
+    if counts.size not in (1, input.shape[dim]):
+        raise RuntimeError(
+            f"repeats must have the same size as input along dim, but got repeats.size(0) = {counts.size} and input.size({dim}) = "
+            f"{input.shape[dim]}"
+        )
+    return index_select(input, dim, wrap(np.repeat(np.arange(input.shape[dim]), counts)))
+
+
+def _counts(repeats: Any) -> Array:
+    data = repeats._data if isinstance(repeats, Tensor) else np.asarray(repeats)
+    if data.dtype.kind not in "iu":
+        raise NotImplementedError(f"\"repeat_interleave_cpu\" not implemented for '{from_numpy_dtype(data.dtype).scalar_name}'")
+    if len(data.shape) > 1:
+        raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+    if data.size and data.min() < 0:
+        raise RuntimeError("repeats can not be negative")
+    return data.reshape(-1)
+
+
+# ---- reversed, rolled, turned -------------------------------------------------------------------------------------------------------
+
+
+@op("flip", method=False, function=False, jvp=LINEAR, input=lambda g, dims: call(_flip, g, dims))
+def _flip(input: Array, dims: Shape) -> Array:
+    """The elements in reverse order along dimensions."""
+    if not dims:
+        return input.copy()
+    return np.flip(input, normalize_dims(dims, len(input.shape)) if input.shape else ()).copy()
+
+
+flip = spread_arguments("flip", "dims", _flip)
+
+
+@composite()
+def fliplr(input: Any) -> Any:
+    """The elements in reverse order from left to right: along the second dimension."""
+    if input.ndim < 2:
+        raise RuntimeError("Input must be >= 2-d.")
+    return _flip(input, (1,))
+
+
+@composite()
+def flipud(input: Any) -> Any:
+    """The elements in reverse order from top to bottom: along the first dimension."""
+    if input.ndim < 1:
+        raise RuntimeError("Input must be >= 1-d.")
+    return _flip(input, (0,))
+
+
+@op("roll", method=False, function=False, jvp=LINEAR, input=lambda g, shifts, dims: call(_roll, g, tuple(-n for n in shifts), dims))
+def _roll(input: Array, shifts: Shape, dims: Shape) -> Array:
+    return np.roll(input, shifts if dims else shifts[0], dims or None)
+
+
+@composite()
+def roll(input: Any, shifts: Any, dims: Any = ()) -> Any:
+    """Shift the elements along dimensions (or through the whole tensor); what leaves at one end comes in at the other."""
+    moves = (shifts,) if isinstance(shifts, int) else tuple(shifts)
+    along = (dims,) if isinstance(dims, int) else tuple(dims or ())
+    if not moves:
+        raise RuntimeError("`shifts` required")
+    if len(moves) != len(along) and not (len(moves) == 1 and not along):
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(moves)}, dims:{len(along)}")
+    return _roll(input, moves, tuple(wrap_dim(dim, input.ndim) for dim in along))
+
+
+@op(jvp=LINEAR, input=lambda g, k, dims: call(rot90, g, -k, dims))
+def rot90(input: Array, k: int = 1, dims: Sequence[int] = (0, 1)) -> Array:
+    """Turn the plane of two dimensions by 90 degrees, `k` times, from the first towards the second."""
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    ndim = len(input.shape)
+    if ndim < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {ndim}")
+    for dim in dims:
+        if not -ndim <= dim < ndim:
+            raise RuntimeError(f"Rotation dim0 out of range, dim0 = {dim}")
+    if dims[0] % ndim == dims[1] % ndim:
+        raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
+    return np.rot90(input, k, (dims[0], dims[1])).copy()
+
+
+# ---- triangles ----------------------------------------------------------------------------------------------------------------------
+
+
+def _check_matrix(name: str, input: Array) -> None:
+    if len(input.shape) < 2:
+        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+
+
+@op(inplace=True, jvp=LINEAR, input=lambda g, diagonal: call(tril, g, diagonal))
+def tril(input: Array, diagonal: int = 0) -> Array:
+    """The lower triangle of matrices, up to a diagonal; zeros above."""
+    _check_matrix("tril", input)
+    return np.tril(input, diagonal)
+
+
+@op(inplace=True, jvp=LINEAR, input=lambda g, diagonal: call(triu, g, diagonal))
+def triu(input: Array, diagonal: int = 0) -> Array:
+    """The upper triangle of matrices, from a diagonal on; zeros below."""
+    _check_matrix("triu", input)
+    return np.triu(input, diagonal)
+
+
+def _triangle_indices(inside: Array, dtype: Any) -> Tensor:
+    return wrap(np.stack(np.nonzero(inside)).astype(np.int64 if dtype is None else as_numpy_dtype(dtype)))
+
+
+@composite(method=False)
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, layout: Any = None, device: Any = None) -> Tensor:
+    """The indices of the lower triangle of a matrix, rows first, in two rows."""
+    return _triangle_indices(np.tri(row, col, offset, dtype=bool), dtype)
+
+
+@composite(method=False)
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, layout: Any = None, device: Any = None) -> Tensor:
+    """The indices of the upper triangle of a matrix, rows first, in two rows."""
+    return _triangle_indices(~np.tri(row, col, offset - 1, dtype=bool), dtype)
+
+
+@composite(method=False)
+def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
+    """The coordinates, one tensor for each dimension, of elements counted as if the tensor had one dimension."""
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    data = indices._data
+    if data.dtype.kind not in "iu":
+        raise ValueError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    total = math.prod(sizes)
+    if data.size and not (-total <= data.min() and data.max() < total):
+        raise ValueError(f"index {data.max()} is out of bounds for a tensor of shape {list(sizes)}, which has {total} elements")
+    return tuple(wrap(np.asarray(part)) for part in np.unravel_index(np.where(data < 0, data + total, data), sizes))

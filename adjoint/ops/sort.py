@@ -1,0 +1,150 @@
+"""Sorting, and searching in what is sorted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import _return_types as return_types
+from .._tensor import Tensor, wrap
+from ._registry import LINEAR, Array, composite, op
+from ._rules import call, wrap_dim
+from .scatter import as_vector, scatter_add
+
+
+def in_order(array: Array, axis: int, descending: bool) -> Array:
+    """Indices that sort along an axis. Equal elements keep their order; NaN counts as the largest."""
+    if not descending:
+        return np.argsort(array, axis=axis, kind="stable")
+    turned = np.argsort(np.flip(array, axis), axis=axis, kind="stable")
+    return array.shape[axis] - 1 - np.flip(turned, axis)
+
+
+@op("argsort", method=False, function=False, differentiable=False)
+def _argsort(input: Array, dim: int, descending: bool) -> Array:
+    dim = wrap_dim(dim, len(input.shape))
+    return in_order(as_vector(input), dim, descending).reshape(input.shape)
+
+
+@op("argtopk", method=False, function=False, differentiable=False)
+def _argtopk(input: Array, k: int, dim: int, largest: bool) -> Array:
+    """The indices of the `k` largest (or smallest) elements, in order."""
+    dim = wrap_dim(dim, len(input.shape))
+    array = as_vector(input)
+    size = array.shape[dim]
+    if not 0 <= k <= size:
+        raise RuntimeError(f"selected index k out of range (k is {k}, dimension {dim} has size {size})")
+    lead = (slice(None),) * dim
+    if size <= 1024 or k * 16 > size or k == 0:
+        chosen = in_order(array, dim, largest)[(*lead, slice(0, k))]
+    else:
+        # Much fewer than there are: find them first, then sort only them.
+        parts = np.argpartition(array, size - k if largest else k - 1, axis=dim)
+        found = np.sort(parts[(*lead, slice(size - k, None) if largest else slice(0, k))], axis=dim)
+        order = in_order(np.take_along_axis(array, found, axis=dim), dim, largest)
+        chosen = np.take_along_axis(found, order, axis=dim)
+    return chosen if input.shape else chosen.reshape(())
+
+
+def _ordered(name: str, node: str) -> Any:
+    """The op that looks up the elements at `index` along a dimension; no index occurs twice."""
+
+    def look_up(input: Array, index: Array, dim: int) -> Array:
+        return np.take_along_axis(as_vector(input), as_vector(index), wrap_dim(dim, len(input.shape))).reshape(index.shape)
+
+    return op(
+        name, nodes=node, method=False, function=False, out=False,
+        input=lambda g, index, dim, input_shape, input_dtype: call(scatter_add, np.zeros(input_shape, input_dtype), dim, index, g),
+        jvp=LINEAR,
+    )(look_up)  # fmt: skip
+
+
+_sorted_values = _ordered("sort_values", "SortBackward0")
+_topk_values = _ordered("topk_values", "TopkBackward0")
+
+
+def _pair(kind: Any, values: Tensor, indices: Tensor, out: Any) -> Any:
+    if out is None:
+        return kind((values, indices))
+    for target, source in zip(out, (values, indices), strict=True):
+        target.resize_(source.shape).copy_(source)
+    return kind(out)
+
+
+@composite()
+def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False, *, out: Any = None) -> Any:
+    """The elements in order along a dimension, and the indices where they were. Equal elements keep their order."""
+    indices = _argsort(input, dim, descending)
+    return _pair(return_types.sort, _sorted_values(input, indices, dim), indices, out)
+
+
+@composite()
+def argsort(input: Any, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Any:
+    """The indices that sort along a dimension."""
+    return _argsort(input, dim, descending)
+
+
+@composite()
+def msort(input: Any, *, out: Any = None) -> Any:
+    """The elements in order along the first dimension."""
+    values = sort(input, 0).values
+    return values if out is None else out.resize_(values.shape).copy_(values)
+
+
+@composite()
+def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True, *, out: Any = None) -> Any:
+    """The `k` largest (or smallest) elements along a dimension, in order, and their indices."""
+    indices = _argtopk(input, int(k), dim, largest)
+    return _pair(return_types.topk, _topk_values(input, indices, dim), indices, out)
+
+
+# ---- searching ----------------------------------------------------------------------------------------------------------------------
+
+
+@op("searchsorted", method=False, function=False, differentiable=False)
+def _searchsorted(sorted_sequence: Array, input: Array, right: bool, sorter: Array | None) -> Array:
+    side: Any = "right" if right else "left"
+    if len(sorted_sequence.shape) == 1:
+        return np.asarray(np.searchsorted(sorted_sequence, input, side, sorter))
+    rows = sorted_sequence.reshape(-1, sorted_sequence.shape[-1])
+    wanted = input.reshape(len(rows), -1)
+    orders = [None] * len(rows) if sorter is None else sorter.reshape(rows.shape)
+    found = [np.searchsorted(row, values, side, order) for row, values, order in zip(rows, wanted, orders, strict=True)]
+    return np.array(found, np.int64).reshape(input.shape)
+
+
+@composite(method=False)
+def searchsorted(
+    sorted_sequence: Any,
+    input: Any,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    out: Any = None,
+    sorter: Any = None,
+) -> Any:
+    """Where each value would have to be inserted to keep a sequence (or each of a batch of sequences) sorted."""
+    if side not in (None, "left", "right"):
+        raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
+    if side == "left" and right:
+        raise RuntimeError("torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True")
+    given = input if isinstance(input, Tensor) else wrap(np.asarray(input))
+    shape, wanted = tuple(sorted_sequence.shape), tuple(given.shape)
+    if len(shape) != 1 and shape[:-1] != wanted[:-1]:
+        raise RuntimeError(
+            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input "
+            f"value tensor must match, but we got boundaries tensor {list(shape)} and input value tensor {list(wanted)}"
+        )
+    result = _searchsorted(sorted_sequence, given, right or side == "right", sorter)
+    result = result.int() if out_int32 else result
+    return result if out is None else out.resize_(result.shape).copy_(result)
+
+
+@composite(method=False)
+def bucketize(input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False, out: Any = None) -> Any:
+    """The number of the interval between sorted boundaries in which each value lies."""
+    if boundaries.ndim != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right, out=out)

@@ -1,0 +1,224 @@
+"""Views that walk through memory in steps of their own: diagonals, windows, arbitrary strides."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .._tensor import Tensor
+from ._registry import LINEAR, Array, composite, op
+from ._rules import call, wrap_dim
+from .index import index_at, place_at
+from .parts import EVERYTHING
+from .shape import data_address, element_strides, owner_of, strided
+
+Shape = tuple[int, ...]
+
+
+# ---- diagonals ----------------------------------------------------------------------------------------------------------------------
+
+
+def _diagonal_of(array: Array, offset: int, dim1: int, dim2: int) -> Array:
+    """A diagonal that can be written to; NumPy hands it out locked."""
+    ndim = len(array.shape)
+    dim1, dim2 = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
+    if dim1 == dim2:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    view = array.diagonal(offset, dim1, dim2)
+    if view.__class__ is np.ndarray and array.flags.writeable:
+        view.flags.writeable = True
+    return view
+
+
+@op(
+    view=True, jvp=LINEAR,
+    input=lambda g, input_shape, offset, dim1, dim2: call(place_diagonal, g, input_shape, offset, dim1, dim2),
+)  # fmt: skip
+def diagonal(input: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
+    """The diagonal of two dimensions, as the last dimension of the result."""
+    return _diagonal_of(input, offset, dim1, dim2)
+
+
+@op(
+    "diag_embed", method=False, function=False, jvp=LINEAR,
+    input=lambda g, offset, dim1, dim2: call(diagonal, g, offset, dim1, dim2),
+)  # fmt: skip
+def place_diagonal(input: Array, shape: Shape, offset: int, dim1: int, dim2: int) -> Array:
+    """Zeros, with `input` on a diagonal."""
+    whole = np.zeros_like(input, shape=shape)
+    _diagonal_of(whole, offset, dim1, dim2)[...] = input
+    return whole
+
+
+@composite()
+def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    """Square matrices of zeros whose diagonals are the vectors along the last dimension."""
+    ndim = input.ndim + 1
+    first, second = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
+    if first == second:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    side = input.shape[-1] + abs(offset)
+    rest = iter(input.shape[:-1])
+    shape = tuple(side if dim in (first, second) else next(rest) for dim in range(ndim))
+    return place_diagonal(input, shape, offset, first, second)
+
+
+@composite()
+def diag(input: Any, diagonal: int = 0) -> Any:
+    """The matrix with a given diagonal, or the diagonal of a given matrix."""
+    if input.ndim not in (1, 2):
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
+    return diag_embed(input, diagonal) if input.ndim == 1 else _diagonal_copy(input, diagonal)
+
+
+def _diagonal_copy(input: Any, offset: int) -> Any:
+    return diagonal(input, offset, 0, 1).clone()
+
+
+@composite()
+def diagflat(input: Any, offset: int = 0) -> Any:
+    """The matrix whose diagonal holds all elements."""
+    return diag_embed(input.reshape(-1), offset)
+
+
+# ---- windows ------------------------------------------------------------------------------------------------------------------------
+
+
+@op(
+    function=False, view=True, jvp=LINEAR,
+    input=lambda g, input_shape, dimension, size, step: call(add_windows, g, input_shape, dimension, size, step),
+)  # fmt: skip
+def unfold(input: Array, dimension: int, size: int, step: int) -> Array:
+    """All windows of a size along a dimension, `step` apart, as a new last dimension. Overlapping ones share memory."""
+    ndim = len(input.shape)
+    dim = wrap_dim(dimension, ndim)
+    shape, strides = (input.shape, input.strides) if ndim else ((1,), (input.itemsize,))
+    if size > shape[dim]:
+        raise RuntimeError(f"maximum size for tensor at dimension {dim} is {shape[dim]} but size is {size}")
+    if size < 0:
+        raise RuntimeError(f"size is {size} but must be >= 0")
+    if step <= 0:
+        raise RuntimeError(f"step is {step} but must be > 0")
+    count = (shape[dim] - size) // step + 1
+    if not ndim:
+        return strided(input, (size,), strides)
+    return strided(
+        input, (*shape[:dim], count, *shape[dim + 1 :], size), (*strides[:dim], strides[dim] * step, *strides[dim + 1 :], strides[dim])
+    )
+
+
+@op(
+    method=False, function=False, jvp=LINEAR,
+    input=lambda g, dimension, size, step: call(unfold, g, dimension, size, step),
+)  # fmt: skip
+def add_windows(input: Array, shape: Shape, dimension: int, size: int, step: int) -> Array:
+    """Windows added up where they overlap: what `unfold` does, transposed."""
+    whole = np.zeros_like(input, shape=shape)
+    if not shape:
+        return whole + np.sum(input)
+    lead = (EVERYTHING,) * wrap_dim(dimension, len(shape))
+    count = input.shape[len(lead)]
+    for offset in range(size):
+        whole[(*lead, slice(offset, offset + step * (count - 1) + 1, step))] += input[..., offset]
+    return whole
+
+
+# ---- arbitrary strides --------------------------------------------------------------------------------------------------------------
+
+# Note [Gradient of as_strided]
+# The result is a reading of the memory under the input, not of its elements. So the gradient is added up per place in memory and then read
+# with the geometry of the input (shape, strides, offset). Where elements of the input share a place they share its gradient.
+
+Geometry = tuple[Shape, Shape, int]
+
+
+def geometry_of(array: Array) -> Geometry:
+    """Shape, strides and offset, the latter two in elements."""
+    offset = (data_address(array) - data_address(owner_of(array))) // int(array.itemsize)
+    return tuple(array.shape), element_strides(array), offset
+
+
+def positions(shape: Shape, strides: Shape, offset: int) -> Array:
+    """Where in memory each element lies."""
+    where = np.full(shape, offset, np.intp)
+    for dim, (size, stride) in enumerate(zip(shape, strides, strict=True)):
+        where += (np.arange(size) * stride).reshape((size,) + (1,) * (len(shape) - dim - 1))
+    return where
+
+
+def _as_strided_grad(g: Array, size: Shape, stride: Shape, storage_offset: int, own: Geometry) -> Array:
+    read, written = positions(size, stride, storage_offset), positions(*own)
+    extent = 1 + max((int(where.max()) for where in (read, written) if where.size), default=0)
+    memory = call(place_at, g.reshape(-1), (extent,), (read.reshape(-1),))
+    shared = np.bincount(written.reshape(-1), minlength=extent)[written]
+    grad = call(index_at, memory, (written,))
+    return grad / shared.astype(np.float32) if (shared > 1).any() else grad
+
+
+@op("as_strided", method=False, function=False, view=True, jvp=LINEAR, input=_as_strided_grad)
+def _as_strided(input: Array, size: Shape, stride: Shape, storage_offset: int, own: Geometry) -> Array:
+    owner = owner_of(input)
+    memory = owner.ravel(order="K").view(input.dtype)
+    needed = storage_offset + 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
+    if math.prod(size) and needed > memory.size:
+        raise RuntimeError(
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {storage_offset}, and itemsize {input.itemsize} "
+            f"requiring a storage size of {needed * input.itemsize} are out of bounds for storage of size {memory.nbytes}"
+        )
+    return strided(memory[storage_offset:], size, tuple(step * input.itemsize for step in stride))
+
+
+@composite()
+def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
+    """A view of the memory under a tensor with any shape, strides and offset (in elements)."""
+    shape, steps = tuple(size), tuple(stride)
+    if len(shape) != len(steps):
+        raise RuntimeError(f"mismatch in length of strides and shape: {len(steps)} strides for {len(shape)} dimensions")
+    if any(step < 0 for step in steps):
+        raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(steps)}")
+    own = geometry_of(input._data)
+    offset = own[2] if storage_offset is None else storage_offset
+    if offset < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {offset}")
+    return _as_strided(input, shape, steps, offset, own)
+
+
+# ---- copies with one part replaced --------------------------------------------------------------------------------------------------
+
+
+@composite()
+def select_scatter(input: Any, src: Any, dim: int, index: int) -> Any:
+    """A copy in which `src` stands at one index of a dimension."""
+    return _with_part(input, src, lambda whole: whole.select(dim, index))
+
+
+@composite()
+def slice_scatter(input: Any, src: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
+    """A copy in which `src` stands in a slice of a dimension."""
+    lead = (EVERYTHING,) * wrap_dim(dim, input.ndim)
+    return _with_part(input, src, lambda whole: whole[(*lead, slice(start, end, step))])
+
+
+@composite()
+def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    """A copy in which `src` stands on a diagonal."""
+    return _with_part(input, src, lambda whole: diagonal(whole, offset, dim1, dim2))
+
+
+@composite()
+def as_strided_scatter(input: Any, src: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
+    """A copy in which `src` stands where a strided view would be."""
+    return _with_part(input, src, lambda whole: as_strided(whole, size, stride, storage_offset))
+
+
+def _with_part(input: Any, src: Any, part_of: Any) -> Any:
+    whole = input.clone()
+    part = part_of(whole)
+    if part.shape != src.shape:
+        raise RuntimeError(
+            f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = {list(part.shape)}"
+        )
+    part.copy_(src)
+    return whole

@@ -1,0 +1,188 @@
+"""Fit the polynomials of the kernels' mathematical functions: `python tools/fit_polynomials.py` writes adjoint/_kernels/polynomials.py.
+
+Every polynomial is the best one of its degree in the sense of the largest weighted error (Remez' exchange, in 60 digits), before its
+coefficients are rounded. Needs mpmath.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+mp: Any = importlib.import_module("mpmath").mp
+mp.dps = 60
+
+TARGET = Path(__file__).resolve().parent.parent / "adjoint" / "_kernels" / "polynomials.py"
+GRID = 40  # points per term of a polynomial at which its error is looked at
+
+
+class Fit(NamedTuple):
+    """A function to be fitted on an interval, what its error is multiplied with, and how many terms each type gets."""
+
+    name: str
+    what: str
+    function: Callable[[Any], Any]
+    low: Any
+    high: Any
+    weight: Callable[[Any], Any]
+    terms: dict[str, int]
+
+
+def grid(fit: Fit, count: int) -> list[Any]:
+    """Points that are dense at the ends of the interval, as the extrema of the error are."""
+    middle, reach = (fit.low + fit.high) / 2, (fit.high - fit.low) / 2
+    return [middle - reach * mp.cos(mp.pi * k / (count - 1)) for k in range(count)]
+
+
+def remez(fit: Fit, terms: int) -> tuple[list[Any], Any]:
+    """The best polynomial, the constant first, and its largest weighted error."""
+    points = grid(fit, GRID * terms)
+    values = [fit.function(x) for x in points]
+    weights = [fit.weight(x) for x in points]
+    reference = [round(k * (len(points) - 1) / terms) for k in range(terms + 1)]
+    for _ in range(30):
+        system = mp.matrix(terms + 1, terms + 1)
+        right = mp.matrix(terms + 1, 1)
+        for row, place in enumerate(reference):
+            for power in range(terms):
+                system[row, power] = points[place] ** power
+            system[row, terms] = (-1) ** row / weights[place]
+            right[row] = values[place]
+        *coefficients, level = mp.lu_solve(system, right)
+        errors = [(mp.polyval(coefficients[::-1], x) - f) * w for x, f, w in zip(points, values, weights, strict=True)]
+        worst = max(map(abs, errors))
+        if worst < abs(level) * mp.mpf("1.001"):
+            break
+        reference = alternating(errors, terms + 1)
+    return coefficients, worst
+
+
+def alternating(errors: list[Any], count: int) -> list[int]:
+    """The places of the largest errors of alternating sign."""
+    peaks: list[int] = []
+    for place, error in enumerate(errors):
+        if peaks and (errors[peaks[-1]] > 0) == (error > 0):
+            if abs(error) > abs(errors[peaks[-1]]):
+                peaks[-1] = place
+        else:
+            peaks.append(place)
+    while len(peaks) > count:
+        peaks.pop(0 if abs(errors[peaks[0]]) < abs(errors[peaks[-1]]) else -1)
+    return peaks
+
+
+def quotient(fit: Fit, above: int, below: int) -> tuple[list[Any], list[Any], Any]:
+    """A quotient of polynomials that meets the function at Chebyshev's points of the variable (x - 1) / (x + 1), and its largest error."""
+    count = above + below - 1
+    low, high = (fit.low - 1) / (fit.low + 1), (fit.high - 1) / (fit.high + 1)
+    system = mp.matrix(count, count)
+    right = mp.matrix(count, 1)
+    for row in range(count):
+        t = (low + high) / 2 + (high - low) / 2 * mp.cos(mp.pi * (2 * row + 1) / (2 * count))
+        x = (1 + t) / (1 - t)
+        value = fit.function(x)
+        for power in range(above):
+            system[row, power] = x**power
+        for power in range(below - 1):
+            system[row, above + power] = -value * x**power
+        right[row] = value * x ** (below - 1)
+    solution = list(mp.lu_solve(system, right))
+    # Both polynomials are divided by the constant of the lower one.
+    scale = solution[above]
+    numerator = [c / scale for c in solution[:above]]
+    denominator = [c / scale for c in [*solution[above:], mp.mpf(1)]]
+    points = [(1 + t) / (1 - t) for t in (low + (high - low) * k / 500 for k in range(501))]
+    error = max(abs(mp.polyval(numerator[::-1], x) / mp.polyval(denominator[::-1], x) / fit.function(x) - 1) for x in points)
+    return numerator, denominator, error
+
+
+def odd(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """(f(x) / x - 1) / x² as a function of x², for an odd f with slope 1."""
+    return lambda z: (function(mp.sqrt(z)) / mp.sqrt(z) - 1) / z if z else odd(function)(mp.mpf(10) ** -20)
+
+
+def even(function: Callable[[Any], Any], second: float) -> Callable[[Any], Any]:
+    """(f(x) - 1 - second x²) / x⁴ as a function of x²."""
+    return lambda z: (function(mp.sqrt(z)) - 1 - second * z) / z**2 if z else even(function, second)(mp.mpf(10) ** -12)
+
+
+def erf_quotient(z: Any) -> Any:
+    return mp.erf(mp.sqrt(z)) / mp.sqrt(z) if z else 2 / mp.sqrt(mp.pi)
+
+
+def at_zero(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The function, continued to 0, where its formula has none."""
+    return lambda x: function(x if abs(x) > mp.mpf(10) ** -12 else mp.mpf(10) ** -12)
+
+
+def scaled_erfc(x: Any) -> Any:
+    return mp.exp(x * x) * mp.erfc(x)
+
+
+LN2_HALF = mp.log(2) / 2 * mp.mpf("1.0001")
+EIGHTH = mp.pi / 4 * mp.mpf("1.0001")
+ROOT_MANTISSA = ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2 * mp.mpf("1.0001")
+
+FITS = [
+    Fit("EXP", "(exp(r) - 1 - r) / r², |r| <= ln(2) / 2",
+        at_zero(lambda r: (mp.expm1(r) - r) / r**2), -LN2_HALF, LN2_HALF, lambda r: r * r + mp.mpf("1e-3"), {"f32": 5, "f64": 10}),
+    Fit("EXP2", "(2**r - 1) / r, |r| <= 1/2",
+        at_zero(lambda r: (mp.mpf(2) ** r - 1) / r), -mp.mpf("0.5001"), mp.mpf("0.5001"), lambda r: abs(r) + mp.mpf("1e-2"), {"f32": 6, "f64": 11}),
+    Fit("SINH", "(sinh(r) / r - 1) / r², in r², |r| <= ln(2) / 2", odd(mp.sinh), mp.mpf(0), LN2_HALF**2, lambda z: z + mp.mpf("1e-3"), {"f32": 3, "f64": 5}),
+    Fit("COSH", "(cosh(r) - 1 - r²/2) / r⁴, in r², likewise",
+        even(mp.cosh, 0.5), mp.mpf(0), LN2_HALF**2, lambda z: z * z + mp.mpf("1e-4"), {"f32": 2, "f64": 5}),
+    Fit("LOG", "2 (atanh(s) / s - 1) / s², in s², where (1 + s) / (1 - s) is between sqrt(1/2) and sqrt(2)",
+        lambda z: 2 * odd(mp.atanh)(z), mp.mpf(0), ROOT_MANTISSA, lambda z: z + mp.mpf("1e-3"), {"f32": 3, "f64": 7}),
+    Fit("LOG_TAIL", "(atanh(s) / s - 1 - s²/3) / s⁴, in s², likewise",
+        lambda z: (odd(mp.atanh)(z) - mp.mpf(1) / 3) / z if z else mp.mpf(1) / 5, mp.mpf(0), ROOT_MANTISSA, lambda z: z * z + mp.mpf("1e-4"), {"f64": 7}),
+    Fit("ATANH", "(atanh(s) / s - 1) / s², in s², |s| <= 0.2", odd(mp.atanh), mp.mpf(0), mp.mpf("0.0401"), lambda z: z + mp.mpf("1e-3"), {"f32": 4, "f64": 8}),
+    Fit("SIN", "(sin(r) / r - 1) / r², in r², |r| <= pi / 4", odd(mp.sin), mp.mpf(0), EIGHTH**2, lambda z: z + mp.mpf("1e-3"), {"f32": 3, "f64": 6}),
+    Fit("COS", "(cos(r) - 1 + r²/2) / r⁴, in r², likewise", even(mp.cos, -0.5), mp.mpf(0), EIGHTH**2, lambda z: z * z + mp.mpf("1e-3"), {"f32": 3, "f64": 6}),
+    Fit("ATAN", "(atan(t) / t - 1) / t², in t², |t| <= tan(pi / 8)",
+        odd(mp.atan), mp.mpf(0), mp.tan(mp.pi / 8) ** 2 * mp.mpf("1.0001"), lambda z: z + mp.mpf("1e-3"), {"f32": 5, "f64": 11}),
+    Fit("ASIN", "(asin(y) / y - 1) / y², in y², |y| <= 1/2", odd(mp.asin), mp.mpf(0), mp.mpf("0.25"), lambda z: z + mp.mpf("1e-3"), {"f32": 6, "f64": 13}),
+    Fit("ERF", "erf(x) / x, in x², |x| <= 1", erf_quotient, mp.mpf(0), mp.mpf(1), lambda z: 1 / erf_quotient(z), {"f32": 7, "f64": 13}),
+    Fit("LOG_ERFC", "log(erfc(x)), 1 <= x <= 4", lambda x: mp.log(mp.erfc(x)), mp.mpf("0.99"), mp.mpf("4.01"), mp.erfc, {"f32": 7}),
+]  # fmt: skip
+
+# exp(x²) erfc(x) for x >= 1/2: how many terms above and below the line. Beyond the end of its range erfc(x) is 0.
+SCALED_ERFC = {"f32": (mp.mpf("10.2"), 4, 5), "f64": (mp.mpf("27.3"), 10, 11)}
+
+
+def table(coefficients: list[Any]) -> str:
+    numbers = [repr(float(c)) for c in coefficients]
+    lines = [", ".join(numbers[start : start + 5]) for start in range(0, len(numbers), 5)]
+    return "(" + ",\n           ".join(lines) + "),"
+
+
+def main() -> None:
+    lines = [
+        '"""Coefficients of polynomials, made by tools/fit_polynomials.py: the constant first, one set for each precision."""',
+        "",
+        "Table = dict[str, tuple[float, ...]]",
+        "",
+        "# fmt: off",
+    ]
+    for fit in FITS:
+        lines += [f"# {fit.what}", f"{fit.name}: Table = {{"]
+        for kind, terms in fit.terms.items():
+            coefficients, error = remez(fit, terms)
+            print(f"{fit.name:10} {kind} {terms:3} terms, error 2**{float(mp.log(error, 2)):.1f}")
+            lines.append(f'    "{kind}": {table(coefficients)}')
+        lines.append("}")
+    whole = [(kind, quotient(Fit("", "", scaled_erfc, mp.mpf("0.49"), end, abs, {}), above, below)) for kind, (end, above, below) in SCALED_ERFC.items()]
+    for place, name in enumerate(("ABOVE", "BELOW")):
+        lines += ["# exp(x²) erfc(x) for x >= 1/2, as a quotient of two polynomials"] if place == 0 else []
+        lines.append(f"ERFC_{name}: Table = {{")
+        for kind, parts in whole:
+            lines.append(f'    "{kind}": {table(parts[place])}')
+        lines.append("}")
+    for kind, (_, _, error) in whole:
+        print(f"SCALED_ERFC {kind}, error 2**{float(mp.log(error, 2)):.1f}")
+    TARGET.write_text("\n".join([*lines, "# fmt: on", ""]), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
