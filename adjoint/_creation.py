@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ._device import CPU, META, device, get_default_device, require_usable, resolve
-from ._dtype import as_dtype, as_numpy_dtype, default_complex_numpy, default_numpy, from_numpy_dtype, infer_numpy_dtype
+from ._device import CPU, device, get_default_device, require_usable, resolve
+from ._dtype import as_dtype, as_numpy_dtype, default_complex_numpy, default_numpy, finfo, from_numpy_dtype, infer_numpy_dtype
 from ._layout import contiguous_format, empty_in_format, layout, memory_format, preserve_format, strided
+from ._quiet import mute, unmute
 from ._site import warn
 from ._state import INFERENCE, get_mode
 from ._tensor import Tensor, wrap
@@ -25,18 +26,21 @@ Device = device | str | int | None
 
 def size_of(name: str, given: Any) -> tuple[int, ...]:
     """A size from the arguments of `f(2, 3)`, `f((2, 3))` or `f([2, 3])`."""
-    if len(given) == 1 and isinstance(given[0], tuple | list):
-        given = given[0]
-        found = "but found element of type {} at pos {}"
-    else:
-        found = "not {}"
-    for position, length in enumerate(given):
-        if length.__class__ is not int and (isinstance(length, bool | np.ndarray) or not hasattr(length, "__index__")):
+    nested = len(given) == 1 and isinstance(given[0], tuple | list)
+    lengths = given[0] if nested else given
+    for length in lengths:
+        if length.__class__ is not int or length < 0:
+            return _checked_size(name, lengths, nested)
+    return tuple(lengths)
+
+
+def _checked_size(name: str, lengths: Any, nested: bool) -> tuple[int, ...]:
+    for position, length in enumerate(lengths):
+        if isinstance(length, bool | np.ndarray) or not hasattr(length, "__index__"):
             kind = "numpy.ndarray" if isinstance(length, np.ndarray) else type(length).__name__
-            raise TypeError(
-                f"{name}(): argument 'size' (position 1) must be tuple of ints, {found.format(kind, position)}; write {name}(2, 3)"
-            )
-    shape = tuple(length.__index__() for length in given)
+            found = f"but found element of type {kind} at pos {position}" if nested else f"not {kind}"
+            raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, {found}; write {name}(2, 3)")
+    shape = tuple(length.__index__() for length in lengths)
     for length in shape:
         if length < 0:
             raise RuntimeError(f"Trying to create tensor with negative dimension {length}: {list(shape)}")
@@ -64,9 +68,19 @@ def check_options(layout: layout, pin_memory: bool) -> None:
         )
 
 
+def quietly(make: Callable[[], Array]) -> Array:
+    """`make()` without NumPy's warnings: a number too large for its dtype becomes infinite, as in PyTorch."""
+    token = mute()
+    try:
+        return make()
+    finally:
+        unmute(token)
+
+
 def make_array(make: Callable[[], Array], shape: tuple[int, ...], dtype: np.dtype[Any], device: Device) -> Array:
     """`make()` where that is on the CPU; an array without elements on the meta device."""
-    if require_usable(get_default_device() if device is None else resolve(device)) is CPU:
+    where = get_default_device() if device is None else resolve(device)
+    if where is CPU or require_usable(where) is CPU:
         return make()
     from ._meta import empty
 
@@ -220,7 +234,7 @@ def as_element(value: Any, dtype: np.dtype[Any]) -> Any:
             raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow; got {value}")
         value = int(value)
         return np.array(value % (limits.max + 1) if value < 0 and dtype.kind == "u" else value, dtype)
-    if dtype.kind == "f" and isinstance(value, int | float) and math.isfinite(value) and abs(value) > np.finfo(dtype).max:
+    if isinstance(value, int | float) and dtype.kind in "fV" and finfo(as_dtype(dtype)).max < abs(value) < math.inf:
         raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow; got {value}")
     return np.array(value).astype(dtype)
 
@@ -301,26 +315,28 @@ def _range_length(first: Any, last: Any, by: Any, kind: str) -> int:
 
 def _range(first: Any, by: Any, count: int, dtype: np.dtype[Any]) -> Array:
     if dtype.kind in "iu":
-        return (np.arange(count) * int(by) + int(first)).astype(dtype)
+        start, step = int(first), int(by)
+        if dtype.itemsize == np.dtype(np.int64).itemsize:
+            return np.arange(start, start + count * step, step, dtype)
+        return (np.arange(count) * step + start).astype(dtype)
     # PyTorch computes with vectors of 32 bytes: the first number of each exactly, the others by adding multiples of the step to that one,
     # already rounded. What is left over at the end, less than two vectors, is computed one by one. The last bit depends on it.
     step, start, lanes = float(by), float(first), 32 // dtype.itemsize
-    values = _rounded(_fused(np.arange(count, dtype=np.float64), step, start), dtype)
-    vectors = values[: count // (2 * lanes) * (2 * lanes)].reshape(-1, lanes)
-    vectors[...] = _rounded(_fused(np.arange(lanes, dtype=np.float64), step, vectors[:, :1].astype(np.float64)), dtype)
+    values = _stepped(np.arange(count, dtype=np.float64), step, start, dtype)
+    if not (step.is_integer() and start.is_integer()):
+        vectors = values[: count // (2 * lanes) * (2 * lanes)].reshape(-1, lanes)
+        vectors[...] = _stepped(np.arange(lanes, dtype=np.float64), step, vectors[:, :1].astype(np.float64), dtype)
     return values
 
 
-def _rounded(values: Array, dtype: np.dtype[Any]) -> Array:
-    """To the half types through float32, as the processor does."""
-    return (values.astype(np.float32) if dtype.itemsize == 2 else values).astype(dtype)
+def _stepped(places: Array, step: float, start: Any, dtype: np.dtype[Any]) -> Array:
+    """`start + step * places`, computed in double precision and rounded once."""
+    if dtype.itemsize == np.dtype(np.float64).itemsize:
+        from ._random._filling import fused_unscaled
 
-
-def _fused(values: Array, factor: float, offset: Any) -> Array:
-    """`values * factor + offset`, rounded once, as PyTorch's compiler has it."""
-    from ._random._filling import fused_unscaled
-
-    return fused_unscaled(values, factor, offset)
+        return fused_unscaled(places, step, start)
+    values = places * step + start  # one rounding more, far below the last bit of the result
+    return quietly(lambda: values.astype(np.float32).astype(dtype, copy=False))
 
 
 def range(
@@ -404,16 +420,14 @@ def _linear(first: Any, last: Any, steps: int, dtype: np.dtype[Any]) -> Array:
     start, end = np.asarray(first, working), np.asarray(last, working)
     step = ((end - start) / np.asarray(max(steps - 1, 1), working)).astype(working)
     places = np.arange(steps)
-    forth, back = _stepped(places, step, start), _stepped(steps - 1 - places, -step, end)
-    return np.where(places < steps // 2, forth, back).astype(dtype)
+    forth, back = _counted(places, step, start), _counted(steps - 1 - places, -step, end)
+    return quietly(lambda: np.where(places < steps // 2, forth, back).astype(dtype))
 
 
-def _stepped(places: Array, step: Array, start: Array) -> Array:
+def _counted(places: Array, step: Array, start: Array) -> Array:
     """`start + step * places`, rounded once in single and double precision and after each operation in half precision."""
-    if step.dtype == np.float64:
-        return _fused(places.astype(np.float64), float(step), start)
-    if step.dtype == np.float32:
-        return (places * step.astype(np.float64) + start).astype(np.float32)
+    if step.dtype.kind == "f" and step.dtype != np.float16:
+        return _stepped(places.astype(np.float64), float(step), float(start), step.dtype)
     return start + step * places.astype(step.dtype)
 
 
@@ -537,5 +551,6 @@ def new_full(self: Tensor, size: Sequence[int], fill_value: Any, **options: Any)
 
 
 def like_self(self: Tensor, dtype: Any, device: Device) -> tuple[Any, Device]:
-    where = META if device is None and self.is_meta else device
-    return (self._data.dtype if dtype is None else dtype), where
+    data = self._data
+    where = CPU if data.__class__ is np.ndarray else self.device
+    return (data.dtype if dtype is None else dtype), (where if device is None else device)

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ._creation import Array, Device, check_options, finish, like_self, make_array
+from ._creation import Array, Device, check_options, finish, like_self, make_array, quietly
 from ._dtype import as_dtype, as_numpy_dtype, default_complex_numpy, default_numpy, from_numpy_dtype, infer_numpy_dtype, promote_numpy
 from ._layout import strided
-from ._quiet import mute, unmute
 from ._site import warn
-from ._tensor import Tensor, wrap
+from ._tensor import Tensor
 from .ops._registry import composite
 
 _INT64 = np.dtype(np.int64)
@@ -83,11 +82,7 @@ def converted(array: Array, dtype: np.dtype[Any]) -> Array:
     """A copy with another dtype, converted as silently as C does."""
     if array.dtype == dtype:
         return array.copy(order="K") if array.__class__ is np.ndarray else np.copy(array)
-    token = mute()
-    try:
-        return array.astype(dtype)
-    finally:
-        unmute(token)
+    return quietly(lambda: array.astype(dtype))
 
 
 def is_sequence(data: Any) -> bool:
@@ -185,11 +180,7 @@ def as_number(element: Any) -> Any:
 def _packed(elements: list[Any], kinds: set[type], dtype: np.dtype[Any]) -> Array:
     """A flat array of Python numbers; integers that do not fit are refused."""
     if dtype.kind in "fc" or not kinds:
-        token = mute()  # too large numbers become infinite
-        try:
-            return np.array(elements, dtype)
-        finally:
-            unmute(token)
+        return quietly(lambda: np.array(elements, dtype))
     if dtype.kind not in "iu":  # bool, and bfloat16 through float32
         return np.array(elements, None if dtype.kind == "b" else np.float32).astype(dtype)
     if float in kinds:
@@ -243,7 +234,7 @@ def from_numpy(ndarray: Array) -> Tensor:
     if not isinstance(ndarray, np.ndarray):
         kind = type(ndarray).__name__ if not isinstance(ndarray, np.generic) else f"numpy.{type(ndarray).__name__}"
         raise TypeError(f"expected np.ndarray (got {kind}); use adjoint.as_tensor(...) for anything else")
-    return wrap(_shared(ndarray))
+    return finish(_shared(ndarray))
 
 
 def _shared(array: Array) -> Array:

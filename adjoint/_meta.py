@@ -70,6 +70,19 @@ class MetaArray(NDArrayOperatorsMixin):
     def flags(self) -> Any:
         return self._ghost.flags
 
+    @property
+    def origin(self) -> Any:
+        """What this array and all its views have in common: the element under their ghosts."""
+        found: Any = self._ghost
+        while getattr(found, "base", None) is not None:
+            found = found.base
+        return found
+
+    @property
+    def offset(self) -> int:
+        """How far the first element lies from that of the array of which this one is a view, in bytes."""
+        return int(self._ghost.__array_interface__["data"][0] - self.origin.__array_interface__["data"][0])
+
     def __len__(self) -> int:
         return len(self._ghost)
 
@@ -314,11 +327,15 @@ def computed(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str
 
 
 def same_device(*values: Any) -> None:
-    """Refuse a real array among meta arrays; numbers and arrays without dimensions may stand anywhere, as in PyTorch."""
+    """Refuse a real array of floating-point numbers among meta arrays.
+
+    Arrays without dimensions may stand anywhere, as in PyTorch. So may integers and truth values: they are indices and masks that a
+    function has made for itself, as tensors of all dtypes are checked in the general path of an op call.
+    """
     for value in values:
         if isinstance(value, list | tuple):
             same_device(*value)
-        elif isinstance(value, np.ndarray) and value.ndim > 0:
+        elif isinstance(value, np.ndarray) and value.ndim > 0 and value.dtype.kind not in "iub":
             raise RuntimeError(
                 "Expected all tensors to be on the same device, but found at least two devices, meta and cpu! "
                 f"The one on the CPU has shape {list(value.shape)}; move it with x.to('meta')"

@@ -101,14 +101,7 @@ def about_dtype(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 @rule(np.may_share_memory, np.shares_memory)
 def share_memory(func: Any, a: Any, b: Any, max_work: Any = None) -> bool:
     """There is no memory: whether one array is a view of the other is known by the buffer under their ghosts."""
-    return isinstance(a, MetaArray) and isinstance(b, MetaArray) and origin(a) is origin(b)
-
-
-def origin(x: MetaArray) -> Any:
-    base: Any = x._ghost
-    while getattr(base, "base", None) is not None:
-        base = base.base
-    return base
+    return isinstance(a, MetaArray) and isinstance(b, MetaArray) and a.origin is b.origin
 
 
 # ---- element by element -------------------------------------------------------------------------------------------------------------

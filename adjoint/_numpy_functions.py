@@ -26,6 +26,8 @@ class _Ops:
     """The functions of adjoint by name, looked up when used: the op modules may be loaded after this one."""
 
     def __getattr__(self, name: str) -> Fn:
+        if name not in FUNCTIONS:
+            raise AttributeError(f"adjoint has no function '{name}'")
         return FUNCTIONS[name]
 
 

@@ -279,6 +279,8 @@ def _float_text(value: float, spec: str, point: str) -> str:
 
 def describe(tensor: Any) -> str:
     """The text of a Tensor, as its `repr` gives it."""
+    if not isinstance(tensor._data, np.ndarray) and not tensor.is_meta:
+        return f"tensor({tensor._data!r})"  # inside a transform: the array tells what it stands for
     edge = tensor.grad_fn
     kind = type(tensor).__name__
     extras = [] if tensor._tangent is None else [f"tangent={describe(tensor._tangent)}"]

@@ -27,7 +27,7 @@ def nameless(function: Any) -> Any:
 
 
 def _call(*args: Any) -> Any:
-    return function(*args)  # type: ignore[name-defined]  # noqa: F821
+    return function(*args)  # noqa: F821
 
 
 def _state_of_numpy() -> tuple[ContextVar[Any], Any]:

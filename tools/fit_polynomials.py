@@ -73,16 +73,18 @@ def alternating(errors: list[Any], count: int) -> list[int]:
     return peaks
 
 
-def quotient(fit: Fit, above: int, below: int) -> tuple[list[Any], list[Any], Any]:
-    """A quotient of polynomials that meets the function at Chebyshev's points of the variable (x - 1) / (x + 1), and its largest error."""
+def quotient(function: Callable[[Any], Any], ends: tuple[Any, Any], centre: Any, above: int) -> tuple[list[Any], list[Any], Any]:
+    """Two polynomials, the upper one with `above` terms and the lower with one more, whose quotient meets the function at Chebyshev's points
+    of the variable (x - centre) / (x + centre); and its largest relative error."""
+    below = above + 1
     count = above + below - 1
-    low, high = (fit.low - 1) / (fit.low + 1), (fit.high - 1) / (fit.high + 1)
+    low, high = ((end - centre) / (end + centre) for end in ends)
     system = mp.matrix(count, count)
     right = mp.matrix(count, 1)
     for row in range(count):
         t = (low + high) / 2 + (high - low) / 2 * mp.cos(mp.pi * (2 * row + 1) / (2 * count))
-        x = (1 + t) / (1 - t)
-        value = fit.function(x)
+        x = centre * (1 + t) / (1 - t)
+        value = function(x)
         for power in range(above):
             system[row, power] = x**power
         for power in range(below - 1):
@@ -93,8 +95,8 @@ def quotient(fit: Fit, above: int, below: int) -> tuple[list[Any], list[Any], An
     scale = solution[above]
     numerator = [c / scale for c in solution[:above]]
     denominator = [c / scale for c in [*solution[above:], mp.mpf(1)]]
-    points = [(1 + t) / (1 - t) for t in (low + (high - low) * k / 500 for k in range(501))]
-    error = max(abs(mp.polyval(numerator[::-1], x) / mp.polyval(denominator[::-1], x) / fit.function(x) - 1) for x in points)
+    points = [centre * (1 + t) / (1 - t) for t in (low + (high - low) * k / 500 for k in range(501))]
+    error = max(abs(mp.polyval(numerator[::-1], x) / mp.polyval(denominator[::-1], x) / function(x) - 1) for x in points)
     return numerator, denominator, error
 
 
@@ -147,8 +149,8 @@ FITS = [
     Fit("LOG_ERFC", "log(erfc(x)), 1 <= x <= 4", lambda x: mp.log(mp.erfc(x)), mp.mpf("0.99"), mp.mpf("4.01"), mp.erfc, {"f32": 7}),
 ]  # fmt: skip
 
-# exp(x²) erfc(x) for x >= 1/2: how many terms above and below the line. Beyond the end of its range erfc(x) is 0.
-SCALED_ERFC = {"f32": (mp.mpf("10.2"), 4, 5), "f64": (mp.mpf("27.3"), 10, 11)}
+# exp(x²) erfc(x) from 1/2 to where erfc(x) rounds to 0: the end of that range, its centre, the number of terms above the line.
+SCALED_ERFC = {"f32": (mp.mpf("10.2"), 2, 5), "f64": (mp.mpf("27.3"), 2.5, 10)}
 
 
 def table(coefficients: list[Any]) -> str:
@@ -172,7 +174,8 @@ def main() -> None:
             print(f"{fit.name:10} {kind} {terms:3} terms, error 2**{float(mp.log(error, 2)):.1f}")
             lines.append(f'    "{kind}": {table(coefficients)}')
         lines.append("}")
-    whole = [(kind, quotient(Fit("", "", scaled_erfc, mp.mpf("0.49"), end, abs, {}), above, below)) for kind, (end, above, below) in SCALED_ERFC.items()]
+    start = mp.mpf("0.49")
+    whole = [(kind, quotient(scaled_erfc, (start, end), centre, above)) for kind, (end, centre, above) in SCALED_ERFC.items()]
     for place, name in enumerate(("ABOVE", "BELOW")):
         lines += ["# exp(x²) erfc(x) for x >= 1/2, as a quotient of two polynomials"] if place == 0 else []
         lines.append(f"ERFC_{name}: Table = {{")

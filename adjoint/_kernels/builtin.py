@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from . import jit, pool
-from .emit import TYPES, scalar_function
-from .expr import MATHS, Expr
-from .maths import definitions
+from .code import TYPES
+from .emit import scalar_function
+from .expr import MATHS, Expr, Untraceable
+from .maths import OUTSIDE, definitions
 
 LARGEST = 32768  # elements that a built-in computes while it holds the GIL
 ALONE = 1 << 20  # elements below which waking another thread costs more than it saves, for a formula of plain arithmetic
@@ -29,7 +30,7 @@ CONTIGUOUS_ALIGNED, WRITEABLE = 0x101, 0x400
 
 # Places in the table.
 (NDARRAY, F32, F64, FLOAT, INT, NEW_LIKE, VECTORCALL, FALLBACK, LONG_AS_DOUBLE, ERR_CLEAR, INC_REF, SAVE_THREAD, RESTORE_THREAD,
- LONG_AS_SSIZE) = range(14)  # fmt: skip
+ LONG_AS_SSIZE, DEC_REF) = range(15)  # fmt: skip
 
 # Where the result goes.
 NEW, FIRST, PIECE = "new", "first", "piece"  # a new array; the first argument; a piece of the first argument, between two numbers
@@ -77,6 +78,7 @@ def table(fallback: Any) -> Any:
         id(np.ndarray), id(np.dtype("float32")), id(np.dtype("float64")), id(float), id(int), new_like_array(),
         address(api.PyObject_Vectorcall), id(fallback), address(api.PyLong_AsDouble), address(api.PyErr_Clear), address(api.Py_IncRef),
         address(api.PyEval_SaveThread), address(api.PyEval_RestoreThread), address(api.PyLong_AsSsize_t),
+        address(api.Py_DecRef),
     ]  # fmt: skip
     return np.array(entries, dtype=np.int64)
 
@@ -100,13 +102,18 @@ def builtin(name: str, at: int, fallback: Any) -> Callable[..., Any]:
 
 
 class Formula:
-    """What a built-in computes: a formula of arrays and numbers, and where the result goes."""
+    """What a built-in computes: a formula of arrays and numbers, and where the result goes. A formula with functions that are computed for a
+    part of the numbers only cannot overwrite its arguments, which the fallback needs."""
 
-    def __init__(self, symbol: str, expr: Expr, kinds: str, into: str = NEW) -> None:
+    def __init__(self, symbol: str, expr: Expr, kinds: str, into: str = NEW, loop: str = "") -> None:
         self.symbol = symbol
         self.expr = expr
         self.kinds = kinds
         self.into = into
+        self.loop = loop or symbol  # two built-ins may share one loop
+        self.partial = expr.count(OUTSIDE) > 0
+        if self.partial and into == FIRST:
+            raise Untraceable("a function of a part of the numbers, in place")
 
     @property
     def description(self) -> str:
@@ -114,7 +121,7 @@ class Formula:
 
     @property
     def piece(self) -> Formula:
-        return Formula(f"{self.symbol}_piece", self.expr, self.kinds, PIECE)
+        return Formula(f"{self.symbol}_piece", self.expr, self.kinds, PIECE, self.loop)
 
 
 def load(formulas: list[Formula], fallbacks: list[Any]) -> list[Callable[..., Any]]:
@@ -124,10 +131,14 @@ def load(formulas: list[Formula], fallbacks: list[Any]) -> list[Callable[..., An
     made = []
     for formula, fallback in zip(formulas, fallbacks, strict=True):
         if formula.into == NEW:
-            piece = builtin(formula.piece.symbol, found[formula.piece.symbol], refuse)
+            piece = builtin(formula.piece.symbol, found[formula.piece.symbol], outside)
             fallback = in_pieces(piece, formula, fallback)
         made.append(builtin(formula.symbol, found[formula.symbol], fallback))
     return made
+
+
+def outside(*args: Any) -> None:
+    """What a piece calls when it meets a number that it cannot compute with."""
 
 
 def refuse(*args: Any) -> Any:
@@ -155,10 +166,12 @@ def in_pieces(piece: Callable[..., Any], formula: Formula, fallback: Any) -> Cal
             if kind == "S" and args[place].__class__ is not float and args[place].__class__ is not int:
                 return fallback(*args)
         out = np.empty(shape, dtype)
+        done: list[Any] = []
         if size <= alone:
-            return piece(out, *args, 0, size)
-        pool.run(lambda i: piece(out, *args, i * pool.PIECE, min(size, (i + 1) * pool.PIECE)), -(-size // pool.PIECE))
-        return out
+            done.append(piece(out, *args, 0, size))
+        else:
+            pool.run(lambda i: done.append(piece(out, *args, i * pool.PIECE, min(size, (i + 1) * pool.PIECE))), -(-size // pool.PIECE))
+        return fallback(*args) if None in done else out
 
     return wide
 
@@ -169,44 +182,59 @@ def in_pieces(piece: Callable[..., Any], formula: Formula, fallback: Any) -> Cal
 def module_text(formulas: list[Formula]) -> str:
     declared: set[str] = set()
     maths: set[tuple[str, str]] = set()
-    parts = []
+    texts = []
     for formula in formulas:
-        for kind in TYPES:
-            text, intrinsics, functions = scalar_function(f"{formula.symbol}_{kind}", formula.expr, len(formula.kinds), kind)
-            declared |= intrinsics
-            maths |= {(name, kind) for name in functions}
-            parts += [text, loop_text(formula, kind)]
-        parts.append(entry_text(formula))
+        if formula.loop == formula.symbol:
+            for kind in TYPES:
+                scalar = scalar_function(f"{formula.symbol}_{kind}", formula.expr, len(formula.kinds), kind)
+                declared |= scalar.declared
+                maths |= {(name, kind) for name in scalar.maths}
+                texts += [scalar.text, loop_text(formula, kind)]
+        texts.append(entry_text(formula))
     library, more = definitions(maths)
-    return "\n".join([*sorted(declared | more), library, *parts])
+    return "\n".join([*sorted(declared | more), library, *texts])
 
 
 def loop_text(formula: Formula, kind: str) -> str:
-    """One pass over contiguous memory."""
+    """One pass over contiguous memory. It returns whether a number was met that cannot be computed with."""
     t, kinds = TYPES[kind], formula.kinds
+    size, integer = (4, "i32") if kind == "f32" else (8, "i64")
     arrays = [i for i, k in enumerate(kinds) if k == "T"]
     out = "%p0" if formula.into == FIRST else "%out"
     params = ([] if formula.into == FIRST else ["ptr noalias %out"]) + [f"ptr %p{i}" if k == "T" else f"{t} %v{i}" for i, k in enumerate(kinds)]
-    loads = "\n".join(
-        f"  %q{i} = getelementptr {t}, ptr %p{i}, i64 %i\n  %v{i} = load {t}, ptr %q{i}, align {4 if kind == 'f32' else 8}" for i in arrays
-    )
-    call = ", ".join(f"{t} %v{i}" for i in range(len(kinds)))
+    loads = "\n".join(f"  %q{i} = getelementptr {t}, ptr %p{i}, i64 %i\n  %v{i} = load {t}, ptr %q{i}, align {size}" for i in arrays)
+    operands = ", ".join(f"{t} %v{i}" for i in range(len(kinds)))
+    # Truth values are gathered in integers as wide as the numbers, as vectors of them are.
+    start = final = call = ""
+    if formula.partial:
+        start = f"  %seen = phi {integer} [0, %entry], [%seen_next, %loop]"
+        call = f"""
+  %both = call {{{t}, i1}} @{formula.symbol}_{kind}({operands})
+  %y = extractvalue {{{t}, i1}} %both, 0
+  %wrong = extractvalue {{{t}, i1}} %both, 1
+  %mark = sext i1 %wrong to {integer}
+  %seen_next = or {integer} %seen, %mark"""
+        final = f"  %found = phi {integer} [0, %entry], [%seen_next, %loop]\n  %outside = icmp ne {integer} %found, 0"
+    else:
+        call = f"  %y = call {t} @{formula.symbol}_{kind}({operands})"
     return f"""
-define internal void @{formula.symbol}_{kind}_loop({", ".join(params)}, i64 %n) {{
+define internal i1 @{formula.symbol}_{kind}_loop({", ".join(params)}, i64 %n) noinline {{
 entry:
   %some = icmp sgt i64 %n, 0
   br i1 %some, label %loop, label %done
 loop:
   %i = phi i64 [0, %entry], [%next, %loop]
+{start}
 {loads}
-  %y = call {t} @{formula.symbol}_{kind}({call})
+{call}
   %qo = getelementptr {t}, ptr {out}, i64 %i
-  store {t} %y, ptr %qo, align {4 if kind == "f32" else 8}
+  store {t} %y, ptr %qo, align {size}
   %next = add nuw nsw i64 %i, 1
   %more = icmp slt i64 %next, %n
   br i1 %more, label %loop, label %done
 done:
-  ret void
+{final}
+  ret i1 {"%outside" if formula.partial else "false"}
 }}
 """
 
@@ -295,7 +323,7 @@ def entry_text(formula: Formula) -> str:
     pointers = {i: text.field(objects[i], DATA, "ptr") for i in arrays}
     out = {NEW: text.field(result, DATA, "ptr"), PIECE: pointers[first]}.get(formula.into)
     state = text.let(f"call ptr {fact(SAVE_THREAD, 'ptr')}()") if formula.into == PIECE else None
-    restore = fact(RESTORE_THREAD, "ptr")
+    restore, drop = fact(RESTORE_THREAD, "ptr"), fact(DEC_REF, "ptr")
     text.do(f"br i1 {is_f32}, label %f32, label %f64")
     for kind, t in TYPES.items():
         text.lines.append(f"{kind}:")
@@ -305,10 +333,17 @@ def entry_text(formula: Formula) -> str:
                 values.append(f"ptr {text.let(f'getelementptr {t}, ptr {pointers[i]}, i64 {start}')}")
             else:
                 values.append(f"{t} {numbers[i] if t == 'double' else text.let(f'fptrunc double {numbers[i]} to float')}")
-        text.do(f"call void @{formula.symbol}_{kind}_loop({', '.join(values)}, i64 {size})")
+        wrong = text.let(f"call i1 @{formula.loop}_{kind}_loop({', '.join(values)}, i64 {size})")
         if state is not None:
             text.do(f"call void {restore}(ptr {state})")
+        if formula.partial:
+            text.do(f"br i1 {wrong}, label %outside, label %done_{kind}")
+            text.lines.append(f"done_{kind}:")
         text.do(f"ret ptr {result}")
+    if formula.partial:
+        text.lines.append("outside:")
+        text.do(f"call void {drop}(ptr {result})")
+        text.do("br label %slow")
     body = "\n".join(text.lines)
     return f"""
 define ptr @{formula.symbol}(ptr %self, ptr %args, i64 %n) {{

@@ -6,18 +6,21 @@ formula says so.
 
 from __future__ import annotations
 
-import struct
+from typing import NamedTuple
 
+from .code import TYPES, constant
 from .expr import ARITHMETIC, COMPARISONS, INTRINSICS, MATHS, Expr
+from .maths import OUTSIDE
 
-TYPES = {"f32": "float", "f64": "double"}
 
+class Scalar(NamedTuple):
+    """A scalar function: its text, the intrinsics it declares, the mathematical functions it calls, and whether it returns, with the value,
+    that an argument is outside of what it can compute."""
 
-def constant(value: float, kind: str) -> str:
-    """A number as LLVM writes it: the bits of the double nearest to the value in its type."""
-    if kind == "f32":
-        value = struct.unpack("f", struct.pack("f", value))[0]
-    return f"0x{struct.unpack('Q', struct.pack('d', float(value)))[0]:016X}"
+    text: str
+    declared: set[str]
+    maths: set[str]
+    partial: bool
 
 
 class Emitter:
@@ -31,6 +34,7 @@ class Emitter:
         self.known: dict[str, str] = {}  # formula -> register: a formula that occurs twice is computed once
         self.declared: set[str] = set()
         self.maths: set[str] = set()
+        self.outside: list[str] = []  # truth values: an argument is where a function cannot be computed
 
     def let(self, instruction: str) -> str:
         register = f"%t{len(self.lines)}"
@@ -69,7 +73,10 @@ class Emitter:
             return self.intrinsic(INTRINSICS[name], *map(self.value, args))
         if name in MATHS:
             self.maths.add(name)
-            return self.let(f"call {t} @m_{name}_{self.kind}({t} {self.value(args[0])})")
+            operands = ", ".join(f"{t} {self.value(arg)}" for arg in args)
+            if name in OUTSIDE:
+                self.outside.append(self.let(f"call i1 @m_{name}_{self.kind}_outside({operands})"))
+            return self.let(f"call {t} @m_{name}_{self.kind}({operands})")
         return getattr(self, f"_{name}")(*args)  # type: ignore[no-any-return]
 
     def intrinsic(self, name: str, *operands: str) -> str:
@@ -112,12 +119,20 @@ class Emitter:
         return self.let(f"fcmp olt {self.type} {self.intrinsic('fabs', self.value(x))}, {constant(float('inf'), self.kind)}")
 
 
-def scalar_function(name: str, formula: Expr, inputs: int, kind: str) -> tuple[str, set[str], set[str]]:
-    """The text of a scalar function, the intrinsics it declares and the mathematical functions it calls."""
+def scalar_function(name: str, formula: Expr, inputs: int, kind: str) -> Scalar:
+    """A function of numbers that computes a formula."""
     registers = [f"%x{i}" for i in range(inputs)]
     emitter = Emitter(kind, registers)
     result = emitter.value(formula)
-    t = emitter.type
+    returned = t = emitter.type
+    if emitter.outside:
+        wrong = emitter.outside[0]
+        for other in emitter.outside[1:]:
+            wrong = emitter.let(f"or i1 {wrong}, {other}")
+        returned = f"{{{t}, i1}}"
+        result = emitter.let(f"insertvalue {returned} poison, {t} {result}, 0")
+        result = emitter.let(f"insertvalue {returned} {result}, i1 {wrong}, 1")
     body = "\n".join(emitter.lines)
-    text = f"define internal {t} @{name}({', '.join(f'{t} {r}' for r in registers)}) alwaysinline {{\n{body}\n  ret {t} {result}\n}}\n"
-    return text, emitter.declared, emitter.maths
+    params = ", ".join(f"{t} {r}" for r in registers)
+    text = f"define internal {returned} @{name}({params}) alwaysinline {{\n{body}\n  ret {returned} {result}\n}}\n"
+    return Scalar(text, emitter.declared, emitter.maths, bool(emitter.outside))

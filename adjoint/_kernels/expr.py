@@ -9,10 +9,12 @@ where(greater(x0, 0), exp(x0), 0)
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
+
+from . import maths
 
 
 class Untraceable(Exception):
@@ -37,7 +39,7 @@ class Expr:
     def __repr__(self) -> str:
         return f"{self.name}({', '.join(map(repr, self.args))})" if self.args else self.name
 
-    def count(self, names: set[str]) -> int:
+    def count(self, names: Collection[str]) -> int:
         """How often functions of these names occur."""
         return (self.name in names) + sum(arg.count(names) for arg in self.args if isinstance(arg, Expr))
 
@@ -87,7 +89,7 @@ def power(base: Any, exponent: Any) -> Expr:
             return Expr("sqrt", (base,))
         if exponent == -1:
             return Expr("divide", (1.0, base))
-    raise Untraceable("power")
+    return Expr("power", (base, exponent))
 
 
 # Reductions over the last axis, for row kernels.
@@ -101,7 +103,7 @@ INTRINSICS = {
     "absolute": "fabs", "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint", "copysign": "copysign",
     "maximum": "maximum", "minimum": "minimum",
 }  # fmt: skip
-MATHS = {"exp", "expm1", "log", "log1p", "tanh"}  # written in math.py
+MATHS = frozenset(maths.FUNCTIONS)
 FUNCTIONS = {*COMPARISONS, *LOGICAL, *ARITHMETIC, *INTRINSICS, *MATHS, "negative", "positive", "sign", "where", "power", "square", "reciprocal"}
 SAME_AS = {"true_divide": "divide", "fabs": "absolute", "abs": "absolute", "bitwise_and": "logical_and", "bitwise_or": "logical_or",
            "invert": "logical_not", "bitwise_not": "logical_not", "conjugate": "positive"}  # fmt: skip

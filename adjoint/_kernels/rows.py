@@ -25,9 +25,10 @@ from .builtin import (
     CONTIGUOUS_ALIGNED, DATA, DESCR, F32, F64, FALLBACK, FLAGS, INC_REF, INT, LONG_AS_SSIZE, NDARRAY, NDIM, RESTORE_THREAD, SAVE_THREAD,
     SHAPE, VECTORCALL, WRITEABLE, Text, builtin, number, refuse,
 )  # fmt: skip
-from .emit import TYPES, Emitter, constant
-from .expr import MATHS, REDUCTIONS, Expr, trace
-from .maths import definitions
+from .code import TYPES, constant
+from .emit import Emitter
+from .expr import MATHS, REDUCTIONS, Expr, Untraceable, trace
+from .maths import OUTSIDE, definitions
 
 # Kinds of arguments: a matrix (T), a row that all rows share (R), a column with one number per row (C), a number (S).
 MATRIX, ROW, COLUMN, NUMBER = "TRCS"
@@ -61,6 +62,8 @@ class Program:
             inner = max((self.level[repr(arg)] for arg in part.args if isinstance(arg, Expr)), default=0)
             self.level[repr(part)] = inner + (part.name in REDUCTIONS)
         self.reductions = [part for part in parts(expr) if part.name in REDUCTIONS]
+        if expr.count(OUTSIDE):
+            raise Untraceable("a function of a part of the numbers, in rows")
         self.passes = max((self.level[repr(part)] for part in self.reductions), default=0)
         self.to_column = not self.varies(expr)
         self.kept = None if self.to_column else self.worth_keeping()

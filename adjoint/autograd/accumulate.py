@@ -34,11 +34,18 @@ def use_kernel(kernel: Callable[[Any, Any], Any]) -> None:
 
 def laid_out_like(array: Any, like: Any) -> Any:
     """A copy of `array` with the memory layout of `like` where that layout is dense, C order otherwise."""
-    copy = np.empty_like(like, dtype=array.dtype) if isinstance(like, np.ndarray) else np.empty_like(array)
-    if copy.shape != array.shape:
-        copy = np.empty_like(array)
+    if isinstance(like, np.ndarray) and like.shape == array.shape and is_dense(like):
+        copy = np.empty_like(like, dtype=array.dtype)
+    else:
+        copy = np.empty_like(array, order="C")
     copy[...] = array
     return copy
+
+
+def is_dense(array: np.ndarray) -> bool:
+    """Whether the elements fill a block of memory, in whatever order."""
+    span = sum((size - 1) * stride for size, stride in zip(array.shape, array.strides, strict=True))
+    return span + array.itemsize == array.nbytes and min(array.strides, default=1) > 0
 
 
 def accumulate(leaf: Tensor, gradient: Any, owned: bool, site: Site) -> None:
@@ -93,7 +100,7 @@ class AccumulateGrad:
         return found  # type: ignore[no-any-return]
 
     def name(self) -> str:
-        return "struct torch::autograd::AccumulateGrad"
+        return "torch::autograd::AccumulateGrad"
 
     @property
     def metadata(self) -> dict[Any, Any]:

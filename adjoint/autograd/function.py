@@ -356,6 +356,8 @@ def forward_mode(cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...], o
     tangents = [getattr(x, "_tangent", None) for x in args]
     if all(tangent is None for tangent in tangents):
         return
+    if ctx._materialize:
+        tangents = [x.new_zeros(x.shape) if t is None and isinstance(x, Tensor) else t for x, t in zip(args, tangents, strict=True)]
     found = cls.jvp(ctx, *tangents)
     found = found if isinstance(found, tuple) else (found,)
     if len(found) != len(outputs):

@@ -83,6 +83,9 @@ class CopySlices(Node):
 
     __slots__ = ()
 
+    def name(self) -> str:
+        return "torch::autograd::CopySlices"
+
     def apply(self, g: Any) -> tuple[Any, ...]:
         write, view = self.saved
         whole = laid_out_like(g, view.base._data)

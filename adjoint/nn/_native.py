@@ -10,7 +10,7 @@ import numpy as np
 from .._dtype import from_numpy_dtype
 from ..ops._precision import wide
 from ..ops._registry import LINEAR, Array, op
-from ..ops._rules import cast, call
+from ..ops._rules import call, cast
 from ..ops.scatter import index_add
 
 Axes = tuple[int, ...]
@@ -164,6 +164,46 @@ def batch_norm_training(input: Array, weight: Array | None = None, bias: Array |
     """The input with mean 0 and variance 1 in every channel, times `weight` plus `bias`."""
     check_dtypes(input, weight, bias)
     normal, _ = standardized(wide(input), all_but_channel(input), eps)
+    return cast(affine(normal, weight, bias, channel_shape(input)), input.dtype)
+
+
+def inference_normal(input: Array, running_mean: Array, running_var: Array, eps: float) -> Array:
+    """The input standardized by given statistics."""
+    shape = channel_shape(input)
+    return (wide(input) - np.reshape(running_mean, shape)) * np.reshape(1 / np.sqrt(running_var + eps), shape)
+
+
+def inference_input(g: Array, input: Array, running_var: Array, weight: Array | None, eps: float) -> Array:
+    shape = channel_shape(input)
+    return cast_like(affine(wide(g), weight, None, shape) * np.reshape(1 / np.sqrt(running_var + eps), shape), input)
+
+
+def inference_weight(g: Array, input: Array, running_mean: Array, running_var: Array, eps: float) -> Array:
+    normal = inference_normal(input, running_mean, running_var, eps)
+    return cast_like(summed(wide(g) * normal, all_but_channel(input), (input.shape[1],)), input)
+
+
+def inference_bias(g: Array) -> Array:
+    return cast_like(summed(wide(g), all_but_channel(g), (g.shape[1],)), g)
+
+
+def inference_jvp(
+    input: Array, input_t: Array, running_mean: Array, running_var: Array, weight: Array, weight_t: Array, bias_t: Array, eps: float
+) -> Array:
+    normal = inference_normal(input, running_mean, running_var, eps)
+    factor = np.reshape(1 / np.sqrt(running_var + eps), channel_shape(input))
+    normal_t = normal * 0 if input_t is None else input_t * factor
+    return affine_tangent(normal, normal_t, weight, weight_t, bias_t, channel_shape(input))
+
+
+@op(method=False, function=False, nodes="NativeBatchNormBackward0", jvp=inference_jvp,
+    input=inference_input, weight=inference_weight, bias=inference_bias)  # fmt: skip
+def batch_norm_inference(
+    input: Array, running_mean: Array, running_var: Array, weight: Array | None = None, bias: Array | None = None, eps: float = 1e-5
+) -> Array:
+    """The same with a mean and a variance that are given."""
+    check_dtypes(input, weight, bias)
+    normal = inference_normal(input, running_mean, running_var, eps)
     return cast(affine(normal, weight, bias, channel_shape(input)), input.dtype)
 
 

@@ -2,5 +2,294 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._site import warn
+from .._tensor import Tensor, wrap
+from ..ops import activation as _activation
+from ..ops import loss as _loss
+from ..ops._operands import inplace as _inplace
+from ..ops.activation import glu as glu
+from ..ops.activation import hardshrink as hardshrink
+from ..ops.activation import logsigmoid as logsigmoid
+from ..ops.activation import prelu as prelu
+from ..ops.activation import softplus as softplus
+from ..ops.activation import softshrink as softshrink
+from ..ops.activation import softsign as softsign
+from ..ops.activation import tanhshrink as tanhshrink
+from ..ops.cross_entropy import cross_entropy as cross_entropy
+from ..ops.cross_entropy import nll_loss as nll_loss
+from ..ops.distance import cosine_similarity as cosine_similarity
+from ..ops.distance import normalize as normalize
+from ..ops.distance import pairwise_distance as pairwise_distance
+from ..ops.distance import pdist as pdist
+from ..ops.einsum import einsum as _einsum
+from ..ops.matmul import linear as linear
+from ..ops.softmax import log_softmax as _log_softmax
+from ..ops.softmax import softmax as _softmax
+from ..ops.transcendental import sigmoid as sigmoid
+from ..ops.transcendental import tanh as tanh
 from ._attention import scaled_dot_product_attention as scaled_dot_product_attention
 from ._dropout import alpha_dropout as alpha_dropout
+from ._dropout import dropout as dropout
+from ._dropout import dropout1d as dropout1d
+from ._dropout import dropout2d as dropout2d
+from ._dropout import dropout3d as dropout3d
+from ._dropout import feature_alpha_dropout as feature_alpha_dropout
+from ._embedding import embedding as embedding
+from ._embedding import embedding_bag as embedding_bag
+from ._normalize import batch_norm as batch_norm
+from ._normalize import group_norm as group_norm
+from ._normalize import instance_norm as instance_norm
+from ._normalize import layer_norm as layer_norm
+from ._normalize import local_response_norm as local_response_norm
+from ._normalize import rms_norm as rms_norm
+from ._padding import pad as pad
+
+# ---- losses -------------------------------------------------------------------------------------------------------------------------
+
+binary_cross_entropy = _loss.binary_cross_entropy
+binary_cross_entropy_with_logits = _loss.binary_cross_entropy_with_logits
+cosine_embedding_loss = _loss.cosine_embedding_loss
+gaussian_nll_loss = _loss.gaussian_nll_loss
+hinge_embedding_loss = _loss.hinge_embedding_loss
+huber_loss = _loss.huber_loss
+kl_div = _loss.kl_div
+l1_loss = _loss.l1_loss
+margin_ranking_loss = _loss.margin_ranking_loss
+mse_loss = _loss.mse_loss
+multi_margin_loss = _loss.multi_margin_loss
+multilabel_margin_loss = _loss.multilabel_margin_loss
+multilabel_soft_margin_loss = _loss.multilabel_soft_margin_loss
+poisson_nll_loss = _loss.poisson_nll_loss
+smooth_l1_loss = _loss.smooth_l1_loss
+soft_margin_loss = _loss.soft_margin_loss
+triplet_margin_loss = _loss.triplet_margin_loss
+triplet_margin_with_distance_loss = _loss.triplet_margin_with_distance_loss
+
+# ---- activations that can work in place ---------------------------------------------------------------------------------------------
+
+
+def _apply(fn: Callable[..., Tensor], inplace: bool, input: Tensor, *args: Any) -> Tensor:
+    return _inplace(fn, input, *args) if inplace else fn(input, *args)  # type: ignore[no-any-return]
+
+
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """`max(input, 0)`."""
+    return _inplace(_activation.relu, input) if inplace else _activation.relu(input)  # type: ignore[no-any-return]
+
+
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """`min(max(input, 0), 6)`."""
+    return _apply(_activation.hardtanh, inplace, input, 0.0, 6.0)
+
+
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
+    """The input, cut off at two bounds."""
+    return _apply(_activation.hardtanh, inplace, input, min_val, max_val)
+
+
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    """The input where it is positive, `negative_slope` times it elsewhere."""
+    return _apply(_activation.leaky_relu, inplace, input, negative_slope)
+
+
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """The input where it is positive, `alpha * (exp(input) - 1)` elsewhere."""
+    return _apply(_activation.elu, inplace, input, alpha)
+
+
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """`elu` with the constants that keep mean and variance of a deep network's activations."""
+    return _activation.selu_(input) if inplace else _activation.selu(input)  # type: ignore[no-any-return]
+
+
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """`elu` whose slope is continuous for every `alpha`."""
+    return _apply(_activation.celu, inplace, input, alpha)
+
+
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """`input * sigmoid(input)`."""
+    return _apply(_activation.silu, inplace, input)
+
+
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """`input * tanh(softplus(input))`."""
+    return _apply(_activation.mish, inplace, input)
+
+
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """A sigmoid made of straight lines."""
+    return _apply(_activation.hardsigmoid, inplace, input)
+
+
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """`input * hardsigmoid(input)`."""
+    return _apply(_activation.hardswish, inplace, input)
+
+
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """The input where it is above a threshold, `value` elsewhere."""
+    return _apply(_activation.threshold, inplace, input, threshold, value)
+
+
+def gelu(input: Tensor, approximate: str = "none") -> Tensor:
+    """The input times the share of a normal distribution that lies below it."""
+    return _activation.gelu(input, approximate)  # type: ignore[no-any-return]
+
+
+def rrelu(
+    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """`leaky_relu` with a random slope for each element in training, and the mean of the bounds otherwise."""
+    if lower > upper:
+        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
+    if not training:
+        return _apply(_activation.leaky_relu, inplace, input, (lower + upper) / 2)
+    slopes = np.ones_like(input._data)
+    below = input._data <= 0
+    drawn = wrap(np.empty(int(below.sum()))).uniform_(lower, upper)
+    slopes[below] = drawn._data
+    return input.mul_(wrap(slopes)) if inplace else input * wrap(slopes)
+
+
+def _in_place(fn: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def changing(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return fn(input, *args, **kwargs, inplace=True)
+
+    changing.__name__ = changing.__qualname__ = f"{fn.__name__}_"
+    changing.__doc__ = f"In-place form of `{fn.__name__}`."
+    return changing
+
+
+celu_ = _in_place(celu)
+elu_ = _in_place(elu)
+hardtanh_ = _in_place(hardtanh)
+leaky_relu_ = _in_place(leaky_relu)
+relu_ = _in_place(relu)
+rrelu_ = _in_place(rrelu)
+selu_ = _in_place(selu)
+threshold_ = _in_place(threshold)
+
+# ---- numbers that sum to one --------------------------------------------------------------------------------------------------------
+
+
+def _implicit_dim(name: str, ndim: int) -> int:
+    warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.")
+    return 0 if ndim in (0, 1, 3) else 1
+
+
+def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    """`exp(x) / exp(x).sum(dim)`."""
+    return _softmax(input, _implicit_dim("softmax", input.ndim) if dim is None else dim, dtype)  # type: ignore[no-any-return]
+
+
+def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    """`log(softmax(x, dim))`."""
+    return _log_softmax(input, _implicit_dim("log_softmax", input.ndim) if dim is None else dim, dtype)  # type: ignore[no-any-return]
+
+
+def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    """`softmax(-x, dim)`."""
+    return _softmax(-input, _implicit_dim("softmin", input.ndim) if dim is None else dim, dtype)  # type: ignore[no-any-return]
+
+
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+    """A sample from a relaxed categorical distribution; with `hard`, one-hot, but differentiated as if it were not."""
+    if eps != 1e-10:
+        warn("`eps` parameter is deprecated and has no effect.")
+    noise = -logits.detach().new_empty(logits.shape).exponential_().log()
+    soft: Tensor = _softmax((logits + noise) / tau, dim)
+    if not hard:
+        return soft
+    chosen = soft.detach().new_zeros(soft.shape).scatter_(dim, soft.detach().argmax(dim, keepdim=True), 1.0)
+    return chosen - soft.detach() + soft
+
+
+# ---- others -------------------------------------------------------------------------------------------------------------------------
+
+
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """`input1 @ weight[k] @ input2` for every output `k`, plus `bias`."""
+    for place, (given, size) in enumerate(((input1, weight.shape[1]), (input2, weight.shape[2])), 1):
+        if given.shape[-1] != size:
+            raise RuntimeError(f"bilinear(): input{place} size does not match weight size: got {given.shape[-1]} but expected {size}")
+    result: Tensor = _einsum("...i,kij,...j->...k", input1, weight, input2)
+    return result if bias is None else result + bias
+
+
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """A row of zeros with a one at the place that each class number names.
+
+    >>> import adjoint as ad
+    >>> ad.nn.functional.one_hot(ad.tensor([0, 2]))
+    tensor([[1, 0, 0],
+            [0, 0, 1]])
+    """
+    classes = tensor._data
+    if classes.dtype != np.int64:
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.\n  fix: x.long()")
+    if classes.size == 0 and num_classes <= 0:
+        raise RuntimeError("Can not infer total number of classes from empty tensor.\n  fix: pass num_classes")
+    if classes.size and classes.min() < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    if num_classes == -1:
+        num_classes = int(classes.max()) + 1
+    elif classes.size and classes.max() >= num_classes:
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    return wrap((classes[..., None] == np.arange(num_classes)).astype(np.int64))
+
+
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    """Channels made into pixels: (*, C * r * r, H, W) becomes (*, C, H * r, W * r)."""
+    r = upscale_factor
+    if input.ndim < 3:
+        raise RuntimeError(f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {input.ndim} dimension(s)")
+    if r <= 0:
+        raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {r}")
+    *batch, channels, height, width = input.shape
+    if channels % (r * r):
+        raise RuntimeError(
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
+            f"input.size(-3)={channels} is not divisible by {r * r}"
+        )
+    split = input.reshape(*batch, channels // (r * r), r, r, height, width)
+    n = len(batch)
+    return split.permute(*range(n), n, n + 3, n + 1, n + 4, n + 2).reshape(*batch, channels // (r * r), height * r, width * r)
+
+
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    """Pixels made into channels: the inverse of `pixel_shuffle`."""
+    r = downscale_factor
+    if input.ndim < 3:
+        raise RuntimeError(f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with {input.ndim} dimension(s)")
+    if r <= 0:
+        raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
+    *batch, channels, height, width = input.shape
+    for what, size in (("height", height), ("width", width)):
+        if size % r:
+            raise RuntimeError(
+                f"pixel_unshuffle expects {what} to be divisible by downscale_factor, but input.size({-2 if what == 'height' else -1})"
+                f"={size} is not divisible by {r}"
+            )
+    split = input.reshape(*batch, channels, height // r, r, width // r, r)
+    n = len(batch)
+    return split.permute(*range(n), n, n + 2, n + 4, n + 1, n + 3).reshape(*batch, channels * r * r, height // r, width // r)
+
+
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """Channels of different groups mixed: the first of each group, then the second of each, and so on."""
+    if input.ndim < 3:
+        raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}")
+    batch, channels, *rest = input.shape
+    if groups <= 0 or channels % groups:
+        raise RuntimeError(
+            f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups."
+        )
+    split = input.reshape(batch, groups, channels // groups, math.prod(rest))
+    return split.transpose(1, 2).reshape(batch, channels, *rest)

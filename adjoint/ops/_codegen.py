@@ -335,7 +335,8 @@ def make_node_class(op: Op, kinds: str, bits: int, conj: bool) -> type[Node]:
         "__slots__": (),
         "op": op,
         "input_slots": tuple(slot for slot in range(len(op.inputs)) if bits >> slot & 1),
-        "input_count": sum(kind == "T" for kind in kinds) if op.scalars else len(op.inputs),
+        # PyTorch shows an edge to nothing for a number, unless the op has a node of its own for numbers.
+        "input_count": sum(kind == "T" for kind in kinds) if isinstance(op.nodes, dict) else len(op.inputs),
         "layout": tuple(layout),
         "keeps_tensors": any(name == "out" or name in op.inputs for name in layout),
         **saved_properties(op, layout),

@@ -70,28 +70,36 @@ def write_inplace(op: Op, values: dict[str, Any]) -> Tensor:
     result = forward(op, operands, values)
     check_fits(op, result, self)
     dual = carries_tangent(operands)
-    original = copy_if_needed(op, operands) if recorded or dual else None
+    originals = overwritten_operands(op, operands) if recorded or dual else {}
     tangents = [getattr(x, "_tangent", None) for x in operands]
     write(self, result)
     if recorded:
-        node = record(op, operands, values, (self,), {0: original} if original is not None else None)
+        node = record(op, operands, values, (self,), originals)
         set_history(self, node, here())
     if dual:
-        propagate_inplace(op, [self if original is None else original, *operands[1:]], values, self, tangents)
+        propagate_inplace(op, [originals.get(slot, x) for slot, x in enumerate(operands)], values, self, tangents)
     return self
 
 
-def copy_if_needed(op: Op, operands: list[Any]) -> Tensor | None:
-    """The old value of the written tensor, if a rule will ask for it."""
+def overwritten_operands(op: Op, operands: list[Any]) -> dict[int, Tensor]:
+    """Copies, by slot, of what a rule will ask for and the write changes: the old value of the target and operands on its memory."""
     from ._codegen import saved_names
 
     needing = [
         name for name, x in zip(op.inputs, operands, strict=True)
         if isinstance(x, Tensor) and (edge_of(x) is not None or x._tangent is not None) and op.differentiates(name)
     ]
-    if op.inputs[0] not in saved_names(op, needing):
-        return None
-    return wrap(operands[0]._data.copy())
+    saved = saved_names(op, needing)
+    target = operands[0]._data
+    return {
+        slot: wrap(x._data.copy())
+        for slot, (name, x) in enumerate(zip(op.inputs, operands, strict=True))
+        if name in saved and isinstance(x, Tensor) and (slot == 0 or shares_memory(x._data, target))
+    }
+
+
+def shares_memory(a: Any, b: Any) -> bool:
+    return isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and np.may_share_memory(a, b)
 
 
 def check_fits(op: Op, result: Any, target: Tensor) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from .._dtype import as_numpy_dtype
 from ._rules import cast
 
-BOOL, INT64, FLOAT32 = np.dtype("bool"), np.dtype("int64"), np.dtype("float32")
+INT64, UINT8, FLOAT32 = np.dtype("int64"), np.dtype("uint8"), np.dtype("float32")
 
 
 def is_half(dtype: Any) -> bool:

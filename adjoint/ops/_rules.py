@@ -20,6 +20,11 @@ def call(fn: Any, *args: Any, **kwargs: Any) -> Any:
     return fn.op.impl(*args, **kwargs)
 
 
+def holds(condition: Any) -> bool:
+    """Whether a condition on values is true. Where there are none, on the meta device, it is taken to be false."""
+    return getattr(condition, "device", "cpu") == "cpu" and bool(condition)
+
+
 def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
     """Undo broadcasting: sum a gradient to the shape that its input had."""
     if g.shape == shape:

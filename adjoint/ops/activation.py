@@ -1,7 +1,7 @@
 """Activation functions. Their gradients at kinks are PyTorch's.
 
-A rule that computes an exponential for one side of a kink gives it a harmless argument on the other side: `0 * inf` would otherwise make the
-second derivative NaN there.
+A rule that computes an exponential for one side of a kink gives it a harmless argument on the other side: otherwise `0 * inf` would make
+the second derivative NaN there.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import numpy as np
 from .._dtype import complex128, float64
 from ._operands import NUMBERS, inplace, kinds_of, log_of, no_derivative, refuse, zero
 from ._registry import FLOAT, Array, composite, elementwise
-from ._rules import call
+from ._rules import call, holds
 
 # ---- sums ---------------------------------------------------------------------------------------------------------------------------
 
@@ -187,7 +187,7 @@ div_true = elementwise(
 
 
 def refuse_zero_divisor(other: Array) -> None:
-    if other.dtype.kind in "iub" and not np.all(other):
+    if np.result_type(other).kind in "iub" and holds(np.any(other == 0)):
         raise RuntimeError("ZeroDivisionError: an integer is divided by zero; mask the zeros first, or divide floating-point numbers")
 
 
@@ -198,7 +198,7 @@ def truncated_quotient(input: Array, other: Array) -> Array:
 
 
 def _div_rounded(input: Array, other: Array, *, rounding_mode: str | None = None) -> Array:
-    refuse_zero_divisor(np.asarray(other))
+    refuse_zero_divisor(other)
     return np.floor_divide(input, other) if rounding_mode == "floor" else truncated_quotient(input, other)
 
 
@@ -241,7 +241,7 @@ def rtruediv(input: Array, other: Array) -> Array:
 
 
 def _floor_divide(input: Array, other: Array) -> Array:
-    refuse_zero_divisor(np.asarray(other))
+    refuse_zero_divisor(other)
     return np.floor_divide(input, other)
 
 
@@ -258,7 +258,7 @@ def rfloordiv(input: Array, other: Array) -> Array:
 
 
 def _remainder(input: Array, other: Array) -> Array:
-    refuse_zero_divisor(np.asarray(other))
+    refuse_zero_divisor(other)
     return np.remainder(input, other)
 
 
@@ -277,7 +277,7 @@ def rmod(input: Array, other: Array) -> Array:
 
 
 def _fmod(input: Array, other: Array) -> Array:
-    refuse_zero_divisor(np.asarray(other))
+    refuse_zero_divisor(other)
     return np.fmod(input, other)
 
 
@@ -314,7 +314,7 @@ def power(base: Array, exponent: Array) -> Array:
 def integer_power(base: Array, exponent: Array) -> Array:
     """Powers of integers; those with negative exponents are truncated to integers."""
     negative = exponent < 0
-    if not np.any(negative):
+    if not holds(np.any(negative)):
         return np.power(base, exponent)
     inverse = np.where(base == -1, 1 - 2 * (exponent & 1), base == 1)
     return np.where(negative, inverse, np.power(base, np.where(negative, 0, exponent))).astype(base.dtype)
@@ -377,6 +377,18 @@ def square_(input: Array) -> Array:
 def float_power(input: Array, exponent: Array, *, out: Array = None) -> Array:
     """The power, computed in double precision."""
     return pow(in_double(input), in_double(exponent), out=out)
+
+
+@composite("float_power_", function=False)
+def float_power_(input: Array, exponent: Array) -> Array:
+    """In-place form of `float_power`: only a tensor in double precision can hold its result."""
+    if input.dtype not in (float64, complex128):
+        required = complex128 if input.is_complex() else float64
+        raise RuntimeError(
+            f"the base given to float_power_ has dtype {input.dtype.scalar_name} but the operation's result requires dtype "
+            f"{required.scalar_name}\n  fix: x = x.float_power(exponent)"
+        )
+    return inplace(pow, input, in_double(exponent))
 
 
 def in_double(x: Array) -> Array:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from .._dtype import finfo, from_numpy_dtype
-from .._methods import OpMethods
 from .._quiet import mute, unmute
 from .._site import here
 from .._state import recording
@@ -18,19 +17,20 @@ from ..autograd.forward_ad import carries_tangent, propagate_inplace
 from ..autograd.node import INFERENCE_TENSOR
 from ..autograd.views import check_writable, counter_of, edge_of, set_history
 from ._general import NUMBERS, operand, record
-from ._inplace import bound, copy_if_needed
+from ._inplace import bound, overwritten_operands, shares_memory
 from ._operands import zero
-from ._registry import ELEMENTWISE, FUNCTIONS, LINEAR, Array, Op, composite, op
+from ._registry import ELEMENTWISE, LINEAR, Array, Op, composite, op
 from ._rules import cast, sum_to
 
 # ---- writing a part -----------------------------------------------------------------------------------------------------------------
 
 
-def write_through(op: Op, write: Callable[..., None], values: dict[str, Any]) -> Tensor:
-    """Change the first input in place. `write(array, ...)` takes the op's arguments and changes the array; it checks before it writes.
+def write_through(fn: Callable[..., Any], write: Callable[..., None], **values: Any) -> Tensor:
+    """The in-place form of an op. `write(array, ...)` takes the op's arguments and changes the array; it checks before it writes.
 
     The in-place forms that the registry derives compute the whole result first. These ops change little of a large tensor.
     """
+    op: Op = fn.op  # type: ignore[attr-defined]
     inputs = [operand(op, slot, values[name]) for slot, name in enumerate(op.inputs)]
     self: Tensor = inputs[0]
     recorded = recording() and any(
@@ -38,9 +38,12 @@ def write_through(op: Op, write: Callable[..., None], values: dict[str, Any]) ->
     )
     check_writable(self, recorded)
     dual = carries_tangent(inputs)
-    original = copy_if_needed(op, inputs) if recorded or dual else None
+    originals = overwritten_operands(op, inputs) if recorded or dual else {}
     tangents = [getattr(x, "_tangent", None) for x in inputs]
     arrays = {name: x._data if isinstance(x, Tensor) else x for x, name in zip(inputs, op.inputs, strict=True)}
+    for name in op.inputs[1:]:
+        if shares_memory(arrays[name], self._data):
+            arrays[name] = arrays[name].copy()  # it is read as it was before the write
     token = mute()
     try:
         write(**{**values, **arrays})
@@ -49,33 +52,27 @@ def write_through(op: Op, write: Callable[..., None], values: dict[str, Any]) ->
     if self._vc is not INFERENCE_TENSOR:
         counter_of(self).bump(here())
     if recorded:
-        set_history(self, record(op, inputs, values, (self,), {0: original} if original is not None else None), here())
+        set_history(self, record(op, inputs, values, (self,), originals), here())
     if dual:
-        propagate_inplace(op, [self if original is None else original, *inputs[1:]], values, self, tangents)
+        propagate_inplace(op, [originals.get(slot, x) for slot, x in enumerate(inputs)], values, self, tangents)
     return self
 
 
-def writes(fn: Callable[..., Any], *, function: bool = True) -> Callable[[Callable[..., None]], Callable[..., Tensor]]:
-    """Declare the in-place form of an op by decorating the function that writes into its input's array."""
+def inplace_form(fn: Callable[..., Any], write: Callable[..., None], *, function: bool = False) -> Callable[..., Tensor]:
+    """Export `name_` for an op `name`, with the function that writes into its input's array."""
     of: Op = fn.op  # type: ignore[attr-defined]
 
-    def declare(write: Callable[..., None]) -> Callable[..., Tensor]:
-        def changing(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-            return write_through(of, write, bound(of, (self, *args), kwargs))
+    def changing(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return write_through(fn, write, **bound(of, (self, *args), kwargs))
 
-        changing.__name__ = changing.__qualname__ = f"{of.name}_"
-        changing.__doc__ = f"In-place form of `{of.name}`."
-        changing.op = of  # type: ignore[attr-defined]
-        setattr(OpMethods, changing.__name__, changing)
-        if function:
-            FUNCTIONS[changing.__name__] = changing
-        return changing
-
-    return declare
+    changing.__name__ = changing.__qualname__ = f"{of.name}_"
+    changing.__doc__ = f"In-place form of `{of.name}`."
+    return composite(function=function)(changing)
 
 
 # ---- numbers ------------------------------------------------------------------------------------------------------------------------
 
+SMALL = 65504.0  # fits into every floating-point type
 _C_NAMES = {"float32": "float", "float64": "double", "float16": "at::Half", "bfloat16": "at::BFloat16"}
 
 
@@ -93,8 +90,9 @@ def number_as(value: Any, dtype: np.dtype[Any]) -> Array:
         if not -limits.max - 1 <= value <= limits.max:
             raise_overflow(dtype)
         return np.asarray(value).astype(dtype)
-    if dtype.kind in "fV" and math.isfinite(value) and abs(value) > finfo(from_numpy_dtype(dtype)).max:
-        raise_overflow(dtype)
+    if dtype.kind in "fV" and not -SMALL <= value <= SMALL and math.isfinite(value):
+        if abs(value) > finfo(from_numpy_dtype(dtype)).max:
+            raise_overflow(dtype)
     return np.asarray(value).astype(dtype)
 
 
@@ -116,7 +114,6 @@ def _copy(input: Array, src: Array, non_blocking: bool = False) -> Array:
     return np.broadcast_to(cast(src, input.dtype), input.shape)
 
 
-@writes(_copy, function=False)
 def _copy_into(input: Array, src: Array, non_blocking: bool) -> None:
     check_copy(input.shape, src.shape)
     input[...] = cast(src, input.dtype)
@@ -139,7 +136,7 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Write the elements of another tensor, broadcast and converted, into this one."""
     if isinstance(src, NUMBERS):
         src = np.asarray(src)
-    return _copy_into(input, src, non_blocking)
+    return write_through(_copy, _copy_into, input=input, src=src, non_blocking=non_blocking)
 
 
 # ---- fill ---------------------------------------------------------------------------------------------------------------------------
@@ -150,7 +147,6 @@ def _fill_number(input: Array, value: Any) -> Array:
     return np.full_like(input, number_as(value, input.dtype))
 
 
-@writes(_fill_number)
 def _write_number(input: Array, value: Any) -> None:
     input[...] = number_as(value, input.dtype)
 
@@ -166,7 +162,6 @@ def _fill_tensor(input: Array, value: Array) -> Array:
     return np.full_like(input, cast(value, input.dtype))
 
 
-@writes(_fill_tensor, function=False)
 def _write_tensor(input: Array, value: Array) -> None:
     check_single("fill_", value)
     input[...] = cast(value, input.dtype)
@@ -186,7 +181,9 @@ def fill(input: Any, value: Any) -> Any:
 @composite()
 def fill_(input: Tensor, value: Any) -> Tensor:
     """Write one value everywhere."""
-    return _write_tensor(input, value) if isinstance(value, Tensor) else _write_number(input, value)
+    if isinstance(value, Tensor):
+        return write_through(_fill_tensor, _write_tensor, input=input, value=value)
+    return write_through(_fill_number, _write_number, input=input, value=value)
 
 
 @op("zero", method=False, function=False, input=zero, jvp=LINEAR)
@@ -194,9 +191,11 @@ def _zero(input: Array) -> Array:
     return np.zeros_like(input)
 
 
-@writes(_zero)
-def zero_(input: Array) -> None:
+def _write_zero(input: Array) -> None:
     input[...] = 0
+
+
+zero_ = inplace_form(_zero, _write_zero, function=True)
 
 
 def _set_diagonal(array: Array, value: Any, wrap: bool) -> None:
@@ -223,7 +222,6 @@ def _fill_diagonal(input: Array, fill_value: Any, wrap: bool = False) -> Array:
     return result
 
 
-@writes(_fill_diagonal, function=False)
 def _write_diagonal(input: Array, fill_value: Any, wrap: bool) -> None:
     shape = input.shape
     if len(shape) < 2:
@@ -231,3 +229,6 @@ def _write_diagonal(input: Array, fill_value: Any, wrap: bool) -> None:
     if len(shape) > 2 and len(set(shape)) != 1:
         raise RuntimeError("all dimensions of input must be of equal length")
     _set_diagonal(input, number_as(fill_value, input.dtype), wrap)
+
+
+fill_diagonal_ = inplace_form(_fill_diagonal, _write_diagonal)

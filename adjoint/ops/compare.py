@@ -105,7 +105,7 @@ def _isclose(input: Array, other: Array, rtol: float = 1e-05, atol: float = 1e-0
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value:g}")
     close = input == other
     if equal_nan:
-        close = close | ((input != input) & (other != other))
+        close = close | (np.isnan(input) & np.isnan(other))
     if input.dtype.kind == "b":
         return close
     difference = np.abs(input - other)

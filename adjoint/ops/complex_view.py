@@ -69,14 +69,19 @@ def set_imag(input: Array, value: Array) -> None:
     imag(input).copy_(value)
 
 
-OpMethods.real = property(real, set_real)  # type: ignore[attr-defined]
-OpMethods.imag = property(imag, set_imag)  # type: ignore[attr-defined]
+setattr(OpMethods, "real", property(real, set_real))  # noqa: B010  (not a method, as the type checker would have it)
+setattr(OpMethods, "imag", property(imag, set_imag))  # noqa: B010
 
 
 # ---- conjugate ----------------------------------------------------------------------------------------------------------------------
 
-_conj = elementwise("conj", np.conjugate, inplace=False, holomorphic=False, input=lambda g: np.conjugate(g))
-_conj_physical = elementwise("conj_physical", np.conjugate, holomorphic=False, input=lambda g: np.conjugate(g))
+
+def conjugated(g: Array) -> Array:
+    return np.conjugate(g)
+
+
+_conj = elementwise("conj", np.conjugate, inplace=False, holomorphic=False, input=conjugated)
+_conj_physical = elementwise("conj_physical", np.conjugate, holomorphic=False, input=conjugated)
 
 
 @composite()
@@ -121,7 +126,7 @@ def is_neg(input: Array) -> bool:
 def _angle(input: Array) -> Array:
     if input.dtype.kind == "c":
         return np.arctan2(input.imag, input.real)
-    return np.where(input < 0, math.pi, np.where(input == input, 0, input)).astype(input.dtype)
+    return np.where(input < 0, math.pi, np.where(np.isnan(input), input, 0)).astype(input.dtype)
 
 
 def turning(input: Array) -> Array:

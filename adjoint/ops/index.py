@@ -16,13 +16,16 @@ from typing import Any
 import numpy as np
 
 from .._dtype import from_numpy_dtype
-from .._state import recording
+from .._site import here
+from .._state import get_mode, recording
 from .._tensor import Tensor
+from ..autograd.node import INFERENCE_TENSOR
+from ..autograd.views import check_writable, counter_of
 from ._general import NUMBERS
 from ._registry import LINEAR, Array, composite, op
 from ._rules import call, sum_to
 from .alias import alias
-from .assign import copy_, fill_, writes
+from .assign import SMALL, copy_, fill_, write_through
 from .parts import EVERYTHING, select_part, slice_part, unsqueeze_part
 from .shape import expanded_shape
 
@@ -133,9 +136,6 @@ def assign_at(input: Array, indices: Indices, values: Array, accumulate: bool) -
             f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of shape "
             f"{list(input[indices].shape)}"
         ) from None
-
-
-_write_at = writes(put_at)(assign_at)
 
 
 def in_words(error: IndexError, shape: Shape) -> IndexError:
@@ -324,6 +324,8 @@ def getitem(input: Tensor, index: Any) -> Tensor:
 @composite("__setitem__", function=False)
 def setitem(input: Tensor, index: Any, value: Any) -> None:
     """Write a number, or the elements of a tensor (broadcast), at an index."""
+    if written_at_once(input, index, value):
+        return
     if isinstance(value, np.generic):
         value = value.item()
     if not isinstance(value, (Tensor, *NUMBERS)):
@@ -336,13 +338,37 @@ def setitem(input: Tensor, index: Any, value: Any) -> None:
     if indices is not None:
         if not isinstance(value, Tensor):
             value = input.new_full((), value)
-        _write_at(target, kept(indices, input, value), without_leading_ones(value, index_ndim(target, indices)))
+        value = without_leading_ones(value, index_ndim(target, indices))
+        write_through(put_at, assign_at, input=target, indices=kept(indices, input, value), values=value, accumulate=False)
     elif isinstance(value, Tensor):
         value = without_leading_ones(value, target.ndim)
-        expanded_shape(value._data.shape, target._data.shape)
+        expanded_shape(value._data, target._data.shape)
         copy_(target, value)
     else:
         fill_(target, value)
+
+
+def written_at_once(input: Tensor, index: Any, value: Any) -> bool:
+    """The usual write, of a number or a tensor where nothing is recorded, goes straight to NumPy. What it refuses is left to the others."""
+    mode, data, kind = get_mode(), input._data, index.__class__
+    if mode > 1 or data.__class__ is not np.ndarray or input._vc is INFERENCE_TENSOR or (mode and input.requires_grad):
+        return False
+    if kind is not int and not (kind is slice and index.step is None):
+        if kind is not tuple or not all(item.__class__ is int or (item.__class__ is slice and item.step is None) for item in index):
+            return False
+    if value.__class__ is Tensor:
+        if value._data.dtype != data.dtype or (mode and value.requires_grad):
+            return False
+        value = value._data
+    elif not (value.__class__ is float or value.__class__ is int) or data.dtype.kind != "f" or not -SMALL <= value <= SMALL:
+        return False
+    check_writable(input, False)
+    try:
+        data[index] = value
+    except (IndexError, ValueError):
+        return False
+    counter_of(input).bump(here())
+    return True
 
 
 def index_ndim(target: Tensor, indices: Indices) -> int:
@@ -383,4 +409,5 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 @composite()
 def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """Write (or add) `values` at the given indices."""
-    return _write_at(input, kept(given_indices(input, indices, "index_put_"), input, values), values, accumulate)
+    where = kept(given_indices(input, indices, "index_put_"), input, values)
+    return write_through(put_at, assign_at, input=input, indices=where, values=values, accumulate=accumulate)

@@ -11,7 +11,7 @@ from .._tensor import Tensor, wrap
 from ._general import NUMBERS
 from ._registry import ELEMENTWISE, LINEAR, Array, composite, op
 from ._rules import call, cast, sum_to
-from .assign import number_as, writes
+from .assign import inplace_form, number_as, write_through
 from .convert import convert
 from .parts import place
 
@@ -88,7 +88,6 @@ def _masked_fill(input: Array, mask: Array, value: Any) -> Array:
     return np.where(mask, number_as(value, input.dtype), input)
 
 
-@writes(_masked_fill)
 def _masked_fill_into(input: Array, mask: Array, value: Any) -> None:
     check_mask("masked_fill_", mask)
     check_target(input.shape, mask.shape)
@@ -105,7 +104,6 @@ def _masked_fill_tensor(input: Array, mask: Array, value: Array) -> Array:
     return np.where(mask, cast(value, input.dtype), input)
 
 
-@writes(_masked_fill_tensor, function=False)
 def _masked_fill_tensor_into(input: Array, mask: Array, value: Array) -> None:
     _check_value(mask, value)
     check_target(input.shape, mask.shape)
@@ -130,7 +128,9 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Any:
 @composite()
 def masked_fill_(input: Tensor, mask: Any, value: Any) -> Tensor:
     """Write one value where the mask is true."""
-    return _masked_fill_tensor_into(input, mask, value) if isinstance(value, Tensor) else _masked_fill_into(input, mask, value)
+    if isinstance(value, Tensor):
+        return write_through(_masked_fill_tensor, _masked_fill_tensor_into, input=input, mask=mask, value=value)
+    return write_through(_masked_fill, _masked_fill_into, input=input, mask=mask, value=value)
 
 
 @op(method=False, function=False, jvp=LINEAR, warns=False, input=lambda g, mask: call(masked_select, g, mask))
@@ -199,7 +199,7 @@ def _scatter_into(input: Array, mask: Array, source: Array) -> None:
     input[mask] = source.reshape(-1)[:count]
 
 
-writes(masked_scatter)(_scatter_into)
+inplace_form(masked_scatter, _scatter_into)
 
 
 # ---- where values are not zero ------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .._dtype import from_numpy_dtype
-from .._methods import OpMethods
+from .._tensor import Tensor
 from ._precision import FLOAT32, is_half
 from ._registry import MULTILINEAR, Array, composite, op
 from ._rules import cast, sum_to
@@ -213,13 +213,19 @@ def matmul_batched(input: Array, other: Array) -> Array:
     return product(input, other)
 
 
+ARRAYS = (Tensor, np.ndarray)
+
+
+def dims_of(name: str, x: Array) -> int:
+    if not isinstance(x, ARRAYS):
+        raise TypeError(f"matmul(): argument '{name}' (position {1 if name == 'input' else 2}) must be Tensor, not {type(x).__name__}")
+    return (x._data if isinstance(x, Tensor) else x).ndim  # type: ignore[no-any-return]
+
+
 @composite()
 def matmul(input: Array, other: Array, *, out: Any = None) -> Array:
     """The matrix product: of vectors, matrices and batches of them, broadcasting the batches."""
-    for place, (name, x) in enumerate((("input", input), ("other", other)), 1):
-        if not isinstance(x, OpMethods | np.ndarray):
-            raise TypeError(f"matmul(): argument '{name}' (position {place}) must be Tensor, not {type(x).__name__}")
-    left, right = len(input.shape), len(other.shape)
+    left, right = dims_of("input", input), dims_of("other", other)
     if left == 2 and right == 2:
         return mm(input, other, out=out)
     if left == 0 or right == 0:
@@ -237,12 +243,12 @@ def matmul(input: Array, other: Array, *, out: Any = None) -> Array:
 
 @composite(method=False, function=False, operators=("__matmul__",))
 def matmul_operator(input: Array, other: Array) -> Array:
-    return matmul(input, other) if isinstance(other, OpMethods | np.ndarray) else NotImplemented
+    return matmul(input, other) if isinstance(other, ARRAYS) else NotImplemented
 
 
 @composite(method=False, function=False, operators=("__rmatmul__",))
 def reflected_matmul_operator(input: Array, other: Array) -> Array:
-    return matmul(other, input) if isinstance(other, OpMethods | np.ndarray) else NotImplemented
+    return matmul(other, input) if isinstance(other, ARRAYS) else NotImplemented
 
 
 # ---- linear -------------------------------------------------------------------------------------------------------------------------

@@ -11,14 +11,13 @@ from .._dtype import from_numpy_dtype
 from ._precision import real_dtype, wide
 from ._registry import REDUCTION, Array, composite, op
 from ._rules import cast, unreduce
-from .reduce import Dims, axes_of, count_of, mean
+from .reduce import Dims, axes_of, count_of, mean, total
 from .vector_norm import divided
 
 
 def centered(x: Array, dim: Dims) -> Array:
     """The differences from the mean."""
-    count = count_of(x.shape, dim)
-    return x - np.sum(x, axis=axes_of(dim, len(x.shape)), keepdims=True) / (count or 1)
+    return x - np.sum(x, axis=axes_of(dim, len(x.shape)), keepdims=True) / (count_of(x.shape, dim) or 1)
 
 
 def freedom(shape: tuple[int, ...], dim: Dims, correction: float) -> float:
@@ -34,8 +33,8 @@ def spread_of(input: Array, dim: Dims, correction: float, keepdim: bool) -> Arra
             f"std and var only support floating point and complex dtypes, got {from_numpy_dtype(input.dtype).scalar_name}\n  fix: x.float()"
         )
     difference = centered(wide(input), dim)
-    squares = difference * np.conjugate(difference)
-    sums = np.sum(squares.real if input.dtype.kind == "c" else squares, axis=axes_of(dim, len(input.shape)), keepdims=keepdim)
+    squares = (difference * np.conjugate(difference)).real if input.dtype.kind == "c" else difference * difference
+    sums = total(squares, axes_of(dim, len(input.shape)), keepdim)
     return np.divide(sums, max(0.0, count_of(input.shape, dim) - correction), dtype=sums.dtype)
 
 

@@ -149,7 +149,9 @@ def split(input: Any, split_size_or_sections: Any, dim: int = 0, *, split_size: 
     given = split_size_or_sections if split_size is None else split_size
     if not isinstance(given, int):
         return split_with_sizes(input, given, dim)
-    dim = checked_dim(dim, input.ndim)
+    if input.ndim == 0:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    dim = wrap_dim(dim, input.ndim)
     size = input.shape[dim]
     if given < 0:
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={given}")

@@ -22,7 +22,7 @@ def signs(x: Array) -> Array:
     """-1, 0 or 1; of NaN 0; of a complex number the one of modulus 1 in its direction."""
     if x.dtype.kind in "biuc":
         return np.copy(x) if x.dtype.kind == "b" else np.sign(x)
-    return np.where(x == x, np.sign(x), 0)
+    return np.where(np.isnan(x), 0, np.sign(x))
 
 
 def _sign(input: Array) -> Array:

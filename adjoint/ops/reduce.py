@@ -35,7 +35,9 @@ def axes_of(dim: Dims, ndim: int) -> Any:
 
 def count_of(shape: tuple[int, ...], dim: Dims) -> int:
     """How many elements go into each result."""
-    return math.prod(shape[d] for d in normalize_dims(dim, len(shape))) if shape else 1
+    if dim is None or not shape:
+        return math.prod(shape)
+    return math.prod(shape[d] for d in normalize_dims(dim, len(shape)))
 
 
 def require_elements(name: str, input: Array, dim: Dims = None) -> None:
@@ -54,18 +56,23 @@ def require_elements(name: str, input: Array, dim: Dims = None) -> None:
 # ---- sums and means -----------------------------------------------------------------------------------------------------------------
 
 
+PLAIN = frozenset(map(np.dtype, ("float32", "float64", "complex64", "complex128")))  # summed as they are
 add_reduce: Any = np.add.reduce  # what np.sum does in the end, in half the time
 
 
 def total(x: Array, axis: Any, keepdim: bool) -> Array:
     """The sum as it is computed: integers as int64, half precision in single."""
-    dtype = INT64 if x.dtype.kind in "iub" else compute_dtype(x.dtype)
+    dtype = x.dtype
+    if dtype not in PLAIN:
+        dtype = INT64 if dtype.kind in "iub" else compute_dtype(dtype)
     if x.__class__ is np.ndarray:
         return add_reduce(x, axis, dtype, None, keepdim)
     return np.sum(x, axis=axis, dtype=dtype, keepdims=keepdim)
 
 
 def summed(x: Array, axis: Any, keepdim: bool, dtype: Any) -> Array:
+    if dtype is None and x.dtype in PLAIN:
+        return total(x, axis, keepdim)
     x = with_dtype(x, dtype)
     result = total(x, axis, keepdim)
     return result if x.dtype.kind in "iub" and dtype is None else cast(result, x.dtype)
@@ -83,9 +90,15 @@ def sum_dim(input: Array, dim: Dims, keepdim: bool = False, *, dtype: Any = None
     return summed(input, axes_of(dim, len(input.shape)), keepdim, dtype)
 
 
+# The hottest of these functions take NumPy's names for `dim` and `keepdim` themselves; for the others `composite` translates them.
+
+
 @composite()
-def sum(input: Array, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Array:
+def sum(
+    input: Array, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None, axis: Dims = None, keepdims: bool = False, out: Any = None
+) -> Array:
     """The sum of all elements, or along dimensions. Integers are summed as int64."""
+    dim, keepdim = dim if axis is None else axis, keepdim or keepdims
     if dim is None and not keepdim:
         return sum_all(input, dtype=dtype, out=out)
     return sum_dim(input, dim, keepdim, dtype=dtype, out=out)
@@ -118,8 +131,11 @@ def mean_dim(input: Array, dim: Dims, keepdim: bool = False, *, dtype: Any = Non
 
 
 @composite()
-def mean(input: Array, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Array:
+def mean(
+    input: Array, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None, axis: Dims = None, keepdims: bool = False, out: Any = None
+) -> Array:
     """The mean of all elements, or along dimensions."""
+    dim, keepdim = dim if axis is None else axis, keepdim or keepdims
     if dim is None and not keepdim:
         return mean_all(input, dtype=dtype, out=out)
     return mean_dim(input, dim, keepdim, dtype=dtype, out=out)
@@ -217,21 +233,26 @@ def put_back(g: Array, index: Array, input_shape: tuple[int, ...], input_dtype: 
     return call(scatter_add, np.zeros(input_shape, input_dtype), dim, index, g)
 
 
+def look_up(input: Array, index: Array, dim: int, keepdim: bool) -> Array:
+    """The elements at `index`, one for each slice along `dim`."""
+    if not input.shape:
+        return input * 1
+    dim = wrap_dim(dim, len(input.shape))
+    found = np.take_along_axis(input, index if keepdim else np.expand_dims(index, dim), axis=dim)
+    return found if keepdim else np.squeeze(found, axis=dim)
+
+
+def look_up_tangent(input_t: Array, index: Array, dim: int, keepdim: bool) -> Array:
+    return look_up(input_t, index, dim, keepdim)
+
+
 def selection(name: str, node: str) -> Any:
-    """The op that looks up the elements at `index`, one for each slice along `dim`; see Note [Selected elements]."""
+    """The op that looks up the elements that an op of this name has found; see Note [Selected elements]."""
 
     def select(input: Array, index: Array, dim: int, keepdim: bool) -> Array:
-        if not input.shape:
-            return input.copy()
-        dim = wrap_dim(dim, len(input.shape))
-        found = np.take_along_axis(input, index if keepdim else np.expand_dims(index, dim), axis=dim)
-        return found if keepdim else np.squeeze(found, axis=dim)
+        return look_up(input, index, dim, keepdim)
 
-    def tangent(input_t: Array, index: Array, dim: int, keepdim: bool) -> Array:
-        return declared(input_t, index, dim, keepdim)
-
-    declared = op(f"{name}_values", nodes=node, method=False, function=False, out=False, input=put_back, jvp=tangent)(select)
-    return declared
+    return op(f"{name}_values", nodes=node, method=False, function=False, out=False, input=put_back, jvp=look_up_tangent)(select)
 
 
 def selected(select: Any, result: Any, input: Array, index: Array, dim: int, keepdim: bool, out: Any) -> Any:
@@ -244,8 +265,14 @@ def selected(select: Any, result: Any, input: Array, index: Array, dim: int, kee
     return result(out)
 
 
-max_values = selection("max", "MaxBackward0")
-min_values = selection("min", "MinBackward0")
+@op(nodes="MaxBackward0", method=False, function=False, out=False, input=put_back, jvp=look_up_tangent)
+def max_values(input: Array, index: Array, dim: int, keepdim: bool) -> Array:
+    return np.max(input, axis=axes_of(dim, len(input.shape)), keepdims=keepdim)  # faster than looking them up
+
+
+@op(nodes="MinBackward0", method=False, function=False, out=False, input=put_back, jvp=look_up_tangent)
+def min_values(input: Array, index: Array, dim: int, keepdim: bool) -> Array:
+    return np.min(input, axis=axes_of(dim, len(input.shape)), keepdims=keepdim)
 
 
 def extreme(name: str, input: Array, dim: Any, keepdim: bool, other: Any, out: Any) -> Any:

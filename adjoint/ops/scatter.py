@@ -10,7 +10,7 @@ from .._dtype import from_numpy_dtype
 from .._tensor import Tensor
 from ._registry import LINEAR, Array, composite, op
 from ._rules import call, wrap_dim
-from .assign import number_as, writes
+from .assign import inplace_form, number_as, write_through
 from .index import add_at
 from .parts import EVERYTHING, place
 
@@ -116,9 +116,6 @@ def _scatter(input: Array, dim: int, index: Array, src: Array) -> Array:
     return result
 
 
-_scatter_ = writes(_scatter, function=False)(_scatter_into)
-
-
 @op(
     "scatter_value", method=False, function=False, nodes="ScatterBackward1",
     jvp=lambda input_t, dim, index: scatter_value(input_t, dim, index, 0),
@@ -134,9 +131,6 @@ def _scatter_value_into(input: Array, dim: int, index: Array, value: Any) -> Non
     dim = check_along("scatter", input, dim, index)
     if index.size:
         as_vector(input)[places(index, dim)] = number_as(value, input.dtype)
-
-
-_scatter_value_ = writes(scatter_value, function=False)(_scatter_value_into)
 
 
 @op(
@@ -157,7 +151,7 @@ def _scatter_add_into(input: Array, dim: int, index: Array, src: Array) -> None:
         add_at(as_vector(input), places(index, dim), used_part(src, index))
 
 
-scatter_add_ = writes(scatter_add)(_scatter_add_into)
+scatter_add_ = inplace_form(scatter_add, _scatter_add_into)
 
 
 # ---- the choice among them ----------------------------------------------------------------------------------------------------------
@@ -168,8 +162,12 @@ def _chosen(input: Any, dim: int, index: Any, src: Any, value: Any, reduce: str 
     given = value if src is None else src
     if reduce is None:
         if isinstance(given, Tensor):
-            return (_scatter_ if inplace else _scatter)(input, dim, index, given)
-        return (_scatter_value_ if inplace else scatter_value)(input, dim, index, given)
+            if inplace:
+                return write_through(_scatter, _scatter_into, input=input, dim=dim, index=index, src=given)
+            return _scatter(input, dim, index, given)
+        if inplace:
+            return write_through(scatter_value, _scatter_value_into, input=input, dim=dim, index=index, value=given)
+        return scatter_value(input, dim, index, given)
     from .scatter_reduce import scatter_reduce, scatter_reduce_
 
     if reduce not in ("add", "multiply"):
@@ -263,12 +261,17 @@ def _index_add_into(input: Array, dim: int, index: Array, source: Array, alpha: 
     add_at(as_vector(input), slices(dim, index), as_vector(source) if alpha == 1 else as_vector(source) * number_as(alpha, source.dtype))
 
 
-writes(index_add)(_index_add_into)
+inplace_form(index_add, _index_add_into)
 
 
 def check_source(name: str, input: Array, dim: int, index: Array, source: Array) -> int:
     """Refuse indices and slices that do not fit together. The dimension, counted from the front."""
     dim = check_vector(name, input, dim, index)
+    if name == "index_copy_" and input.shape and source.shape and len(input.shape) != len(source.shape):
+        raise IndexError(
+            "index_copy_(): When source and destination are not scalars, their dimensionality must match. "
+            f"Source dimensionality ({len(source.shape)}), destination dimensionality ({len(input.shape)})"
+        )
     count = source.shape[dim] if source.shape else 1
     if index.size != count:
         kind = RuntimeError if name == "index_add_" else IndexError
@@ -307,7 +310,7 @@ def _index_copy_into(input: Array, dim: int, index: Array, source: Array) -> Non
     as_vector(input)[slices(dim, index)] = as_vector(source)
 
 
-writes(index_copy)(_index_copy_into)
+inplace_form(index_copy, _index_copy_into)
 
 
 @op(
@@ -326,9 +329,6 @@ def _index_fill_into(input: Array, dim: int, index: Array, value: Any) -> None:
     if index.__class__ is np.ndarray and index.size and not (-shape[dim] <= index.min() and index.max() < shape[dim]):
         raise IndexError(f"index {index.max()} is out of bounds for dimension {dim} with size {shape[dim]}")
     as_vector(input)[slices(dim, index)] = value if hasattr(value, "shape") else number_as(value, input.dtype)
-
-
-_index_fill_ = writes(_index_fill, function=False)(_index_fill_into)
 
 
 @op(
@@ -351,9 +351,6 @@ def _index_fill_tensor_into(input: Array, dim: int, index: Array, value: Array) 
     _index_fill_into(input, dim, index, value)
 
 
-_index_fill_tensor_ = writes(_index_fill_tensor, function=False)(_index_fill_tensor_into)
-
-
 @composite()
 def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
     """A copy with one value in the slices that `index` names along a dimension."""
@@ -363,7 +360,9 @@ def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
 @composite(function=False)
 def index_fill_(input: Tensor, dim: int, index: Any, value: Any) -> Tensor:
     """Write one value into the slices that `index` names along a dimension."""
-    return (_index_fill_tensor_ if isinstance(value, Tensor) else _index_fill_)(input, dim, index, value)
+    if isinstance(value, Tensor):
+        return write_through(_index_fill_tensor, _index_fill_tensor_into, input=input, dim=dim, index=index, value=value)
+    return write_through(_index_fill, _index_fill_into, input=input, dim=dim, index=index, value=value)
 
 
 # ---- all dimensions as one: take and put --------------------------------------------------------------------------------------------
@@ -419,4 +418,4 @@ def _put_into(input: Array, index: Array, source: Array, accumulate: bool) -> No
         as_vector(input)[where] = source.reshape(-1)
 
 
-writes(put, function=False)(_put_into)
+inplace_form(put, _put_into)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ._registry import Array, composite, op
 from ._rules import call, wrap_dim
-from .assign import writes
+from .assign import inplace_form
 from .scatter import as_vector, check_along, gather, in_front, places, scatter_add, scatter_value, used_part
 
 _COMBINE = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
@@ -108,7 +108,7 @@ def scatter_reduce(input: Array, dim: int, index: Array, src: Array, reduce: str
     return result
 
 
-scatter_reduce_ = writes(scatter_reduce)(_combine_into)
+scatter_reduce_ = inplace_form(scatter_reduce, _combine_into)
 
 
 @composite()

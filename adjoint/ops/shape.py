@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .._dtype import from_numpy_dtype
 from .._layout import channels_last, channels_last_3d, contiguous_format, copy_in_format, preserve_format
 from .._methods import OpMethods
 from .._size import Size
@@ -73,7 +74,7 @@ def reshaped(input: Array, shape: Shape) -> Array:
     except ValueError:
         refuse_shape(shape, input.size)
         raise
-    if result.shape != shape:
+    if result.shape != shape and shape.count(-1) != 1:
         refuse_shape(shape, input.size)  # NumPy takes any negative number for -1
     return result
 
@@ -187,7 +188,7 @@ def reshape_as(input: Any, other: Any) -> Any:
 @composite()
 def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     """Join the dimensions from `start_dim` to `end_dim` into one."""
-    shape = input.shape
+    shape = input._data.shape
     start, end = wrap_dim(start_dim, len(shape)), wrap_dim(end_dim, len(shape))
     if start > end:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
@@ -396,13 +397,14 @@ def strided(input: Array, shape: Shape, strides: Shape) -> Array:
     return np.lib.stride_tricks.as_strided(input, shape, strides)
 
 
-def expanded_shape(shape: Shape, size: Shape) -> Shape:
-    """The shape that `expand` to `size` gives, where -1 keeps a dimension."""
+def expanded_shape(input: Array, size: Shape) -> Shape:
+    """The shape that `expand` to `size` gives an array, where -1 keeps a dimension."""
+    shape = input.shape
     lead = len(size) - len(shape)
     if lead < 0:
         raise RuntimeError(
-            f"expand(torch.FloatTensor{{{list(shape)}}}, size={list(size)}): the number of sizes provided ({len(size)}) must be greater or "
-            f"equal to the number of dimensions in the tensor ({len(shape)})"
+            f"expand(torch.{from_numpy_dtype(input.dtype).scalar_name}Tensor{{{list(shape)}}}, size={list(size)}): the number of sizes "
+            f"provided ({len(size)}) must be greater or equal to the number of dimensions in the tensor ({len(shape)})"
         )
     result = []
     for dim, wanted in enumerate(size):
@@ -423,7 +425,7 @@ def expanded_shape(shape: Shape, size: Shape) -> Shape:
 def _expand(input: Array, size: Shape) -> Array:
     """Repeat dimensions of size one, and add new ones in front, without copying."""
     shape = input.shape
-    target = expanded_shape(shape, size)
+    target = expanded_shape(input, size)
     if input.__class__ is not np.ndarray:
         return np.broadcast_to(input, target)
     lead = len(target) - len(shape)

@@ -72,7 +72,7 @@ erfcx = special(
     "erfcx", _erfcx, lambda g, input, out: g * (input * out * 2 - 2 / ROOT_PI), nodes="SpecialErfcxBackward0", **hidden
 )
 ndtr = special(
-    "ndtr", _ndtr, lambda g, input: g * (np.exp(input * input * -0.5) * (1 / math.sqrt(2 * math.pi))), nodes="SpecialNdtrBackward0", **hidden
+    "ndtr", _ndtr, lambda g, input: g * (np.exp(input * input * -0.5) / math.sqrt(2 * math.pi)), nodes="SpecialNdtrBackward0", **hidden
 )
 ndtri = special("ndtri", _ndtri, ndtri_rule, nodes="SpecialNdtriBackward0", **hidden)
 log_ndtr = special("log_ndtr", _log_ndtr, log_ndtr_rule, nodes="SpecialLogNdtrBackward0", **hidden)
@@ -101,9 +101,9 @@ def _polygamma(n: int, input: Array) -> Array:
     return numerics.zeta(np.asarray(n + 1.0, input.dtype), input) * (sign * math.factorial(n))
 
 
-lgamma = special("lgamma", _lgamma, lambda g, input: g * call(digamma, input))
-digamma = special("digamma", _digamma, lambda g, input: g * call(polygamma, 1, input))
-polygamma = special("polygamma", _polygamma, lambda g, n, input: g * call(polygamma, n + 1, input), method=False, inplace=False)
+lgamma: Any = special("lgamma", _lgamma, lambda g, input: g * call(digamma, input))
+digamma: Any = special("digamma", _digamma, lambda g, input: g * call(polygamma, 1, input))
+polygamma: Any = special("polygamma", _polygamma, lambda g, n, input: g * call(polygamma, n + 1, input), method=False, inplace=False)
 
 
 @composite("polygamma", function=False)
@@ -135,13 +135,40 @@ def mvlgamma_rule(g: Array, input: Array, p: int) -> Array:
 mvlgamma = special("mvlgamma", _mvlgamma, mvlgamma_rule)
 
 
-def no_derivative_of_zeta(g: Array) -> Array:
-    raise NotImplementedError("the derivative for 'zeta' is not implemented with respect to its first argument; detach() it")
+def no_rule(what: str) -> Any:
+    """The rule of an argument for which PyTorch has no derivative either."""
+
+    def rule(g: Array) -> Array:
+        raise NotImplementedError(f"the derivative for '{what}' is not implemented; detach() the first argument if a constant is meant")
+
+    return rule
 
 
-zeta = elementwise(
+def _igamma(input: Array, other: Array) -> Array:
+    return numerics.igamma(input, other)
+
+
+def _igammac(input: Array, other: Array) -> Array:
+    return numerics.igammac(input, other)
+
+
+def gamma_density(input: Array, other: Array) -> Array:
+    return np.exp((input - 1) * np.log(other) - other - call(lgamma, input))
+
+
+igamma = elementwise(
+    "igamma", _igamma, scalars=False, check=refuse("biuc", "igamma"), input=no_rule("igamma: input"),
+    other=lambda g, input, other: g * gamma_density(input, other),
+)  # fmt: skip
+igammac = elementwise(
+    "igammac", _igammac, scalars=False, check=refuse("biuc", "igammac"), input=no_rule("igammac: input"),
+    other=lambda g, input, other: -g * gamma_density(input, other),
+)  # fmt: skip
+
+
+zeta: Any = elementwise(
     "zeta", _zeta, promote=FLOAT, check=refuse("c", "zeta"), nodes="SpecialZetaBackward0", **hidden,
-    input=no_derivative_of_zeta,
+    input=no_rule("zeta"),
     other=lambda g, input, other: g * (call(zeta, input + 1, other) * -input),
 )  # fmt: skip
 
@@ -172,10 +199,10 @@ def i1e_rule(g: Array, input: Array, out: Array) -> Array:
     return g * np.where(input == 0, 0.5, call(i0e, input) - out * (np.sign(input) + 1 / input))
 
 
-i0 = special("i0", _i0, lambda g, input: g * call(i1, input))
-i0e = special("i0e", _i0e, lambda g, input, out: g * (call(i1e, input) - np.sign(input) * out), nodes="SpecialI0EBackward0", **hidden)
-i1 = special("i1", _i1, i1_rule, nodes="SpecialI1Backward0", **hidden)
-i1e = special("i1e", _i1e, i1e_rule, nodes="SpecialI1EBackward0", **hidden)
+i0: Any = special("i0", _i0, lambda g, input: g * call(i1, input))
+i0e: Any = special("i0e", _i0e, lambda g, input, out: g * (call(i1e, input) - np.sign(input) * out), nodes="SpecialI0EBackward0", **hidden)
+i1: Any = special("i1", _i1, i1_rule, nodes="SpecialI1Backward0", **hidden)
+i1e: Any = special("i1e", _i1e, i1e_rule, nodes="SpecialI1EBackward0", **hidden)
 
 # ---- products with logarithms -------------------------------------------------------------------------------------------------------
 
@@ -185,7 +212,7 @@ def _entr(input: Array) -> Array:
 
 
 def _xlog1py(input: Array, other: Array) -> Array:
-    return np.where((input == 0) & (other == other), 0, input * np.log1p(other))
+    return np.where((input == 0) & ~np.isnan(other), 0, input * log1p_of(other))
 
 
 entr = special("entr", _entr, lambda g, input: g * (-np.log(input) - 1), nodes="SpecialEntrBackward0", **hidden)

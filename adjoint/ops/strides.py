@@ -178,11 +178,13 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
         raise RuntimeError(f"mismatch in length of strides and shape: {len(steps)} strides for {len(shape)} dimensions")
     if any(step < 0 for step in steps):
         raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(steps)}")
-    own = geometry_of(input._data)
-    offset = own[2] if storage_offset is None else storage_offset
+    offset = geometry_of(input._data)[2] if storage_offset is None else storage_offset
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
-    return _as_strided(input, shape, steps, offset, own)
+    whole = input._base  # the result may reach memory that a view does not
+    if whole is None or whole._data.dtype != input._data.dtype:
+        whole = input
+    return _as_strided(whole, shape, steps, offset, geometry_of(whole._data))
 
 
 # ---- copies with one part replaced --------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._operands import log_of, refuse
+from ._operands import is_complex, log_of, refuse
 from ._registry import FLOAT, Array, elementwise
 
 LOG_2, LOG_10 = math.log(2), math.log(10)
@@ -49,11 +49,18 @@ atan = unary("atan", np.arctan, lambda g, input: g / (input * input + 1), aliase
 
 # ---- hyperbolic ---------------------------------------------------------------------------------------------------------------------
 
+
+
+def acosh_rule(g: Array, input: Array) -> Array:
+    """The product of two roots is the root of the product only for real numbers."""
+    return g / (np.sqrt(input - 1) * np.sqrt(input + 1)) if is_complex(input) else g / np.sqrt(input * input - 1)
+
+
 sinh = unary("sinh", np.sinh, lambda g, input: g * np.cosh(input))
 cosh = unary("cosh", np.cosh, lambda g, input: g * np.sinh(input))
 tanh = unary("tanh", np.tanh, lambda g, out: g * (1 - out * out))
 asinh = unary("asinh", np.arcsinh, lambda g, input: g / np.sqrt(input * input + 1), aliases=("arcsinh",))
-acosh = unary("acosh", np.arccosh, lambda g, input: g / (np.sqrt(input - 1) * np.sqrt(input + 1)), aliases=("arccosh",))
+acosh = unary("acosh", np.arccosh, acosh_rule, aliases=("arccosh",))
 atanh = unary("atanh", np.arctanh, lambda g, input: g / (1 - input * input), aliases=("arctanh",))
 
 # ---- of two arguments ---------------------------------------------------------------------------------------------------------------
@@ -103,7 +110,7 @@ ldexp = elementwise(
 
 
 def _xlogy(input: Array, other: Array) -> Array:
-    return np.where((input == 0) & (other == other), 0, input * np.log(other))
+    return np.where((input == 0) & ~np.isnan(other), 0, input * log_of(other))
 
 
 xlogy = elementwise(

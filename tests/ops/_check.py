@@ -16,7 +16,7 @@ STEP = 1e-5
 Function = Callable[..., tuple[Any, ...]]
 
 
-def our_function(row: Row) -> Callable[..., Any]:
+def our_function(row: Row) -> Any:
     """The function of adjoint that a row is about."""
     if row.ours is not None:
         found: Any = ad
@@ -28,7 +28,7 @@ def our_function(row: Row) -> Callable[..., Any]:
     return OPS[row.name].function if row.name in OPS else getattr(ad.Tensor, row.name)
 
 
-def our_dtype(name: str) -> ad.dtype:
+def our_dtype(name: str) -> Any:
     return getattr(ad, name)
 
 

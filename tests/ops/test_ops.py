@@ -105,7 +105,7 @@ def test_empty_tensors(name: str) -> None:
                 assert tensors[slot].grad.shape == tensors[slot].shape
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if hasattr(ad.Tensor, f"{name}_")])
+@pytest.mark.parametrize("name", [name for name in NAMES if hasattr(ad.Tensor, f"{name}_") and name != "float_power"])
 def test_inplace_form(name: str) -> None:
     """`x.f_(y)` is `x = f(x, y)`, in values and gradients, wherever the result fits into `x`."""
     row = ROWS[name]

@@ -70,6 +70,11 @@ class Sample:
         self.differences = self.torch_gradient = False
         return self
 
+    def gradient_differs(self) -> Self:
+        """Take differences, but do not compare the gradient with PyTorch's, for a reason given next to the sample."""
+        self.torch_gradient = False
+        return self
+
     def not_in_torch(self) -> Self:
         """PyTorch refuses this call, or answers differently for a reason given next to the sample."""
         self.torch_values = self.torch_gradient = False
@@ -80,7 +85,8 @@ class Sample:
         self.any_layout = False
         return self
 
-    def tolerance(self, rtol: float) -> Self:
+    def tolerance(self, rtol: float | None) -> Self:
+        """A relative tolerance for the comparison with PyTorch, where it is looser than that of the dtype."""
         self.rtol = rtol
         return self
 
@@ -112,6 +118,7 @@ class Make:
     """Random arrays, the same in every run: the seed is the name of the op."""
 
     def __init__(self, name: str) -> None:
+        self.name = name
         self.random = np.random.default_rng(zlib.crc32(name.encode()))
 
     def __call__(

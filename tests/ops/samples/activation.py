@@ -10,7 +10,7 @@ import numpy as np
 
 from tests.ops.samples import ErrorSample, Make, Sample, error_samples, samples
 
-EDGES = np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 1.0, -1.0, 0.5, -0.5, 3.0, -3.0, 6.0, 100.0, -100.0])
+EDGES = np.array([0.0, -0.0, np.inf, -np.inf, 1.0, -1.0, 0.5, -0.5, 3.0, -3.0, 6.0, 100.0, -100.0])
 
 # name: kinks, and the parameters to try besides the defaults
 ACTIVATIONS: dict[str, tuple[tuple[float, ...], list[tuple[Any, ...]]]] = {
@@ -33,21 +33,22 @@ ACTIVATIONS: dict[str, tuple[tuple[float, ...], list[tuple[Any, ...]]]] = {
     "hardshrink": ((-0.5, 0.5), [(0.2,)]),
     "softshrink": ((-0.5, 0.5), [(0.2,)]),
 }
+ROUNDED = {"hardsigmoid": 1e-7, "celu": 1e-6}  # PyTorch rounds a constant in their gradients to float32
 UNEXPORTED = {"relu6", "softsign", "tanhshrink"}
 
 
 def calls(make: Make, kinks: tuple[float, ...], parameters: list[tuple[Any, ...]]) -> Iterator[Sample]:
     for values in [(), *parameters]:
-        yield Sample(make(3, 4, low=-4, high=4, avoid=kinks), *values)
-        yield Sample(EDGES, *values).only_values()
-    yield Sample(make(low=-4, high=4, avoid=kinks))
+        yield Sample(make(3, 4, low=-4, high=4, avoid=kinks), *values).tolerance(ROUNDED.get(make.name))
+        yield Sample(EDGES, *values).only_values().tolerance(ROUNDED.get(make.name))
+    yield Sample(make(low=-4, high=4, avoid=kinks)).tolerance(ROUNDED.get(make.name))
     yield Sample(make(0, 3))
+    yield Sample(np.array([np.nan, 1.0])).no_gradient()  # PyTorch's gradient at NaN depends on the length of the tensor
     yield Sample(make(3, dtype="float16")).only_values()
 
 
 for name, (kinks, parameters) in ACTIVATIONS.items():
     ours = f"ops.activation.{name}" if name in UNEXPORTED else None
-    # PyTorch multiplies by a sixth in float32 in the gradient of hardsigmoid.
     samples(name, ours=ours, torch=f"nn.functional.{name}")(partial(calls, kinks=kinks, parameters=parameters))
 
 

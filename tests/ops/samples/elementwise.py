@@ -1,4 +1,4 @@
-"""Samples of the elementwise ops: arithmetic, functions of one and two arguments, comparison, logic, bits, special functions."""
+"""Samples of the elementwise ops: arithmetic, bounds, functions of one and two arguments, special functions."""
 
 from __future__ import annotations
 
@@ -11,19 +11,16 @@ from tests.ops.samples import ErrorSample, Make, Sample, error_samples, samples
 
 NAN, INF = np.nan, np.inf
 EDGES = np.array([0.0, -0.0, NAN, INF, -INF, 1.0, -1.0, 2.0, 0.5, -0.5])
-PAIRS = [np.array(p).T for p in [[(a, b) for a in EDGES for b in EDGES]]][0]
+PAIRS = np.array([(a, b) for a in EDGES for b in EDGES]).T
 
 
 # ---- functions of one argument --------------------------------------------------------------------------------------
 
 
-def one_argument(make: Make, low: float, high: float, avoid: tuple[float, ...], *, edges: bool, complex_too: bool) -> Iterator[Sample]:
+def one_argument(make: Make, low: float, high: float, avoid: tuple[float, ...], *, complex_too: bool) -> Iterator[Sample]:
     yield Sample(make(3, 4, low=low, high=high, avoid=avoid))
     yield Sample(make(low=low, high=high, avoid=avoid))
     yield Sample(make(0, 3, low=low, high=high))
-    yield Sample(make(5, low=max(low, -3), high=min(high, 3), dtype="float16")).only_values()
-    if edges:
-        yield Sample(EDGES).only_values()
     if complex_too:
         yield Sample(make(3, 2, dtype="complex128", low=0.2, high=0.9))
 
@@ -40,9 +37,11 @@ def booleans(make: Make) -> Iterator[Sample]:
 # name: lowest and highest argument, kinks to avoid
 SMOOTH: dict[str, tuple[float, float, tuple[float, ...]]] = {
     "exp": (-3, 3, ()), "exp2": (-3, 3, ()), "expm1": (-3, 3, ()), "log": (0.2, 5, ()), "log2": (0.2, 5, ()), "log10": (0.2, 5, ()),
-    "log1p": (-0.7, 5, ()), "sqrt": (0.2, 5, ()), "rsqrt": (0.2, 5, ()), "reciprocal": (0.3, 4, ()), "sin": (-6, 6, ()), "cos": (-6, 6, ()),
+    "log1p": (-0.7, 5, ()), "sqrt": (0.2, 5, ()), "rsqrt": (0.2, 5, ()), "reciprocal": (0.3, 4, ()), "sin": (-6, 6, ()),
+    "cos": (-6, 6, ()),
     "tan": (-1.2, 1.2, ()), "asin": (-0.8, 0.8, ()), "acos": (-0.8, 0.8, ()), "atan": (-5, 5, ()), "sinh": (-3, 3, ()), "cosh": (-3, 3, ()),
-    "tanh": (-3, 3, ()), "asinh": (-5, 5, ()), "acosh": (1.3, 5, ()), "atanh": (-0.8, 0.8, ()), "sigmoid": (-5, 5, ()), "sinc": (0.1, 3, ()),
+    "tanh": (-3, 3, ()), "asinh": (-5, 5, ()), "acosh": (1.3, 5, ()), "atanh": (-0.8, 0.8, ()), "sigmoid": (-5, 5, ()),
+    "sinc": (0.1, 3, ()),
     "square": (-3, 3, ()),
 }  # fmt: skip
 REAL: dict[str, tuple[float, float, tuple[float, ...]]] = {
@@ -50,8 +49,8 @@ REAL: dict[str, tuple[float, float, tuple[float, ...]]] = {
     "erfinv": (-0.9, 0.9, ()), "lgamma": (0.2, 12, (1.0, 2.0)), "digamma": (0.5, 12, ()), "i0": (-10, 10, ()),
 }  # fmt: skip
 SPECIAL: dict[str, tuple[float, float, tuple[float, ...]]] = {
-    "erfcx": (-2, 5, ()), "ndtr": (-3, 3, ()), "ndtri": (0.05, 0.95, ()), "log_ndtr": (-5, 3, ()), "i0e": (0.2, 12, ()), "i1": (0.2, 10, ()),
-    "i1e": (0.2, 12, ()), "entr": (0.2, 3, ()),
+    "erfcx": (-2, 5, ()), "ndtr": (-3, 3, ()), "ndtri": (0.05, 0.95, ()), "log_ndtr": (-5, 3, ()), "i0e": (0.2, 12, ()),
+    "i1": (0.2, 10, ()), "i1e": (0.2, 12, ()), "entr": (0.2, 3, ()),
 }  # fmt: skip
 # The sign, the absolute value and rounding: no gradient, or one with a kink.
 STEPS: dict[str, tuple[float, float, tuple[float, ...]]] = {
@@ -59,12 +58,24 @@ STEPS: dict[str, tuple[float, float, tuple[float, ...]]] = {
     "trunc": (-1.9, 1.9, (-1.0, 0.0, 1.0)), "round": (-1.4, 1.4, (-0.5, 0.5)), "nan_to_num": (-2, 2, ()), "neg": (-2, 2, ()),
 }  # fmt: skip
 
-for table, edges, complex_too in ((SMOOTH, True, True), (REAL, True, False), (SPECIAL, True, False), (STEPS, True, False)):
+for table in (SMOOTH, REAL, SPECIAL, STEPS):
     for name, (low, high, avoid) in table.items():
         register = samples(name, torch=f"special.{name}" if table is SPECIAL else None)
-        register(partial(one_argument, low=low, high=high, avoid=avoid, edges=edges, complex_too=complex_too))
+        register(partial(one_argument, low=low, high=high, avoid=avoid, complex_too=table is SMOOTH))
         register(integers)
 samples(*SMOOTH, *REAL, *SPECIAL)(booleans)
+POLES = {"digamma", "logit", "i1", "i1e", "log_ndtr"}  # where PyTorch's gradient depends on rounding, or is finite at NaN
+
+
+@samples(*SMOOTH, *REAL, *SPECIAL, *STEPS)
+def at_edges(make: Make) -> Iterator[Sample]:
+    yield Sample(EDGES).no_gradient() if make.name in POLES else Sample(EDGES).only_values()
+
+
+@samples(*SMOOTH, *REAL, *STEPS)
+def in_half_precision(make: Make) -> Iterator[Sample]:
+    low, high = (1.5, 3.0) if make.name == "acosh" else (0.3, 0.7)
+    yield Sample(make(5, low=low, high=high, dtype="float16")).only_values()
 
 
 @samples("frac")
@@ -89,7 +100,7 @@ def directions(make: Make) -> Iterator[Sample]:
 @samples("logit")
 def clamped_odds(make: Make) -> Iterator[Sample]:
     yield Sample(make(3, 4, low=0.2, high=0.8), 0.1)
-    yield Sample(np.array([0.0, 0.05, 0.1, 0.5, 0.9, 1.0, 2.0, NAN]), eps=0.1).only_values()
+    yield Sample(np.array([0.0, 0.05, 0.1, 0.5, 0.9, 1.0, 2.0]), eps=0.1).only_values()
 
 
 @samples("round_decimals", torch="round")
@@ -130,6 +141,15 @@ def zetas(make: Make) -> Iterator[Sample]:
     yield Sample(np.array([0.0, 1.0, 2.0, 0.5, NAN, -1.0]), np.array([1.0, 1.0, 0.0, 1.0, 1.0, 2.0])).no_gradient()
     yield Sample(np.array([2.0, 2.5, 3.0, 2.0]), np.array([-0.5, -0.5, -0.5, -1.0])).no_gradient()
     yield Sample(np.array([2.0, 3.0]), 1.5).no_gradient()
+
+
+@samples("igamma", "igammac")
+def incomplete_gammas(make: Make) -> Iterator[Sample]:
+    a, x = make(20, low=0.1, high=18), make(20, low=0.1, high=30)
+    yield Sample(a, x).no_gradient()
+    yield Sample(a.astype("float32"), x).gradient_differs()  # only the second argument has a derivative
+    edges = np.array([0.0, 0.0, 1.0, 2.0, -1.0, INF, 1.0, INF, NAN, 1.0, 3.0, 0.0])
+    yield Sample(edges, np.array([0.0, 1.0, 0.0, INF, 1.0, 1.0, -1.0, INF, 1.0, NAN, 3.0, INF])).no_gradient()
 
 
 # ---- arithmetic -----------------------------------------------------------------------------------------------------
@@ -252,7 +272,7 @@ def remainders(make: Make) -> Iterator[Sample]:
 
 @samples("remainder")
 def remainders_of_a_number(make: Make) -> Iterator[Sample]:
-    yield Sample(7.3, np.array([2.0, -1.5]))
+    yield Sample(7.3, np.array([2.0, -1.5])).gradient_differs()  # PyTorch has no derivative for it
     yield Sample(7, np.array([2, -3])).no_gradient()
 
 
@@ -346,7 +366,7 @@ def bad_mixtures(make: Make) -> Iterator[ErrorSample]:
 @samples("ldexp")
 def scaled(make: Make) -> Iterator[Sample]:
     yield Sample(make(3), make(3))
-    yield Sample(make(3), np.array([1, -2, 10]))
+    yield Sample(make(3), np.array([1, -2, 10])).gradient_differs()  # PyTorch computes 2 ** -2 in integers
     yield Sample(np.array([1, 2, -3]), np.array([1, 2, 3])).no_gradient()
 
 
@@ -493,167 +513,3 @@ def entropies(make: Make) -> Iterator[Sample]:
     yield Sample(2.5, make(3, low=0.3))
     yield Sample(*PAIRS).only_values()
     yield Sample(np.array([0, 1, 2]), np.array([1, 2, 3])).no_gradient()
-
-
-# ---- complex numbers ------------------------------------------------------------------------------------------------
-
-
-@samples("conj", "conj_physical", "angle")
-def complex_functions(make: Make) -> Iterator[Sample]:
-    yield Sample(make(3, 2, dtype="complex128", low=0.3))
-    yield Sample(make(0, dtype="complex128"))
-
-
-@samples("angle")
-def angles(make: Make) -> Iterator[Sample]:
-    yield Sample(make(3, avoid=(0.0,)))
-    yield Sample(EDGES).only_values()
-    yield Sample(np.array([0j, -1 + 0j, 1j])).only_values()
-    yield Sample(np.array([-1, 0, 1])).no_gradient()
-
-
-@samples("real", "imag", "view_as_real")
-def parts(make: Make) -> Iterator[Sample]:
-    yield Sample(make(3, 2, dtype="complex128"))
-    yield Sample(make(dtype="complex128"))
-    yield Sample(make(2, 3, dtype="complex64").T).only_values()
-
-
-@samples("view_as_complex")
-def joined(make: Make) -> Iterator[Sample]:
-    yield Sample(make(3, 2)).only_contiguous()
-    yield Sample(make(2)).only_contiguous()
-
-
-@error_samples("view_as_real")
-def no_parts(make: Make) -> Iterator[ErrorSample]:
-    yield ErrorSample(RuntimeError, "view_as_real is only supported for complex tensors", make(2))
-
-
-@error_samples("imag")
-def no_imaginary_part(make: Make) -> Iterator[ErrorSample]:
-    yield ErrorSample(RuntimeError, "imag is not implemented for tensors with non-complex dtypes", make(2))
-
-
-@error_samples("view_as_complex")
-def no_pairs(make: Make) -> Iterator[ErrorSample]:
-    yield ErrorSample(RuntimeError, "Tensor must have a last dimension of size 2", make(3))
-    yield ErrorSample(RuntimeError, "Input tensor must have one or more dimensions", make())
-    yield ErrorSample(RuntimeError, "view_as_complex is only supported for half, float and double tensors", np.array([1, 2]))
-
-
-# ---- comparison, logic, bits ----------------------------------------------------------------------------------------
-
-
-@samples("eq", "ne", "lt", "le", "gt", "ge")
-def comparisons(make: Make) -> Iterator[Sample]:
-    yield Sample(make(3, 4, low=0, high=2, dtype="int64"), make(4, low=0, high=2, dtype="int64"))
-    yield Sample(*PAIRS)
-    yield Sample(make(3), 0.5)
-    yield Sample(make(3, dtype="float32"), make(3))
-    yield Sample(make(3, dtype="int32"), 1.5)
-    yield Sample(np.array([1, 200], dtype="uint8"), -1)
-    yield Sample(make(3, dtype="bool"), make(3, dtype="bool"))
-    yield Sample(make(3, dtype="bool"), True)
-
-
-@samples("eq", "ne")
-def equality(make: Make) -> Iterator[Sample]:
-    yield Sample(np.array([1j, 2, 3]), np.array([1j, 2j, 3]))
-
-
-@error_samples("lt", "ge")
-def no_order(make: Make) -> Iterator[ErrorSample]:
-    number = make(2, dtype="complex64")
-    yield ErrorSample(NotImplementedError, "not implemented for 'ComplexFloat'", number, number)
-
-
-@samples("logical_and", "logical_or", "logical_xor")
-def logic(make: Make) -> Iterator[Sample]:
-    yield Sample(make(3, 4, dtype="bool"), make(4, dtype="bool"))
-    yield Sample(np.array([0, 1, 2]), np.array([0.0, NAN, 0.0]))
-    yield Sample(np.array([0j, 1j, 0]), np.array([1.0, 1.0, 0.0]))
-
-
-@samples("logical_not", "isnan", "isinf", "isfinite", "isreal")
-def questions(make: Make) -> Iterator[Sample]:
-    yield Sample(EDGES)
-    yield Sample(np.array([0, 1, 2]))
-    yield Sample(np.array([True, False]))
-    yield Sample(np.array([0j, 1j, complex(NAN, 1), complex(1, INF)]))
-
-
-@samples("isposinf", "isneginf", "signbit")
-def real_questions(make: Make) -> Iterator[Sample]:
-    yield Sample(EDGES)
-    yield Sample(np.array([0, 1, -2]))
-    yield Sample(np.array([True, False]))
-
-
-@samples("bitwise_and", "bitwise_or", "bitwise_xor")
-def bits(make: Make) -> Iterator[Sample]:
-    yield Sample(make(3, 4, low=-99, high=99, dtype="int64"), make(4, low=-99, high=99, dtype="int64"))
-    yield Sample(make(3, 4, dtype="bool"), make(4, dtype="bool"))
-    yield Sample(make(3, dtype="int8"), 3)
-    yield Sample(3, make(3, dtype="int8"))
-    yield Sample(make(3, dtype="int8"), make(3, dtype="int32"))
-    yield Sample(make(3, dtype="bool"), 1)
-
-
-@samples("bitwise_not")
-def inverted(make: Make) -> Iterator[Sample]:
-    yield Sample(np.array([0, 1, -5]))
-    yield Sample(np.array([0, 1, 255], dtype="uint8"))
-    yield Sample(np.array([True, False]))
-
-
-@samples("bitwise_left_shift", "bitwise_right_shift")
-def shifts(make: Make) -> Iterator[Sample]:
-    yield Sample(np.array([1, -5, 100]), np.array([1, 2, 3]))
-    yield Sample(np.array([1, -5, 100], dtype="int8"), 2)
-    yield Sample(np.array([1, -5, 100], dtype="int8"), 9)
-    yield Sample(np.array([1, 5, 100], dtype="uint8"), np.array([0, 1, 7], dtype="uint8"))
-    yield Sample(2, np.array([1, 2, 3]))
-
-
-@error_samples("bitwise_not")
-def float_bit(make: Make) -> Iterator[ErrorSample]:
-    yield ErrorSample(NotImplementedError, "not implemented for 'Float'", make(2, dtype="float32"))
-
-
-@error_samples("bitwise_and", "bitwise_left_shift")
-def float_bits(make: Make) -> Iterator[ErrorSample]:
-    operand = make(2, dtype="float32")
-    yield ErrorSample(NotImplementedError, "not implemented for 'Float'", operand, operand)
-
-
-@samples("gcd", "lcm")
-def divisors(make: Make) -> Iterator[Sample]:
-    yield Sample(np.array([12, -18, 0, 7]), np.array([18, 12, 5, 0]))
-    yield Sample(np.array([12, 18], dtype="int16"), np.array([8], dtype="int16"))
-
-
-@samples("isclose", "allclose")
-def nearly_equal(make: Make) -> Iterator[Sample]:
-    x = make(3, 4)
-    yield Sample(x, x + 1e-9)
-    yield Sample(x, x + make(3, 4) * 1e-5, rtol=1e-6, atol=1e-6)
-    yield Sample(np.array([INF, -INF, NAN, 1.0]), np.array([INF, INF, NAN, 1.0]))
-    yield Sample(np.array([INF, NAN]), np.array([INF, NAN]), equal_nan=True)
-    yield Sample(np.array([1, 2, 3]), np.array([1, 3, 3]), atol=1)
-    yield Sample(np.array([1j, 2]), np.array([1j, 2.1]))
-
-
-@samples("equal")
-def same(make: Make) -> Iterator[Sample]:
-    x = make(3)
-    yield Sample(x, x.copy())
-    yield Sample(x, x + 1)
-    yield Sample(x, make(2))
-    yield Sample(make(0), make(0))
-
-
-@error_samples("isclose", "allclose")
-def not_comparable(make: Make) -> Iterator[ErrorSample]:
-    yield ErrorSample(RuntimeError, "Float did not match Double", make(2, dtype="float32"), make(2))
-    yield ErrorSample(RuntimeError, "rtol must be greater than or equal to zero, but got -1", make(2), make(2), rtol=-1)

@@ -1,0 +1,41 @@
+"""Functions of two numbers that plain arithmetic does not give: remainders and the hypotenuse."""
+
+from __future__ import annotations
+
+import math
+
+from .code import Code, Value
+
+
+def too_many_times(c: Code, x: Value, y: Value) -> str:
+    """Whether y goes into x so often that the quotient is not exact any more."""
+    return c.compare("ogt", abs(x / y), 2.0**c.facts.mantissa)
+
+
+def fmod(c: Code, x: Value, y: Value) -> Value:
+    """x - q y with the quotient rounded towards 0, which is exact; q may be one too large, for the quotient was rounded."""
+    size, step = abs(x), abs(y)
+    q = c.intrinsic("trunc", size / step)
+    rest = c.fma(-q, step, size)
+    rest = c.select(c.compare("olt", rest, 0.0), rest + step, rest)
+    rest = c.select(c.compare("oge", rest, step), rest - step, rest)
+    rest = c.select(c.compare("olt", size, step), size, rest)  # an infinite y too
+    return c.copysign(rest, x)
+
+
+def hypot(c: Code, x: Value, y: Value) -> Value:
+    """sqrt(x² + y²), of float32 in double precision, of float64 from the quotient of the smaller and the larger one."""
+    if c.kind == "f32":
+        wide = Code("f64", goal="f32", within=c)
+        a, b = (Value(wide, c.let(f"fpext float {v.register} to double")) for v in (x, y))
+        root = wide.sqrt(wide.fma(a, a, b * b))
+        result = Value(c, c.let(f"fptrunc double {root.register} to float"))
+    else:
+        a, b = abs(x), abs(y)
+        swap = c.compare("ogt", b, a)
+        larger, smaller = c.select(swap, b, a), c.select(swap, a, b)
+        t = smaller / larger
+        result = larger * c.sqrt(c.fma(t, t, 1.0))
+        result = c.select(c.compare("oeq", larger, 0.0), smaller, result)
+    infinite = c.either(c.compare("oeq", abs(x), math.inf), c.compare("oeq", abs(y), math.inf))
+    return c.select(infinite, math.inf, result)

@@ -1,0 +1,105 @@
+"""Dropout: elements, or whole channels, are set to zero at random in training. The random numbers are PyTorch's for the same seed."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+from .._site import warn
+from .._tensor import Tensor
+
+ALPHA = 1.7580993408473766  # minus the value that SELU tends to on the left
+
+
+def check_probability(p: float) -> None:
+    if not 0.0 <= p <= 1.0:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def _noise(input: Tensor, p: float, channels: bool) -> Tensor:
+    """Zeros with probability `p`, ones elsewhere; with `channels`, one number for each channel of each sample."""
+    shape = input.shape[:2] + (1,) * (input.ndim - 2) if channels else input.shape
+    if channels and input.ndim < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    return input.new_empty(shape).bernoulli_(1 - p)
+
+
+def _dropped(input: Tensor, p: float, training: bool, inplace: bool, channels: bool) -> Tensor:
+    check_probability(p)
+    if p == 0 or not training or input.numel() == 0:
+        return input
+    if p == 1:
+        return input.mul_(0) if inplace else input * input.new_zeros(())
+    noise = _noise(input, p, channels).div_(1 - p)
+    return input.mul_(noise) if inplace else input * noise
+
+
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Set elements to zero with probability `p` and scale the others, so that the mean stays."""
+    return _dropped(input, p, training, inplace, channels=False)
+
+
+def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Set whole channels to zero; the input has one spatial dimension."""
+    check_probability(p)
+    if input.ndim not in (2, 3):
+        raise RuntimeError(
+            f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. Note that dropout1d exists to provide channel-wise "
+            "dropout on inputs with 1 spatial dimension, a channel dimension, and an optional batch dimension (i.e. 2D or 3D inputs)."
+        )
+    if input.ndim == 3:
+        return _dropped(input, p, training, inplace, channels=True)
+    batch = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
+    result = _dropped(batch, p, training, inplace, channels=True)
+    return result.squeeze_(0) if inplace else result.squeeze(0)
+
+
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Set whole channels to zero; the input has two spatial dimensions."""
+    check_probability(p)
+    if input.ndim not in (3, 4):
+        warn(
+            f"dropout2d: Received a {input.ndim}-D input to dropout2d, which is deprecated and will result in an error in a future "
+            "release. To retain the behavior and silence this warning, please use dropout instead."
+        )
+    if input.ndim == 3:
+        warn(
+            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - input is "
+            "interpreted as shape (N, C, L), where C is the channel dim. Please switch to using dropout1d instead."
+        )
+    return _dropped(input, p, training, inplace, channels=True)
+
+
+def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Set whole channels to zero; the input has three spatial dimensions."""
+    check_probability(p)
+    if input.ndim not in (4, 5):
+        warn(
+            f"dropout3d: Received a {input.ndim}-D input to dropout3d, which is deprecated and will result in an error in a future "
+            "release. To retain the behavior and silence this warning, please use dropout instead."
+        )
+    batched = input.ndim != 4
+    result = _dropped(input if batched else input.unsqueeze(0), p, training, inplace, channels=True)
+    return result if batched else result.squeeze(0)
+
+
+def _alpha_dropped(input: Tensor, p: float, training: bool, inplace: bool, channels: bool) -> Tensor:
+    check_probability(p)
+    if p == 0 or not training or input.numel() == 0:
+        return input
+    if p == 1:
+        return input.mul_(0) if inplace else input * input.new_zeros(())
+    noise = _noise(input, p, channels)
+    scale = 1 / sqrt((ALPHA * ALPHA * p + 1) * (1 - p))
+    shift = (noise - 1).mul_(ALPHA * scale).add_(ALPHA * scale * p)
+    noise.mul_(scale)
+    return input.mul_(noise).add_(shift) if inplace else input * noise + shift
+
+
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """Dropout for networks with SELU: mean and variance stay."""
+    return _alpha_dropped(input, p, training, inplace, channels=False)
+
+
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """The same for whole channels."""
+    return _alpha_dropped(input, p, training, inplace, channels=True)

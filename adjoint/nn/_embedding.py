@@ -1,0 +1,131 @@
+"""Embeddings: rows of a table, and sums of them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .._site import here
+from .._tensor import Tensor, wrap
+from ..autograd.views import check_writable, counter_of
+from ..ops.scatter import index_add
+from ..ops.scatter_reduce import scatter_reduce
+from . import _native
+
+
+def embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    """The rows of `weight` that the numbers in `input` name. The row `padding_idx` gets no gradient.
+
+    `sparse` is accepted; the gradient is dense.
+    """
+    if not isinstance(input, Tensor):
+        raise TypeError(f"embedding(): argument 'indices' (position 2) must be Tensor, not {type(input).__name__}")
+    padding = _row(padding_idx, weight)
+    if max_norm is not None:
+        limit_norms(weight, input, max_norm, norm_type)
+    return _native.embedding(weight, input, padding, scale_grad_by_freq)  # type: ignore[no-any-return]
+
+
+def _row(padding_idx: int | None, weight: Tensor) -> int:
+    if padding_idx is None:
+        return -1
+    rows = weight.shape[0]
+    if not -rows <= padding_idx < rows:
+        raise AssertionError("Padding_idx must be within num_embeddings")
+    return padding_idx % rows
+
+
+def limit_norms(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) -> None:
+    """Scale down, in place, the rows that are about to be used and are longer than `max_norm`."""
+    check_writable(weight, False)
+    data = weight._data
+    used = np.unique(input._data)
+    norms = np.linalg.norm(data[used], norm_type, axis=1)
+    long = norms > max_norm
+    data[used[long]] *= (max_norm / (norms[long] + 1e-7))[:, None].astype(data.dtype)
+    counter_of(weight).bump(here())
+
+
+def embedding_bag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
+    """Sums, means or maxima of the rows in each bag: a row of `input`, or the part of it that begins at each offset."""
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError("mode has to be one of sum, mean or max")
+    if per_sample_weights is not None:
+        if mode != "sum":
+            raise NotImplementedError(
+                "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' "
+                f"(got mode='{mode}'). Please open a feature request on GitHub."
+            )
+        if per_sample_weights.shape != input.shape:
+            raise ValueError(
+                f"embedding_bag: If per_sample_weights ({list(per_sample_weights.shape)}) is not None, then it must have the same shape "
+                f"as the input ({list(input.shape)})"
+            )
+        per_sample_weights = per_sample_weights.reshape(-1)
+    bags, count = _bags(input, offsets, include_last_offset)
+    padding = _row(padding_idx, weight)
+    flat = input._data.reshape(-1)
+    if max_norm is not None:
+        limit_norms(weight, input, max_norm, norm_type)
+    kept = flat != padding
+    if not kept.all():
+        flat, bags = flat[kept], bags[kept]
+        per_sample_weights = None if per_sample_weights is None else per_sample_weights[wrap(kept)]
+    rows: Tensor = _native.embedding(weight, wrap(flat), -1, scale_grad_by_freq)
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.unsqueeze(1)
+    empty = weight.detach().new_zeros((count, weight.shape[1]))
+    if mode == "max":
+        places = wrap(np.broadcast_to(bags[:, None], (len(bags), weight.shape[1])).copy())
+        return scatter_reduce(empty, 0, places, rows, "amax", include_self=False)  # type: ignore[no-any-return]
+    total: Tensor = index_add(empty, 0, wrap(bags), rows)
+    if mode == "sum":
+        return total
+    sizes = np.maximum(np.bincount(bags, minlength=count), 1).astype(weight._data.dtype)
+    return total / wrap(sizes[:, None])
+
+
+def _bags(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> tuple[Any, int]:
+    """The bag of each element of the flattened input, and the number of bags."""
+    if input.ndim == 2:
+        if offsets is not None:
+            raise ValueError(
+                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences. However, "
+                f"found offsets of type {type(offsets)}"
+            )
+        return np.repeat(np.arange(input.shape[0]), input.shape[1]), input.shape[0]
+    if input.ndim != 1:
+        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
+    if offsets is None:
+        raise ValueError("offsets has to be a 1D Tensor but got None")
+    if offsets.ndim != 1:
+        raise ValueError("offsets has to be a 1D Tensor")
+    starts = offsets._data
+    if starts.size and starts[0] != 0:
+        raise ValueError(f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got {starts[0]}")
+    ends = np.append(starts[1:], math.prod(input.shape))
+    if include_last_offset:
+        starts, ends = starts[:-1], starts[1:]
+    return np.repeat(np.arange(len(starts)), ends - starts), len(starts)

@@ -1,0 +1,139 @@
+"""Normalization as functions: checks, running statistics, and the ops of `_native.py`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from .._dtype import finfo
+from .._site import here
+from .._tensor import Tensor
+from ..autograd.views import check_writable, counter_of
+from ..ops._precision import wide
+from . import _native
+
+
+def layer_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
+    """The input with mean 0 and variance 1 over its last dimensions, times `weight` plus `bias`."""
+    if not isinstance(normalized_shape, tuple | list):
+        kind = type(normalized_shape).__name__
+        raise TypeError(f"layer_norm(): argument 'normalized_shape' (position 2) must be tuple of ints, not {kind}")
+    return _native.layer_norm(input, tuple(normalized_shape), weight, bias, eps)  # type: ignore[no-any-return]
+
+
+def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
+    """The input divided by the root of its mean square over the last dimensions, times `weight`."""
+    shape = tuple(normalized_shape)
+    _native.check_normalized_shape(input, shape, weight, None)
+    if eps is None:
+        eps = finfo(input.dtype).eps
+    dims = tuple(range(-len(shape), 0))
+    normal = input * (input * input).mean(dims, keepdim=True).add(eps).rsqrt()
+    return normal if weight is None else normal * weight
+
+
+def group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
+    """The input with mean 0 and variance 1 in every group of channels of every sample, times `weight` plus `bias`."""
+    if input.ndim >= 2 and num_groups > 0 and input.shape[0] * input.shape[1] // num_groups * math.prod(input.shape[2:]) == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {list(input.shape)}")
+    return _native.group_norm(input, num_groups, weight, bias, eps)  # type: ignore[no-any-return]
+
+
+def batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """The input with mean 0 and variance 1 in every channel, times `weight` plus `bias`; in evaluation, by the running statistics."""
+    if training and math.prod(input.shape) == input.shape[1]:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
+    channels = input.shape[1]
+    for name, tensor in dict(running_mean=running_mean, running_var=running_var, weight=weight, bias=bias).items():
+        if tensor is not None and tensor.numel() != channels:
+            raise RuntimeError(f"{name} should contain {channels} elements not {tensor.numel()}")
+    if training:
+        result = _native.batch_norm_training(input, weight, bias, eps)
+        if running_mean is not None and running_var is not None:
+            _update_statistics(input, running_mean, running_var, momentum)
+        return result  # type: ignore[no-any-return]
+    for name, tensor in dict(running_mean=running_mean, running_var=running_var).items():
+        if tensor is None:
+            raise RuntimeError(f"{name} must be defined in evaluation mode")
+    return _native.batch_norm_inference(input, running_mean, running_var, weight, bias, eps)  # type: ignore[no-any-return]
+
+
+def _update_statistics(input: Tensor, running_mean: Tensor, running_var: Tensor, momentum: float) -> None:
+    """Move the running statistics towards those of this batch."""
+    if input.is_meta:
+        return
+    data = wide(input._data)
+    axes = _native.all_but_channel(data)
+    count = data.size // data.shape[1]
+    for running, value in ((running_mean, data.mean(axes)), (running_var, data.var(axes) * (count / max(count - 1, 1)))):
+        check_writable(running, False)
+        running._data[...] = running._data * (1 - momentum) + value * momentum
+        counter_of(running).bump(here())
+
+
+def instance_norm(
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """The input with mean 0 and variance 1 in every channel of every sample, times `weight` plus `bias`."""
+    if not use_input_stats:
+        if running_mean is None or running_var is None:
+            raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
+        return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
+    if math.prod(input.shape[2:]) == 1:
+        raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
+    result = _native.group_norm(input, input.shape[1], weight, bias, eps)
+    if running_mean is not None and running_var is not None and not input.is_meta:
+        _update_instance_statistics(input, running_mean, running_var, momentum)
+    return result  # type: ignore[no-any-return]
+
+
+def _update_instance_statistics(input: Tensor, running_mean: Tensor, running_var: Tensor, momentum: float) -> None:
+    """The same with the statistics of each sample, averaged over the samples."""
+    data = wide(input._data)
+    axes = tuple(range(2, data.ndim))
+    count = math.prod(data.shape[2:])
+    means, variances = data.mean(axes), data.var(axes) * (count / (count - 1))
+    for running, value in ((running_mean, means), (running_var, variances)):
+        check_writable(running, False)
+        running._data[...] = running._data * (1 - momentum) + np.mean(value, axis=0) * momentum
+        counter_of(running).bump(here())
+
+
+def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
+    """The input divided by a power of the mean square over neighbouring channels."""
+    if input.ndim < 3:
+        raise ValueError(f"Expected 3D or higher dimensionality input (got {input.ndim} dimensions)")
+    if input.numel() == 0:
+        return input
+    from .functional import pad
+
+    squares = input * input
+    before, after = size // 2, (size - 1) // 2
+    padded = pad(squares, (0, 0) * (input.ndim - 2) + (before, after))
+    channels = input.shape[1]
+    total = padded[:, 0:channels]
+    for shift in range(1, size):
+        total = total + padded[:, shift : shift + channels]
+    return input / (total / size).mul(alpha).add(k).pow(beta)

@@ -1,0 +1,92 @@
+"""`pad`: more elements at the ends of dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._tensor import Tensor, wrap
+from ..ops._registry import Array, op
+from ..ops.scatter import index_select
+
+Pads = tuple[tuple[int, int], ...]  # before and after, for each dimension; negative to take away
+
+MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}  # PyTorch's names, and NumPy's
+
+
+def inner(pads: Pads, shape: tuple[int, ...]) -> tuple[slice, ...]:
+    """Where the old elements are in the padded array; negative padding adds nothing."""
+    return tuple(slice(max(0, a), size - max(0, b)) for (a, b), size in zip(pads, shape, strict=True))
+
+
+def trimmed(pads: Pads, shape: tuple[int, ...]) -> tuple[slice, ...]:
+    """What negative padding leaves of the old elements."""
+    return tuple(slice(max(0, -a), size - max(0, -b)) for (a, b), size in zip(pads, shape, strict=True))
+
+
+def negated(pads: Pads) -> Pads:
+    return tuple((-a, -b) for a, b in pads)
+
+
+def pad_rule(g: Array, pads: Pads) -> Array:
+    from ..ops._rules import call
+
+    return call(constant_pad, g, negated(pads), 0)
+
+
+@op(method=False, function=False, nodes="ConstantPadNdBackward0", warns=False, input=pad_rule,
+    jvp=lambda input_t, pads: constant_pad(input_t, pads, 0))  # fmt: skip
+def constant_pad(input: Array, pads: Pads, value: Any) -> Array:
+    """A number before and after the elements."""
+    shape = tuple(size + a + b for size, (a, b) in zip(input.shape, pads, strict=True))
+    result = np.full_like(input, value, shape=shape)
+    result[inner(pads, shape)] = input[trimmed(pads, input.shape)]
+    return result
+
+
+def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
+    """More elements at the ends of the last dimensions: `pad` is (before, after) of the last one, then of the one before it, and so on."""
+    if len(pad) % 2:
+        raise RuntimeError("Padding length must be divisible by 2")
+    if len(pad) > 2 * input.ndim:
+        raise RuntimeError(
+            f"Padding length should be less than or equal to two times the input dimension but got padding length {len(pad)} and input "
+            f"of dimension {input.ndim}"
+        )
+    given = list(zip(pad[::2], pad[1::2], strict=True))
+    pads = ((0, 0),) * (input.ndim - len(given)) + tuple(reversed(given))
+    if mode == "constant":
+        for size, (before, after) in zip(input.shape, pads, strict=True):
+            if size + before + after < 0:
+                raise RuntimeError(
+                    f"The input size {size}, plus negative padding {before} and {after}, resulted in a negative output size, which is "
+                    "invalid. Check dimension of your input."
+                )
+        return constant_pad(input, pads, 0 if value is None else value)  # type: ignore[no-any-return]
+    if mode not in MODES:
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    if value is not None and value != 0:
+        raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    if input.ndim - len(given) not in (1, 2):
+        raise NotImplementedError("Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now")
+    for dim, (before, after) in enumerate(pads):
+        if (before, after) != (0, 0):
+            input = index_select(input, dim, wrap(_places(input.shape, dim, before, after, mode)))
+    return input
+
+
+def _places(shape: tuple[int, ...], dim: int, before: int, after: int, mode: str) -> Array:
+    """Which elements of a dimension the padded one consists of."""
+    size = shape[dim]
+    limit = size - 1 if mode == "reflect" else size
+    if mode != "replicate" and max(before, after) > limit:
+        if mode == "circular":
+            raise RuntimeError("Padding value causes wrapping around more than once.")
+        raise RuntimeError(
+            f"Argument #4: Padding size should be less than the corresponding input dimension, but got: padding ({before}, {after}) at "
+            f"dimension {dim} of input {list(shape)}"
+        )
+    places = np.arange(size)[max(0, -before) : size - max(0, -after)]
+    return np.pad(places, (max(0, before), max(0, after)), mode=MODES[mode])  # type: ignore[call-overload]
