@@ -317,7 +317,7 @@ def _range(first: Any, by: Any, count: int, dtype: np.dtype[Any]) -> Array:
     if dtype.kind in "iu":
         start, step = int(first), int(by)
         if dtype.itemsize == np.dtype(np.int64).itemsize:
-            return np.arange(start, start + count * step, step, dtype)
+            return np.arange(start, start + count * step, step, dtype=dtype)
         return (np.arange(count) * step + start).astype(dtype)
     # PyTorch computes with vectors of 32 bytes: the first number of each exactly, the others by adding multiples of the step to that one,
     # already rounded. What is left over at the end, less than two vectors, is computed one by one. The last bit depends on it.
@@ -417,7 +417,7 @@ def _linear(first: Any, last: Any, steps: int, dtype: np.dtype[Any]) -> Array:
     if steps == 1:
         return np.full(1, first, dtype)
     working = dtype if dtype.kind in "fcV" else np.dtype(np.float64)
-    start, end = np.asarray(first, working), np.asarray(last, working)
+    start, end = np.asarray(first, dtype).astype(working), np.asarray(last, dtype).astype(working)
     step = ((end - start) / np.asarray(max(steps - 1, 1), working)).astype(working)
     places = np.arange(steps)
     forth, back = _counted(places, step, start), _counted(steps - 1 - places, -step, end)

@@ -16,17 +16,16 @@ _PACKAGE = __file__.removesuffix("_site.py")
 GENERATED = "<adjoint "  # file names of generated code begin with this
 
 
-# File names known to be the user's: the check on the fast path is one look-up in a set.
+# File names known to be the user's, and adjoint's: the check on the fast path is one look-up in a set.
 USER_FILES: set[str] = set()
+OWN_FILES: set[str] = set()
 
 
 def is_user(filename: str) -> bool:
-    if filename in USER_FILES:
-        return True
-    if filename.startswith((_PACKAGE, GENERATED)) or filename.endswith("contextlib.py"):
-        return False
-    USER_FILES.add(filename)
-    return True
+    """Decide about a file name that is met for the first time."""
+    own = filename.startswith((_PACKAGE, GENERATED)) or filename.endswith("contextlib.py")
+    (OWN_FILES if own else USER_FILES).add(filename)
+    return not own
 
 
 class Site(NamedTuple):
@@ -58,12 +57,16 @@ class Site(NamedTuple):
         return f"{self.where}   {self.text}".rstrip()
 
 
-def user_frame(frame: FrameType | None) -> FrameType:
+def user_frame(frame: FrameType) -> FrameType:
     """The first frame at or above `frame` that is not adjoint's own; the outermost one if all are."""
-    while frame is not None and not is_user(frame.f_code.co_filename) and frame.f_back is not None:
-        frame = frame.f_back
-    assert frame is not None
-    return frame
+    while True:
+        filename = frame.f_code.co_filename
+        if filename not in OWN_FILES and (filename in USER_FILES or is_user(filename)):
+            return frame
+        above = frame.f_back
+        if above is None:
+            return frame
+        frame = above
 
 
 def here() -> Site:

@@ -133,6 +133,11 @@ class Tensor(OpMethods):
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
+        if value and not self.is_leaf:
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables.\n"
+                "  fix: leave the line out, for this tensor requires grad already, or make it a leaf: x = x.detach().requires_grad_()"
+            )
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
@@ -270,9 +275,7 @@ class Tensor(OpMethods):
         >>> x.grad
         tensor(6.)
         """
-        from .autograd.differentiate import backward
-
-        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+        differentiate.backward(self, gradient, retain_graph, create_graph, None, inputs)
 
     # ---- hooks ------------------------------------------------------------------------------------------------------------------
 
@@ -411,4 +414,4 @@ def wrap_result(data: Any) -> Tensor:
     return wrap(np.asarray(data) if isinstance(data, np.generic) else data)
 
 
-
+from .autograd import differentiate  # noqa: E402  (it needs Tensor, and importing it at each call of backward would cost a microsecond)

@@ -27,7 +27,7 @@ def test_a_size_may_be_given_as_numbers_or_as_one_sequence(make, size):
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
-        (lambda: ad.zeros(), TypeError, 'zeros() missing 1 required positional arguments: "size"'),
+        (ad.zeros, TypeError, 'zeros() missing 1 required positional arguments: "size"'),
         (lambda: ad.zeros(2.0), TypeError, "zeros(): argument 'size' (position 1) must be tuple of ints, not float"),
         (lambda: ad.zeros(True), TypeError, "zeros(): argument 'size' (position 1) must be tuple of ints, not bool"),
         (lambda: ad.zeros((2, 1.5)), TypeError, "must be tuple of ints, but found element of type float at pos 1"),
@@ -48,7 +48,7 @@ def test_a_size_may_be_given_as_numbers_or_as_one_sequence(make, size):
         (lambda: ad.empty((2, 3), memory_format=ad.channels_last), RuntimeError, "required rank 4 tensor to use channels_last format"),
         (lambda: ad.empty_strided((2, 3), (1,)), RuntimeError, "dimensionality of sizes (2) must match dimensionality of strides (1)"),
         (lambda: ad.empty_strided((2,), (-1,)), RuntimeError, "Storage size calculation overflowed"),
-        (lambda: ad.arange(), TypeError, "arange() received an invalid combination of arguments"),
+        (ad.arange, TypeError, "arange() received an invalid combination of arguments"),
         (lambda: ad.arange(0, 1, 2, 3), TypeError, "arange() received an invalid combination of arguments"),
         (lambda: ad.arange(0, 5, 0), RuntimeError, "step must be nonzero"),
         (lambda: ad.arange(0, 5, 0.5, dtype=ad.int64), ValueError, "step must be nonzero"),
@@ -70,7 +70,7 @@ def test_a_size_may_be_given_as_numbers_or_as_one_sequence(make, size):
         (lambda: ad.normal(ad.zeros(2), -1.0), RuntimeError, "normal expects std >= 0.0"),
         (lambda: ad.ones(2).uniform_(**{"of": 3}), TypeError, "uniform_() got an unexpected keyword argument 'of'"),
         (lambda: ad.complex(ad.ones(1, dtype=ad.int64), ad.ones(1)), RuntimeError, "Expected both inputs to be Half, Float or Double"),
-        (lambda: ad.polar(ad.ones(1), ad.ones(1).double()), RuntimeError, "Expected object of scalar type Float but got scalar type Double"),
+        (lambda: ad.polar(ad.ones(1), ad.ones(1).double()), RuntimeError, "Expected object of scalar type Float but got"),
     ],
 )
 def test_refusals(call, error, words):
@@ -449,8 +449,8 @@ def test_typed_constructors():
 def test_to_returns_the_tensor_itself_when_nothing_changes():
     tensor = ad.ones(2)
     other = ad.ones(1)
-    for same in (tensor.to(), tensor.to(ad.float32), tensor.to("cpu"), tensor.to(other), tensor.float(), tensor.cpu(), tensor.type_as(other)):
-        assert same is tensor
+    same = (tensor.to(), tensor.to(ad.float32), tensor.to("cpu"), tensor.to(other), tensor.float(), tensor.cpu(), tensor.type_as(other))
+    assert all(result is tensor for result in same)
     assert tensor.to(ad.float32, copy=True) is not tensor
     assert tensor.to("cpu", ad.float64).dtype is ad.float64
     assert tensor.to(device="cpu", dtype=ad.int32, non_blocking=True).dtype is ad.int32
@@ -509,7 +509,7 @@ def test_conversion_keeps_or_changes_the_memory_format():
         (lambda x: x.to(ad.float64, True, True, True), TypeError, "to() received an invalid combination of arguments"),
         (lambda x: x.type("foo"), ValueError, "invalid type: 'foo'"),
         (lambda x: ad.is_floating_point(3), TypeError, "is_floating_point(): argument 'input' (position 1) must be Tensor, not int"),
-        (lambda x: ad.is_nonzero(x), RuntimeError, "Boolean value of Tensor with more than one value is ambiguous"),
+        (ad.is_nonzero, RuntimeError, "Boolean value of Tensor with more than one value is ambiguous"),
     ],
 )
 def test_conversions_refuse(call, error, words):

@@ -110,8 +110,8 @@ def even(function: Callable[[Any], Any], second: float) -> Callable[[Any], Any]:
     return lambda z: (function(mp.sqrt(z)) - 1 - second * z) / z**2 if z else even(function, second)(mp.mpf(10) ** -12)
 
 
-def erf_quotient(z: Any) -> Any:
-    return mp.erf(mp.sqrt(z)) / mp.sqrt(z) if z else 2 / mp.sqrt(mp.pi)
+def erf_slope(z: Any) -> Any:
+    return mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 1 if z else 2 / mp.sqrt(mp.pi) - 1
 
 
 def at_zero(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -145,7 +145,7 @@ FITS = [
     Fit("ATAN", "(atan(t) / t - 1) / t², in t², |t| <= tan(pi / 8)",
         odd(mp.atan), mp.mpf(0), mp.tan(mp.pi / 8) ** 2 * mp.mpf("1.0001"), lambda z: z + mp.mpf("1e-3"), {"f32": 5, "f64": 11}),
     Fit("ASIN", "(asin(y) / y - 1) / y², in y², |y| <= 1/2", odd(mp.asin), mp.mpf(0), mp.mpf("0.25"), lambda z: z + mp.mpf("1e-3"), {"f32": 6, "f64": 13}),
-    Fit("ERF", "erf(x) / x, in x², |x| <= 1", erf_quotient, mp.mpf(0), mp.mpf(1), lambda z: 1 / erf_quotient(z), {"f32": 7, "f64": 13}),
+    Fit("ERF", "erf(x) / x - 1, in x², |x| <= 1", erf_slope, mp.mpf(0), mp.mpf(1), lambda z: 1 / (1 + erf_slope(z)), {"f32": 7, "f64": 13}),
     Fit("LOG_ERFC", "log(erfc(x)), 1 <= x <= 4", lambda x: mp.log(mp.erfc(x)), mp.mpf("0.99"), mp.mpf("4.01"), mp.erfc, {"f32": 7}),
 ]  # fmt: skip
 

@@ -9,7 +9,7 @@ from .polynomials import ERF, ERFC_ABOVE, ERFC_BELOW, LOG_ERFC
 
 def erf_near_zero(c: Code, x: Value) -> Value:
     """For |x| <= 1."""
-    return x * c.polynomial(x * x, ERF)
+    return c.fma(x, c.polynomial(x * x, ERF), x)
 
 
 def erfc_of(c: Code, x: Value) -> Value:
@@ -17,7 +17,7 @@ def erfc_of(c: Code, x: Value) -> Value:
     end = 27.3 if c.goal == "f64" else 10.2  # beyond, it is 0
     x = c.select(c.compare("ogt", x, end), end, x)
     square, lost = product(c, -x, x)
-    n, r = split_exponent(c, square)
+    n, r, _ = split_exponent(c, square)
     near = exp_minus_one_near_zero(c, r + lost)
     above, below = c.polynomial(x, ERFC_ABOVE), c.polynomial(x, ERFC_BELOW)
     quotient = above / below
@@ -33,7 +33,7 @@ def erf(c: Code, x: Value) -> Value:
     if c.kind == "f64":
         complement = erfc_of(c, size)
     else:
-        n, r = split_exponent(c, c.polynomial(c.select(c.compare("ogt", size, 4.0), 4.0, size), LOG_ERFC))
+        n, r, _ = split_exponent(c, c.polynomial(c.select(c.compare("ogt", size, 4.0), 4.0, size), LOG_ERFC))
         power = power_of_two(c, n)
         complement = c.fma(power, exp_minus_one_near_zero(c, r), power)
     far = c.copysign(1.0 - complement, x)

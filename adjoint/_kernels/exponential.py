@@ -11,12 +11,14 @@ from .polynomials import ATANH, COSH, EXP, EXP2, LOG, LOG_TAIL, SINH
 # ---- exponentials -------------------------------------------------------------------------------------------------------------------
 
 
-def split_exponent(c: Code, x: Value) -> tuple[str, Value]:
-    """x = n ln 2 + r: an integer with n in its low bits, and r with |r| < 0.35."""
+def split_exponent(c: Code, x: Value) -> tuple[str, Value, Value]:
+    """x = n ln 2 + r + lost: an integer with n in its low bits, r with |r| < 0.35, and what rounding r lost."""
     high, low = with_short_head(LN2, c.kind)
     shifted = c.fma(x, 1 / math.log(2), c.facts.magic)
     whole = shifted - c.facts.magic
-    return c.bits(shifted), c.fma(whole, -low, c.fma(whole, -high, x))
+    most = c.fma(whole, -high, x)
+    r = c.fma(whole, -low, most)
+    return c.bits(shifted), r, c.fma(whole, -low, most - r)
 
 
 def power_of_two(c: Code, n: str, more: int = 0) -> Value:
@@ -54,14 +56,18 @@ def may_be_subnormal(c: Code, x: Value) -> str:
 
 
 def exp(c: Code, x: Value) -> Value:
-    within = c.select(c.compare("olt", x, c.facts.smallest), c.facts.smallest, x)
-    n, r = split_exponent(c, within)
-    result = scaled(c, c.fma(exp_minus_one_near_zero(c, r), 2.0, 2.0), n, may_be_subnormal(c, x))
-    return c.select(c.compare("ogt", x, c.facts.largest), math.inf, result)
+    x = clamped(c, x, c.facts.smallest, c.facts.largest + 0.1)
+    n, r, _ = split_exponent(c, x)
+    return scaled(c, c.fma(exp_minus_one_near_zero(c, r), 2.0, 2.0), n, may_be_subnormal(c, x))
+
+
+def exp2_range(c: Code) -> tuple[float, float]:
+    """Between these numbers 2**x is neither 0 nor infinite."""
+    return -(c.facts.bias + c.facts.mantissa), c.facts.bias + 1.0
 
 
 def exp2_of(c: Code, x: Value, rest: Value | None = None) -> Value:
-    """2**(x + rest) for x that is neither too small nor too large, and a small rest."""
+    """2**(x + rest) for x within that range, and a small rest."""
     shifted = x + c.facts.magic
     r = x - (shifted - c.facts.magic)
     if rest is not None:
@@ -71,17 +77,15 @@ def exp2_of(c: Code, x: Value, rest: Value | None = None) -> Value:
 
 
 def exp2(c: Code, x: Value) -> Value:
-    smallest, largest = -(c.facts.bias + c.facts.mantissa + 2.0), c.facts.bias + 1.0
-    result = exp2_of(c, c.select(c.compare("olt", x, smallest), smallest, x))
-    return c.select(c.compare("oge", x, largest), math.inf, result)
+    return exp2_of(c, clamped(c, x, *exp2_range(c)))
 
 
 def expm1(c: Code, x: Value) -> Value:
-    n, r = split_exponent(c, clamped(c, x, -60.0, c.facts.largest + 0.2))
-    near = exp_minus_one_near_zero(c, r)
+    n, r, lost = split_exponent(c, clamped(c, x, -60.0, c.facts.largest + 0.2))
+    near, more = ordered_sum(r, r * r * c.polynomial(r, EXP))
     # 2**n (near + 1) - 1, with half the power of two, which does not overflow before the result does.
     half = power_of_two(c, n, -1)
-    result = c.fma(half, near, half - 0.5) * 2.0
+    result = c.fma(half, more + lost, c.fma(half, near, half - 0.5)) * 2.0
     return c.select(negligible(c, x), x, result)
 
 
@@ -91,11 +95,11 @@ def expm1(c: Code, x: Value) -> Value:
 def tanh(c: Code, x: Value) -> Value:
     """e / (e + 2) with e = exp(2|x|) - 1, corrected for what rounding e, e + 2 and the quotient lost."""
     size = abs(x)
-    n, r = split_exponent(c, clamped(c, size, 0.0, 22.0) * 2.0)
+    n, r, lost = split_exponent(c, clamped(c, size, 0.0, 22.0) * 2.0)
     power = power_of_two(c, n)
-    near, lost = ordered_sum(r, r * r * c.polynomial(r, EXP))
+    near, more = ordered_sum(r, r * r * c.polynomial(r, EXP))
     e = c.fma(power, near, power - 1.0)
-    lost = lost * power
+    lost = (lost + more) * power
     below = e + 2.0
     lost_below = e - (below - 2.0) + lost
     quotient = e / below
@@ -105,16 +109,11 @@ def tanh(c: Code, x: Value) -> Value:
 
 def hyperbolic_parts(c: Code, size: Value) -> tuple[Value, Value, Value, Value, Value]:
     """For a size n ln 2 + r: sinh(n ln 2) / 2, cosh(n ln 2) / 2, r, sinh(r) - r and cosh(r) - 1."""
-    high, low = with_short_head(LN2, c.kind)
-    x = c.select(c.compare("ogt", size, c.facts.largest + 2), c.facts.largest + 2, size)
-    shifted = c.fma(x, 1 / math.log(2), c.facts.magic)
-    whole = shifted - c.facts.magic
-    most = c.fma(whole, -high, x)
-    r = c.fma(whole, -low, most)
-    lost = c.fma(whole, -low, most - r)
-    n = c.bits(shifted)
+    end = c.facts.largest + 0.8
+    n, r, lost = split_exponent(c, c.select(c.compare("ogt", size, end), end, size))
     up = power_of_two(c, n, -2)
-    down = power_of_two(c, c.integer("sub", 0, n), -2)
+    down = power_of_two(c, c.integer("sub", "0", n), -2)
+    down = c.select(c.compare("ogt", size, 50.0), 0.0, down)
     z = r * r
     beyond = c.fma(r * z, c.polynomial(z, SINH), lost)
     return up - down, up + down, r, beyond, z * c.fma(z, c.polynomial(z, COSH), 0.5)
@@ -253,13 +252,12 @@ def power(c: Code, x: Value, y: Value) -> Value:
     log = c.select(c.compare("oeq", size, 0.0), -math.inf, log)
     log = c.select(c.compare("olt", size, math.inf), log, size)
     exponent = y * log
-    limit = c.facts.bias + c.facts.mantissa + 3.0
+    low, high = exp2_range(c)
     rest = None
     if log_rest is not None:
         rest = c.fma(y, log_rest, c.fma(y, log, -exponent))
-        rest = c.select(c.compare("olt", abs(exponent), limit), rest, 0.0)
-    result = exp2_of(c, clamped(c, exponent, -limit, c.facts.bias + 0.999), rest)
-    result = c.select(c.compare("oge", exponent, c.facts.bias + 1.0), math.inf, result)
+        rest = c.select(c.both(c.compare("oge", exponent, low), c.compare("ole", exponent, high)), rest, 0.0)
+    result = exp2_of(c, clamped(c, exponent, low, high), rest)
     result = c.select(c.either(c.compare("oeq", size, 1.0), c.compare("oeq", y, 0.0)), 1.0, result)
     whole = c.compare("oeq", c.rint(y), y)
     half = y * 0.5
@@ -315,13 +313,14 @@ def arccosh(c: Code, x: Value) -> Value:
 
 
 def arctanh(c: Code, x: Value) -> Value:
-    """Half the logarithm of (1 + x) / (1 - x) = 2**n (1 + s) / (1 - s), where s is the quotient of two exactly rounded sums."""
+    """Half the logarithm of (1 + x) / (1 - x) = 2**n (1 + s) / (1 - s), so that s = ((1 + x) - 2**n (1 - x)) / ((1 + x) + 2**n (1 - x))."""
     size = abs(x)
-    up, down = c.bits(size + 1.0), c.bits(1.0 - size)
+    up, up_lost = size + 1.0, size - ((size + 1.0) - 1.0)
+    down, down_lost = 1.0 - size, (1.0 - (1.0 - size)) - size
     half = 1 << c.facts.mantissa - 1
-    n = c.integer("lshr", c.integer("add", c.integer("sub", up, down), half), c.facts.mantissa)
+    n = c.integer("lshr", c.integer("add", c.integer("sub", c.bits(up), c.bits(down)), half), c.facts.mantissa)
     power = power_of_two(c, n)
-    s = c.fma(size, power + 1.0, 1.0 - power) / c.fma(size, 1.0 - power, power + 1.0)
+    s = (c.fma(-power, down, up) + c.fma(-power, down_lost, up_lost)) / c.fma(power, down, up)
     z = s * s
     high, low = with_short_head(LN2 / 2, c.kind)
     count = c.from_bits(c.integer("or", n, c.bits(2.0**c.facts.mantissa))) - 2.0**c.facts.mantissa

@@ -54,6 +54,8 @@ class Expr:
             return function("where", *args)
         if fn in REDUCED and len(args) == 1 and kwargs == {"axis": -1, "keepdims": True}:
             return Expr(REDUCED[fn], args)
+        if getattr(fn, "__name__", "") in MATHS and not kwargs:  # the special functions of ops/_special_math.py
+            return function(fn.__name__, *args)
         raise Untraceable(getattr(fn, "__name__", repr(fn)))
 
     def __bool__(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from .code import PI, Code, Value, in_double, nearest, ordered_sum
+from .code import PI, Code, Value, in_double, nearest, ordered_sum, product
 from .polynomials import ASIN, ATAN, COS, SIN
 
 WHOLE, HALF, QUARTER = Fraction(1), Fraction(1, 2), Fraction(1, 4)
@@ -22,12 +22,12 @@ def quarter_turns(c: Code, x: Value) -> tuple[str, Value, Value | None]:
     shifted = c.fma(x, 2 / math.pi, c.facts.magic)
     n = shifted - c.facts.magic
     high, middle, low = nearest(PI / 2, c.kind, 3)
-    exact = c.fma(n, -high, x)
-    r = c.fma(n, -middle, exact)
-    lost = None
-    if c.exact:
-        lost = c.fma(n, -low, c.fma(n, -middle, exact - r))
-    return c.bits(shifted), r, lost
+    most = c.fma(n, -high, x)  # exactly
+    if not c.exact:
+        return c.bits(shifted), c.fma(n, -middle, most), None
+    more, more_lost = product(c, n, middle)
+    r = most - more
+    return c.bits(shifted), r, (most - r - more) - c.fma(n, low, more_lost)
 
 
 def sine_near_zero(c: Code, r: Value, z: Value, lost: Value | None) -> tuple[Value, Value]:
@@ -107,7 +107,8 @@ def arcsin(c: Code, x: Value) -> Value:
     large, y, rest = arc_parts(c, x)
     high, low = pi_times(c, HALF)
     # asin(x) = pi/2 - 2 asin(sqrt((1 - x) / 2))
-    far = c.fma(y, -2.0, high) + c.fma(rest, -2.0, low)
+    most, lost = ordered_sum(high, y * -2.0)
+    far = most + (lost + c.fma(rest, -2.0, low))
     return c.copysign(c.select(large, far, y + rest), x)
 
 

@@ -172,6 +172,8 @@ def seed(place: int, output: Any, given: Any, create_graph: bool) -> Any:
         return implicit_seed(output, create_graph)
     if not isinstance(given, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(given).__name__}")
+    if given._data.dtype is output._data.dtype and given._data.shape == output._data.shape:
+        return given if create_graph else given._data
     if given.shape != output.shape:
         raise GradientError(
             f"Mismatch in shape: grad_output[{place}] has a shape of {given.shape} and output[{place}] has a shape of {output.shape}.",

@@ -89,7 +89,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         raise RuntimeError(
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
         )
-    for what, given in (("tensor", tensor), ("tangent", tangent)):
+    for what, given in (("primal", tensor), ("tangent", tangent)):
         if not (given.is_floating_point() or given.is_complex()):
             raise ValueError(f"Expected {what} to be floating point or complex, but got: {given.dtype}")
     if tangent.shape != tensor.shape:
@@ -202,7 +202,7 @@ def _or_zero(x: Any, tangent: Any) -> Any:
 def _elementwise(op: Op, primals: list[Any], values: dict[str, Any], out: Any, tangents: list[Any]) -> Any:
     from ..ops._rules import cast
 
-    facts = _facts(op, primals, values, out)
+    facts = _facts(op, _promoted(op, primals), values, out)
     terms = []
     for name, tangent in zip(op.inputs, tangents, strict=True):
         if tangent is not None and name in op.rules:
@@ -211,6 +211,18 @@ def _elementwise(op: Op, primals: list[Any], values: dict[str, Any], out: Any, t
             term = rule(*(g if p == "g" else facts[p] for p in _parameters(rule)))
             terms.append(term if term.shape == out.shape else term.expand(out.shape))
     return _sum(terms)
+
+
+def _promoted(op: Op, primals: list[Any]) -> list[Any]:
+    """The operands in the dtype in which the op was computed, which is what rules expect."""
+    from ..ops._general import common_dtype
+    from ..ops._registry import KEEP
+    from ..ops._rules import cast
+
+    if op.promote == KEEP:
+        return primals
+    dtype = common_dtype(op, [x._data if hasattr(x, "_data") else x for x in primals])
+    return [cast(x, dtype) if hasattr(x, "_data") else x for x in primals]
 
 
 def _reduction(op: Op, primals: list[Any], values: dict[str, Any], out: Any, tangents: list[Any]) -> Any:

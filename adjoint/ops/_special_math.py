@@ -69,9 +69,13 @@ ZETA = (
 
 
 def blockwise(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a function of float64 vectors work on arrays of any shape, layout and floating dtype."""
+    """Let a function of float64 vectors work on arrays of any shape, layout and floating dtype. Arrays of other classes answer for themselves,
+    as they do to NumPy's own functions."""
 
     def apply(*arrays: Any) -> Any:
+        for array in arrays:
+            if not isinstance(array, np.ndarray | np.generic | float | int):
+                return array.__array_function__(apply, (type(array),), arrays, {})
         operands = np.broadcast_arrays(*arrays)
         shape, dtype = operands[0].shape, np.result_type(*arrays)
         if operands[0].__class__ is not np.ndarray:
@@ -83,7 +87,7 @@ def blockwise(kernel: Callable[..., Any]) -> Callable[..., Any]:
             out[block] = kernel(*(v[block].astype(np.float64) for v in vectors))
         return out.reshape(shape)
 
-    apply.__name__ = kernel.__name__
+    apply.__name__ = kernel.__name__.removesuffix("_vector")
     apply.__doc__ = kernel.__doc__
     return apply
 
@@ -94,14 +98,6 @@ def polynomial(coefficients: Sequence[float], x: Floats) -> Floats:
     for c in reversed(coefficients[:-1]):
         total *= x
         total += c
-    return total
-
-
-def formula(coefficients: Sequence[float], x: Any) -> Any:
-    """The same as a formula."""
-    total: Any = coefficients[-1]
-    for c in reversed(coefficients[:-1]):
-        total = total * x + c
     return total
 
 
@@ -166,14 +162,6 @@ def erfcx_vector(x: Floats) -> Floats:
     on(np.abs(x) < 0.5, lambda v: np.exp(v * v) * (1 - erf_small(v)), x, out)
     on(x <= -0.5, lambda v: 2 / exp_minus_square(v) - erfcx_positive(-v), x, out)
     return out
-
-
-def erf_formula(x: Any) -> Any:
-    """The error function as one formula, for the kernel maker: without blocks, masks and assignments."""
-    size = np.abs(x)
-    near = x * formula(ERF, x * x)
-    far = np.copysign(1 - np.exp(-x * x) * (formula(ERFCX, 1 - 7.5 / (size + 3.75)) / (1 + 2 * size)), x)
-    return np.where(size < 1, near, far)
 
 
 erf = blockwise(erf_vector)
@@ -316,7 +304,8 @@ def digamma_vector(x: Floats) -> Floats:
 def zeta_sum(s: Floats, q: Floats) -> Floats:
     """Hurwitz's zeta function for s > 1: the first terms of its sum, and Euler's and Maclaurin's formula for the rest."""
     total = np.zeros_like(q)
-    while (low := q < 10).any():
+    enough = 10 + np.minimum(s, 50.0)
+    while (low := q < enough).any():
         total += np.where(low, q**-s, 0.0)
         q = np.where(low, q + 1, q)
     power = q**-s

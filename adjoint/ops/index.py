@@ -18,17 +18,18 @@ import numpy as np
 from .._dtype import from_numpy_dtype
 from .._site import here
 from .._state import get_mode, recording
-from .._tensor import Tensor
+from .._tensor import Tensor, wrap
 from ..autograd.node import INFERENCE_TENSOR
 from ..autograd.views import check_writable, counter_of
 from ._general import NUMBERS
 from ._registry import LINEAR, Array, composite, op
 from ._rules import call, sum_to
 from .alias import alias
-from .assign import SMALL, copy_, fill_, write_through
+from .assign import SMALL, copy_, fill_, number_as, write_through
 from .parts import EVERYTHING, select_part, slice_part, unsqueeze_part
 from .shape import expanded_shape
 
+INT64, INT32, BOOL = np.dtype(np.int64), np.dtype(np.int32), np.dtype(bool)
 Shape = tuple[int, ...]
 Indices = tuple[Any, ...]  # arrays of integers or truth values, and `EVERYTHING` where a dimension is not indexed
 
@@ -171,7 +172,7 @@ def as_item(item: Any) -> Any:
     if item is None or item is Ellipsis or isinstance(item, bool | int | slice):
         return item
     if isinstance(item, Tensor):
-        return as_index(item._data, item._data.dtype.name in ("int64", "int32"))
+        return as_index(item._data, item._data.dtype in (INT64, INT32))
     if isinstance(item, np.ndarray):
         return as_index(item, True)
     if isinstance(item, list | tuple | range):
@@ -311,6 +312,8 @@ def getitem(input: Tensor, index: Any) -> Tensor:
             else:
                 if part is not None:
                     return part(input, index + ending)  # type: ignore[no-any-return]
+        elif kind is Tensor and index._data.dtype == INT64 and index._data.shape:
+            return index_at(input, kept((index._data,), input))  # type: ignore[no-any-return]
     except IndexError:
         pass  # found again below, with PyTorch's words for it
     part, basic, indices = analyse(input._data.shape, index)
@@ -337,7 +340,7 @@ def setitem(input: Tensor, index: Any, value: Any) -> None:
     target = input if part is None else part(input, basic)
     if indices is not None:
         if not isinstance(value, Tensor):
-            value = input.new_full((), value)
+            value = wrap(number_as(value, input._data.dtype))
         value = without_leading_ones(value, index_ndim(target, indices))
         write_through(put_at, assign_at, input=target, indices=kept(indices, input, value), values=value, accumulate=False)
     elif isinstance(value, Tensor):
@@ -353,7 +356,9 @@ def written_at_once(input: Tensor, index: Any, value: Any) -> bool:
     mode, data, kind = get_mode(), input._data, index.__class__
     if mode > 1 or data.__class__ is not np.ndarray or input._vc is INFERENCE_TENSOR or (mode and input.requires_grad):
         return False
-    if kind is not int and not (kind is slice and index.step is None):
+    if kind is Tensor and index._data.dtype in (INT64, BOOL) and index._data.shape:
+        index = index._data
+    elif kind is not int and not (kind is slice and index.step is None):
         if kind is not tuple or not all(item.__class__ is int or (item.__class__ is slice and item.step is None) for item in index):
             return False
     if value.__class__ is Tensor:

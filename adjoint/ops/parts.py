@@ -50,12 +50,12 @@ unsqueeze_part = _part_op("unsqueeze_part", "UnsqueezeBackward0")
 @composite()
 def select(input: Any, dim: int, index: int) -> Any:
     """The part at one index of a dimension, without that dimension."""
-    ndim = input.ndim
-    if ndim == 0:
+    shape = input._data.shape
+    if not shape:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
-    dim, index = wrap_dim(dim, ndim), operator.index(index)
-    if not -input.shape[dim] <= index < input.shape[dim]:
-        raise IndexError(f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {dim}")
+    dim, index = wrap_dim(dim, len(shape)), operator.index(index)
+    if not -shape[dim] <= index < shape[dim]:
+        raise IndexError(f"select(): index {index} out of range for tensor of size {list(shape)} at dimension {dim}")
     return select_part(input, (EVERYTHING,) * dim + (index, ...))
 
 

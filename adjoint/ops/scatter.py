@@ -11,7 +11,7 @@ from .._tensor import Tensor
 from ._registry import LINEAR, Array, composite, op
 from ._rules import call, wrap_dim
 from .assign import inplace_form, number_as, write_through
-from .index import add_at
+from .index import INT32, INT64, add_at
 from .parts import EVERYTHING, place
 
 Shape = tuple[int, ...]
@@ -39,7 +39,7 @@ def as_vector(array: Array) -> Array:
 def check_along(name: str, input: Array, dim: int, index: Array, src: Array | None = None, whose: str = "self") -> int:
     """Refuse what does not fit together, before anything is read or written. The dimension, counted from the front."""
     dim = wrap_dim(dim, len(input.shape))
-    if index.dtype.name not in ("int64", "int32"):
+    if index.dtype not in (INT64, INT32):
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index\n  fix: index.long()")
     if src is not None and src.dtype != input.dtype:
         raise RuntimeError(
@@ -193,7 +193,7 @@ def scatter_(input: Any, dim: int, index: Any, src: Any = None, *, value: Any = 
 @composite()
 def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
     """The elements that `indices` names along a dimension, after both are broadcast against each other."""
-    if indices.dtype.name not in ("int64", "int32"):
+    if indices._data.dtype not in (INT64, INT32):
         raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.scalar_name}")
     if dim is None:
         return gather(input.reshape(-1), 0, indices.reshape(-1))
@@ -222,7 +222,7 @@ def check_vector(name: str, input: Array, dim: int, index: Array) -> int:
             f"{name}(): Index is supposed to be a vector, but got dim: {len(index.shape)} with type: "
             f"{from_numpy_dtype(index.dtype).scalar_name} and size: {list(index.shape)}"
         )
-    if index.dtype.name not in ("int64", "int32"):
+    if index.dtype not in (INT64, INT32):
         raise RuntimeError(f"{name}(): Expected dtype int32 or int64 for index\n  fix: index.long()")
     return dim
 

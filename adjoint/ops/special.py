@@ -23,7 +23,7 @@ def special(name: str, impl: Any, rule: Any, **options: Any) -> Any:
 
 
 def _erf(input: Array) -> Array:
-    return numerics.erf(input) if isinstance(input, np.ndarray | np.generic) else numerics.erf_formula(input)
+    return numerics.erf(input)
 
 
 def _erfc(input: Array) -> Array:

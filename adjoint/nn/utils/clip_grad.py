@@ -1,0 +1,123 @@
+"""Gradients kept within bounds, in place."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ..._dtype import default_numpy
+from ..._quiet import mute, unmute
+from ..._site import Site, here, warn
+from ..._tensor import Tensor, wrap
+from ...autograd.views import check_writable, counter_of
+
+Tensors = Iterable[Tensor] | Tensor
+
+
+def _as_list(tensors: Tensors, warn_if_read: bool = False) -> list[Tensor]:
+    if isinstance(tensors, Tensor):
+        return [tensors]
+    listed = list(tensors)
+    if warn_if_read and not listed and hasattr(tensors, "__next__"):
+        warn("`parameters` is an empty generator, no gradient clipping will occur.")
+    return listed
+
+
+def _norm(array: Any, norm_type: float) -> Any:
+    """The norm of all elements, as a NumPy scalar of the array's (real) dtype."""
+    flat = array.reshape(-1)
+    if norm_type == 2 and flat.dtype.kind == "f":
+        return np.sqrt(flat.dot(flat))
+    magnitudes = np.abs(flat)
+    if norm_type == math.inf:
+        return magnitudes.max(initial=0)
+    if norm_type == -math.inf:
+        return magnitudes.min()
+    if norm_type == 0:
+        return magnitudes.dtype.type(np.count_nonzero(magnitudes))
+    return np.sum(magnitudes**norm_type) ** (1 / norm_type)
+
+
+def get_total_norm(
+    tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
+) -> Tensor:
+    """The norm of all tensors together, as if they were one vector."""
+    given = _as_list(tensors)
+    norm_type = float(norm_type)
+    if not given:
+        return wrap(np.zeros((), default_numpy()))
+    token = mute()
+    try:
+        norms = [_norm(tensor._data, norm_type) for tensor in given]
+        total = np.asarray(_norm(np.asarray(norms, np.result_type(*norms)), norm_type))
+    finally:
+        unmute(token)
+    if error_if_nonfinite and not np.isfinite(total):
+        raise RuntimeError(
+            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be clipped. "
+            "To disable this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
+        )
+    return wrap(total)
+
+
+def clip_grads_with_norm_(parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None) -> None:
+    """Scale the gradients by `max_norm / total_norm` where that is less than one."""
+    _scale([p._grad for p in _as_list(parameters) if p._grad is not None], float(max_norm), total_norm._data)
+
+
+def _scale(gradients: list[Tensor], max_norm: float, total_norm: Any) -> None:
+    factor = np.minimum(max_norm / (total_norm + 1e-6), 1.0)
+    site = here()
+    for gradient in gradients:
+        _write(gradient, gradient._data * gradient._data.real.dtype.type(factor), site)
+
+
+def _write(gradient: Tensor, values: Any, site: Site) -> None:
+    check_writable(gradient, False)
+    gradient._data[...] = values
+    counter_of(gradient).bump(site)
+
+
+def clip_grad_norm_(
+    parameters: Tensors, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
+) -> Tensor:
+    """Scale the gradients down so that their total norm is at most `max_norm`; return the norm that they had.
+
+    >>> import adjoint as ad
+    >>> w = ad.nn.Parameter(ad.zeros(2))
+    >>> (w * ad.tensor([3.0, 4.0])).sum().backward()
+    >>> ad.nn.utils.clip_grad_norm_([w], 1.0)
+    tensor(5.)
+    >>> w.grad
+    tensor([0.6000, 0.8000])
+    """
+    gradients = [p._grad for p in _as_list(parameters, warn_if_read=True) if p._grad is not None]
+    total = get_total_norm(gradients, norm_type, error_if_nonfinite, foreach)
+    token = mute()
+    try:
+        _scale(gradients, float(max_norm), total._data)
+    finally:
+        unmute(token)
+    return total
+
+
+def clip_grad_norm(
+    parameters: Tensors, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
+) -> Tensor:
+    """The old name of `clip_grad_norm_`."""
+    warn(
+        "torch.nn.utils.clip_grad_norm is now deprecated in favor of torch.nn.utils.clip_grad_norm_.", FutureWarning
+    )
+    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
+
+
+def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
+    """Cut every element of the gradients off at `-clip_value` and `clip_value`."""
+    bound = float(clip_value)
+    site = here()
+    for parameter in _as_list(parameters):
+        if parameter._grad is not None:
+            _write(parameter._grad, np.clip(parameter._grad._data, -bound, bound), site)
