@@ -315,10 +315,9 @@ def _range_length(first: Any, last: Any, by: Any, kind: str) -> int:
 
 def _range(first: Any, by: Any, count: int, dtype: np.dtype[Any]) -> Array:
     if dtype.kind in "iu":
-        start, step = int(first), int(by)
         if dtype.itemsize == np.dtype(np.int64).itemsize:
-            return np.arange(start, start + count * step, step, dtype=dtype)
-        return (np.arange(count) * step + start).astype(dtype)
+            return np.arange(int(first), int(first) + count * int(by), int(by), dtype=dtype)
+        return (np.arange(count) * int(by) + int(first)).astype(dtype)
     # PyTorch computes with vectors of 32 bytes: the first number of each exactly, the others by adding multiples of the step to that one,
     # already rounded. What is left over at the end, less than two vectors, is computed one by one. The last bit depends on it.
     step, start, lanes = float(by), float(first), 32 // dtype.itemsize
@@ -421,7 +420,8 @@ def _linear(first: Any, last: Any, steps: int, dtype: np.dtype[Any]) -> Array:
     step = ((end - start) / np.asarray(max(steps - 1, 1), working)).astype(working)
     places = np.arange(steps)
     forth, back = _counted(places, step, start), _counted(steps - 1 - places, -step, end)
-    return quietly(lambda: np.where(places < steps // 2, forth, back).astype(dtype))
+    values: Array = np.where(places < steps // 2, forth, back)
+    return quietly(lambda: values.astype(dtype))
 
 
 def _counted(places: Array, step: Array, start: Array) -> Array:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from functools import cache
+from typing import Any, Self
 
 import numpy as np
 
@@ -43,7 +44,7 @@ class Generator(_random.Generator):
         """The state, as a tensor of bytes from which PyTorch's own generators can go on too."""
         return wrap(super().get_state())
 
-    def set_state(self, new_state: Tensor) -> Generator:  # type: ignore[override]
+    def set_state(self, new_state: Tensor) -> Self:  # type: ignore[override]
         """Go on from a state that `get_state` returned."""
         super().set_state(getattr(new_state, "_data", new_state))
         return self
@@ -245,10 +246,10 @@ class SampleNode(Node):
     __slots__ = ()
 
     def apply(self, g: Any) -> tuple[Any, ...]:
-        return tuple(np.zeros(shape, g.dtype) for shape in self.saved)
+        return tuple(np.zeros(shape, dtype) for shape, dtype in self.saved)
 
     def apply_recorded(self, g: Any) -> tuple[Any, ...]:
-        return tuple(g.new_zeros(shape) for shape in self.saved)
+        return tuple(g.new_zeros(shape, dtype=dtype) for shape, dtype in self.saved)
 
 
 def _node(name: str, tensors: Sequence[Any]) -> Node | None:
@@ -259,9 +260,13 @@ def _node(name: str, tensors: Sequence[Any]) -> Node | None:
     slots = tuple(slot for slot, edge in enumerate(edges) if edge is not None)
     if not slots:
         return None
-    members = {"__slots__": (), "input_slots": slots, "input_count": len(edges), "keeps_tensors": False}
-    cls = type(name, (SampleNode,), members)
-    return new_node(cls, tuple(edges[slot] for slot in slots), tuple(tensors[slot]._data.shape for slot in slots), here())
+    facts = tuple((tensors[slot]._data.shape, tensors[slot]._data.dtype) for slot in slots)
+    return new_node(_node_class(name, slots, len(edges)), tuple(edges[slot] for slot in slots), facts, here())
+
+
+@cache
+def _node_class(name: str, slots: tuple[int, ...], inputs: int) -> type[SampleNode]:
+    return type(name, (SampleNode,), {"__slots__": (), "input_slots": slots, "input_count": inputs, "keeps_tensors": False})
 
 
 def normal(

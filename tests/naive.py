@@ -242,7 +242,7 @@ class Tensor:
         return self.view(lambda a: a[key])
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self[key].copy_(value)  # type: ignore[attr-defined]
+        self[key].copy_(value)
 
     def transpose(self, i: int, j: int) -> Tensor:
         return self.view(lambda a: np.swapaxes(a, i, j))

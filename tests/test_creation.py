@@ -621,6 +621,9 @@ def test_normal_of_tensors():
     (gradient,) = ad.autograd.grad(drawn.sum(), mean)
     assert gradient.tolist() == [[0], [0]]
     assert ad.normal(5.0, 0.0, (2,)).tolist() == [5, 5]
+    std = ad.ones(3, requires_grad=True)
+    (gradient,) = ad.autograd.grad(ad.normal(mean.detach().double(), std).sum(), std)
+    assert gradient.dtype is ad.float32
 
 
 def test_bernoulli_and_multinomial():

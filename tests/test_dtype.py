@@ -55,7 +55,7 @@ def test_dtype_is_immutable_and_cannot_be_made():
     with pytest.raises(AttributeError, match="object has no attribute 'colour'"):
         dt.float32.colour = 3
     with pytest.raises(AttributeError, match="object has no attribute 'colour'"):
-        dt.float32.colour  # type: ignore[attr-defined]  # noqa: B018
+        dt.float32.colour  # noqa: B018
     with pytest.raises(AttributeError, match="not writable"):
         del dt.float32.name
     with pytest.raises(TypeError, match=r"cannot create 'torch\.dtype' instances"):
@@ -399,7 +399,7 @@ def test_resolve():
     with pytest.raises(RuntimeError, match=r"^Cannot access accelerator device when none is available"):
         resolve(0)
     with pytest.raises(TypeError, match=r"^argument 'device' must be torch\.device, not float"):
-        resolve(1.5)  # type: ignore[arg-type]
+        resolve(1.5)
 
 
 def test_require_usable():

@@ -8,6 +8,7 @@ import copy
 import dis
 import pickle
 from types import CodeType, FunctionType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -211,7 +212,7 @@ def test_numpy_functions_in_derivative_rules_work_on_tensors():
     missing = set()
     for op in OPS.values():
         for _, rule in op.named_rules():
-            functions = set()
+            functions: set[FunctionType] = set()
             helpers_of(rule, functions)
             for name in {name for fn in functions for name in numpy_names(fn.__code__)} - makers:
                 function = getattr(np, name)
@@ -253,7 +254,7 @@ def test_ufuncs_write_into_arrays_only_what_has_no_history():
     with pytest.raises(RuntimeError, match=r"Can't call numpy\(\) on Tensor that requires grad"):
         array += ad.ones(2, requires_grad=True)
     assert array.tolist() == [2, 2]
-    out = ad.zeros(2)
+    out: Any = ad.zeros(2)
     assert np.add(ad.ones(2), 1.0, out=out) is out
     assert out.tolist() == [2, 2]
     assert np.add(ad.ones(2), 1, dtype=np.float64).dtype is ad.float64

@@ -310,7 +310,7 @@ def test_threads_share_the_words_between_them():
         (lambda: random.default_generator.manual_seed(2**64), ValueError, "Overflow when unpacking long long"),
         (lambda: random.manual_seed(-(2**63) - 1), ValueError, "Overflow when unpacking long long"),
         (lambda: random.default_generator.manual_seed(True), RuntimeError, "manual_seed expected a long, but got bool"),
-        (lambda: random.default_generator.manual_seed(1.5), RuntimeError, "manual_seed expected a long, but got float"),  # type: ignore[arg-type]
+        (lambda: random.default_generator.manual_seed(1.5), RuntimeError, "manual_seed expected a long, but got float"),
         (lambda: random.set_rng_state(3), TypeError, "RNG state must be a torch.ByteTensor"),
         (lambda: random.set_rng_state(np.zeros(5056, np.int32)), TypeError, "RNG state must be a torch.ByteTensor"),
         (

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -73,33 +74,6 @@ def alternating(errors: list[Any], count: int) -> list[int]:
     return peaks
 
 
-def quotient(function: Callable[[Any], Any], ends: tuple[Any, Any], centre: Any, above: int) -> tuple[list[Any], list[Any], Any]:
-    """Two polynomials, the upper one with `above` terms and the lower with one more, whose quotient meets the function at Chebyshev's points
-    of the variable (x - centre) / (x + centre); and its largest relative error."""
-    below = above + 1
-    count = above + below - 1
-    low, high = ((end - centre) / (end + centre) for end in ends)
-    system = mp.matrix(count, count)
-    right = mp.matrix(count, 1)
-    for row in range(count):
-        t = (low + high) / 2 + (high - low) / 2 * mp.cos(mp.pi * (2 * row + 1) / (2 * count))
-        x = centre * (1 + t) / (1 - t)
-        value = function(x)
-        for power in range(above):
-            system[row, power] = x**power
-        for power in range(below - 1):
-            system[row, above + power] = -value * x**power
-        right[row] = value * x ** (below - 1)
-    solution = list(mp.lu_solve(system, right))
-    # Both polynomials are divided by the constant of the lower one.
-    scale = solution[above]
-    numerator = [c / scale for c in solution[:above]]
-    denominator = [c / scale for c in [*solution[above:], mp.mpf(1)]]
-    points = [centre * (1 + t) / (1 - t) for t in (low + (high - low) * k / 500 for k in range(501))]
-    error = max(abs(mp.polyval(numerator[::-1], x) / mp.polyval(denominator[::-1], x) / function(x) - 1) for x in points)
-    return numerator, denominator, error
-
-
 def odd(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """(f(x) / x - 1) / x² as a function of x², for an odd f with slope 1."""
     return lambda z: (function(mp.sqrt(z)) / mp.sqrt(z) - 1) / z if z else odd(function)(mp.mpf(10) ** -20)
@@ -119,8 +93,14 @@ def at_zero(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda x: function(x if abs(x) > mp.mpf(10) ** -12 else mp.mpf(10) ** -12)
 
 
-def scaled_erfc(x: Any) -> Any:
-    return mp.exp(x * x) * mp.erfc(x)
+def scaled_erfc(t: Any) -> Any:
+    x = 3 * (1 + t) / (1 - t)
+    return (x + mp.mpf("0.5")) * mp.exp(x * x) * mp.erfc(x)
+
+
+def turned(x: float) -> Any:
+    """The variable of `scaled_erfc`."""
+    return (mp.mpf(x) - 3) / (mp.mpf(x) + 3)
 
 
 LN2_HALF = mp.log(2) / 2 * mp.mpf("1.0001")
@@ -139,7 +119,7 @@ FITS = [
         lambda z: 2 * odd(mp.atanh)(z), mp.mpf(0), ROOT_MANTISSA, lambda z: z + mp.mpf("1e-3"), {"f32": 3, "f64": 7}),
     Fit("LOG_TAIL", "(atanh(s) / s - 1 - s²/3) / s⁴, in s², likewise",
         lambda z: (odd(mp.atanh)(z) - mp.mpf(1) / 3) / z if z else mp.mpf(1) / 5, mp.mpf(0), ROOT_MANTISSA, lambda z: z * z + mp.mpf("1e-4"), {"f64": 7}),
-    Fit("ATANH", "(atanh(s) / s - 1) / s², in s², |s| <= 0.2", odd(mp.atanh), mp.mpf(0), mp.mpf("0.0401"), lambda z: z + mp.mpf("1e-3"), {"f32": 4, "f64": 8}),
+    Fit("ATANH", "(atanh(s) / s - 1) / s², in s², |s| <= 0.26", odd(mp.atanh), mp.mpf(0), mp.mpf("0.0676"), lambda z: z + mp.mpf("1e-3"), {"f32": 4, "f64": 9}),
     Fit("SIN", "(sin(r) / r - 1) / r², in r², |r| <= pi / 4", odd(mp.sin), mp.mpf(0), EIGHTH**2, lambda z: z + mp.mpf("1e-3"), {"f32": 3, "f64": 6}),
     Fit("COS", "(cos(r) - 1 + r²/2) / r⁴, in r², likewise", even(mp.cos, -0.5), mp.mpf(0), EIGHTH**2, lambda z: z * z + mp.mpf("1e-3"), {"f32": 3, "f64": 6}),
     Fit("ATAN", "(atan(t) / t - 1) / t², in t², |t| <= tan(pi / 8)",
@@ -147,10 +127,10 @@ FITS = [
     Fit("ASIN", "(asin(y) / y - 1) / y², in y², |y| <= 1/2", odd(mp.asin), mp.mpf(0), mp.mpf("0.25"), lambda z: z + mp.mpf("1e-3"), {"f32": 6, "f64": 13}),
     Fit("ERF", "erf(x) / x - 1, in x², |x| <= 1", erf_slope, mp.mpf(0), mp.mpf(1), lambda z: 1 / (1 + erf_slope(z)), {"f32": 7, "f64": 13}),
     Fit("LOG_ERFC", "log(erfc(x)), 1 <= x <= 4", lambda x: mp.log(mp.erfc(x)), mp.mpf("0.99"), mp.mpf("4.01"), mp.erfc, {"f32": 7}),
+    Fit("ERFC", "(x + 1/2) exp(x²) erfc(x), in (x - 3) / (x + 3), from 0.9 to where erfc(x) rounds to 0",
+        scaled_erfc, turned(0.9), turned(10.2), lambda t: 1 / scaled_erfc(t), {"f32": 10}),
+    Fit("ERFC", "", scaled_erfc, turned(0.9), turned(27.3), lambda t: 1 / scaled_erfc(t), {"f64": 21}),
 ]  # fmt: skip
-
-# exp(x²) erfc(x) from 1/2 to where erfc(x) rounds to 0: the end of that range, its centre, the number of terms above the line.
-SCALED_ERFC = {"f32": (mp.mpf("10.2"), 2, 5), "f64": (mp.mpf("27.3"), 2.5, 10)}
 
 
 def table(coefficients: list[Any]) -> str:
@@ -167,23 +147,14 @@ def main() -> None:
         "",
         "# fmt: off",
     ]
-    for fit in FITS:
-        lines += [f"# {fit.what}", f"{fit.name}: Table = {{"]
-        for kind, terms in fit.terms.items():
+    for name, fits in groupby(FITS, lambda fit: fit.name):
+        whole = list(fits)
+        lines += [f"# {whole[0].what}", f"{name}: Table = {{"]
+        for fit, kind, terms in [(fit, *item) for fit in whole for item in fit.terms.items()]:
             coefficients, error = remez(fit, terms)
-            print(f"{fit.name:10} {kind} {terms:3} terms, error 2**{float(mp.log(error, 2)):.1f}")
+            print(f"{name:10} {kind} {terms:3} terms, error 2**{float(mp.log(error, 2)):.1f}")
             lines.append(f'    "{kind}": {table(coefficients)}')
         lines.append("}")
-    start = mp.mpf("0.49")
-    whole = [(kind, quotient(scaled_erfc, (start, end), centre, above)) for kind, (end, centre, above) in SCALED_ERFC.items()]
-    for place, name in enumerate(("ABOVE", "BELOW")):
-        lines += ["# exp(x²) erfc(x) for x >= 1/2, as a quotient of two polynomials"] if place == 0 else []
-        lines.append(f"ERFC_{name}: Table = {{")
-        for kind, parts in whole:
-            lines.append(f'    "{kind}": {table(parts[place])}')
-        lines.append("}")
-    for kind, (_, _, error) in whole:
-        print(f"SCALED_ERFC {kind}, error 2**{float(mp.log(error, 2)):.1f}")
     TARGET.write_text("\n".join([*lines, "# fmt: on", ""]), encoding="utf-8")
 
 

@@ -85,9 +85,10 @@ def op_parameters(op: Op) -> str:
 
 
 def function_parameters(fn: Callable[..., Any]) -> str:
-    texts = []
+    texts: list[str] = []
     star = False
-    for given in list(inspect.signature(fn).parameters.values())[1:]:
+    given_to = list(inspect.signature(fn, follow_wrapped=False).parameters.values())
+    for given in given_to[0 if given_to[0].kind is given_to[0].VAR_POSITIONAL else 1 :]:  # without the tensor itself
         if given.kind is given.VAR_POSITIONAL:
             texts.append(f"*{given.name}: Any")
             star = True
@@ -119,13 +120,15 @@ def inplace_op(name: str) -> Op | None:
 
 def method(name: str, fn: Callable[..., Any]) -> str:
     op = getattr(fn, "op", None)
+    generated = fn.__code__.co_filename.startswith("<adjoint ") or fn.__code__.co_name == "_stub"
     if op is not None:
-        return f"(self{op_parameters(op)}) -> {'tuple[Tensor, ...]' if op.several else 'Tensor'}"
+        parameters = op_parameters(op) if generated else function_parameters(fn)
+        return f"(self{parameters}) -> {'tuple[Tensor, ...]' if op.several else 'Tensor'}"
     if getattr(fn, "__doc__", "") == f"In-place form of `{fn.__name__[:-1]}`." and (op := inplace_op(fn.__name__)) is not None:
         return "(self, other: Any) -> Self" if name.startswith("__") else f"(self{op_parameters(op)}) -> Self"
     if name in UNARY:
         return "(self) -> Tensor"
-    if fn.__code__.co_filename.startswith("<adjoint ") or fn.__code__.co_name == "_stub":  # a generated operator
+    if generated:  # an operator
         return "(self, other: Any) -> Tensor"
     return f"(self{function_parameters(fn)}) -> {result(fn.__annotations__.get('return', 'Any'))}"
 

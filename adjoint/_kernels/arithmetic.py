@@ -35,7 +35,8 @@ def hypot(c: Code, x: Value, y: Value) -> Value:
         swap = c.compare("ogt", b, a)
         larger, smaller = c.select(swap, b, a), c.select(swap, a, b)
         t = smaller / larger
-        result = larger * c.sqrt(c.fma(t, t, 1.0))
+        square = t * t
+        result = c.fma(larger, square / (c.sqrt(square + 1.0) + 1.0), larger)
         result = c.select(c.compare("oeq", larger, 0.0), smaller, result)
     infinite = c.either(c.compare("oeq", abs(x), math.inf), c.compare("oeq", abs(y), math.inf))
     return c.select(infinite, math.inf, result)

@@ -171,7 +171,7 @@ def in_pieces(piece: Callable[..., Any], formula: Formula, fallback: Any) -> Cal
             done.append(piece(out, *args, 0, size))
         else:
             pool.run(lambda i: done.append(piece(out, *args, i * pool.PIECE, min(size, (i + 1) * pool.PIECE))), -(-size // pool.PIECE))
-        return fallback(*args) if None in done else out
+        return fallback(*args) if any(result is None for result in done) else out
 
     return wide
 

@@ -14,6 +14,8 @@ from functools import wraps
 
 from .polynomials import Table
 
+import os
+LONG = int(os.environ.get("LONG", "6"))
 TYPES = {"f32": "float", "f64": "double"}
 
 
@@ -113,11 +115,17 @@ class Code:
         """Whether a bit is set."""
         return self.let(f"icmp ne {self.facts.int} {self.integer('and', register, 1 << bit)}, 0")
 
-    def polynomial(self, x: Value, coefficients: Table) -> Value:
-        """By Horner's rule."""
-        *others, last = coefficients[self.goal]
-        result: Value | float = last
-        for coefficient in reversed(others):
+    def polynomial(self, x: Value, coefficients: Table, start: int = 0) -> Value:
+        """Of the coefficients from a given one on."""
+        return self.horner(x, coefficients[self.goal][start:])
+
+    def horner(self, x: Value, coefficients: tuple[float, ...]) -> Value:
+        """By Horner's rule; a long polynomial as two in x², which the CPU computes side by side."""
+        if len(coefficients) > LONG:
+            square = x * x
+            return self.fma(x, self.horner(square, coefficients[1::2]), self.horner(square, coefficients[::2]))
+        result: Value | float = coefficients[-1]
+        for coefficient in reversed(coefficients[:-1]):
             result = self.fma(x, result, coefficient)
         assert isinstance(result, Value)
         return result

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-from .code import Code, Value, in_double, product
+from .code import Code, Value, in_double, ordered_sum, product
 from .exponential import exp_minus_one_near_zero, may_be_subnormal, power_of_two, scaled, split_exponent
-from .polynomials import ERF, ERFC_ABOVE, ERFC_BELOW, LOG_ERFC
-
-
-def erf_near_zero(c: Code, x: Value) -> Value:
-    """For |x| <= 1."""
-    return c.fma(x, c.polynomial(x * x, ERF), x)
+from .polynomials import ERF, ERFC, EXP, LOG_ERFC
 
 
 def erfc_of(c: Code, x: Value) -> Value:
-    """erfc(x) = exp(-x²) above / below for x >= 1/2."""
+    """For x > 0.9."""
     end = 27.3 if c.goal == "f64" else 10.2  # beyond, it is 0
     x = c.select(c.compare("ogt", x, end), end, x)
-    square, lost = product(c, -x, x)
-    n, r, _ = split_exponent(c, square)
-    near = exp_minus_one_near_zero(c, r + lost)
-    above, below = c.polynomial(x, ERFC_ABOVE), c.polynomial(x, ERFC_BELOW)
-    quotient = above / below
+    square, square_lost = product(c, -x, x)
+    n, r, lost = split_exponent(c, square)
+    t = (x - 3.0) / (x + 3.0)
+    below = x + 0.5
     if not c.exact:
-        return c.fma(quotient, near, quotient) * power_of_two(c, n)
-    rest = c.fma(-quotient, below, above) / below
-    value = quotient + c.fma(quotient, near, rest)
+        quotient = c.polynomial(t, ERFC) / below
+        return c.fma(quotient, exp_minus_one_near_zero(c, r + square_lost), quotient) * power_of_two(c, n)
+    near, near_lost = ordered_sum(r, r * r * c.polynomial(r, EXP))
+    near_lost = near_lost + (lost + square_lost)
+    above, above_lost = ordered_sum(ERFC[c.goal][0], t * c.polynomial(t, ERFC, 1))
+    inverse = 1.0 / below
+    quotient = above * inverse
+    below_lost = x - (below - 0.5)
+    rest = (c.fma(-quotient, below, above) + (above_lost - quotient * below_lost)) * inverse
+    value = quotient + c.fma(quotient, near, (near + 1.0) * c.fma(quotient, near_lost, rest))
     return scaled(c, value + value, n, may_be_subnormal(c, square))
 
 
@@ -37,11 +38,12 @@ def erf(c: Code, x: Value) -> Value:
         power = power_of_two(c, n)
         complement = c.fma(power, exp_minus_one_near_zero(c, r), power)
     far = c.copysign(1.0 - complement, x)
-    return c.select(c.compare("olt", size, 1.0), erf_near_zero(c, x), far)
+    return c.select(c.compare("olt", size, 1.0), c.fma(x, c.polynomial(x * x, ERF), x), far)
 
 
 @in_double
 def erfc(c: Code, x: Value) -> Value:
     far = erfc_of(c, abs(x))
     far = c.select(c.compare("olt", x, 0.0), 2.0 - far, far)
-    return c.select(c.compare("olt", abs(x), 0.5), 1.0 - erf_near_zero(c, x), far)
+    near = c.fma(-x, c.polynomial(x * x, ERF), 1.0 - x)
+    return c.select(c.compare("olt", abs(x), 0.92), near, far)

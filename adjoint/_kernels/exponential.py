@@ -108,7 +108,7 @@ def tanh(c: Code, x: Value) -> Value:
 
 
 def hyperbolic_parts(c: Code, size: Value) -> tuple[Value, Value, Value, Value, Value]:
-    """For a size n ln 2 + r: sinh(n ln 2) / 2, cosh(n ln 2) / 2, r, sinh(r) - r and cosh(r) - 1."""
+    """For a size n ln 2 + r: exp(n ln 2) / 4, exp(-n ln 2) / 4, r, sinh(r) - r and cosh(r) - 1."""
     end = c.facts.largest + 0.8
     n, r, lost = split_exponent(c, c.select(c.compare("ogt", size, end), end, size))
     up = power_of_two(c, n, -2)
@@ -116,21 +116,23 @@ def hyperbolic_parts(c: Code, size: Value) -> tuple[Value, Value, Value, Value, 
     down = c.select(c.compare("ogt", size, 50.0), 0.0, down)
     z = r * r
     beyond = c.fma(r * z, c.polynomial(z, SINH), lost)
-    return up - down, up + down, r, beyond, z * c.fma(z, c.polynomial(z, COSH), 0.5)
+    return up, down, r, beyond, z * c.fma(z, c.polynomial(z, COSH), 0.5)
 
 
 def sinh(c: Code, x: Value) -> Value:
     """Of n ln 2 + r by the addition theorem."""
-    s, ch, r, sinh_rest, cosh_rest = hyperbolic_parts(c, abs(x))
-    total, lost = ordered_sum(s, ch * r)
-    lost = lost + c.fma(ch, r, -(ch * r))
-    result = total + (lost + c.fma(s, cosh_rest, ch * sinh_rest))
+    up, down, r, sinh_rest, cosh_rest = hyperbolic_parts(c, abs(x))
+    s, ch = up - down, up + down
+    most, more = product(c, ch, r)
+    total, lost = ordered_sum(s, most)
+    result = total + ((lost + more) + c.fma(s, cosh_rest, ch * sinh_rest))
     return c.copysign(result * 2.0, x)
 
 
 def cosh(c: Code, x: Value) -> Value:
-    s, ch, r, sinh_rest, cosh_rest = hyperbolic_parts(c, abs(x))
-    return (ch + c.fma(s, r, c.fma(ch, cosh_rest, s * sinh_rest))) * 2.0
+    up, down, r, sinh_rest, cosh_rest = hyperbolic_parts(c, abs(x))
+    rising, falling = r + (cosh_rest + sinh_rest), (cosh_rest - sinh_rest) - r  # exp(r) - 1 and exp(-r) - 1
+    return (up + c.fma(up, rising, c.fma(down, falling, down))) * 2.0
 
 
 # ---- logarithms ---------------------------------------------------------------------------------------------------------------------
@@ -317,8 +319,8 @@ def arctanh(c: Code, x: Value) -> Value:
     size = abs(x)
     up, up_lost = size + 1.0, size - ((size + 1.0) - 1.0)
     down, down_lost = 1.0 - size, (1.0 - (1.0 - size)) - size
-    half = 1 << c.facts.mantissa - 1
-    n = c.integer("lshr", c.integer("add", c.integer("sub", c.bits(up), c.bits(down)), half), c.facts.mantissa)
+    third = (1 << c.facts.mantissa) // 3  # so much is added before cutting off: near n = 1/2, where terms would cancel, n becomes 0
+    n = c.integer("lshr", c.integer("add", c.integer("sub", c.bits(up), c.bits(down)), third), c.facts.mantissa)
     power = power_of_two(c, n)
     s = (c.fma(-power, down, up) + c.fma(-power, down_lost, up_lost)) / c.fma(power, down, up)
     z = s * s

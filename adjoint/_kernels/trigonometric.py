@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from .code import PI, Code, Value, in_double, nearest, ordered_sum, product
+from .code import PI, Code, Pair, Value, in_double, nearest, ordered_sum, product
 from .polynomials import ASIN, ATAN, COS, SIN
 
 WHOLE, HALF, QUARTER = Fraction(1), Fraction(1, 2), Fraction(1, 4)
@@ -127,16 +127,23 @@ def pi_times(c: Code, factor: Fraction) -> tuple[float, ...]:
     return nearest(PI * factor, c.kind)
 
 
+def eighth_turn(c: Code, x: Value) -> Pair:
+    """(x - 1) / (x + 1), the tangent of an angle less pi/4, and what rounding lost; 1 / (x + 1) is (1 - t) / 2."""
+    above, below = x - 1.0, x + 1.0
+    above_lost, below_lost = x - (above + 1.0), x - (below - 1.0)
+    t = above / below
+    return t, (c.fma(-t, below, above) + (above_lost - t * below_lost)) * (0.5 - t * 0.5)
+
+
 def arctan(c: Code, x: Value) -> Value:
     """Of x, of -1 / x or of (x - 1) / (x + 1), whichever is nearest to 0, plus 0, pi/2 or pi/4."""
     size = abs(x)
     large, medium = c.compare("ogt", size, 1 + math.sqrt(2)), c.compare("ogt", size, math.sqrt(2) - 1)
-    above = c.select(large, -1.0, c.select(medium, size - 1.0, size))
-    below = c.select(large, size, c.select(medium, size + 1.0, 1.0))
     (half, half_low), (quarter, quarter_low) = pi_times(c, HALF), pi_times(c, QUARTER)
+    t, lost = eighth_turn(c, size)
+    t = c.select(large, -1.0 / size, c.select(medium, t, size))
     high = c.select(large, half, c.select(medium, quarter, 0.0))
-    low = c.select(large, half_low, c.select(medium, quarter_low, 0.0))
-    t = above / below
+    low = c.select(large, half_low, c.select(medium, lost + quarter_low, 0.0))
     z = t * t
     return c.copysign(high + (t + c.fma(t * z, c.polynomial(z, ATAN), low)), x)
 
@@ -150,9 +157,10 @@ def arctan2(c: Code, y: Value, x: Value) -> Value:
     q = c.select(c.compare("oeq", smaller, larger), 1.0, q)  # infinities too
     q = c.select(c.compare("oeq", larger, 0.0), 0.0, q)
     medium = c.compare("ogt", q, math.sqrt(2) - 1)
-    t = c.select(medium, (q - 1.0) / (q + 1.0), q)
+    t, lost = eighth_turn(c, q)
+    t = c.select(medium, t, q)
     z = t * t
-    rest = t * z * c.polynomial(z, ATAN)
+    rest = c.fma(t * z, c.polynomial(z, ATAN), c.select(medium, lost, 0.0))
     left = c.test_bit(c.bits(x), c.facts.bits - 1)
     (half, half_low), (quarter, quarter_low), (whole, whole_low) = pi_times(c, HALF), pi_times(c, QUARTER), pi_times(c, WHOLE)
     three, three_low = pi_times(c, 3 * QUARTER)

@@ -5,20 +5,9 @@ a CPU with AVX2, and take exactly as many words, so that programs seeded alike g
 fill it in place; the others return a new one.
 """
 
-from ._continuous import cauchy as cauchy
-from ._continuous import exponential as exponential
-from ._continuous import log_normal as log_normal
-from ._continuous import normal as normal
-from ._continuous import rand as rand
-from ._continuous import randn as randn
-from ._continuous import uniform as uniform
-from ._continuous import use_box_muller as use_box_muller
-from ._discrete import bernoulli as bernoulli
-from ._discrete import geometric as geometric
-from ._discrete import multinomial as multinomial
-from ._discrete import randint as randint
-from ._discrete import random as random
-from ._discrete import randperm as randperm
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from ._generator import DEFAULT_SEED as DEFAULT_SEED
 from ._generator import Generator as Generator
 from ._generator import default_generator as default_generator
@@ -28,3 +17,31 @@ from ._generator import initial_seed as initial_seed
 from ._generator import manual_seed as manual_seed
 from ._generator import seed as seed
 from ._generator import set_rng_state as set_rng_state
+
+if TYPE_CHECKING:
+    from ._continuous import cauchy as cauchy
+    from ._continuous import exponential as exponential
+    from ._continuous import log_normal as log_normal
+    from ._continuous import normal as normal
+    from ._continuous import rand as rand
+    from ._continuous import randn as randn
+    from ._continuous import uniform as uniform
+    from ._continuous import use_box_muller as use_box_muller
+    from ._discrete import bernoulli as bernoulli
+    from ._discrete import geometric as geometric
+    from ._discrete import multinomial as multinomial
+    from ._discrete import randint as randint
+    from ._discrete import random as random
+    from ._discrete import randperm as randperm
+
+# The distributions are imported when the first of them is drawn from.
+_CONTINUOUS = ("cauchy", "exponential", "log_normal", "normal", "rand", "randn", "uniform", "use_box_muller")
+_DISCRETE = ("bernoulli", "geometric", "multinomial", "randint", "random", "randperm")
+_LATER = dict.fromkeys(_CONTINUOUS, "_continuous") | dict.fromkeys(_DISCRETE, "_discrete")
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'adjoint._random' has no attribute '{name}'")
+    value = globals()[name] = getattr(import_module(f".{_LATER[name]}", __name__), name)
+    return value

@@ -8,7 +8,7 @@ import os
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, SupportsIndex, SupportsInt
+from typing import TYPE_CHECKING, Self, SupportsIndex, SupportsInt
 
 import numpy as np
 
@@ -67,7 +67,7 @@ class Generator:
     def device(self) -> device:
         return CPU
 
-    def manual_seed(self, seed: SupportsIndex) -> Generator:
+    def manual_seed(self, seed: SupportsIndex) -> Self:
         """Start the stream that belongs to `seed`. Negative seeds count down from 2**64."""
         if isinstance(seed, bool) or not hasattr(seed, "__index__"):
             raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}; write int(seed)")
@@ -104,7 +104,7 @@ class Generator:
             state["normal"], state["normal_is_valid"] = normal, 1
         return state.view(np.uint8)
 
-    def set_state(self, new_state: object) -> Generator:
+    def set_state(self, new_state: object) -> Self:
         """Go on from a state that `get_state`, here or in PyTorch, returned."""
         if not isinstance(new_state, np.ndarray) or new_state.dtype != np.uint8:
             raise TypeError("RNG state must be a torch.ByteTensor: pass what get_state() returned")

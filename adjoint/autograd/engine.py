@@ -325,6 +325,8 @@ def _leaf_hooked(leaf: Tensor, gradient: Any, create_graph: bool) -> Any:
 
 def _finish_leaf(leaf: Tensor, gradient: Any, owned: bool, create_graph: bool, site: Site) -> None:
     """All gradients of a leaf have arrived: add them to `.grad`."""
+    if leaf._fn is None:  # requires_grad was turned off since
+        return
     hooks = leaf._hooks
     if hooks is not None:
         owned = False
@@ -337,11 +339,11 @@ def _finish_leaf(leaf: Tensor, gradient: Any, owned: bool, create_graph: bool, s
         else:
             accumulate(leaf, gradient, owned, site)
     if hooks is not None:
-        if hooks.post:
-            hooks.run_post((), (as_tensor(gradient),))
         if gradient is not None:
             for hook in list(hooks.post_accumulate.values()):
                 hook(leaf)
+        if hooks.post:
+            hooks.run_post((), (as_tensor(gradient),))
 
 
 def _freed_error(node: Node, error: GraphFreedError, site: Site) -> GraphFreedError:

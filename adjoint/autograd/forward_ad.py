@@ -10,6 +10,7 @@ tensor([2., 0.])
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary, ref
 
@@ -27,27 +28,34 @@ class UnpackedDualTensor(NamedTuple):
     tangent: Any
 
 
-# Tangents live as long as their level; these are the tensors to take them from when it ends. One level at a time, as in PyTorch.
-_levels: list[list[ref[Tensor]]] = []
+class Level:
+    """Tangents live as long as their level."""
 
-# A node that saves its own result saves the array only; a backward that runs inside the level finds the result's tangent here.
-_of_results: WeakKeyDictionary[Node, dict[int, Any]] = WeakKeyDictionary()
+    def __init__(self) -> None:
+        self.duals: list[ref[Tensor]] = []  # the tensors to take tangents from when the level ends
+        # A node that saves its own result saves the array only; a backward that runs inside the level finds the result's tangent here.
+        self.of_results: WeakKeyDictionary[Node, dict[int, Any]] = WeakKeyDictionary()
+
+
+# One level at a time, as in PyTorch, but each thread may have its own.
+_level: ContextVar[Level | None] = ContextVar("adjoint_dual_level", default=None)
 
 
 def enter_dual_level() -> int:
-    if _levels:
+    if _level.get() is not None:
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
-    _levels.append([])
+    _level.set(Level())
     swap_bits(FORWARD_AD, FORWARD_AD)
     return 0
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
-    if not _levels:
+    current = _level.get()
+    if current is None:
         raise RuntimeError("Trying to exit a forward AD level that was not entered; use `with dual_level():`.")
     swap_bits(FORWARD_AD, 0)
-    _of_results.clear()
-    for known in _levels.pop():
+    _level.set(None)
+    for known in current.duals:
         tensor = known()
         if tensor is not None:
             tensor._tangent = None
@@ -65,11 +73,13 @@ class dual_level:
 
 def set_tangent(tensor: Tensor, tangent: Any) -> None:
     tensor._tangent = tangent
-    _levels[-1].append(ref(tensor))
+    level = _level.get()
+    assert level is not None
+    level.duals.append(ref(tensor))
     fn = tensor._fn
     if isinstance(fn, Node | Output):
         node, nr = (fn.node, fn.nr) if isinstance(fn, Output) else (fn, 0)
-        _of_results.setdefault(node, {})[nr] = tangent
+        level.of_results.setdefault(node, {})[nr] = tangent
 
 
 def keep_tangent(tensor: Tensor, tangent: Any) -> Tensor:
@@ -80,12 +90,13 @@ def keep_tangent(tensor: Tensor, tangent: Any) -> Tensor:
 
 
 def tangent_of_result(node: Node, nr: int) -> Any:
-    return _of_results.get(node, {}).get(nr)
+    level = _level.get()
+    return None if level is None else level.of_results.get(node, {}).get(nr)
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
     """A tensor on the same memory that carries `tangent` through the operations applied to it."""
-    if not _levels:
+    if _level.get() is None:
         raise RuntimeError(
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
         )
@@ -106,7 +117,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
     """The value of a dual tensor and its tangent (None if it has none)."""
-    if not _levels:
+    if _level.get() is None:
         return UnpackedDualTensor(tensor, None)
     return UnpackedDualTensor(without_tangent(tensor), tensor._tangent)
 

@@ -5,14 +5,13 @@ The tables have PyTorch's names, because programs look into them. A call without
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from .._site import here
+from .._site import here, warn
 from .._state import recording
 from .._tensor import Tensor, wrap
 from ..autograd.hooks import RemovableHandle
@@ -186,10 +185,9 @@ def run_always_called(module: Module, args: tuple[Any, ...], kwargs: dict[str, A
             changed = hook(module, args, kwargs, result) if with_kwargs else hook(module, args, result)
             result = result if changed is None else changed
         except Exception as error:
-            warnings.warn(
+            warn(
                 "module forward hook with ``always_call=True`` raised an exception that was silenced as another error was raised in "
-                f"forward: {error}",
-                stacklevel=4,
+                f"forward: {error}"
             )
 
 
@@ -217,6 +215,7 @@ class BackwardHookFunctionBackward(Node):
     """The node that inputs or outputs pass through. Its hooks do the work."""
 
     __slots__ = ("outputs",)
+    outputs: int
     keeps_tensors = False
 
     def apply(self, g: Any) -> tuple[Any, ...]:
@@ -275,10 +274,9 @@ class BackwardHooks:
 
     def watch_outputs(self, result: Any) -> Any:
         if not isinstance(result, Tensor | tuple):
-            warnings.warn(
+            warn(
                 "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
-                f"{type(result)}",
-                stacklevel=4,
+                f"{type(result)}"
             )
             return result
         outputs = (result,) if isinstance(result, Tensor) else result
@@ -316,10 +314,10 @@ class BackwardHooks:
 
 
 def checked(changed: Any, present: tuple[Any, ...], who: str, what: str) -> tuple[Any, ...]:
-    changed = changed if isinstance(changed, tuple) else (changed,)
-    if len(changed) != len(present):
-        raise RuntimeError(f"{who} returned an invalid number of {what}, got {len(changed)}, but expected {len(present)}")
-    return changed
+    given: tuple[Any, ...] = changed if isinstance(changed, tuple) else (changed,)
+    if len(given) != len(present):
+        raise RuntimeError(f"{who} returned an invalid number of {what}, got {len(given)}, but expected {len(present)}")
+    return given
 
 
 def scatter(values: tuple[Any, ...], places: list[int], count: int) -> tuple[Any, ...]:
@@ -336,7 +334,7 @@ def pass_through(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], Node, list[i
     if not places:
         return None
     node = new_node(BackwardHookFunctionBackward, tuple(edge_of(values[i]) for i in places), (), here())
-    node.outputs = len(places)
+    node.outputs = len(places)  # type: ignore[misc]
     replaced = list(values)
     for nr, place in enumerate(places):
         tensor = values[place]

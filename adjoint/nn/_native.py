@@ -267,8 +267,9 @@ def embedding_rule(
     if padding_idx >= 0:
         rows = np.where(np.expand_dims(places != padding_idx, 1), rows, 0)
     if scale_grad_by_freq:
-        uses = np.bincount(places if places.__class__ is np.ndarray else places.numpy(), minlength=weight_shape[0])
-        rows = rows / np.asarray(uses, weight_dtype)[places if places.__class__ is np.ndarray else places.numpy()][:, None]
+        numbers = getattr(places, "_data", places)  # counting is not differentiated, so the array inside a Tensor will do
+        uses = np.bincount(numbers, minlength=weight_shape[0])[numbers]
+        rows = rows / np.asarray(uses, weight_dtype)[:, None]
     return call(index_add, np.zeros(weight_shape, weight_dtype), 0, places, rows)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .._site import warn
 from .._state import GRAD, swap_bits
 from .._tensor import Parameter, Tensor, wrap
 from ..autograd.hooks import RemovableHandle
@@ -34,7 +35,8 @@ class _IncompatibleKeys(NamedTuple):
             return "<All keys matched successfully>"
         return f"_IncompatibleKeys(missing_keys={self.missing_keys!r}, unexpected_keys={self.unexpected_keys!r})"
 
-    __str__ = __repr__
+    def __str__(self) -> str:
+        return repr(self)
 
 
 class _WithModule:
@@ -73,7 +75,8 @@ class StateDict:
         ['0.weight', '0.bias']
         """
         if args:  # the old order of positional arguments
-            destination, prefix, keep_vars = (*args, *(destination, prefix, keep_vars)[len(args) :])
+            given = dict(zip(("destination", "prefix", "keep_vars"), args, strict=False))
+            return self.state_dict(**{"destination": destination, "prefix": prefix, "keep_vars": keep_vars, **given})
         if destination is None:
             destination = OrderedDict()
             destination._metadata = OrderedDict()
@@ -236,13 +239,10 @@ class StateDict:
             setattr(self, name, value)
             return None
         if tensor.is_meta and not value.is_meta:
-            import warnings
-
-            warnings.warn(
+            warn(
                 f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, which is a "
                 "no-op. (Did you mean to pass `assign=True` to assign items in the state dictionary to their corresponding key in the "
-                "module instead of copying them in place?)",
-                stacklevel=5,
+                "module instead of copying them in place?)"
             )
         bits = swap_bits(GRAD, 0)
         try:

@@ -119,7 +119,7 @@ class PReLU(Module):
         init.constant_(self.weight, self.init)
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.prelu(input, self.weight)  # type: ignore[no-any-return]
+        return F.prelu(input, self.weight)
 
     def extra_repr(self) -> str:
         return f"num_parameters={self.num_parameters}"
@@ -175,14 +175,14 @@ class Hardshrink(_Shrink):
     """`x`, or 0 where it is near 0."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.hardshrink(input, self.lambd)  # type: ignore[no-any-return]
+        return F.hardshrink(input, self.lambd)
 
 
 class Softshrink(_Shrink):
     """`x` moved towards 0, at most to it."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.softshrink(input, self.lambd)  # type: ignore[no-any-return]
+        return F.softshrink(input, self.lambd)
 
 
 # ---- curves -------------------------------------------------------------------------------------------------------------------------
@@ -192,35 +192,35 @@ class Sigmoid(Module):
     """`1 / (1 + exp(-x))`."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.sigmoid(input)  # type: ignore[no-any-return]
+        return F.sigmoid(input)
 
 
 class Tanh(Module):
     """The hyperbolic tangent."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.tanh(input)  # type: ignore[no-any-return]
+        return F.tanh(input)
 
 
 class LogSigmoid(Module):
     """`log(sigmoid(x))`."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.logsigmoid(input)  # type: ignore[no-any-return]
+        return F.logsigmoid(input)
 
 
 class Softsign(Module):
     """`x / (1 + |x|)`."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.softsign(input)  # type: ignore[no-any-return]
+        return F.softsign(input)
 
 
 class Tanhshrink(Module):
     """`x - tanh(x)`."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.tanhshrink(input)  # type: ignore[no-any-return]
+        return F.tanhshrink(input)
 
 
 class SiLU(_Inplace):
@@ -288,7 +288,7 @@ class Softplus(Module):
         self.threshold = threshold
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.softplus(input, self.beta, self.threshold)  # type: ignore[no-any-return]
+        return F.softplus(input, self.beta, self.threshold)
 
     def extra_repr(self) -> str:
         return f"beta={self.beta}, threshold={self.threshold}"
@@ -302,7 +302,7 @@ class GLU(Module):
         self.dim = dim
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.glu(input, self.dim)  # type: ignore[no-any-return]
+        return F.glu(input, self.dim)
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}"

@@ -11,76 +11,88 @@ import numpy as np
 from .._site import warn
 from .._tensor import Tensor, wrap
 from ..ops import activation as _activation
+from ..ops import cross_entropy as _cross_entropy
+from ..ops import distance as _distance
 from ..ops import loss as _loss
+from ..ops import matmul as _matmul
+from ..ops import softmax as _softmax
+from ..ops import transcendental as _transcendental
 from ..ops._operands import inplace as _inplace
-from ..ops.activation import glu as glu
-from ..ops.activation import hardshrink as hardshrink
-from ..ops.activation import logsigmoid as logsigmoid
-from ..ops.activation import prelu as prelu
-from ..ops.activation import softplus as softplus
-from ..ops.activation import softshrink as softshrink
-from ..ops.activation import softsign as softsign
-from ..ops.activation import tanhshrink as tanhshrink
-from ..ops.cross_entropy import cross_entropy as cross_entropy
-from ..ops.cross_entropy import nll_loss as nll_loss
-from ..ops.distance import cosine_similarity as cosine_similarity
-from ..ops.distance import normalize as normalize
-from ..ops.distance import pairwise_distance as pairwise_distance
-from ..ops.distance import pdist as pdist
 from ..ops.einsum import einsum as _einsum
-from ..ops.matmul import linear as linear
-from ..ops.softmax import log_softmax as _log_softmax
-from ..ops.softmax import softmax as _softmax
-from ..ops.transcendental import sigmoid as sigmoid
-from ..ops.transcendental import tanh as tanh
-from ._attention import scaled_dot_product_attention as scaled_dot_product_attention
-from ._dropout import alpha_dropout as alpha_dropout
-from ._dropout import dropout as dropout
-from ._dropout import dropout1d as dropout1d
-from ._dropout import dropout2d as dropout2d
-from ._dropout import dropout3d as dropout3d
-from ._dropout import feature_alpha_dropout as feature_alpha_dropout
-from ._embedding import embedding as embedding
-from ._embedding import embedding_bag as embedding_bag
-from ._normalize import batch_norm as batch_norm
-from ._normalize import group_norm as group_norm
-from ._normalize import instance_norm as instance_norm
-from ._normalize import layer_norm as layer_norm
-from ._normalize import local_response_norm as local_response_norm
-from ._normalize import rms_norm as rms_norm
-from ._padding import pad as pad
+from . import _attention, _dropout, _embedding, _normalize, _padding
+
+_Function = Callable[..., Tensor]
+
+# ---- what is defined elsewhere ------------------------------------------------------------------------------------------------------
+
+linear: _Function = _matmul.linear
+cosine_similarity: _Function = _distance.cosine_similarity
+normalize: _Function = _distance.normalize
+pairwise_distance: _Function = _distance.pairwise_distance
+pdist: _Function = _distance.pdist
+scaled_dot_product_attention = _attention.scaled_dot_product_attention
+embedding = _embedding.embedding
+embedding_bag = _embedding.embedding_bag
+pad = _padding.pad
+
+alpha_dropout = _dropout.alpha_dropout
+dropout = _dropout.dropout
+dropout1d = _dropout.dropout1d
+dropout2d = _dropout.dropout2d
+dropout3d = _dropout.dropout3d
+feature_alpha_dropout = _dropout.feature_alpha_dropout
+
+batch_norm = _normalize.batch_norm
+group_norm = _normalize.group_norm
+instance_norm = _normalize.instance_norm
+layer_norm = _normalize.layer_norm
+local_response_norm = _normalize.local_response_norm
+rms_norm = _normalize.rms_norm
+
+glu: _Function = _activation.glu
+hardshrink: _Function = _activation.hardshrink
+logsigmoid: _Function = _activation.logsigmoid
+prelu: _Function = _activation.prelu
+sigmoid: _Function = _transcendental.sigmoid
+softplus: _Function = _activation.softplus
+softshrink: _Function = _activation.softshrink
+softsign: _Function = _activation.softsign
+tanh: _Function = _transcendental.tanh
+tanhshrink: _Function = _activation.tanhshrink
 
 # ---- losses -------------------------------------------------------------------------------------------------------------------------
 
-binary_cross_entropy = _loss.binary_cross_entropy
-binary_cross_entropy_with_logits = _loss.binary_cross_entropy_with_logits
-cosine_embedding_loss = _loss.cosine_embedding_loss
-gaussian_nll_loss = _loss.gaussian_nll_loss
-hinge_embedding_loss = _loss.hinge_embedding_loss
-huber_loss = _loss.huber_loss
-kl_div = _loss.kl_div
-l1_loss = _loss.l1_loss
-margin_ranking_loss = _loss.margin_ranking_loss
-mse_loss = _loss.mse_loss
-multi_margin_loss = _loss.multi_margin_loss
-multilabel_margin_loss = _loss.multilabel_margin_loss
-multilabel_soft_margin_loss = _loss.multilabel_soft_margin_loss
-poisson_nll_loss = _loss.poisson_nll_loss
-smooth_l1_loss = _loss.smooth_l1_loss
-soft_margin_loss = _loss.soft_margin_loss
-triplet_margin_loss = _loss.triplet_margin_loss
-triplet_margin_with_distance_loss = _loss.triplet_margin_with_distance_loss
+binary_cross_entropy: _Function = _loss.binary_cross_entropy
+binary_cross_entropy_with_logits: _Function = _loss.binary_cross_entropy_with_logits
+cosine_embedding_loss: _Function = _loss.cosine_embedding_loss
+cross_entropy: _Function = _cross_entropy.cross_entropy
+gaussian_nll_loss: _Function = _loss.gaussian_nll_loss
+hinge_embedding_loss: _Function = _loss.hinge_embedding_loss
+huber_loss: _Function = _loss.huber_loss
+kl_div: _Function = _loss.kl_div
+l1_loss: _Function = _loss.l1_loss
+margin_ranking_loss: _Function = _loss.margin_ranking_loss
+mse_loss: _Function = _loss.mse_loss
+multi_margin_loss: _Function = _loss.multi_margin_loss
+multilabel_margin_loss: _Function = _loss.multilabel_margin_loss
+multilabel_soft_margin_loss: _Function = _loss.multilabel_soft_margin_loss
+nll_loss: _Function = _cross_entropy.nll_loss
+poisson_nll_loss: _Function = _loss.poisson_nll_loss
+smooth_l1_loss: _Function = _loss.smooth_l1_loss
+soft_margin_loss: _Function = _loss.soft_margin_loss
+triplet_margin_loss: _Function = _loss.triplet_margin_loss
+triplet_margin_with_distance_loss: _Function = _loss.triplet_margin_with_distance_loss
 
 # ---- activations that can work in place ---------------------------------------------------------------------------------------------
 
 
-def _apply(fn: Callable[..., Tensor], inplace: bool, input: Tensor, *args: Any) -> Tensor:
-    return _inplace(fn, input, *args) if inplace else fn(input, *args)  # type: ignore[no-any-return]
+def _apply(fn: _Function, inplace: bool, input: Tensor, *args: Any) -> Tensor:
+    return _inplace(fn, input, *args) if inplace else fn(input, *args)
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """`max(input, 0)`."""
-    return _inplace(_activation.relu, input) if inplace else _activation.relu(input)  # type: ignore[no-any-return]
+    return _apply(_activation.relu, inplace, input)
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
@@ -158,7 +170,7 @@ def rrelu(
     return input.mul_(wrap(slopes)) if inplace else input * wrap(slopes)
 
 
-def _in_place(fn: Callable[..., Tensor]) -> Callable[..., Tensor]:
+def _in_place(fn: _Function) -> _Function:
     def changing(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return fn(input, *args, **kwargs, inplace=True)
 
@@ -186,17 +198,17 @@ def _implicit_dim(name: str, ndim: int) -> int:
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """`exp(x) / exp(x).sum(dim)`."""
-    return _softmax(input, _implicit_dim("softmax", input.ndim) if dim is None else dim, dtype)  # type: ignore[no-any-return]
+    return _softmax.softmax(input, _implicit_dim("softmax", input.ndim) if dim is None else dim, dtype)  # type: ignore[no-any-return]
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """`log(softmax(x, dim))`."""
-    return _log_softmax(input, _implicit_dim("log_softmax", input.ndim) if dim is None else dim, dtype)  # type: ignore[no-any-return]
+    return _softmax.log_softmax(input, _implicit_dim("log_softmax", input.ndim) if dim is None else dim, dtype)  # type: ignore[no-any-return]
 
 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """`softmax(-x, dim)`."""
-    return _softmax(-input, _implicit_dim("softmin", input.ndim) if dim is None else dim, dtype)  # type: ignore[no-any-return]
+    return _softmax.softmax(-input, _implicit_dim("softmin", input.ndim) if dim is None else dim, dtype)  # type: ignore[no-any-return]
 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
@@ -204,7 +216,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     if eps != 1e-10:
         warn("`eps` parameter is deprecated and has no effect.")
     noise = -logits.detach().new_empty(logits.shape).exponential_().log()
-    soft: Tensor = _softmax((logits + noise) / tau, dim)
+    soft: Tensor = _softmax.softmax((logits + noise) / tau, dim)
     if not hard:
         return soft
     chosen = soft.detach().new_zeros(soft.shape).scatter_(dim, soft.detach().argmax(dim, keepdim=True), 1.0)

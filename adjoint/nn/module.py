@@ -181,7 +181,8 @@ class Module(CallHooks, StateDict):
             if "_buffers" not in own:
                 raise _before_init("cannot assign buffer before Module.__init__() call", self)
             self._forget(name, own, self._parameters, self._modules, self._non_persistent_buffers_set)
-            self.register_buffer(name, value, value.persistent)
+            buffer: Any = value
+            self.register_buffer(name, buffer, buffer.persistent)
         elif name in own.get("_buffers", ()):
             if value is not None and not isinstance(value, Tensor):
                 raise TypeError(

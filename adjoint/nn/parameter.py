@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._tensor import Parameter as Parameter
-from .._tensor import Tensor, wrap
+from .._tensor import Parameter, Tensor, wrap
 from ..autograd.views import counter_of
 
 __all__ = ["Buffer", "Parameter"]

@@ -16,7 +16,7 @@ from .._site import here
 from .._state import recording
 from .._tensor import Tensor, wrap
 from ..autograd.forward_ad import carries_tangent, propagate_inplace
-from ..autograd.node import INFERENCE_TENSOR
+from ..autograd.node import INFERENCE_TENSOR, Node, new_node
 from ..autograd.views import check_writable, counter_of, edge_of, set_history
 from ._registry import Op
 
@@ -66,7 +66,8 @@ def write_inplace(op: Op, values: dict[str, Any]) -> Tensor:
         isinstance(x, Tensor) and edge_of(x) is not None and op.differentiates(name)
         for x, name in zip(operands, op.inputs, strict=True)
     )
-    check_writable(self, recorded)
+    erases = not op.differentiable and recording() and edge_of(self) is not None
+    check_writable(self, recorded or erases)
     result = forward(op, operands, values)
     check_fits(op, result, self)
     dual = carries_tangent(operands)
@@ -76,9 +77,25 @@ def write_inplace(op: Op, values: dict[str, Any]) -> Tensor:
     if recorded:
         node = record(op, operands, values, (self,), originals)
         set_history(self, node, here())
+    elif erases:
+        set_history(self, new_node(Erased, (edge_of(self),), (), here()), here())
     if dual:
         propagate_inplace(op, [originals.get(slot, x) for slot, x in enumerate(operands)], values, self, tangents)
     return self
+
+
+class Erased(Node):
+    """A write by an op without a derivative, such as `x.eq_(y)`: nothing of the gradient reaches the old value."""
+
+    __slots__ = ()
+    input_slots = (0,)
+    input_count = 1
+    keeps_tensors = False
+
+    def apply(self, g: Any) -> tuple[Any, ...]:
+        return (np.zeros_like(g),)
+
+    apply_recorded = apply
 
 
 def overwritten_operands(op: Op, operands: list[Any]) -> dict[int, Tensor]:

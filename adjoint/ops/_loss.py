@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 
 import numpy as np
 
 from .._dtype import from_numpy_dtype
 from .._methods import OpMethods
+from .._site import warn
 from ._registry import FUNCTIONS, Array
 
 REDUCTIONS = ("none", "mean", "sum")
@@ -19,9 +19,7 @@ def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str)
     if size_average is not None or reduce is not None:
         average, reduces = size_average is not False, reduce is not False
         reduction = "none" if not reduces else "mean" if average else "sum"
-        warnings.warn(
-            f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.", stacklevel=3
-        )
+        warn(f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.")
     if reduction not in REDUCTIONS:
         raise ValueError(f"{reduction} is not a valid value for reduction; use 'mean', 'sum' or 'none'")
     return reduction
@@ -49,10 +47,9 @@ def check_sizes(input: Array, target: Array) -> tuple[Array, Array]:
         fix = "target.reshape(input.shape)"
     else:
         fix = "target = target.expand_as(input) if the broadcast is meant"
-    warnings.warn(
+    warn(
         f"Using a target size ({target.shape!r}) that is different to the input size ({input.shape!r}). This will likely lead to incorrect "
-        f"results due to broadcasting. Please ensure they have the same size.\n  fix: {fix}",
-        stacklevel=3,
+        f"results due to broadcasting. Please ensure they have the same size.\n  fix: {fix}"
     )
     return tuple(FUNCTIONS["broadcast_tensors"](input, target))
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from .._dtype import from_numpy_dtype
+from .._dtype import from_numpy_dtype, result_numpy_dtype
+from .._methods import OpMethods
 from ._registry import Array
 
 NUMBERS = (int, float, complex)
+OPERANDS = (OpMethods, np.ndarray, np.generic, *NUMBERS)
 
 
 def kinds_of(*operands: Array) -> str:
@@ -24,14 +26,19 @@ def is_complex(x: Array) -> bool:
     return dtype.kind == "c" if isinstance(dtype, np.dtype) else bool(dtype.is_complex)
 
 
+def highest_kind(operands: Sequence[Array]) -> str:
+    """The kind that promotion gives the operands, Python numbers included: "b", "i" (or "u"), "f" (or "V" for bfloat16), "c"."""
+    kinds = [x.dtype.kind if hasattr(x, "dtype") else np.min_scalar_type(x).kind for x in operands if x is not None]
+    return max(kinds, key="biufVc".index)
+
+
 def refuse(kinds: str, name: str, message: str | None = None, error: type[Exception] = NotImplementedError) -> Callable[..., None]:
-    """A check for an op that does not know arrays of the given NumPy kinds ("b" bool, "iu" integers, "c" complex)."""
+    """A check for an op that does not compute with the given NumPy kinds ("b" bool, "iu" integers, "c" complex)."""
 
     def check(*operands: Array) -> None:
-        for x in operands:
-            if hasattr(x, "dtype") and x.dtype.kind in kinds:
-                dtype = from_numpy_dtype(x.dtype)
-                raise error(message or f"\"{name}\" not implemented for '{dtype.scalar_name}'")
+        if highest_kind(operands) in kinds:
+            dtype = from_numpy_dtype(result_numpy_dtype([x for x in operands if x is not None]))
+            raise error(message or f"\"{name}\" not implemented for '{dtype.scalar_name}'; convert the tensor to another dtype first")
 
     return check
 
@@ -60,3 +67,23 @@ def inplace(fn: Any, *args: Any, **kwargs: Any) -> Any:
 def log_of(x: Array) -> Any:
     """The logarithm; that of a Python number stays one, so that it does not decide the dtype of the result."""
     return np.log(x).item() if isinstance(x, NUMBERS) else np.log(x)
+
+
+def raised(x: Array, *numbers: Any) -> Array:
+    """A tensor in the dtype that arithmetic with these Python numbers gives it; a None among them stands for nothing."""
+    dtype = x._data.dtype
+    if dtype.kind == "f" and not any(isinstance(number, complex) for number in numbers):
+        return x
+    result = result_numpy_dtype([x._data, *(number for number in numbers if number is not None)])
+    return x if result == dtype else x.to(from_numpy_dtype(result))
+
+
+def unraised(x: Array, *numbers: Any) -> Array:
+    """The tensor itself, which is to be written in place and must have that dtype already."""
+    result = raised(x, *numbers)
+    if result is not x:
+        raise RuntimeError(
+            f"result type {result.dtype.scalar_name} can't be cast to the desired output type {x.dtype.scalar_name}\n"
+            f"  fix: use the out-of-place form, or convert the tensor first: x = x.to({result.dtype})"
+        )
+    return x

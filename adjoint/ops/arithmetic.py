@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from .._dtype import complex128, float64
-from ._operands import NUMBERS, inplace, kinds_of, log_of, no_derivative, refuse, zero
+from .._methods import OpMethods
+from ._operands import NUMBERS, OPERANDS, inplace, kinds_of, log_of, no_derivative, raised, refuse, unraised, zero
 from ._registry import FLOAT, Array, composite, elementwise
 from ._rules import call, holds
 
@@ -246,7 +247,7 @@ def _floor_divide(input: Array, other: Array) -> Array:
 
 
 floor_divide = elementwise(
-    "floor_divide", _floor_divide, operators=("__floordiv__",), inplace_operator="__ifloordiv__", nodes="NotImplemented",
+    "floor_divide", _floor_divide, operators=("__floordiv__",), inplace_operator="__ifloordiv__", nodes={"default": "NotImplemented"},
     check=refuse("bc", "div_floor"), input=no_derivative("floor_divide"), other=no_derivative("floor_divide"),
 )  # fmt: skip
 
@@ -291,41 +292,50 @@ fmod = elementwise(
 # ---- powers -------------------------------------------------------------------------------------------------------------------------
 
 
-def power(base: Array, exponent: Array) -> Array:
-    """`base ** exponent`. The exponents that occur most are computed as products, quotients and roots, as PyTorch does."""
-    if isinstance(exponent, NUMBERS):
-        if exponent == 2:
-            return base * base
-        if exponent == 0.5:
-            return np.sqrt(base)
-        if exponent == 3:
-            return base * base * base
-        if exponent == -1:
-            return 1 / base
-        if exponent == -2:
-            return 1 / (base * base)
-        if exponent == -0.5:
-            return 1 / np.sqrt(base)
-    elif exponent.dtype.kind in "iu" and not isinstance(base, NUMBERS):
-        return integer_power(base, exponent)
+def power(base: Array, exponent: Any) -> Array:
+    """`base ** exponent` for a number. The exponents that occur most are products, quotients and roots, as in PyTorch."""
+    if exponent == 2:
+        return base * base
+    if exponent == 0.5:
+        return np.sqrt(base)
+    if exponent == 3:
+        return base * base * base
+    if exponent == -1:
+        return 1 / base
+    if exponent == -2:
+        return 1 / (base * base)
+    if exponent == -0.5:
+        return 1 / np.sqrt(base)
     return np.power(base, exponent)
 
 
-def integer_power(base: Array, exponent: Array) -> Array:
-    """Powers of integers; those with negative exponents are truncated to integers."""
-    negative = exponent < 0
-    if not holds(np.any(negative)):
-        return np.power(base, exponent)
-    inverse = np.where(base == -1, 1 - 2 * (exponent & 1), base == 1)
-    return np.where(negative, inverse, np.power(base, np.where(negative, 0, exponent))).astype(base.dtype)
+def _pow_number(input: Array, exponent: Any) -> Array:
+    if input.dtype.kind in "iu":
+        if exponent < 0:
+            raise RuntimeError(
+                "Integers to negative integer powers are not allowed.\n  fix: x.float() ** exponent, or torch.float_power(x, exponent)"
+            )
+        return np.power(input, np.asarray(exponent).astype(input.dtype))
+    return power(input, exponent)
 
 
-def pow_rule_input(g: Array, input: Array, exponent: Array) -> Array:
-    if isinstance(exponent, NUMBERS):
-        if exponent == 2:
-            return g * (input * 2)
-        return np.zeros_like(g) if exponent == 0 else g * (power(input, exponent - 1) * exponent)
-    return np.where(exponent == 0, 0, g * (exponent * np.power(input, exponent - 1)))
+def pow_number_rule(g: Array, input: Array, exponent: Any) -> Array:
+    if exponent == 2:
+        return g * (input * 2)
+    return np.zeros_like(g) if exponent == 0 else g * (power(input, exponent - 1) * exponent)
+
+
+pow_number = elementwise(
+    "pow_number", _pow_number, nodes="PowBackward0", scalars=False, method=False, function=False, input=pow_number_rule
+)
+
+
+def _pow(input: Array, exponent: Array) -> Array:
+    """Powers of integers with negative exponents are truncated to integers."""
+    if exponent.dtype.kind not in "iu" or not np.any(negative := exponent < 0):
+        return np.power(input, exponent)
+    inverse = np.where(input == -1, 1 - 2 * (exponent & 1), input == 1)
+    return np.where(negative, inverse, np.power(input, np.where(negative, 0, exponent))).astype(exponent.dtype)
 
 
 def pow_rule_exponent(g: Array, input: Array, exponent: Array, out: Array) -> Array:
@@ -335,30 +345,42 @@ def pow_rule_exponent(g: Array, input: Array, exponent: Array, out: Array) -> Ar
     return np.where((input == 0) & (np.real(exponent) >= 0), 0, slope)
 
 
-def _pow(input: Array, exponent: Array) -> Array:
-    return power(input, exponent)
-
-
-def check_power(input: Array, exponent: Array) -> None:
-    if kinds_of(input, exponent) == "bb":
-        raise NotImplementedError("\"pow\" not implemented for 'Bool'")
-    if isinstance(exponent, int) and exponent < 0 and kinds_of(input) in ("i", "u", "b"):
-        raise RuntimeError(
-            "Integers to negative integer powers are not allowed.\n  fix: x.float() ** exponent, or torch.float_power(x, exponent)"
-        )
-
-
-pow = elementwise(
-    "pow", _pow, operators=("__pow__",), inplace_operator="__ipow__", check=check_power,
-    nodes={"TS": "PowBackward0", "ST": "PowBackward2", "default": "PowBackward1"},
-    input=pow_rule_input, exponent=pow_rule_exponent,
+pow_tensor = elementwise(
+    "pow", _pow, check=refuse("b", "pow"), nodes={"ST": "PowBackward2", "default": "PowBackward1"},
+    input=lambda g, input, exponent: np.where(exponent == 0, 0, g * (exponent * np.power(input, exponent - 1))),
+    exponent=pow_rule_exponent,
 )  # fmt: skip
+
+
+@composite("pow")
+def pow(input: Array, exponent: Array, *, out: Array = None) -> Array:
+    """The power; the base, the exponent or both may be tensors."""
+    if isinstance(exponent, NUMBERS) and isinstance(input, OpMethods):
+        return pow_number(raised(input, exponent), exponent, out=out)
+    return pow_tensor(input, exponent, out=out)
+
+
+@composite("pow_", function=False)
+def pow_(input: Array, exponent: Array) -> Array:
+    """In-place form of `pow`."""
+    if isinstance(exponent, NUMBERS):
+        return inplace(pow_number, unraised(input, exponent), exponent)
+    return inplace(pow_tensor, input, exponent)
+
+
+@composite("__pow__", function=False)
+def pow_operator(input: Array, exponent: Array) -> Array:
+    """`input ** exponent`."""
+    return pow(input, exponent) if isinstance(exponent, OPERANDS) else NotImplemented
 
 
 @composite("__rpow__", function=False)
 def rpow(input: Array, other: Array) -> Array:
     """`other ** input`."""
-    return pow(other, input)
+    return pow_tensor(other, input) if isinstance(other, OPERANDS) else NotImplemented
+
+
+setattr(OpMethods, "__ipow__", pow_)  # noqa: B010  (an operator: not a method that has a place in the type stub)
 
 
 @composite()
@@ -370,7 +392,7 @@ def square(input: Array, *, out: Array = None) -> Array:
 @composite("square_")
 def square_(input: Array) -> Array:
     """In-place form of `square`."""
-    return inplace(pow, input, 2)
+    return pow_(input, 2)
 
 
 @composite()
@@ -388,7 +410,7 @@ def float_power_(input: Array, exponent: Array) -> Array:
             f"the base given to float_power_ has dtype {input.dtype.scalar_name} but the operation's result requires dtype "
             f"{required.scalar_name}\n  fix: x = x.float_power(exponent)"
         )
-    return inplace(pow, input, in_double(exponent))
+    return pow_(input, in_double(exponent))
 
 
 def in_double(x: Array) -> Array:

@@ -45,11 +45,19 @@ def bitwise(name: str, function: np.ufunc, *operators: str, inplace: str | None 
 bitwise_and = bitwise("bitwise_and", np.bitwise_and, "__and__", "__rand__", inplace="__iand__")
 bitwise_or = bitwise("bitwise_or", np.bitwise_or, "__or__", "__ror__", inplace="__ior__")
 bitwise_xor = bitwise("bitwise_xor", np.bitwise_xor, "__xor__", "__rxor__", inplace="__ixor__")
-bitwise_not = bitwise("bitwise_not", np.invert, "__invert__")
+bitwise_not = bitwise("bitwise_not", np.invert)
 bitwise_left_shift = bitwise("bitwise_left_shift", np.left_shift, "__lshift__", inplace="__ilshift__", refused="bfcV")
 bitwise_right_shift = bitwise("bitwise_right_shift", np.right_shift, "__rshift__", inplace="__irshift__", refused="bfcV")
 gcd = elementwise("gcd", np.gcd, scalars=False, check=refuse("bfcV", "gcd"), differentiable=False, floats=False)
 lcm = elementwise("lcm", np.lcm, scalars=False, check=refuse("bfcV", "lcm"), differentiable=False, floats=False)
+
+
+@composite("__invert__", function=False)
+def invert(input: Array) -> Array:
+    """`~input`."""
+    if input.is_floating_point() or input.is_complex():
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+    return bitwise_not(input)
 
 
 @composite("__rlshift__", function=False)

@@ -44,6 +44,13 @@ def unique_consecutive(input: Any, return_inverse: bool = False, return_counts: 
     return _answer(np.moveaxis(rows[starts], 0, axis), inverse if return_inverse else None, counts if return_counts else None)
 
 
+@composite(method=False)
+def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Any:
+    """Whether each element is among the test elements."""
+    given = [x._data if isinstance(x, Tensor) else np.asarray(x) for x in (elements, test_elements)]
+    return wrap(np.asarray(np.isin(*given, assume_unique=assume_unique, invert=invert)))
+
+
 # ---- histograms ---------------------------------------------------------------------------------------------------------------------
 
 

@@ -37,6 +37,11 @@ Indices = tuple[Any, ...]  # arrays of integers or truth values, and `EVERYTHING
 # ---- advanced indices: the ops ------------------------------------------------------------------------------------------------------
 
 
+def as_arrays(indices: Any) -> Indices:
+    """Indices with arrays in place of tensors."""
+    return tuple(item._data if isinstance(item, Tensor) else item for item in indices)
+
+
 def only_array(indices: Indices) -> int | None:
     """Where the one array is, if there is just one and it holds integers."""
     places = [place for place, item in enumerate(indices) if item is not EVERYTHING]
@@ -59,7 +64,7 @@ def index_at(input: Array, indices: Indices) -> Array:
 def place_at(input: Array, shape: Shape, indices: Indices) -> Array:
     """Zeros, with the elements of `input` added at the given indices."""
     whole = np.zeros_like(input, shape=shape, order="C")
-    add_at(whole, indices, input)
+    add_at(whole, as_arrays(indices), input)
     return whole
 
 

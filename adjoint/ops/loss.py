@@ -7,13 +7,13 @@ former is derived too: their gradient for ones is the weight of each element's t
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .._dtype import from_numpy_dtype
+from .._site import warn
 from ._loss import check_sizes, reduced, reduction_of, refuse_gradient, refuse_integers, unreduced
 from ._precision import wide
 from ._registry import COMMON, FUNCTIONS, REDUCTION, Array, op
@@ -317,11 +317,10 @@ def kl_div(
 ) -> Array:
     """The Kullback-Leibler divergence of `target` from the distribution whose logarithm is `input`."""
     if reduction == "mean" and size_average is None and reduce is None:
-        warnings.warn(
+        warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support size. "
             "'batchmean' divides only by the batch size, and aligns with the KL div math definition. "
-            "'mean' will be changed to behave the same as 'batchmean' in the next major release.",
-            stacklevel=2,
+            "'mean' will be changed to behave the same as 'batchmean' in the next major release."
         )
     batchmean = reduction == "batchmean"
     reduction = reduction_of(size_average, reduce, "sum" if batchmean else reduction)

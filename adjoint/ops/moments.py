@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from .._dtype import from_numpy_dtype
+from .._site import warn
 from ._precision import real_dtype, wide
 from ._registry import REDUCTION, Array, composite, op
 from ._rules import cast, unreduce
@@ -69,10 +69,9 @@ def arguments(name: str, input: Array, dim: Any, unbiased: Any, keepdim: bool, c
     if correction is None:
         correction = 1 if unbiased is None else int(unbiased)
     if count_of(input.shape, dim) - correction <= 0:
-        warnings.warn(
+        warn(
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel divided by "
-            f"output numel): write correction=0 for the variance of a single element.",
-            stacklevel=4,
+            "output numel): write correction=0 for the variance of a single element."
         )
     return input, dim, correction, keepdim
 

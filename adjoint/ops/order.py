@@ -177,7 +177,7 @@ def quantiles(name: str, input: Array, q: Any, dim: int | None, keepdim: bool, i
 
 
 def checked_fractions(name: str, input: Array, q: Any, interpolation: str) -> Array:
-    """The fractions as a vector without history."""
+    """The fractions as a vector."""
     if input.numel() == 0:
         raise RuntimeError(f"{name}() input tensor must be non-empty")
     if input.dtype.name not in ("float32", "float64"):
@@ -194,7 +194,7 @@ def checked_fractions(name: str, input: Array, q: Any, interpolation: str) -> Ar
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor\n  fix: q.to({input.dtype})")
     if bool(((q < 0) | (q > 1)).any()):
         raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
-    return q.detach().reshape(-1)  # type: ignore[attr-defined]
+    return q.reshape(-1)  # type: ignore[attr-defined]
 
 
 def arranged(result: Array, several: bool, ndim: int, dim: int | None, keepdim: bool) -> Array:

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import _return_types as return_types
-from .._dtype import default_numpy, from_numpy_dtype
-from ._operands import NUMBERS, inplace, is_complex, no_derivative, refuse, zero
+from ._operands import NUMBERS, inplace, is_complex, no_derivative, raised, refuse, unraised, zero
 from ._registry import FLOAT, Array, composite, elementwise, op
 from ._rules import call, cast, conjugate
 
@@ -220,37 +219,26 @@ clamp_tensor = elementwise(
 )  # fmt: skip
 
 
-def with_bounds(input: Array, *bounds: Any) -> tuple[Any, Array]:
-    """The op for these bounds, and the input raised to a floating dtype if a bound asks for it."""
+def are_numbers(*bounds: Any) -> bool:
     if all(bound is None for bound in bounds):
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    if not all(bound is None or isinstance(bound, NUMBERS) for bound in bounds):
-        return clamp_tensor, input
-    kind = input._data.dtype.kind
-    if kind in "iub" and any(isinstance(bound, float) for bound in bounds):
-        return clamp_number, input.to(from_numpy_dtype(default_numpy()))
-    if kind == "b":
-        return clamp_number, input.to(from_numpy_dtype(np.dtype("int64")))
-    return clamp_number, input
+    return all(bound is None or isinstance(bound, NUMBERS) for bound in bounds)
 
 
 @composite("clamp", "clip")
 def clamp(input: Array, min: Any = None, max: Any = None, *, out: Array = None) -> Array:
     """Values below `min` become `min`, values above `max` become `max`; numbers or tensors."""
-    chosen, input = with_bounds(input, min, max)
-    return chosen(input, min, max, out=out)
+    if are_numbers(min, max):
+        return clamp_number(raised(input, min, max), min, max, out=out)
+    return clamp_tensor(input, min, max, out=out)
 
 
 @composite("clamp_", "clip_")
 def clamp_(input: Array, min: Any = None, max: Any = None) -> Array:
     """In-place form of `clamp`."""
-    chosen, raised = with_bounds(input, min, max)
-    if raised is not input:
-        raise RuntimeError(
-            f"result type {raised.dtype.scalar_name} can't be cast to the desired output type {input.dtype.scalar_name}\n"
-            "  fix: use the out-of-place form, x = x.clamp(...)"
-        )
-    return inplace(chosen, input, min, max)
+    if are_numbers(min, max):
+        return inplace(clamp_number, unraised(input, min, max), min, max)
+    return inplace(clamp_tensor, input, min, max)
 
 
 def _clamp_min(input: Array, min: Array) -> Array:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._dtype import as_numpy_dtype, from_numpy_dtype
+from .._dtype import as_dtype, promote_types
 from ._precision import compute_dtype, real_dtype, wide
 from ._registry import REDUCTION, Array, composite, op
 from ._rules import cast, normalize_dims, unreduce
@@ -72,16 +72,10 @@ def linalg_vector_norm(x: Array, ord: float, dim: Dims, keepdim: bool) -> Array:
 def check_not_empty(x: Array, ord: float, dim: Dims) -> None:
     if x.size:
         return
-    dims = normalize_dims(dim, len(x.shape))
-    empty = [d for d in dims if x.shape[d] == 0]
+    empty = [d for d in normalize_dims(dim, len(x.shape)) if x.shape[d] == 0]
     if empty:
-        name = "inf" if ord == math.inf else "-inf" if ord == -math.inf else f"{ord:g}"
-        where = "an empty tensor" if dim is None else f"the dimension {empty[0]} because this dimension is empty and"
-        raise RuntimeError(
-            f"linalg.vector_norm cannot compute the {name} norm on {where} because the operation does not have an identity"
-            if dim is None
-            else f"linalg.vector_norm cannot compute the {name} norm on {where} the operation does not have an identity"
-        )
+        place = "an empty tensor because" if dim is None else f"the dimension {empty[0]} because this dimension is empty and"
+        raise RuntimeError(f"linalg.vector_norm cannot compute the {ord:g} norm on {place} the operation does not have an identity")
 
 
 def vector_norm(
@@ -90,12 +84,18 @@ def vector_norm(
     """The `ord`-norm of all elements, or of the vectors along dimensions."""
     if not isinstance(ord, int | float):
         raise TypeError(f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}")
-    if dtype is not None:
-        x = x.to(from_numpy_dtype(as_numpy_dtype(dtype)))
     if not (x.is_floating_point() or x.is_complex()):
         raise RuntimeError(
             f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {x.dtype.scalar_name}\n  fix: x.float()"
         )
+    if dtype is not None:
+        wanted = as_dtype(dtype)
+        if promote_types(x.dtype, wanted) is not wanted:
+            raise RuntimeError(
+                f"linalg.vector_norm: the dtype of the input ({x.dtype.scalar_name}) should be convertible without narrowing to the "
+                f"specified dtype ({wanted.scalar_name})\n  fix: x.to({wanted}) first, to say that narrowing is meant"
+            )
+        x = x.to(wanted)
     return linalg_vector_norm(x, ord, dim, keepdim, out=out)
 
 

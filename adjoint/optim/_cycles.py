@@ -170,7 +170,7 @@ class CyclicLR(_WithMomentum):
             return self._scale_fn_custom(x)
         if self.mode == "triangular2":
             return 1 / (2.0 ** (x - 1))
-        return self.gamma**x if self.mode == "exp_range" else 1.0
+        return float(self.gamma**x) if self.mode == "exp_range" else 1.0
 
     def get_lr(self) -> list[float]:
         self._warn_outside_step()
@@ -206,7 +206,7 @@ class OneCycleLR(_WithMomentum):
         total_steps: int | None = None,
         epochs: int | None = None,
         steps_per_epoch: int | None = None,
-        pct_start: float = 0.3,
+        pct_start: Any = 0.3,
         anneal_strategy: Literal["cos", "linear"] = "cos",
         cycle_momentum: bool = True,
         base_momentum: float | list[float] = 0.85,
@@ -270,7 +270,7 @@ def _phase(end_step: float, start_lr: str, end_lr: str, start_momentum: str, end
 
 
 def _total_steps(total_steps: int | None, epochs: int | None, steps_per_epoch: int | None) -> int:
-    def positive(name: str, value: int) -> int:
+    def positive(name: str, value: Any) -> int:
         if not isinstance(value, int) or value <= 0:
             raise ValueError(f"Expected positive integer {name}, but got {value}")
         return value

@@ -79,11 +79,11 @@ class Elementwise(Optimizer):
                 params = [param for param in group["params"] if param._grad is not None]
                 if not params:
                     continue
-                if group.get("differentiable") or not all(map(is_plain, params)):
-                    self._step_tensors(group, params)
-                    continue
                 plan = self._plans.get(number)
-                if plan is None or not plan.fits(params, self.state):
+                if plan is None or not plan.fits(params, self.state) or group.get("differentiable"):
+                    if group.get("differentiable") or not can_join(params):
+                        self._step_tensors(group, params)
+                        continue
                     for param in params:
                         check_writable(param, False)
                     plan = self._plans[number] = Plan(self, group, params)
@@ -199,7 +199,8 @@ class Pack:
         else:
             size = sum(array.size for array in self.arrays)
             values, grads = np.empty(size, first.dtype), np.empty(size, first.dtype)
-            self.value_parts, self.grad_parts = list(parts(values, self.arrays)), list(parts(grads, self.arrays))
+            self.value_parts = list(zip(self.arrays, parts(values, self.arrays), strict=True))
+            self.grad_parts = list(zip(params, parts(grads, self.arrays), strict=True))
             self.values, self.grads = real(values), real(grads)
 
     def together(self) -> bool:
@@ -216,12 +217,13 @@ class Pack:
                 buffers = [buffer[block] for buffer in self.buffers]
                 optimizer.update(group, numbers, self.fresh, self.values[block], grads[block], *buffers)
         else:
-            for param, array, value, grad in zip(self.params, self.arrays, self.value_parts, self.grad_parts, strict=True):
-                value[...] = array
-                grad[...] = param._grad._data  # type: ignore[union-attr]
+            for array, part in self.value_parts:
+                part[...] = array
+            for param, part in self.grad_parts:
+                part[...] = param._grad._data  # type: ignore[union-attr]
             optimizer.update(group, numbers, self.fresh, self.values, self.grads, *self.buffers)
-            for array, value in zip(self.arrays, self.value_parts, strict=True):
-                array[...] = value
+            for array, part in self.value_parts:
+                array[...] = part
         optimizer.finish(group, self.scalars)
         self.fresh = False
 
@@ -260,8 +262,9 @@ def numeric(group: Group) -> Group:
     return plain
 
 
-def is_plain(param: Tensor) -> bool:
-    return param._data.__class__ is np.ndarray
+def can_join(params: list[Tensor]) -> bool:
+    """Whether there are NumPy arrays to work on, none of them twice (which PyTorch updates twice, one after the other)."""
+    return len(set(params)) == len(params) and all(param._data.__class__ is np.ndarray for param in params)
 
 
 def scalar_dtype() -> np.dtype[Any]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 from weakref import ref
 
+from .._site import warn
 from .._tensor import Tensor
 from .optimizer import Group, Optimizer
 
@@ -69,23 +69,19 @@ class LRScheduler:
             self._check_order()
         self._step_count += 1
         if epoch is not None:
-            warnings.warn(EPOCH_WARNING, UserWarning, stacklevel=2)
+            warn(EPOCH_WARNING)
         self._update_lr(epoch)
 
     def _check_order(self) -> None:
         if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
-            warnings.warn(
+            warn(
                 "Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization. "
-                "Please, make sure to call `optimizer.step()` before `lr_scheduler.step()`.",
-                UserWarning,
-                stacklevel=3,
+                "Please, make sure to call `optimizer.step()` before `lr_scheduler.step()`."
             )
         elif not getattr(self.optimizer, "_opt_called", False):
-            warnings.warn(
+            warn(
                 "Detected call of `lr_scheduler.step()` before `optimizer.step()`. Call them in the opposite order, "
-                "`optimizer.step()` before `lr_scheduler.step()`: otherwise the first learning rate of the schedule is skipped.",
-                UserWarning,
-                stacklevel=3,
+                "`optimizer.step()` before `lr_scheduler.step()`: otherwise the first learning rate of the schedule is skipped."
             )
 
     def _update_lr(self, epoch: int | None = None) -> None:
@@ -112,8 +108,8 @@ class LRScheduler:
 
     def _warn_outside_step(self) -> None:
         if not self._get_lr_called_within_step:
-            warnings.warn(
-                "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.", UserWarning, stacklevel=3
+            warn(
+                "To get the last learning rate computed by the scheduler, please use `get_last_lr()`."
             )
 
     def state_dict(self) -> dict[str, Any]:

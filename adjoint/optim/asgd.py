@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from ._checks import check_at_least_zero, check_implementation, check_lr
 from ._elementwise import Array, Elementwise
@@ -12,7 +12,7 @@ from .optimizer import Group, Params
 class ASGD(Elementwise):
     """Averaged stochastic gradient descent; the average is in the state under `ax`."""
 
-    scalars = {"step": 0.0, "eta": 0.0, "mu": 1.0}
+    scalars: ClassVar[dict[str, float]] = {"step": 0.0, "eta": 0.0, "mu": 1.0}
 
     def __init__(
         self,

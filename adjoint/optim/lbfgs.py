@@ -225,7 +225,7 @@ def strong_wolfe(
     stuck = False
     while rounds < limit and abs(high.t - low.t) * length >= small:
         left, right = min(low.t, high.t), max(low.t, high.t)
-        t = cubic_minimum(*sorted((low, high), key=lambda p: p.t), left, right)
+        t = cubic_minimum(low, high, left, right)
         # A point too near to an end twice in a row, or beyond it, is moved inwards.
         margin = 0.1 * (right - left)
         if min(right - t, t - left) < margin:

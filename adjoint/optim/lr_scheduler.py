@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-import warnings
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from types import FunctionType
 from typing import Any, Literal, SupportsFloat
 
-from ._cycles import CosineAnnealingLR as CosineAnnealingLR
-from ._cycles import CosineAnnealingWarmRestarts as CosineAnnealingWarmRestarts
-from ._cycles import CyclicLR as CyclicLR
-from ._cycles import OneCycleLR as OneCycleLR
-from ._scheduler import EPOCH_WARNING, FactorSchedule, number_of, per_group, require_optimizer, set_lr
-from ._scheduler import LRScheduler as LRScheduler
+from .._site import warn
+from ._cycles import CosineAnnealingLR, CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
+from ._scheduler import EPOCH_WARNING, FactorSchedule, LRScheduler, number_of, per_group, require_optimizer, set_lr
 from .optimizer import Optimizer
+
+__all__ = [
+    "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR", "LRScheduler",
+    "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR", "ReduceLROnPlateau", "SequentialLR", "StepLR",
+]  # fmt: skip
 
 
 class _LRScheduler(LRScheduler):
@@ -362,7 +363,7 @@ class ReduceLROnPlateau(LRScheduler):
         """Take note of the quantity at the end of an epoch, and reduce the rates if it is time."""
         value = float(metrics)
         if epoch is not None:
-            warnings.warn(EPOCH_WARNING, UserWarning, stacklevel=2)
+            warn(EPOCH_WARNING)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         if self._is_better(value):
             self.best = value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from .optimizer import Group, Params
 class NAdam(Elementwise):
     """NAdam: the momentum of the next step is used in this one."""
 
-    scalars = {"step": 0.0, "mu_product": 1.0}
+    scalars: ClassVar[dict[str, float]] = {"step": 0.0, "mu_product": 1.0}
 
     def __init__(
         self,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._errors import compose
+from .._site import warn
 from .._tensor import Tensor, wrap
 from ..autograd.hooks import RemovableHandle
 from ..autograd.node import Node
@@ -163,10 +163,9 @@ class Optimizer:
         for name, default in self.defaults.items():
             param_group.setdefault(name, default)
         if len(set(params)) != len(params):
-            warnings.warn(
+            warn(
                 "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; "
-                "see github.com/pytorch/pytorch/issues/40967 for more information",
-                stacklevel=3,
+                "see github.com/pytorch/pytorch/issues/40967 for more information"
             )
         known = {param for group in self.param_groups for param in group["params"]}
         if not known.isdisjoint(params):

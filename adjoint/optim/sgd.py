@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from ._checks import check_at_least_zero, check_implementation, check_lr
 from ._elementwise import Array, Elementwise
@@ -21,7 +21,7 @@ class SGD(Elementwise):
     tensor([0.9000, 0.9000])
     """
 
-    scalars = {}
+    scalars: ClassVar[dict[str, float]] = {}
 
     def __init__(
         self,

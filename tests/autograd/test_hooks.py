@@ -377,8 +377,9 @@ def test_accumulate_grad_node_has_hooks_too():
     assert node.variable is x
     node.register_prehook(lambda outputs: order.append(outputs[0].item()))
     node.register_hook(lambda inputs, outputs: order.append((inputs, outputs[0].item())))
+    x.register_post_accumulate_grad_hook(lambda t: order.append("accumulated"))
     (x * 3).backward()
-    assert order == [3.0, ((), 3.0)]
+    assert order == [3.0, "accumulated", ((), 3.0)]
 
 
 def test_node_metadata_belongs_to_the_user():

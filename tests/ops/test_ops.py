@@ -175,7 +175,7 @@ def test_out(name: str) -> None:
 def test_errors(name: str) -> None:
     row = ROWS[name]
     for sample in row.error_samples():
-        call = Call(row, sample)  # type: ignore[arg-type]
+        call = Call(row, sample)
         with pytest.raises(sample.error, match=sample.pattern) as caught:
             call(call.tensors())
         assert type(caught.value) is sample.error or issubclass(type(caught.value), sample.error), sample

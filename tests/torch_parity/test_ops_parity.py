@@ -12,7 +12,7 @@ import pytest
 import adjoint as ad
 from adjoint.ops._registry import OPS
 from tests.ops._check import Call, data
-from tests.ops.samples import Row, Sample, converted, load
+from tests.ops.samples import Dtype, Row, Sample, converted, load
 
 torch = pytest.importorskip("torch")
 
@@ -66,8 +66,8 @@ def in_single_precision(sample: Sample) -> Sample | None:
         return array.astype(SINGLE.get(array.dtype.name, array.dtype))
 
     changed = copy.copy(sample)
-    changed.args = converted(sample.args, single, lambda name: name)
-    changed.kwargs = {name: converted(value, single, lambda name: name) for name, value in sample.kwargs.items()}
+    changed.args = converted(sample.args, single, Dtype)
+    changed.kwargs = {name: converted(value, single, Dtype) for name, value in sample.kwargs.items()}
     floating = {name for name in dtypes if name[0] in "fc"}
     return changed if floating and floating <= set(SINGLE) else None
 

@@ -288,11 +288,16 @@ def bad_rounding(make: Make) -> Iterator[ErrorSample]:
     yield ErrorSample(RuntimeError, message, make(2), make(2), rounding_mode="up")
 
 
+@samples("pow_number", torch="pow")
 @samples("pow")
-def powers(make: Make) -> Iterator[Sample]:
+def powers_by_numbers(make: Make) -> Iterator[Sample]:
     for exponent in (0, 1, 2, 3, 2.5, 0.5, -1, -2, -0.5, 0.0):
         yield Sample(make(3, low=0.3, high=2), exponent)
         yield Sample(EDGES, exponent).only_values()
+
+
+@samples("pow")
+def powers(make: Make) -> Iterator[Sample]:
     yield Sample(make(3, 2, low=0.3, high=2), make(2))
     yield Sample(2, make(3))
     yield Sample(2.5, make(2, 2))

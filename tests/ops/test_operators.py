@@ -1,0 +1,91 @@
+"""Operators with foreign operands, and in-place forms with their own rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+
+
+class Length:
+    """A class that knows how to compute with tensors."""
+
+    def __radd__(self, other: Any) -> str:
+        return "my sum"
+
+    def __rsub__(self, other: Any) -> str:
+        return "my difference"
+
+    def __gt__(self, other: Any) -> str:  # type: ignore[override]
+        return "my comparison"
+
+
+def test_other_classes_get_their_turn() -> None:
+    x = ad.ones(2)
+    assert x + Length() == "my sum"
+    assert x - Length() == "my difference"
+    assert (x < Length()) == "my comparison"
+
+
+@pytest.mark.parametrize("operand", [None, "a", [1.0, 2.0], object()])
+def test_operands_that_are_no_numbers(operand: Any) -> None:
+    x = ad.ones(2)
+    for compute in (lambda: x + operand, lambda: operand - x, lambda: x ** operand, lambda: x < operand):
+        with pytest.raises(TypeError, match="unsupported operand|not supported between|can only concatenate"):
+            compute()
+    assert (x == operand) is False
+    assert (x != operand) is True
+
+
+def test_arrays_on_either_side() -> None:
+    x = ad.tensor([1.0, 2.0], dtype=ad.float64, requires_grad=True)
+    array = np.array([3.0, 4.0])
+    for result in (x * array, array * x, array / x, np.float64(2) - x):
+        assert isinstance(result, ad.Tensor) and result.requires_grad
+
+
+def test_a_write_without_derivative_stops_the_gradient() -> None:
+    x = ad.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    y.eq_(ad.tensor([2.0, 5.0]))
+    assert y.tolist() == [1.0, 0.0] and y.requires_grad
+    y.sum().backward()
+    assert x.grad is not None and x.grad.tolist() == [0.0, 0.0]
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+        x.logical_not_()
+    assert x.tolist() == [1.0, 2.0]
+
+
+def test_float_power_in_place_needs_double_precision() -> None:
+    x = ad.tensor([1.0, 2.0])
+    with pytest.raises(RuntimeError, match="the base given to float_power_ has dtype Float"):
+        x.float_power_(2)
+    double = x.double()
+    assert double.float_power_(3) is double and double.tolist() == [1.0, 8.0]
+
+
+def test_parts_can_be_assigned() -> None:
+    z = ad.tensor([1 + 2j, 3 - 1j])
+    z.real = ad.tensor([5.0, 6.0])
+    z.imag = 0
+    assert z.tolist() == [5, 6]
+
+
+def test_a_scalar_on_the_fast_path_does_not_change_the_dtype() -> None:
+    """Python numbers have no precision of their own, whatever they are combined with."""
+    x = ad.tensor([0.5, 1.5], dtype=ad.float32, requires_grad=True)
+    results = [x + 0.1, x - 0.1, 0.1 - x, x * 0.1, x / 0.1, 0.1 / x, x**0.1, 0.1**x, x % 0.1, ad.xlogy(x, 0.1), ad.xlogy(0.1, x), ad.clamp(x, 0.1)]
+    for result in results:
+        assert result.dtype is ad.float32
+        x.grad = None
+        result.sum().backward()
+        assert x.grad is not None and x.grad.dtype is ad.float32
+
+
+def test_shape_errors_name_both_sizes() -> None:
+    for x, y in ((ad.ones(2, 3), ad.ones(2, 4)), (ad.ones(2, 3, dtype=ad.int64), ad.ones(4))):
+        with pytest.raises(RuntimeError, match=r"The size of tensor a \(3\) must match the size of tensor b \(4\) at non-singleton dimension 1"):
+            x + y
