@@ -77,14 +77,23 @@ def quietly(make: Callable[[], Array]) -> Array:
         unmute(token)
 
 
-def make_array(make: Callable[[], Array], shape: tuple[int, ...], dtype: np.dtype[Any], device: Device) -> Array:
-    """`make()` where that is on the CPU; an array without elements on the meta device."""
+def make_array(
+    make: Callable[[], Array], shape: tuple[int, ...], dtype: np.dtype[Any], device: Device, make_meta: Callable[[], Array] | None = None
+) -> Array:
+    """`make()` where that is on the CPU. On the meta device an array without elements: `make_meta()` if it is not laid out as usual."""
     where = get_default_device() if device is None else resolve(device)
     if where is CPU or require_usable(where) is CPU:
         return make()
     from ._meta import empty
 
-    return empty(shape, dtype)
+    return empty(shape, dtype) if make_meta is None else make_meta()
+
+
+def meta_like(data: Array, dtype: np.dtype[Any], memory_format: memory_format) -> Array:
+    """An array without elements, laid out as one like `data` would be."""
+    from ._meta import empty_like
+
+    return copy_in_format(empty_like(data), dtype, memory_format)
 
 
 def finish(array: Array, requires_grad: bool = False) -> Tensor:
@@ -187,12 +196,18 @@ def empty_strided(
         )
     numpy_dtype = as_numpy_dtype(dtype)
 
+    steps = tuple(step * numpy_dtype.itemsize for step in strides)
+
     def make() -> Array:
         last = 0 if 0 in shape else 1 + sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
-        steps = tuple(step * numpy_dtype.itemsize for step in strides)
         return np.lib.stride_tricks.as_strided(np.empty(last, numpy_dtype), shape, steps)
 
-    return finish(make_array(make, shape, numpy_dtype, device), requires_grad)
+    def make_meta() -> Array:
+        from ._meta import empty
+
+        return empty(shape, numpy_dtype, steps)
+
+    return finish(make_array(make, shape, numpy_dtype, device, make_meta), requires_grad)
 
 
 def number_of(name: str, argument: str, value: Any) -> Any:
@@ -454,7 +469,7 @@ def _like(
             fill(array)
         return array
 
-    return finish(make_array(make, data.shape, numpy_dtype, where), requires_grad)
+    return finish(make_array(make, data.shape, numpy_dtype, where, lambda: meta_like(data, numpy_dtype, memory_format)), requires_grad)
 
 
 def empty_like_array(data: Array, dtype: np.dtype[Any]) -> Array:

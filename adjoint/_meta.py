@@ -141,11 +141,17 @@ class MetaArray(NDArrayOperatorsMixin):
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> MetaArray:
         return MetaArray(self._ghost.diagonal(offset, axis1, axis2))
 
+    def strided(self, shape: Shape, strides: Shape) -> MetaArray:
+        """A view with any shape and strides, in bytes."""
+        return MetaArray(as_strided(self._ghost, shape, strides, writeable=False))
+
     def reshape(self, *shape: Any, order: Any = "C", copy: bool | None = None) -> MetaArray:
         sizes = shape[0] if len(shape) == 1 and isinstance(shape[0], Iterable) else shape
         return reshaped(self, tuple(sizes), order, copy)
 
     def ravel(self, order: Any = "C") -> MetaArray:
+        if order == "K":
+            return self.transpose(sorted(range(self.ndim), key=lambda axis: -abs(self.strides[axis]))).ravel()
         return reshaped(self, (-1,), order, None)
 
     # ---- copies -----------------------------------------------------------------------------------------------------------------
@@ -184,7 +190,6 @@ class MetaArray(NDArrayOperatorsMixin):
         return dressed(standin(self)[small], shape)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        same_device(self, value)
         shape = self[index].shape
         given = np.shape(value)
         excess = max(len(given) - len(shape), 0)
@@ -207,9 +212,11 @@ class MetaArray(NDArrayOperatorsMixin):
         return tuple(r if o is None else into(o, r, kwargs) for r, o in zip(results, given, strict=True))
 
     def __array_function__(self, func: Callable[..., Any], types: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-        from ._meta_functions import RULES
+        from ._meta_functions import RULES, elementwise
 
         rule = RULES.get(func)
+        if rule is None and func.__module__.startswith("adjoint."):
+            rule = elementwise  # special functions, which are dispatched as NumPy's are
         if rule is None:
             raise NotImplementedError(
                 f"{func.__name__}: attempted to run this operator with Meta tensors, but there was no fake impl or Meta kernel registered. "
@@ -293,7 +300,9 @@ _RESHAPE_TAKES_COPY = tuple(map(int, np.__version__.split(".")[:2])) >= (2, 1)
 def standin(x: Any) -> Any:
     """A small real array for a meta array (see Note [Ghosts and stand-ins]); lists and tuples of them; anything else as it is."""
     if isinstance(x, list | tuple):
-        return type(x)(map(standin, x)) if any(isinstance(item, MetaArray | list | tuple) for item in x) else x
+        return type(x)(map(standin, x)) if any(isinstance(item, np.ndarray | MetaArray | list | tuple) for item in x) else x
+    if isinstance(x, np.ndarray) and x.ndim:
+        x = empty_like(x)
     if not isinstance(x, MetaArray):
         return x
     shape = tuple(min(size, 2) for size in x.shape)

@@ -342,6 +342,11 @@ def delete(func: Any, arr: MetaArray, obj: int, axis: int) -> MetaArray:
     return empty((*arr.shape[:axis], arr.shape[axis] - 1, *arr.shape[axis + 1 :]), arr.dtype)
 
 
+@rule(np.unravel_index)
+def unravel_index(func: Any, indices: MetaArray, shape: Any, order: Any = "C") -> tuple[MetaArray, ...]:
+    return tuple(empty(indices.shape, np.intp) for _ in ((shape,) if isinstance(shape, int) else shape))
+
+
 @rule(np.searchsorted)
 def searchsorted(func: Any, a: Any, v: Any, side: Any = "left", sorter: Any = None) -> MetaArray:
     return empty(np.shape(v), np.intp)

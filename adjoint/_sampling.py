@@ -18,6 +18,7 @@ from ._creation import (
     finish,
     into,
     make_array,
+    meta_like,
     out_dtype,
     size_arguments,
     size_of,
@@ -200,7 +201,7 @@ def _sampled_like(
         return array
 
     where = input.device if device is None else require_usable(resolve(device))
-    return finish(make_array(make, data.shape, numpy_dtype, where), requires_grad)
+    return finish(make_array(make, data.shape, numpy_dtype, where, lambda: meta_like(data, numpy_dtype, memory_format)), requires_grad)
 
 
 def rand_like(

@@ -414,4 +414,7 @@ def wrap_result(data: Any) -> Tensor:
     return wrap(np.asarray(data) if isinstance(data, np.generic) else data)
 
 
-from .autograd import differentiate  # noqa: E402  (it needs Tensor, and importing it at each call of backward would cost a microsecond)
+# These need Tensor; importing them at each call of backward would cost a microsecond.
+from .autograd import accumulate, differentiate  # noqa: E402
+
+accumulate.wrap = wrap

@@ -14,8 +14,6 @@ from functools import wraps
 
 from .polynomials import Table
 
-import os
-LONG = int(os.environ.get("LONG", "6"))
 TYPES = {"f32": "float", "f64": "double"}
 
 
@@ -116,16 +114,11 @@ class Code:
         return self.let(f"icmp ne {self.facts.int} {self.integer('and', register, 1 << bit)}, 0")
 
     def polynomial(self, x: Value, coefficients: Table, start: int = 0) -> Value:
-        """Of the coefficients from a given one on."""
-        return self.horner(x, coefficients[self.goal][start:])
-
-    def horner(self, x: Value, coefficients: tuple[float, ...]) -> Value:
-        """By Horner's rule; a long polynomial as two in x², which the CPU computes side by side."""
-        if len(coefficients) > LONG:
-            square = x * x
-            return self.fma(x, self.horner(square, coefficients[1::2]), self.horner(square, coefficients[::2]))
-        result: Value | float = coefficients[-1]
-        for coefficient in reversed(coefficients[:-1]):
+        """By Horner's rule, from a given coefficient on. (Splitting long ones into several chains was tried and gains nothing: the CPU
+        works on several vectors at once.)"""
+        *others, last = coefficients[self.goal][start:]
+        result: Value | float = last
+        for coefficient in reversed(others):
             result = self.fma(x, result, coefficient)
         assert isinstance(result, Value)
         return result

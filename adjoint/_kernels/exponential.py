@@ -62,8 +62,8 @@ def exp(c: Code, x: Value) -> Value:
 
 
 def exp2_range(c: Code) -> tuple[float, float]:
-    """Between these numbers 2**x is neither 0 nor infinite."""
-    return -(c.facts.bias + c.facts.mantissa), c.facts.bias + 1.0
+    """At these numbers, and beyond them, 2**x is 0 and infinite, to the precision that is asked for."""
+    return (-(c.facts.bias + c.facts.mantissa), c.facts.bias + 1.0) if c.exact else (-200.0, 200.0)
 
 
 def exp2_of(c: Code, x: Value, rest: Value | None = None) -> Value:
@@ -73,6 +73,9 @@ def exp2_of(c: Code, x: Value, rest: Value | None = None) -> Value:
     if rest is not None:
         r = r + rest
     near = r * c.polynomial(r, EXP2)
+    if not c.exact:
+        power = power_of_two(c, c.bits(shifted))
+        return c.fma(near, power, power)
     return scaled(c, c.fma(near, 2.0, 2.0), c.bits(shifted), c.compare("olt", x, 2.0 - c.facts.bias))
 
 

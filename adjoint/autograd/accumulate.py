@@ -15,6 +15,9 @@ from .node import VersionCounter
 if TYPE_CHECKING:
     from .._tensor import Tensor
 
+# Set when Tensor exists, which is after this module: looking it up at each call would cost a microsecond.
+wrap: Callable[[Any], Tensor]
+
 # One lock for all leaves: it is held for one addition, and threads that train on a shared leaf must not lose a gradient.
 _lock = Lock()
 
@@ -50,8 +53,6 @@ def is_dense(array: np.ndarray) -> bool:
 
 def accumulate(leaf: Tensor, gradient: Any, owned: bool, site: Site) -> None:
     """Add an array to `leaf.grad`. `owned` says that nobody else holds the array, so it may become the gradient itself."""
-    from .._tensor import wrap
-
     with _lock:
         present = leaf._grad
         if present is None:

@@ -39,7 +39,7 @@ class VersionCounter:
     """
 
     __slots__ = ("stamp", "version", "writes")
-    KEPT = 8  # how many writes are remembered with their lines
+    KEPT = 4  # how many writes are remembered with their lines
 
     stamp: int
     version: int

@@ -154,10 +154,11 @@ def move_retained(tensor: Tensor, before: Edge, now: Edge) -> None:
             new._hooks().retained[new_nr] = kept
 
 
-def check_writable(tensor: Tensor, recorded: bool) -> None:
-    """Refuse a write that must not happen, before anything is written. `recorded`: some operand requires grad and recording is on."""
+def check_writable(tensor: Tensor, recorded: bool, *, one_value: bool = False) -> None:
+    """Refuse a write that must not happen, before anything is written. `recorded`: some operand requires grad and recording is on.
+    `one_value`: all elements get the same value, so they may share memory."""
     data = tensor._data
-    if data.__class__ is np.ndarray and 0 in data.strides and overlaps_itself(data):
+    if not one_value and data.__class__ is np.ndarray and 0 in data.strides and overlaps_itself(data):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation.\n"

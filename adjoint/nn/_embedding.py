@@ -124,7 +124,9 @@ def _bags(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> t
         raise ValueError("offsets has to be a 1D Tensor")
     starts = offsets._data
     if starts.size and starts[0] != 0:
-        raise ValueError(f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got {starts[0]}")
+        raise ValueError(
+            f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got {starts[0]}"
+        )
     ends = np.append(starts[1:], math.prod(input.shape))
     if include_last_offset:
         starts, ends = starts[:-1], starts[1:]

@@ -11,12 +11,12 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from .._site import here, warn
+from .._site import warn
 from .._state import recording
-from .._tensor import Tensor, wrap
+from .._tensor import Tensor
+from ..autograd.function import Function
 from ..autograd.hooks import RemovableHandle
-from ..autograd.node import Node, Output, new_node
-from ..autograd.views import SEVERAL, View, counter_of, edge_of
+from ..autograd.node import Node
 
 if TYPE_CHECKING:
     from .module import Module
@@ -211,27 +211,21 @@ def watch_last_operation(module: Module, result: Any) -> None:
 # with both. A module none of whose inputs requires grad has no input node: its hooks are called by the output node.
 
 
-class BackwardHookFunctionBackward(Node):
-    """The node that inputs or outputs pass through. Its hooks do the work."""
-
-    __slots__ = ("outputs",)
-    outputs: int
-    keeps_tensors = False
-
-    def apply(self, g: Any) -> tuple[Any, ...]:
-        # Copies: the engine may add to what it is given, and these arrays belong to somebody else.
-        return tuple(None if grad is None else grad.copy() for grad in g)
-
-    def apply_recorded(self, g: Any) -> tuple[Any, ...]:
-        return tuple(g)
-
-
-class _Same:
-    """What makes the watched tensors views of the given ones."""
+class BackwardHookFunction(Function):
+    """What inputs or outputs pass through. The hooks of its node do the work."""
 
     @staticmethod
-    def view_of(base: Any, params: tuple[Any, ...]) -> Any:
-        return base.view(base.shape) if isinstance(base, Tensor) else base[...]
+    def forward(ctx: Any, *tensors: Tensor) -> tuple[Tensor, ...]:
+        ctx.set_materialize_grads(False)
+        return tensors
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
+        return gradients
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Tensor | None) -> tuple[Tensor | None, ...]:
+        return tangents
 
 
 class BackwardHooks:
@@ -333,15 +327,8 @@ def pass_through(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], Node, list[i
     places = [i for i, x in enumerate(values) if isinstance(x, Tensor) and x.requires_grad] if recording() else []
     if not places:
         return None
-    node = new_node(BackwardHookFunctionBackward, tuple(edge_of(values[i]) for i in places), (), here())
-    node.outputs = len(places)  # type: ignore[misc]
+    watched = BackwardHookFunction.apply(*(values[place] for place in places))
     replaced = list(values)
-    for nr, place in enumerate(places):
-        tensor = values[place]
-        counter = counter_of(tensor)
-        alias = wrap(tensor._data)
-        alias._vc = counter
-        # Several views of one function: a write to one of them would leave the other's history behind, so it is refused.
-        alias._fn = View(tensor, _Same(), (), Output(node, nr), SEVERAL)  # type: ignore[arg-type]
-        replaced[place] = alias
-    return tuple(replaced), node, places
+    for place, tensor in zip(places, watched, strict=True):
+        replaced[place] = tensor
+    return tuple(replaced), watched[0].grad_fn, places

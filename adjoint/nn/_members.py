@@ -10,8 +10,8 @@ TABLES = ("_parameters", "_buffers", "_modules")
 class Members(dict[str, Any]):
     """A table whose entries are also attributes of the module.
 
-    Python finds an entry of an instance's `__dict__` in 0.04 µs, and one that `__getattr__` has to look for in 0.5. So what is in the table is
-    in the `__dict__` too, and whoever changes the table (PyTorch programs do) changes both.
+    Python finds an entry of an instance's `__dict__` in 0.04 µs, and one that `__getattr__` has to look for in 0.5. So what is in the
+    table is in the `__dict__` too, and whoever changes the table (PyTorch programs do) changes both.
     """
 
     __slots__ = ("attributes",)

@@ -58,7 +58,9 @@ def check_dtypes(input: Array, *others: Array | None) -> None:
     for other in others:
         if other is not None and other.dtype != input.dtype:
             names = from_numpy_dtype(input.dtype).scalar_name, from_numpy_dtype(other.dtype).scalar_name
-            raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}: convert the input, or the module with module.to(dtype)")
+            raise RuntimeError(
+                f"expected scalar type {names[0]} but found {names[1]}: convert the input, or the module with module.to(dtype)"
+            )
 
 
 def channel_shape(input: Array) -> tuple[int, ...]:

@@ -1,7 +1,7 @@
 """`state_dict` and `load_state_dict`: a module's parameters and buffers by dotted name, in PyTorch's format.
 
-The keys, the order, the `_metadata` with version numbers and the hooks are PyTorch's, so checkpoints can be exchanged. A value to load may be
-a Tensor or anything NumPy can read, so the state dict of a PyTorch module can be loaded as it is.
+The keys, the order, the `_metadata` with version numbers and the hooks are PyTorch's, so checkpoints can be exchanged. A value to load
+may be a Tensor or anything NumPy can read, so the state dict of a PyTorch module can be loaded as it is.
 """
 
 from __future__ import annotations

@@ -219,7 +219,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     soft: Tensor = _softmax.softmax((logits + noise) / tau, dim)
     if not hard:
         return soft
-    chosen = soft.detach().new_zeros(soft.shape).scatter_(dim, soft.detach().argmax(dim, keepdim=True), 1.0)
+    chosen: Tensor = soft.detach().new_zeros(soft.shape).scatter_(dim, soft.detach().argmax(dim, keepdim=True), 1.0)
     return chosen - soft.detach() + soft
 
 

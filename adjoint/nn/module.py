@@ -1,7 +1,7 @@
 """Module: the base class of all layers and models.
 
-A module owns parameters, buffers and other modules. Assigning one of them to an attribute registers it, under the attribute's name; everything
-else about a module (saving, moving, training mode, printing) follows from these three tables.
+A module owns parameters, buffers and other modules. Assigning one of them to an attribute registers it, under the attribute's name;
+everything else about a module (saving, moving, training mode, printing) follows from these three tables.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .._tensor import Parameter, Tensor
 from ._hooks import EVERYWHERE, CallHooks, call_with_hooks
 from ._members import TABLES, Members
 from ._state_dict import StateDict
-from .parameter import Buffer
+from .parameter import Buffer, zero_gradient
 
 
 def typename(value: object) -> str:
@@ -462,7 +462,10 @@ class Module(CallHooks, StateDict):
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop the gradients of all parameters, or set them to zero."""
         for parameter in self.parameters():
-            reset_grad(parameter, set_to_none)
+            if set_to_none:
+                parameter._grad = None
+            else:
+                zero_gradient(parameter)
 
     # ---- printing ---------------------------------------------------------------------------------------------------------------
 
@@ -486,18 +489,6 @@ class Module(CallHooks, StateDict):
 def indented(text: str) -> str:
     """All lines but the first moved to the right, as in a printed tree."""
     return text.replace("\n", "\n  ")
-
-
-def reset_grad(tensor: Tensor, set_to_none: bool) -> None:
-    gradient = tensor._grad
-    if gradient is None:
-        return
-    if set_to_none:
-        tensor._grad = None
-    elif gradient._fn is not None:
-        tensor._grad = gradient.detach().clone().zero_()
-    else:
-        gradient.zero_()
 
 
 def _before_init(message: str, module: Module) -> AttributeError:

@@ -29,3 +29,10 @@ class Buffer(metaclass=_BufferMeta):
 
     The result is an ordinary Tensor that carries a mark.
     """
+
+
+def zero_gradient(tensor: Tensor) -> None:
+    """Set the gradient of a tensor to zero. One with a history is replaced, so that the history can go."""
+    gradient = tensor._grad
+    if gradient is not None:
+        tensor._grad = gradient.zero_() if gradient._fn is None else gradient.detach().clone().zero_()

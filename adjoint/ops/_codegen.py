@@ -76,7 +76,7 @@ def lazy_function(op: Op, *, out: bool, operator: bool = False) -> Callable[...,
             namespace[f"kernel_{kinds}"] = kernels.forward
         made = function_from(text, op.name, namespace)
         hidden = {"out": None, "axis": UNSET, "keepdims": UNSET}
-        fn.__code__, fn.__defaults__ = made.__code__, op.defaults
+        fn.__code__, fn.__defaults__ = made.__code__, (UNSET, *(op.defaults or ())) if needs_dim(op) else op.defaults
         fn.__kwdefaults__ = (op.keyword_defaults or {}) | {name: hidden[name] for name in hidden if name in made.__code__.co_varnames}
 
     def compile_and_call(*args: Any, **kwargs: Any) -> Any:
@@ -126,10 +126,19 @@ def signature(op: Op, out: bool) -> str:
     return ", ".join([*positional, *star, *keywords])
 
 
+def needs_dim(op: Op) -> bool:
+    """Whether `dim` is the last argument without a default, so that `axis` may be given instead of it."""
+    positional = op.args[: len(op.args) - len(op.keywords)]
+    required = positional[: len(positional) - len(op.defaults or ())]
+    return required[-1:] == ("dim",)
+
+
 def function_text(op: Op, out: bool) -> str:
     lines = [f"def {op.name}({signature(op, out)}):"]
     if "dim" in op.args:
         lines.append(" if axis is not UNSET: dim = axis")
+        if needs_dim(op):
+            lines.append(f" elif dim is UNSET: raise TypeError('{op.name}() missing 1 required positional arguments: \"dim\"')")
     if "keepdim" in op.args:
         lines.append(" if keepdims is not UNSET: keepdim = keepdims")
     if op.varargs:
@@ -207,7 +216,7 @@ def body(op: Op, kinds: str) -> list[str]:
     if op.broadcasts and len(broadcast) > 1:
         equal = " == ".join(f"a_{name}.shape" for name in broadcast)
         shapes = ", ".join(f"a_{name}.shape" if kind == "T" else "None" for name, kind in tensors.items())
-        lines.append(f"  node.restore = None if {equal} else broadcast_restore(node, ({shapes}), result)")
+        lines.append(f"  node.restore = None if {equal} else broadcast_restore(node, ({shapes}), result.shape, dtype_)")
     else:
         lines.append("  node.restore = None")
     lines += [

@@ -219,7 +219,8 @@ def register(
         changing = inplace_function(op)
         fn.inplace = changing  # type: ignore[attr-defined]
         for name in (op.name, *aliases):
-            setattr(OpMethods, f"{name}_", changing)
+            if method:
+                setattr(OpMethods, f"{name}_", changing)
             if function:
                 FUNCTIONS[f"{name}_"] = changing
         if inplace_operator:

@@ -22,7 +22,17 @@ def call(fn: Any, *args: Any, **kwargs: Any) -> Any:
 
 def holds(condition: Any) -> bool:
     """Whether a condition on values is true. Where there are none, on the meta device, it is taken to be false."""
-    return getattr(condition, "device", "cpu") == "cpu" and bool(condition)
+    values = getattr(condition, "_data", condition)
+    return getattr(values, "device", "cpu") == "cpu" and bool(values)
+
+
+def zeros_on(g: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    """Zeros to put gradients into, on the device of `g`: an array for an array, a Tensor for a Tensor."""
+    if isinstance(g, OpMethods):
+        from .._dtype import from_numpy_dtype
+
+        return g.new_zeros(shape, dtype=from_numpy_dtype(dtype))  # type: ignore[attr-defined]
+    return np.zeros(shape, dtype) if isinstance(g, np.ndarray | np.generic) else np.zeros(shape, dtype, like=g)
 
 
 def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
@@ -57,9 +67,9 @@ def conjugate(x: Any) -> Any:
     return x if x is None or x.dtype in _REAL or getattr(x.dtype, "kind", "c") != "c" else np.conjugate(x)
 
 
-def broadcast_restore(node: Node, shapes: tuple[Any, ...], result: Any) -> tuple[Any, ...] | None:
+def broadcast_restore(node: Node, shapes: tuple[Any, ...], shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[Any, ...] | None:
     """For each edge of a node: the shape and dtype to which its gradient has to be brought back, None where it fits already."""
-    return tuple((shapes[slot], result.dtype) if shapes[slot] != result.shape else None for slot in node.input_slots)
+    return tuple((shapes[slot], dtype) if shapes[slot] != shape else None for slot in node.input_slots)
 
 
 def restored(node: Node, grads: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -78,8 +78,6 @@ def blockwise(kernel: Callable[..., Any]) -> Callable[..., Any]:
                 return array.__array_function__(apply, (type(array),), arrays, {})
         operands = np.broadcast_arrays(*arrays)
         shape, dtype = operands[0].shape, np.result_type(*arrays)
-        if operands[0].__class__ is not np.ndarray:
-            return np.empty_like(operands[0], dtype, order="C")  # the meta device: nothing to compute
         vectors = [np.ascontiguousarray(a).reshape(-1) for a in operands]
         out = np.empty(vectors[0].size, dtype)
         for start in range(0, out.size, BLOCK):

@@ -332,7 +332,7 @@ pow_number = elementwise(
 
 def _pow(input: Array, exponent: Array) -> Array:
     """Powers of integers with negative exponents are truncated to integers."""
-    if exponent.dtype.kind not in "iu" or not np.any(negative := exponent < 0):
+    if exponent.dtype.kind not in "iu" or not holds(np.any(negative := exponent < 0)):
         return np.power(input, exponent)
     inverse = np.where(input == -1, 1 - 2 * (exponent & 1), input == 1)
     return np.where(negative, inverse, np.power(input, np.where(negative, 0, exponent))).astype(exponent.dtype)

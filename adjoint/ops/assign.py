@@ -25,7 +25,7 @@ from ._rules import cast, sum_to
 # ---- writing a part -----------------------------------------------------------------------------------------------------------------
 
 
-def write_through(fn: Callable[..., Any], write: Callable[..., None], **values: Any) -> Tensor:
+def write_through(fn: Callable[..., Any], write: Callable[..., None], *, one_value: bool = False, **values: Any) -> Tensor:
     """The in-place form of an op. `write(array, ...)` takes the op's arguments and changes the array; it checks before it writes.
 
     The in-place forms that the registry derives compute the whole result first. These ops change little of a large tensor.
@@ -36,7 +36,7 @@ def write_through(fn: Callable[..., Any], write: Callable[..., None], **values: 
     recorded = recording() and any(
         isinstance(x, Tensor) and edge_of(x) is not None and op.differentiates(name) for x, name in zip(inputs, op.inputs, strict=True)
     )
-    check_writable(self, recorded)
+    check_writable(self, recorded, one_value=one_value)
     dual = carries_tangent(inputs)
     originals = overwritten_operands(op, inputs) if recorded or dual else {}
     tangents = [getattr(x, "_tangent", None) for x in inputs]
@@ -111,7 +111,7 @@ def raise_overflow(dtype: np.dtype[Any]) -> None:
     jvp=lambda input, src_t: np.zeros_like(input) if src_t is None else src_t.to(input.dtype).expand(input.shape),
 )  # fmt: skip
 def _copy(input: Array, src: Array, non_blocking: bool = False) -> Array:
-    return np.broadcast_to(cast(src, input.dtype), input.shape)
+    return np.array(np.broadcast_to(cast(src, input.dtype), input.shape))
 
 
 def _copy_into(input: Array, src: Array, non_blocking: bool) -> None:
@@ -182,8 +182,8 @@ def fill(input: Any, value: Any) -> Any:
 def fill_(input: Tensor, value: Any) -> Tensor:
     """Write one value everywhere."""
     if isinstance(value, Tensor):
-        return write_through(_fill_tensor, _write_tensor, input=input, value=value)
-    return write_through(_fill_number, _write_number, input=input, value=value)
+        return write_through(_fill_tensor, _write_tensor, one_value=True, input=input, value=value)
+    return write_through(_fill_number, _write_number, one_value=True, input=input, value=value)
 
 
 @op("zero", method=False, function=False, input=zero, jvp=LINEAR)
@@ -195,7 +195,10 @@ def _write_zero(input: Array) -> None:
     input[...] = 0
 
 
-zero_ = inplace_form(_zero, _write_zero, function=True)
+@composite()
+def zero_(input: Tensor) -> Tensor:
+    """Write zeros everywhere."""
+    return write_through(_zero, _write_zero, one_value=True, input=input)
 
 
 def _set_diagonal(array: Array, value: Any, wrap: bool) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._methods import OpMethods
+from ._out import into
 from ._registry import FUNCTIONS, Array, composite
 from ._rules import wrap_dim
 from .matmul import dot, mm
@@ -51,7 +52,7 @@ def kron(input: Array, other: Array, *, out: Any = None) -> Array:
     spaced = input.reshape([size for pair in zip(a, (1,) * ndim, strict=True) for size in pair])
     tiles = other.reshape([size for pair in zip((1,) * ndim, b, strict=True) for size in pair])
     result = (spaced * tiles).reshape([m * n for m, n in zip(a, b, strict=True)])
-    return result if out is None else out.resize_(result.shape).copy_(result)
+    return into(out, result)
 
 
 @composite(method=False)
@@ -75,7 +76,7 @@ def tensordot(a: Array, b: Array, dims: Any = 2, out: Any = None) -> Array:
     left = a.permute([*free_a, *over_a]).reshape(math.prod(a.shape[d] for d in free_a), inner_size)
     right = b.permute([*over_b, *free_b]).reshape(inner_size, math.prod(b.shape[d] for d in free_b))
     result = mm(left, right).reshape([a.shape[d] for d in free_a] + [b.shape[d] for d in free_b])
-    return result if out is None else out.resize_(result.shape).copy_(result)
+    return into(out, result)
 
 
 def contracted_dims(a: Array, b: Array, dims: Any) -> tuple[list[int], list[int]]:
@@ -138,10 +139,10 @@ def multi_dot(tensors: Sequence[Array], *, out: Any = None) -> Array:
         result = result[0]
     if column:
         result = result[..., 0]
-    return result if out is None else out.resize_(result.shape).copy_(result)
+    return into(out, result)
 
 
 @composite(method=False)
 def chain_matmul(*matrices: Array, out: Any = None) -> Array:
     """The product of several matrices; `torch.linalg.multi_dot` under its older name."""
-    return matrices[0].clone() if len(matrices) == 1 else multi_dot(matrices, out=out)
+    return into(out, matrices[0].clone() if len(matrices) == 1 else multi_dot(matrices))

@@ -107,10 +107,22 @@ def _moved(self: Tensor, dtype: np.dtype[Any], where: device) -> Tensor:
             "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of "
             "torch.nn.Module.to() when moving module from meta to a different device."
         )
-    from .._meta import empty
-    from .._tensor import wrap
+    return _to_meta(self, dtype)  # type: ignore[no-any-return]
 
-    return wrap(empty(self._data.shape, dtype))
+
+def _from_meta(g: Array) -> Array:
+    raise NotImplementedError(
+        "Cannot copy out of meta tensor; no data! The gradient of a tensor that was moved to the meta device has no values\n"
+        "  fix: call backward only where the whole computation is on the meta device: x.to('meta').requires_grad_()"
+    )
+
+
+@op("_to_meta", method=False, function=False, nodes="ToCopyBackward0", jvp=LINEAR, input=_from_meta)
+def _to_meta(input: Array, dtype: np.dtype[Any]) -> Array:
+    """The shape, dtype and layout of a tensor."""
+    from .._meta import empty_like
+
+    return copy_in_format(empty_like(input), dtype, _PRESERVE)
 
 
 @composite(function=False)

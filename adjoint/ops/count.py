@@ -37,7 +37,7 @@ def unique_consecutive(input: Any, return_inverse: bool = False, return_counts: 
     data = input._data
     axis = 0 if dim is None else wrap_dim(dim, len(data.shape))
     rows = np.moveaxis(data.reshape(-1) if dim is None else data, axis, 0)
-    differs = (rows[1:] != rows[:-1]).reshape(max(len(rows) - 1, 0), -1).any(axis=1)
+    differs = (rows[1:] != rows[:-1]).any(axis=tuple(range(1, rows.ndim)))
     starts = np.concatenate([[True] if len(rows) else [], differs]).astype(bool)
     inverse = (np.cumsum(starts) - 1).reshape(data.shape if dim is None else -1)
     counts = np.diff(np.append(np.flatnonzero(starts), len(rows)))

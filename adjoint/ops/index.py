@@ -31,7 +31,7 @@ from .shape import expanded_shape
 
 INT64, INT32, BOOL = np.dtype(np.int64), np.dtype(np.int32), np.dtype(bool)
 Shape = tuple[int, ...]
-Indices = tuple[Any, ...]  # arrays of integers or truth values, and `EVERYTHING` where a dimension is not indexed
+Indices = tuple[Any, ...]  # arrays of integers or truth values, and a full slice where a dimension is not indexed
 
 
 # ---- advanced indices: the ops ------------------------------------------------------------------------------------------------------
@@ -44,7 +44,7 @@ def as_arrays(indices: Any) -> Indices:
 
 def only_array(indices: Indices) -> int | None:
     """Where the one array is, if there is just one and it holds integers."""
-    places = [place for place, item in enumerate(indices) if item is not EVERYTHING]
+    places = [place for place, item in enumerate(indices) if item.__class__ is not slice]
     return places[0] if len(places) == 1 and indices[places[0]].dtype.kind != "b" else None
 
 
@@ -60,7 +60,7 @@ def index_at(input: Array, indices: Indices) -> Array:
     return found if found.flags.c_contiguous else found.copy(order="C")
 
 
-@op(method=False, function=False, jvp=LINEAR, warns=False, input=lambda g, indices: call(index_at, g, indices))
+@op(method=False, function=False, jvp=LINEAR, warns=False, input=lambda g, indices: call(index_at, g, as_arrays(indices)))
 def place_at(input: Array, shape: Shape, indices: Indices) -> Array:
     """Zeros, with the elements of `input` added at the given indices."""
     whole = np.zeros_like(input, shape=shape, order="C")
@@ -70,10 +70,13 @@ def place_at(input: Array, shape: Shape, indices: Indices) -> Array:
 
 def add_at(target: Array, indices: Indices, values: Array) -> None:
     """Add values to an array where an index may name one element several times."""
+    if target.__class__ is not np.ndarray:
+        np.add.at(target, indices, values)
+        return
     if not repeats(target, indices):
         target[indices] += values
         return
-    if not target.flags.c_contiguous or target.__class__ is not np.ndarray:
+    if not target.flags.c_contiguous:
         np.add.at(target, indices, values)
         return
     # On one dimension `np.add.at` is ten times as fast as on several.
@@ -85,7 +88,7 @@ def repeats(target: Array, indices: Indices) -> bool:
     """Whether an element may be named twice. Certain knowledge is worth its price only for a single array of rows."""
     place = only_array(indices)
     if place is None:
-        return any(item is not EVERYTHING and item.dtype.kind != "b" for item in indices)
+        return any(item.__class__ is not slice and item.dtype.kind != "b" for item in indices)
     rows, size = indices[place], target.shape[place]
     if rows.size <= 1:
         return False
@@ -279,7 +282,7 @@ def check_mask(mask: Shape, shape: Shape, dim: int) -> None:
 def kept(indices: Indices, *tensors: Any) -> Indices:
     """Indices that a node may keep: copied if it will, because the tensors they come from can be changed before backward."""
     if recording() and any(isinstance(tensor, Tensor) and tensor.requires_grad for tensor in tensors):
-        return tuple(item if item is EVERYTHING else item.copy() for item in indices)
+        return tuple(item if item.__class__ is slice else item.copy() for item in indices)
     return indices
 
 
@@ -359,7 +362,7 @@ def setitem(input: Tensor, index: Any, value: Any) -> None:
 def written_at_once(input: Tensor, index: Any, value: Any) -> bool:
     """The usual write, of a number or a tensor where nothing is recorded, goes straight to NumPy. What it refuses is left to the others."""
     mode, data, kind = get_mode(), input._data, index.__class__
-    if mode > 1 or data.__class__ is not np.ndarray or input._vc is INFERENCE_TENSOR or (mode and input.requires_grad):
+    if mode > 1 or data.__class__ is not np.ndarray or input._vc is INFERENCE_TENSOR or (mode and input.requires_grad) or 0 in data.strides:
         return False
     if kind is Tensor and index._data.dtype in (INT64, BOOL) and index._data.shape:
         index = index._data
@@ -383,7 +386,7 @@ def written_at_once(input: Tensor, index: Any, value: Any) -> bool:
 
 def index_ndim(target: Tensor, indices: Indices) -> int:
     """The number of dimensions of an advanced index's result."""
-    arrays = [item for item in indices if item is not EVERYTHING]
+    arrays = [item for item in indices if item.__class__ is not slice]
     used = sum(dims_of(item) for item in arrays)
     return target.ndim - used + max(1 if item.dtype.kind == "b" else len(item.shape) for item in arrays)
 

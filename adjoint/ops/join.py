@@ -267,7 +267,7 @@ def _block_diag(tensors: Sequence[Array]) -> Array:
                 f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {number} has {len(tensor.shape)} dimensions"
             )
     shapes = [_as_block(tensor.shape) for tensor in tensors]
-    result = np.zeros((sum(rows for rows, _ in shapes), sum(columns for _, columns in shapes)), tensors[0].dtype)
+    result = np.zeros_like(tensors[0], shape=(sum(rows for rows, _ in shapes), sum(columns for _, columns in shapes)))
     top = left = 0
     for tensor, (rows, columns) in zip(tensors, shapes, strict=True):
         result[top : top + rows, left : left + columns] = tensor

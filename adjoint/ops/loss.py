@@ -17,7 +17,7 @@ from .._site import warn
 from ._loss import check_sizes, reduced, reduction_of, refuse_gradient, refuse_integers, unreduced
 from ._precision import wide
 from ._registry import COMMON, FUNCTIONS, REDUCTION, Array, op
-from ._rules import call, cast
+from ._rules import call, cast, holds
 from .activation import logsigmoid
 from .cross_entropy import cross_entropy, nll_loss
 from .distance import cosine_similarity, normalize, pairwise_distance, pdist
@@ -197,7 +197,7 @@ def gaussian_nll_loss(
         elif not (input.shape[:-1] == var.shape[:-1] and var.shape[-1:] == (1,)):
             raise ValueError(f"var is of incorrect size: {list(var.shape)}; it must be that of the input, {list(input.shape)}")
     reduction = reduction_of(None, None, reduction)
-    if bool((var < 0).any()):
+    if holds((var < 0).any()):
         raise ValueError("var has negative entry/entries")
     var = var.clone()
     with no_grad():  # a variance below eps still gets its gradient
@@ -376,7 +376,7 @@ def soft_margin_loss(
 
 def one_hot(target: Array, classes: int) -> Array:
     """Whether each class is the target."""
-    return target.unsqueeze(-1) == np.arange(classes)
+    return target.unsqueeze(-1) == arange(classes, device=target.device)
 
 
 def above_zero(x: Array) -> Array:
@@ -409,7 +409,7 @@ def multi_margin_loss(
     shape = target.shape
     target = target.reshape(input.shape[:-1])
     classes = input.shape[-1]
-    if bool(((target < 0) | (target >= classes)).any()):
+    if holds(((target < 0) | (target >= classes)).any()):
         raise RuntimeError(f"target out of range: there are {classes} classes, so targets are 0 to {classes - 1}")
     hinge = above_zero(margin - input.gather(-1, target.unsqueeze(-1)) + input) ** p
     if weight is not None:

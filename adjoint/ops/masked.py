@@ -180,7 +180,7 @@ def _source_grad(g: Array, mask: Array, source_shape: Shape) -> Array:
 def masked_scatter(input: Array, mask: Array, source: Array) -> Array:
     """A copy in which the elements of `source`, in order, stand where the mask is true."""
     check_broadcast(input.shape, mask.shape)
-    result = np.array(np.broadcast_to(input, np.broadcast_shapes(input.shape, mask.shape)))
+    result = np.broadcast_to(input, np.broadcast_shapes(input.shape, mask.shape)).copy()
     _scatter_into(result, mask, source)
     return result
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._dtype import from_numpy_dtype
 from .._tensor import Tensor
+from ._out import into
 from ._precision import FLOAT32, is_half
 from ._registry import MULTILINEAR, Array, composite, op
 from ._rules import cast, sum_to
@@ -219,7 +220,7 @@ ARRAYS = (Tensor, np.ndarray)
 def dims_of(name: str, x: Array) -> int:
     if not isinstance(x, ARRAYS):
         raise TypeError(f"matmul(): argument '{name}' (position {1 if name == 'input' else 2}) must be Tensor, not {type(x).__name__}")
-    return (x._data if isinstance(x, Tensor) else x).ndim  # type: ignore[no-any-return]
+    return (x._data if isinstance(x, Tensor) else x).ndim
 
 
 @composite()
@@ -238,7 +239,7 @@ def matmul(input: Array, other: Array, *, out: Any = None) -> Array:
         return mv(input, other, out=out)
     result = matmul_batched(input[None] if left == 1 else input, other[:, None] if right == 1 else other)
     result = result[..., 0] if right == 1 else result[..., 0, :] if left == 1 else result
-    return result if out is None else out.resize_(result.shape).copy_(result)
+    return into(out, result)
 
 
 @composite(method=False, function=False, operators=("__matmul__",))

@@ -11,9 +11,10 @@ import numpy as np
 
 from .. import _return_types as return_types
 from .._methods import OpMethods
+from ._out import into
 from ._precision import INT64
 from ._registry import FUNCTIONS, REDUCTION, Array, composite, op
-from ._rules import wrap_dim
+from ._rules import holds, wrap_dim
 from .reduce import refuse_complex, require_elements, selected, selection, share_all
 
 median_values = selection("median", "MedianBackward1")
@@ -28,7 +29,7 @@ Search = Callable[[Array, int], Array]  # from an array and an axis to one posit
 def search(input: Array, find: Search, dim: int, keepdim: bool) -> Array:
     """The positions along a dimension that `find` finds."""
     if not input.shape:
-        return np.zeros((), INT64)
+        return np.zeros_like(input, INT64)
     dim = wrap_dim(dim, len(input.shape))
     found = find(input, dim)
     return found if keepdim else np.squeeze(found, axis=dim)
@@ -79,7 +80,7 @@ def checked(name: str, input: Array, dim: int) -> None:
 
 def median_of_all(input: Array, find: Search) -> Array:
     flat = np.reshape(input, (-1,))
-    return flat[find(flat, 0)[0]] if flat.shape[0] else np.full((), math.nan, input.dtype)
+    return flat[find(flat, 0)[0]] if flat.shape[0] else np.full_like(input, math.nan, shape=())
 
 
 @op(nodes="MedianBackward0", method=False, function=False, jvp=REDUCTION, input=share_all)
@@ -173,7 +174,7 @@ def quantiles(name: str, input: Array, q: Any, dim: int | None, keepdim: bool, i
     else:
         result = above if interpolation == "higher" else below
     result = arranged(result, isinstance(q, OpMethods) and q.ndim == 1, len(input.shape), dim, keepdim)  # type: ignore[attr-defined]
-    return result if out is None else out.resize_(result.shape).copy_(result)
+    return into(out, result)
 
 
 def checked_fractions(name: str, input: Array, q: Any, interpolation: str) -> Array:
@@ -192,9 +193,9 @@ def checked_fractions(name: str, input: Array, q: Any, interpolation: str) -> Ar
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor")
     if q.dtype is not input.dtype:  # type: ignore[attr-defined]
         raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor\n  fix: q.to({input.dtype})")
-    if bool(((q < 0) | (q > 1)).any()):
+    if holds(((q < 0) | (q > 1)).any()):
         raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
-    return q.reshape(-1)  # type: ignore[attr-defined]
+    return q.reshape(-1)
 
 
 def arranged(result: Array, several: bool, ndim: int, dim: int | None, keepdim: bool) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._methods import OpMethods
 from ._registry import LINEAR, Array, composite, op
-from ._rules import call, wrap_dim
+from ._rules import call, wrap_dim, zeros_on
 from .shape import checked_dim
 
 Shape = tuple[int, ...]
@@ -87,8 +87,13 @@ def narrow_copy(input: Any, dim: int, start: int, length: int) -> Any:
 
 def _stacked(g: Sequence[Any], input_shape: Shape, input_dtype: Any, dim: int) -> Array:
     dim = wrap_dim(dim, len(input_shape))
-    absent = np.zeros(input_shape[:dim] + input_shape[dim + 1 :], input_dtype)
+    absent = zeros_on(present(g), input_shape[:dim] + input_shape[dim + 1 :], input_dtype)
     return np.stack([absent if part is None else part for part in g], axis=dim)
+
+
+def present(g: Sequence[Any]) -> Any:
+    """One of the gradients that are there."""
+    return next(part for part in g if part is not None)
 
 
 @op(view=True, several=True, jvp=LINEAR, input=_stacked)
@@ -102,7 +107,7 @@ def unbind(input: Array, dim: int = 0) -> tuple[Array, ...]:
 def _joined(g: Sequence[Any], input_shape: Shape, input_dtype: Any, lengths: Sequence[int], dim: int) -> Array:
     dim = wrap_dim(dim, len(input_shape))
     parts = [
-        np.zeros((*input_shape[:dim], length, *input_shape[dim + 1 :]), input_dtype) if part is None else part
+        zeros_on(present(g), (*input_shape[:dim], length, *input_shape[dim + 1 :]), input_dtype) if part is None else part
         for part, length in zip(g, lengths, strict=True)
     ]
     return np.concatenate(parts, axis=dim)

@@ -197,6 +197,6 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
     if data.dtype.kind not in "iu":
         raise ValueError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
     total = math.prod(sizes)
-    if data.size and not (-total <= data.min() and data.max() < total):
+    if data.size and holds((data.min() < -total) | (data.max() >= total)):
         raise ValueError(f"index {data.max()} is out of bounds for a tensor of shape {list(sizes)}, which has {total} elements")
-    return tuple(wrap(np.asarray(part)) for part in np.unravel_index(np.where(data < 0, data + total, data), sizes))
+    return tuple(wrap_result(part) for part in np.unravel_index(np.where(data < 0, data + total, data), sizes))

@@ -14,9 +14,10 @@ import numpy as np
 from .. import _return_types as return_types
 from .._dtype import bool_, from_numpy_dtype
 from .._methods import OpMethods
+from ._out import into
 from ._precision import INT64, compute_dtype, wide, with_dtype
 from ._registry import FLOAT, FUNCTIONS, LINEAR, REDUCTION, Array, composite, op
-from ._rules import call, cast, normalize_dims, spread, unreduce, wrap_dim
+from ._rules import call, cast, normalize_dims, spread, unreduce, wrap_dim, zeros_on
 from .scatter import scatter_add
 
 Dims = Any  # an int, a sequence of them, or None for all dimensions
@@ -208,7 +209,7 @@ def position(name: str, find: Any, input: Array, dim: int | None, keepdim: bool)
         return find(input, keepdims=keepdim)
     dim = wrap_dim(dim, len(input.shape))
     require_elements(name, input, dim)
-    return find(input, axis=dim, keepdims=keepdim) if input.shape else np.zeros((), INT64)
+    return find(input, axis=dim, keepdims=keepdim) if input.shape else np.zeros_like(input, INT64)
 
 
 @op(differentiable=False)
@@ -230,7 +231,7 @@ def argmin(input: Array, dim: int | None = None, keepdim: bool = False) -> Array
 
 def put_back(g: Array, index: Array, input_shape: tuple[int, ...], input_dtype: Any, dim: int, keepdim: bool) -> Array:
     g, index = (unreduce(x, input_shape, dim, keepdim) for x in (g, index))
-    return call(scatter_add, np.zeros(input_shape, input_dtype), dim, index, g)
+    return call(scatter_add, zeros_on(g, input_shape, input_dtype), dim, index, g)
 
 
 def look_up(input: Array, index: Array, dim: int, keepdim: bool) -> Array:
@@ -257,12 +258,8 @@ def selection(name: str, node: str) -> Any:
 
 def selected(select: Any, result: Any, input: Array, index: Array, dim: int, keepdim: bool, out: Any) -> Any:
     """`(values, indices)` under PyTorch's name for the pair; `out` is a pair of tensors to put them in."""
-    values = select(input, index, dim, keepdim)
-    if out is None:
-        return result((values, index))
-    for target, source in zip(out, (values, index), strict=True):
-        target.resize_(source.shape).copy_(source)
-    return result(out)
+    pair = select(input, index, dim, keepdim), index
+    return result(pair if out is None else map(into, out, pair))
 
 
 @op(nodes="MaxBackward0", method=False, function=False, out=False, input=put_back, jvp=look_up_tangent)

@@ -9,9 +9,10 @@ import numpy as np
 
 from .. import _return_types as return_types
 from .._dtype import bool_, from_numpy_dtype
+from ._out import into
 from ._precision import INT64, compute_dtype, wide, with_dtype
 from ._registry import FUNCTIONS, LINEAR, Array, composite, op
-from ._rules import call, cast, wrap_dim
+from ._rules import call, cast, wrap_dim, zeros_on
 from .reduce import refuse_complex, selected
 from .scatter import scatter_add
 
@@ -97,7 +98,7 @@ def running_values(name: str) -> Any:
         return np.take_along_axis(input, index, axis=wrap_dim(dim, len(input.shape))) if input.shape else input * 1
 
     def add_back(g: Array, index: Array, input_shape: Any, input_dtype: Any, dim: int) -> Array:
-        return call(scatter_add, np.zeros(input_shape, input_dtype), dim, index, g)
+        return call(scatter_add, zeros_on(g, input_shape, input_dtype), dim, index, g)
 
     def tangent(input_t: Array, index: Array, dim: int, keepdim: bool) -> Array:
         return declared(input_t, index, dim, keepdim)
@@ -117,7 +118,7 @@ def record_index(input: Array, dim: int, largest: bool) -> Array:
     dim = wrap_dim(dim, len(input.shape))
     refuse_complex("cummax" if largest else "cummin", input)
     if not input.shape:
-        return np.zeros((), INT64)
+        return np.zeros_like(input, INT64)
     best = (np.maximum if largest else np.minimum).accumulate(input, axis=dim)
     places = np.reshape(np.arange(input.shape[dim]), (-1,) + (1,) * (len(input.shape) - 1 - dim))
     return np.maximum.accumulate(np.where((input == best) | np.isnan(input), places, 0), axis=dim)
@@ -170,7 +171,7 @@ def diff(
         result = later.logical_xor(earlier) if result.dtype is bool_ else later - earlier
     if n == 0:
         result = result.clone()
-    return result if out is None else out.resize_(result.shape).copy_(result)
+    return into(out, result)
 
 
 def pieces(name: str, y: Array, x: Array | None, dx: Any, dim: int) -> Array:

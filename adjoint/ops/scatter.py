@@ -9,7 +9,7 @@ import numpy as np
 from .._dtype import from_numpy_dtype
 from .._tensor import Tensor
 from ._registry import LINEAR, Array, composite, op
-from ._rules import call, wrap_dim
+from ._rules import call, wrap_dim, zeros_on
 from .assign import inplace_form, number_as, write_through
 from .index import INT32, INT64, add_at
 from .parts import EVERYTHING, place
@@ -89,7 +89,7 @@ def in_front(g: Array, shape: Shape) -> Array:
 
 @op(
     jvp=LINEAR,
-    input=lambda g, dim, index, input_shape, input_dtype: call(scatter_add, np.zeros(input_shape, input_dtype), dim, index, g),
+    input=lambda g, dim, index, input_shape, input_dtype: call(scatter_add, zeros_on(g, input_shape, input_dtype), dim, index, g),
 )  # fmt: skip
 def gather(input: Array, dim: int, index: Array, *, sparse_grad: bool = False) -> Array:
     """The elements that `index` names along a dimension: for two dimensions and dim=0, `out[i, j] = input[index[i, j], j]`."""
@@ -229,7 +229,7 @@ def check_vector(name: str, input: Array, dim: int, index: Array) -> int:
 
 @op(
     jvp=LINEAR,
-    input=lambda g, dim, index, input_shape, input_dtype: call(index_add, np.zeros(input_shape, input_dtype), dim, index, g),
+    input=lambda g, dim, index, input_shape, input_dtype: call(index_add, zeros_on(g, input_shape, input_dtype), dim, index, g),
 )  # fmt: skip
 def index_select(input: Array, dim: int, index: Array) -> Array:
     """The slices that `index` names along a dimension."""
@@ -377,7 +377,7 @@ def check_flat(name: str, input: Array, index: Array) -> None:
                 raise IndexError(f"out of range: tried to access index {extreme} on a tensor of {input.size} elements.")
 
 
-@op(jvp=LINEAR, input=lambda g, index, input_shape, input_dtype: call(put, np.zeros(input_shape, input_dtype), index, g, True))
+@op(jvp=LINEAR, input=lambda g, index, input_shape, input_dtype: call(put, zeros_on(g, input_shape, input_dtype), index, g, True))
 def take(input: Array, index: Array) -> Array:
     """The elements at the given places, counted as if the tensor had one dimension."""
     check_flat("take", input, index)
@@ -387,13 +387,13 @@ def take(input: Array, index: Array) -> Array:
 @op(
     function=False, jvp=LINEAR,
     input=lambda g, index, accumulate, input_dtype, source_shape: (
-        g if accumulate else call(put, g, index, np.zeros(source_shape, input_dtype))
+        g if accumulate else call(put, g, index, zeros_on(g, source_shape, input_dtype))
     ),
     source=lambda g, index, source_shape: call(take, g, index).reshape(source_shape),
 )  # fmt: skip
 def put(input: Array, index: Array, source: Array, accumulate: bool = False) -> Array:
     """A copy with the elements of `source` at the given places, counted as if the tensor had one dimension."""
-    result = np.array(input, order="C")
+    result = input.copy(order="C")
     _put_into(result, index, source, accumulate)
     return result
 

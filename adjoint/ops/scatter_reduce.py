@@ -36,7 +36,7 @@ def _combine_into(input: Array, dim: int, index: Array, src: Array, reduce: str,
         target[where] = _starting_value(reduce, input.dtype)
     _COMBINE[reduce].at(target, where, used_part(src, index))
     if reduce == "mean":
-        count = np.full(target.shape, include_self, np.intp)
+        count = np.full_like(target, include_self, np.intp)
         np.add.at(count, where, 1)
         divide = np.true_divide if target.dtype.kind in "fc" else np.floor_divide
         target[...] = divide(target, np.maximum(count, 1))

@@ -157,7 +157,7 @@ def view(input: Any, *shape: Any, size: Any = None, dtype: Any = None) -> Any:
 @op("_unsafe_view", method=False, function=False, jvp=LINEAR, input=lambda g, input_shape: g.reshape(input_shape))
 def _copied_view(input: Array, shape: Shape) -> Array:
     """The same elements in another shape, copied."""
-    return reshaped(np.array(input, order="C"), shape)
+    return reshaped(input.copy(order="C"), shape)
 
 
 def _reshape(input: Any, shape: Shape) -> Any:
@@ -394,7 +394,9 @@ def strided(input: Array, shape: Shape, strides: Shape) -> Array:
     """A view with other strides, in bytes, that begins where `input` does. Nothing is checked."""
     if input.__class__ is np.ndarray and input.flags.c_contiguous and input.dtype.kind != "V":
         return np.ndarray(shape, input.dtype, input, 0, strides)
-    return np.lib.stride_tricks.as_strided(input, shape, strides)
+    if isinstance(input, np.ndarray):
+        return np.lib.stride_tricks.as_strided(input, shape, strides)
+    return input.strided(shape, strides)
 
 
 def expanded_shape(input: Array, size: Shape) -> Shape:
@@ -488,9 +490,12 @@ def element_strides(data: Array) -> Shape:
 @composite(function=False)
 def storage_offset(input: Any) -> int:
     """Where in its memory the first element lies, counted in elements."""
-    data = input._data
-    owner = owner_of(data)
-    return (data_address(data) - data_address(owner)) // int(data.itemsize)
+    return offset_of(input._data)
+
+
+def offset_of(data: Array) -> int:
+    offset = data_address(data) - data_address(owner_of(data)) if isinstance(data, np.ndarray) else data.offset
+    return int(offset // data.itemsize)
 
 
 def owner_of(data: Array) -> Array:

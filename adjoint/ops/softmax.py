@@ -25,7 +25,7 @@ def prepared(name: str, input: Array, dim: Any, dtype: Any) -> Array:
             f"\n  fix: x.{name}({dim}, dtype=torch.float32)"
         )
     wrap_dim(dim, len(input.shape))
-    return input
+    return np.ascontiguousarray(input) if input.__class__ is np.ndarray and input.shape else input
 
 
 def along_rows(fn: Any, dim: int, *arrays: Array) -> Array:

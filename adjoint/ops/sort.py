@@ -9,7 +9,7 @@ import numpy as np
 from .. import _return_types as return_types
 from .._tensor import Tensor, wrap
 from ._registry import LINEAR, Array, composite, op
-from ._rules import call, wrap_dim
+from ._rules import call, wrap_dim, zeros_on
 from .scatter import as_vector, scatter_add
 
 
@@ -55,7 +55,7 @@ def _ordered(name: str, node: str) -> Any:
 
     return op(
         name, nodes=node, method=False, function=False, out=False,
-        input=lambda g, index, dim, input_shape, input_dtype: call(scatter_add, np.zeros(input_shape, input_dtype), dim, index, g),
+        input=lambda g, index, dim, input_shape, input_dtype: call(scatter_add, zeros_on(g, input_shape, input_dtype), dim, index, g),
         jvp=LINEAR,
     )(look_up)  # fmt: skip
 
@@ -106,12 +106,12 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
 def _searchsorted(sorted_sequence: Array, input: Array, right: bool, sorter: Array | None) -> Array:
     side: Any = "right" if right else "left"
     if len(sorted_sequence.shape) == 1:
-        return np.asarray(np.searchsorted(sorted_sequence, input, side, sorter))
+        return np.searchsorted(sorted_sequence, input, side, sorter)
     rows = sorted_sequence.reshape(-1, sorted_sequence.shape[-1])
     wanted = input.reshape(len(rows), -1)
     orders = [None] * len(rows) if sorter is None else sorter.reshape(rows.shape)
     found = [np.searchsorted(row, values, side, order) for row, values, order in zip(rows, wanted, orders, strict=True)]
-    return np.array(found, np.int64).reshape(input.shape)
+    return np.stack(found).reshape(input.shape) if found else np.zeros_like(input, np.int64)
 
 
 @composite(method=False)

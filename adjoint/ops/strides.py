@@ -12,7 +12,7 @@ from ._registry import LINEAR, Array, composite, op
 from ._rules import call, wrap_dim
 from .index import index_at, place_at
 from .parts import EVERYTHING
-from .shape import data_address, element_strides, owner_of, strided
+from .shape import element_strides, offset_of, owner_of, strided
 
 Shape = tuple[int, ...]
 
@@ -136,8 +136,7 @@ Geometry = tuple[Shape, Shape, int]
 
 def geometry_of(array: Array) -> Geometry:
     """Shape, strides and offset, the latter two in elements."""
-    offset = (data_address(array) - data_address(owner_of(array))) // int(array.itemsize)
-    return tuple(array.shape), element_strides(array), offset
+    return tuple(array.shape), element_strides(array), offset_of(array)
 
 
 def positions(shape: Shape, strides: Shape, offset: int) -> Array:
@@ -148,16 +147,29 @@ def positions(shape: Shape, strides: Shape, offset: int) -> Array:
     return where
 
 
+def _through_memory(x: Array, source: Array, target: Array, shared: Array) -> Array:
+    """The elements of `x` added up where they lie in memory, as seen from other positions. Elements that share a place count once."""
+    extent = 1 + max((int(where.max()) for where in (source, target) if where.size), default=0)
+    count = np.bincount(shared.reshape(-1), minlength=extent)
+    if (count > 1).any():
+        x = x / np.maximum(count, 1)[source].astype(np.float32)
+    memory = call(place_at, x.reshape(-1), (extent,), (source.reshape(-1),))
+    return call(index_at, memory, (target,))
+
+
 def _as_strided_grad(g: Array, size: Shape, stride: Shape, storage_offset: int, own: Geometry) -> Array:
-    read, written = positions(size, stride, storage_offset), positions(*own)
-    extent = 1 + max((int(where.max()) for where in (read, written) if where.size), default=0)
-    memory = call(place_at, g.reshape(-1), (extent,), (read.reshape(-1),))
-    shared = np.bincount(written.reshape(-1), minlength=extent)[written]
-    grad = call(index_at, memory, (written,))
-    return grad / shared.astype(np.float32) if (shared > 1).any() else grad
+    written = positions(*own)
+    return _through_memory(g, positions(size, stride, storage_offset), written, written)
 
 
-@op("as_strided", method=False, function=False, view=True, jvp=LINEAR, input=_as_strided_grad)
+def _as_strided_tangent(input_t: Any, size: Shape, stride: Shape, storage_offset: int, own: Geometry) -> Any:
+    if geometry_of(input_t._data) == own:
+        return _as_strided(input_t, size, stride, storage_offset, own)  # a view, so that writes to it reach the tangent of the base
+    written = positions(*own)
+    return _through_memory(input_t, written, positions(size, stride, storage_offset), written)
+
+
+@op("as_strided", method=False, function=False, view=True, jvp=_as_strided_tangent, input=_as_strided_grad)
 def _as_strided(input: Array, size: Shape, stride: Shape, storage_offset: int, own: Geometry) -> Array:
     owner = owner_of(input)
     memory = owner.ravel(order="K").view(input.dtype)
@@ -182,7 +194,7 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
     whole = input._base  # the result may reach memory that a view does not
-    if whole is None or whole._data.dtype != input._data.dtype:
+    if whole is None or whole._data.dtype != input._data.dtype or input._tangent is not None:
         whole = input
     return _as_strided(whole, shape, steps, offset, geometry_of(whole._data))
 

@@ -1,14 +1,14 @@
 """Optimizers whose update treats every element by itself, which is all of them but LBFGS.
 
-Such an optimizer is two things: a declaration of its state, and a function with the formulas. The functions are plain NumPy code, so they run on
-arrays, and on Tensors where the step itself is to be differentiated (`differentiable=True`).
+Such an optimizer is two things: a declaration of its state, and a function with the formulas. The functions are plain NumPy code, so they
+run on arrays, and on Tensors where the step itself is to be differentiated (`differentiable=True`).
 
 Note [Plans]
-A formula of a dozen NumPy calls costs several microseconds however small the array, and on a large array every call is a trip to main memory.
-So an array of parameters and its state is brought to a good size first. Small parameters of one group are joined: their state lives in common
-flat arrays, of which the tensors in `optimizer.state` are views, and the formula runs once for all of them. Large ones are worked through in
-blocks that fit into the cache. How to do that is written down in a plan, which is kept for as long as the step finds the same arrays: whoever
-replaces a state tensor, loads a checkpoint or freezes a layer changes what is found, and a new plan is made.
+A formula of a dozen NumPy calls costs several microseconds however small the array, and on a large array every call is a trip to main
+memory. So parameters and their state are brought to a good size first. Small parameters of one group are joined: their state lives in
+common flat arrays, of which the tensors in `optimizer.state` are views, and the formula runs once for all of them. Large ones are worked
+through in blocks that fit into the cache. How to do that is written down in a plan, which is kept for as long as the step finds the same
+arrays: whoever replaces a state tensor, loads a checkpoint or freezes a layer changes what is found, and a new plan is made.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ EPOCH_WARNING = (
 class LRScheduler:
     """A learning rate for every epoch. Call `scheduler.step()` once per epoch (or batch), after `optimizer.step()`.
 
-    A subclass defines `get_lr`, which gives the rate of each group for `self.last_epoch`, usually from the present one, so that schedules can
-    be combined; and, where there is a formula for it, `_get_closed_form_lr`, which starts from `self.base_lrs`.
+    A subclass defines `get_lr`, which gives the rate of each group for `self.last_epoch`, usually from the present one, so that schedules
+    can be combined; and, where there is a formula for it, `_get_closed_form_lr`, which starts from `self.base_lrs`.
     """
 
     optimizer: Optimizer
@@ -163,7 +163,9 @@ def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
     if not isinstance(value, list | tuple):
         return [value] * count
     if len(value) != count:
-        raise ValueError(f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, param_groups has {count}.")
+        raise ValueError(
+            f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, param_groups has {count}."
+        )
     return list(value)
 
 

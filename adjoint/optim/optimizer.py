@@ -134,15 +134,12 @@ class Optimizer:
         """Drop the gradients of all parameters, or set them to zero."""
         for group in self.param_groups:
             for param in group["params"]:
-                gradient = param._grad
-                if gradient is None:
-                    continue
                 if set_to_none:
                     param._grad = None
-                elif gradient._fn is not None:
-                    param._grad = gradient.detach().clone().zero_()
                 else:
-                    gradient.zero_()
+                    from ..nn.parameter import zero_gradient
+
+                    zero_gradient(param)
 
     # ---- groups -----------------------------------------------------------------------------------------------------------------
 

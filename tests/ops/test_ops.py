@@ -76,7 +76,7 @@ def test_inputs_are_not_changed(name: str) -> None:
         tensors = call.tensors()
         call(tensors)
         for tensor, array in zip(tensors, call.arrays, strict=True):
-            assert_same(tensor, array, f"{name}{sample}: an input was changed", 0, 0)
+            assert_same(tensor, array, f"{name}{sample}: an input was changed", exactly=True)
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name in OPS and OPS[name].broadcasts and OPS[name].jvp in (None, ELEMENTWISE)])
@@ -105,7 +105,13 @@ def test_empty_tensors(name: str) -> None:
                 assert tensors[slot].grad.shape == tensors[slot].shape
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if hasattr(ad.Tensor, f"{name}_") and name != "float_power"])
+def changes_elements(name: str) -> bool:
+    """Whether there is an in-place form that writes elements. That of a view changes the shape: tests/test_inplace_views.py."""
+    view = name == "swapaxes" or (name in OPS and OPS[name].view)
+    return hasattr(ad.Tensor, f"{name}_") and name != "float_power" and not view
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if changes_elements(name)])
 def test_inplace_form(name: str) -> None:
     """`x.f_(y)` is `x = f(x, y)`, in values and gradients, wherever the result fits into `x`."""
     row = ROWS[name]
@@ -118,10 +124,13 @@ def test_inplace_form(name: str) -> None:
         target = call.arrays[call.args[0]]
         fits = expected.shape == target.shape and ad.can_cast(expected.dtype, ad.from_numpy(target).dtype)
         tensors = call.tensors()
+        if expected._is_view():
+            assert_same(call(tensors, changing)[0], expected, f"{name}_{sample}")  # squeeze_ and the like: the tensor looks elsewhere
+            continue
         if not fits:
             with pytest.raises(RuntimeError):
                 call(tensors, changing)
-            assert_same(tensors[call.args[0]], target, f"{name}_{sample}: refused, and yet it wrote", 0, 0)
+            assert_same(tensors[call.args[0]], target, f"{name}_{sample}: refused, and yet it wrote", exactly=True)
             continue
         x = tensors[call.args[0]]
         (result,) = call(tensors, changing)

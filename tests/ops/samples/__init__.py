@@ -226,6 +226,6 @@ def converted(value: Any, tensor: Callable[[np.ndarray], Any], dtype: Callable[[
 def brief(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return f"{value.dtype}{list(value.shape)}"
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(brief, value))}]"
-    return value.name if isinstance(value, Dtype) else repr(value)
+    if isinstance(value, Dtype):
+        return value.name
+    return f"[{', '.join(map(brief, value))}]" if isinstance(value, list | tuple) else repr(value)

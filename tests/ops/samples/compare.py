@@ -12,6 +12,19 @@ from tests.ops.samples.elementwise import EDGES, INF, NAN, PAIRS
 # ---- complex numbers ------------------------------------------------------------------------------------------------
 
 
+@samples("complex", "polar")
+def made_of_parts(make: Make) -> Iterator[Sample]:
+    yield Sample(make(3, 2, low=0.2), make(3, 2))
+    yield Sample(make(3, 1, low=0.2), make(2))
+    yield Sample(np.array([INF, NAN, 1.0]), np.array([0.0, 1.0, 0.5])).no_gradient()
+
+
+@error_samples("complex", "polar")
+def unequal_parts(make: Make) -> Iterator[ErrorSample]:
+    yield ErrorSample(RuntimeError, "Expected both inputs to be Half, Float or Double tensors", np.array([1, 2]), np.array([1, 2]))
+    yield ErrorSample(RuntimeError, "Expected object of scalar type Float but got scalar type Double", make(2, dtype="float32"), make(2))
+
+
 @samples("conj", "conj_physical", "angle")
 def complex_functions(make: Make) -> Iterator[Sample]:
     yield Sample(make(3, 2, dtype="complex128", low=0.3))

@@ -90,16 +90,26 @@ def layers(make: Make) -> Iterator[Sample]:
 def bad_layers(make: Make) -> Iterator[ErrorSample]:
     yield ErrorSample(RuntimeError, r"mat1 and mat2 shapes cannot be multiplied \(2x3 and 4x5\)", make(2, 3), make(5, 4))
     yield ErrorSample(RuntimeError, r"mat1 and mat2 shapes cannot be multiplied \(4x3 and 4x5\)", make(2, 2, 3), make(5, 4))
-    yield ErrorSample(RuntimeError, "expected m1 and m2 to have the same dtype, but got: double != float", make(2, 3), make(4, 3, dtype="float32"))
-    yield ErrorSample(RuntimeError, "expected m1 and m2 to have the same dtype, but got: long int != double", make(2, 3, dtype="int64"), make(4, 3))
-    yield ErrorSample(RuntimeError, r"The expanded size of the tensor \(4\) must match the existing size \(3\)", make(2, 3), make(4, 3), make(3))
-    yield ErrorSample(RuntimeError, "self and mat2 must have the same dtype, but got Float and Double", make(2, 3), make(4, 3), make(4, dtype="float32"))
+    yield ErrorSample(
+        RuntimeError, "expected m1 and m2 to have the same dtype, but got: double != float", make(2, 3), make(4, 3, dtype="float32")
+    )
+    yield ErrorSample(
+        RuntimeError, "expected m1 and m2 to have the same dtype, but got: long int != double", make(2, 3, dtype="int64"), make(4, 3)
+    )
+    yield ErrorSample(
+        RuntimeError, r"The expanded size of the tensor \(4\) must match the existing size \(3\)", make(2, 3), make(4, 3), make(3)
+    )
+    yield ErrorSample(
+        RuntimeError, "self and mat2 must have the same dtype, but got Float and Double", make(2, 3), make(4, 3), make(4, dtype="float32")
+    )
 
 
 @error_samples("mm", "matmul")
 def bad_matrices(make: Make) -> Iterator[ErrorSample]:
     yield ErrorSample(RuntimeError, NO_PRODUCT, make(2, 3), make(4, 5))
-    yield ErrorSample(RuntimeError, "expected m1 and m2 to have the same dtype, but got: double != float", make(2, 3), make(3, 4, dtype="float32"))
+    yield ErrorSample(
+        RuntimeError, "expected m1 and m2 to have the same dtype, but got: double != float", make(2, 3), make(3, 4, dtype="float32")
+    )
     yield ErrorSample(NotImplementedError, "not implemented for 'Bool'", make(2, 3, dtype="bool"), make(3, 4, dtype="bool"))
 
 
@@ -113,8 +123,12 @@ def not_matrices(make: Make) -> Iterator[ErrorSample]:
 def bad_products(make: Make) -> Iterator[ErrorSample]:
     yield ErrorSample(RuntimeError, r"size mismatch, got input \(2\), mat \(2x3\), vec \(4\)", make(2, 3), make(4))
     yield ErrorSample(RuntimeError, r"inconsistent tensor size, expected tensor \[3\] and src \[4\]", make(3), make(4))
-    yield ErrorSample(RuntimeError, r"Expected size for first two dimensions of batch2 tensor to be: \[4, 3\] but got: \[4, 2\]", make(4, 2, 3), make(4, 2, 3))
-    yield ErrorSample(RuntimeError, r"The size of tensor a \(4\) must match the size of tensor b \(5\) at non-singleton dimension 0", make(4, 2, 3), make(5, 3, 2))
+    yield ErrorSample(
+        RuntimeError, r"dimensions of batch2 tensor to be: \[4, 3\] but got: \[4, 2\]", make(4, 2, 3), make(4, 2, 3)
+    )
+    yield ErrorSample(
+        RuntimeError, r"tensor a \(4\) must match the size of tensor b \(5\) at non-singleton dimension 0", make(4, 2, 3), make(5, 3, 2)
+    )
     yield ErrorSample(RuntimeError, "expected scalar type Double but found Float", make(4, 2, 3), make(4, 3, 2, dtype="float32"))
     yield ErrorSample(RuntimeError, "both arguments to matmul need to be at least 1D, but they are 2D and 0D", make(2, 3), make())
     yield ErrorSample(TypeError, r"matmul\(\): argument 'other' \(position 2\) must be Tensor, not float", make(2, 3), 2.0)
@@ -123,13 +137,17 @@ def bad_products(make: Make) -> Iterator[ErrorSample]:
 @error_samples("bmm")
 def bad_batches(make: Make) -> Iterator[ErrorSample]:
     yield ErrorSample(RuntimeError, "batch1 must be a 3D tensor", make(2, 3), make(2, 3))
-    yield ErrorSample(RuntimeError, r"Expected size for first two dimensions of batch2 tensor to be: \[4, 3\]", make(4, 2, 3), make(3, 3, 2))
+    yield ErrorSample(
+        RuntimeError, r"Expected size for first two dimensions of batch2 tensor to be: \[4, 3\]", make(4, 2, 3), make(3, 3, 2)
+    )
 
 
 @error_samples("dot")
 def bad_vectors(make: Make) -> Iterator[ErrorSample]:
     yield ErrorSample(RuntimeError, "1D tensors expected, but got 2D and 2D tensors", make(2, 2), make(2, 2))
-    yield ErrorSample(RuntimeError, "expected both vectors to have same dtype, but found Double and Float", make(2), make(2, dtype="float32"))
+    yield ErrorSample(
+        RuntimeError, "expected both vectors to have same dtype, but found Double and Float", make(2), make(2, dtype="float32")
+    )
 
 
 # ---- a product added to something ---------------------------------------------------------------------------------------------------
@@ -171,7 +189,9 @@ def added_outer(make: Make) -> Iterator[Sample]:
 
 @error_samples("addmm")
 def bad_addmm(make: Make) -> Iterator[ErrorSample]:
-    yield ErrorSample(RuntimeError, r"The expanded size of the tensor \(4\) must match the existing size \(3\)", make(3), make(2, 3), make(3, 4))
+    yield ErrorSample(
+        RuntimeError, r"The expanded size of the tensor \(4\) must match the existing size \(3\)", make(3), make(2, 3), make(3, 4)
+    )
     yield ErrorSample(RuntimeError, NO_PRODUCT, make(5), make(2, 3), make(4, 5))
 
 
@@ -228,7 +248,7 @@ def bad_outer(make: Make) -> Iterator[ErrorSample]:
 
 @error_samples("tensordot")
 def bad_tensordot(make: Make) -> Iterator[ErrorSample]:
-    yield ErrorSample(RuntimeError, "contracted dimensions need to match, but first has size 3 in dim 1", make(2, 3), make(2, 3), 1)
+    yield ErrorSample(RuntimeError, "contracted dimensions need to match, but first has size 3", make(2, 3), make(2, 3), 1)
     yield ErrorSample(RuntimeError, "both dimension lists should have same length", make(2, 3), make(2, 3), ([0, 1], [0]))
     yield ErrorSample(RuntimeError, "tensordot expects dims < ndim_a or ndim_b, but got dims=3", make(2, 3), make(2, 3), 3)
     yield ErrorSample(RuntimeError, "both inputs should have same dtype", make(2, 3), make(3, 2, dtype="float32"), 1)
@@ -278,7 +298,9 @@ def bad_einstein(make: Make) -> Iterator[ErrorSample]:
     ):
         yield ErrorSample(RuntimeError, words, equation, make(2, 3))
     yield ErrorSample(RuntimeError, "more operands were provided than specified in the equation", "ij", make(2, 3), make(2, 3))
-    yield ErrorSample(RuntimeError, "subscript j has size 2 for operand 1 which does not broadcast with previously seen size 3", "ij,jk", make(2, 3), make(2, 3))
+    yield ErrorSample(
+        RuntimeError, "j has size 2 for operand 1 which does not broadcast with previously seen size 3", "ij,jk", make(2, 3), make(2, 3)
+    )
     yield ErrorSample(RuntimeError, "expected scalar type Double but found Long", "ij,j->i", make(2, 3), make(3, dtype="int64"))
 
 

@@ -26,7 +26,7 @@ def in_order(make: Make) -> Iterator[Sample]:
 @samples("argsort")
 def order(make: Make) -> Iterator[Sample]:
     yield Sample(make.distinct(3, 4))
-    yield Sample(TIES, -1, True, stable=True)
+    yield Sample(TIES, dim=-1, descending=True, stable=True)
 
 
 @samples("msort")
