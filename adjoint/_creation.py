@@ -10,7 +10,7 @@ import numpy as np
 
 from ._device import CPU, device, get_default_device, require_usable, resolve
 from ._dtype import as_dtype, as_numpy_dtype, default_complex_numpy, default_numpy, finfo, from_numpy_dtype, infer_numpy_dtype
-from ._layout import contiguous_format, empty_in_format, layout, memory_format, preserve_format, strided
+from ._layout import contiguous_format, copy_in_format, empty_in_format, layout, memory_format, preserve_format, strided
 from ._quiet import mute, unmute
 from ._site import warn
 from ._state import INFERENCE, get_mode

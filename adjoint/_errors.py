@@ -22,9 +22,19 @@ class AdjointError(Exception):
         self.fix = fix
         super().__init__(compose(message, self.sites, fix))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Across processes go the message, which names the lines, and the fix; code objects cannot."""
+        return unpickled, (type(self), str(self), self.fix)
+
     def to_dict(self) -> dict[str, Any]:
         places = {role: {"file": s.filename, "line": s.line, "text": s.text} for role, s in self.sites.items()}
         return {"error": type(self).__name__, "message": str(self), "sites": places, "fix": self.fix}
+
+
+def unpickled(kind: type[AdjointError], message: str, fix: str | None) -> AdjointError:
+    error = kind(message)
+    error.fix = fix
+    return error
 
 
 class InplaceError(AdjointError, RuntimeError):

@@ -190,6 +190,8 @@ class MetaArray(NDArrayOperatorsMixin):
         return dressed(standin(self)[small], shape)
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        if any(isinstance(item, MetaArray) and item.dtype == bool for item in (index if isinstance(index, tuple) else (index,))):
+            return  # how many elements a mask selects is not known
         shape = self[index].shape
         given = np.shape(value)
         excess = max(len(given) - len(shape), 0)

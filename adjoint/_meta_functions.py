@@ -245,7 +245,7 @@ def concatenate(func: Any, arrays: Sequence[Any], /, axis: int | None = 0, **kwa
     same_device(*arrays)
     if axis is None:
         return computed(func, (arrays, None), kwargs, (sum(a.size for a in arrays),))
-    shapes = [a.shape for a in arrays]
+    shapes = [np.shape(a) for a in arrays]
     axis = normalize_axis_index(axis, len(shapes[0]))
     rests = {(*shape[:axis], *shape[axis + 1 :]) for shape in shapes}
     if len(rests) > 1:
@@ -344,7 +344,13 @@ def delete(func: Any, arr: MetaArray, obj: int, axis: int) -> MetaArray:
 
 @rule(np.unravel_index)
 def unravel_index(func: Any, indices: MetaArray, shape: Any, order: Any = "C") -> tuple[MetaArray, ...]:
-    return tuple(empty(indices.shape, np.intp) for _ in ((shape,) if isinstance(shape, int) else shape))
+    together = empty((*indices.shape, 1 if isinstance(shape, int) else len(shape)), np.intp)
+    return tuple(together[..., place] for place in range(together.shape[-1]))
+
+
+@rule(np.isin)
+def isin(func: Any, element: Any, test_elements: Any, **kwargs: Any) -> MetaArray:
+    return empty(np.shape(element), bool)
 
 
 @rule(np.searchsorted)

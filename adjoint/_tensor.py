@@ -219,15 +219,19 @@ class Tensor(OpMethods):
             raise RuntimeError("can't assign Variable as its own grad")
         if value.shape != self.shape:
             raise RuntimeError(
-                f"assigned grad has data of a different size: the tensor has shape {list(self.shape)}, the gradient {list(value.shape)}"
+                f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size '{list(self.shape)}'. "
+                "Please ensure that the gradient and the tensor are the same size"
             )
         if value.dtype != self.dtype:
             raise RuntimeError(
-                f"assigned grad has data of a different type: the tensor is {self.dtype}, the gradient {value.dtype}; "
-                f"write x.grad = g.to({self.dtype})"
+                f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with dtype '{self.dtype}'\n"
+                f"  fix: x.grad = g.to({self.dtype})"
             )
         if value.device != self.device:
-            raise RuntimeError(f"assigned grad has data located on a different device: {value.device} instead of {self.device}")
+            raise RuntimeError(
+                f"attempting to assign a gradient with device type '{value.device.type}' to a tensor with device type "
+                f"'{self.device.type}'. Please ensure that the gradient and the tensor are on the same device"
+            )
 
     @property
     def data(self) -> Tensor:
@@ -300,7 +304,9 @@ class Tensor(OpMethods):
         """Keep the gradient of a non-leaf tensor in `.grad`."""
         edge = edge_of(self)
         if edge is None:
-            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+            raise RuntimeError(
+                "can't retain_grad on Tensor that has requires_grad=False\n  fix: call x.requires_grad_() before the computation"
+            )
         if edge is self or self._retains:
             return
         self._hooks_of(edge).retained[self.output_nr] = ref(self)
@@ -343,13 +349,21 @@ class Tensor(OpMethods):
         return bool(self._data.item())
 
     def __float__(self) -> float:
-        return float(self.item())
+        return float(self._only_element())
 
     def __int__(self) -> int:
-        return int(self.item())
+        return int(self._only_element())
 
     def __complex__(self) -> complex:
-        return complex(self.item())
+        return complex(self._only_element())
+
+    def _only_element(self) -> Any:
+        if self._data.size != 1:
+            raise ValueError(
+                f"only one element tensors can be converted to Python scalars (this one has {self.numel()} elements)\n"
+                "  fix: reduce it first, for example float(x.sum()), or use x.tolist()"
+            )
+        return self.item()
 
     def __index__(self) -> int:
         if self._data.dtype.kind not in "biu" or self._data.size != 1:

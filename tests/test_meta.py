@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from itertools import product
 
 import numpy as np
 import pytest
@@ -338,7 +339,21 @@ def test_moving_to_the_device_is_recorded():
 # Ops that cannot work without values, and why.
 EXEMPT = {
     "allclose": "the result is a Python bool",
+    "argwhere": "the shape of the result depends on the values",
+    "bincount": "the shape of the result depends on the values",
     "equal": "the result is a Python bool",
+    "histc": "the range of the bins depends on the values",
+    "histogram": "the range of the bins depends on the values",
+    "index_put": "how many elements a mask selects depends on its values",
+    "index": "how many elements a mask selects depends on its values",
+    "masked_select": "how many elements a mask selects depends on its values",
+    "nonzero": "the shape of the result depends on the values",
+    "place_at": "how many elements a mask selects depends on its values",
+    "place_masked": "how many elements a mask selects depends on its values",
+    "repeat_interleave": "how often elements are repeated may be given by a tensor",
+    "unique": "the shape of the result depends on the values",
+    "unique_consecutive": "the shape of the result depends on the values",
+    "where": "with one argument it is nonzero",
 }
 ROWS = load()
 
@@ -364,25 +379,28 @@ def run(call, device, backward):
         grads = [t._grad for t in tensors]
         assert all(g.device.type == device for g in grads if g is not None)
         found += [None if g is None else (tuple(g.shape), g.dtype) for g in grads]
-    assert all(r.device.type == device for r in flat(results) if isinstance(r, ad.Tensor))
+    assert not tensors or all(r.device.type == device for r in flat(results) if isinstance(r, ad.Tensor))
     return found
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("backward", [False, True], ids=["forward", "backward"])
 @pytest.mark.parametrize("name", sorted(ROWS))
-def test_every_op_gives_the_same_shapes_on_meta(name, backward):
-    calls = [Call(ROWS[name], sample) for sample in ROWS[name].samples()]
-    if name in EXEMPT:
-        with pytest.raises((NotImplementedError, RuntimeError), match="[Mm]eta tensor"):
-            for call in calls:
-                run(call, "meta", backward)
-        return
-    for call in calls:
+def test_every_op_gives_the_same_shapes_on_meta(name):
+    refused = []
+    for sample, backward in product(ROWS[name].samples(), (False, True)):
+        call = Call(ROWS[name], sample)
         try:
             expected = run(call, "cpu", backward)
         except RuntimeError as error:  # it has no derivative
             with pytest.raises(type(error)):
                 run(call, "meta", backward)
+            continue
+        try:
+            found = run(call, "meta", backward)
+        except (NotImplementedError, RuntimeError) as error:
+            if name not in EXEMPT or "Meta tensors" not in str(error) and "meta tensors" not in str(error):
+                raise
+            refused.append(sample)
         else:
-            assert run(call, "meta", backward) == expected, call.args
+            assert found == expected, sample
+    assert bool(refused) == (name in EXEMPT), EXEMPT.get(name)

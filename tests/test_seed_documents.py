@@ -584,7 +584,7 @@ def test_autograd_pitfall_inplace():
         x.add_(1)
     with torch.no_grad():
         x.add_(1)  # allowed, but backward would need the old value
-    with pytest.raises(RuntimeError, match="one of the variables needed for gradient computation has been modified by an inplace operation"):
+    with pytest.raises(RuntimeError, match="needed for gradient computation has been modified by an inplace operation"):
         y.backward()
 
 
@@ -598,11 +598,11 @@ def test_autograd_pitfall_inplace_corrected():
 
 
 def test_autograd_pitfall_devices():
-    with pytest.raises((RuntimeError, AssertionError), match="not compiled with CUDA enabled|NVIDIA"):
+    with pytest.raises((RuntimeError, AssertionError), match=r"not compiled with CUDA enabled|NVIDIA"):
         torch.tensor([1.0], device="cuda", requires_grad=True)
     x = torch.ones(1, device="meta", requires_grad=True)
     y = torch.tensor([2.0], device="cpu", requires_grad=True)
-    with pytest.raises(RuntimeError, match="is not on the expected device|Expected all tensors to be on the same device"):
+    with pytest.raises(RuntimeError, match=r"is not on the expected device|Expected all tensors to be on the same device"):
         x + y
     z = torch.tensor([1.0], device="cpu", requires_grad=True) + y
     assert z.tolist() == [3.0]
@@ -688,7 +688,7 @@ def test_exercise_debugging_fixed():
         (lambda x: x**4, (4.0, 12.0, 24.0)),
         (lambda x: x**3 + 2 * x**2 - x, (6.0, 10.0, 6.0)),
         (lambda x: torch.exp(2 * x), tuple(2**n * math.exp(2) for n in (1, 2, 3))),
-        (lambda x: torch.sin(x), (math.cos(1), -math.sin(1), -math.cos(1))),
+        (torch.sin, (math.cos(1), -math.sin(1), -math.cos(1))),
         (lambda x: x * torch.log(x), (1.0, 1.0, -1.0)),
         (lambda x: 1 / x, (-1.0, 2.0, -6.0)),
     ],
@@ -736,7 +736,8 @@ def test_how_to_matrix_multiplication(capsys):
     print("Gradient of weights W: ", w.grad)
     print("Gradient of bias b:", b.grad)
     assert capsys.readouterr().out == (
-        "Gradient of weights W:  tensor([[ 7.2400, 11.8400],\n        [ 7.9600, 12.3600]])\nGradient of bias b: tensor([12.2000, 19.2000])\n"
+        "Gradient of weights W:  tensor([[ 7.2400, 11.8400],\n        [ 7.9600, 12.3600]])\n"
+        "Gradient of bias b: tensor([12.2000, 19.2000])\n"
     )
 
 

@@ -1,40 +1,45 @@
 """From a formula to LLVM IR: a scalar function that LLVM inlines into loops and vectorises.
 
 No flag allows LLVM to ignore NaN or infinity, or to reorder; a multiplication and an addition may be contracted to one rounding only where a
-formula says so.
+formula says so. What is computed from numbers alone is computed in double precision, as Python does.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 from .code import TYPES, constant
-from .expr import ARITHMETIC, COMPARISONS, INTRINSICS, MATHS, Expr
+from .expr import ARITHMETIC, COMPARISONS, INTRINSICS, MATHS, Expr, Number
 from .maths import OUTSIDE
 
 
 class Scalar(NamedTuple):
-    """A scalar function: its text, the intrinsics it declares, the mathematical functions it calls, and whether it returns, with the value,
-    that an argument is outside of what it can compute."""
+    """A scalar function: its text, the intrinsics it declares, and the mathematical functions it calls, each with its type."""
 
     text: str
     declared: set[str]
-    maths: set[str]
-    partial: bool
+    maths: set[tuple[str, str]]
 
 
 class Emitter:
-    """Writes the instructions of one scalar function."""
+    """Writes the instructions of one scalar function. Inputs are registers: arrays' elements in the type of the function, or truth values,
+    and numbers as doubles."""
 
-    def __init__(self, kind: str, inputs: list[str]) -> None:
+    def __init__(self, kind: str, inputs: list[str], within: Emitter | None = None) -> None:
         self.kind = kind
         self.type = TYPES[kind]
         self.inputs = inputs
-        self.lines: list[str] = []
         self.known: dict[str, str] = {}  # formula -> register: a formula that occurs twice is computed once
-        self.declared: set[str] = set()
-        self.maths: set[str] = set()
-        self.outside: list[str] = []  # truth values: an argument is where a function cannot be computed
+        self.lines: list[str] = within.lines if within else []
+        self.declared: set[str] = within.declared if within else set()
+        self.maths: set[tuple[str, str]] = within.maths if within else set()
+        self.outside: list[str] = within.outside if within else []  # truth values: an argument is where a function cannot be computed
+
+    @cached_property
+    def doubles(self) -> Emitter:
+        """The one that writes formulas of numbers."""
+        return self if self.kind == "f64" else Emitter("f64", self.inputs, within=self)
 
     def let(self, instruction: str) -> str:
         register = f"%t{len(self.lines)}"
@@ -46,16 +51,24 @@ class Emitter:
         if not isinstance(formula, Expr):
             return constant(formula, self.kind)
         register = self.register(formula)
-        return self.let(f"uitofp i1 {register} to {self.type}") if formula.is_bool else register
+        if formula.is_bool:
+            return self.let(f"uitofp i1 {register} to {self.type}")
+        if type(formula) is Number and self.kind == "f32":
+            return self.let(f"fptrunc double {register} to float")
+        return register
 
     def condition(self, formula: Expr | float) -> str:
         """The register that holds a formula as a truth value."""
         if not isinstance(formula, Expr):
             return "true" if formula else "false"
-        register = self.register(formula)
-        return register if formula.is_bool else self.let(f"fcmp une {self.type} {register}, 0.0")
+        if formula.is_bool:
+            return self.register(formula)
+        return self.let(f"fcmp une {self.type} {self.value(formula)}, 0.0")
 
     def register(self, formula: Expr) -> str:
+        """The register of a formula; that of a number is a double."""
+        if type(formula) is Number and self.kind != "f64":
+            return self.doubles.register(formula)
         key = repr(formula)
         if key not in self.known:
             self.known[key] = self.compute(formula)
@@ -72,7 +85,7 @@ class Emitter:
         if name in INTRINSICS:
             return self.intrinsic(INTRINSICS[name], *map(self.value, args))
         if name in MATHS:
-            self.maths.add(name)
+            self.maths.add((name, self.kind))
             operands = ", ".join(f"{t} {self.value(arg)}" for arg in args)
             if name in OUTSIDE:
                 self.outside.append(self.let(f"call i1 @m_{name}_{self.kind}_outside({operands})"))
@@ -93,6 +106,18 @@ class Emitter:
     def _where(self, condition: Expr, yes: Expr, no: Expr) -> str:
         return self.let(f"select i1 {self.condition(condition)}, {self.type} {self.value(yes)}, {self.type} {self.value(no)}")
 
+    def _maximum(self, x: Expr, y: Expr) -> str:
+        return self.extreme("ogt", x, y)
+
+    def _minimum(self, x: Expr, y: Expr) -> str:
+        return self.extreme("olt", x, y)
+
+    def extreme(self, comparison: str, x: Expr, y: Expr) -> str:
+        """One of two numbers; NaN if one is NaN."""
+        a, b, t = self.value(x), self.value(y), self.type
+        chosen = self.let(f"select i1 {self.let(f'fcmp {comparison} {t} {a}, {b}')}, {t} {a}, {t} {b}")
+        return self.let(f"select i1 {self.let(f'fcmp uno {t} {a}, {a}')}, {t} {a}, {t} {chosen}")
+
     def _sign(self, x: Expr) -> str:
         value, t = self.value(x), self.type
         unit = self.intrinsic("copysign", constant(1.0, self.kind), value)
@@ -104,6 +129,9 @@ class Emitter:
 
     def _logical_or(self, x: Expr, y: Expr) -> str:
         return self.let(f"or i1 {self.condition(x)}, {self.condition(y)}")
+
+    def _logical_xor(self, x: Expr, y: Expr) -> str:
+        return self.let(f"xor i1 {self.condition(x)}, {self.condition(y)}")
 
     def _logical_not(self, x: Expr) -> str:
         return self.let(f"xor i1 {self.condition(x)}, true")
@@ -118,21 +146,27 @@ class Emitter:
     def _isfinite(self, x: Expr) -> str:
         return self.let(f"fcmp olt {self.type} {self.intrinsic('fabs', self.value(x))}, {constant(float('inf'), self.kind)}")
 
+    def _signbit(self, x: Expr) -> str:
+        unit = self.intrinsic("copysign", constant(1.0, self.kind), self.value(x))
+        return self.let(f"fcmp olt {self.type} {unit}, 0.0")
 
-def scalar_function(name: str, formula: Expr, inputs: int, kind: str) -> Scalar:
-    """A function of numbers that computes a formula."""
-    registers = [f"%x{i}" for i in range(inputs)]
+
+def scalar_function(name: str, formula: Expr, inputs: list[str], kind: str) -> Scalar:
+    """A function of inputs of the given LLVM types that computes a formula. It returns the value (a truth value as a byte) and whether an
+    argument is outside of what it can compute."""
+    registers = [f"%x{i}" for i in range(len(inputs))]
     emitter = Emitter(kind, registers)
-    result = emitter.value(formula)
-    returned = t = emitter.type
-    if emitter.outside:
-        wrong = emitter.outside[0]
-        for other in emitter.outside[1:]:
-            wrong = emitter.let(f"or i1 {wrong}, {other}")
-        returned = f"{{{t}, i1}}"
-        result = emitter.let(f"insertvalue {returned} poison, {t} {result}, 0")
-        result = emitter.let(f"insertvalue {returned} {result}, i1 {wrong}, 1")
+    if formula.is_bool:
+        value = f"i8 {emitter.let(f'zext i1 {emitter.condition(formula)} to i8')}"
+    else:
+        value = f"{emitter.type} {emitter.value(formula)}"
+    wrong = "false"
+    for other in emitter.outside:
+        wrong = other if wrong == "false" else emitter.let(f"or i1 {wrong}, {other}")
+    returned = f"{{{value.split()[0]}, i1}}"
+    result = emitter.let(f"insertvalue {returned} poison, {value}, 0")
+    result = emitter.let(f"insertvalue {returned} {result}, i1 {wrong}, 1")
     body = "\n".join(emitter.lines)
-    params = ", ".join(f"{t} {r}" for r in registers)
+    params = ", ".join(f"{t} {r}" for t, r in zip(inputs, registers, strict=True))
     text = f"define internal {returned} @{name}({params}) alwaysinline {{\n{body}\n  ret {returned} {result}\n}}\n"
-    return Scalar(text, emitter.declared, emitter.maths, bool(emitter.outside))
+    return Scalar(text, emitter.declared, emitter.maths)

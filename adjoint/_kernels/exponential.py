@@ -129,7 +129,7 @@ def sinh(c: Code, x: Value) -> Value:
     most, more = product(c, ch, r)
     total, lost = ordered_sum(s, most)
     result = total + ((lost + more) + c.fma(s, cosh_rest, ch * sinh_rest))
-    return c.copysign(result * 2.0, x)
+    return c.select(negligible(c, x), x, c.copysign(result * 2.0, x))
 
 
 def cosh(c: Code, x: Value) -> Value:

@@ -5,11 +5,14 @@
 add(multiply(x0, x1), 1)
 >>> np.where(x > 0, np.exp(x), 0)
 where(greater(x0, 0), exp(x0), 0)
+
+A symbol stands for an array (`Expr`) or for a Python number (`Number`). Code that asks about a number (`if exponent == 2`) is run once for each
+answer, and so yields a formula for each case (`trace_cases`). Code that asks about the values in an array has no formula.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,23 +21,26 @@ from . import maths
 
 
 class Untraceable(Exception):
-    """The code looks at values, shapes or dtypes, or uses a function that has no formula here."""
+    """The code looks at values or shapes, or uses a function that has no formula here."""
 
 
 class Expr:
-    """A formula: a function of other formulas, an input (`x0`), or a number."""
+    """A formula: a function of other formulas and numbers, or an input (`x0`)."""
 
-    __slots__ = ("args", "is_bool", "name")
+    __slots__ = ("_dtype", "args", "is_bool", "name")
     __array_priority__ = 2000
 
-    def __init__(self, name: str, args: tuple[Any, ...] = ()) -> None:
+    def __init__(self, name: str, args: tuple[Any, ...] = (), dtype: np.dtype[Any] | None = None) -> None:
         self.name = name
         self.args = args
-        self.is_bool = name in COMPARISONS or name in LOGICAL
+        self.is_bool = name in COMPARISONS or name in LOGICAL or dtype == np.bool_
+        self._dtype = np.dtype(bool) if self.is_bool else dtype
 
     @staticmethod
-    def inputs(count: int) -> list[Expr]:
-        return [Expr(f"x{place}") for place in range(count)]
+    def inputs(kinds: str | int, dtype: np.dtype[Any] | None = None) -> list[Expr]:
+        """Symbols for arrays of a floating dtype (T), arrays of truth values (B) and numbers (S); for so many arrays."""
+        kinds = "T" * kinds if isinstance(kinds, int) else kinds
+        return [Number(f"x{i}") if k == "S" else Expr(f"x{i}", (), np.dtype(bool) if k == "B" else dtype) for i, k in enumerate(kinds)]
 
     def __repr__(self) -> str:
         return f"{self.name}({', '.join(map(repr, self.args))})" if self.args else self.name
@@ -43,17 +49,33 @@ class Expr:
         """How often functions of these names occur."""
         return (self.name in names) + sum(arg.count(names) for arg in self.args if isinstance(arg, Expr))
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *args: Any, **kwargs: Any) -> Expr:
-        name = SAME_AS.get(ufunc.__name__, ufunc.__name__)
-        if method != "__call__" or kwargs or name not in FUNCTIONS:
-            raise Untraceable(f"numpy.{ufunc.__name__}")
-        return function(name, *args)
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        if self._dtype is None:
+            raise Untraceable(".dtype")
+        return self._dtype
 
-    def __array_function__(self, fn: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Expr:
-        if fn is np.where and len(args) == 3 and not kwargs:
-            return function("where", *args)
+    @property
+    def real(self) -> Expr:
+        return self
+
+    def astype(self, dtype: Any, copy: bool = True) -> Expr:
+        if self.is_bool and np.dtype(dtype).kind == "f":
+            return Expr("positive", (self,), np.dtype(dtype))
+        if self.dtype != dtype:
+            raise Untraceable(f"a conversion to {np.dtype(dtype)}")
+        return self
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *args: Any, **kwargs: Any) -> Any:
+        if method != "__call__" or kwargs:
+            raise Untraceable(f"numpy.{ufunc.__name__} with options")
+        return function(ufunc.__name__, *args)
+
+    def __array_function__(self, fn: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if fn in REDUCED and len(args) == 1 and kwargs == {"axis": -1, "keepdims": True}:
             return Expr(REDUCED[fn], args)
+        if fn in ARRAY_FUNCTIONS:
+            return ARRAY_FUNCTIONS[fn](*args, **kwargs)
         if getattr(fn, "__name__", "") in MATHS and not kwargs:  # the special functions of ops/_special_math.py
             return function(fn.__name__, *args)
         raise Untraceable(getattr(fn, "__name__", repr(fn)))
@@ -67,31 +89,108 @@ class Expr:
     __hash__ = None  # type: ignore[assignment]
 
 
-def function(name: str, *args: Any) -> Expr:
-    """A formula from a function and its operands, with powers of small exponents written out."""
+class Number(Expr):
+    """A Python number that is not known yet, or a formula of such numbers. `isinstance(x, float)` holds, so that code takes it for one."""
+
+    __slots__ = ()
+
+    @property
+    def __class__(self) -> Any:  # type: ignore[override]
+        return float
+
+    def item(self) -> Number:
+        return self
+
+    def __bool__(self) -> bool:
+        return decide(self)
+
+
+# ---- functions ----------------------------------------------------------------------------------------------------------------------
+
+
+def function(name: str, *args: Any) -> Any:
+    """A formula from a NumPy function, by its name, and its operands."""
+    name = SAME_AS.get(name, name)
     for arg in args:
-        if not isinstance(arg, Expr | bool | int | float):
+        if not isinstance(arg, bool | int | float | Expr):
             raise Untraceable(f"a {type(arg).__name__} in a formula")
-    if name == "power":
-        return power(*args)
-    if name == "square":
-        return Expr("multiply", (args[0], args[0]))
-    if name == "reciprocal":
-        return Expr("divide", (1.0, args[0]))
-    return Expr(name, args)
+    if name in COMPOSED:
+        return COMPOSED[name](*args)
+    if name not in FUNCTIONS:
+        raise Untraceable(f"numpy.{name}")
+    symbols = [arg for arg in args if isinstance(arg, Expr)]
+    if all(type(arg) is Number for arg in symbols):
+        return Number(name, args)
+    if name in COMPARISONS or name in LOGICAL:
+        return Expr(name, args)
+    values = [arg for arg in symbols[name == "where" :] if type(arg) is not Number]
+    floating = [arg for arg in values if not arg.is_bool]
+    if not floating:
+        raise Untraceable(f"{name} of truth values")
+    return Expr(name, args, floating[0]._dtype)
 
 
-def power(base: Any, exponent: Any) -> Expr:
-    if isinstance(exponent, bool | int | float) and isinstance(base, Expr):
+def power(base: Any, exponent: Any) -> Any:
+    """A power, with exponents that are known and small written out."""
+    if type(exponent) in (bool, int, float):
         if exponent == 1:
-            return base
+            return function("positive", base)
         if exponent == 2:
-            return Expr("multiply", (base, base))
+            return base * base
         if exponent == 0.5:
-            return Expr("sqrt", (base,))
+            return np.sqrt(base)
         if exponent == -1:
-            return Expr("divide", (1.0, base))
-    return Expr("power", (base, exponent))
+            return 1.0 / base
+    symbols = [x for x in (base, exponent) if isinstance(x, Expr)]
+    made = Number if all(type(x) is Number for x in symbols) else Expr
+    return made("power", (base, exponent), next((x._dtype for x in symbols if type(x) is Expr), None))
+
+
+def remainder(x: Any, y: Any) -> Any:
+    rest = np.fmod(x, y)
+    return np.where(rest == 0, np.copysign(0.0, y), np.where((y < 0) ^ (rest < 0), rest + y, rest))
+
+
+def floor_divide(x: Any, y: Any) -> Any:
+    rest = np.fmod(x, y)
+    quotient = (x - rest) / y
+    quotient = np.where((rest != 0) & ((y < 0) ^ (rest < 0)), quotient - 1, quotient)
+    whole = np.floor(quotient)
+    return np.where(quotient == 0, np.copysign(0.0, x / y), np.where(quotient - whole > 0.5, whole + 1, whole))
+
+
+def log_of_sum(exp: Any, log2: float) -> Callable[[Any, Any], Any]:
+    """log(exp(x) + exp(y)), for the base of which the logarithm of 2 is given."""
+
+    def add(x: Any, y: Any) -> Any:
+        larger = np.where((x >= y) | (x != x), x, y)
+        return np.where(x == y, x + log2, larger + np.log1p(exp(-np.abs(x - y))) * (log2 / LN2))
+
+    return add
+
+
+LN2 = float(np.log(2.0))
+
+
+def clip(x: Any, low: Any = None, high: Any = None) -> Any:
+    x = x if low is None else np.maximum(x, low)
+    return x if high is None else np.minimum(x, high)
+
+
+def filled(x: Any, value: Any, dtype: Any = None) -> Any:
+    if dtype is not None and dtype != x.dtype:
+        raise Untraceable("an array of another dtype")
+    return Expr("positive", (value,), x.dtype)
+
+
+def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Any:
+    largest = float(np.finfo(x.dtype).max)
+    x = np.where(x == np.inf, largest if posinf is None else posinf, x)
+    return np.where(x != x, nan, np.where(x == -np.inf, -largest if neginf is None else neginf, x))
+
+
+def result_type(*args: Any) -> np.dtype[Any]:
+    return next((arg.dtype for arg in args if type(arg) is Expr and not arg.is_bool), np.dtype(float))
 
 
 # Reductions over the last axis, for row kernels.
@@ -99,34 +198,81 @@ REDUCED: dict[Any, str] = {np.sum: "reduce_sum", np.max: "reduce_max", np.min: "
 REDUCTIONS = set(REDUCED.values())
 
 COMPARISONS = {"greater": "ogt", "greater_equal": "oge", "less": "olt", "less_equal": "ole", "equal": "oeq", "not_equal": "une"}
-LOGICAL = {"logical_and", "logical_or", "logical_not", "isnan", "isfinite", "isinf"}
+LOGICAL = {"logical_and", "logical_or", "logical_not", "logical_xor", "isnan", "isfinite", "isinf", "signbit"}
 ARITHMETIC = {"add": "fadd", "subtract": "fsub", "multiply": "fmul", "divide": "fdiv"}
 INTRINSICS = {
     "absolute": "fabs", "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint", "copysign": "copysign",
-    "maximum": "maximum", "minimum": "minimum",
 }  # fmt: skip
 MATHS = frozenset(maths.FUNCTIONS)
-FUNCTIONS = {*COMPARISONS, *LOGICAL, *ARITHMETIC, *INTRINSICS, *MATHS, "negative", "positive", "sign", "where", "power", "square", "reciprocal"}
-SAME_AS = {"true_divide": "divide", "fabs": "absolute", "abs": "absolute", "bitwise_and": "logical_and", "bitwise_or": "logical_or",
-           "invert": "logical_not", "bitwise_not": "logical_not", "conjugate": "positive"}  # fmt: skip
+FUNCTIONS = {*COMPARISONS, *LOGICAL, *ARITHMETIC, *INTRINSICS, *MATHS, "maximum", "minimum", "negative", "positive", "sign", "where"}
+SAME_AS = {
+    "true_divide": "divide", "fabs": "absolute", "abs": "absolute", "bitwise_and": "logical_and", "bitwise_or": "logical_or",
+    "bitwise_xor": "logical_xor", "invert": "logical_not", "bitwise_not": "logical_not", "conjugate": "positive", "degrees": "rad2deg",
+    "radians": "deg2rad", "mod": "remainder",
+}  # fmt: skip
+
+# Functions that are written with others.
+COMPOSED: dict[str, Callable[..., Any]] = {
+    "power": power,
+    "square": lambda x: x * x,
+    "reciprocal": lambda x: 1.0 / x,
+    "deg2rad": lambda x: x * (np.pi / 180),
+    "rad2deg": lambda x: x * (180 / np.pi),
+    "remainder": remainder,
+    "floor_divide": floor_divide,
+    "fmax": lambda x, y: np.where((x >= y) | (y != y), x, y),
+    "fmin": lambda x, y: np.where((x <= y) | (y != y), x, y),
+    "heaviside": lambda x, y: np.where(x == 0, y, np.where(x != x, x, x > 0)),
+    "logaddexp": log_of_sum(np.exp, LN2),
+    "logaddexp2": log_of_sum(np.exp2, 1.0),
+}
+
+# NumPy functions that are no ufuncs.
+ARRAY_FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    np.where: lambda condition, x, y: function("where", condition, x, y),
+    np.clip: clip,
+    np.copy: lambda x: function("positive", x),
+    np.real: lambda x: x,
+    np.zeros_like: lambda x, dtype=None: filled(x, 0.0, dtype),
+    np.ones_like: lambda x, dtype=None: filled(x, 1.0, dtype),
+    np.full_like: filled,
+    np.nan_to_num: nan_to_num,
+    np.result_type: result_type,
+}
 
 
-def _operator(name: str) -> tuple[Callable[..., Expr], Callable[..., Expr]]:
+def _operator(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
     return (lambda self, other: function(name, self, other)), (lambda self, other: function(name, other, self))
 
 
-for _name, _symbol in (("add", "add"), ("subtract", "sub"), ("multiply", "mul"), ("divide", "truediv"), ("power", "pow")):
+def _comparison(name: str) -> Callable[..., Any]:
+    def compare(self: Expr, other: Any) -> Any:
+        if type(self) is Number and (other is None or isinstance(other, str)):
+            return name == "not_equal"
+        return function(name, self, other)
+
+    return compare
+
+
+for _name, _symbol in (
+    ("add", "add"), ("subtract", "sub"), ("multiply", "mul"), ("divide", "truediv"), ("power", "pow"), ("remainder", "mod"),
+    ("floor_divide", "floordiv"), ("logical_and", "and"), ("logical_or", "or"), ("logical_xor", "xor"),
+):  # fmt: skip
     _forward, _reflected = _operator(_name)
     setattr(Expr, f"__{_symbol}__", _forward)
     setattr(Expr, f"__r{_symbol}__", _reflected)
-for _name, _symbol in (("greater", "gt"), ("greater_equal", "ge"), ("less", "lt"), ("less_equal", "le"), ("equal", "eq"), ("not_equal", "ne"),
-                       ("logical_and", "and"), ("logical_or", "or")):  # fmt: skip
-    setattr(Expr, f"__{_symbol}__", _operator(_name)[0])
+for _name, _symbol in (
+    ("greater", "gt"), ("greater_equal", "ge"), ("less", "lt"), ("less_equal", "le"), ("equal", "eq"), ("not_equal", "ne"),
+):  # fmt: skip
+    setattr(Expr, f"__{_symbol}__", _comparison(_name))
 for _name, _symbol in (("negative", "neg"), ("positive", "pos"), ("absolute", "abs"), ("logical_not", "invert")):
     setattr(Expr, f"__{_symbol}__", lambda self, name=_name: function(name, self))
 
 
-def trace(fn: Callable[..., Any], arguments: list[Any]) -> Expr:
+# ---- tracing ------------------------------------------------------------------------------------------------------------------------
+
+
+def trace(fn: Callable[..., Any], arguments: Sequence[Any]) -> Expr:
     """The formula that `fn` computes from symbols and constants; Untraceable if it is none."""
     try:
         result = fn(*arguments)
@@ -134,6 +280,47 @@ def trace(fn: Callable[..., Any], arguments: list[Any]) -> Expr:
         raise
     except Exception as error:
         raise Untraceable(repr(error)) from error
-    if not isinstance(result, Expr):
+    if not isinstance(result, Expr) or type(result) is Number:
         raise Untraceable("no formula")
     return result
+
+
+Answers = list[tuple[Number, bool]]
+MOST_CASES = 12
+_answers: Answers = []
+_prescribed: list[bool] | None = None
+
+
+def decide(question: Number) -> bool:
+    """Answer a question about numbers: as prescribed, then with yes, so that `trace_cases` can try no."""
+    if _prescribed is None:
+        raise Untraceable("a condition on a number")
+    place = len(_answers)
+    answer = _prescribed[place] if place < len(_prescribed) else True
+    _answers.append((question, answer))
+    return answer
+
+
+def trace_cases(fn: Callable[..., Any], arguments: Sequence[Any]) -> list[tuple[Answers, Expr]]:
+    """The formulas that `fn` computes, each with the answers that lead to it to the questions that `fn` asks about numbers."""
+    global _answers, _prescribed
+    cases: list[tuple[Answers, Expr]] = []
+    failure = None
+    waiting: list[list[bool]] = [[]]
+    while waiting:
+        _answers, _prescribed = [], waiting.pop()
+        given = len(_prescribed)
+        try:
+            result = trace(fn, arguments)
+            cases.append((_answers, result))
+        except Untraceable as error:
+            failure = error
+        finally:
+            _prescribed = None
+        for place in range(given, len(_answers)):
+            waiting.append([answer for _, answer in _answers[:place]] + [False])
+        if len(cases) > MOST_CASES:
+            raise Untraceable("too many cases")
+    if not cases:
+        raise failure or Untraceable("no formula")
+    return cases

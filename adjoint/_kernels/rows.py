@@ -21,14 +21,27 @@ from typing import Any
 import numpy as np
 
 from . import jit, pool
-from .builtin import (
-    CONTIGUOUS_ALIGNED, DATA, DESCR, F32, F64, FALLBACK, FLAGS, INC_REF, INT, LONG_AS_SSIZE, NDARRAY, NDIM, RESTORE_THREAD, SAVE_THREAD,
-    SHAPE, VECTORCALL, WRITEABLE, Text, builtin, number, refuse,
-)  # fmt: skip
 from .code import TYPES, constant
 from .emit import Emitter
 from .expr import MATHS, REDUCTIONS, Expr, Untraceable, trace
 from .maths import OUTSIDE, definitions
+from .objects import (
+    CONTIGUOUS_ALIGNED,
+    DATA,
+    DESCR,
+    F32,
+    F64,
+    FLAGS,
+    INC_REF,
+    NDARRAY,
+    NDIM,
+    RESTORE_THREAD,
+    SAVE_THREAD,
+    SHAPE,
+    WRITEABLE,
+    Text,
+    builtin,
+)
 
 # Kinds of arguments: a matrix (T), a row that all rows share (R), a column with one number per row (C), a number (S).
 MATRIX, ROW, COLUMN, NUMBER = "TRCS"
@@ -118,13 +131,13 @@ class RowEmitter(Emitter):
         return register
 
 
-def row_text(program: Program, kind: str) -> tuple[str, set[str], set[str]]:
+def row_text(program: Program, kind: str) -> tuple[str, set[str], set[tuple[str, str]]]:
     """A function that computes one row."""
     t = TYPES[kind]
     size = 4 if kind == "f32" else 8
     kinds = program.kinds
     declared: set[str] = set()
-    maths: set[str] = set()
+    maths: set[tuple[str, str]] = set()
     lines: list[str] = []
     params = ["ptr noalias %out"] + [f"ptr %p{i}" if k in (MATRIX, ROW) else f"{t} %v{i}" for i, k in enumerate(kinds)] + ["i64 %n"]
     scalars: dict[str, str] = {}
@@ -223,24 +236,19 @@ def entry_text(program: Program) -> str:
     text, kinds = Text(), program.kinds
     count = len(kinds)
     text.require(text.let(f"icmp eq i64 %n, {count + 3}"))
-    facts = text.field("%self", DATA, "ptr")
-
-    def fact(place: int, type_: str = "i64") -> str:
-        return text.field(facts, 8 * place, type_)
-
+    fact = text.fact
     objects = [text.field("%args", 8 * i, "ptr") for i in range(count + 3)]
     arrays = [0] + [i + 1 for i, kind in enumerate(kinds) if kind != NUMBER]
     numbers = {}
     ndarray = fact(NDARRAY)
     for i, obj in enumerate(objects):
-        type_ = text.field(obj, 8, "i64")
         if i in arrays:
-            text.require(text.let(f"icmp eq i64 {type_}, {ndarray}"))
+            text.require(text.let(f"icmp eq i64 {text.field(obj, 8, 'i64')}, {ndarray}"))
         elif i <= count:
-            numbers[i] = number(text, obj, type_, fact)
+            is_number, numbers[i] = text.number(obj)
+            text.require(is_number)
         else:
-            text.require(text.let(f"icmp eq i64 {type_}, {fact(INT)}"))
-            numbers[i] = text.let(f"call i64 {fact(LONG_AS_SSIZE, 'ptr')}(ptr {obj})")
+            numbers[i] = text.integer(obj)
     descr = text.field(objects[1], DESCR, "i64")
     flags = text.field(objects[0], FLAGS, "i32")
     text.require(text.let(f"icmp ne i32 {text.let(f'and i32 {flags}, {WRITEABLE}')}, 0"))
@@ -298,22 +306,7 @@ def entry_text(program: Program) -> str:
         text.lines.append(f"end_{kind}:")
         text.do(f"call void {restore}(ptr {state})")
         text.do(f"ret ptr {objects[0]}")
-    body = "\n".join(text.lines)
-    return f"""
-define ptr @{program.symbol}(ptr %self, ptr %args, i64 %n) {{
-entry:
-{body}
-slow:
-  %table_at = getelementptr i8, ptr %self, i64 {DATA}
-  %table = load ptr, ptr %table_at
-  %call_at = getelementptr i8, ptr %table, i64 {8 * VECTORCALL}
-  %call = load ptr, ptr %call_at
-  %other_at = getelementptr i8, ptr %table, i64 {8 * FALLBACK}
-  %other = load ptr, ptr %other_at
-  %passed = call ptr %call(ptr %other, ptr %args, i64 %n, ptr null)
-  ret ptr %passed
-}}
-"""
+    return text.function(program.symbol)
 
 
 def module_text(program: Program) -> str:
@@ -323,10 +316,14 @@ def module_text(program: Program) -> str:
     for kind in TYPES:
         text, intrinsics, functions = row_text(program, kind)
         declared |= intrinsics
-        maths |= {(name, kind) for name in functions}
+        maths |= functions
         texts.append(text)
     library, more = definitions(maths)
     return "\n".join([*sorted(declared | more), library, *texts, entry_text(program)])
+
+
+def refuse(*args: Any) -> Any:
+    raise TypeError("a piece of a kernel takes contiguous matrices of one dtype")
 
 
 def load(symbol: str, fn: Callable[..., Any], kinds: str) -> Callable[..., Any]:

@@ -155,7 +155,7 @@ def arctan2(c: Code, y: Value, x: Value) -> Value:
     smaller, larger = c.select(steep, wide, high_up), c.select(steep, high_up, wide)
     q = smaller / larger
     q = c.select(c.compare("oeq", smaller, larger), 1.0, q)  # infinities too
-    q = c.select(c.compare("oeq", larger, 0.0), 0.0, q)
+    q = c.select(c.compare("oeq", larger, 0.0), smaller, q)
     medium = c.compare("ogt", q, math.sqrt(2) - 1)
     t, lost = eighth_turn(c, q)
     t = c.select(medium, t, q)

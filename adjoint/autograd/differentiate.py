@@ -53,9 +53,8 @@ def backward(
     if inputs is not None:
         wanted = as_tuple(inputs)
         if not wanted:
-            raise RuntimeError("'inputs' argument to backward() cannot be empty.")
-        for place, tensor in enumerate(wanted):
-            check_requires_grad(tensor, place)
+            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+        for tensor in wanted:
             if isinstance(tensor, Tensor):
                 tensor.retain_grad()
         captured = [resolve(tensor) for tensor in wanted]
@@ -138,6 +137,9 @@ def as_tuple(value: Any) -> tuple[Any, ...]:
 
 def given_gradients(value: Any, count: int) -> tuple[Any, ...]:
     gradients = (None,) * count if value is None else as_tuple(value)
+    for gradient in gradients:
+        if gradient is not None and not isinstance(gradient, Tensor):
+            raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
     if len(gradients) != count:
         raise RuntimeError(f"got {count} tensors and {len(gradients)} gradients")
     return gradients
@@ -170,8 +172,6 @@ def seed(place: int, output: Any, given: Any, create_graph: bool) -> Any:
         raise no_history(place, output)
     if given is None:
         return implicit_seed(output, create_graph)
-    if not isinstance(given, Tensor):
-        raise TypeError(f"gradients can be either Tensors or None, but got {type(given).__name__}")
     if given._data.dtype is output._data.dtype and given._data.shape == output._data.shape:
         return given if create_graph else given._data
     if given.shape != output.shape:
@@ -232,10 +232,11 @@ def check_requires_grad(tensor: Any, place: int) -> None:
 def check_used(results: Sequence[Any], wanted: Sequence[Any]) -> None:
     for place, gradient in enumerate(results):
         if gradient is None:
-            shape = f", shape {list(wanted[place].shape)}" if isinstance(wanted[place], Tensor) else ""
+            shape = f" It has shape {list(wanted[place].shape)}." if isinstance(wanted[place], Tensor) else ""
             raise UnusedInputError(
-                "One of the differentiated Tensors appears to not have been used in the graph. "
-                f"Set allow_unused=True if this is the desired behavior. (It is input {place}{shape}.)"
+                f"The differentiated Tensor at index {place} appears to not have been used in the graph. "
+                f"Set allow_unused=True if this is the desired behavior.{shape}",
+                fix="pass the very tensor that the output was computed from, not a copy, a view or an earlier value of it",
             )
 
 

@@ -108,7 +108,7 @@ class FunctionNode(Node):
             return output_tensor(self, entry)
         tensor, edge = entry
         if tensor._vc is not None:
-            check_input(self, f"saved tensor {place}", tensor)
+            check_input(self, f"saved tensor {place}", tensor, edge)
         if edge_of(tensor) is edge:
             return tensor
         alias = wrap(tensor._data)
@@ -157,7 +157,11 @@ class FunctionNode(Node):
         grads = []
         for place, (grad, edge) in enumerate(zip(results, self.edges, strict=True)):
             if grad is not None and not isinstance(grad, Tensor):
-                raise TypeError(f"expected Variable or None (got {type(grad).__name__}) as gradient {place} of {name}")
+                raise GradientError(
+                    f"expected Variable or None (got {type(grad).__name__}) as gradient {place} of {name}",
+                    {"applied": self.site},
+                    f"return a tensor: torch.as_tensor(...) where {self.function.__name__}.backward computes with other things",
+                )
             if grad is not None and self.input_facts[place] is None:
                 raise GradientError(
                     f"function {name} returned a gradient different from None at position {place + 1}, but the corresponding forward "
@@ -199,10 +203,10 @@ class Function:
     _node_class: ClassVar[type[FunctionNode]]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        name = type(self).__name__
         raise RuntimeError(
-            f"{type(self).__name__} should not be instantiated. Methods on autograd functions are all static, so you should invoke them "
-            f"on the class itself. Instantiating an autograd function will raise an error in a future version of PyTorch; "
-            f"write {type(self).__name__}.apply(...)"
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with static "
+            f"forward method.\n  fix: put @staticmethod above forward and backward, and write {name}.apply(x) instead of {name}()(x)"
         )
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -240,13 +244,14 @@ class Function:
         return cls.vjp
 
     @classmethod
-    def apply(cls, *args: Any) -> Any:
-        """Run `forward` on the arguments and record one node for all of it."""
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Run `forward` on the arguments and record one node for all of it. Gradients are for the arguments in the order of this call."""
         ctx = FunctionCtx()
+        args = (*args, *kwargs.values())
         edges = [edge_of(x) if isinstance(x, Tensor) else None for x in args]
         ctx.needs_input_grad = tuple(edge is not None for edge in edges)
         recorded = recording() and any(ctx.needs_input_grad)
-        output = run_forward(cls, ctx, args)
+        output = run_forward(cls, ctx, args, tuple(kwargs))
         results = output if isinstance(output, tuple) else (output,)
         check_dirty(ctx, results, recorded)
         site = here()
@@ -261,20 +266,15 @@ class Function:
         return outputs if isinstance(output, tuple) else outputs[0]
 
 
-def run_forward(cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...]) -> Any:
-    """The user's forward: nothing inside is recorded, and tangents do not flow through it."""
-    if not any(isinstance(base.__dict__.get("forward"), staticmethod) for base in cls.__mro__[:-1]) or (
-        "forward" in cls.__dict__ and not isinstance(cls.__dict__["forward"], staticmethod)
-    ):
-        raise RuntimeError(
-            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with "
-            f"static forward method: put @staticmethod above {cls.__name__}.forward"
-        )
+def run_forward(cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...], names: tuple[str, ...]) -> Any:
+    """The user's forward: nothing inside is recorded, and tangents do not flow through it. The last arguments go by the given names."""
+    positional = args[: len(args) - len(names)]
+    named = dict(zip(names, args[len(positional) :], strict=True))
     bits = swap_bits(GRAD | FORWARD_AD, 0)
     try:
         if cls.setup_context is Function.setup_context:
-            return cls.forward(ctx, *args)
-        output = cls.forward(*args)
+            return cls.forward(ctx, *positional, **named)
+        output = cls.forward(*positional, **named)
         cls.setup_context(ctx, args, output)
         return output
     finally:

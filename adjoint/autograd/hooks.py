@@ -103,15 +103,27 @@ class NodeHooks:
         for hook in list(self.pre.values()):
             result = hook(gradients)
             if result is not None:
-                gradients = result if isinstance(result, tuple) else (result,)
+                gradients = all_checked(result, gradients, hook)
         return gradients
 
     def run_post(self, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> tuple[Any, ...]:
         for hook in list(self.post.values()):
             result = hook(inputs, outputs)
             if result is not None:
-                inputs = result if isinstance(result, tuple) else (result,)
+                inputs = all_checked(result, inputs, hook)
         return inputs
+
+
+def all_checked(result: Any, gradients: tuple[Any, ...], hook: Hook) -> tuple[Any, ...]:
+    """What a hook of a node returned: as many gradients as it was given."""
+    results = result if isinstance(result, tuple) else (result,)
+    if len(results) != len(gradients):
+        name = getattr(hook, "__name__", repr(hook))
+        raise GradientError(
+            f"hook {name!r} has returned an incorrect number of values (got {len(results)}, but expected {len(gradients)})",
+            fix="return a tuple with a gradient or None for each that came in, or return nothing",
+        )
+    return tuple(None if new is None else checked(new, old, hook) for new, old in zip(results, gradients, strict=True))
 
 
 def checked(result: Any, gradient: Tensor | None, hook: Hook) -> Tensor:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .._state import FORWARD_AD, get_mode
-from .node import INFERENCE_TENSOR, Node, Output, VersionCounter, overwritten
+from .node import INFERENCE_TENSOR, Edge, Node, Output, VersionCounter, overwritten
 
 if TYPE_CHECKING:
+    from .._site import Site
     from .._tensor import Tensor
     from ..ops._registry import Op
 
@@ -24,14 +25,25 @@ class SavedOutput:
         self.nr = nr
 
 
-def check_input(node: Node, name: str, tensor: Tensor) -> None:
-    """Called by generated code when a saved input has a version counter at all."""
+def check_input(node: Node, name: str, tensor: Tensor, edge: Edge = None) -> None:
+    """Called by generated code when a saved input has a version counter at all. `edge`: its history, where no op can tell."""
     counter = tensor._vc
     assert counter is not None
     if counter.stamp > node.seq:
-        fn = tensor._fn
-        made = fn.site if isinstance(fn, Node) and fn.seq < node.seq else None
-        raise overwritten(node, name, tensor._data, counter, made)
+        if node.op is not None:
+            edge = edge_when_saved(node, node.op.inputs.index(name))
+        raise overwritten(node, name, tensor._data, counter, made_at(edge))
+
+
+def edge_when_saved(node: Node, slot: int) -> Edge:
+    """The history that a saved input had then. The tensor itself may have another one by now."""
+    return node.next[node.input_slots.index(slot)] if slot in node.input_slots else None
+
+
+def made_at(edge: Edge) -> Site | None:
+    """The line that made a tensor, if it was made by a recorded operation."""
+    maker = edge.node if isinstance(edge, Output) else edge
+    return maker.site if isinstance(maker, Node) else None
 
 
 def output_array(node: Node, saved: SavedOutput) -> Any:
@@ -58,7 +70,7 @@ def input_tensor(node: Node, name: str, slot: int, tensor: Tensor) -> Tensor:
     """A saved input with the history that it had when it was saved, which may not be the one it has now."""
     if tensor._vc is not None:
         check_input(node, name, tensor)
-    edge = node.next[node.input_slots.index(slot)] if slot in node.input_slots else None
+    edge = edge_when_saved(node, slot)
     if edge is tensor or edge is tensor._fn:
         return tensor
     from .._tensor import wrap

@@ -26,7 +26,7 @@ def info() -> str:
     import numpy as np
 
     from .. import __version__
-    from .._kernels import builtin, jit, pool
+    from .._kernels import jit, objects, pool
 
     if jit.available():
         binding = jit.llvm()
@@ -37,7 +37,7 @@ def info() -> str:
         "adjoint": __version__,
         "Python": f"{platform.python_version()} on {platform.platform()}",
         "NumPy": np.__version__,
-        "kernels": llvm if builtin.supported() else f"{llvm}, not used: arrays have another layout in this Python",
+        "kernels": llvm if objects.supported() else f"{llvm}, not used: arrays have another layout in this Python",
         "threads": str(pool.get_num_threads()),
     }
     return "\n".join(f"{name:<8} {value}" for name, value in rows.items())

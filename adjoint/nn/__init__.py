@@ -37,6 +37,12 @@ from .containers import ModuleList as ModuleList
 from .containers import ParameterDict as ParameterDict
 from .containers import ParameterList as ParameterList
 from .containers import Sequential as Sequential
+from .conv import Conv1d as Conv1d
+from .conv import Conv2d as Conv2d
+from .conv import Conv3d as Conv3d
+from .conv import ConvTranspose1d as ConvTranspose1d
+from .conv import ConvTranspose2d as ConvTranspose2d
+from .conv import ConvTranspose3d as ConvTranspose3d
 from .distance import CosineSimilarity as CosineSimilarity
 from .distance import PairwiseDistance as PairwiseDistance
 from .dropout import AlphaDropout as AlphaDropout

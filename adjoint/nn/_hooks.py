@@ -287,6 +287,11 @@ class BackwardHooks:
                     gradients = checked(changed, gradients, "Backward pre hook", "grad_output")
             self.grad_outputs = gradients
             if not self.inputs_watched:
+                if self.after:
+                    warn(
+                        "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require "
+                        "gradients. Make an input require grad if the hook shall see its gradient."
+                    )
                 self._after((None,) * self.input_count, gradients)
                 self.grad_outputs = None
             return tuple(gradients[place] for place in places)

@@ -19,7 +19,7 @@ from ..ops import softmax as _softmax
 from ..ops import transcendental as _transcendental
 from ..ops._operands import inplace as _inplace
 from ..ops.einsum import einsum as _einsum
-from . import _attention, _dropout, _embedding, _normalize, _padding
+from . import _attention, _conv, _dropout, _embedding, _normalize, _padding
 
 _Function = Callable[..., Tensor]
 
@@ -34,6 +34,14 @@ scaled_dot_product_attention = _attention.scaled_dot_product_attention
 embedding = _embedding.embedding
 embedding_bag = _embedding.embedding_bag
 pad = _padding.pad
+
+conv1d = _conv.conv1d
+conv2d = _conv.conv2d
+conv3d = _conv.conv3d
+conv_tbc = _conv.conv_tbc
+conv_transpose1d = _conv.conv_transpose1d
+conv_transpose2d = _conv.conv_transpose2d
+conv_transpose3d = _conv.conv_transpose3d
 
 alpha_dropout = _dropout.alpha_dropout
 dropout = _dropout.dropout

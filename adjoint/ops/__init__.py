@@ -7,9 +7,11 @@ from . import assign as assign
 from . import compare as compare
 from . import complex_view as complex_view
 from . import contract as contract
+from . import conv as conv
 from . import convert as convert
 from . import count as count
 from . import cross_entropy as cross_entropy
+from . import ctc as ctc
 from . import distance as distance
 from . import einsum as einsum
 from . import index as index

@@ -65,7 +65,7 @@ def lazy_function(op: Op, *, out: bool, operator: bool = False) -> Callable[...,
 
     namespace = dict(
         _NAMESPACE, OP=op, impl=op.impl, general=operator_call if operator else general, sizes=sizes, UNSET=UNSET, heat=op.heat,
-        ignite=ignite, **{f"default_{name}": value for name, value in op.default_values().items()},
+        ignite=ignite,
     )  # fmt: skip
 
     def generate() -> None:
@@ -252,10 +252,8 @@ def computed(op: Op, call: str, kinds: str) -> list[str]:
     kernels = op.kernels.get(kinds)
     if kernels is not None and kernels.forward is not None:
         kind_of = dict(zip(op.inputs, kinds, strict=True))
-        values = ", ".join(f"a_{name}" if kind_of.get(name) == "T" else name for name in (op.args if kernels.symbolic else op.inputs))
-        compiled = f"result = kernel_{kinds}({values})"
-        default = " and ".join(f"{name} is default_{name}" for name in op.params) if not kernels.symbolic else ""
-        lines = [f"if {default}: {compiled}", "else:", *indented(1, lines)] if default else [compiled]
+        values = ", ".join(f"a_{name}" if kind_of.get(name) == "T" else name for name in op.args)
+        lines = [f"result = kernel_{kinds}({values})"]
     elif kernels is None and op.broadcasts:
         first = op.inputs[0]
         lines = [f"heat[0] += 1 + (a_{first}.size >> 14)", f"if heat[0] > {WARM}: ignite(OP, '{kinds}')", *lines]

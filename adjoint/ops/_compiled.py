@@ -7,6 +7,7 @@ later in a thread, so that a program computes the same numbers every time it run
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from threading import Lock
 from typing import Any
@@ -21,12 +22,10 @@ _lock = Lock()
 
 
 class Kernels:
-    """The built-ins of an op for one combination of tensors and numbers. `symbolic` says that the forward takes the parameters as arguments;
-    otherwise it was made for their defaults."""
+    """The built-ins of an op for one combination of tensors and numbers."""
 
     def __init__(self) -> None:
         self.forward: Callable[..., Any] | None = None
-        self.symbolic = True
         self.rules: dict[str, Callable[..., Any]] = {}
 
 
@@ -39,29 +38,21 @@ def ignite(op: Op, kinds: str) -> None:
 
 
 def kernels_for(op: Op, kinds: str) -> Kernels:
-    from .._kernels import builtin, jit
+    from .._kernels import builtin, jit, objects
     from .._kernels.expr import Untraceable
 
     made = Kernels()
-    if not jit.available() or not builtin.supported():
+    if not jit.available() or not objects.supported():
         return made
     formulas: list[builtin.Formula] = []
     fallbacks: list[Any] = []
     places: list[str] = []
-    try:
-        made.symbolic, expr, signature = forward_formula(op, kinds)
-        formulas.append(builtin.Formula(f"{op.name}_{kinds}", expr, signature))
-        fallbacks.append(nameless(op.impl) if isinstance(op.impl, np.ufunc) else muted(op, made.symbolic))
-        places.append("")
-    except Untraceable:
-        pass
-    for name, rule in op.rules.items():
+    for name in ("", *op.rules):
         try:
-            expr, signature = rule_formula(op, kinds, name)
+            formulas.append(rule_formula(op, kinds, name) if name else forward_formula(op, kinds))
         except Untraceable:
             continue
-        formulas.append(builtin.Formula(f"{op.name}_{kinds}_{name}", expr, signature))
-        fallbacks.append(rule)
+        fallbacks.append(op.rules[name] if name else muted(op))
         places.append(name)
     if formulas:
         for place, function in zip(places, builtin.load(formulas, fallbacks), strict=True):
@@ -73,55 +64,80 @@ def kernels_for(op: Op, kinds: str) -> Kernels:
     return made
 
 
-def muted(op: Op, symbolic: bool) -> Callable[..., Any]:
+def muted(op: Op) -> Callable[..., Any]:
     """The forward for arguments that the built-in passes on."""
-    names = op.args if symbolic else op.inputs
-    defaults = {} if symbolic else op.default_values()
+    if not op.keywords and not op.warns:
+        return op.impl
 
     def forward(*values: Any) -> Any:
         token = mute()
         try:
-            return op.call({**defaults, **dict(zip(names, values, strict=True))})
+            return op.call(dict(zip(op.args, values, strict=True)))
         finally:
             unmute(token)
 
     return forward
 
 
-def forward_formula(op: Op, kinds: str) -> tuple[bool, Any, str]:
-    """The formula of the forward: with parameters as symbols if they are only computed with, else for their defaults."""
-    from .._kernels.expr import Expr, Untraceable, trace
+def forward_formula(op: Op, kinds: str) -> Any:
+    """What the forward computes from its arguments."""
+    kind_of = kinds_by_name(op, kinds)
 
-    kind_of = dict(zip(op.inputs, kinds, strict=True))
-    signature = "".join(kind_of.get(name, "S") for name in op.args)
-    try:
-        symbols = dict(zip(op.args, Expr.inputs(len(op.args)), strict=True))
-        return True, trivial_refused(trace(lambda: op.call(symbols), [])), signature
-    except Untraceable:
-        if not op.params:
-            raise
-    values = op.default_values() | dict(zip(op.inputs, Expr.inputs(len(op.inputs)), strict=True))
-    return False, trivial_refused(trace(lambda: op.call(values), [])), kinds
+    def forward(*values: Any) -> Any:
+        return op.call(dict(zip(op.args, values, strict=True)))
+
+    return formula(f"{op.name}_{kinds}", forward, op, [(name, kind_of[name]) for name in op.args])
 
 
-def rule_formula(op: Op, kinds: str, name: str) -> tuple[Any, str]:
-    from .._kernels.expr import Expr, Untraceable, trace
-
-    kind_of = {"g": "T", "out": "T", **dict(zip(op.inputs, kinds, strict=True))}
-    names = parameters(op.rules[name])
-    if any(other not in kind_of and other not in op.params for other in names):
-        raise Untraceable("a shape or dtype")
-    signature = "".join(kind_of.get(other, "S") for other in names)
-    return trivial_refused(trace(op.rules[name], list(Expr.inputs(len(names))))), signature
-
-
-def trivial_refused(expr: Any) -> Any:
-    """A formula that computes nothing, or yields a truth value, is better left to NumPy."""
+def rule_formula(op: Op, kinds: str, name: str) -> Any:
+    """What the rule of an input computes."""
     from .._kernels.expr import Untraceable
 
-    if not expr.args or expr.is_bool:
-        raise Untraceable("nothing to compute")
-    return expr
+    kind_of = {"g": "T", "out": "T", **kinds_by_name(op, kinds)}
+    names = parameters(op.rules[name])
+    if any(other not in kind_of for other in names):
+        raise Untraceable("a shape or dtype")
+    return formula(f"{op.name}_{kinds}_{name}", op.rules[name], op, [(other, kind_of[other]) for other in names])
+
+
+def kinds_by_name(op: Op, kinds: str) -> dict[str, str]:
+    """The kind of each argument: an array (T), an array of truth values (B: an input without a derivative), a number or object (S)."""
+    kind_of = dict.fromkeys(op.args, "S")
+    for name, kind in zip(op.inputs, kinds, strict=True):
+        masks = op.differentiable and name not in op.rules
+        kind_of[name] = "B" if kind == "T" and masks else kind
+    return kind_of
+
+
+def formula(symbol: str, fn: Callable[..., Any], op: Op, arguments: list[tuple[str, str]]) -> Any:
+    """The cases of a function of arguments, given by name and kind. A parameter may be a number or, if it has a default that is none, that."""
+    from .._kernels import builtin
+    from .._kernels.expr import Expr, Untraceable, trace_cases
+
+    kinds = "".join(kind for _, kind in arguments)
+    defaults = op.default_values()
+    cases: dict[str, list[builtin.Case]] = {}
+    failure = Untraceable("no formula")
+    for type_, dtype in (("f32", np.dtype("float32")), ("f64", np.dtype("float64"))):
+        cases[type_] = []
+        choices: list[list[Any]] = []
+        for own, (name, kind) in zip(Expr.inputs(kinds, dtype), arguments, strict=True):
+            constant = defaults.get(name, 0.0)
+            if kind == "S" and (name in op.optional or isinstance(constant, bool | str)):
+                choices.append([constant])
+            else:
+                choices.append([constant, own] if kind == "S" and constant is None else [own])
+        for values in itertools.product(*choices):
+            try:
+                traced = trace_cases(fn, values)
+            except Untraceable as error:
+                failure = error
+                continue
+            constants = {place: value for place, value in enumerate(values) if not isinstance(value, Expr)}
+            cases[type_] += [builtin.Case(expr, answers, constants) for answers, expr in traced if expr.args]
+    if not all(cases.values()):
+        raise failure
+    return builtin.Formula(symbol, cases, kinds)
 
 
 def speed_up_engine() -> None:
@@ -155,9 +171,9 @@ class Rowwise:
         return self.run(*args)
 
     def ignite(self) -> None:
-        from .._kernels import builtin, jit
+        from .._kernels import jit, objects
 
-        if jit.available() and builtin.supported():
+        if jit.available() and objects.supported():
             from .._kernels import rows
 
             with _lock:

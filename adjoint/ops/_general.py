@@ -20,6 +20,7 @@ from ..autograd.forward_ad import carries_tangent, propagate
 from ..autograd.node import INFERENCE_TENSOR, Node, Output, VersionCounter, new_node
 from ..autograd.saved import SavedOutput, refuse_inference
 from ..autograd.views import NO_GRAD, ORDINARY, SEVERAL, View, counter_of, edge_of
+from ._precision import FLOAT32, is_half
 from ._registry import COMMON, FLOAT, KEEP, Op
 from ._rules import cast
 
@@ -100,13 +101,18 @@ def forward(op: Op, operands: list[Any], values: dict[str, Any]) -> Any:
         check_shapes(arrays)
     if op.check is not None:
         op.check(*arrays)
+    narrow = None
     if op.promote != KEEP:
-        arrays = promoted(op, arrays)
+        dtype = common_dtype(op, arrays)
+        if op.wide and is_half(dtype):
+            narrow, dtype = dtype, FLOAT32
+        arrays = promoted(arrays, dtype)
     token = mute()
     try:
         if op.sequence:
             return op.call({**values, op.inputs[0]: arrays})
-        return op.call({**values, **dict(zip(op.inputs, arrays, strict=True))})
+        result = op.call({**values, **dict(zip(op.inputs, arrays, strict=True))})
+        return cast(result, narrow) if narrow is not None and result.dtype == FLOAT32 else result
     except TypeError:
         if isinstance(op.impl, np.ufunc):
             raise not_implemented_for(op.name, arrays) from None
@@ -118,7 +124,7 @@ def forward(op: Op, operands: list[Any], values: dict[str, Any]) -> Any:
 def not_implemented_for(name: str, arrays: Sequence[Any]) -> NotImplementedError:
     """The error for a dtype that an op does not know. (NotImplementedError is a RuntimeError.)"""
     dtype = next(from_numpy_dtype(a.dtype) for a in arrays if hasattr(a, "dtype"))
-    return NotImplementedError(f"\"{name}\" not implemented for '{dtype.scalar_name}'; convert the tensor first, for example with x.float()")
+    return NotImplementedError(f"\"{name}\" not implemented for '{dtype.scalar_name}'; convert it first, for example with x.float()")
 
 
 def check_shapes(arrays: Sequence[Any]) -> None:
@@ -130,7 +136,7 @@ def check_shapes(arrays: Sequence[Any]) -> None:
         shape = tuple(array.shape)
         for place in range(-1, -min(len(result), len(shape)) - 1, -1):
             a, b = result[place], shape[place]
-            if a != b and a != 1 and b != 1:
+            if a not in (b, 1) and b != 1:
                 raise RuntimeError(
                     f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension "
                     f"{max(len(result), len(shape)) + place} (the shapes are {list(result)} and {list(shape)})"
@@ -148,9 +154,8 @@ def check_devices(op: Op, arrays: list[Any]) -> None:
         )
 
 
-def promoted(op: Op, arrays: list[Any]) -> list[Any]:
+def promoted(arrays: list[Any], dtype: np.dtype[Any]) -> list[Any]:
     """The operands with the dtype that PyTorch's promotion gives them."""
-    dtype = common_dtype(op, arrays)
     result = []
     for a in arrays:
         if isinstance(a, NUMBERS):
@@ -281,7 +286,7 @@ def restore_of(op: Op, operands: list[Any], result: Any, needed: list[int]) -> t
     back: list[Any] = []
     for slot in needed:
         data = operands[slot]._data
-        fits = data.dtype == result.dtype and (data.shape == result.shape or not op.broadcasts)
+        fits = data.dtype == result.dtype and (data.shape == result.shape or not op.broadcasts) and not is_half(data.dtype)
         back.append(None if fits else (data.shape, data.dtype))
     return tuple(back) if any(entry is not None for entry in back) else None
 

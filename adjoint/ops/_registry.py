@@ -61,6 +61,7 @@ class Op:
         differentiable: bool = True,
         warns: bool = True,
         floats: bool = True,
+        wide: bool = True,
         check: Callable[..., None] | None = None,
     ) -> None:
         self.name = name
@@ -78,6 +79,7 @@ class Op:
         self.differentiable = differentiable
         self.warns = warns and not view and not isinstance(impl, np.ufunc)  # NumPy may warn, so the forward runs muted (_quiet.py)
         self.floats = floats  # float32 and float64 are welcome; otherwise there is no fast path
+        self.wide = wide and broadcasts and promote != KEEP  # half precision is computed in single precision, as in PyTorch
         self.check = check  # refuses operands other than float32 and float64, which are always welcome
         self._read_signature()
         self._validate()

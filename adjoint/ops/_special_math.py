@@ -69,8 +69,10 @@ ZETA = (
 
 
 def blockwise(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a function of float64 vectors work on arrays of any shape, layout and floating dtype. Arrays of other classes answer for themselves,
-    as they do to NumPy's own functions."""
+    """Let a function of float64 vectors work on arrays of any shape, layout and floating dtype.
+
+    Arrays of other classes answer for themselves, as they do to NumPy's own functions.
+    """
 
     def apply(*arrays: Any) -> Any:
         for array in arrays:

@@ -37,6 +37,7 @@ def check_relu(input: Array) -> None:
 
 
 def _relu(input: Array) -> Array:
+    """The element where it is positive, else 0. The gradient at 0 is 0."""
     return np.maximum(input, 0)
 
 
@@ -104,6 +105,7 @@ def relu6(input: Array) -> Array:
 
 
 def _threshold(input: Array, threshold: float, value: float) -> Array:
+    """`value` where the element is not above `threshold`."""
     return np.where(input <= threshold, np.asarray(value, input.dtype), input)
 
 
@@ -114,6 +116,7 @@ threshold = elementwise(
 
 
 def _hardshrink(input: Array, lambd: float = 0.5) -> Array:
+    """0 between `-lambd` and `lambd`, the element itself elsewhere."""
     return np.where((input >= -lambd) & (input <= lambd), 0, input)
 
 
@@ -175,6 +178,7 @@ def selu_(input: Array) -> Array:
 
 
 def _celu(input: Array, alpha: float = 1.0) -> Array:
+    """`max(0, x) + min(0, alpha * (exp(x / alpha) - 1))`."""
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     return _elu(input, alpha, 1.0, 1 / alpha)

@@ -84,6 +84,7 @@ sub_scaled = elementwise(
 
 
 def _rsub(input: Array, other: Array, *, alpha: float = 1) -> Array:
+    """`other - alpha * input`."""
     return np.subtract(other, scaled(input, alpha))
 
 
@@ -128,8 +129,9 @@ def refuse_bool_negation(input: Array) -> None:
 
 
 neg = elementwise(
-    "neg", np.negative, operators=("__neg__",), aliases=("negative",), check=refuse_bool_negation, input=lambda g: -g
-)
+    "neg", np.negative, operators=("__neg__",), aliases=("negative",), check=refuse_bool_negation, input=lambda g: -g,
+    doc="The negative.",
+)  # fmt: skip
 
 
 @composite("positive", operators=("__pos__",))
@@ -146,10 +148,12 @@ mul = elementwise(
     "mul", np.multiply, operators=("__mul__", "__rmul__"), inplace_operator="__imul__", aliases=("multiply",),
     input=lambda g, other: g * other,
     other=lambda g, input: g * input,
+    doc="The product.",
 )  # fmt: skip
 
 
 def _addcmul(input: Array, tensor1: Array, tensor2: Array, *, value: float = 1) -> Array:
+    """`input + value * tensor1 * tensor2`."""
     return input + scaled(tensor1 * tensor2, value)
 
 
@@ -162,6 +166,7 @@ addcmul = elementwise(
 
 
 def _addcdiv(input: Array, tensor1: Array, tensor2: Array, *, value: float = 1) -> Array:
+    """`input + value * tensor1 / tensor2`."""
     if tensor1.dtype.kind in "iub":
         raise RuntimeError(
             "Integer division with addcdiv is no longer supported, and in a future release addcdiv will perform a true division of "
@@ -232,7 +237,7 @@ def div_(input: Array, other: Array, *, rounding_mode: str | None = None) -> Arr
     return inplace(div_rounded, input, other, rounding_mode=rounding_mode)
 
 
-reciprocal = elementwise("reciprocal", np.reciprocal, promote=FLOAT, input=lambda g, out: -g * (out * out))
+reciprocal = elementwise("reciprocal", np.reciprocal, promote=FLOAT, input=lambda g, out: -g * (out * out), doc="One over each element.")
 
 
 @composite("__rtruediv__", "__rdiv__", function=False)
@@ -242,6 +247,7 @@ def rtruediv(input: Array, other: Array) -> Array:
 
 
 def _floor_divide(input: Array, other: Array) -> Array:
+    """The quotient, rounded down."""
     refuse_zero_divisor(other)
     return np.floor_divide(input, other)
 
@@ -259,6 +265,7 @@ def rfloordiv(input: Array, other: Array) -> Array:
 
 
 def _remainder(input: Array, other: Array) -> Array:
+    """The remainder with the sign of the divisor, as Python's `%`."""
     refuse_zero_divisor(other)
     return np.remainder(input, other)
 
@@ -278,6 +285,7 @@ def rmod(input: Array, other: Array) -> Array:
 
 
 def _fmod(input: Array, other: Array) -> Array:
+    """The remainder with the sign of the dividend."""
     refuse_zero_divisor(other)
     return np.fmod(input, other)
 

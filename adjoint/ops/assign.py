@@ -111,7 +111,7 @@ def raise_overflow(dtype: np.dtype[Any]) -> None:
     jvp=lambda input, src_t: np.zeros_like(input) if src_t is None else src_t.to(input.dtype).expand(input.shape),
 )  # fmt: skip
 def _copy(input: Array, src: Array, non_blocking: bool = False) -> Array:
-    return np.array(np.broadcast_to(cast(src, input.dtype), input.shape))
+    return np.broadcast_to(cast(src, input.dtype), input.shape).copy()
 
 
 def _copy_into(input: Array, src: Array, non_blocking: bool) -> None:

@@ -13,43 +13,59 @@ from ._registry import Array, composite, elementwise
 # ---- comparison ---------------------------------------------------------------------------------------------------------------------
 
 
-def comparison(name: str, function: np.ufunc, operator: str, *aliases: str, ordered: bool = True) -> Any:
+def comparison(name: str, function: np.ufunc, operator: str, *aliases: str, ordered: bool = True, doc: str) -> Any:
     check = refuse("c", name) if ordered else None
-    return elementwise(name, function, operators=(operator,), aliases=aliases, check=check, differentiable=False)
+    return elementwise(name, function, operators=(operator,), aliases=aliases, check=check, differentiable=False, doc=doc)
 
 
-eq = comparison("eq", np.equal, "__eq__", ordered=False)
-ne = comparison("ne", np.not_equal, "__ne__", "not_equal", ordered=False)
-lt = comparison("lt", np.less, "__lt__", "less")
-le = comparison("le", np.less_equal, "__le__", "less_equal")
-gt = comparison("gt", np.greater, "__gt__", "greater")
-ge = comparison("ge", np.greater_equal, "__ge__", "greater_equal")
+eq = comparison("eq", np.equal, "__eq__", ordered=False, doc="Where the elements are equal.")
+ne = comparison("ne", np.not_equal, "__ne__", "not_equal", ordered=False, doc="Where the elements differ.")
+lt = comparison("lt", np.less, "__lt__", "less", doc="Where `input < other`.")
+le = comparison("le", np.less_equal, "__le__", "less_equal", doc="Where `input <= other`.")
+gt = comparison("gt", np.greater, "__gt__", "greater", doc="Where `input > other`.")
+ge = comparison("ge", np.greater_equal, "__ge__", "greater_equal", doc="Where `input >= other`.")
 
 
 # ---- logic --------------------------------------------------------------------------------------------------------------------------
 
-logical_and = elementwise("logical_and", np.logical_and, scalars=False, differentiable=False)
-logical_or = elementwise("logical_or", np.logical_or, scalars=False, differentiable=False)
-logical_xor = elementwise("logical_xor", np.logical_xor, scalars=False, differentiable=False)
-logical_not = elementwise("logical_not", np.logical_not, differentiable=False)
+logical_and = elementwise("logical_and", np.logical_and, scalars=False, differentiable=False, doc="Where both elements are true.")
+logical_or = elementwise("logical_or", np.logical_or, scalars=False, differentiable=False, doc="Where an element is true.")
+logical_xor = elementwise("logical_xor", np.logical_xor, scalars=False, differentiable=False, doc="Where just one element is true.")
+logical_not = elementwise("logical_not", np.logical_not, differentiable=False, doc="Where the element is false.")
 
 # ---- bits ---------------------------------------------------------------------------------------------------------------------------
 
 
-def bitwise(name: str, function: np.ufunc, *operators: str, inplace: str | None = None, refused: str = "fcV") -> Any:
+def bitwise(name: str, function: np.ufunc, *operators: str, inplace: str | None = None, refused: str = "fcV", doc: str) -> Any:
     return elementwise(
-        name, function, operators=operators, inplace_operator=inplace, check=refuse(refused, name), differentiable=False, floats=False
+        name, function, operators=operators, inplace_operator=inplace, check=refuse(refused, name), differentiable=False, floats=False,
+        doc=doc,
     )
 
 
-bitwise_and = bitwise("bitwise_and", np.bitwise_and, "__and__", "__rand__", inplace="__iand__")
-bitwise_or = bitwise("bitwise_or", np.bitwise_or, "__or__", "__ror__", inplace="__ior__")
-bitwise_xor = bitwise("bitwise_xor", np.bitwise_xor, "__xor__", "__rxor__", inplace="__ixor__")
-bitwise_not = bitwise("bitwise_not", np.invert)
-bitwise_left_shift = bitwise("bitwise_left_shift", np.left_shift, "__lshift__", inplace="__ilshift__", refused="bfcV")
-bitwise_right_shift = bitwise("bitwise_right_shift", np.right_shift, "__rshift__", inplace="__irshift__", refused="bfcV")
-gcd = elementwise("gcd", np.gcd, scalars=False, check=refuse("bfcV", "gcd"), differentiable=False, floats=False)
-lcm = elementwise("lcm", np.lcm, scalars=False, check=refuse("bfcV", "lcm"), differentiable=False, floats=False)
+bitwise_and = bitwise(
+    "bitwise_and", np.bitwise_and, "__and__", "__rand__", inplace="__iand__",
+    doc="Bitwise and; of truth values logical and.",
+)  # fmt: skip
+bitwise_or = bitwise("bitwise_or", np.bitwise_or, "__or__", "__ror__", inplace="__ior__", doc="Bitwise or; of truth values logical or.")
+bitwise_xor = bitwise("bitwise_xor", np.bitwise_xor, "__xor__", "__rxor__", inplace="__ixor__", doc="Bitwise exclusive or.")
+bitwise_not = bitwise("bitwise_not", np.invert, doc="Bitwise not; of truth values logical not.")
+bitwise_left_shift = bitwise(
+    "bitwise_left_shift", np.left_shift, "__lshift__", inplace="__ilshift__", refused="bfcV",
+    doc="`input * 2**other`, for integers.",
+)  # fmt: skip
+bitwise_right_shift = bitwise(
+    "bitwise_right_shift", np.right_shift, "__rshift__", inplace="__irshift__", refused="bfcV",
+    doc="`input // 2**other`, for integers.",
+)  # fmt: skip
+gcd = elementwise(
+    "gcd", np.gcd, scalars=False, check=refuse("bfcV", "gcd"), differentiable=False, floats=False,
+    doc="The greatest common divisor.",
+)  # fmt: skip
+lcm = elementwise(
+    "lcm", np.lcm, scalars=False, check=refuse("bfcV", "lcm"), differentiable=False, floats=False,
+    doc="The least common multiple.",
+)  # fmt: skip
 
 
 @composite("__invert__", function=False)
@@ -75,29 +91,33 @@ def rrshift(input: Array, other: Array) -> Array:
 # ---- questions ----------------------------------------------------------------------------------------------------------------------
 
 
-def question(name: str, function: Any, check: Any = None) -> Any:
-    return elementwise(name, function, scalars=False, inplace=False, warns=False, check=check, differentiable=False)
+def question(name: str, function: Any, check: Any = None, doc: str | None = None) -> Any:
+    return elementwise(name, function, scalars=False, inplace=False, warns=False, check=check, differentiable=False, doc=doc)
 
 
 def _signbit(input: Array) -> Array:
+    """Where the sign is negative, -0.0 included."""
     return input < 0 if input.dtype.kind in "iub" else np.signbit(input)
 
 
 def _isposinf(input: Array) -> Array:
+    """Where an element is positive infinity."""
     return input == np.inf
 
 
 def _isneginf(input: Array) -> Array:
+    """Where an element is negative infinity."""
     return input == -np.inf
 
 
 def _isreal(input: Array) -> Array:
+    """Where the imaginary part is 0."""
     return input.imag == 0 if input.dtype.kind == "c" else np.ones_like(input, dtype=np.bool_)
 
 
-isnan = question("isnan", np.isnan)
-isinf = question("isinf", np.isinf)
-isfinite = question("isfinite", np.isfinite)
+isnan = question("isnan", np.isnan, doc="Where an element is NaN.")
+isinf = question("isinf", np.isinf, doc="Where an element is infinite.")
+isfinite = question("isfinite", np.isfinite, doc="Where an element is neither infinite nor NaN.")
 signbit = question("signbit", _signbit, refuse("c", "signbit", "signbit is not implemented for complex tensors."))
 isposinf = question("isposinf", _isposinf, refuse("c", "isposinf", "isposinf does not support complex inputs.", RuntimeError))
 isneginf = question("isneginf", _isneginf, refuse("c", "isneginf", "isneginf does not support complex inputs.", RuntimeError))
@@ -108,6 +128,7 @@ isreal = question("isreal", _isreal)
 
 
 def _isclose(input: Array, other: Array, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Array:
+    """Where the elements differ by at most `atol + rtol * |other|`."""
     for name, value in (("rtol", rtol), ("atol", atol)):
         if value < 0:
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value:g}")

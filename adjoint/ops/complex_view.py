@@ -124,6 +124,7 @@ def is_neg(input: Array) -> bool:
 
 
 def _angle(input: Array) -> Array:
+    """The angle of a complex number; of a real one 0, or pi where it is negative."""
     if input.dtype.kind == "c":
         return np.arctan2(input.imag, input.real)
     return np.where(input < 0, math.pi, np.where(np.isnan(input), input, 0)).astype(input.dtype)

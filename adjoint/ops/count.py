@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import _return_types as return_types
 from .._dtype import from_numpy_dtype
-from .._tensor import Tensor, wrap
+from .._tensor import Tensor, wrap, wrap_result
 from ._registry import Array, composite
 from ._rules import wrap_dim
 
@@ -48,7 +48,7 @@ def unique_consecutive(input: Any, return_inverse: bool = False, return_counts: 
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Any:
     """Whether each element is among the test elements."""
     given = [x._data if isinstance(x, Tensor) else np.asarray(x) for x in (elements, test_elements)]
-    return wrap(np.asarray(np.isin(*given, assume_unique=assume_unique, invert=invert)))
+    return wrap_result(np.isin(*given, assume_unique=assume_unique, invert=invert))
 
 
 # ---- histograms ---------------------------------------------------------------------------------------------------------------------

@@ -54,7 +54,7 @@ def index_at(input: Array, indices: Indices) -> Array:
     """A copy of the elements at the given indices."""
     place = only_array(indices)
     try:
-        found = input[indices] if place is None else np.take(input, indices[place], axis=place)
+        found = input[indices] if place is None or not input.size else np.take(input, indices[place], axis=place)
     except IndexError as error:
         raise in_words(error, input.shape) from None
     return found if found.flags.c_contiguous else found.copy(order="C")
@@ -177,7 +177,13 @@ def as_items(index: Any) -> Sequence[Any]:
 
 def as_item(item: Any) -> Any:
     """An item as one of: int, slice, None, Ellipsis, bool, or an array of integers or truth values."""
-    if item is None or item is Ellipsis or isinstance(item, bool | int | slice):
+    if item is None or item is Ellipsis or isinstance(item, bool | int):
+        return item
+    if isinstance(item, slice):
+        if item.step is not None and item.step <= 0:
+            if item.step == 0:
+                raise ValueError("slice step cannot be zero")
+            raise ValueError("step must be greater than zero\n  fix: x.flip(dim) reverses a dimension")
         return item
     if isinstance(item, Tensor):
         return as_index(item._data, item._data.dtype in (INT64, INT32))
@@ -240,10 +246,6 @@ def analyse(shape: Shape, index: Any) -> tuple[Any, tuple[Any, ...], Indices | N
             advanced = advanced or item is not None
             part = unsqueeze_part
         elif isinstance(item, slice):
-            if item.step is not None and item.step <= 0:
-                if item.step == 0:
-                    raise ValueError("slice step cannot be zero")
-                raise ValueError("step must be greater than zero\n  fix: x.flip(dim) reverses a dimension")
             if item != EVERYTHING:
                 part = slice_part
             basic.append(item)
@@ -320,14 +322,14 @@ def getitem(input: Tensor, index: Any) -> Tensor:
             else:
                 if part is not None:
                     return part(input, index + ending)  # type: ignore[no-any-return]
-        elif kind is Tensor and index._data.dtype == INT64 and index._data.shape:
+        elif kind is Tensor and index._data.dtype == INT64 and index._data.shape and input._data.shape:
             return index_at(input, kept((index._data,), input))  # type: ignore[no-any-return]
     except IndexError:
         pass  # found again below, with PyTorch's words for it
     part, basic, indices = analyse(input._data.shape, index)
     if indices is None:
         if part is None:
-            part = slice_part if kind is slice else None
+            part = slice_part if index.__class__ is slice else None
         return alias(input) if part is None else part(input, basic)  # type: ignore[no-any-return]
     return index_at(input if part is None else part(input, basic), kept(indices, input))  # type: ignore[no-any-return]
 
@@ -335,7 +337,7 @@ def getitem(input: Tensor, index: Any) -> Tensor:
 @composite("__setitem__", function=False)
 def setitem(input: Tensor, index: Any, value: Any) -> None:
     """Write a number, or the elements of a tensor (broadcast), at an index."""
-    if written_at_once(input, index, value):
+    if index is False or written_at_once(input, index, value):
         return
     if isinstance(value, np.generic):
         value = value.item()

@@ -20,6 +20,7 @@ from ._registry import COMMON, FUNCTIONS, REDUCTION, Array, op
 from ._rules import call, cast, holds
 from .activation import logsigmoid
 from .cross_entropy import cross_entropy, nll_loss
+from .ctc import ctc_loss
 from .distance import cosine_similarity, normalize, pairwise_distance, pdist
 from .transcendental import sigmoid
 
@@ -29,6 +30,7 @@ __all__ = [
     "cosine_embedding_loss",
     "cosine_similarity",
     "cross_entropy",
+    "ctc_loss",
     "gaussian_nll_loss",
     "hinge_embedding_loss",
     "huber_loss",
@@ -376,6 +378,8 @@ def soft_margin_loss(
 
 def one_hot(target: Array, classes: int) -> Array:
     """Whether each class is the target."""
+    from .._creation import arange
+
     return target.unsqueeze(-1) == arange(classes, device=target.device)
 
 

@@ -192,6 +192,8 @@ def _scatter_into(input: Array, mask: Array, source: Array) -> None:
         raise RuntimeError(f"masked_scatter: expected self and source to have same dtypes but got {names[0]} and {names[1]}")
     check_broadcast(input.shape, mask.shape)
     check_target(input.shape, mask.shape)
+    if input.__class__ is not np.ndarray:
+        return  # the meta device: nothing to write
     mask = np.broadcast_to(mask, input.shape)
     count = int(np.count_nonzero(mask))
     if source.size < count:

@@ -1,4 +1,4 @@
-"""Variance and standard deviation."""
+"""Variance, standard deviation and covariance."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import numpy as np
 from .._dtype import from_numpy_dtype
 from .._site import warn
 from ._precision import real_dtype, wide
-from ._registry import REDUCTION, Array, composite, op
+from ._registry import FUNCTIONS, REDUCTION, Array, composite, op
 from ._rules import cast, unreduce
+from .matmul import matmul
 from .reduce import Dims, axes_of, count_of, mean, total
 from .vector_norm import divided
 
@@ -108,3 +109,68 @@ def std_mean(
     """The standard deviation and the mean."""
     input, dim, correction, keepdim = arguments("std_mean", input, dim, unbiased, keepdim, correction)
     return std_op(input, dim, correction, keepdim), mean(input, dim, keepdim)
+
+
+# ---- covariance ---------------------------------------------------------------------------------------------------------------------
+
+
+def check_weights(name: str, weights: Array, observations: int, integral: bool) -> None:
+    if len(weights.shape) > 1:
+        raise RuntimeError(f"cov(): expected {name} to have one or fewer dimensions but got {name} with {len(weights.shape)} dimensions")
+    if integral == (weights.is_floating_point() or weights.is_complex()):
+        kind = "integral" if integral else "floating point"
+        raise RuntimeError(f"cov(): expected {name} to have {kind} dtype but got {name} with {weights.dtype.scalar_name} dtype")
+    if weights.numel() != observations:
+        raise RuntimeError(
+            f"cov(): expected {name} to have the same numel as there are observations in the input but got "
+            f"{weights.numel()} != {observations}"
+        )
+    if bool((weights < 0).any()):
+        raise RuntimeError(f"cov(): {name} cannot be negative")
+
+
+@composite()
+def cov(input: Array, *, correction: int = 1, fweights: Array | None = None, aweights: Array | None = None) -> Array:
+    """The covariances of the variables in the rows; each column is an observation, which may be counted several times or weighted."""
+    if len(input.shape) > 2:
+        raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an input with {len(input.shape)} dimensions")
+    x = input if len(input.shape) == 2 else input.reshape(1, -1)
+    observations = x.shape[1]
+    weights = None
+    for name, given in (("fweights", fweights), ("aweights", aweights)):
+        if given is not None:
+            check_weights(name, given, observations, name == "fweights")
+            weights = given if weights is None else weights * given
+    if weights is None:
+        x = x - x.sum(1, keepdim=True) / max(observations, 1)
+        freedom_left: Any = observations - correction
+        weighted = x
+    else:
+        total_weight = weights.sum()
+        x = x - (x * weights).sum(1, keepdim=True) / total_weight
+        mean_weight = 1 if aweights is None else (weights * aweights).sum() / total_weight
+        freedom_left = total_weight - correction * mean_weight
+        weighted = x * weights
+    if freedom_left <= 0:
+        warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.")
+        freedom_left = 0.0
+    result = matmul(weighted, x.mT.conj() if x.is_complex() else x.mT) / freedom_left
+    return result.reshape(()) if result.shape == (1, 1) else result
+
+
+@composite()
+def corrcoef(input: Array) -> Array:
+    """The correlations of the variables in the rows."""
+    if len(input.shape) > 2:
+        raise RuntimeError(
+            f"corrcoef(): expected input to have two or fewer dimensions but got an input with {len(input.shape)} dimensions"
+        )
+    covariance = cov(input)
+    if not covariance.shape:
+        return covariance / covariance
+    variances = covariance.diagonal()
+    deviations = (variances.real if covariance.is_complex() else variances).sqrt()
+    ratio = covariance / deviations[:, None] / deviations
+    if not ratio.is_complex():
+        return ratio.clamp(-1, 1)
+    return FUNCTIONS["complex"](ratio.real.clamp(-1, 1), ratio.imag.clamp(-1, 1))

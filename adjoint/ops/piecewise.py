@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import _return_types as return_types
 from ._operands import NUMBERS, inplace, is_complex, no_derivative, raised, refuse, unraised, zero
+from ._precision import FLOAT32
 from ._registry import FLOAT, Array, composite, elementwise, op
 from ._rules import call, cast, conjugate
 
@@ -25,10 +26,12 @@ def signs(x: Array) -> Array:
 
 
 def _sign(input: Array) -> Array:
+    """-1, 0 or 1."""
     return signs(input)
 
 
 def _sgn(input: Array) -> Array:
+    """The sign; of a complex number the one of modulus 1 in its direction."""
     return signs(input)
 
 
@@ -57,6 +60,7 @@ def abs_jvp(input: Array, input_t: Array) -> Array:
 abs = elementwise(
     "abs", np.absolute, operators=("__abs__",), aliases=("absolute",), holomorphic=False, check=refuse("b", "abs"),
     input=lambda g, input: g * call(sgn, input), jvp=abs_jvp,
+    doc="The absolute value; of a complex number its modulus. The gradient at 0 is 0.",
 )  # fmt: skip
 
 
@@ -65,6 +69,7 @@ def copysign_rule(g: Array, input: Array, out: Array) -> Array:
 
 
 def _copysign(input: Array, other: Array) -> Array:
+    """The size of `input` with the sign of `other`."""
     return np.copysign(input, other)
 
 
@@ -74,12 +79,14 @@ copysign = elementwise(
 )  # fmt: skip
 
 nextafter = elementwise(
-    "nextafter", np.nextafter, scalars=False, check=refuse("biuc", "nextafter"),
+    "nextafter", np.nextafter, scalars=False, wide=False, check=refuse("biuc", "nextafter"),
     input=lambda g, input, other: np.where(input == other, 0, g), other=zero,
+    doc="The next number after `input` on the way to `other`.",
 )  # fmt: skip
 
 
 def _heaviside(input: Array, values: Array) -> Array:
+    """0 for negative elements, 1 for positive ones, `values` at 0."""
     return np.where(input == 0, values, (input > 0).astype(input.dtype))
 
 
@@ -136,9 +143,9 @@ def _rounding(name: str, function: np.ufunc, aliases: tuple[str, ...] = ()) -> A
     return elementwise(name, impl, aliases=aliases, warns=False, check=check, input=zero)
 
 
-floor = _rounding("floor", np.floor)
-ceil = _rounding("ceil", np.ceil)
-trunc = _rounding("trunc", np.trunc, aliases=("fix",))
+floor = _rounding("floor", np.floor, doc="The largest integer not above.")
+ceil = _rounding("ceil", np.ceil, doc="The smallest integer not below.")
+trunc = _rounding("trunc", np.trunc, aliases=("fix",), doc="The integer part.")
 round_integer = _rounding("round", np.rint)
 
 
@@ -164,6 +171,7 @@ def round_(input: Array, *, decimals: int = 0) -> Array:
 
 
 def _frac(input: Array) -> Array:
+    """What `trunc` leaves."""
     return input - np.trunc(input)
 
 
@@ -242,6 +250,7 @@ def clamp_(input: Array, min: Any = None, max: Any = None) -> Array:
 
 
 def _clamp_min(input: Array, min: Array) -> Array:
+    """Values below `min` become `min`."""
     return np.maximum(input, min)
 
 
@@ -254,6 +263,7 @@ clamp_min = elementwise(
 
 
 def _clamp_max(input: Array, max: Array) -> Array:
+    """Values above `max` become `max`."""
     return np.minimum(input, max)
 
 
@@ -266,12 +276,19 @@ clamp_max = elementwise(
 
 
 def _nan_to_num(input: Array, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Array:
+    """NaN becomes 0 and infinities the largest finite numbers, or what is given."""
     if input.dtype.kind in "iub":
         return np.copy(input)
+    if input.dtype.kind == "V":  # bfloat16, whose limits NumPy does not know
+        largest = 2.0**128 - 2.0**120
+        posinf, neginf = largest if posinf is None else posinf, -largest if neginf is None else neginf
+        return cast(np.nan_to_num(cast(input, FLOAT32), nan=nan or 0.0, posinf=posinf, neginf=neginf), input.dtype)
     return np.nan_to_num(input, nan=nan or 0.0, posinf=posinf, neginf=neginf)
 
 
-nan_to_num = elementwise("nan_to_num", _nan_to_num, scalars=False, input=lambda g, input: np.where(np.isfinite(input), g, 0))
+nan_to_num = elementwise(
+    "nan_to_num", _nan_to_num, scalars=False, wide=False, input=lambda g, input: np.where(np.isfinite(input), g, 0)
+)
 
 
 # ---- the larger and the smaller of two ----------------------------------------------------------------------------------------------
@@ -284,6 +301,7 @@ maximum = elementwise(
     check=refuse("c", "maximum", "maximum not implemented for complex tensors.", RuntimeError),
     input=lambda g, input, other: np.where(input == other, g / 2, np.where(input < other, 0, g)),
     other=lambda g, input, other: np.where(input == other, g / 2, np.where(input > other, 0, g)),
+    doc="The larger of two elements; NaN if one is NaN. Equal ones share the gradient.",
 )  # fmt: skip
 
 minimum = elementwise(
@@ -291,6 +309,7 @@ minimum = elementwise(
     check=refuse("c", "minimum", "minimum not implemented for complex tensors.", RuntimeError),
     input=lambda g, input, other: np.where(input == other, g / 2, np.where(input > other, 0, g)),
     other=lambda g, input, other: np.where(input == other, g / 2, np.where(input < other, 0, g)),
+    doc="The smaller of two elements; NaN if one is NaN. Equal ones share the gradient.",
 )  # fmt: skip
 
 fmax = elementwise(
@@ -298,6 +317,7 @@ fmax = elementwise(
     check=refuse("c", "fmax", "fmax not implemented for complex tensors.", RuntimeError),
     input=lambda g, input, other: np.where((input >= other) | np.isnan(other), g, 0),
     other=lambda g, input, other: np.where((input >= other) | np.isnan(other), 0, g),
+    doc="The larger of two elements; a number rather than NaN.",
 )  # fmt: skip
 
 fmin = elementwise(
@@ -305,4 +325,5 @@ fmin = elementwise(
     check=refuse("c", "fmin", "fmin not implemented for complex tensors.", RuntimeError),
     input=lambda g, input, other: np.where((input <= other) | np.isnan(other), g, 0),
     other=lambda g, input, other: np.where((input <= other) | np.isnan(other), 0, g),
+    doc="The smaller of two elements; a number rather than NaN.",
 )  # fmt: skip

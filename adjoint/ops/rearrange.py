@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from .._dtype import as_numpy_dtype, from_numpy_dtype
-from .._tensor import Tensor, wrap
+from .._tensor import Tensor, wrap, wrap_result
 from ._registry import LINEAR, Array, composite, op
-from ._rules import call, normalize_dims, wrap_dim
+from ._rules import call, holds, normalize_dims, wrap_dim
 from .scatter import index_select
 from .shape import spread_arguments
 

@@ -6,6 +6,7 @@ SumBackward1). The public function chooses.
 
 from __future__ import annotations
 
+import builtins
 import math
 from typing import Any
 
@@ -17,7 +18,7 @@ from .._methods import OpMethods
 from ._out import into
 from ._precision import INT64, compute_dtype, wide, with_dtype
 from ._registry import FLOAT, FUNCTIONS, LINEAR, REDUCTION, Array, composite, op
-from ._rules import call, cast, normalize_dims, spread, unreduce, wrap_dim, zeros_on
+from ._rules import call, cast, normalize_dims, spread, sum_to, unreduce, wrap_dim, zeros_on
 from .scatter import scatter_add
 
 Dims = Any  # an int, a sequence of them, or None for all dimensions
@@ -103,6 +104,17 @@ def sum(
     if dim is None and not keepdim:
         return sum_all(input, dtype=dtype, out=out)
     return sum_dim(input, dim, keepdim, dtype=dtype, out=out)
+
+
+@composite(function=False)
+def sum_to_size(input: Array, *size: Any) -> Array:
+    """The sum over the dimensions that broadcasting would have to expand from `size`."""
+    shape = tuple(size[0]) if len(size) == 1 and isinstance(size[0], tuple | list) else size
+    own = tuple(input.shape)
+    lead = len(own) - len(shape)
+    if lead < 0 or builtins.any(wanted not in (1, given) for wanted, given in zip(shape, own[lead:], strict=True)):
+        raise RuntimeError(f"size {{{list(shape)}}} is not expandable to size {{{list(own)}}}.")
+    return sum_to(input, shape)
 
 
 def averaged(x: Array, dim: Dims, keepdim: bool, dtype: Any) -> Array:

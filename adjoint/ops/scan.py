@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from .. import _return_types as return_types
-from .._dtype import bool_, from_numpy_dtype
+from .._dtype import bool_, from_numpy_dtype, get_default_dtype
+from .._methods import OpMethods
 from ._out import into
 from ._precision import INT64, compute_dtype, wide, with_dtype
 from ._registry import FUNCTIONS, LINEAR, Array, composite, op
-from ._rules import call, cast, wrap_dim, zeros_on
+from ._rules import call, cast, normalize_dims, wrap_dim, zeros_on
 from .reduce import refuse_complex, selected
 from .scatter import scatter_add
 
@@ -203,3 +204,50 @@ def trapezoid(y: Array, x: Array | None = None, *, dx: Any = None, dim: int = -1
 def cumulative_trapezoid(y: Array, x: Array | None = None, *, dx: Any = None, dim: int = -1) -> Array:
     """The integral up to each point."""
     return cumsum(pieces("cumulative_trapezoid", y, x, dx, dim), -1).movedim(-1, dim)
+
+
+# ---- derivatives of samples ---------------------------------------------------------------------------------------------------------
+
+
+def slopes(x: Array, dim: int, points: Array, edge_order: int) -> Array:
+    """The derivative along a dimension of values given at `points`, exact for parabolas inside."""
+    shape = (-1,) + (1,) * (len(x.shape) - 1 - dim)
+    gaps = points[1:] - points[:-1]
+    before, after = gaps[:-1].reshape(shape), gaps[1:].reshape(shape)
+    left, here, right = between(x, dim, None, -2), between(x, dim, 1, -1), between(x, dim, 2, None)
+    inner = right * (before / (after * (before + after))) + here * ((after - before) / (before * after)) - left * (
+        after / (before * (before + after))
+    )
+    return FUNCTIONS["cat"]([edge(x, dim, gaps, edge_order), inner, edge(x.flip(dim), dim, -gaps.flip(0), edge_order)], dim)
+
+
+def edge(x: Array, dim: int, gaps: Array, order: int) -> Array:
+    """The derivative at the first point, from the next one or two."""
+    first, second = between(x, dim, 0, 1), between(x, dim, 1, 2)
+    if order == 1:
+        return (second - first) / gaps[0]
+    a, b = gaps[0], gaps[1]
+    return between(x, dim, 2, 3) * (-a / (b * (a + b))) + second * ((a + b) / (a * b)) - first * ((2 * a + b) / (a * (a + b)))
+
+
+@composite(method=False)
+def gradient(input: Array, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> tuple[Array, ...]:
+    """The derivatives of a sampled function along dimensions. `spacing` is the distance of the samples, or their coordinates."""
+    if edge_order not in (1, 2):
+        raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
+    dims = normalize_dims(dim, len(input.shape))
+    given = list(spacing) if isinstance(spacing, list | tuple) else [spacing] * len(dims)
+    if len(given) != len(dims):
+        raise RuntimeError(
+            f"torch.gradient expected spacing to be unspecified, a scalar or a list of length {len(dims)} "
+            f"but got a list of length {len(given)}"
+        )
+    results = []
+    for d, space in zip(dims, given, strict=True):
+        if input.shape[d] < edge_order + 1:
+            raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
+        x = input if input.is_floating_point() or input.is_complex() else input.to(get_default_dtype())
+        even = FUNCTIONS["cumsum"](x.detach().new_ones((input.shape[d],)), 0)
+        points = space if isinstance(space, OpMethods) and len(space.shape) else even * space  # type: ignore[attr-defined]
+        results.append(slopes(x, d, points, edge_order))
+    return tuple(results)

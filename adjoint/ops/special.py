@@ -23,14 +23,17 @@ def special(name: str, impl: Any, rule: Any, **options: Any) -> Any:
 
 
 def _erf(input: Array) -> Array:
+    """The error function."""
     return numerics.erf(input)
 
 
 def _erfc(input: Array) -> Array:
+    """One minus the error function, without its rounding."""
     return numerics.erfc(input)
 
 
 def _erfinv(input: Array) -> Array:
+    """The inverse of the error function."""
     return numerics.erfinv(input)
 
 
@@ -81,10 +84,12 @@ log_ndtr = special("log_ndtr", _log_ndtr, log_ndtr_rule, nodes="SpecialLogNdtrBa
 
 
 def _lgamma(input: Array) -> Array:
+    """The logarithm of the absolute value of the gamma function."""
     return numerics.lgamma(input)
 
 
 def _digamma(input: Array) -> Array:
+    """The logarithmic derivative of the gamma function."""
     return numerics.digamma(input)
 
 
@@ -93,6 +98,7 @@ def _zeta(input: Array, other: Array) -> Array:
 
 
 def _polygamma(n: int, input: Array) -> Array:
+    """The derivative number `n` of `digamma`."""
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
     if n == 0:
@@ -119,6 +125,7 @@ def polygamma_(input: Array, n: int) -> Array:
 
 
 def _mvlgamma(input: Array, p: int) -> Array:
+    """The logarithm of the multivariate gamma function of dimension `p`."""
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
     total = p * (p - 1) / 4 * math.log(math.pi)
@@ -145,10 +152,12 @@ def no_rule(what: str) -> Any:
 
 
 def _igamma(input: Array, other: Array) -> Array:
+    """The lower incomplete gamma function, regularised."""
     return numerics.igamma(input, other)
 
 
 def _igammac(input: Array, other: Array) -> Array:
+    """The upper incomplete gamma function, regularised."""
     return numerics.igammac(input, other)
 
 
@@ -176,6 +185,7 @@ zeta: Any = elementwise(
 
 
 def _i0(input: Array) -> Array:
+    """The modified Bessel function of the first kind of order 0."""
     return numerics.i0(input)
 
 

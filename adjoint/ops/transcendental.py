@@ -19,20 +19,21 @@ def unary(name: str, function: Any, rule: Any, **options: Any) -> Any:
 
 # ---- exponentials and logarithms ----------------------------------------------------------------------------------------------------
 
-exp = unary("exp", np.exp, lambda g, out: g * out)
-exp2 = unary("exp2", np.exp2, lambda g, out: g * (out * LOG_2))
-expm1 = unary("expm1", np.expm1, lambda g, out: g * (out + 1))
-log = unary("log", np.log, lambda g, input: g / input)
-log2 = unary("log2", np.log2, lambda g, input: g / (input * LOG_2))
-log10 = unary("log10", np.log10, lambda g, input: g / (input * LOG_10))
-log1p = unary("log1p", np.log1p, lambda g, input: g / (input + 1))
+exp = unary("exp", np.exp, lambda g, out: g * out, doc="The exponential.")
+exp2 = unary("exp2", np.exp2, lambda g, out: g * (out * LOG_2), doc="Two to the power of each element.")
+expm1 = unary("expm1", np.expm1, lambda g, out: g * (out + 1), doc="The exponential minus one, exact near 0.")
+log = unary("log", np.log, lambda g, input: g / input, doc="The natural logarithm.")
+log2 = unary("log2", np.log2, lambda g, input: g / (input * LOG_2), doc="The logarithm to base 2.")
+log10 = unary("log10", np.log10, lambda g, input: g / (input * LOG_10), doc="The logarithm to base 10.")
+log1p = unary("log1p", np.log1p, lambda g, input: g / (input + 1), doc="The logarithm of one plus the element, exact near 0.")
 
 # ---- roots --------------------------------------------------------------------------------------------------------------------------
 
-sqrt = unary("sqrt", np.sqrt, lambda g, out: g / (out * 2))
+sqrt = unary("sqrt", np.sqrt, lambda g, out: g / (out * 2), doc="The square root.")
 
 
 def _rsqrt(input: Array) -> Array:
+    """One over the square root."""
     return 1 / np.sqrt(input)
 
 
@@ -40,12 +41,12 @@ rsqrt = unary("rsqrt", _rsqrt, lambda g, out: g * (out * out * out * -0.5))
 
 # ---- trigonometric ------------------------------------------------------------------------------------------------------------------
 
-sin = unary("sin", np.sin, lambda g, input: g * np.cos(input))
-cos = unary("cos", np.cos, lambda g, input: g * -np.sin(input))
-tan = unary("tan", np.tan, lambda g, out: g * (out * out + 1))
-asin = unary("asin", np.arcsin, lambda g, input: g / np.sqrt(1 - input * input), aliases=("arcsin",))
-acos = unary("acos", np.arccos, lambda g, input: -g / np.sqrt(1 - input * input), aliases=("arccos",))
-atan = unary("atan", np.arctan, lambda g, input: g / (input * input + 1), aliases=("arctan",))
+sin = unary("sin", np.sin, lambda g, input: g * np.cos(input), doc="The sine.")
+cos = unary("cos", np.cos, lambda g, input: g * -np.sin(input), doc="The cosine.")
+tan = unary("tan", np.tan, lambda g, out: g * (out * out + 1), doc="The tangent.")
+asin = unary("asin", np.arcsin, lambda g, input: g / np.sqrt(1 - input * input), aliases=("arcsin",), doc="The inverse sine.")
+acos = unary("acos", np.arccos, lambda g, input: -g / np.sqrt(1 - input * input), aliases=("arccos",), doc="The inverse cosine.")
+atan = unary("atan", np.arctan, lambda g, input: g / (input * input + 1), aliases=("arctan",), doc="The inverse tangent.")
 
 # ---- hyperbolic ---------------------------------------------------------------------------------------------------------------------
 
@@ -56,12 +57,15 @@ def acosh_rule(g: Array, input: Array) -> Array:
     return g / (np.sqrt(input - 1) * np.sqrt(input + 1)) if is_complex(input) else g / np.sqrt(input * input - 1)
 
 
-sinh = unary("sinh", np.sinh, lambda g, input: g * np.cosh(input))
-cosh = unary("cosh", np.cosh, lambda g, input: g * np.sinh(input))
-tanh = unary("tanh", np.tanh, lambda g, out: g * (1 - out * out))
-asinh = unary("asinh", np.arcsinh, lambda g, input: g / np.sqrt(input * input + 1), aliases=("arcsinh",))
-acosh = unary("acosh", np.arccosh, acosh_rule, aliases=("arccosh",))
-atanh = unary("atanh", np.arctanh, lambda g, input: g / (1 - input * input), aliases=("arctanh",))
+sinh = unary("sinh", np.sinh, lambda g, input: g * np.cosh(input), doc="The hyperbolic sine.")
+cosh = unary("cosh", np.cosh, lambda g, input: g * np.sinh(input), doc="The hyperbolic cosine.")
+tanh = unary("tanh", np.tanh, lambda g, out: g * (1 - out * out), doc="The hyperbolic tangent.")
+asinh = unary(
+    "asinh", np.arcsinh, lambda g, input: g / np.sqrt(input * input + 1), aliases=("arcsinh",),
+    doc="The inverse hyperbolic sine.",
+)  # fmt: skip
+acosh = unary("acosh", np.arccosh, acosh_rule, aliases=("arccosh",), doc="The inverse hyperbolic cosine.")
+atanh = unary("atanh", np.arctanh, lambda g, input: g / (1 - input * input), aliases=("arctanh",), doc="The inverse hyperbolic tangent.")
 
 # ---- of two arguments ---------------------------------------------------------------------------------------------------------------
 
@@ -76,28 +80,33 @@ atan2 = elementwise(
     "atan2", np.arctan2, promote=FLOAT, scalars=False, aliases=("arctan2",), check=refuse("c", "atan2"),
     input=lambda g, input, other: g * (other * atan2_factor(input, other)),
     other=lambda g, input, other: g * (-input * atan2_factor(input, other)),
+    doc="The angle of the point `(other, input)`, in its own quadrant.",
 )  # fmt: skip
 
 hypot = elementwise(
     "hypot", np.hypot, scalars=False, check=refuse("biuc", "hypot"),
     input=lambda g, input, out: g * (input / out),
     other=lambda g, other, out: g * (other / out),
+    doc="The length of the hypotenuse, `sqrt(input**2 + other**2)`.",
 )  # fmt: skip
 
 logaddexp = elementwise(
     "logaddexp", np.logaddexp, scalars=False, inplace=False, check=refuse("biuc", "logaddexp"),
     input=lambda g, input, other: g / (1 + np.exp(other - input)),
     other=lambda g, input, other: g / (1 + np.exp(input - other)),
+    doc="`log(exp(input) + exp(other))`, without overflow.",
 )  # fmt: skip
 
 logaddexp2 = elementwise(
     "logaddexp2", np.logaddexp2, scalars=False, inplace=False, check=refuse("biuc", "logaddexp2"),
     input=lambda g, input, other: g / (1 + np.exp2(other - input)),
     other=lambda g, input, other: g / (1 + np.exp2(input - other)),
+    doc="`log2(2**input + 2**other)`, without overflow.",
 )  # fmt: skip
 
 
 def _ldexp(input: Array, other: Array) -> Array:
+    """`input * 2**other`."""
     return input * np.exp2(other)
 
 
@@ -110,6 +119,7 @@ ldexp = elementwise(
 
 
 def _xlogy(input: Array, other: Array) -> Array:
+    """`input * log(other)`, and 0 where `input` is 0."""
     return np.where((input == 0) & ~np.isnan(other), 0, input * log_of(other))
 
 
@@ -125,10 +135,12 @@ xlogy = elementwise(
 
 
 def _deg2rad(input: Array) -> Array:
+    """Degrees to radians."""
     return input * (math.pi / 180)
 
 
 def _rad2deg(input: Array) -> Array:
+    """Radians to degrees."""
     return input * (180 / math.pi)
 
 
@@ -143,6 +155,7 @@ rad2deg = unary(
 
 
 def _sinc(input: Array) -> Array:
+    """`sin(pi * x) / (pi * x)`."""
     angle = input * math.pi
     return np.where(input == 0, 1, np.sin(angle) / angle)
 
@@ -156,6 +169,7 @@ sinc = unary("sinc", _sinc, sinc_rule)
 
 
 def _logit(input: Array, eps: float | None = None) -> Array:
+    """The logarithm of the odds, `log(x / (1 - x))`; `eps` keeps x away from 0 and 1."""
     if eps is not None and eps >= 0:
         input = np.minimum(np.maximum(input, eps), 1 - eps)
     return np.log(input / (1 - input))
@@ -172,6 +186,7 @@ logit = unary("logit", _logit, logit_rule, check=refuse("c", "logit"))
 
 
 def _sigmoid(input: Array) -> Array:
+    """`1 / (1 + exp(-x))`."""
     return 1 / (1 + np.exp(-input))
 
 

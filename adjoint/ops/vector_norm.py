@@ -9,8 +9,8 @@ import numpy as np
 
 from .._dtype import as_dtype, promote_types
 from ._precision import compute_dtype, real_dtype, wide
-from ._registry import REDUCTION, Array, composite, op
-from ._rules import cast, normalize_dims, unreduce
+from ._registry import FUNCTIONS, REDUCTION, Array, composite, op
+from ._rules import cast, normalize_dims, unreduce, wrap_dim
 from .reduce import Dims, axes_of, shared, total
 
 
@@ -111,3 +111,17 @@ def norm(input: Array, p: Any = "fro", dim: Dims = None, keepdim: bool = False, 
     if isinstance(p, str):
         raise RuntimeError(f"only valid string values are 'fro' and 'nuc', found: {p}")
     return vector_norm(input, p, dim, keepdim, dtype=dtype, out=out)
+
+
+@composite()
+def renorm(input: Array, p: float, dim: int, maxnorm: float) -> Array:
+    """The slices along a dimension, shortened to `maxnorm` where their p-norm exceeds it."""
+    if len(input.shape) < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {len(input.shape)} dimensions")
+    if p <= 0:
+        raise RuntimeError("renorm: non-positive-norm not supported")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
+    dim = wrap_dim(dim, len(input.shape))
+    norms = vector_norm(input, p, tuple(d for d in range(len(input.shape)) if d != dim), True)
+    return input * FUNCTIONS["where"](norms > maxnorm, maxnorm / (norms + 1e-7), 1.0)

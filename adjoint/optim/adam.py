@@ -79,7 +79,8 @@ def adam(
     exp_avg_sq += grad * grad * (1 - beta2)
     squares = exp_avg_sq
     if max_exp_avg_sq is not None:
-        max_exp_avg_sq[...] = squares = np.maximum(max_exp_avg_sq, exp_avg_sq)
+        # A copy, because the derivative of the maximum looks at what is overwritten here.
+        max_exp_avg_sq[...] = squares = np.maximum(np.copy(max_exp_avg_sq), exp_avg_sq)
     # Both averages begin at zero; the corrections make up for that.
     denominator = np.sqrt(squares) / sqrt(1 - beta2**step) + eps
     param -= exp_avg / denominator * (lr / (1 - beta1**step))

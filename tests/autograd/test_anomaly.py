@@ -24,14 +24,14 @@ def test_off_by_default():
 
 def test_nan_is_refused_where_it_is_born(watched):
     x = ad.zeros(1, requires_grad=True)
-    with pytest.raises(RuntimeError, match="Function 'SqrtBackward0' returned nan values in its 0th output."):
+    with pytest.raises(RuntimeError, match="Function 'SqrtBackward0' returned nan values in its 0th output"):
         (x.sqrt() * 0).sum().backward()
     assert x.grad is None
 
 
 def test_second_input_is_counted_too(watched):
     x, y = ad.ones(1, requires_grad=True), ad.zeros(1, requires_grad=True)
-    with pytest.raises(RuntimeError, match="Function 'MulBackward0' returned nan values in its 1th output."):
+    with pytest.raises(RuntimeError, match="Function 'MulBackward0' returned nan values in its 1th output"):
         (x * float("nan") * y).sum().backward()
 
 
@@ -64,7 +64,7 @@ def test_custom_function(watched):
             return g * float("nan")
 
     x = ad.ones(1, requires_grad=True)
-    with pytest.raises(RuntimeError, match="Function 'BadBackward' returned nan values in its 0th output."):
+    with pytest.raises(RuntimeError, match="Function 'BadBackward' returned nan values in its 0th output"):
         Bad.apply(x).backward()
 
 

@@ -158,6 +158,36 @@ def test_arguments_that_are_not_tensors():
     assert x.grad.item() == 3.0
 
 
+def test_keyword_arguments():
+    class Scale(Function):
+        @staticmethod
+        def forward(ctx, x, factor):
+            ctx.save_for_backward(x, factor)
+            return x * factor
+
+        @staticmethod
+        def backward(ctx, g):
+            x, factor = ctx.saved_tensors
+            return g * factor, g * x
+
+    x, factor = double(2.0), double(5.0)
+    Scale.apply(x, factor=factor).backward()
+    assert (x.grad.item(), factor.grad.item()) == (5.0, 2.0)
+
+
+def test_methods_need_not_be_marked_static():
+    class Scale(Function):
+        def forward(ctx, x):
+            return x * 3
+
+        def backward(ctx, g):
+            return g * 3
+
+    x = double(2.0)
+    Scale.apply(x).backward()
+    assert x.grad.item() == 3.0
+
+
 def test_trailing_nones_may_be_too_many():
     class Identity(Function):
         @staticmethod

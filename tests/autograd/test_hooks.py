@@ -431,11 +431,13 @@ def test_hooks_of_a_leaf_die_with_it():
 
 
 def test_hook_that_refers_to_its_tensor_is_collectable():
-    x = leaf(1.0)
-    x.register_hook(lambda g: g * x.detach())
-    alive = weakref.ref(x)
-    (x * 2).backward()
-    del x
+    def use():
+        x = leaf(1.0)
+        x.register_hook(lambda g: g * x.detach())
+        (x * 2).backward()
+        return weakref.ref(x)
+
+    alive = use()
     gc.collect()
     assert alive() is None
 

@@ -214,10 +214,13 @@ def test_clearing_the_gradient_breaks_that_cycle():
 
 
 def test_hook_that_closes_over_its_tensor_is_collectable():
-    x = leaf(3)
-    x.register_hook(lambda g: g * x.detach())
-    alive = weakref.ref(x)
-    del x
+    def use():
+        x = leaf(3)
+        x.register_hook(lambda g: g * x.detach())
+        (x * 2).sum().backward()
+        return weakref.ref(x)
+
+    alive = use()
     gc.collect()
     assert gone(alive)
 

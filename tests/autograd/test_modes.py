@@ -11,11 +11,11 @@ import adjoint as ad
 
 # name, how to make the mode, and the state inside: (recording, inference)
 MODES = {
-    "no_grad": (lambda: ad.no_grad(), (False, False)),
-    "enable_grad": (lambda: ad.enable_grad(), (True, False)),
+    "no_grad": (ad.no_grad, (False, False)),
+    "enable_grad": (ad.enable_grad, (True, False)),
     "set_grad_enabled(True)": (lambda: ad.set_grad_enabled(True), (True, False)),
     "set_grad_enabled(False)": (lambda: ad.set_grad_enabled(False), (False, False)),
-    "inference_mode()": (lambda: ad.inference_mode(), (False, True)),
+    "inference_mode()": (ad.inference_mode, (False, True)),
     "inference_mode(False)": (lambda: ad.inference_mode(False), (True, False)),
 }
 every_mode = pytest.mark.parametrize(("make", "inside"), MODES.values(), ids=MODES)

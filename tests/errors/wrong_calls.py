@@ -1,7 +1,7 @@
 """Wrong calls and what they answer: the table behind test_messages.py and its comparison with PyTorch.
 
-A case is a function that makes one mistake with the module it is given. Its expected message is the whole text, in which `{made}` stands for
-the place of the line that ends in the comment `# made`, and `{made.line}` for its number.
+A case is a function that makes one mistake with the module it is given. Its expected message is the whole text, in which `{made}` stands
+for the place of the line that ends in the comment `# made`, and `{made.line}` for its number.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ def mul():
 
 @pytest.fixture(scope="module")
 def scale():
-    x, y = Expr.inputs(2)
+    x, y = Expr.inputs("TS")
     return builtin.load([builtin.Formula("scale", x * y, "TS")], [lambda *args: PASSED])[0]
 
 
@@ -49,12 +49,12 @@ def test_anything_unusual_is_passed_on(mul, args):
     assert mul(*args) is PASSED
 
 
-@pytest.mark.parametrize("number", [2, 2.5, -3, 0, 10**15, float("inf"), float("nan")])
+@pytest.mark.parametrize("number", [2, 2.5, -3, -1, 0, 10**15, float("inf"), float("nan")])
 def test_python_numbers(scale, number):
     np.testing.assert_array_equal(scale(A, number), A * np.float32(number))
 
 
-@pytest.mark.parametrize("number", [-1, 10**400, True, 1j, np.float32(2), None, "x", A])
+@pytest.mark.parametrize("number", [10**400, True, 1j, np.float32(2), None, "x", A])
 def test_other_numbers_are_passed_on(scale, number):
     assert scale(A, number) is PASSED
 

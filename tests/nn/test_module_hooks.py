@@ -95,10 +95,12 @@ def test_full_backward_hook_without_input_gradient():
     layer = nn.Linear(2, 1)
     seen = []
     layer.register_full_backward_hook(lambda module, grad_input, grad_output: seen.append((grad_input, grad_output[0].item())))
-    layer(ad.ones(1, 2)).sum().backward()
+    firing = "Full backward hook is firing when gradients are computed with respect to module outputs"
+    with pytest.warns(UserWarning, match=firing):
+        layer(ad.ones(1, 2)).sum().backward()
     assert seen == [((None,), 1.0)]
     layer.register_full_backward_hook(lambda module, grad_input, grad_output: (ad.ones(1, 2),))
-    with pytest.raises(RuntimeError, match="where no input requires gradient should always return None"):
+    with pytest.warns(UserWarning, match=firing), pytest.raises(RuntimeError, match="where no input requires gradient should always"):
         layer(ad.ones(1, 2)).sum().backward()
 
 
@@ -150,19 +152,6 @@ def test_backward_hook_checks():
     mapping.register_full_backward_hook(lambda *args: None)
     with pytest.warns(UserWarning, match="module output should be a Tensor or a tuple of Tensors"):
         mapping(x)
-
-
-def test_inputs_of_a_hooked_module_must_not_be_overwritten():
-    class Careless(nn.Module):
-        def forward(self, x):
-            return x.mul_(2)
-
-    layer = Careless()
-    x = ad.tensor([1.0], requires_grad=True) * 1
-    assert layer(x.clone()).item() == 2
-    layer.register_full_backward_hook(lambda *args: None)
-    with pytest.raises(RuntimeError, match="is a view and is being modified inplace"):
-        layer(x)
 
 
 def test_old_backward_hook_sees_the_last_operation():

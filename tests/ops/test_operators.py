@@ -19,7 +19,7 @@ class Length:
     def __rsub__(self, other: Any) -> str:
         return "my difference"
 
-    def __gt__(self, other: Any) -> str:  # type: ignore[override]
+    def __gt__(self, other: Any) -> str:
         return "my comparison"
 
 
@@ -34,7 +34,7 @@ def test_other_classes_get_their_turn() -> None:
 def test_operands_that_are_no_numbers(operand: Any) -> None:
     x = ad.ones(2)
     for compute in (lambda: x + operand, lambda: operand - x, lambda: x ** operand, lambda: x < operand):
-        with pytest.raises(TypeError, match="unsupported operand|not supported between|can only concatenate"):
+        with pytest.raises(TypeError, match=r"unsupported operand|not supported between|can only concatenate"):
             compute()
     assert (x == operand) is False
     assert (x != operand) is True
@@ -68,7 +68,7 @@ def test_float_power_in_place_needs_double_precision() -> None:
 
 
 def test_parts_can_be_assigned() -> None:
-    z = ad.tensor([1 + 2j, 3 - 1j])
+    z: Any = ad.tensor([1 + 2j, 3 - 1j])
     z.real = ad.tensor([5.0, 6.0])
     z.imag = 0
     assert z.tolist() == [5, 6]
@@ -77,15 +77,16 @@ def test_parts_can_be_assigned() -> None:
 def test_a_scalar_on_the_fast_path_does_not_change_the_dtype() -> None:
     """Python numbers have no precision of their own, whatever they are combined with."""
     x = ad.tensor([0.5, 1.5], dtype=ad.float32, requires_grad=True)
-    results = [x + 0.1, x - 0.1, 0.1 - x, x * 0.1, x / 0.1, 0.1 / x, x**0.1, 0.1**x, x % 0.1, ad.xlogy(x, 0.1), ad.xlogy(0.1, x), ad.clamp(x, 0.1)]
+    results = [x + 0.1, x - 0.1, 0.1 - x, x * 0.1, x / 0.1, 0.1 / x, x**0.1, 0.1**x, x % 0.1]
+    results += [ad.xlogy(x, 0.1), ad.xlogy(0.1, x), ad.clamp(x, 0.1), ad.lerp(x, x, 0.1)]
     for result in results:
         assert result.dtype is ad.float32
-        x.grad = None
-        result.sum().backward()
-        assert x.grad is not None and x.grad.dtype is ad.float32
+        (gradient,) = ad.autograd.grad(result.sum(), x)
+        assert gradient.dtype is ad.float32
 
 
 def test_shape_errors_name_both_sizes() -> None:
+    message = r"The size of tensor a \(3\) must match the size of tensor b \(4\) at non-singleton dimension 1"
     for x, y in ((ad.ones(2, 3), ad.ones(2, 4)), (ad.ones(2, 3, dtype=ad.int64), ad.ones(4))):
-        with pytest.raises(RuntimeError, match=r"The size of tensor a \(3\) must match the size of tensor b \(4\) at non-singleton dimension 1"):
+        with pytest.raises(RuntimeError, match=message):
             x + y

@@ -94,7 +94,7 @@ def test_other_arrays_answer_for_themselves() -> None:
     """The kernel maker's formulas take part, like in NumPy's functions."""
     from adjoint._kernels.expr import Expr
 
-    (x,) = Expr.inputs(1)
+    x: Any = Expr.inputs(1)[0]
     assert repr(numerics.erf(x)) == "erf(x0)"
     assert repr(numerics.erfc(x * 2)) == "erfc(multiply(x0, 2))"
 

@@ -11,7 +11,7 @@ import pytest
 
 import adjoint as ad
 from adjoint.ops._registry import OPS
-from tests.ops._check import Call, data
+from tests.ops._check import Call, data, our_function
 from tests.ops.samples import Dtype, Row, Sample, converted, load
 
 torch = pytest.importorskip("torch")
@@ -140,3 +140,43 @@ def test_errors_are_worded_as_in_torch(name: str) -> None:
         if sample.in_torch:
             with pytest.raises(sample.error, match=sample.pattern):
                 torch_call(row, sample)
+
+
+def all_double(sample: Sample) -> bool:
+    """Whether all tensors of a sample are positional and in double precision."""
+    arrays = [value for value in (*sample.args, *sample.kwargs.values()) if isinstance(value, np.ndarray)]
+    return bool(arrays) and all(array.dtype == np.float64 for array in arrays) and not any(
+        isinstance(value, np.ndarray) for value in sample.kwargs.values()
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+@pytest.mark.parametrize("name", [name for name in sorted(ROWS) if name in OPS and OPS[name].wide and ROWS[name].ours is None])
+def test_half_precision(name: str, kind: str) -> None:
+    """Elementwise ops compute in single precision and round once."""
+    pytest.importorskip("ml_dtypes")
+    row = ROWS[name]
+    eps = ad.finfo(getattr(ad, kind)).eps
+
+    def single(tensor: Any) -> np.ndarray:
+        return np.asarray(data(tensor.detach().float()) if isinstance(tensor, ad.Tensor) else tensor.detach().float().numpy(force=True))
+
+    for sample in [sample for sample in row.samples() if all_double(sample) and sample.differences][:4]:
+        xs = [ad.from_numpy(v.copy()).to(getattr(ad, kind)) if isinstance(v, np.ndarray) else v for v in sample.args]
+        ys = [torch.from_numpy(v.copy()).to(getattr(torch, kind)) if isinstance(v, np.ndarray) else v for v in sample.args]
+        try:
+            theirs = torch_function(row)(*ys, **sample.kwargs)
+        except NotImplementedError:
+            return  # PyTorch leaves it out
+        ours = our_function(row)(*xs, **sample.kwargs)
+        assert str(ours.dtype) == str(theirs.dtype)
+        what = f"{name}{sample} in {kind}"
+        np.testing.assert_allclose(single(ours), single(theirs), 4 * eps, 4 * eps, err_msg=what)
+        if not OPS[name].differentiable or not sample.torch_gradient:
+            continue
+        for x in xs:
+            if isinstance(x, ad.Tensor):
+                x.requires_grad_()
+        result = our_function(row)(*xs, **sample.kwargs)
+        result.backward(ad.ones_like(result))
+        assert all(x.grad.dtype is x.dtype for x in xs if isinstance(x, ad.Tensor) and x.grad is not None), what

@@ -280,3 +280,35 @@ def embeddings(make: Make) -> Iterator[Sample]:
     for reduction in REDUCTIONS:
         yield Sample(make(4, 3), make(4, 3), np.array([1, -1, -1, 1]), 0.1, reduction=reduction)
     yield Sample(make(3), make(3), np.array(1))
+
+
+@samples("ctc_loss", ours="ops.loss.ctc_loss", torch="nn.functional.ctc_loss")
+def alignments(make: Make) -> Iterator[Sample]:
+    def log_probabilities() -> np.ndarray:
+        logits = make(6, 2, 4)
+        return np.asarray(logits - np.log(np.sum(np.exp(logits), axis=2, keepdims=True)))
+
+    # PyTorch's gradient takes the log-probabilities to be the result of log_softmax, even if they are not.
+    for reduction in REDUCTIONS:
+        options = {"reduction": reduction}
+        yield Sample(log_probabilities(), np.array([[1, 2], [3, 0]]), (6, 5), (2, 1), **options).gradient_differs()
+        yield Sample(log_probabilities(), np.array([1, 2, 3]), (6, 5), (2, 1), **options).gradient_differs()
+        yield Sample(log_probabilities(), np.array([[2, 2], [3, 3]]), (6, 5), (2, 2), 1, **options).gradient_differs()
+        yield Sample(log_probabilities()[:, 0], np.array([1, 2]), np.array(6), np.array(2), **options).gradient_differs()
+    yield Sample(log_probabilities(), np.array([[1, 2], [3, 0]]), (6, 5), (0, 0)).gradient_differs()
+    yield Sample(log_probabilities()[:1], np.array([1, 2, 3]), (1, 1), (2, 1), zero_infinity=True).gradient_differs()
+    yield Sample(log_probabilities()[:1], np.array([1, 2, 3]), (1, 1), (2, 1), reduction="none").no_gradient()
+
+
+@error_samples("ctc_loss")
+def bad_alignments(make: Make) -> Iterator[ErrorSample]:
+    targets = np.array([1, 2, 3])
+    yield ErrorSample(
+        RuntimeError, "Expected input_lengths to have value at most 6, but got value 7", make(6, 2, 4), targets, (6, 7), (2, 1)
+    )
+    yield ErrorSample(RuntimeError, "input_lengths must be of size batch_size", make(6, 2, 4), targets, (6,), (2, 1))
+    yield ErrorSample(RuntimeError, "blank must be in label range", make(6, 2, 4), targets, (6, 5), (2, 1), 9)
+    yield ErrorSample(RuntimeError, "Expected tensor to have size 4 at dimension 0, but got size 3", make(6, 2, 4), targets, (6, 5), (2, 2))
+    yield ErrorSample(
+        NotImplementedError, "\"ctc_loss_cpu\" not implemented for 'Long'", make(6, 2, 4, dtype="int64"), targets, (6, 5), (2, 1)
+    )

@@ -280,6 +280,46 @@ def vector_norms(make: Make) -> Iterator[Sample]:
     yield Sample(make(3, 4, dtype="float16"), 2).only_values()
 
 
+@samples("renorm")
+def shortened(make: Make) -> Iterator[Sample]:
+    yield Sample(make(3, 4), 2, 0, 1.0)
+    yield Sample(make(3, 4), 1, -1, 2.0)
+    yield Sample(make(2, 3, 4), 3, 1, 100.0)
+
+
+@error_samples("renorm")
+def bad_renorm(make: Make) -> Iterator[ErrorSample]:
+    yield ErrorSample(RuntimeError, "renorm: input needs at least 2 dimensions, got 1 dimensions", make(3), 2, 0, 1.0)
+    yield ErrorSample(RuntimeError, "renorm: non-positive-norm not supported", make(2, 3), -1, 0, 1.0)
+    yield ErrorSample(RuntimeError, "renorm: expected maxnorm to be >= 0 but got -1", make(2, 3), 2, 0, -1.0)
+
+
+@samples("cov")
+def covariances(make: Make) -> Iterator[Sample]:
+    yield Sample(make(3, 5))
+    yield Sample(make(3, 5), correction=0)
+    yield Sample(make(5))
+    yield Sample(make(3, 4), fweights=np.array([1, 2, 1, 3]))
+    yield Sample(make(3, 4), aweights=make(4, low=0.1))
+    yield Sample(make(3, 4), fweights=np.array([1, 2, 1, 3]), aweights=make(4, low=0.1))
+    yield Sample(make(3, 5, dtype="complex128"))
+    yield Sample(make(3, 5, dtype="int64"))
+
+
+@samples("corrcoef")
+def correlations(make: Make) -> Iterator[Sample]:
+    yield Sample(make(3, 5))
+    yield Sample(make(3, 5, dtype="complex128")).only_values()
+
+
+@error_samples("cov")
+def bad_covariances(make: Make) -> Iterator[ErrorSample]:
+    yield ErrorSample(RuntimeError, "expected input to have two or fewer dimensions but got an input with 3", make(2, 2, 2))
+    yield ErrorSample(RuntimeError, "expected fweights to have integral dtype but got fweights with Double", make(2, 3), fweights=make(3))
+    yield ErrorSample(RuntimeError, "the same numel as there are observations in the input but got 2 != 3", make(2, 3), aweights=make(2))
+    yield ErrorSample(RuntimeError, "aweights cannot be negative", make(2, 3), aweights=-np.ones(3))
+
+
 @samples("linalg_vector_norm")
 def norms_of_zero(make: Make) -> Iterator[Sample]:
     for order in (2, 1, 3, 1.5, float("inf")):
@@ -400,6 +440,35 @@ def even_integrals(make: Make) -> Iterator[Sample]:
 @error_samples("trapezoid")
 def bad_integrals(make: Make) -> Iterator[ErrorSample]:
     yield ErrorSample(RuntimeError, "trapezoid: There must be one `x` value for each sample point", make(3, 4), make(3))
+
+
+@samples("gradient")
+def slopes(make: Make) -> Iterator[Sample]:
+    yield Sample(make(3, 4))
+    yield Sample(make(3, 4), dim=1, spacing=2.0)
+    yield Sample(make(3, 4), spacing=(2.0, 3.0))
+    yield Sample(make(3, 4), dim=1, edge_order=2)
+    yield Sample(make(3, 4), dim=(1,), spacing=(np.array([0.0, 1.0, 3.0, 7.0]),)).gradient_differs()  # PyTorch takes points as constants
+    yield Sample(make(3, 4), dim=1, spacing=(np.array([0.0, 1.0, 3.0, 7.0]),), edge_order=2).gradient_differs()
+
+
+@error_samples("gradient")
+def bad_slopes(make: Make) -> Iterator[ErrorSample]:
+    yield ErrorSample(RuntimeError, "torch.gradient expected each dimension size to be at least edge_order", make(1))
+    yield ErrorSample(RuntimeError, "torch.gradient only supports edge_order=1 and edge_order=2", make(5), edge_order=3)
+
+
+@samples("sum_to_size")
+def sums_to_sizes(make: Make) -> Iterator[Sample]:
+    yield Sample(make(2, 3), 1, 3)
+    yield Sample(make(2, 3), 3)
+    yield Sample(make(4, 2, 3), (2, 1))
+    yield Sample(make(2, 3), 2, 3)
+
+
+@error_samples("sum_to_size")
+def bad_sums_to_sizes(make: Make) -> Iterator[ErrorSample]:
+    yield ErrorSample(RuntimeError, r"size \{\[2, 2\]\} is not expandable to size \{\[2, 3\]\}", make(2, 3), 2, 2)
 
 
 # ---- order statistics ---------------------------------------------------------------------------------------------------------------

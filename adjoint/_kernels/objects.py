@@ -1,0 +1,207 @@
+"""Python and NumPy as compiled code sees them: the layout of objects, the functions it calls, and how it becomes a built-in function.
+
+What the code needs of Python and NumPy (types, functions) is read from a table that comes as `self`, so that object code holds no addresses and
+can be kept on disk.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+# The layout of a NumPy array object on 64-bit CPython; `supported()` compares it with a real one.
+DATA, NDIM, SHAPE, DESCR, FLAGS = 16, 24, 32, 56, 64
+CONTIGUOUS_ALIGNED, WRITEABLE = 0x101, 0x400
+
+# Places in the table; those after the last are for constants of the function at hand.
+(NDARRAY, F32, F64, BOOL, FLOAT, INT, NEW_LIKE, VECTORCALL, FALLBACK, LONG_AS_DOUBLE, ERR_OCCURRED, ERR_CLEAR, INC_REF, DEC_REF, SAVE_THREAD,
+ RESTORE_THREAD, LONG_AS_SSIZE, CONSTANTS) = range(18)  # fmt: skip
+
+
+def supported() -> bool:
+    """Whether array objects are laid out as expected (they are not in a free-threaded or debug build)."""
+    array = np.arange(6.0).reshape(2, 3)
+    at = id(array)
+
+    def word(offset: int) -> int:
+        return ctypes.c_int64.from_address(at + offset).value
+
+    shape = (ctypes.c_int64 * 2).from_address(word(SHAPE)) if word(SHAPE) else (0, 0)
+    return (
+        ctypes.sizeof(ctypes.c_void_p) == 8
+        and word(8) == id(np.ndarray)
+        and word(DATA) == array.ctypes.data
+        and ctypes.c_int32.from_address(at + NDIM).value == 2
+        and tuple(shape) == (2, 3)
+        and word(DESCR) == id(array.dtype)
+        and ctypes.c_int32.from_address(at + FLAGS).value & (CONTIGUOUS_ALIGNED | WRITEABLE) == CONTIGUOUS_ALIGNED | WRITEABLE
+    )
+
+
+def address(function: Any) -> int:
+    value = ctypes.cast(function, ctypes.c_void_p).value
+    assert value is not None
+    return value
+
+
+def new_like_array() -> int:
+    """NumPy's function that makes an array like another."""
+    from numpy._core import _multiarray_umath as multiarray
+
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    api = ctypes.cast(pointer(multiarray._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))  # type: ignore[attr-defined]
+    return int(api[277])
+
+
+def table(fallback: Any, constants: Sequence[Any]) -> Any:
+    api = ctypes.pythonapi
+    entries = [
+        id(np.ndarray), id(np.dtype("float32")), id(np.dtype("float64")), id(np.dtype("bool")), id(float), id(int), new_like_array(),
+        address(api.PyObject_Vectorcall), id(fallback), address(api.PyLong_AsDouble), address(api.PyErr_Occurred), address(api.PyErr_Clear),
+        address(api.Py_IncRef), address(api.Py_DecRef), address(api.PyEval_SaveThread), address(api.PyEval_RestoreThread),
+        address(api.PyLong_AsSsize_t), *map(id, constants),
+    ]  # fmt: skip
+    return np.array(entries, dtype=np.int64)
+
+
+class _MethodDef(ctypes.Structure):
+    _fields_ = (("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p))
+
+
+METH_FASTCALL = 0x80
+_alive: list[Any] = []  # Python keeps pointers to these
+
+
+def builtin(name: str, at: int, fallback: Any, constants: Sequence[Any] = ()) -> Callable[..., Any]:
+    """The function at an address, as a Python built-in."""
+    make = ctypes.pythonapi.PyCFunction_NewEx
+    make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+    definition = _MethodDef(name.encode(), at, METH_FASTCALL, None)
+    facts = table(fallback, constants)
+    _alive.append((definition, facts, fallback, constants))
+    return make(ctypes.addressof(definition), facts, None)  # type: ignore[no-any-return]
+
+
+# ---- text ---------------------------------------------------------------------------------------------------------------------------
+
+
+class Text:
+    """Lines of a built-in, with fresh names for registers and labels. It is called with `%self`, `%args` and `%n`; what it cannot do it leaves
+    to its fallback, at the label `slow`."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.count = 0
+        self.facts = self.field("%self", DATA, "ptr")
+
+    def let(self, instruction: str) -> str:
+        self.count += 1
+        self.lines.append(f"  %r{self.count} = {instruction}")
+        return f"%r{self.count}"
+
+    def do(self, instruction: str) -> None:
+        self.lines.append(f"  {instruction}")
+
+    def label(self, name: str) -> str:
+        """Begin a block; its name is made unique."""
+        self.count += 1
+        self.lines.append(f"{name}{self.count}:")
+        return f"{name}{self.count}"
+
+    def field(self, pointer: str, offset: int, type_: str) -> str:
+        return self.let(f"load {type_}, ptr {self.let(f'getelementptr i8, ptr {pointer}, i64 {offset}')}")
+
+    def fact(self, place: int, type_: str = "i64") -> str:
+        """An entry of the table."""
+        return self.field(self.facts, 8 * place, type_)
+
+    def branch(self, condition: str, yes: str, no: str) -> None:
+        self.do(f"br i1 {condition}, label %{yes}, label %{no}")
+
+    def require(self, condition: str, otherwise: str = "slow") -> None:
+        """Go on if the condition holds, to the fallback if not."""
+        following = f"ok{self.count + 1}"
+        self.branch(condition, following, otherwise)
+        self.label("ok")
+
+    def number(self, obj: str) -> tuple[str, str]:
+        """Whether an object is a Python float or int, and its value as a double."""
+        type_ = self.field(obj, 8, "i64")
+        self.count += 1
+        mark = self.count
+        self.branch(self.let(f"icmp eq i64 {type_}, {self.fact(FLOAT)}"), f"float{mark}", f"notfloat{mark}")
+        self.lines.append(f"float{mark}:")
+        direct = self.field(obj, 16, "double")
+        self.do(f"br label %number{mark}")
+        self.lines.append(f"notfloat{mark}:")
+        self.branch(self.let(f"icmp eq i64 {type_}, {self.fact(INT)}"), f"int{mark}", f"other{mark}")
+        self.lines.append(f"int{mark}:")
+        converted = self.let(f"call double {self.fact(LONG_AS_DOUBLE, 'ptr')}(ptr {obj})")
+        # -1 may mean an error: the number is too large for a double.
+        self.branch(self.let(f"fcmp oeq double {converted}, -1.0"), f"suspicious{mark}", f"fine{mark}")
+        self.lines.append(f"suspicious{mark}:")
+        error = self.let(f"call ptr {self.fact(ERR_OCCURRED, 'ptr')}()")
+        self.branch(self.let(f"icmp eq ptr {error}, null"), f"fine{mark}", f"clear{mark}")
+        self.lines.append(f"clear{mark}:")
+        self.do(f"call void {self.fact(ERR_CLEAR, 'ptr')}()")
+        self.do("br label %slow")
+        self.lines += [f"fine{mark}:", f"  br label %number{mark}", f"other{mark}:", f"  br label %number{mark}", f"number{mark}:"]
+        origins = f"[{{}}, %float{mark}], [{{}}, %fine{mark}], [{{}}, %other{mark}]"
+        is_number = self.let(f"phi i1 {origins.format('true', 'true', 'false')}")
+        return is_number, self.let(f"phi double {origins.format(direct, converted, '0.0')}")
+
+    def integer(self, obj: str) -> str:
+        """The value of an int that must be one."""
+        self.require(self.let(f"icmp eq i64 {self.field(obj, 8, 'i64')}, {self.fact(INT)}"))
+        return self.let(f"call i64 {self.fact(LONG_AS_SSIZE, 'ptr')}(ptr {obj})")
+
+    def same_size(self, shapes: Sequence[str], ndim: str) -> str:
+        """The number of elements, provided that all shapes are equal."""
+        rank = self.let(f"sext i32 {ndim} to i64")
+        before = f"before{self.count + 1}"
+        self.do(f"br label %{before}")
+        self.label("before")
+        mark = self.count
+        self.do(f"br label %dims{mark}")
+        self.lines += [
+            f"dims{mark}:",
+            f"  %d{mark} = phi i64 [0, %{before}], [%dn{mark}, %same{mark}]",
+            f"  %size{mark} = phi i64 [1, %{before}], [%sizen{mark}, %same{mark}]",
+        ]
+        self.branch(self.let(f"icmp slt i64 %d{mark}, {rank}"), f"dim{mark}", f"counted{mark}")
+        self.lines.append(f"dim{mark}:")
+        sizes = [self.let(f"load i64, ptr {self.let(f'getelementptr i64, ptr {shape}, i64 %d{mark}')}") for shape in shapes]
+        for other in sizes[1:]:
+            self.require(self.let(f"icmp eq i64 {sizes[0]}, {other}"))
+        self.do(f"br label %same{mark}")
+        self.lines += [
+            f"same{mark}:",
+            f"  %sizen{mark} = mul i64 %size{mark}, {sizes[0]}",
+            f"  %dn{mark} = add i64 %d{mark}, 1",
+            f"  br label %dims{mark}",
+            f"counted{mark}:",
+        ]
+        return f"%size{mark}"
+
+    def function(self, symbol: str) -> str:
+        """The whole built-in."""
+        body = "\n".join(self.lines)
+        return f"""
+define ptr @{symbol}(ptr %self, ptr %args, i64 %n) {{
+entry:
+{body}
+slow:
+  %table_at = getelementptr i8, ptr %self, i64 {DATA}
+  %table = load ptr, ptr %table_at
+  %call_at = getelementptr i8, ptr %table, i64 {8 * VECTORCALL}
+  %call = load ptr, ptr %call_at
+  %other_at = getelementptr i8, ptr %table, i64 {8 * FALLBACK}
+  %other = load ptr, ptr %other_at
+  %passed = call ptr %call(ptr %other, ptr %args, i64 %n, ptr null)
+  ret ptr %passed
+}}
+"""

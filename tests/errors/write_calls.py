@@ -1,0 +1,509 @@
+"""In-place writes: refused at once, or found out by backward. See wrong_calls.py."""
+
+from __future__ import annotations
+
+from tests.errors.wrong_calls import wrong
+
+
+@wrong(
+    RuntimeError,
+    "a leaf Variable that requires grad is being used in an in-place operation.\n"
+    "  fix: with torch.no_grad(): x.add_(...) to change a parameter, or x = x + ... to compute with it",
+)
+def write_to_a_leaf(torch):
+    x = torch.ones(3, requires_grad=True)
+    x.add_(1)
+
+
+@wrong(
+    RuntimeError,
+    "a view of a leaf Variable that requires grad is being used in an in-place operation.\n"
+    "  fix: with torch.no_grad(): around the write, or write to a copy: y = x.clone(); y[...] = value",
+)
+def assignment_to_a_leaf(torch):
+    x = torch.ones(3, requires_grad=True)
+    x[0] = 5
+
+
+@wrong(
+    RuntimeError,
+    "a leaf Variable that requires grad is being used in an in-place operation.\n"
+    "  fix: with torch.no_grad(): x.add_(...) to change a parameter, or x = x + ... to compute with it",
+)
+def augmented_assignment_to_a_leaf(torch):
+    x = torch.ones(3, requires_grad=True)
+    x -= 0.1
+
+
+@wrong(
+    RuntimeError,
+    "a view of a leaf Variable that requires grad is being used in an in-place operation.\n"
+    "  fix: with torch.no_grad(): around the write, or write to a copy: y = x.clone(); y[...] = value",
+)
+def write_to_a_view_of_a_leaf(torch):
+    x = torch.ones(3, requires_grad=True)
+    x[:2].mul_(2)
+
+
+@wrong(
+    RuntimeError,
+    "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
+    "clone() the tensor before performing the operation.\n"
+    "  fix: x = x.clone() before writing to it (an expanded tensor repeats one element many times)",
+)
+def write_to_an_expanded_tensor(torch):
+    torch.ones(1).expand(3).add_(1)
+
+
+@wrong(
+    RuntimeError,
+    "output with shape [3] doesn't match the broadcast shape [2, 3]\n"
+    "  fix: an in-place write cannot grow its target; use the out-of-place form, x = torch.add(x, ...)",
+)
+def write_that_would_grow(torch):
+    torch.ones(3).add_(torch.ones(2, 3))
+
+
+@wrong(
+    RuntimeError,
+    "The size of tensor a (3) must match the size of tensor b (2) at non-singleton dimension 0 (the shapes are [3] and [2])",
+)
+def write_of_an_incompatible_shape(torch):
+    torch.ones(3).add_(torch.ones(2))
+
+
+@wrong(
+    RuntimeError,
+    "result type Float can't be cast to the desired output type Long\n"
+    "  fix: use the out-of-place form, or convert the target first: x = x.to(torch.float32)",
+)
+def write_of_fractions_to_integers(torch):
+    torch.ones(3, dtype=torch.int64).add_(0.5)
+
+
+@wrong(
+    RuntimeError,
+    "result type ComplexFloat can't be cast to the desired output type Float\n"
+    "  fix: use the out-of-place form, or convert the target first: x = x.to(torch.complex64)",
+)
+def write_of_complex_to_real(torch):
+    torch.ones(3).mul_(1j)
+
+
+@wrong(
+    RuntimeError,
+    "result type Float can't be cast to the desired output type Long\n"
+    "  fix: use the out-of-place form, or convert the target first: x = x.to(torch.float32)",
+)
+def division_of_integers_in_place(torch):
+    torch.ones(3, dtype=torch.int64).div_(2)
+
+
+@wrong(
+    RuntimeError,
+    "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case is "
+    "ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either "
+    "both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace "
+    "to be tracked).",
+)
+def write_to_a_view_made_without_grad(torch):
+    y = torch.ones(3, requires_grad=True) * 2
+    with torch.no_grad():
+        view = y[0]
+    view.mul_(2)
+
+
+@wrong(
+    RuntimeError,
+    "Output 0 of Unbind is a view and is being modified inplace. This view is the output of a function that returns "
+    "multiple views. Such functions do not allow the output views to be modified inplace. You should replace the inplace "
+    "operation by an out-of-place one.\n"
+    "  fix: take the parts one by one, x[i] or x.narrow(dim, start, length): those may be written to",
+)
+def write_to_one_of_several_views(torch):
+    a, _ = (torch.ones(2, requires_grad=True) * 2).unbind()
+    a.mul_(2)
+
+
+@wrong(
+    RuntimeError,
+    "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal tensor "
+    "before doing inplace update.\n"
+    "  fix: x = x.clone() first, or compute x under no_grad instead of inference_mode",
+)
+def write_to_an_inference_tensor(torch):
+    with torch.inference_mode():
+        x = torch.ones(3)
+    x.add_(1)
+
+
+@wrong(
+    RuntimeError,
+    "Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor and use it "
+    "in autograd.\n"
+    "  fix: x = x.clone() outside inference_mode, or compute x under no_grad instead of inference_mode",
+)
+def inference_tensor_saved_for_backward(torch):
+    with torch.inference_mode():
+        x = torch.ones(3)
+    torch.ones(3, requires_grad=True) * x
+
+
+@wrong(
+    RuntimeError,
+    "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.",
+)
+def inference_tensor_that_requires_grad(torch):
+    with torch.inference_mode():
+        x = torch.ones(3)
+    x.requires_grad_()
+
+
+@wrong(
+    RuntimeError,
+    "Inference tensors do not track version counter.",
+)
+def version_of_an_inference_tensor(torch):
+    with torch.inference_mode():
+        x = torch.ones(3)
+    return x._version
+
+
+@wrong(
+    RuntimeError,
+    "mul(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires "
+    "grad.\n"
+    "  fix: result = torch.mul(...) without out=, or wrap the call in torch.no_grad()",
+)
+def out_of_a_recorded_call(torch):
+    x = torch.ones(3, requires_grad=True)
+    torch.mul(x, 2, out=torch.empty(3))
+
+
+@wrong(
+    RuntimeError,
+    "add(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires "
+    "grad.\n"
+    "  fix: result = torch.add(...) without out=, or wrap the call in torch.no_grad()",
+)
+def out_that_requires_grad(torch):
+    torch.add(torch.ones(3), 1, out=torch.empty(3, requires_grad=True))
+
+
+@wrong(
+    RuntimeError,
+    "result type Float can't be cast to the desired output type Long\n"
+    "  fix: use the out-of-place form, or convert the target first: x = x.to(torch.float32)",
+)
+def out_of_another_dtype(torch):
+    torch.add(torch.ones(3), 0.5, out=torch.empty(3, dtype=torch.int64))
+
+
+@wrong(
+    RuntimeError,
+    "The size of tensor a (3) must match the size of tensor b (2) at non-singleton dimension 0",
+)
+def copy_of_the_wrong_shape(torch):
+    torch.ones(3).copy_(torch.ones(2))
+
+
+@wrong(
+    RuntimeError,
+    "The expanded size of the tensor (2) must match the existing size (3) at non-singleton dimension 0.  Target sizes: [2]."
+    "  Tensor sizes: [3]",
+)
+def assignment_of_the_wrong_shape(torch):
+    torch.ones(3)[:2] = torch.ones(3)
+
+
+@wrong(
+    RuntimeError,
+    "one of the variables needed for gradient computation has been modified by an inplace operation: [float32 [3]], needed "
+    "by MulBackward0, which is one of its inputs, is at version 1; expected version 0 instead.\n"
+    "  made     {made}\n"
+    "  used     {used}\n"
+    "  changed  {changed}\n"
+    "  fix: write the change on line {changed.line} out of place (x = x + 1 instead of x += 1), or take a .clone() before "
+    "changing it",
+)
+def inplace_factor(torch):
+    x = torch.ones(3, requires_grad=True)
+    y = x + 1  # made
+    z = y * y  # used
+    y.add_(1)  # changed
+    z.sum().backward()
+
+
+@wrong(
+    RuntimeError,
+    "one of the variables needed for gradient computation has been modified by an inplace operation: [float32 [3]], needed "
+    "by ExpBackward0, which is its own result, is at version 1; expected version 0 instead.\n"
+    "  made     {made}\n"
+    "  used     {made}\n"
+    "  changed  {changed}\n"
+    "  fix: write the change on line {changed.line} out of place (x = x + 1 instead of x += 1), or take a .clone() before "
+    "changing it",
+)
+def inplace_own_result_of_exp(torch):
+    x = torch.ones(3, requires_grad=True)
+    y = x.exp()  # made
+    y += 1  # changed
+    y.sum().backward()
+
+
+@wrong(
+    RuntimeError,
+    "one of the variables needed for gradient computation has been modified by an inplace operation: [float32 [3]], needed "
+    "by SigmoidBackward0, which is its own result, is at version 1; expected version 0 instead.\n"
+    "  made     {made}\n"
+    "  used     {made}\n"
+    "  changed  {changed}\n"
+    "  fix: write the change on line {changed.line} out of place (x = x + 1 instead of x += 1), or take a .clone() before "
+    "changing it",
+)
+def inplace_own_result_of_sigmoid(torch):
+    x = torch.ones(3, requires_grad=True)
+    y = torch.sigmoid(x)  # made
+    y.mul_(2)  # changed
+    y.sum().backward()
+
+
+@wrong(
+    RuntimeError,
+    "one of the variables needed for gradient computation has been modified by an inplace operation: [float32 [3]], needed "
+    "by ReluBackward0, which is its own result, is at version 1; expected version 0 instead.\n"
+    "  made     {made}\n"
+    "  used     {made}\n"
+    "  changed  {changed}\n"
+    "  fix: write the change on line {changed.line} out of place (x = x + 1 instead of x += 1), or take a .clone() before "
+    "changing it",
+)
+def inplace_own_result_of_relu(torch):
+    x = torch.ones(3, requires_grad=True)
+    y = torch.relu(x)  # made
+    y[0] = 0  # changed
+    y.sum().backward()
+
+
+@wrong(
+    RuntimeError,
+    "one of the variables needed for gradient computation has been modified by an inplace operation: [float32 [3]], needed "
+    "by SoftmaxBackward0, which is its own result, is at version 1; expected version 0 instead.\n"
+    "  made     {made}\n"
+    "  used     {made}\n"
+    "  changed  {changed}\n"
+    "  fix: write the change on line {changed.line} out of place (x = x + 1 instead of x += 1), or take a .clone() before "
+    "changing it",
+)
+def inplace_masked_softmax(torch):
+    x = torch.ones(3, requires_grad=True)
+    p = torch.softmax(x, 0)  # made
+    p[torch.tensor([True, False, False])] = 0  # changed
+    p.sum().backward()
+
+
+@wrong(
+    RuntimeError,
+    "one of the variables needed for gradient computation has been modified by an inplace operation: [float32 [2, 2]], "
+    "needed by MmBackward0, which is one of its inputs, is at version 1; expected version 0 instead.\n"
+    "  used     {used}\n"
+    "  changed  {changed}\n"
+    "  fix: write the change on line {changed.line} out of place (x = x + 1 instead of x += 1), or take a .clone() before "
+    "changing it",
+)
+def inplace_weight_between_forward_and_backward(torch):
+    w = torch.ones(2, 2, requires_grad=True)
+    y = w @ w  # used
+    with torch.no_grad():
+        w -= 0.1  # changed
+    y.sum().backward()
+
+
+@wrong(
+    RuntimeError,
+    "one of the variables needed for gradient computation has been modified by an inplace operation: [float32 [2]], needed "
+    "by MulBackward0, which is one of its inputs, is at version 1; expected version 0 instead.\n"
+    "  used     {used}\n"
+    "  changed  {changed}\n"
+    "  fix: write the change on line {changed.line} out of place (x = x + 1 instead of x += 1), or take a .clone() before "
+    "changing it",
+)
+def inplace_step_before_a_second_backward(torch):
+    w = torch.ones(2, requires_grad=True)
+    optimizer = torch.optim.SGD([w], lr=0.1)
+    loss = (w * w).sum()  # used
+    loss.backward(retain_graph=True)
+    optimizer.step()  # changed
+    loss.backward()
+
+
+@wrong(
+    RuntimeError,
+    "one of the variables needed for gradient computation has been modified by an inplace operation: [float32 [3]], needed "
+    "by PowBackward0, which is one of its inputs, is at version 1; expected version 0 instead.\n"
+    "  made     {made}\n"
+    "  used     {used}\n"
+    "  changed  {changed}\n"
+    "  fix: write the change on line {changed.line} out of place (x = x + 1 instead of x += 1), or take a .clone() before "
+    "changing it",
+)
+def inplace_assignment_to_an_input_of_pow(torch):
+    x = torch.ones(3, requires_grad=True)
+    y = x * 2  # made
+    z = y**2  # used
+    y[0] = 0  # changed
+    z.sum().backward()
+
+
+@wrong(
+    RuntimeError,
+    "one of the variables needed for gradient computation has been modified by an inplace operation: [float32 [2]], needed "
+    "by SinBackward0, which is one of its inputs, is at version 1; expected version 0 instead.\n"
+    "  made     {made}\n"
+    "  used     {used}\n"
+    "  changed  {changed}\n"
+    "  fix: write the change on line {changed.line} out of place (x = x + 1 instead of x += 1), or take a .clone() before "
+    "changing it",
+)
+def inplace_base_of_a_saved_view(torch):
+    x = torch.ones(3, requires_grad=True)
+    y = x * 2
+    v = y[1:]  # made
+    z = v.sin()  # used
+    y.zero_()  # changed
+    z.sum().backward()
+
+
+@wrong(
+    RuntimeError,
+    "one of the variables needed for gradient computation has been modified by an inplace operation: [float32 [3]], needed "
+    "by CosBackward0, which is one of its inputs, is at version 1; expected version 0 instead.\n"
+    "  made     {made}\n"
+    "  used     {used}\n"
+    "  changed  {changed}\n"
+    "  fix: write the change on line {changed.line} out of place (x = x + 1 instead of x += 1), or take a .clone() before "
+    "changing it",
+)
+def inplace_view_of_a_saved_tensor(torch):
+    x = torch.ones(3, requires_grad=True)
+    y = x * 2  # made
+    z = y.cos()  # used
+    y[:2].mul_(3)  # changed
+    z.sum().backward()
+
+
+@wrong(
+    RuntimeError,
+    "one of the variables needed for gradient computation has been modified by an inplace operation: [float32 [3]], needed "
+    "by MulBackward0, which is one of its inputs, is at version 1; expected version 0 instead.\n"
+    "  made     {made}\n"
+    "  used     {used}\n"
+    "  changed  {changed}\n"
+    "  fix: write the change on line {changed.line} out of place (x = x + 1 instead of x += 1), or take a .clone() before "
+    "changing it",
+)
+def inplace_through_detach(torch):
+    x = torch.ones(3, requires_grad=True)
+    y = x * 2  # made
+    z = y * y  # used
+    y.detach().zero_()  # changed
+    z.sum().backward()
+
+
+@wrong(
+    RuntimeError,
+    "one of the variables needed for gradient computation has been modified by an inplace operation: [float32 [1]], needed "
+    "by TanhBackward0, which is its own result, is at version 1; expected version 0 instead.\n"
+    "  made     {made}\n"
+    "  used     {made}\n"
+    "  changed  {changed}\n"
+    "  fix: write the change on line {changed.line} out of place (x = x + 1 instead of x += 1), or take a .clone() before "
+    "changing it",
+)
+def inplace_hidden_state_in_a_loop(torch):
+    w = torch.ones(1, requires_grad=True)
+    h = torch.ones(1)
+    for _ in range(2):
+        h = torch.tanh(h * w)  # made
+        h *= 2  # changed
+    h.sum().backward()
+
+
+@wrong(
+    RuntimeError,
+    "one of the variables needed for gradient computation has been modified by an inplace operation: [float32 []], needed "
+    "by DivBackward0, which is one of its inputs, is at version 1; expected version 0 instead.\n"
+    "  made     {made}\n"
+    "  used     {used}\n"
+    "  changed  {changed}\n"
+    "  fix: write the change on line {changed.line} out of place (x = x + 1 instead of x += 1), or take a .clone() before "
+    "changing it",
+)
+def inplace_divisor(torch):
+    x = torch.ones(3, requires_grad=True)
+    norm = x.sum()  # made
+    y = x / norm  # used
+    norm.clamp_(min=1)  # changed
+    y.sum().backward()
+
+
+@wrong(
+    RuntimeError,
+    "one of the variables needed for gradient computation has been modified by an inplace operation: [float32 [3]], needed "
+    "by MulBackward0, which is one of its inputs, is at version 1; expected version 0 instead.\n"
+    "  used     {used}\n"
+    "  changed  {changed}\n"
+    "  fix: write the change on line {changed.line} out of place (x = x + 1 instead of x += 1), or take a .clone() before "
+    "changing it",
+)
+def inplace_constant(torch):
+    x = torch.ones(3, requires_grad=True)
+    scale = torch.ones(3)
+    y = x * scale  # used
+    scale += 1  # changed
+    y.sum().backward()
+
+
+@wrong(
+    RuntimeError,
+    "one of the variables needed for gradient computation has been modified by an inplace operation: [float32 [3]], needed "
+    "by MulBackward0, which is one of its inputs, is at version 1; expected version 0 instead.\n"
+    "  made     {made}\n"
+    "  used     {used}\n"
+    "  changed  {changed}\n"
+    "  fix: write the change on line {changed.line} out of place (x = x + 1 instead of x += 1), or take a .clone() before "
+    "changing it",
+)
+def inplace_before_double_backward(torch):
+    x = torch.ones(3, requires_grad=True)
+    y = x + 1  # made
+    (g,) = torch.autograd.grad((y**3).sum(), x, create_graph=True)  # used
+    y.add_(1)  # changed
+    g.sum().backward()
+
+
+@wrong(
+    RuntimeError,
+    "one of the variables needed for gradient computation has been modified by an inplace operation: [float32 [3]], needed "
+    "by SquareBackward, which is one of its inputs, is at version 1; expected version 0 instead.\n"
+    "  made     {made}\n"
+    "  used     {used}\n"
+    "  changed  {changed}\n"
+    "  fix: write the change on line {changed.line} out of place (x = x + 1 instead of x += 1), or take a .clone() before "
+    "changing it",
+)
+def inplace_saved_by_a_function(torch):
+    class Square(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2 * ctx.saved_tensors[0]
+
+    y = torch.ones(3, requires_grad=True) + 1  # made
+    z = Square.apply(y)  # used
+    y.zero_()  # changed
+    z.sum().backward()

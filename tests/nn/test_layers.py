@@ -1,0 +1,342 @@
+"""Layers and functions of `nn.functional`, against formulas written out in NumPy."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+import adjoint.nn.functional as F
+from adjoint import nn
+
+
+def array(*shape, seed=0):
+    return np.random.default_rng(seed).standard_normal(shape)
+
+
+def close(tensor, expected, tolerance=1e-12):
+    assert np.allclose(tensor.detach().numpy(), expected, rtol=tolerance, atol=tolerance)
+
+
+def gradients_are_right(fn, *arrays):
+    """First and second derivatives against finite differences."""
+    inputs = [ad.tensor(a, requires_grad=True) for a in arrays]
+    assert ad.autograd.gradcheck(fn, inputs)
+    assert ad.autograd.gradgradcheck(fn, inputs)
+
+
+# ---- linear -------------------------------------------------------------------------------------------------------------------------
+
+
+def test_linear():
+    layer = nn.Linear(3, 2, dtype=ad.float64)
+    x = array(4, 5, 3)
+    close(layer(ad.tensor(x)), x @ layer.weight.detach().numpy().T + layer.bias.detach().numpy())
+    assert nn.Linear(3, 2, bias=False).bias is None
+    assert nn.Linear(3, 2, False).state_dict().keys() == {"weight"}
+    bound = 1 / math.sqrt(3)
+    assert layer.weight.abs().max().item() <= bound and layer.bias.abs().max().item() <= bound
+
+
+def test_bilinear():
+    layer = nn.Bilinear(2, 3, 4, dtype=ad.float64)
+    a, b = array(5, 2), array(5, 3, seed=1)
+    expected = np.einsum("ni,kij,nj->nk", a, layer.weight.detach().numpy(), b) + layer.bias.detach().numpy()
+    close(layer(ad.tensor(a), ad.tensor(b)), expected)
+    with pytest.raises(RuntimeError, match=r"bilinear\(\): input1 size does not match weight size: got 3 but expected 2"):
+        layer(ad.tensor(b), ad.tensor(b))
+    with pytest.raises(ValueError, match="in1_features must be > 0"):
+        nn.Bilinear(0, 1, 1)
+
+
+def test_identity_takes_any_arguments():
+    assert nn.Identity(3, unused=4)(ad.ones(2)).tolist() == [1, 1]
+
+
+# ---- normalization ------------------------------------------------------------------------------------------------------------------
+
+
+def standardized(x, axes, eps):
+    return (x - x.mean(axes, keepdims=True)) / np.sqrt(x.var(axes, keepdims=True) + eps)
+
+
+def test_layer_norm():
+    x, w, b = array(3, 4, 5), array(4, 5, seed=1), array(4, 5, seed=2)
+    close(F.layer_norm(ad.tensor(x), (4, 5), ad.tensor(w), ad.tensor(b), 1e-3), standardized(x, (1, 2), 1e-3) * w + b)
+    gradients_are_right(lambda x, w, b: F.layer_norm(x, (4,), w, b), array(3, 4), array(4, seed=1), array(4, seed=2))
+    gradients_are_right(lambda x: F.layer_norm(x, (4,)), array(3, 4))
+    half = F.layer_norm(ad.tensor(x).half(), (4, 5), ad.tensor(w).half())
+    assert half.dtype is ad.float16
+    close(half.double(), standardized(x, (1, 2), 1e-5) * w, 2e-2)
+
+
+def test_rms_norm():
+    x, w = array(3, 4), array(4, seed=1)
+    close(F.rms_norm(ad.tensor(x), (4,), ad.tensor(w), 1e-3), x / np.sqrt((x**2).mean(1, keepdims=True) + 1e-3) * w)
+    close(nn.RMSNorm(4, dtype=ad.float64)(ad.tensor(x)), x / np.sqrt((x**2).mean(1, keepdims=True)), 1e-10)
+
+
+def test_group_norm():
+    x, w, b = array(2, 6, 3), array(6, seed=1), array(6, seed=2)
+    expected = standardized(x.reshape(2, 3, 6), 2, 1e-5).reshape(x.shape) * w[:, None] + b[:, None]
+    close(F.group_norm(ad.tensor(x), 3, ad.tensor(w), ad.tensor(b)), expected)
+    gradients_are_right(lambda x, w, b: F.group_norm(x, 2, w, b), array(2, 4, 3), array(4, seed=1), array(4, seed=2))
+
+
+def test_batch_norm_training_and_evaluation():
+    layer = nn.BatchNorm1d(3, dtype=ad.float64)
+    x = array(6, 3) * 2 + 1
+    close(layer(ad.tensor(x)), standardized(x, 0, 1e-5))
+    close(layer.running_mean, 0.1 * x.mean(0))
+    close(layer.running_var, 0.9 + 0.1 * x.var(0, ddof=1))
+    assert layer.num_batches_tracked.item() == 1
+    layer.eval()
+    mean, var = layer.running_mean.numpy().copy(), layer.running_var.numpy().copy()
+    close(layer(ad.tensor(x)), (x - mean) / np.sqrt(var + 1e-5))
+    close(layer.running_mean, mean)
+    layer.reset_running_stats()
+    close(layer.running_var, 1)
+
+
+def test_batch_norm_gradients():
+    w, b = array(3, seed=1), array(3, seed=2)
+    gradients_are_right(lambda x, w, b: F.batch_norm(x, None, None, w, b, True), array(4, 3, 2), w, b)
+    mean, var = ad.tensor(array(3, seed=3)), ad.tensor(array(3, seed=4) ** 2)
+    gradients_are_right(lambda x, w, b: F.batch_norm(x, mean, var, w, b), array(4, 3), w, b)
+
+
+def test_batch_norm_cumulative_average():
+    layer = nn.BatchNorm1d(2, momentum=None, dtype=ad.float64)
+    batches = [array(5, 2, seed=seed) for seed in range(3)]
+    for batch in batches:
+        layer(ad.tensor(batch))
+    close(layer.running_mean, np.mean([batch.mean(0) for batch in batches], axis=0))
+
+
+def test_instance_norm():
+    x = array(2, 3, 4)
+    close(nn.InstanceNorm1d(3)(ad.tensor(x)), standardized(x, 2, 1e-5))
+    close(nn.InstanceNorm1d(3)(ad.tensor(x[0])), standardized(x[0], 1, 1e-5))
+    layer = nn.InstanceNorm1d(3, affine=True, track_running_stats=True, dtype=ad.float64)
+    layer(ad.tensor(x))
+    close(layer.running_mean, 0.1 * x.mean((0, 2)))
+    close(layer.running_var, 0.9 + 0.1 * x.var(2, ddof=1).mean(0))
+
+
+def test_forward_mode_of_normalizations():
+    x, t = ad.tensor(array(3, 4)), ad.tensor(array(3, 4, seed=1))
+    for fn in (
+        lambda x: F.layer_norm(x, (4,)),
+        lambda x: F.group_norm(x, 2),
+        lambda x: F.batch_norm(x, None, None, training=True),
+        lambda x: F.batch_norm(x, ad.ones(4).double(), ad.ones(4).double()),
+    ):
+        with ad.autograd.forward_ad.dual_level():
+            tangent = ad.autograd.forward_ad.unpack_dual(fn(ad.autograd.forward_ad.make_dual(x, t))).tangent
+        step = 1e-6
+        close(tangent, (fn(x + t * step) - fn(x - t * step)).numpy() / (2 * step), 1e-7)
+
+
+@pytest.mark.parametrize(
+    ("do", "error", "message"),
+    [
+        (lambda x: F.layer_norm(x, (5,)), RuntimeError, r"Given normalized_shape=\[5\], expected input with shape \[\*, 5\]"),
+        (lambda x: F.layer_norm(x, (6,), ad.ones(5)), RuntimeError, "Expected weight to be of same shape as normalized_shape"),
+        (lambda x: F.layer_norm(x, ()), RuntimeError, "Expected normalized_shape to be at least 1-dimensional"),
+        (lambda x: F.layer_norm(x, 6), TypeError, "must be tuple of ints, not int"),
+        (lambda x: F.layer_norm(x.double(), (6,), ad.ones(6)), RuntimeError, "expected scalar type Double but found Float"),
+        (lambda x: F.group_norm(x, 4), RuntimeError, "Expected number of channels in input to be divisible by num_groups"),
+        (lambda x: F.group_norm(x[0], 2), RuntimeError, "Expected at least 2 dimensions for input tensor but received 1"),
+        (lambda x: F.batch_norm(x, None, None), RuntimeError, "running_mean must be defined in evaluation mode"),
+        (lambda x: F.batch_norm(x[:1], None, None, training=True), ValueError, "Expected more than 1 value per channel when training"),
+        (lambda x: F.batch_norm(x, ad.ones(5), ad.ones(5)), RuntimeError, "running_mean should contain 6 elements not 5"),
+        (lambda x: F.instance_norm(x), ValueError, "Expected more than 1 spatial element when training"),
+        (lambda x: nn.BatchNorm2d(6)(x), ValueError, r"expected 4D input \(got 2D input\)"),
+        (lambda x: nn.BatchNorm1d(6)(x[0]), ValueError, r"expected 2D or 3D input \(got 1D input\)"),
+        (lambda x: nn.GroupNorm(4, 6), ValueError, r"num_channels \(6\) must be divisible by num_groups \(4\)"),
+    ],
+)
+def test_normalization_errors(do, error, message):
+    with pytest.raises(error, match=message):
+        do(ad.ones(4, 6))
+
+
+# ---- embeddings ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_embedding():
+    table = nn.Embedding(5, 3, padding_idx=1)
+    assert table.weight[1].abs().sum().item() == 0
+    places = ad.tensor([[0, 1], [4, 0]])
+    out = table(places)
+    assert np.array_equal(out.detach().numpy(), table.weight.detach().numpy()[[[0, 1], [4, 0]]])
+    out.sum().backward()
+    assert table.weight.grad[:, 0].tolist() == [2, 0, 0, 0, 1]  # nothing for the padding
+
+
+def test_embedding_scales_by_frequency():
+    table = nn.Embedding(3, 1, scale_grad_by_freq=True)
+    table(ad.tensor([0, 0, 2])).sum().backward()
+    assert table.weight.grad.view(-1).tolist() == [1, 0, 1]
+
+
+def test_embedding_second_order():
+    weight = ad.tensor(array(4, 2), requires_grad=True)
+    places = ad.tensor([1, 1, 3])
+    (g,) = ad.autograd.grad((F.embedding(places, weight) ** 3).sum(), weight, create_graph=True)
+    (gg,) = ad.autograd.grad(g.sum(), weight)
+    expected = 6 * weight.detach().numpy() * np.array([0, 2, 0, 1])[:, None]
+    close(gg, expected)
+
+
+def test_embedding_max_norm_changes_the_table():
+    table = nn.Embedding.from_pretrained(ad.tensor([[3.0, 4.0], [0.3, 0.4], [6.0, 8.0]]), max_norm=1.0)
+    assert not table.weight.requires_grad
+    table(ad.tensor([0, 1]))
+    close(table.weight, [[0.6, 0.8], [0.3, 0.4], [6, 8]], 1e-5)
+
+
+def test_embedding_bag():
+    weight = array(6, 2)
+    table = ad.tensor(weight)
+    flat, offsets = ad.tensor([0, 1, 5, 5]), ad.tensor([0, 2, 2])
+    bags = [[0, 1], [], [5, 5]]
+    for mode, reduce in (("sum", np.sum), ("mean", np.mean), ("max", np.max)):
+        expected = [reduce(weight[bag], axis=0) if bag else np.zeros(2) for bag in bags]
+        close(F.embedding_bag(flat, table, offsets, mode=mode), expected)
+    close(F.embedding_bag(flat.view(2, 2), table, mode="sum", per_sample_weights=ad.tensor([[1.0, 2], [3, 4]]).double()),
+          [weight[0] + 2 * weight[1], 7 * weight[5]])  # fmt: skip
+    close(F.embedding_bag(flat, table, offsets, mode="mean", padding_idx=1)[0], weight[0])
+
+
+@pytest.mark.parametrize(
+    ("do", "error", "message"),
+    [
+        (lambda w: F.embedding(ad.tensor([9]), w), IndexError, "index out of range in self"),
+        (lambda w: F.embedding(ad.tensor([-1]), w), IndexError, "index out of range in self"),
+        (lambda w: F.embedding(ad.tensor([1.0]), w), RuntimeError, "Expected tensor for argument #1 'indices' to have one of the following"),
+        (lambda w: F.embedding(ad.tensor([1]), w[0]), RuntimeError, "'weight' must be 2-D"),
+        (lambda w: F.embedding([1], w), TypeError, "argument 'indices' .* must be Tensor, not list"),
+        (lambda w: F.embedding(ad.tensor([1]), w, padding_idx=9), AssertionError, "Padding_idx must be within num_embeddings"),
+        (lambda w: nn.Embedding(3, 4, padding_idx=5), AssertionError, "Padding_idx must be within num_embeddings"),
+        (lambda w: nn.Embedding.from_pretrained(w[0]), AssertionError, "Embeddings parameter is expected to be 2-dimensional"),
+        (lambda w: F.embedding_bag(ad.tensor([1]), w), ValueError, "offsets has to be a 1D Tensor but got None"),
+        (lambda w: F.embedding_bag(ad.tensor([1]), w, mode="x"), ValueError, "mode has to be one of sum, mean or max"),
+    ],
+)
+def test_embedding_errors(do, error, message):
+    with pytest.raises(error, match=message):
+        do(ad.ones(4, 2))
+
+
+# ---- dropout ------------------------------------------------------------------------------------------------------------------------
+
+
+def test_dropout():
+    x = ad.ones(2000)
+    out = nn.Dropout(0.25)(x)
+    assert set(out.tolist()) == {0.0, np.float32(1 / 0.75).item()}
+    assert abs(out.mean().item() - 1) < 0.1
+    assert nn.Dropout(0.25).eval()(x) is x
+    assert F.dropout(x, 1.0).sum().item() == 0 and F.dropout(x, 0.0) is x
+    y = ad.ones(10)
+    assert F.dropout(y, 0.5, inplace=True) is y
+    with pytest.raises(ValueError, match="dropout probability has to be between 0 and 1, but got 2"):
+        nn.Dropout(2)
+
+
+@pytest.mark.parametrize(("fn", "shape"), [(F.dropout1d, (4, 5, 6)), (F.dropout2d, (4, 5, 6, 7)), (F.dropout3d, (2, 3, 4, 2, 2))])
+def test_channel_dropout_takes_whole_channels(fn, shape):
+    out = fn(ad.ones(shape)).numpy()
+    per_channel = out.reshape(*shape[:2], -1)
+    assert np.array_equal(per_channel.min(2), per_channel.max(2)) and set(per_channel.ravel()) == {0.0, 2.0}
+
+
+def test_alpha_dropout_keeps_mean_and_variance():
+    x = ad.randn(20000)
+    out = F.alpha_dropout(x, 0.3, training=True)
+    assert abs(out.mean().item()) < 0.05 and abs(out.var().item() - 1) < 0.05
+    assert nn.AlphaDropout().eval()(x) is x
+
+
+# ---- others -------------------------------------------------------------------------------------------------------------------------
+
+
+def test_activations_in_place():
+    for layer in (nn.ReLU(True), nn.ELU(inplace=True), nn.SiLU(True), nn.Hardtanh(inplace=True), nn.LeakyReLU(inplace=True), nn.SELU(True)):
+        x = ad.tensor([-1.0, 2.0])
+        expected = type(layer)()(x.clone())
+        assert layer(x) is x and x.tolist() == expected.tolist()
+
+
+def test_softmax_without_dim_warns():
+    with pytest.warns(UserWarning, match="Implicit dimension choice for softmax has been deprecated"):
+        assert F.softmax(ad.zeros(2, 4)).tolist() == [[0.25] * 4] * 2
+    with pytest.warns(UserWarning, match="log_softmax"):
+        assert F.log_softmax(ad.zeros(2)).shape == (2,)
+
+
+def test_one_hot():
+    assert F.one_hot(ad.tensor([[0, 2]])).tolist() == [[[1, 0, 0], [0, 0, 1]]]
+    assert F.one_hot(ad.tensor([1]), 4).tolist() == [[0, 1, 0, 0]]
+    for do, message in (
+        (lambda: F.one_hot(ad.tensor([0, 2]), 2), "Class values must be smaller than num_classes."),
+        (lambda: F.one_hot(ad.tensor([-1])), "Class values must be non-negative."),
+        (lambda: F.one_hot(ad.tensor([1.0])), "one_hot is only applicable to index tensor of type LongTensor"),
+        (lambda: F.one_hot(ad.tensor([], dtype=ad.int64)), "Can not infer total number of classes from empty tensor."),
+    ):
+        with pytest.raises(RuntimeError, match=message):
+            do()
+
+
+def test_pad():
+    x = array(2, 3)
+    close(F.pad(ad.tensor(x), (1, 2), value=7.0), np.pad(x, ((0, 0), (1, 2)), constant_values=7))
+    close(F.pad(ad.tensor(x), (-1, 1, 1, 0)), np.pad(x[:, 1:], ((1, 0), (0, 1))))
+    image = array(1, 2, 4, 5)
+    for mode, name in (("reflect", "reflect"), ("replicate", "edge"), ("circular", "wrap")):
+        close(F.pad(ad.tensor(image), (1, 2, 3, 0), mode=mode), np.pad(image, ((0, 0), (0, 0), (3, 0), (1, 2)), mode=name))
+    gradients_are_right(lambda x: F.pad(x, (1, -1), value=3.0) ** 2, array(2, 3))
+    gradients_are_right(lambda x: F.pad(x, (2, 1), mode="reflect") ** 2, array(2, 3))
+    with pytest.raises(RuntimeError, match="Padding length must be divisible by 2"):
+        F.pad(ad.tensor(x), (1,))
+    with pytest.raises(RuntimeError, match="Padding size should be less than the corresponding input dimension"):
+        F.pad(ad.tensor(x), (3, 0), mode="reflect")
+
+
+def test_pixel_shuffle_and_back():
+    x = array(2, 8, 3, 4)
+    shuffled = F.pixel_shuffle(ad.tensor(x), 2)
+    assert shuffled.shape == (2, 2, 6, 8)
+    assert shuffled[1, 1, 3, 5].item() == x[1, 1 * 4 + 1 * 2 + 1, 1, 2]
+    close(F.pixel_unshuffle(shuffled, 2), x)
+    close(F.channel_shuffle(ad.tensor(x), 2)[0, :, 0, 0], x[0, [0, 4, 1, 5, 2, 6, 3, 7], 0, 0])
+
+
+def test_attention():
+    q, k, v = array(2, 3, 4), array(2, 5, 4, seed=1), array(2, 5, 6, seed=2)
+    scores = q @ k.swapaxes(1, 2) / 2
+    weights = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)
+    close(F.scaled_dot_product_attention(*map(ad.tensor, (q, k, v))), weights @ v)
+    causal = np.where(np.tri(3, 5, dtype=bool), np.exp(scores), 0)
+    close(F.scaled_dot_product_attention(*map(ad.tensor, (q, k, v)), is_causal=True), causal / causal.sum(-1, keepdims=True) @ v)
+    nothing = F.scaled_dot_product_attention(*map(ad.tensor, (q, k, v)), attn_mask=ad.zeros(3, 5, dtype=ad.bool))
+    assert nothing.abs().sum().item() == 0
+
+
+def test_gumbel_softmax():
+    logits = ad.zeros(4, 3, requires_grad=True)
+    hard = F.gumbel_softmax(logits, hard=True)
+    assert np.allclose(hard.detach().sum(1).numpy(), 1) and np.allclose(hard.detach().max(1).values.numpy(), 1)
+    (hard * ad.arange(3.0)).sum().backward()
+    assert logits.grad.abs().sum().item() > 0
+
+
+def test_losses_with_weights_are_saved():
+    loss = nn.CrossEntropyLoss(weight=ad.tensor([1.0, 2.0]))
+    assert list(loss.state_dict()) == ["weight"]
+    assert loss.double().weight.dtype is ad.float64
+    with pytest.warns(UserWarning, match="please use reduction='sum' instead"):
+        assert nn.MSELoss(size_average=False).reduction == "sum"
