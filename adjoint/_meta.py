@@ -487,7 +487,7 @@ def advanced_index(shape: Shape, index: tuple[Any, ...]) -> tuple[Shape, tuple[A
             continue
         if isinstance(item, Selected):
             if item.size != size:
-                raise IndexError(f"boolean index did not match indexed array along axis {axis - 1}: it has {item.size} elements, not {size}")
+                raise IndexError(f"boolean index did not match indexed array along axis {axis - 1}: {item.size} elements, not {size}")
             item = item.positions
         found = np.shape(item)
         if not found and not isinstance(item, MetaArray) and not -size <= int(item) < size:

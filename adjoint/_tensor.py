@@ -319,7 +319,7 @@ class Tensor(OpMethods):
     def _hooks_of(self, edge: Edge) -> NodeHooks:
         if isinstance(edge, Output):
             return edge.node._hooks()
-        return edge._hooks() if isinstance(edge, Node) else edge._leaf_hooks()  # type: ignore[no-any-return]
+        return edge._hooks() if isinstance(edge, Node) else edge._leaf_hooks()
 
     def _leaf_hooks(self) -> NodeHooks:
         from .autograd.hooks import NodeHooks
@@ -410,7 +410,7 @@ class Parameter(Tensor):
             tensor.requires_grad_()
         return tensor
 
-    def __repr__(self, **kwargs: Any) -> str:
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:
         return "Parameter containing:\n" + super().__repr__()
 
 

@@ -22,12 +22,16 @@ class Value:
 
     def __init__(self, data: Any, parents: Sequence[tuple[Value, Rule]] = (), saved: Sequence[Any] = (), leaf: bool = False) -> None:
         self.data = np.asarray(data, np.float64)
+        self.leaf = leaf
         self.parents = [(value, rule) for value, rule in parents if value.needs_grad and Memory.recording]
-        self.leaf, self.needs_grad = leaf, leaf or bool(self.parents)
         self.saved, self.freed = list(saved), False
         self.place: tuple[Memory, int] | None = None
         self.hooks: list[Callable[[Any], Any]] = []
         self.owner: Tensor | None = None  # whose .grad our gradient is added to
+
+    @property
+    def needs_grad(self) -> bool:
+        return self.leaf or bool(self.parents)
 
     def check(self) -> None:
         if self.saved and self.freed:

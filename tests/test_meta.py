@@ -46,19 +46,22 @@ np.cumsum(x, axis=2) | np.cumprod(x, axis=0) | np.cumsum(x) | np.maximum.accumul
 np.where(x > 0, x, 0) | np.clip(x.real, 0, 1) | np.round(x) | np.nan_to_num(x) | np.sinc(x) | np.isclose(x, x) | np.angle(x)
 x.copy() | x.copy("K") | np.copy(x) | x.astype(np.complex128) | np.zeros_like(x) | np.ones_like(x, dtype=np.int8) | np.full_like(x, 2)
 np.empty_like(x, shape=(2, 2)) | np.sort(x, axis=0) | np.argsort(x, axis=0) | np.roll(x, 1, 0) | np.triu(x) | np.tril(x, 1)
-np.partition(x.real, 1, axis=0) | np.diff(x, axis=0) | np.diff(x, n=2, axis=0) | np.concatenate([x, x], axis=1) | np.concatenate([x[0], x[1]])
-np.stack([x, x], axis=1) | np.stack([x, x], axis=-1) | np.tile(x, (2, 1, 1)) | np.repeat(x, 2, axis=0) | np.repeat(x, [1, 0, 2], axis=0)
+np.partition(x.real, 1, axis=0) | np.diff(x, axis=0) | np.diff(x, n=2, axis=0) | np.concatenate([x, x], axis=1)
+np.concatenate([x[0], x[1]]) | np.stack([x, x], axis=1) | np.stack([x, x], axis=-1)
+np.tile(x, (2, 1, 1)) | np.repeat(x, 2, axis=0) | np.repeat(x, [1, 0, 2], axis=0)
 np.pad(x, ((1, 2), (0, 0), (3, 3))) | np.take(x, [0, 1], axis=2) | np.take_along_axis(x, np.argsort(x, axis=0), axis=0) | np.trace(x)
 np.matmul(x, x.swapaxes(1, 2)) | x[0] @ x[0, 0] | np.dot(x, x[0].T) | np.tensordot(x, x, 3) | np.einsum("ijk,ijk->ki", x, x)
-np.einsum("...k,k", x, x[0, 0]) | np.outer(x, x[0, 0]) | np.inner(x, x[0]) | np.vdot(x, x) | np.kron(x[0], x[0]) | np.cross(x[0, :, :3], x[1, :, :3])
-np.diag(x[0, 0]) | np.diag(x[0]) | np.quantile(x.real, [0.1, 0.5, 0.9], axis=0) | np.linalg.norm(x, axis=0) | np.linalg.vector_norm(x, axis=1)
-np.fft.fft(x) | np.fft.rfft(x.real) | np.fft.irfft(x) | np.fft.fft(x, n=7, axis=0) | np.fft.fft2(x) | np.fft.irfftn(x, axes=(0, 2))
+np.einsum("...k,k", x, x[0, 0]) | np.outer(x, x[0, 0]) | np.inner(x, x[0]) | np.vdot(x, x) | np.kron(x[0], x[0])
+np.cross(x[0, :, :3], x[1, :, :3]) | np.diag(x[0, 0]) | np.diag(x[0]) | np.quantile(x.real, [0.1, 0.5, 0.9], axis=0)
+np.linalg.norm(x, axis=0) | np.linalg.vector_norm(x, axis=1) | np.fft.fft(x) | np.fft.rfft(x.real)
+np.fft.irfft(x) | np.fft.fft(x, n=7, axis=0) | np.fft.fft2(x) | np.fft.irfftn(x, axes=(0, 2))
 np.fft.fftshift(x) | np.searchsorted(x.real[0, 0], x.real) | np.digitize(x.real, [0.2, 0.5]) | np.delete(x, 0, axis=2) | np.frexp(x.real)
 np.ptp(x.real, axis=0) | np.average(x, axis=0) | np.nanmax(x.real, axis=0) | np.real(x) | np.imag(x) | np.rot90(x) | np.logical_not(x)
 """)
 SQUARE_CALLS = calls("""
-np.linalg.inv(x) | np.linalg.det(x) | np.linalg.slogdet(x) | np.linalg.eigh(x) | np.linalg.eig(x + 1j) | np.linalg.cholesky(x) | np.linalg.svd(x)
-np.linalg.svd(x[:, :2], full_matrices=False) | np.linalg.svd(x, compute_uv=False) | np.linalg.svdvals(x) | np.linalg.qr(x)
+np.linalg.inv(x) | np.linalg.det(x) | np.linalg.slogdet(x) | np.linalg.eigh(x) | np.linalg.eig(x + 1j)
+np.linalg.cholesky(x) | np.linalg.svd(x) | np.linalg.svd(x[:, :2], full_matrices=False)
+np.linalg.svd(x, compute_uv=False) | np.linalg.svdvals(x) | np.linalg.qr(x)
 np.linalg.qr(x[:, :, :2]) | np.linalg.qr(x[:, :, :2], mode="complete") | np.linalg.qr(x, mode="r") | np.linalg.pinv(x[:, :2])
 np.linalg.solve(x, x[:, :, :2]) | np.linalg.solve(x, x[0]) | np.linalg.matrix_power(x, 3) | np.linalg.matrix_rank(x)
 np.linalg.matrix_norm(x) | np.linalg.eigvalsh(x) | np.linalg.eigvals(x + 1j)
@@ -172,7 +175,7 @@ def test_there_are_no_values():
 def test_real_arrays_are_refused_unless_they_are_numbers():
     x = _meta.empty((3,), np.float32)
     for function in (lambda: x + np.ones(3), lambda: np.concatenate([x, np.ones(3)]), lambda: np.where(x > 0, x, np.ones(3))):
-        with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device, but found at least two devices, meta and cpu!"):
+        with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device, but found at least two devices, meta and"):
             function()
     assert (x + np.float32(1)).shape == (x * np.array(2.0)).shape == (3,)
 
@@ -247,7 +250,7 @@ def test_leaving_the_device():
 
 def test_results_that_depend_on_values():
     x = on_meta(3)
-    for function in (lambda: x.nonzero(), lambda: x[x > 0], lambda: ad.masked_select(x, x > 0)):
+    for function in (x.nonzero, lambda: x[x > 0], lambda: ad.masked_select(x, x > 0)):
         with pytest.raises(NotImplementedError, match="attempted to run this operator with Meta tensors"):
             function()
 
@@ -326,12 +329,46 @@ def test_modules():
     assert not layer.to_empty(device="cpu").weight.is_meta
 
 
+@pytest.mark.parametrize(
+    ("make", "shape"),
+    [
+        (lambda device: ad.nn.Linear(3, 4, device=device), (5, 3)),
+        (lambda device: ad.nn.Conv2d(4, 6, 3, stride=2, padding=1, groups=2, device=device), (2, 4, 8, 9)),
+        (lambda device: ad.nn.ConvTranspose2d(3, 4, 3, stride=2, device=device), (2, 3, 4, 5)),
+        (lambda device: ad.nn.BatchNorm2d(3, device=device), (2, 3, 4, 4)),
+        (lambda device: ad.nn.LayerNorm(5, device=device), (2, 5)),
+        (lambda device: ad.nn.GroupNorm(2, 4, device=device), (2, 4, 3)),
+        (lambda device: ad.nn.Dropout(0.5), (3, 4)),
+    ],
+)
+def test_layers_give_the_same_shapes(make, shape):
+    def facts_on(device):
+        layer = make(device)
+        x = ad.rand(*shape, device=device).requires_grad_()
+        y = layer(x)
+        y.sum().backward()
+        found = [y, x.grad, *(p.grad for p in layer.parameters())]
+        assert all(t.device.type == device for t in found)
+        return [(t.shape, t.dtype) for t in found]
+
+    assert facts_on("meta") == facts_on("cpu")
+
+
+def test_embedding():
+    layer = ad.nn.Embedding(10, 4, device="meta")
+    y = layer(on_meta(5, dtype=ad.int64))
+    y.sum().backward()
+    assert (y.shape, layer.weight.grad.shape, layer.weight.grad.is_meta) == ((5, 4), (10, 4), True)
+
+
 def test_moving_to_the_device_is_recorded():
     x = ad.ones(2, 3, requires_grad=True)
     assert x.to("meta").requires_grad
     assert x.T.to("meta").stride() == (1, 3)
     with ad.no_grad():
         assert not x.to("meta").requires_grad
+    with pytest.raises(NotImplementedError, match="Cannot copy out of meta tensor; no data!"):
+        x.to("meta").sum().backward()
 
 
 # ---- every op -----------------------------------------------------------------------------------------------------------------------
@@ -341,11 +378,13 @@ EXEMPT = {
     "allclose": "the result is a Python bool",
     "argwhere": "the shape of the result depends on the values",
     "bincount": "the shape of the result depends on the values",
+    "ctc_loss": "the lengths are numbers that the computation is steered by",
     "equal": "the result is a Python bool",
     "histc": "the range of the bins depends on the values",
     "histogram": "the range of the bins depends on the values",
-    "index_put": "how many elements a mask selects depends on its values",
     "index": "how many elements a mask selects depends on its values",
+    "index_put": "how many elements a mask selects depends on its values",
+    "masked_scatter": "the gradient of its source is selected by a mask",
     "masked_select": "how many elements a mask selects depends on its values",
     "nonzero": "the shape of the result depends on the values",
     "place_at": "how many elements a mask selects depends on its values",
@@ -398,7 +437,7 @@ def test_every_op_gives_the_same_shapes_on_meta(name):
         try:
             found = run(call, "meta", backward)
         except (NotImplementedError, RuntimeError) as error:
-            if name not in EXEMPT or "Meta tensors" not in str(error) and "meta tensors" not in str(error):
+            if name not in EXEMPT or "meta tensor" not in str(error).lower():
                 raise
             refused.append(sample)
         else:

@@ -248,6 +248,7 @@ def test_computation_sgd_step_moves_against_the_gradient():
     assert all(torch.equal(p, old) for p, old in zip(model.parameters(), before, strict=True))  # backward alone moves nothing
     optimizer.step()
     for p, old in zip(model.parameters(), before, strict=True):
+        assert p.grad is not None
         assert torch.allclose(p.detach(), old - 0.01 * p.grad)
     assert ((model(x) - y) ** 2).mean().item() < loss.item()
 
@@ -702,7 +703,8 @@ def test_exercise_second_and_third_derivatives(function, derivatives):
 
 
 def test_challenge_mini_autograd():
-    for tensor in (naive.tensor, torch.tensor):  # the hundred lines in naive.py, and the library
+    libraries: tuple[Any, ...] = (naive.tensor, torch.tensor)
+    for tensor in libraries:  # the hundred lines in naive.py, and the library
         a = tensor(2.0, requires_grad=True)
         b = tensor(3.0, requires_grad=True)
         c = a + b

@@ -16,9 +16,9 @@ import numpy as np
 DATA, NDIM, SHAPE, DESCR, FLAGS = 16, 24, 32, 56, 64
 CONTIGUOUS_ALIGNED, WRITEABLE = 0x101, 0x400
 
-# Places in the table; those after the last are for constants of the function at hand.
+# Places in the table; those after the last are for the function at hand.
 (NDARRAY, F32, F64, BOOL, FLOAT, INT, NEW_LIKE, VECTORCALL, FALLBACK, LONG_AS_DOUBLE, ERR_OCCURRED, ERR_CLEAR, INC_REF, DEC_REF, SAVE_THREAD,
- RESTORE_THREAD, LONG_AS_SSIZE, CONSTANTS) = range(18)  # fmt: skip
+ RESTORE_THREAD, LONG_AS_SSIZE, OWN) = range(18)  # fmt: skip
 
 
 def supported() -> bool:
@@ -57,13 +57,14 @@ def new_like_array() -> int:
     return int(api[277])
 
 
-def table(fallback: Any, constants: Sequence[Any]) -> Any:
+def table(fallback: Any, more: Sequence[int] = ()) -> Any:
+    """What a built-in gets to know: these entries, and more of its own."""
     api = ctypes.pythonapi
     entries = [
         id(np.ndarray), id(np.dtype("float32")), id(np.dtype("float64")), id(np.dtype("bool")), id(float), id(int), new_like_array(),
         address(api.PyObject_Vectorcall), id(fallback), address(api.PyLong_AsDouble), address(api.PyErr_Occurred), address(api.PyErr_Clear),
         address(api.Py_IncRef), address(api.Py_DecRef), address(api.PyEval_SaveThread), address(api.PyEval_RestoreThread),
-        address(api.PyLong_AsSsize_t), *map(id, constants),
+        address(api.PyLong_AsSsize_t), *more,
     ]  # fmt: skip
     return np.array(entries, dtype=np.int64)
 
@@ -76,13 +77,12 @@ METH_FASTCALL = 0x80
 _alive: list[Any] = []  # Python keeps pointers to these
 
 
-def builtin(name: str, at: int, fallback: Any, constants: Sequence[Any] = ()) -> Callable[..., Any]:
-    """The function at an address, as a Python built-in."""
+def builtin(name: str, at: int, facts: Any, *others: Any) -> Callable[..., Any]:
+    """The function at an address, as a Python built-in with a table. The objects that the table refers to are kept alive with it."""
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
     definition = _MethodDef(name.encode(), at, METH_FASTCALL, None)
-    facts = table(fallback, constants)
-    _alive.append((definition, facts, fallback, constants))
+    _alive.append((definition, facts, others))
     return make(ctypes.addressof(definition), facts, None)  # type: ignore[no-any-return]
 
 

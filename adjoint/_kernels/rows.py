@@ -41,6 +41,7 @@ from .objects import (
     WRITEABLE,
     Text,
     builtin,
+    table,
 )
 
 # Kinds of arguments: a matrix (T), a row that all rows share (R), a column with one number per row (C), a number (S).
@@ -330,7 +331,7 @@ def load(symbol: str, fn: Callable[..., Any], kinds: str) -> Callable[..., Any]:
     """A compiled form of `fn`, whose arguments are of the given kinds; what it cannot take goes to `fn` itself."""
     program = Program(symbol, trace(fn, list(Expr.inputs(len(kinds)))), kinds)
     found = jit.load(program.description, lambda: module_text(program), [symbol])
-    piece = builtin(symbol, found[symbol], refuse)
+    piece = builtin(symbol, found[symbol], table(refuse), refuse)
     costly = program.expr.count(MATHS) > 0
 
     def call(*args: Any) -> Any:

@@ -13,10 +13,6 @@ from .grad_mode import no_grad as no_grad
 from .grad_mode import set_grad_enabled as set_grad_enabled
 
 if TYPE_CHECKING:
-    from .._tensor import Tensor as Variable
-    from . import forward_ad as forward_ad
-    from . import functional as functional
-    from . import graph as graph
     from .differentiate import backward as backward
     from .differentiate import grad as grad
     from .function import Function as Function

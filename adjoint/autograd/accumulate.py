@@ -16,20 +16,23 @@ if TYPE_CHECKING:
     from .._tensor import Tensor
 
 # Set when Tensor exists, which is after this module: looking it up at each call would cost a microsecond.
-wrap: Callable[[Any], Tensor]
+wrap: Callable[[Any], Any] = NotImplemented
 
 # One lock for all leaves: it is held for one addition, and threads that train on a shared leaf must not lose a gradient.
 _lock = Lock()
 
 
-def add_into(total: Any, more: Any) -> Any:
+def add_by_numpy(total: Any, more: Any) -> Any:
     """Add an array to another in place."""
     return np.add(total, more, out=total, casting="same_kind")
 
 
+add_into: Callable[[Any, Any], Any] = add_by_numpy
+
+
 def use_kernel(kernel: Callable[[Any, Any], Any]) -> None:
     """Replace `add_into` by a compiled one."""
-    global add_into
+    global add_into  # noqa: PLW0603
     from . import engine
 
     add_into = engine.add_into = kernel
@@ -79,7 +82,7 @@ def accumulate_recorded(leaf: Tensor, gradient: Tensor) -> None:
     """The same under `create_graph=True`: out of place, so that the gradient keeps its history."""
     with _lock:
         present = leaf._grad
-        leaf._grad = gradient if present is None else present + gradient
+        leaf._grad = gradient.clone() if present is None else present + gradient
 
 
 class AccumulateGrad:
@@ -98,14 +101,15 @@ class AccumulateGrad:
         if found is None:
             found = cls(leaf)
             leaf.__dict__["_accumulator"] = ref(found)
-        return found  # type: ignore[no-any-return]
+        return found
 
     def name(self) -> str:
         return "torch::autograd::AccumulateGrad"
 
     @property
     def metadata(self) -> dict[Any, Any]:
-        return self._hooks().metadata
+        found: dict[Any, Any] = self._hooks().metadata
+        return found
 
     def register_hook(self, hook: Callable[..., Any]) -> Any:
         return self._hooks().add_post(hook)

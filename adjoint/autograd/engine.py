@@ -22,11 +22,13 @@ from .._errors import GraphFreedError
 from .._quiet import mute, unmute
 from .._site import Site
 from .._state import GRAD, swap_bits
-from .accumulate import accumulate, accumulate_recorded, add_into
+from .accumulate import accumulate, accumulate_recorded, add_by_numpy
 from .node import Edge, Freed, Node, Output
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
+
+add_into: Callable[[Any, Any], Any] = add_by_numpy  # replaced by a kernel when there is one
 
 Target = Any  # a Node, or a leaf Tensor: where edges end
 
@@ -203,7 +205,10 @@ def _run(
                 if delivery[0] != 1:
                     delivery[0] -= 1
                 elif not isinstance(delivery[2], Node):
-                    fresh = delivery[3] or (delivery[1] is grad and grad is not g)
+                    # Rules of ops return new arrays, or the gradient itself; users may return what they also keep.
+                    fresh = delivery[3] or (
+                        delivery[1] is grad and grad is not g and node is not None and node.op is not None and node.hooks is None
+                    )
                     if captured is None or into_grad:
                         _finish_leaf(target, delivery[1], fresh, create_graph, site)
                     else:

@@ -187,7 +187,7 @@ class FunctionNode(Node):
                     {"applied": self.site},
                 )
             grad = sum_to(grad, shape)
-        return grad if grad._data.dtype == dtype else cast(grad, dtype)  # type: ignore[no-any-return]
+        return grad if grad._data.dtype == dtype else cast(grad, dtype)
 
 
 def expands_to(shape: tuple[int, ...], larger: tuple[int, ...]) -> bool:

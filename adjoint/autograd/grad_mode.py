@@ -94,7 +94,7 @@ class no_grad(_Mode):
     @overload
     def __new__(cls, fn: None = None) -> Self: ...
     @overload
-    def __new__(cls, fn: F) -> F: ...
+    def __new__(cls, fn: F) -> F: ...  # type: ignore[misc]
     def __new__(cls, fn: Any = None) -> Any:
         return super().__new__(cls) if fn is None else cls()(fn)
 
@@ -108,7 +108,7 @@ class enable_grad(_Mode):
     @overload
     def __new__(cls, fn: None = None) -> Self: ...
     @overload
-    def __new__(cls, fn: F) -> F: ...
+    def __new__(cls, fn: F) -> F: ...  # type: ignore[misc]
     def __new__(cls, fn: Any = None) -> Any:
         return super().__new__(cls) if fn is None else cls()(fn)
 
@@ -143,7 +143,7 @@ class inference_mode(_Mode):
     @overload
     def __new__(cls, mode: bool = True) -> Self: ...
     @overload
-    def __new__(cls, mode: F) -> F: ...
+    def __new__(cls, mode: F) -> F: ...  # type: ignore[misc]
     def __new__(cls, mode: Any = True) -> Any:
         return super().__new__(cls) if isinstance(mode, bool) else cls()(mode)
 

@@ -11,9 +11,11 @@ Forward mode has to give the same. Reverse mode gives the gradient of a real num
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -480,3 +482,13 @@ def unit_length(array: Array) -> Array:
 def real_dot(a: Array, b: Array) -> float:
     """The inner product of two arrays, complex numbers taken as pairs of real ones."""
     return float(np.real(np.sum(np.conjugate(a) * b)))
+
+
+class CallableModule(ModuleType):
+    """In PyTorch `autograd.gradcheck` is the function, although there is a module of that name. When this module has been imported by name,
+    `autograd.gradcheck` is the module: so it can be called too."""
+
+    __call__ = staticmethod(gradcheck)
+
+
+sys.modules[__name__].__class__ = CallableModule

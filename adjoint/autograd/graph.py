@@ -8,10 +8,9 @@ from typing import Any
 
 from .._site import here
 from .._tensor import Tensor
-from .differentiate import GradientEdge as GradientEdge
+from .differentiate import GradientEdge
 from .hooks import RemovableHandle
-from .node import Node as Node
-from .node import public_edge
+from .node import Node, public_edge
 from .views import counter_of, edge_of
 
 
@@ -73,3 +72,6 @@ class _Handles:
 
     def __exit__(self, *_: object) -> None:
         self.remove()
+
+
+__all__ = ["GradientEdge", "Node", "get_gradient_edge", "increment_version", "register_multi_grad_hook"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .._state import FORWARD_AD, get_mode
@@ -102,7 +103,7 @@ def saved_properties(op: Op, layout: Sequence[str]) -> dict[str, property]:
 
     They are properties of the node's class, not a `__getattr__`: that would slow every other attribute of every node.
     """
-    return {f"_saved_{public_name(op, name)}": property(lambda node, name=name: saved_by_name(node, name)) for name in layout}
+    return {f"_saved_{public_name(op, name)}": property(partial(saved_by_name, name)) for name in layout}
 
 
 def public_name(op: Op, name: str) -> str:
@@ -111,7 +112,7 @@ def public_name(op: Op, name: str) -> str:
     return "self" if op.inputs and name == op.inputs[0] else name
 
 
-def saved_by_name(node: Node, name: str) -> Any:
+def saved_by_name(name: str, node: Node) -> Any:
     op = node.op
     assert op is not None
     value = tuple(node.saved)[type(node).layout.index(name)]

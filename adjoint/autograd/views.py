@@ -47,7 +47,7 @@ class View:
         self.params = params
         self.node = node
         self.made_for = self.base._fn
-        self.creation = creation if self.parent is None or creation != ORDINARY else self.parent.creation
+        self.creation: str = creation if self.parent is None or creation != ORDINARY else self.parent.creation
 
     def resolve(self, tensor: Tensor) -> Edge:
         fn = self.base._fn
@@ -117,7 +117,7 @@ def split_own(write: Node | None, grads: tuple[Any, ...]) -> tuple[Any, tuple[An
 
 
 def counter_of(tensor: Tensor) -> VersionCounter:
-    counter = tensor._vc
+    counter: VersionCounter | None = tensor._vc
     if counter is None:
         counter = tensor._vc = VersionCounter()
     return counter

@@ -10,7 +10,7 @@ import numpy as np
 from .._dtype import from_numpy_dtype
 from ..ops._precision import wide
 from ..ops._registry import LINEAR, Array, op
-from ..ops._rules import call, cast
+from ..ops._rules import call, cast, zeros_on
 from ..ops.scatter import index_add
 
 Axes = tuple[int, ...]
@@ -272,7 +272,7 @@ def embedding_rule(
         numbers = getattr(places, "_data", places)  # counting is not differentiated, so the array inside a Tensor will do
         uses = np.bincount(numbers, minlength=weight_shape[0])[numbers]
         rows = rows / np.asarray(uses, weight_dtype)[:, None]
-    return call(index_add, np.zeros(weight_shape, weight_dtype), 0, places, rows)
+    return call(index_add, zeros_on(g, weight_shape, weight_dtype), 0, places, rows)
 
 
 @op(method=False, function=False, jvp=LINEAR, warns=False, weight=embedding_rule)

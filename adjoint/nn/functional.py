@@ -19,7 +19,7 @@ from ..ops import softmax as _softmax
 from ..ops import transcendental as _transcendental
 from ..ops._operands import inplace as _inplace
 from ..ops.einsum import einsum as _einsum
-from . import _attention, _conv, _dropout, _embedding, _normalize, _padding
+from . import _attention, _conv, _dropout, _embedding, _normalize, _padding, _pooling
 
 _Function = Callable[..., Tensor]
 
@@ -42,6 +42,30 @@ conv_tbc = _conv.conv_tbc
 conv_transpose1d = _conv.conv_transpose1d
 conv_transpose2d = _conv.conv_transpose2d
 conv_transpose3d = _conv.conv_transpose3d
+
+adaptive_avg_pool1d = _pooling.adaptive_avg_pool1d
+adaptive_avg_pool2d = _pooling.adaptive_avg_pool2d
+adaptive_avg_pool3d = _pooling.adaptive_avg_pool3d
+adaptive_max_pool1d = _pooling.adaptive_max_pool1d
+adaptive_max_pool2d = _pooling.adaptive_max_pool2d
+adaptive_max_pool3d = _pooling.adaptive_max_pool3d
+avg_pool1d = _pooling.avg_pool1d
+avg_pool2d = _pooling.avg_pool2d
+avg_pool3d = _pooling.avg_pool3d
+fractional_max_pool2d = _pooling.fractional_max_pool2d
+fractional_max_pool3d = _pooling.fractional_max_pool3d
+lp_pool1d = _pooling.lp_pool1d
+lp_pool2d = _pooling.lp_pool2d
+lp_pool3d = _pooling.lp_pool3d
+max_pool1d = _pooling.max_pool1d
+max_pool1d_with_indices = _pooling.max_pool1d_with_indices
+max_pool2d = _pooling.max_pool2d
+max_pool2d_with_indices = _pooling.max_pool2d_with_indices
+max_pool3d = _pooling.max_pool3d
+max_pool3d_with_indices = _pooling.max_pool3d_with_indices
+max_unpool1d = _pooling.max_unpool1d
+max_unpool2d = _pooling.max_unpool2d
+max_unpool3d = _pooling.max_unpool3d
 
 alpha_dropout = _dropout.alpha_dropout
 dropout = _dropout.dropout

@@ -14,21 +14,22 @@ class _BufferMeta(type):
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, Tensor) and getattr(instance, "_is_buffer", False)
 
-    def __call__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Tensor:
-        if data is None:
-            data = Tensor()
-        buffer: Any = wrap(data._data)
-        buffer._vc = counter_of(data)
-        buffer._is_buffer = True
-        buffer.persistent = persistent
-        return buffer  # type: ignore[no-any-return]
-
 
 class Buffer(metaclass=_BufferMeta):
     """A tensor that, assigned to an attribute of a module, becomes a buffer of it: saved and moved with it, but not trained.
 
     The result is an ordinary Tensor that carries a mark.
     """
+
+    persistent: bool
+
+    def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
+        given = Tensor() if data is None else data
+        buffer: Any = wrap(given._data)
+        buffer._vc = counter_of(given)
+        buffer._is_buffer = True
+        buffer.persistent = persistent
+        return buffer
 
 
 def zero_gradient(tensor: Tensor) -> None:

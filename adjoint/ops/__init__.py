@@ -24,6 +24,7 @@ from . import order as order
 from . import parts as parts
 from . import piecewise as piecewise
 from . import polar as polar
+from . import pool as pool
 from . import product as product
 from . import rearrange as rearrange
 from . import reduce as reduce

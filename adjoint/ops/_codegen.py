@@ -264,7 +264,7 @@ def computed(op: Op, call: str, kinds: str) -> list[str]:
 
 def record(op: Op, kinds: str, differentiable: list[str]) -> list[str]:
     """Make the node for whichever inputs require grad; `node` is None where none does."""
-    lines = []
+    lines: list[str] = []
     for mask in range(2 ** len(differentiable) - 1, 0, -1):
         needing = [name for bit, name in enumerate(differentiable) if mask >> bit & 1]
         tests = [f"f_{name} is {'not ' if name in needing else ''}None" for name in differentiable]

@@ -66,6 +66,8 @@ def kernels_for(op: Op, kinds: str) -> Kernels:
 
 def muted(op: Op) -> Callable[..., Any]:
     """The forward for arguments that the built-in passes on."""
+    if isinstance(op.impl, np.ufunc):
+        return nameless(op.impl)  # type: ignore[no-any-return]
     if not op.keywords and not op.warns:
         return op.impl
 
@@ -116,10 +118,9 @@ def formula(symbol: str, fn: Callable[..., Any], op: Op, arguments: list[tuple[s
 
     kinds = "".join(kind for _, kind in arguments)
     defaults = op.default_values()
-    cases: dict[str, list[builtin.Case]] = {}
+    cases: dict[str, list[builtin.Case]] = {"f32": [], "f64": []}
     failure = Untraceable("no formula")
     for type_, dtype in (("f32", np.dtype("float32")), ("f64", np.dtype("float64"))):
-        cases[type_] = []
         choices: list[list[Any]] = []
         for own, (name, kind) in zip(Expr.inputs(kinds, dtype), arguments, strict=True):
             constant = defaults.get(name, 0.0)
@@ -128,13 +129,13 @@ def formula(symbol: str, fn: Callable[..., Any], op: Op, arguments: list[tuple[s
             else:
                 choices.append([constant, own] if kind == "S" and constant is None else [own])
         for values in itertools.product(*choices):
+            constants = {place: value for place, value in enumerate(values) if not isinstance(value, Expr)}
             try:
-                traced = trace_cases(fn, values)
+                found = trace_cases(fn, values)
             except Untraceable as error:
                 failure = error
-                continue
-            constants = {place: value for place, value in enumerate(values) if not isinstance(value, Expr)}
-            cases[type_] += [builtin.Case(expr, answers, constants) for answers, expr in traced if expr.args]
+            else:
+                cases[type_] += [builtin.Case(expr, answers, constants) for answers, expr in found if expr.args]
     if not all(cases.values()):
         raise failure
     return builtin.Formula(symbol, cases, kinds)
@@ -146,7 +147,7 @@ def speed_up_engine() -> None:
     from .._kernels.expr import Expr
     from ..autograd import accumulate
 
-    if accumulate.add_into.__class__ is not speed_up_engine.__class__:
+    if accumulate.add_into is not accumulate.add_by_numpy:
         return
     x, y = Expr.inputs(2)
     (kernel,) = builtin.load([builtin.Formula("add_into", x + y, "TT", builtin.FIRST)], [accumulate.add_into])

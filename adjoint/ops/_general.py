@@ -235,7 +235,7 @@ def record(
     conj = op.holomorphic and any(a.dtype.kind == "c" for a in arrays)
     cls = op.variants[f"{kinds}{sum(1 << slot for slot in needed)}{'c' if conj else ''}"]
     saved = []
-    for name in cls.layout:  # type: ignore[attr-defined]
+    for name in cls.layout:
         saved.append(saved_value(op, name, operands, values, tensors, needed, originals or {}))
     node = new_node(cls, tuple(edges[slot] for slot in needed), tuple(saved), site)
     if op.several:

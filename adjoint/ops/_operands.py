@@ -32,6 +32,11 @@ def highest_kind(operands: Sequence[Array]) -> str:
     return max(kinds, key="biufVc".index)
 
 
+def number_like(value: float, x: Array) -> Any:
+    """A number for an array: a floating one takes it as it is, another gets it converted."""
+    return value if x.dtype.kind == "f" else np.asarray(value, x.dtype)
+
+
 def refuse(kinds: str, name: str, message: str | None = None, error: type[Exception] = NotImplementedError) -> Callable[..., None]:
     """A check for an op that does not compute with the given NumPy kinds ("b" bool, "iu" integers, "c" complex)."""
 

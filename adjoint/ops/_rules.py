@@ -31,7 +31,7 @@ def zeros_on(g: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     if isinstance(g, OpMethods):
         from .._dtype import from_numpy_dtype
 
-        return g.new_zeros(shape, dtype=from_numpy_dtype(dtype))  # type: ignore[attr-defined]
+        return g.new_zeros(shape, dtype=from_numpy_dtype(dtype))
     return np.zeros(shape, dtype) if isinstance(g, np.ndarray | np.generic) else np.zeros(shape, dtype, like=g)
 
 
@@ -80,7 +80,7 @@ def restored(node: Node, grads: tuple[Any, ...]) -> tuple[Any, ...]:
     )
 
 
-def normalize_dims(dim: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
+def normalize_dims(dim: Any, ndim: int) -> tuple[int, ...]:
     """Dimensions as a sorted-by-user tuple of non-negative numbers; None (and an empty list) means all of them."""
     if dim is None:
         return tuple(range(ndim))

@@ -40,7 +40,7 @@ def padded(x: Array, before: Sizes, after: Sizes, value: float = 0) -> Array:
     sides = list(zip(x.shape[lead:], before, after, strict=True))
     out = np.full_like(x, value, order="C", shape=(*x.shape[:lead], *(b + n + a for n, b, a in sides)))
     inside = tuple(slice(b, b + n) for n, b, _ in sides)
-    out[(..., *inside)] = x
+    out[(slice(None),) * lead + inside] = x
     return out
 
 

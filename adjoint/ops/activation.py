@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ._operands import inplace, refuse
+from ._operands import inplace, number_like, refuse
 from ._registry import Array, composite, elementwise, op
 from ._rules import call, wrap_dim
 from .arithmetic import div, sub
@@ -89,7 +89,7 @@ def check_hardtanh(input: Array) -> None:
 def _hardtanh(input: Array, min_val: float = -1.0, max_val: float = 1.0) -> Array:
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
-    return np.minimum(np.maximum(input, np.asarray(min_val, input.dtype)), np.asarray(max_val, input.dtype))
+    return np.minimum(np.maximum(input, number_like(min_val, input)), number_like(max_val, input))
 
 
 hardtanh = elementwise(
@@ -106,7 +106,7 @@ def relu6(input: Array) -> Array:
 
 def _threshold(input: Array, threshold: float, value: float) -> Array:
     """`value` where the element is not above `threshold`."""
-    return np.where(input <= threshold, np.asarray(value, input.dtype), input)
+    return np.where(input <= threshold, number_like(value, input), input)
 
 
 threshold = elementwise(

@@ -76,8 +76,8 @@ SMALL = 65504.0  # fits into every floating-point type
 _C_NAMES = {"float32": "float", "float64": "double", "float16": "at::Half", "bfloat16": "at::BFloat16"}
 
 
-def number_as(value: Any, dtype: np.dtype[Any]) -> Array:
-    """A number as an array without dimensions; refused if the type cannot hold it."""
+def number_for(value: Any, dtype: np.dtype[Any]) -> Any:
+    """A number, refused if the type cannot hold it."""
     if isinstance(value, complex) and dtype.kind != "c":
         if value.imag:
             raise_overflow(dtype)
@@ -89,11 +89,15 @@ def number_as(value: Any, dtype: np.dtype[Any]) -> Array:
         limits = np.iinfo(dtype)
         if not -limits.max - 1 <= value <= limits.max:
             raise_overflow(dtype)
-        return np.asarray(value).astype(dtype)
-    if dtype.kind in "fV" and not -SMALL <= value <= SMALL and math.isfinite(value):
+    if dtype.kind in "fV" and not -SMALL <= value <= SMALL and abs(value) != math.inf:
         if abs(value) > finfo(from_numpy_dtype(dtype)).max:
             raise_overflow(dtype)
-    return np.asarray(value).astype(dtype)
+    return value
+
+
+def number_as(value: Any, dtype: np.dtype[Any]) -> Array:
+    """The same as an array without dimensions."""
+    return np.asarray(number_for(value, dtype)).astype(dtype)
 
 
 def raise_overflow(dtype: np.dtype[Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,7 +12,10 @@ from .._device import CPU, META, device, require_usable, resolve
 from .._dtype import as_numpy_dtype, dtype, from_numpy_dtype
 from .._layout import copy_in_format, is_in_format, memory_format, preserve_format
 from .._site import here, warn
-from .._tensor import Tensor
+from .._state import recording
+from .._tensor import Tensor, wrap
+from ..autograd.node import Node, new_node
+from ..autograd.views import edge_of
 from ._registry import LINEAR, Array, composite, op
 from ._rules import cast
 
@@ -107,22 +110,28 @@ def _moved(self: Tensor, dtype: np.dtype[Any], where: device) -> Tensor:
             "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of "
             "torch.nn.Module.to() when moving module from meta to a different device."
         )
-    return _to_meta(self, dtype)  # type: ignore[no-any-return]
-
-
-def _from_meta(g: Array) -> Array:
-    raise NotImplementedError(
-        "Cannot copy out of meta tensor; no data! The gradient of a tensor that was moved to the meta device has no values\n"
-        "  fix: call backward only where the whole computation is on the meta device: x.to('meta').requires_grad_()"
-    )
-
-
-@op("_to_meta", method=False, function=False, nodes="ToCopyBackward0", jvp=LINEAR, input=_from_meta)
-def _to_meta(input: Array, dtype: np.dtype[Any]) -> Array:
-    """The shape, dtype and layout of a tensor."""
     from .._meta import empty_like
 
-    return copy_in_format(empty_like(input), dtype, _PRESERVE)
+    moved = wrap(copy_in_format(empty_like(self._data), dtype, _PRESERVE))
+    edge = edge_of(self)
+    if edge is not None and recording() and dtype.kind not in "iub":
+        moved._fn = new_node(ToCopyBackward0, (edge,), (), here())
+    return moved
+
+
+class ToCopyBackward0(Node):
+    """A move to the meta device, from which no gradient comes back. Named as PyTorch names it."""
+
+    __slots__ = ()
+    keeps_tensors: ClassVar[builtins.bool] = False
+
+    def apply(self, g: Any) -> tuple[Any, ...]:
+        raise NotImplementedError(
+            "Cannot copy out of meta tensor; no data! The gradient of a tensor that was moved to the meta device has no values\n"
+            "  fix: differentiate on the meta device only: x = x.to('meta').detach().requires_grad_()"
+        )
+
+    apply_recorded = apply
 
 
 @composite(function=False)

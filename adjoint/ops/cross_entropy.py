@@ -72,7 +72,7 @@ def combined(losses: Array, target: Array, weight: Array | None, ignore_index: i
 def row_gradients(g: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str, dtype: Any) -> Array:
     """The gradient of the loss of each row, as a column."""
     weights = class_weights(target, weight, ignore_index, dtype)
-    each = (g / np.sum(weights) if reduction == "mean" else g) * weights
+    each = (g / total(weights, None, False) if reduction == "mean" else g) * weights
     return np.where(weights == 0, 0, each)[..., None]  # a mean over nothing is NaN, but nothing depends on it
 
 

@@ -11,7 +11,7 @@ from .._tensor import Tensor, wrap
 from ._general import NUMBERS
 from ._registry import ELEMENTWISE, LINEAR, Array, composite, op
 from ._rules import call, cast, sum_to
-from .assign import inplace_form, number_as, write_through
+from .assign import inplace_form, number_as, number_for, write_through
 from .convert import convert
 from .parts import place
 
@@ -85,7 +85,8 @@ def check_target(target: Shape, mask: Shape) -> None:
 @op("masked_fill", method=False, function=False, broadcasts=True, jvp=ELEMENTWISE, warns=False, input=lambda g, mask: np.where(mask, 0, g))
 def _masked_fill(input: Array, mask: Array, value: Any) -> Array:
     check_mask("masked_fill_", mask)
-    return np.where(mask, number_as(value, input.dtype), input)
+    fill = number_for if input.dtype.kind == "f" else number_as
+    return np.where(mask, fill(value, input.dtype), input)
 
 
 def _masked_fill_into(input: Array, mask: Array, value: Any) -> None:

@@ -10,7 +10,7 @@ from .._dtype import from_numpy_dtype
 from .._site import warn
 from ._precision import real_dtype, wide
 from ._registry import FUNCTIONS, REDUCTION, Array, composite, op
-from ._rules import cast, unreduce
+from ._rules import cast, holds, unreduce
 from .matmul import matmul
 from .reduce import Dims, axes_of, count_of, mean, total
 from .vector_norm import divided
@@ -18,7 +18,7 @@ from .vector_norm import divided
 
 def centered(x: Array, dim: Dims) -> Array:
     """The differences from the mean."""
-    return x - np.sum(x, axis=axes_of(dim, len(x.shape)), keepdims=True) / (count_of(x.shape, dim) or 1)
+    return x - total(x, axes_of(dim, len(x.shape)), True) / (count_of(x.shape, dim) or 1)
 
 
 def freedom(shape: tuple[int, ...], dim: Dims, correction: float) -> float:
@@ -125,7 +125,7 @@ def check_weights(name: str, weights: Array, observations: int, integral: bool) 
             f"cov(): expected {name} to have the same numel as there are observations in the input but got "
             f"{weights.numel()} != {observations}"
         )
-    if bool((weights < 0).any()):
+    if holds((weights < 0).any()):
         raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
@@ -151,7 +151,7 @@ def cov(input: Array, *, correction: int = 1, fweights: Array | None = None, awe
         mean_weight = 1 if aweights is None else (weights * aweights).sum() / total_weight
         freedom_left = total_weight - correction * mean_weight
         weighted = x * weights
-    if freedom_left <= 0:
+    if holds(freedom_left <= 0):
         warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.")
         freedom_left = 0.0
     result = matmul(weighted, x.mT.conj() if x.is_complex() else x.mT) / freedom_left

@@ -130,23 +130,21 @@ def frexp(input: Array) -> Any:
 # ---- rounding -----------------------------------------------------------------------------------------------------------------------
 
 
-def _rounding(name: str, function: np.ufunc, aliases: tuple[str, ...] = ()) -> Any:
+def rounding(name: str, function: np.ufunc, aliases: tuple[str, ...] = (), doc: str | None = None) -> Any:
     def impl(input: Array) -> Array:
         return np.copy(input) if input.dtype.kind in "iu" else function(input)
 
-    complex_message = f"{name} is not supported for complex inputs"
-
     def check(input: Array) -> None:
-        refuse("c", name, complex_message)(input)
+        refuse("c", name, f"{name} is not supported for complex inputs")(input)
         refuse("b", name)(input)
 
-    return elementwise(name, impl, aliases=aliases, warns=False, check=check, input=zero)
+    return elementwise(name, impl, aliases=aliases, warns=False, check=check, input=zero, doc=doc)
 
 
-floor = _rounding("floor", np.floor, doc="The largest integer not above.")
-ceil = _rounding("ceil", np.ceil, doc="The smallest integer not below.")
-trunc = _rounding("trunc", np.trunc, aliases=("fix",), doc="The integer part.")
-round_integer = _rounding("round", np.rint)
+floor = rounding("floor", np.floor, doc="The largest integer not above.")
+ceil = rounding("ceil", np.ceil, doc="The smallest integer not below.")
+trunc = rounding("trunc", np.trunc, aliases=("fix",), doc="The integer part.")
+round_integer = rounding("round", np.rint)
 
 
 def _round_decimals(input: Array, *, decimals: int = 0) -> Array:

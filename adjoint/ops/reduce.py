@@ -63,9 +63,11 @@ add_reduce: Any = np.add.reduce  # what np.sum does in the end, in half the time
 
 
 def total(x: Array, axis: Any, keepdim: bool) -> Array:
-    """The sum as it is computed: integers as int64, half precision in single."""
+    """The sum as it is computed: integers as int64, half precision in single. For rules too, which may run on Tensors."""
     dtype = x.dtype
     if dtype not in PLAIN:
+        if isinstance(x, OpMethods):
+            return np.sum(x, axis=axis, keepdims=keepdim)
         dtype = INT64 if dtype.kind in "iub" else compute_dtype(dtype)
     if x.__class__ is np.ndarray:
         return add_reduce(x, axis, dtype, None, keepdim)
@@ -169,7 +171,7 @@ def shared(g: Array, chosen: Array, dtype: Any, dim: Dims = None) -> Array:
     """A gradient divided evenly among the chosen elements of each slice. `g` broadcasts against `chosen`."""
     marks = cast(chosen, compute_dtype(dtype))
     axes = normalize_dims(dim, len(chosen.shape)) if chosen.shape else ()
-    return cast(marks * (g / np.sum(marks, axis=axes, keepdims=True)), dtype)
+    return cast(marks * (g / total(marks, axes, True)), dtype)
 
 
 def share_all(g: Array, input: Array, out: Array, input_dtype: Any) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -24,16 +25,32 @@ Shape = tuple[int, ...]
 # may be smaller than that tensor in every dimension. A tensor without dimensions counts as one with a single element.
 
 
+def as_vector(array: Array) -> Array:
+    return array if array.shape else array.reshape(1)
+
+
 def places(index: Array, dim: int) -> tuple[Array, ...]:
     """The index that names those places; see Note [Index along a dimension]."""
-    index = index if index.shape else index.reshape(1)
+    index = as_vector(index)
     grids: list[Array] = list(np.ogrid[tuple(slice(0, size) for size in index.shape)])
     grids[dim] = index
     return tuple(grids)
 
 
-def as_vector(array: Array) -> Array:
-    return array if array.shape else array.reshape(1)
+def flat_places(shape: Shape, index: Array, dim: int) -> Array:
+    """The same places, counted in an array of this shape laid out in one line. NumPy reads and writes those many times faster."""
+    index = as_vector(index)
+    others: Any = 0
+    for d, size in enumerate(index.shape):
+        if d != dim:
+            step = math.prod(shape[d + 1 :])
+            others = others + np.arange(0, size * step, step or 1).reshape((size,) + (1,) * (len(index.shape) - d - 1))
+    step = math.prod(shape[dim + 1 :])
+    return (index if step == 1 else index * step) + others
+
+
+def in_one_line(array: Array) -> bool:
+    return array.__class__ is np.ndarray and bool(array.flags.c_contiguous)
 
 
 def check_along(name: str, input: Array, dim: int, index: Array, src: Array | None = None, whose: str = "self") -> int:
@@ -96,13 +113,22 @@ def gather(input: Array, dim: int, index: Array, *, sparse_grad: bool = False) -
     dim = check_along("gather", input, dim, index, whose="input")
     if index.size == 0:
         return np.empty_like(input, shape=index.shape)
-    return as_vector(input)[places(index, dim)].reshape(index.shape)
+    if not in_one_line(input):
+        return as_vector(input)[places(index, dim)].reshape(index.shape)
+    return np.take(input, flat_places(input.shape, index, dim), mode="wrap").reshape(index.shape)  # (the bounds are checked already)
 
 
 def _scatter_into(input: Array, dim: int, index: Array, src: Array) -> None:
     dim = check_along("scatter", input, dim, index, src)
     if index.size:
-        as_vector(input)[places(index, dim)] = used_part(src, index)
+        write_along(input, dim, index, used_part(src, index))
+
+
+def write_along(input: Array, dim: int, index: Array, values: Array) -> None:
+    if in_one_line(input):
+        input.reshape(-1)[flat_places(input.shape, index, dim)] = values
+    else:
+        as_vector(input)[places(index, dim)] = values
 
 
 @op(
@@ -130,7 +156,7 @@ def scatter_value(input: Array, dim: int, index: Array, value: Any) -> Array:
 def _scatter_value_into(input: Array, dim: int, index: Array, value: Any) -> None:
     dim = check_along("scatter", input, dim, index)
     if index.size:
-        as_vector(input)[places(index, dim)] = number_as(value, input.dtype)
+        write_along(input, dim, index, number_as(value, input.dtype))
 
 
 @op(
@@ -148,7 +174,14 @@ def scatter_add(input: Array, dim: int, index: Array, src: Array) -> Array:
 def _scatter_add_into(input: Array, dim: int, index: Array, src: Array) -> None:
     dim = check_along("scatter_add", input, dim, index, src)
     if index.size:
-        add_at(as_vector(input), places(index, dim), used_part(src, index))
+        combine_along(np.add, input, dim, index, used_part(src, index))
+
+
+def combine_along(ufunc: np.ufunc, input: Array, dim: int, index: Array, values: Array) -> None:
+    if in_one_line(input):
+        ufunc.at(input.reshape(-1), flat_places(input.shape, index, dim).reshape(-1), values.reshape(-1))
+    else:
+        ufunc.at(as_vector(input), places(index, dim), as_vector(values))
 
 
 scatter_add_ = inplace_form(scatter_add, _scatter_add_into)

@@ -9,7 +9,7 @@ import numpy as np
 from ._registry import Array, composite, op
 from ._rules import call, wrap_dim
 from .assign import inplace_form
-from .scatter import as_vector, check_along, gather, in_front, places, scatter_add, scatter_value, used_part
+from .scatter import check_along, combine_along, gather, in_front, scatter_add, scatter_value, used_part, write_along
 
 _COMBINE = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
 
@@ -31,15 +31,14 @@ def _combine_into(input: Array, dim: int, index: Array, src: Array, reduce: str,
     dim = check_along("scatter_reduce", input, dim, index, src)
     if not index.size:
         return
-    target, where = as_vector(input), places(index, dim)
     if not include_self:
-        target[where] = _starting_value(reduce, input.dtype)
-    _COMBINE[reduce].at(target, where, used_part(src, index))
+        write_along(input, dim, index, _starting_value(reduce, input.dtype))
+    combine_along(_COMBINE[reduce], input, dim, index, used_part(src, index))
     if reduce == "mean":
-        count = np.full_like(target, include_self, np.intp)
-        np.add.at(count, where, 1)
-        divide = np.true_divide if target.dtype.kind in "fc" else np.floor_divide
-        target[...] = divide(target, np.maximum(count, 1))
+        count = np.full_like(input, include_self, np.intp)
+        combine_along(np.add, count, dim, index, np.ones_like(index, np.intp))
+        divide = np.true_divide if input.dtype.kind in "fc" else np.floor_divide
+        input[...] = divide(input, np.maximum(count, 1))
 
 
 def _weights(

@@ -36,7 +36,7 @@ def _argtopk(input: Array, k: int, dim: int, largest: bool) -> Array:
     if not 0 <= k <= size:
         raise RuntimeError(f"selected index k out of range (k is {k}, dimension {dim} has size {size})")
     lead = (slice(None),) * dim
-    if size <= 1024 or k * 16 > size or k == 0:
+    if size <= 64 or k * 8 > size or k == 0:
         chosen = in_order(array, dim, largest)[(*lead, slice(0, k))]
     else:
         # Much fewer than there are: find them first, then sort only them.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ._checks import check_at_least_zero, check_implementation, check_lr
-from ._elementwise import Array, Elementwise
+from ._elementwise import Array, Elementwise, scalar_dtype
 from .optimizer import Group, Params
 
 
@@ -49,9 +49,9 @@ class ASGD(Elementwise):
         )  # fmt: skip
 
     def finish(self, group: Group, scalars: dict[str, Array]) -> None:
-        step, lr = scalars["step"].item(0), float(group["lr"])
-        scalars["eta"][...] = lr / (1 + group["lambd"] * lr * step) ** group["alpha"]
-        scalars["mu"][...] = 1 / max(1, step - group["t0"])
+        step, lr, rounded = scalars["step"].item(0), float(group["lr"]), scalar_dtype().type
+        scalars["eta"][...] = rounded(lr / (1 + group["lambd"] * lr * step) ** group["alpha"])
+        scalars["mu"][...] = rounded(1 / max(1, step - group["t0"]))
 
 
 def asgd(

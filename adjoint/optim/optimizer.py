@@ -286,7 +286,7 @@ class Optimizer:
 def as_state(value: Any, name: str, param: Tensor | None) -> Any:
     """A loaded value: a copy, tensors (ours or foreign) with the dtype of their parameter, except for `step`, which counts."""
     if isinstance(value, Tensor) or hasattr(value, "__array__"):
-        array = np.array(value._data if isinstance(value, Tensor) else value)
+        array = np.asarray(value._data if isinstance(value, Tensor) else value).copy()
         if param is not None and name != "step" and param.is_floating_point():
             array = array.astype(param._data.dtype, copy=False)
         return wrap(array)

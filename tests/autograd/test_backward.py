@@ -61,6 +61,7 @@ def test_gradients_do_not_share_memory():
 def test_gradient_of_an_expanded_sum_is_a_writable_array():
     x = ad.ones(3, requires_grad=True)
     x.sum().backward()
+    assert x.grad is not None
     x.grad[0] = 7
     assert x.grad.tolist() == [7.0, 1.0, 1.0]
 

@@ -21,9 +21,7 @@ def tangent_of(function, *pairs):
 
 def numeric_tangent(function, *pairs):
     eps = 1e-6
-    shifted = [
-        function(*(pair[0] + sign * eps * pair[1] if isinstance(pair, tuple) else pair for pair in pairs)) for sign in (1, -1)
-    ]
+    shifted = [function(*(pair[0] + sign * eps * pair[1] if isinstance(pair, tuple) else pair for pair in pairs)) for sign in (1, -1)]
     return (shifted[0] - shifted[1]) / (2 * eps)
 
 

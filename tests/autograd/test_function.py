@@ -177,10 +177,10 @@ def test_keyword_arguments():
 
 def test_methods_need_not_be_marked_static():
     class Scale(Function):
-        def forward(ctx, x):
+        def forward(ctx, x):  # type: ignore[override]
             return x * 3
 
-        def backward(ctx, g):
+        def backward(ctx, g):  # type: ignore[override]
             return g * 3
 
     x = double(2.0)

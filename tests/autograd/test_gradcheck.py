@@ -358,3 +358,9 @@ def test_inputs_that_cannot_be_checked():
         gradcheck(lambda x: x, ad.ones(2, dtype=ad.float64))
     with pytest.raises(RuntimeError, match="The 0th input has a dimension with stride 0"):
         gradcheck(lambda x: x, ad.ones(1, dtype=ad.float64).expand(3).requires_grad_())
+
+
+def test_the_module_stands_for_the_function():
+    module = sys.modules["adjoint.autograd.gradcheck"]
+    assert module(lambda x: x * x, leaf(2))
+    assert ad.autograd.gradcheck in (module, gradcheck)

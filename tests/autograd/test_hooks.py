@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from typing import Any
 
 import pytest
 
@@ -51,7 +52,7 @@ def test_hooks_run_in_order_of_registration():
 
 def test_hook_runs_once_for_all_paths():
     x = leaf(1.0)
-    calls = []
+    calls: list[Any] = []
     y = x * 2
     y.register_hook(calls.append)
     (y + y * y + y).sum().backward()

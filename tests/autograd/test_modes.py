@@ -280,7 +280,7 @@ def test_generator_protocol(make, inside, outside):
             finished.append(state())
         return "never"
 
-    finished = []
+    finished: list[tuple[bool, bool]] = []
     running = generator()
     assert next(running) == "first"
     assert running.send("sent") == "second"

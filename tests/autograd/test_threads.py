@@ -101,7 +101,12 @@ def test_shared_model():
 def test_shared_retained_graph():
     x = ad.tensor([2.0, 3.0], requires_grad=True)
     y = (x**3).sum()
-    together(lambda number: [y.backward(retain_graph=True) for _ in range(20)])
+
+    def work(number):
+        for _ in range(20):
+            y.backward(retain_graph=True)
+
+    together(work)
     assert x.grad.tolist() == [12.0 * 20 * THREADS, 27.0 * 20 * THREADS]
 
 

@@ -1,3 +1,4 @@
+# mypy: disable-error-code="name-defined, misc"
 """Custom functions, forward mode and anomaly mode. See wrong_calls.py."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# mypy: disable-error-code="name-defined, misc"
 """Modules, losses and optimizers. See wrong_calls.py."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# mypy: disable-error-code="name-defined, misc"
 """In-place writes: refused at once, or found out by backward. See wrong_calls.py."""
 
 from __future__ import annotations

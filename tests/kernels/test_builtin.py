@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from adjoint._kernels import builtin, pool
-from adjoint._kernels.expr import Expr, Untraceable, trace
+from adjoint._kernels.expr import Expr, Untraceable, trace, trace_cases
 
 PASSED = object()
 
@@ -138,12 +138,84 @@ def test_large_arrays_are_computed_in_pieces(scale, mul, size, threads):
 
 def test_a_piece_checks_its_arguments():
     x, y = Expr.inputs(2)
-    formula = builtin.Formula("checked", x * y, "TT", builtin.PIECE)
-    (piece,) = builtin.load([formula], [lambda *args: PASSED])
+    kernel = builtin.Kernel(builtin.Formula("checked", x * y, "TT"), lambda *args: PASSED)
     out, a = np.zeros(10), np.arange(10.0)
-    assert piece(out, a, a, 2, 5) is out
+    assert kernel.piece(out, a, a, 2, 5) is None  # its loop is not compiled yet
+    np.testing.assert_array_equal(kernel.call(a, a), a * a)
+    assert kernel.piece(out, a, a, 2, 5) is out
     np.testing.assert_array_equal(out, [0, 0, 4, 9, 16, 0, 0, 0, 0, 0])
     for bad in [(out, a, a, 5, 2), (out, a, a, -1, 5), (out, a, a, 0, 11), (out, a, a, 0), (out[:5], a, a, 0, 5), (out, a, a, 0.0, 5.0)]:
-        assert piece(*bad) is PASSED
+        assert kernel.piece(*bad) is None
     out.flags.writeable = False
-    assert piece(out, a, a, 2, 5) is PASSED
+    assert kernel.piece(out, a, a, 2, 5) is None
+
+
+def test_loops_are_compiled_when_they_are_needed():
+    x, y = Expr.inputs(2)
+    kernel = builtin.Kernel(builtin.Formula("lazy", x - y, "TT"), lambda *args: PASSED)
+    assert len(kernel.missing) == 2
+    assert kernel.call(A, A[::2]) is PASSED
+    assert len(kernel.missing) == 2
+    np.testing.assert_array_equal(kernel.call(A, A), A - A)
+    assert [kind for _, kind in kernel.missing.values()] == ["f64"]
+    large = np.ones(builtin.LARGEST + 1)
+    np.testing.assert_array_equal(kernel.call(large, large), large - large)
+    assert not kernel.missing
+
+
+# ---- truth values, numbers, cases -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [5, builtin.LARGEST + 1, 3_000_000])
+def test_truth_values_as_arguments_and_results(size):
+    mask, x = Expr.inputs("BT")
+    where, less = builtin.load(
+        [builtin.Formula("masked", np.where(mask, x, 0), "BT"), builtin.Formula("less", (x < 0.5) & mask, "BT")], [lambda *args: PASSED] * 2
+    )
+    rng = np.random.default_rng(4)
+    values, truths = rng.random(size), rng.random(size) < 0.5
+    np.testing.assert_array_equal(where(truths, values), np.where(truths, values, 0))
+    result = less(truths, values)
+    assert result.dtype == bool
+    np.testing.assert_array_equal(result, (values < 0.5) & truths)
+    assert where(values, values) is PASSED
+    assert where(truths[:-1], values) is PASSED
+    assert where(truths.view("uint8"), values) is PASSED
+
+
+def power(x, exponent):
+    if exponent == 2:
+        return x * x
+    return 1 / x if exponent < 0 else x * (exponent - 1)
+
+
+def test_code_that_asks_about_numbers_has_a_case_for_each_answer():
+    cases = trace_cases(power, Expr.inputs("TS"))
+    assert [(repr(answers), repr(expr)) for answers, expr in cases] == [
+        ("[(equal(x1, 2), True)]", "multiply(x0, x0)"),
+        ("[(equal(x1, 2), False), (less(x1, 0), True)]", "divide(1, x0)"),
+        ("[(equal(x1, 2), False), (less(x1, 0), False)]", "multiply(x0, subtract(x1, 1))"),
+    ]
+    found = [builtin.Case(expr, answers) for answers, expr in cases]
+    (kernel,) = builtin.load([builtin.Formula("power", {"f32": found, "f64": found[:2]}, "TS")], [lambda *args: PASSED])
+    a = np.linspace(1, 2, 7, dtype="float32")
+    for exponent in (2, 2.0, -1, 5, 0.1):
+        np.testing.assert_array_equal(kernel(a, exponent), power(a, exponent))
+    assert kernel(a, None) is PASSED
+    np.testing.assert_array_equal(kernel(a.astype(float), 2), a.astype(float) ** 2)
+    assert kernel(a.astype(float), 5) is PASSED
+
+
+def test_constants_are_recognised():
+    x, y = Expr.inputs("TS")
+    cases = [builtin.Case(x + 1, [], {1: None}), builtin.Case(x + y)]
+    (kernel,) = builtin.load([builtin.Formula("optional", {"f32": cases, "f64": cases}, "TS")], [lambda *args: PASSED])
+    np.testing.assert_array_equal(kernel(A, None), A + 1)
+    np.testing.assert_array_equal(kernel(A, 5), A + 5)
+    assert kernel(A, "x") is PASSED
+
+
+def test_formulas_of_numbers_are_computed_in_double_precision():
+    x, y = Expr.inputs("TS")
+    (kernel,) = builtin.load([builtin.Formula("double", x * (y - 1), "TS")], [lambda *args: PASSED])
+    np.testing.assert_array_equal(kernel(A, 1 + 1e-12), A * np.float32((1 + 1e-12) - 1))

@@ -52,7 +52,7 @@ def test_sequential():
         (lambda s: nn.Sequential(3), TypeError, "int is not a Module subclass"),
         (lambda s: nn.Sequential({"a": nn.ReLU()}), TypeError, "dict is not a Module subclass"),
         (lambda s: nn.ModuleList(3), TypeError, "ModuleList.extend should be called with an iterable, but got int"),
-        (lambda s: nn.ModuleList([3]), TypeError, "int is not a Module subclass"),
+        (lambda s: nn.ModuleList("a"), TypeError, "str is not a Module subclass"),
         (lambda s: nn.ModuleList().insert(0, 3), TypeError, "int is not a Module subclass"),
         (lambda s: nn.ModuleList()(1), NotImplementedError, "forward"),
         (lambda s: nn.ModuleDict(3), TypeError, "ModuleDict.update should be called with an iterable of key/value pairs, but got int"),
@@ -88,7 +88,7 @@ def test_module_list():
     layers.insert(100, nn.Tanh())
     del layers[0:3]
     assert kinds(layers) == ["ReLU", "ReLU", "Linear", "Tanh"] and list(layers._modules) == ["0", "1", "2", "3"]
-    assert kinds(layers + [nn.Sigmoid()])[-1] == "Sigmoid"
+    assert kinds(layers + nn.ModuleList([nn.Sigmoid()]))[-1] == "Sigmoid"
     layers += [nn.GELU()]
     assert type(layers.pop(-1)) is nn.GELU
     assert layers[1] in layers

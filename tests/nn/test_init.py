@@ -28,7 +28,7 @@ def test_constants():
         (lambda t: nn.init.uniform_(t, -1, 1), math.sqrt(1 / 3)),
         (lambda t: nn.init.normal_(t, 0, 2), 2),
         (lambda t: nn.init.xavier_uniform_(t, gain=2), 2 * math.sqrt(2 / 300)),
-        (lambda t: nn.init.xavier_normal_(t), math.sqrt(2 / 300)),
+        (nn.init.xavier_normal_, math.sqrt(2 / 300)),
         (lambda t: nn.init.kaiming_uniform_(t, a=1), math.sqrt(1 / 100)),
         (lambda t: nn.init.kaiming_normal_(t, mode="fan_out", nonlinearity="relu"), math.sqrt(2 / 200)),
         (lambda t: nn.init.trunc_normal_(t, std=1, a=-100, b=100), 1),

@@ -152,8 +152,8 @@ def test_forward_mode_of_normalizations():
         (lambda x: F.batch_norm(x, None, None), RuntimeError, "running_mean must be defined in evaluation mode"),
         (lambda x: F.batch_norm(x[:1], None, None, training=True), ValueError, "Expected more than 1 value per channel when training"),
         (lambda x: F.batch_norm(x, ad.ones(5), ad.ones(5)), RuntimeError, "running_mean should contain 6 elements not 5"),
-        (lambda x: F.instance_norm(x), ValueError, "Expected more than 1 spatial element when training"),
-        (lambda x: nn.BatchNorm2d(6)(x), ValueError, r"expected 4D input \(got 2D input\)"),
+        (F.instance_norm, ValueError, "Expected more than 1 spatial element when training"),
+        (nn.BatchNorm2d(6), ValueError, r"expected 4D input \(got 2D input\)"),
         (lambda x: nn.BatchNorm1d(6)(x[0]), ValueError, r"expected 2D or 3D input \(got 1D input\)"),
         (lambda x: nn.GroupNorm(4, 6), ValueError, r"num_channels \(6\) must be divisible by num_groups \(4\)"),
     ],
@@ -173,12 +173,14 @@ def test_embedding():
     out = table(places)
     assert np.array_equal(out.detach().numpy(), table.weight.detach().numpy()[[[0, 1], [4, 0]]])
     out.sum().backward()
+    assert table.weight.grad is not None
     assert table.weight.grad[:, 0].tolist() == [2, 0, 0, 0, 1]  # nothing for the padding
 
 
 def test_embedding_scales_by_frequency():
     table = nn.Embedding(3, 1, scale_grad_by_freq=True)
     table(ad.tensor([0, 0, 2])).sum().backward()
+    assert table.weight.grad is not None
     assert table.weight.grad.view(-1).tolist() == [1, 0, 1]
 
 
@@ -216,7 +218,7 @@ def test_embedding_bag():
     [
         (lambda w: F.embedding(ad.tensor([9]), w), IndexError, "index out of range in self"),
         (lambda w: F.embedding(ad.tensor([-1]), w), IndexError, "index out of range in self"),
-        (lambda w: F.embedding(ad.tensor([1.0]), w), RuntimeError, "Expected tensor for argument #1 'indices' to have one of the following"),
+        (lambda w: F.embedding(ad.tensor([1.0]), w), RuntimeError, "Expected tensor for argument #1 'indices' to have one of"),
         (lambda w: F.embedding(ad.tensor([1]), w[0]), RuntimeError, "'weight' must be 2-D"),
         (lambda w: F.embedding([1], w), TypeError, "argument 'indices' .* must be Tensor, not list"),
         (lambda w: F.embedding(ad.tensor([1]), w, padding_idx=9), AssertionError, "Padding_idx must be within num_embeddings"),
@@ -319,10 +321,11 @@ def test_attention():
     q, k, v = array(2, 3, 4), array(2, 5, 4, seed=1), array(2, 5, 6, seed=2)
     scores = q @ k.swapaxes(1, 2) / 2
     weights = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)
-    close(F.scaled_dot_product_attention(*map(ad.tensor, (q, k, v))), weights @ v)
+    tensors = ad.tensor(q), ad.tensor(k), ad.tensor(v)
+    close(F.scaled_dot_product_attention(*tensors), weights @ v)
     causal = np.where(np.tri(3, 5, dtype=bool), np.exp(scores), 0)
-    close(F.scaled_dot_product_attention(*map(ad.tensor, (q, k, v)), is_causal=True), causal / causal.sum(-1, keepdims=True) @ v)
-    nothing = F.scaled_dot_product_attention(*map(ad.tensor, (q, k, v)), attn_mask=ad.zeros(3, 5, dtype=ad.bool))
+    close(F.scaled_dot_product_attention(*tensors, is_causal=True), causal / causal.sum(-1, keepdims=True) @ v)
+    nothing = F.scaled_dot_product_attention(*tensors, attn_mask=ad.zeros(3, 5, dtype=ad.bool))
     assert nothing.abs().sum().item() == 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
@@ -54,7 +55,7 @@ def test_attributes_follow_the_tables():
 
 
 def test_reassignment_moves_between_tables():
-    net = Net()
+    net: Any = Net()
     net.scale = None
     assert net._parameters == {"scale": None} and net.scale is None
     net.thing = 3
@@ -76,10 +77,11 @@ def test_deletion():
 
 
 def test_buffer_by_attribute():
-    net = nn.Module()
+    net: Any = nn.Module()
     net.kept = nn.Buffer(ad.ones(2))
     net.dropped = nn.Buffer(ad.ones(2), persistent=False)
-    assert isinstance(net.kept, nn.Buffer) and type(net.kept) is ad.Tensor
+    assert type(net.kept) is ad.Tensor
+    assert isinstance(net.kept, nn.Buffer)
     assert list(net.state_dict()) == ["kept"]
     net.dropped = ad.zeros(3)  # stays what it was
     assert list(net.state_dict()) == ["kept"] and net._buffers["dropped"].shape == (3,)
@@ -295,6 +297,6 @@ def test_extra_repr_of_several_lines():
 
 
 def test_forward_may_be_replaced_on_the_instance():
-    net = nn.Linear(2, 2)
+    net: Any = nn.Linear(2, 2)
     net.forward = lambda x: x + 1
     assert net(ad.ones(1)).item() == 2

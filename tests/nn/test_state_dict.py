@@ -27,7 +27,7 @@ def test_keys_values_and_metadata():
     assert module[0].weight.abs().sum().item() == 0  # the same memory
     assert module.state_dict(keep_vars=True)["0.weight"] is module[0].weight
     assert list(module[0].state_dict(prefix="a.")) == ["a.weight", "a.bias"]
-    collected = OrderedDict()
+    collected: OrderedDict[str, ad.Tensor] = OrderedDict()
     assert module[0].state_dict(collected, "b.") is collected and list(collected) == ["b.weight", "b.bias"]
 
 
@@ -61,7 +61,7 @@ def test_wrong_keys():
     assert repr(result) == "_IncompatibleKeys(missing_keys=['bias'], unexpected_keys=['w'])"
     with pytest.raises(TypeError, match="Expected state_dict to be dict-like, got <class 'int'>"):
         layer.load_state_dict(3)
-    with pytest.raises(RuntimeError, match="expected torch.Tensor or Tensor-like object from checkpoint but received <class 'int'>"):
+    with pytest.raises(RuntimeError, match=r"expected torch\.Tensor or Tensor-like object from checkpoint but received <class 'int'>"):
         layer.load_state_dict({"weight": 3, "bias": ad.ones(1)})
 
 
@@ -82,7 +82,8 @@ def test_assign():
     module = nn.Linear(2, 1)
     given = ad.full((1, 2), 5.0, dtype=ad.float64)
     module.load_state_dict({"weight": given, "bias": nn.Parameter(ad.ones(1))}, assign=True)
-    assert isinstance(module.weight, nn.Parameter) and module.weight.dtype is ad.float64 and module.weight.requires_grad
+    assert type(module.weight) is nn.Parameter
+    assert module.weight.dtype is ad.float64 and module.weight.requires_grad
     given.zero_()
     assert module.weight.sum().item() == 0  # the given memory itself
 
@@ -124,9 +125,9 @@ def test_extra_state():
     assert state == {"0._extra_state": {"note": "new"}}
     target.load_state_dict(state)
     assert target[0].note == "new"
-    with pytest.raises(RuntimeError, match='Missing key.*"0._extra_state"'):
+    with pytest.raises(RuntimeError, match=r'Missing key.*"0\._extra_state"'):
         target.load_state_dict({})
-    with pytest.raises(RuntimeError, match='Unexpected key.*"_extra_state"'):
+    with pytest.raises(RuntimeError, match=r'Unexpected key.*"_extra_state"'):
         nn.ReLU().load_state_dict({"_extra_state": 1})
 
 
@@ -167,5 +168,5 @@ def test_non_persistent_buffers_are_left_out():
     module.register_buffer("a", ad.ones(1), persistent=False)
     module.register_buffer("b", None)
     assert list(module.state_dict()) == []
-    with pytest.raises(RuntimeError, match='Unexpected key.*"a"'):
+    with pytest.raises(RuntimeError, match=r'Unexpected key.*"a"'):
         module.load_state_dict({"a": ad.ones(1)})

@@ -59,7 +59,8 @@ def start(*shape, dtype=np.float64):
 
 def loop(update, steps=8):
     """The value of one parameter after some steps of a formula written with Python numbers."""
-    x, memory = 0.5, {}
+    x = 0.5
+    memory: dict[str, float] = {}
     for step in range(1, steps + 1):
         x = update(x, math.cos(step) + x, step, memory)
     return x

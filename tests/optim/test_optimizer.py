@@ -48,7 +48,7 @@ def test_names():
     ("make", "error", "message"),
     [
         (lambda p: optim.SGD([]), ValueError, "optimizer got an empty parameter list"),
-        (lambda p: optim.SGD(p), TypeError, "should be an iterable of Tensors or dicts, but got torch.DoubleTensor"),
+        (optim.SGD, TypeError, "should be an iterable of Tensors or dicts, but got torch.DoubleTensor"),
         (lambda p: optim.SGD([3]), TypeError, "optimizer can only optimize Tensors, but one of the params is int"),
         (lambda p: optim.SGD([{"params": [p]}, {"params": [p]}]), ValueError, "some parameters appear in more than one parameter group"),
         (lambda p: optim.SGD([{"params": {p}}]), TypeError, "optimizer parameters need to be organized in ordered collections"),
@@ -304,7 +304,7 @@ def test_repr():
 def test_step_hooks():
     p = with_gradient(1.0)
     optimizer = optim.SGD([p])
-    calls = []
+    calls: list[object] = []
     before = optimizer.register_step_pre_hook(lambda o, args, kwargs: calls.append(("pre", o is optimizer, args, kwargs)))
     optimizer.register_step_post_hook(lambda o, args, kwargs: calls.append("post"))
     for_all = base.register_optimizer_step_post_hook(lambda o, args, kwargs: calls.append("all"))

@@ -1,0 +1,329 @@
+"""The entry of all built-ins: it checks the arguments, finds or makes the result, and runs a loop over memory.
+
+There are three, for the three places where a result may go; what they have to expect, and which loops there are, is in the table of the
+built-in at hand. So an entry is compiled once for all formulas, and a formula is no more than its loops:
+
+    i1 loop(result, arrays, numbers, n)     # whether a number was met that cannot be computed with
+    i64 choose(table, objects, numbers, others)     # which of several loops; -1 for none
+
+A loop that is not there yet is asked for: its place goes into the table, and the call to the fallback.
+"""
+
+from __future__ import annotations
+
+from .objects import (
+    BOOL,
+    CONTIGUOUS_ALIGNED,
+    DATA,
+    DEC_REF,
+    DESCR,
+    ERR_CLEAR,
+    ERR_OCCURRED,
+    F32,
+    F64,
+    FALLBACK,
+    FLAGS,
+    FLOAT,
+    INC_REF,
+    INT,
+    LONG_AS_DOUBLE,
+    LONG_AS_SSIZE,
+    NDARRAY,
+    NDIM,
+    NEW_LIKE,
+    OWN,
+    RESTORE_THREAD,
+    SAVE_THREAD,
+    SHAPE,
+    VECTORCALL,
+    WRITEABLE,
+)
+
+LARGEST = 32768  # elements that are computed while the GIL is held
+MOST = 8  # arguments
+
+# Places in the table of a built-in, after those that all have.
+COUNT, LIKE, ASKED, PIECE_FALLBACK, CHOOSE = range(OWN, OWN + 5)
+RESULT = CHOOSE + 2  # after one function that chooses for each type
+KINDS = RESULT + 1  # of the arguments
+LOOPS = KINDS + MOST  # two for each case: float32 and float64
+
+ARRAY, TRUTH, NUMBER = range(3)  # kinds: an array of the floating dtype, an array of truth values, a Python number
+
+# Where the result goes: to a new array, into the first argument, into a piece of an array that comes before the arguments, with the piece's
+# first and last place after them.
+NEW, FIRST, PIECE = "new", "first", "piece"
+
+
+def text() -> str:
+    return "\n".join(map(entry_text, (NEW, FIRST, PIECE)))
+
+
+def entry_text(into: str) -> str:
+    is_piece = into == PIECE
+    shift = 1 if is_piece else 0  # the arguments begin after the result
+
+    def entry(register: str, place: int | str, type_: str = "i64") -> str:
+        """Read an entry of the table."""
+        return f"%{register}_at = getelementptr i64, ptr %table, i64 {place}\n  %{register} = load {type_}, ptr %{register}_at"
+
+    def field(register: str, of: str, offset: int, type_: str) -> str:
+        """Read a field of an object."""
+        return f"%{register}_at = getelementptr i8, ptr {of}, i64 {offset}\n  %{register} = load {type_}, ptr %{register}_at"
+
+    piece_range = f"""
+  %start_place = add i64 %count, 1
+  %start_slot = getelementptr ptr, ptr %args, i64 %start_place
+  %start_object = load ptr, ptr %start_slot
+  {field("start_type", "%start_object", 8, "i64")}
+  %stop_place = add i64 %count, 2
+  %stop_slot = getelementptr ptr, ptr %args, i64 %stop_place
+  %stop_object = load ptr, ptr %stop_slot
+  {field("stop_type", "%stop_object", 8, "i64")}
+  {entry("int_type_early", INT)}
+  %start_is_int = icmp eq i64 %start_type, %int_type_early
+  %stop_is_int = icmp eq i64 %stop_type, %int_type_early
+  %are_ints = and i1 %start_is_int, %stop_is_int
+  br i1 %are_ints, label %ints, label %slow
+ints:
+  {entry("as_integer", LONG_AS_SSIZE, "ptr")}
+  %start = call i64 %as_integer(ptr %start_object)
+  %stop = call i64 %as_integer(ptr %stop_object)
+  %not_negative = icmp sge i64 %start, 0
+  %ordered = icmp sle i64 %start, %stop
+  %within = icmp sle i64 %stop, %size
+  %sound = and i1 %not_negative, %ordered
+  %fits = and i1 %sound, %within
+  %length = sub i64 %stop, %start
+  br i1 %fits, label %ranged, label %slow
+ranged:
+  %start32 = shl i64 %start, 2
+  %start64 = shl i64 %start, 3
+  %array_start = select i1 %is32, i64 %start32, i64 %start64
+  br label %arguments"""
+    whole_range = f"""
+  %small = icmp sle i64 %size, {LARGEST}
+  br i1 %small, label %ranged, label %slow
+ranged:
+  br label %arguments"""
+
+    new_result = f"""
+  {entry("new_like", NEW_LIKE, "ptr")}
+  {entry("result_kind", RESULT)}
+  %answers = icmp eq i64 %result_kind, {TRUTH}
+  br i1 %answers, label %truths, label %values
+truths:
+  {entry("truth_type", BOOL, "ptr")}
+  {entry("keep_type", INC_REF, "ptr")}
+  call void %keep_type(ptr %truth_type)
+  br label %values
+values:
+  %new_type = phi ptr [%truth_type, %truths], [null, %looped]
+  %result = call ptr %new_like(ptr %like, i32 0, ptr %new_type, i32 0)
+  %failed = icmp eq ptr %result, null
+  br i1 %failed, label %error, label %made
+error:
+  ret ptr null
+made:
+  {field("out", "%result", DATA, "ptr")}"""
+    given_result = f"""
+  %result = load ptr, ptr %args
+  {entry("keep", INC_REF, "ptr")}
+  call void %keep(ptr %result)
+  %out = load ptr, ptr %data"""
+
+    release = f'{entry("save", SAVE_THREAD, "ptr")}\n  %state = call ptr %save()' if is_piece else ""
+    acquire = f'{entry("restore", RESTORE_THREAD, "ptr")}\n  call void %restore(ptr %state)' if is_piece else ""
+
+    return f"""
+define ptr @entry_{into}(ptr %self, ptr %args, i64 %n) {{
+entry:
+  %data = alloca [{MOST + 1} x ptr]
+  %numbers = alloca [{MOST} x double]
+  {field("table", "%self", DATA, "ptr")}
+  {entry("count", COUNT)}
+  %expected = add i64 %count, {3 if is_piece else 0}
+  %right_count = icmp eq i64 %n, %expected
+  br i1 %right_count, label %counted, label %slow
+counted:
+  {entry("like_place", LIKE)}
+  %like_argument = add i64 %like_place, {shift}
+  %like_slot = getelementptr ptr, ptr %args, i64 %like_argument
+  %like = load ptr, ptr %like_slot
+  {field("like_type", "%like", 8, "i64")}
+  {entry("ndarray", NDARRAY)}
+  %like_is_array = icmp eq i64 %like_type, %ndarray
+  br i1 %like_is_array, label %typed, label %slow
+typed:
+  {field("descr", "%like", DESCR, "i64")}
+  {entry("f32", F32)}
+  {entry("f64", F64)}
+  {entry("truth", BOOL)}
+  %is32 = icmp eq i64 %descr, %f32
+  %is64 = icmp eq i64 %descr, %f64
+  %is_float = or i1 %is32, %is64
+  {field("ndim32", "%like", NDIM, "i32")}
+  %ndim = sext i32 %ndim32 to i64
+  {field("shape", "%like", SHAPE, "ptr")}
+  br i1 %is_float, label %sizes, label %slow
+sizes:
+  %d = phi i64 [0, %typed], [%d_next, %size_step]
+  %size = phi i64 [1, %typed], [%size_next, %size_step]
+  %all_sizes = icmp eq i64 %d, %ndim
+  br i1 %all_sizes, label %sized, label %size_step
+size_step:
+  %extent_at = getelementptr i64, ptr %shape, i64 %d
+  %extent = load i64, ptr %extent_at
+  %size_next = mul i64 %size, %extent
+  %d_next = add i64 %d, 1
+  br label %sizes
+sized:{piece_range if is_piece else whole_range}
+
+arguments:
+  %i = phi i64 [{-shift}, %ranged], [%i_next, %argument_done]
+  %others = phi i64 [0, %ranged], [%others_next, %argument_done]
+  %all_arguments = icmp eq i64 %i, %count
+  br i1 %all_arguments, label %accepted, label %argument
+argument:
+  %place = add i64 %i, {shift}
+  %slot = getelementptr ptr, ptr %args, i64 %place
+  %object = load ptr, ptr %slot
+  {field("type", "%object", 8, "i64")}
+  %kind_place = add i64 %i, {KINDS}
+  {entry("kind", "%kind_place")}
+  %is_number = icmp eq i64 %kind, {NUMBER}
+  br i1 %is_number, label %number, label %array
+
+array:
+  %is_array = icmp eq i64 %type, %ndarray
+  br i1 %is_array, label %array_facts, label %slow
+array_facts:
+  %is_truth = icmp eq i64 %kind, {TRUTH}
+  %wanted = select i1 %is_truth, i64 %truth, i64 %descr
+  {field("own_descr", "%object", DESCR, "i64")}
+  %same_descr = icmp eq i64 %own_descr, %wanted
+  {field("own_ndim", "%object", NDIM, "i32")}
+  %same_ndim = icmp eq i32 %own_ndim, %ndim32
+  {field("flags", "%object", FLAGS, "i32")}
+  %dense_bits = and i32 %flags, {CONTIGUOUS_ALIGNED}
+  %dense = icmp eq i32 %dense_bits, {CONTIGUOUS_ALIGNED}
+  %writeable_bits = and i32 %flags, {WRITEABLE}
+  %writeable = icmp ne i32 %writeable_bits, 0
+  %is_read = icmp ne i64 %place, 0
+  %may_write = or i1 %writeable, {"true" if into == NEW else "%is_read"}
+  %alike = and i1 %same_descr, %same_ndim
+  %usable = and i1 %dense, %may_write
+  %suits = and i1 %alike, %usable
+  {field("own_shape", "%object", SHAPE, "ptr")}
+  br i1 %suits, label %extents, label %slow
+extents:
+  %e = phi i64 [0, %array_facts], [%e_next, %extent_same]
+  %all_extents = icmp eq i64 %e, %ndim
+  br i1 %all_extents, label %array_suits, label %extent_step
+extent_step:
+  %one_at = getelementptr i64, ptr %shape, i64 %e
+  %one = load i64, ptr %one_at
+  %other_at = getelementptr i64, ptr %own_shape, i64 %e
+  %other = load i64, ptr %other_at
+  %same_extent = icmp eq i64 %one, %other
+  br i1 %same_extent, label %extent_same, label %slow
+extent_same:
+  %e_next = add i64 %e, 1
+  br label %extents
+array_suits:
+  {field("memory", "%object", DATA, "ptr")}
+  {"%own_start = select i1 %is_truth, i64 %start, i64 %array_start" if is_piece else ""}
+  %memory_here = getelementptr i8, ptr %memory, i64 {"%own_start" if is_piece else "0"}
+  %data_slot = getelementptr ptr, ptr %data, i64 %place
+  store ptr %memory_here, ptr %data_slot
+  br label %argument_done
+
+number:
+  {entry("float_type", FLOAT)}
+  %is_python_float = icmp eq i64 %type, %float_type
+  br i1 %is_python_float, label %python_float, label %not_float
+python_float:
+  {field("float_value", "%object", 16, "double")}
+  br label %number_done
+not_float:
+  {entry("int_type", INT)}
+  %is_int = icmp eq i64 %type, %int_type
+  br i1 %is_int, label %python_int, label %other_object
+python_int:
+  {entry("as_double", LONG_AS_DOUBLE, "ptr")}
+  %int_value = call double %as_double(ptr %object)
+  %suspicious = fcmp oeq double %int_value, -1.0
+  br i1 %suspicious, label %perhaps_error, label %int_fine
+perhaps_error:
+  {entry("error_occurred", ERR_OCCURRED, "ptr")}
+  %error_type = call ptr %error_occurred()
+  %no_error = icmp eq ptr %error_type, null
+  br i1 %no_error, label %int_fine, label %too_large
+too_large:
+  {entry("error_clear", ERR_CLEAR, "ptr")}
+  call void %error_clear()
+  br label %slow
+int_fine:
+  br label %number_done
+other_object:
+  %own_bit = shl i64 1, %i
+  br label %number_done
+number_done:
+  %number_value = phi double [%float_value, %python_float], [%int_value, %int_fine], [0.0, %other_object]
+  %other_bit = phi i64 [0, %python_float], [0, %int_fine], [%own_bit, %other_object]
+  %number_slot = getelementptr double, ptr %numbers, i64 %i
+  store double %number_value, ptr %number_slot
+  br label %argument_done
+
+argument_done:
+  %more_others = phi i64 [0, %array_suits], [%other_bit, %number_done]
+  %others_next = or i64 %others, %more_others
+  %i_next = add i64 %i, 1
+  br label %arguments
+
+accepted:
+  %wide = zext i1 %is64 to i64
+  %choose_place = add i64 %wide, {CHOOSE}
+  {entry("choose", "%choose_place", "ptr")}
+  %has_choice = icmp ne ptr %choose, null
+  br i1 %has_choice, label %choice, label %no_choice
+no_choice:
+  %numbers_only = icmp eq i64 %others, 0
+  br i1 %numbers_only, label %chosen, label %slow
+choice:
+  %objects = getelementptr ptr, ptr %args, i64 {shift}
+  %picked = call i64 %choose(ptr %table, ptr %objects, ptr %numbers, i64 %others)
+  %none = icmp slt i64 %picked, 0
+  br i1 %none, label %slow, label %chosen
+chosen:
+  %case = phi i64 [0, %no_choice], [%picked, %choice]
+  %case_place = shl i64 %case, 1
+  %typed_place = add i64 %case_place, %wide
+  %loop_place = add i64 %typed_place, {LOOPS}
+  {entry("loop", "%loop_place", "ptr")}
+  %missing = icmp eq ptr %loop, null
+  br i1 %missing, label %ask, label %looped
+ask:
+  %asked = getelementptr i64, ptr %table, i64 {ASKED}
+  store i64 %loop_place, ptr %asked
+  br label %slow
+looped:{new_result if into == NEW else given_result}
+  %arrays = getelementptr ptr, ptr %data, i64 {shift}
+  {release}
+  %wrong = call i1 %loop(ptr %out, ptr %arrays, ptr %numbers, i64 {"%length" if is_piece else "%size"})
+  {acquire}
+  br i1 %wrong, label %outside, label %done
+outside:
+  {entry("drop", DEC_REF, "ptr")}
+  call void %drop(ptr %result)
+  br label %slow
+done:
+  ret ptr %result
+
+slow:
+  {entry("vectorcall", VECTORCALL, "ptr")}
+  {entry("fallback", PIECE_FALLBACK if is_piece else FALLBACK, "ptr")}
+  %passed = call ptr %vectorcall(ptr %fallback, ptr %args, i64 %n, ptr null)
+  ret ptr %passed
+}}
+"""

@@ -1,0 +1,525 @@
+"""Pooling as functions: PyTorch's arguments and refusals, and one dimension as two."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._sampling import rand
+from .._tensor import Tensor, wrap
+from ..ops import pool as ops
+from ..ops._pool_windows import INDEX, Windows, adaptive, sliding
+
+Numbers = int | Sequence[int]
+Pair = tuple[Tensor, Tensor]
+
+COUNT_NAMES = {2: "two", 3: "three"}
+AXIS_NAMES = {2: ("H", "W"), 3: ("T", "H", "W")}
+
+
+# ---- arguments ----------------------------------------------------------------------------------------------------------------------
+
+
+def _expanded(function: str, argument: str, value: Numbers, count: int) -> tuple[int, ...]:
+    sizes = (value,) if isinstance(value, int) else tuple(value)
+    if len(sizes) not in (1, count):
+        raise RuntimeError(f"{function}: {argument} must either be a single int, or a tuple of {COUNT_NAMES[count]} ints")
+    return sizes * count if len(sizes) == 1 else sizes
+
+
+def _single(function: str, argument: str, value: Numbers) -> int:
+    if isinstance(value, int):
+        return value
+    if len(value) != 1:
+        if function.startswith("max"):
+            raise RuntimeError(f"{function}() {argument} must be an int, list of ints or tuple of ints of size 1 but got size {len(value)}")
+        raise RuntimeError(f"{function}() argument '{argument}' should contain one int (got {len(value)})")
+    return value[0]
+
+
+def _pooled_size(size: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> int:
+    """How many windows there are. With `ceil_mode` the last one may reach over the end, but must begin in the input or before it."""
+    room = size + 2 * padding - dilation * (kernel - 1) - 1
+    count = (-(-room // stride) if ceil_mode else room // stride) + 1
+    return count - 1 if ceil_mode and (count - 1) * stride >= size + padding else count
+
+
+def _windows(
+    function: str,
+    input: Tensor,
+    kernel_size: Numbers,
+    stride: Numbers | None,
+    padding: Numbers,
+    dilation: Numbers,
+    ceil_mode: bool,
+    include_pad: bool = True,
+) -> tuple[Windows, ...]:
+    """The windows along the last dimensions, after all checks."""
+    count = int(function[-2])
+    kernel = _expanded(function, "kernel_size", kernel_size, count)
+    steps = kernel if stride is None or stride == [] or stride == () else _expanded(function, "stride", stride, count)
+    sides, spread = _expanded(function, "padding", padding, count), _expanded(function, "dilation", dilation, count)
+    names = AXIS_NAMES[count]
+    if 0 in steps:
+        raise RuntimeError("stride should not be zero")
+    if min(kernel) <= 0:
+        raise RuntimeError(f"kernel size should be greater than zero, but got {_named('k', names, kernel)}")
+    if min(steps) < 0:
+        raise RuntimeError(f"stride should be greater than zero, but got {_named('d', names, steps)}")
+    if min(spread) <= 0:
+        raise RuntimeError(f"dilation should be greater than zero, but got {_named('dilation', names, spread)}")
+    for k, p, d in zip(kernel, sides, spread, strict=True):
+        if p < 0:
+            raise RuntimeError(f"pad must be non-negative, but got pad: {p}")
+        if p > (d * (k - 1) + 1) // 2:
+            raise RuntimeError(f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation={d}")
+    if any(p > k // 2 for k, p in zip(kernel, sides, strict=True)):
+        given = ", ".join(f"{what}{name} = {v}" for what, values in (("pad", sides), ("k", kernel)) for name, v in zip(names, values, strict=True))
+        raise RuntimeError(f"pad should be smaller than or equal to half of kernel size, but got {given}")
+    if input.ndim not in (count + 1, count + 2):
+        raise RuntimeError(f"non-empty {count + 1}D or {count + 2}D (batch mode) tensor expected for input, but got {list(input.shape)}")
+    if 0 in input.shape[input.ndim - count - 1 :]:
+        raise RuntimeError(
+            f"Expected {count + 1}D or {count + 2}D (batch mode) tensor with optional 0 dim batch size for input, but got:"
+            f"{list(input.shape)}"
+        )
+    channels, *sizes = input.shape[input.ndim - count - 1 :]
+    lines = list(zip(sizes, kernel, steps, sides, spread, strict=True))
+    places = [_pooled_size(n, k, s, p, d, ceil_mode) for n, k, s, p, d in lines]
+    if min(places) < 1:
+        if function == "avg_pool3d":
+            raise RuntimeError(f"input image ({_named('', names, sizes)}) smaller than kernel size ({_named('k', names, kernel)})")
+        given, calculated = ("x".join(map(str, (channels, *s))) for s in (sizes, places))
+        raise RuntimeError(f"Given input size: ({given}). Calculated output size: ({calculated}). Output size is too small")
+    return tuple(sliding(n, o, k, s, p, d, include_pad) for o, (n, k, s, p, d) in zip(places, lines, strict=True))
+
+
+def _named(prefix: str, names: Sequence[str], values: Sequence[int]) -> str:
+    return " ".join(f"{prefix}{name}: {value}" for name, value in zip(names, values, strict=True))
+
+
+def _check_dims(function: str, input: Tensor, text: str) -> None:
+    count = int(function[-2])
+    if input.ndim not in (count + 1, count + 2):
+        raise RuntimeError(text.format(function=function, low=count + 1, high=count + 2, shape=list(input.shape), ndim=input.ndim))
+
+
+NEEDS_TWO_OR_THREE = (
+    "Expected {low} to {high} dimensions, but got {ndim}-dimensional tensor for argument #1 'self' (while checking arguments for {function})"
+)
+
+
+# ---- maxima -------------------------------------------------------------------------------------------------------------------------
+
+
+def _maxima(select: Any, input: Tensor, windows: tuple[Windows, ...], return_indices: bool) -> Any:
+    index = ops.max_pool_index(input, windows)
+    values = select(input, index, len(windows))
+    return (values, index) if return_indices else values
+
+
+def max_pool1d(
+    input: Tensor,
+    kernel_size: Numbers,
+    stride: Numbers | None = None,
+    padding: Numbers = 0,
+    dilation: Numbers = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The maximum over windows of the last dimension; with `return_indices` also where it is.
+
+    >>> import adjoint as ad
+    >>> ad.nn.functional.max_pool1d(ad.tensor([[1.0, 3.0, 2.0, 5.0]]), 2)
+    tensor([[3., 5.]])
+    """
+    name = "max_pool1d"
+    _check_dims(name, input, "{function}: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:{shape}")
+    kernel = _single(name, "kernel_size", kernel_size)
+    step = kernel if stride is None or stride == () or stride == [] else _single(name, "stride", stride)
+    side, spread = _single(name, "padding", padding), _single(name, "dilation", dilation)
+    for what, value in (("kernel_size", kernel), ("stride", step), ("dilation", spread)):
+        if value <= 0:
+            raise RuntimeError(f"{name}() {what} must be greater than zero, but got {value}")
+    if side < 0:
+        raise RuntimeError(f"{name}() padding must be non-negative, but got {side}")
+    if side > kernel // 2:
+        raise RuntimeError(f"{name}() padding should be at most half of kernel size, but got padding={side} and kernel_size={kernel}")
+    places = _pooled_size(input.shape[-1], kernel, step, side, spread, ceil_mode)
+    if places < 1:
+        raise RuntimeError(f"{name}() Invalid computed output size: {places}")
+    found = max_pool2d(input.unsqueeze(-2), (1, kernel), (1, step), (0, side), (1, spread), ceil_mode, return_indices)
+    return tuple(x.squeeze(-2) for x in found) if return_indices else found.squeeze(-2)
+
+
+def max_pool2d(
+    input: Tensor,
+    kernel_size: Numbers,
+    stride: Numbers | None = None,
+    padding: Numbers = 0,
+    dilation: Numbers = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The maximum over windows of the last two dimensions; with `return_indices` also where it is."""
+    windows = _windows("max_pool2d", input, kernel_size, stride, padding, dilation, ceil_mode)
+    return _maxima(ops.max_pool2d, input, windows, return_indices)
+
+
+def max_pool3d(
+    input: Tensor,
+    kernel_size: Numbers,
+    stride: Numbers | None = None,
+    padding: Numbers = 0,
+    dilation: Numbers = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The maximum over windows of the last three dimensions; with `return_indices` also where it is."""
+    windows = _windows("max_pool3d", input, kernel_size, stride, padding, dilation, ceil_mode)
+    return _maxima(ops.max_pool3d, input, windows, return_indices)
+
+
+def max_pool1d_with_indices(*args: Any, **kwargs: Any) -> Pair:
+    """`max_pool1d` with `return_indices=True`."""
+    return max_pool1d(*args, **kwargs, return_indices=True)  # type: ignore[no-any-return]
+
+
+def max_pool2d_with_indices(*args: Any, **kwargs: Any) -> Pair:
+    """`max_pool2d` with `return_indices=True`."""
+    return max_pool2d(*args, **kwargs, return_indices=True)  # type: ignore[no-any-return]
+
+
+def max_pool3d_with_indices(*args: Any, **kwargs: Any) -> Pair:
+    """`max_pool3d` with `return_indices=True`."""
+    return max_pool3d(*args, **kwargs, return_indices=True)  # type: ignore[no-any-return]
+
+
+# ---- means --------------------------------------------------------------------------------------------------------------------------
+
+
+def avg_pool1d(
+    input: Tensor,
+    kernel_size: Numbers,
+    stride: Numbers | None = None,
+    padding: Numbers = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:
+    """The mean over windows of the last dimension."""
+    name = "avg_pool1d"
+    _check_dims(name, input, NEEDS_TWO_OR_THREE)
+    kernel, side = _single(name, "kernel_size", kernel_size), _single(name, "padding", padding)
+    step = kernel if stride is None or stride == () or stride == [] else _single(name, "stride", stride)
+    return avg_pool2d(input.unsqueeze(-2), (1, kernel), (1, step), (0, side), ceil_mode, count_include_pad).squeeze(-2)
+
+
+def avg_pool2d(
+    input: Tensor,
+    kernel_size: Numbers,
+    stride: Numbers | None = None,
+    padding: Numbers = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """The mean over windows of the last two dimensions, or their sum divided by `divisor_override`."""
+    if divisor_override == 0:
+        raise RuntimeError("divisor must be not zero")
+    windows = _windows("avg_pool2d", input, kernel_size, stride, padding, 1, ceil_mode, count_include_pad)
+    return ops.avg_pool2d(input, windows, divisor_override)  # type: ignore[no-any-return]
+
+
+def avg_pool3d(
+    input: Tensor,
+    kernel_size: Numbers,
+    stride: Numbers | None = None,
+    padding: Numbers = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """The mean over windows of the last three dimensions, or their sum divided by `divisor_override`."""
+    if divisor_override == 0:
+        raise RuntimeError("divisor must be not zero")
+    windows = _windows("avg_pool3d", input, kernel_size, stride, padding, 1, ceil_mode, count_include_pad)
+    return ops.avg_pool3d(input, windows, divisor_override)  # type: ignore[no-any-return]
+
+
+def _power_mean(mean: Tensor, norm_type: float, count: int) -> Tensor:
+    positive = mean.sign() * mean.abs().relu()
+    return positive.mul(count).pow(1.0 / norm_type)  # type: ignore[no-any-return]
+
+
+def lp_pool1d(
+    input: Tensor, norm_type: float, kernel_size: int, stride: int | None = None, ceil_mode: bool = False
+) -> Tensor:
+    """The `norm_type`-norm of windows of the last dimension."""
+    return _power_mean(avg_pool1d(input.pow(norm_type), kernel_size, stride, 0, ceil_mode), norm_type, kernel_size)
+
+
+def lp_pool2d(
+    input: Tensor, norm_type: float, kernel_size: Numbers, stride: Numbers | None = None, ceil_mode: bool = False
+) -> Tensor:
+    """The `norm_type`-norm of windows of the last two dimensions."""
+    count = math.prod(_expanded("lp_pool2d", "kernel_size", kernel_size, 2))
+    return _power_mean(avg_pool2d(input.pow(norm_type), kernel_size, stride, 0, ceil_mode), norm_type, count)
+
+
+def lp_pool3d(
+    input: Tensor, norm_type: float, kernel_size: Numbers, stride: Numbers | None = None, ceil_mode: bool = False
+) -> Tensor:
+    """The `norm_type`-norm of windows of the last three dimensions."""
+    count = math.prod(_expanded("lp_pool3d", "kernel_size", kernel_size, 3))
+    return _power_mean(avg_pool3d(input.pow(norm_type), kernel_size, stride, 0, ceil_mode), norm_type, count)
+
+
+# ---- adaptive -----------------------------------------------------------------------------------------------------------------------
+
+
+def _output_size(name: str, input: Tensor, output_size: Any, text: str) -> tuple[int, ...]:
+    """The size wanted along each dimension; None keeps that of the input."""
+    count = int(name[-2])
+    wanted = (output_size,) * count if output_size is None or isinstance(output_size, int) else tuple(output_size)
+    if len(wanted) != count:
+        raise RuntimeError(text.format(name=name, count=count))
+    if input.ndim not in (count + 1, count + 2):
+        colon = ":" if "max" in name else ""
+        raise RuntimeError(f"{name}(): Expected {count + 1}D or {count + 2}D tensor, but got{colon} {list(input.shape)}")
+    sizes = input.shape[input.ndim - count :]
+    for dim, size in enumerate(input.shape[1:], 1):
+        if size == 0:
+            raise RuntimeError(
+                f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes {list(input.shape)} with "
+                f"dimension {dim} being empty"
+            )
+    chosen = tuple(n if o is None else o for o, n in zip(wanted, sizes, strict=True))
+    if min(chosen) < 0:
+        given = ", ".join(map(str, chosen))
+        raise RuntimeError(f"{name}: elements of output_size must be greater than or equal to 0 but received {{{given}}}")
+    return chosen
+
+
+def _adaptive_windows(name: str, input: Tensor, output_size: Any, text: str) -> tuple[Windows, ...]:
+    sizes = _output_size(name, input, output_size, text)
+    return tuple(adaptive(n, o) for n, o in zip(input.shape[input.ndim - len(sizes) :], sizes, strict=True))
+
+
+AVG_SIZE, MAX_SIZE = "{name}: output_size must be {count}", "{name}(): internal error: output_size.size() must be {count}"
+
+
+def _adaptive_mean(name: str, op: Any, input: Tensor, output_size: Any) -> Tensor:
+    windows = _adaptive_windows(name, input, output_size, AVG_SIZE)
+    if all(len(line.starts) == 1 for line in windows):
+        return input.mean(tuple(range(-len(windows), 0)), keepdim=True)  # type: ignore[no-any-return]
+    return op(input, windows, None)  # type: ignore[no-any-return]
+
+
+def adaptive_avg_pool1d(input: Tensor, output_size: Numbers) -> Tensor:
+    """The mean over as many windows of the last dimension as are wanted."""
+    _check_dims("adaptive_avg_pool1d", input, NEEDS_TWO_OR_THREE)
+    wanted = _single("adaptive_avg_pool1d", "output_size", output_size)
+    return adaptive_avg_pool2d(input.unsqueeze(-2), (1, wanted)).squeeze(-2)
+
+
+def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+    """The mean over as many windows of the last two dimensions as are wanted."""
+    return _adaptive_mean("adaptive_avg_pool2d", ops.adaptive_avg_pool2d, input, output_size)
+
+
+def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
+    """The mean over as many windows of the last three dimensions as are wanted."""
+    return _adaptive_mean("adaptive_avg_pool3d", ops.adaptive_avg_pool3d, input, output_size)
+
+
+def adaptive_max_pool1d(input: Tensor, output_size: Numbers, return_indices: bool = False) -> Any:
+    """The maximum over as many windows of the last dimension as are wanted; with `return_indices` also where it is."""
+    _check_dims("adaptive_max_pool1d", input, NEEDS_TWO_OR_THREE)
+    wanted = _single("adaptive_max_pool1d", "output_size", output_size)
+    found = adaptive_max_pool2d(input.unsqueeze(-2), (1, wanted), True)
+    values, index = (x.squeeze(-2) for x in found)
+    return (values, index) if return_indices else values
+
+
+def _adaptive_maxima(name: str, select: Any, input: Tensor, output_size: Any, return_indices: bool) -> Any:
+    windows = _adaptive_windows(name, input, output_size, MAX_SIZE)
+    if not input.is_floating_point():
+        ops.refuse(name, input._data)
+    return _maxima(select, input, windows, return_indices)
+
+
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """The maximum over as many windows of the last two dimensions as are wanted; with `return_indices` also where it is."""
+    return _adaptive_maxima("adaptive_max_pool2d", ops.adaptive_max_pool2d, input, output_size, return_indices)
+
+
+def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """The maximum over as many windows of the last three dimensions as are wanted; with `return_indices` also where it is."""
+    return _adaptive_maxima("adaptive_max_pool3d", ops.adaptive_max_pool3d, input, output_size, return_indices)
+
+
+# ---- fractional ---------------------------------------------------------------------------------------------------------------------
+
+
+def _fractional_starts(size: int, places: int, kernel: int, samples: Any) -> Any:
+    """Where windows begin: steps of two sizes in an order that a random number in [0, 1) decides; one row for each of `samples`."""
+    if places == 1:
+        return np.full((*samples.shape, 1), size - kernel, INDEX)
+    alpha = np.asarray((size - kernel) / (places - 1), samples.dtype)
+    starts = np.floor((np.arange(places, dtype=samples.dtype) + samples[..., None]) * alpha) - np.floor(samples[..., None] * alpha)
+    starts[..., -1] = size - kernel
+    return starts.astype(INDEX)
+
+
+def _fractional(
+    name: str, select: Any, input: Tensor, kernel_size: Any, output_size: Any, output_ratio: Any, return_indices: bool, samples: Any
+) -> Any:
+    count = int(name[-2])
+    if output_size is None and output_ratio is None:
+        raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
+    if input.ndim not in (count + 1, count + 2):
+        raise RuntimeError(f"{name}(): Expected {count + 1}D or {count + 2}D tensor, but got: {list(input.shape)}")
+    sizes = input.shape[input.ndim - count :]
+    kernel = _expanded(name, "kernel_size", kernel_size, count)
+    if output_size is None:
+        ratios = (output_ratio,) * count if isinstance(output_ratio, float | int) else tuple(output_ratio)
+        output_size = tuple(int(n * ratio) for n, ratio in zip(sizes, ratios, strict=True))
+    places = _expanded(name, "output_size", output_size, count)
+    for what, n, k, o in zip(("time", "height", "width")[3 - count :], sizes, kernel, places, strict=True):
+        if o + k - 1 > n:
+            raise RuntimeError(f"{name}(): pool {what} {k} too large relative to input {what} {n}")
+    batch = input if input.ndim == count + 2 else input.unsqueeze(0)
+    if samples is None:
+        samples = rand(batch.shape[0], batch.shape[1], count, dtype=input.dtype)
+    # The first random number is for the last dimension.
+    planes = [
+        _fractional_starts(n, o, k, samples._data[..., count - 1 - d])
+        for d, (n, o, k) in enumerate(zip(sizes, places, kernel, strict=True))
+    ]
+    index = wrap(_search_planes(batch._data, planes, kernel))
+    values = select(batch, index, count)
+    if batch is not input:
+        values, index = values.squeeze(0), index.squeeze(0)
+    return (values, index) if return_indices else values
+
+
+def _search_planes(x: Any, starts: list[Any], kernel: tuple[int, ...]) -> Any:
+    """Where the maximum over each window is, if windows begin elsewhere in each sample and channel."""
+    count = len(kernel)
+    lead = x.shape[:2]
+    flat = x.reshape(*lead, -1)
+    best = found = None
+    for tap in np.ndindex(*kernel):
+        position: Any = np.zeros((), INDEX)
+        for d, (begin, t) in enumerate(zip(starts, tap, strict=True)):
+            shape = (*lead, *(1,) * d, begin.shape[-1], *(1,) * (count - 1 - d))
+            position = position * x.shape[2 + d] + (begin + t).reshape(shape)
+        values = np.take_along_axis(flat, position.reshape(*lead, -1), -1).reshape(position.shape)
+        if best is None:
+            best, found = values, position
+        else:
+            better = (values > best) | np.isnan(values)
+            best, found = np.where(better, values, best), np.where(better, position, found)
+    return found
+
+
+def fractional_max_pool2d(
+    input: Tensor,
+    kernel_size: Numbers,
+    output_size: Numbers | None = None,
+    output_ratio: Any = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> Any:
+    """The maximum over windows of the last two dimensions that begin at random distances."""
+    select = ops.fractional_max_pool2d
+    return _fractional(
+        "fractional_max_pool2d", select, input, kernel_size, output_size, output_ratio, return_indices, _random_samples
+    )
+
+
+def fractional_max_pool3d(
+    input: Tensor,
+    kernel_size: Numbers,
+    output_size: Numbers | None = None,
+    output_ratio: Any = None,
+    return_indices: bool = False,
+    _random_samples: Tensor | None = None,
+) -> Any:
+    """The maximum over windows of the last three dimensions that begin at random distances."""
+    select = ops.fractional_max_pool3d
+    return _fractional(
+        "fractional_max_pool3d", select, input, kernel_size, output_size, output_ratio, return_indices, _random_samples
+    )
+
+
+# ---- maxima put back ----------------------------------------------------------------------------------------------------------------
+
+
+def _unpooled_size(
+    input: Tensor, count: int, kernel: tuple[int, ...], stride: tuple[int, ...], padding: tuple[int, ...], output_size: Any
+) -> tuple[int, ...]:
+    sizes = input.shape[input.ndim - count :]
+    usual = tuple((n - 1) * s + k - 2 * p for n, k, s, p in zip(sizes, kernel, stride, padding, strict=True))
+    if output_size is None:
+        return usual
+    wanted = tuple(output_size)
+    if len(wanted) == count + 2:
+        wanted = wanted[2:]
+    if len(wanted) != count:
+        raise ValueError(
+            f"output_size should be a sequence containing {count} or {count + 2} elements, but it has a length of '{len(wanted)}'"
+        )
+    for dim, (n, default, s) in enumerate(zip(wanted, usual, stride, strict=True)):
+        if not default - s < n < default + s:
+            raise ValueError(f'invalid output_size "{wanted}" (dim {dim} must be between {default - s} and {default + s})')
+    return wanted
+
+
+def _unpool(
+    count: int, input: Tensor, indices: Tensor, kernel_size: Numbers, stride: Numbers | None, padding: Numbers, output_size: Any
+) -> Tensor:
+    name = f"max_unpool{count}d"
+    kernel = _expanded(name, "kernel_size", kernel_size, count)
+    steps = kernel if stride is None else _expanded(name, "stride", stride, count)
+    if input.ndim not in (count + 1, count + 2):
+        raise RuntimeError(
+            f"Input to max_unpooling{count}d should be a {count + 1}d or {count + 2}d Tensor, but got a tensor with {input.ndim} dimensions."
+        )
+    if indices._data.dtype != INDEX:
+        raise RuntimeError(f"elements in indices should be type int64 but got: {indices.dtype.scalar_name}\n  fix: indices.long()")
+    if indices.shape != input.shape:
+        raise RuntimeError(
+            f"Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) but got indices tensor with shape: "
+            f"{list(indices.shape)}"
+        )
+    size = _unpooled_size(input, count, kernel, steps, _expanded(name, "padding", padding, count), output_size)
+    return (ops.max_unpool2d if count == 2 else ops.max_unpool3d)(input, indices, size)  # type: ignore[no-any-return]
+
+
+def max_unpool1d(
+    input: Tensor, indices: Tensor, kernel_size: Numbers, stride: Numbers | None = None, padding: Numbers = 0, output_size: Any = None
+) -> Tensor:
+    """The maxima of `max_pool1d` put back where they were, with zeros elsewhere."""
+    name = "max_unpool1d"
+    kernel, side = _single(name, "kernel_size", kernel_size), _single(name, "padding", padding)
+    step = kernel if stride is None else _single(name, "stride", stride)
+    size = _unpooled_size(input, 1, (kernel,), (step,), (side,), output_size)
+    return _unpool(2, input.unsqueeze(-2), indices.unsqueeze(-2), (1, kernel), (1, step), (0, side), (1, *size)).squeeze(-2)
+
+
+def max_unpool2d(
+    input: Tensor, indices: Tensor, kernel_size: Numbers, stride: Numbers | None = None, padding: Numbers = 0, output_size: Any = None
+) -> Tensor:
+    """The maxima of `max_pool2d` put back where they were, with zeros elsewhere."""
+    return _unpool(2, input, indices, kernel_size, stride, padding, output_size)
+
+
+def max_unpool3d(
+    input: Tensor, indices: Tensor, kernel_size: Numbers, stride: Numbers | None = None, padding: Numbers = 0, output_size: Any = None
+) -> Tensor:
+    """The maxima of `max_pool3d` put back where they were, with zeros elsewhere."""
+    return _unpool(3, input, indices, kernel_size, stride, padding, output_size)

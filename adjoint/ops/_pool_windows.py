@@ -1,0 +1,156 @@
+"""The windows of pooling along one dimension.
+
+Pooling is separable: the sum, and the maximum with its position, are taken along one dimension after the other, the last first. That order
+finds the same one of several equal maxima that a search row by row finds.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ._registry import Array
+
+INDEX = np.dtype("int64")
+
+
+class Windows(NamedTuple):
+    """For each place, the elements from `starts` to before `stops` in steps of `step`, all within the input."""
+
+    size: int  # of the input
+    starts: tuple[int, ...]
+    stops: tuple[int, ...]
+    step: int
+    counts: tuple[int, ...]  # by how much a sum is divided for the mean
+    regular: tuple[int, int, int] | None  # kernel size, stride and padding, if windows are of one size apart from the ends
+
+
+@lru_cache(maxsize=512)
+def sliding(size: int, count: int, kernel: int, stride: int, padding: int, dilation: int, include_pad: bool = True) -> Windows:
+    """Windows of one size at `count` places. Padding counts for the mean if `include_pad` says so, and never for the maximum."""
+    begins = range(-padding, -padding + count * stride, stride)
+    starts = tuple(b if b >= 0 else b + -(b // dilation) * dilation for b in begins)
+    stops = tuple(min(b + dilation * (kernel - 1) + 1, size) for b in begins)
+    padded = tuple(min(b + kernel, size + padding) - b for b in begins)
+    inside = tuple(stop - start for start, stop in zip(starts, stops, strict=True))
+    return Windows(size, starts, stops, dilation, padded if include_pad else inside, (kernel, stride, padding))
+
+
+@lru_cache(maxsize=512)
+def adaptive(size: int, count: int) -> Windows:
+    """Windows that together cover the input, as equal in size as possible."""
+    starts = tuple(i * size // count for i in range(count))
+    stops = tuple(-(-(i + 1) * size // count) for i in range(count))
+    even = count > 0 and size % count == 0
+    counts = tuple(stop - start for start, stop in zip(starts, stops, strict=True))
+    return Windows(size, starts, stops, 1, counts, (size // count, size // count, 0) if even else None)
+
+
+def along(axis: int, item: Any) -> tuple[Any, ...]:
+    """An index for one axis."""
+    return (slice(None),) * axis + (item,)
+
+
+# ---- sums ---------------------------------------------------------------------------------------------------------------------------
+
+
+def extent(windows: Windows) -> tuple[int, int, int, int]:
+    """Of regular windows: kernel size, stride, padding before, and the size of the input with all padding that is reached."""
+    assert windows.regular is not None
+    kernel, stride, padding = windows.regular
+    reached = max(0, len(windows.starts) - 1) * stride + kernel
+    return kernel, stride, padding, max(reached, padding + windows.size)
+
+
+def sums(x: Array, axis: int, windows: Windows) -> Array:
+    """The sum over each window along an axis."""
+    count = len(windows.starts)
+    shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
+    if windows.regular is None or not count:
+        out = np.empty(shape, x.dtype)
+        for place, (start, stop) in enumerate(zip(windows.starts, windows.stops, strict=True)):
+            np.sum(x[along(axis, slice(start, stop))], axis=axis, out=out[along(axis, place)])
+        return out
+    kernel, stride, padding, whole = extent(windows)
+    if whole > windows.size:
+        wide = np.zeros((*x.shape[:axis], whole, *x.shape[axis + 1 :]), x.dtype)
+        wide[along(axis, slice(padding, padding + windows.size))] = x
+        x = wide
+    last = (count - 1) * stride + 1
+    out = x[along(axis, slice(0, last, stride))].copy()
+    for tap in range(1, kernel):
+        out += x[along(axis, slice(tap, tap + last, stride))]
+    return out
+
+
+def spread(g: Array, axis: int, windows: Windows) -> Array:
+    """The transpose of `sums`: each number added to all elements of its window."""
+    count = len(windows.starts)
+    shape = (*g.shape[:axis], windows.size, *g.shape[axis + 1 :])
+    if windows.regular is None or not count:
+        out = np.zeros(shape, g.dtype)
+        for place, (start, stop) in enumerate(zip(windows.starts, windows.stops, strict=True)):
+            out[along(axis, slice(start, stop))] += g[along(axis, slice(place, place + 1))]
+        return out
+    kernel, stride, padding, whole = extent(windows)
+    out = np.zeros((*g.shape[:axis], whole, *g.shape[axis + 1 :]), g.dtype)
+    last = (count - 1) * stride + 1
+    for tap in range(kernel):
+        out[along(axis, slice(tap, tap + last, stride))] += g
+    return out[along(axis, slice(padding, padding + windows.size))]
+
+
+def divisors(windows: tuple[Windows, ...], dtype: Any) -> Array:
+    """By how much the sum at each place is divided."""
+    total = np.ones((), dtype)
+    for line in windows:
+        total = total[..., None] * np.array(line.counts, dtype)
+    return total
+
+
+# ---- maxima -------------------------------------------------------------------------------------------------------------------------
+
+
+def picks(windows: Windows) -> list[tuple[Any, Array]]:
+    """For each element of a window, from the first to the last: an index that takes it at all places, and its positions there. Where a
+    window has fewer elements than others, its last one is taken again, which changes no maximum."""
+    starts, step = np.array(windows.starts, INDEX), windows.step
+    lengths = -(-(np.array(windows.stops, INDEX) - starts) // step)
+    found = []
+    for tap in range(int(lengths.max())):
+        positions = starts + np.minimum(tap, lengths - 1) * step
+        gaps = np.diff(positions)
+        gap = int(gaps[0]) if gaps.size else 1
+        if gap > 0 and (gaps == gap).all():
+            found.append((slice(int(positions[0]), int(positions[-1]) + 1, gap), positions))
+        else:
+            found.append((positions, positions))
+    return found
+
+
+def maxima(x: Array, windows: tuple[Windows, ...]) -> tuple[Array, Array]:
+    """The maximum over each window of the last dimensions, and its position in them laid out in one line: of several the first, but the
+    last NaN if there is one."""
+    lead = x.ndim - len(windows)
+    shape = (*x.shape[:lead], *(len(line.starts) for line in windows))
+    if 0 in shape:
+        return np.empty(shape, x.dtype), np.empty(shape, INDEX)
+    index: Array = np.zeros((), INDEX)
+    weight = 1
+    for axis, line in reversed(list(enumerate(windows, lead))):
+        best = found = None
+        for pick, positions in picks(line):
+            values = x[along(axis, pick)]
+            source = (positions * weight).reshape(-1, *(1,) * (x.ndim - axis - 1)) + (index[along(axis, pick)] if index.ndim else 0)
+            if best is None:
+                best, found = values, source
+                continue
+            better = values > best
+            if x.dtype.kind in "fV":
+                better |= np.isnan(values)
+            best, found = np.where(better, values, best), np.where(better, source, found)
+        x, index = best, np.broadcast_to(found, best.shape)
+        weight *= line.size
+    return np.array(x, order="C"), np.array(index, order="C")
