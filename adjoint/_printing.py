@@ -281,13 +281,17 @@ def describe(tensor: Any) -> str:
     """The text of a Tensor, as its `repr` gives it."""
     if not isinstance(tensor._data, np.ndarray) and not tensor.is_meta:
         return f"tensor({tensor._data!r})"  # inside a transform: the array tells what it stands for
-    edge = tensor.grad_fn
+    try:
+        edge = tensor.grad_fn
+        node = None if edge is None else type(edge).__name__
+    except RuntimeError:  # a view that may not be used any more can still be looked at
+        node = "Invalid"
     kind = type(tensor).__name__
     extras = [] if tensor._tangent is None else [f"tangent={describe(tensor._tangent)}"]
     return tensor_text(
         tensor._data,
         requires_grad=tensor.requires_grad,
-        grad_fn_name=None if edge is None else type(edge).__name__,
+        grad_fn_name=node,
         device=tensor.device.type,
         prefix="tensor(" if kind in ("Tensor", "Parameter") else f"{kind}(",
         extras=extras,

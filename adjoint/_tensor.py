@@ -129,7 +129,7 @@ class Tensor(OpMethods):
     @property
     def requires_grad(self) -> bool:
         fn = self._fn
-        return fn is not None and (fn.direct or fn.resolve(self) is not None)
+        return fn is not None and (fn.direct or fn.required(self))
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:

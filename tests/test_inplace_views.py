@@ -160,11 +160,9 @@ def results(run: Program) -> list[np.ndarray]:
     out = run(x, y)
     weights = ad.tensor(np.cos(np.arange(12)).reshape(3, 4))
     grads = ad.autograd.grad((out * out * weights).sum(), (x, y), create_graph=True, allow_unused=True)
-    grads = [ad.zeros_like(leaf) if g is None else g for g, leaf in zip(grads, (x, y), strict=True)]
-    penalty = sum((g * g).sum() for g in grads)
+    penalty = sum((g * g).sum() for g in grads if g is not None)
     second = ad.autograd.grad(penalty, (x, y), allow_unused=True)
-    second = [ad.zeros_like(leaf) if g is None else g for g, leaf in zip(second, (x, y), strict=True)]
-    return [t.detach().numpy() for t in (out, *grads, *second)]
+    return [out.detach().numpy(), *(np.zeros((3, 4)) if g is None else g.detach().numpy() for g in (*grads, *second))]
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -264,8 +262,11 @@ def test_an_overwritten_index_of_gather_is_noticed():
 
 @pytest.mark.parametrize(
     ("name", "args", "shape"),
-    [("unsqueeze_", (0,), (1, 1, 3)), ("squeeze_", (), (3,)), ("t_", (), (3, 1)), ("transpose_", (0, 1), (3, 1)), ("swapaxes_", (0, 1), (3, 1))],
-)
+    [
+        ("unsqueeze_", (0,), (1, 1, 3)), ("squeeze_", (), (3,)), ("t_", (), (3, 1)), ("transpose_", (0, 1), (3, 1)),
+        ("swapaxes_", (0, 1), (3, 1)),
+    ],
+)  # fmt: skip
 def test_views_in_place_change_the_tensor_itself(name, args, shape):
     x = ad.tensor([[1.0, 2.0, 3.0]], requires_grad=True)
     y = x * 2
@@ -303,7 +304,7 @@ def test_resize_keeps_what_there_is_memory_for():
 
 def test_writes_to_leaves_are_refused():
     x = ad.ones(2, 3, requires_grad=True)
-    for write in (lambda: x.mul_(2), lambda: x.zero_(), lambda: x.__setitem__([0], 1.0)):
+    for write in (lambda: x.mul_(2), x.zero_, lambda: x.__setitem__([0], 1.0)):
         with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation"):
             write()
     for write in (lambda: x[0].mul_(2), lambda: x.__setitem__(0, 1.0), lambda: x.__setitem__((0, [1]), 1.0)):
@@ -325,7 +326,7 @@ def test_one_of_several_views_refuses_writes(make):
     with pytest.raises(RuntimeError, match="Output 0 of Slice is a view and is being modified inplace"):
         part[..., 1:].mul_(2)
     x.mul_(2)
-    with pytest.raises(RuntimeError, match="Output 1 of .* is a view and its base or another view of its base has been modified"):
+    with pytest.raises(RuntimeError, match=r"Output 1 of .* is a view and its base or another view of its base has been modified"):
         part + 1
     plain = ad.ones(2, 3)
     make(plain).mul_(2)  # without grad there is nothing to confuse

@@ -105,6 +105,27 @@ class Number(Expr):
         return decide(self)
 
 
+class Option(str):
+    """A string that remembers what it is compared with."""
+
+    __slots__ = ("compared",)
+
+    def __new__(cls, value: str) -> Option:
+        made = super().__new__(cls, value)
+        made.compared = [value]
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, str) and other not in self.compared:
+            self.compared.append(other)
+        return False
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = str.__hash__
+
+
 # ---- functions ----------------------------------------------------------------------------------------------------------------------
 
 

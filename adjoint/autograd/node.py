@@ -76,6 +76,9 @@ class Leaf:
     def resolve(self, tensor: Tensor) -> Edge:
         return tensor
 
+    def required(self, tensor: Tensor) -> bool:
+        return True
+
 
 LEAF = Leaf()
 

@@ -49,6 +49,12 @@ class View:
         self.made_for = self.base._fn
         self.creation: str = creation if self.parent is None or creation != ORDINARY else self.parent.creation
 
+    def required(self, tensor: Tensor) -> bool:
+        """Whether a gradient is required. This may be asked even of a view that may not be used any more."""
+        if self.creation != ORDINARY and self.base._fn is not self.made_for:
+            return self.base.requires_grad
+        return self.resolve(tensor) is not None
+
     def resolve(self, tensor: Tensor) -> Edge:
         fn = self.base._fn
         if fn is not self.made_for and fn is not None and fn is not LEAF:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from contextlib import suppress
 from threading import Lock
 from typing import Any
 
@@ -112,23 +113,16 @@ def kinds_by_name(op: Op, kinds: str) -> dict[str, str]:
 
 
 def formula(symbol: str, fn: Callable[..., Any], op: Op, arguments: list[tuple[str, str]]) -> Any:
-    """The cases of a function of arguments, given by name and kind. A parameter may be a number or, if it has a default that is none, that."""
+    """The cases of a function of arguments, given by name and kind."""
     from .._kernels import builtin
     from .._kernels.expr import Expr, Untraceable, trace_cases
 
     kinds = "".join(kind for _, kind in arguments)
-    defaults = op.default_values()
     cases: dict[str, list[builtin.Case]] = {"f32": [], "f64": []}
     failure = Untraceable("no formula")
     for type_, dtype in (("f32", np.dtype("float32")), ("f64", np.dtype("float64"))):
-        choices: list[list[Any]] = []
-        for own, (name, kind) in zip(Expr.inputs(kinds, dtype), arguments, strict=True):
-            constant = defaults.get(name, 0.0)
-            if kind == "S" and (name in op.optional or isinstance(constant, bool | str)):
-                choices.append([constant])
-            else:
-                choices.append([constant, own] if kind == "S" and constant is None else [own])
-        for values in itertools.product(*choices):
+        symbols = dict(zip(arguments, Expr.inputs(kinds, dtype), strict=True))
+        for values in itertools.product(*choices(fn, op, symbols)):
             constants = {place: value for place, value in enumerate(values) if not isinstance(value, Expr)}
             try:
                 found = trace_cases(fn, values)
@@ -139,6 +133,32 @@ def formula(symbol: str, fn: Callable[..., Any], op: Op, arguments: list[tuple[s
     if not all(cases.values()):
         raise failure
     return builtin.Formula(symbol, cases, kinds)
+
+
+def choices(fn: Callable[..., Any], op: Op, symbols: dict[tuple[str, str], Any]) -> list[list[Any]]:
+    """What each argument may be: a symbol; for a parameter also None, if that is its default; one of the words that `fn` compares it with."""
+    from .._kernels.expr import Option, Untraceable, trace_cases
+
+    defaults = op.default_values()
+    options = {}
+    given = []
+    for (name, kind), symbol in symbols.items():
+        default = defaults.get(name) if kind == "S" else symbol
+        if isinstance(default, str):
+            options[name] = default = Option(default)
+        given.append(symbol if default is None else default)
+    if options:
+        with suppress(Untraceable):
+            trace_cases(fn, given)
+    result = []
+    for (name, kind), symbol in symbols.items():
+        if name in options:
+            result.append(options[name].compared)
+        elif kind == "S" and name in defaults and (name in op.optional or isinstance(defaults[name], bool)):
+            result.append([defaults[name]])
+        else:
+            result.append([None, symbol] if kind == "S" and name in defaults and defaults[name] is None else [symbol])
+    return result
 
 
 def speed_up_engine() -> None:

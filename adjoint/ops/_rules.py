@@ -112,7 +112,13 @@ def unreduce(g: Any, shape: tuple[int, ...], dim: Any, keepdim: bool) -> Any:
 
 def spread(g: Any, shape: tuple[int, ...], dim: Any, keepdim: bool) -> Any:
     """The gradient of a sum: every summed element gets it."""
-    return np.broadcast_to(unreduce(g, shape, dim, keepdim), shape)
+    g = unreduce(g, shape, dim, keepdim)
+    if isinstance(g, np.ndarray | np.generic):
+        # Not a broadcast view: that takes longer to make than a small array, and kernels want contiguous memory.
+        full = np.empty(shape, g.dtype)
+        full[...] = g
+        return full
+    return np.broadcast_to(g, shape)
 
 
 _REAL = frozenset({np.dtype("float32"), np.dtype("float64")})

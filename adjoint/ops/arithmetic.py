@@ -379,7 +379,9 @@ def pow_(input: Array, exponent: Array) -> Array:
 @composite("__pow__", function=False)
 def pow_operator(input: Array, exponent: Array) -> Array:
     """`input ** exponent`."""
-    return pow(input, exponent) if isinstance(exponent, OPERANDS) else NotImplemented
+    if isinstance(exponent, NUMBERS):
+        return pow_number(raised(input, exponent), exponent)
+    return pow_tensor(input, exponent) if isinstance(exponent, OPERANDS) else NotImplemented
 
 
 @composite("__rpow__", function=False)

@@ -1,4 +1,4 @@
-"""Counting: distinct values, histograms, classes."""
+"""Counting: distinct values and histograms."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from .. import _return_types as return_types
-from .._dtype import from_numpy_dtype
 from .._tensor import Tensor, wrap, wrap_result
 from ._registry import Array, composite
 from ._rules import wrap_dim
@@ -110,28 +109,3 @@ def histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, d
     weights = None if weight is None else weight._data.reshape(-1)
     counts, edges = np.histogram(values, bins=edges, weights=weights, density=density)
     return return_types.histogram((wrap(counts.astype(data.dtype)), wrap(edges.astype(data.dtype))))
-
-
-# ---- classes ------------------------------------------------------------------------------------------------------------------------
-
-
-def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """Class numbers as rows of zeros with a one at the class's place."""
-    data = tensor._data
-    if data.dtype != np.int64:
-        raise RuntimeError(
-            f"one_hot is only applicable to index tensor of type LongTensor. (got {from_numpy_dtype(data.dtype).scalar_name}Tensor)\n"
-            "  fix: one_hot(x.long())"
-        )
-    if not data.size:
-        if num_classes <= 0:
-            raise RuntimeError("Can not infer total number of classes from empty tensor.")
-    elif data.min() < 0:
-        raise RuntimeError("Class values must be non-negative.")
-    elif num_classes == -1:
-        num_classes = int(data.max()) + 1
-    elif num_classes < 1:
-        raise RuntimeError("num_classes should be positive")
-    elif data.max() >= num_classes:
-        raise RuntimeError("Class values must be smaller than num_classes.")
-    return wrap((data[..., None] == np.arange(num_classes)).astype(np.int64))

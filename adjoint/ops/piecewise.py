@@ -225,10 +225,10 @@ clamp_tensor = elementwise(
 )  # fmt: skip
 
 
-def are_numbers(*bounds: Any) -> bool:
-    if all(bound is None for bound in bounds):
+def are_numbers(low: Any, high: Any) -> bool:
+    if low is None and high is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    return all(bound is None or isinstance(bound, NUMBERS) for bound in bounds)
+    return (low is None or isinstance(low, NUMBERS)) and (high is None or isinstance(high, NUMBERS))
 
 
 @composite("clamp", "clip")

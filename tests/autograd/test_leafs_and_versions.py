@@ -383,6 +383,26 @@ def test_other_views_follow_writes_to_a_view():
     assert x.grad.tolist() == [0.0, 10.0, 1.0]
 
 
+def without_grad(y):
+    with ad.no_grad():
+        return y[0]
+
+
+@pytest.mark.parametrize("take", [lambda y: y.unbind()[0], lambda y: y.split(1)[0][0], without_grad], ids=["unbind", "split", "no_grad"])
+def test_view_that_may_not_be_used_can_be_looked_at(take):
+    y = leaf(2, 2) * 1
+    view = take(y)
+    y.mul_(2)
+    with pytest.raises(RuntimeError, match="its base or another view of its base has been modified inplace"):
+        view * 2
+    with pytest.raises(RuntimeError, match="its base or another view of its base has been modified inplace"):
+        view.grad_fn  # noqa: B018
+    assert view.requires_grad
+    assert repr(view) == "tensor([2., 2.], grad_fn=<Invalid>)"
+    assert view.tolist() == [2.0, 2.0]
+    assert view.detach().tolist() == [2.0, 2.0]
+
+
 def test_swap_of_data():
     x = leaf(2)
     x.data = ad.tensor([5.0, 6.0])

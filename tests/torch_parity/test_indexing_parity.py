@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -132,7 +133,8 @@ def test_reading(case):
     results = {}
     for library in (ad, torch):
         x = leaf(library, shape)
-        y, error = attempt(lambda x=x, library=library: x[concrete(index, library)])
+        where = concrete(index, library)
+        y, error = attempt(partial(x.__getitem__, where))
         grad = None
         if error is None:
             (grad,) = library.autograd.grad((y * y).sum() * 3, [x])
@@ -191,8 +193,8 @@ def has_repeats(shape: tuple[int, ...], index: Any) -> bool:
 # ---- programs of writes ---------------------------------------------------------------------------------------------
 
 VIEWS = (
-    "t[{i}]", "t[{s}]", "t[..., {i}]", "t[:, {s}]", "t.t()", "t.view(-1)", "t.unsqueeze(-1)", "t.squeeze()", "t.diagonal()", "t.narrow(0, 0, 1)",
-    "t.flatten()", "t.expand_as(t)", "t[None]", "t.unbind(0)[0]", "t.reshape(-1)", "t.unfold(0, 1, 1)", "t[{s}, None]", "t.detach()",
+    "t[{i}]", "t[{s}]", "t[..., {i}]", "t[:, {s}]", "t.t()", "t.view(-1)", "t.unsqueeze(-1)", "t.squeeze()", "t.diagonal()",
+    "t.narrow(0, 0, 1)", "t.flatten()", "t.expand_as(t)", "t[None]", "t.unbind(0)[0]", "t.reshape(-1)", "t.unfold(0, 1, 1)", "t[{s}, None]", "t.detach()",
     "t.split(1)[0]", "t.select(0, {i})", "t.view_as(t)",
 )  # fmt: skip
 WRITES = (

@@ -287,7 +287,8 @@ def combined(make: Make) -> Iterator[Sample]:
 
 @error_samples("scatter_reduce")
 def badly_combined(make: Make) -> Iterator[ErrorSample]:
-    yield ErrorSample(RuntimeError, "reduce argument must be either sum, prod, mean, amax or amin", make(3, 4), 1, WHERE, make(2, 3), "median")
+    words = "reduce argument must be either sum, prod, mean, amax or amin"
+    yield ErrorSample(RuntimeError, words, make(3, 4), 1, WHERE, make(2, 3), "median")
 
 
 @samples("index_reduce")
