@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -130,7 +131,8 @@ def test_writes_check_shapes_and_do_nothing():
 
 
 def test_new_arrays_on_the_device_of_another():
-    x = _meta.empty((3, 4), np.float32)
+    x: Any = _meta.empty((3, 4), np.float32)
+    made: Any
     for made, shape, dtype in (
         (np.zeros((2, 5), np.int8, like=x), (2, 5), np.int8),
         (np.arange(7, like=x), (7,), np.int64),

@@ -33,10 +33,10 @@ def available() -> bool:
     if os.environ.get("ADJOINT_KERNELS") == "0":
         return False
     try:
-        llvm()
+        features = llvm().get_host_cpu_features()
     except Exception:  # llvmlite is absent, or has no back end for this CPU: NumPy serves
         return False
-    return True
+    return bool(features.get("fma", True))  # an x86 CPU before 2013 has no fused operations, which all functions are made of
 
 
 @cache

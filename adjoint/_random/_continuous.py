@@ -160,7 +160,26 @@ def _box_muller(integers: npt.NDArray[np.int32]) -> npt.NDArray[np.float32]:
     return normals
 
 
-_kernel: Callable[[npt.NDArray[np.int32]], npt.NDArray[np.float32]] = _box_muller
+WARM = 4096  # numbers after which it pays to have the kernel compiled; the results are the same bits
+_made = 0
+
+
+def _until_warm(integers: npt.NDArray[np.int32]) -> npt.NDArray[np.float32]:
+    global _made, _kernel  # noqa: PLW0603
+    _made += integers.size
+    if _made > WARM:
+        from .._kernels import jit
+
+        _kernel = _box_muller
+        if jit.available():
+            from .._kernels.random import box_muller
+
+            _kernel = box_muller()
+        return _kernel(integers)
+    return _box_muller(integers)
+
+
+_kernel: Callable[[npt.NDArray[np.int32]], npt.NDArray[np.float32]] = _until_warm
 
 
 def use_box_muller(kernel: Callable[[npt.NDArray[np.int32]], npt.NDArray[np.float32]]) -> None:

@@ -46,8 +46,8 @@ def unique_consecutive(input: Any, return_inverse: bool = False, return_counts: 
 @composite(method=False)
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Any:
     """Whether each element is among the test elements."""
-    given = [x._data if isinstance(x, Tensor) else np.asarray(x) for x in (elements, test_elements)]
-    return wrap_result(np.isin(*given, assume_unique=assume_unique, invert=invert))
+    tested, among = (x._data if isinstance(x, Tensor) else np.asarray(x) for x in (elements, test_elements))
+    return wrap_result(np.isin(tested, among, assume_unique=assume_unique, invert=invert))
 
 
 # ---- histograms ---------------------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,9 +31,14 @@ def custom(forward, backward, jvp=None):
             ctx.save_for_forward(*inputs)
             return forward(*inputs)
 
-    Custom.backward = staticmethod(lambda ctx, g: backward(g, *ctx.saved_tensors))
-    if jvp is not None:
-        Custom.jvp = staticmethod(lambda ctx, *tangents: jvp(*ctx.saved_tensors, *tangents))
+        @staticmethod
+        def backward(ctx, g):
+            return backward(g, *ctx.saved_tensors)
+
+        @staticmethod
+        def jvp(ctx, *tangents):
+            return jvp(*ctx.saved_tensors, *tangents)
+
     return Custom.apply
 
 
@@ -361,6 +367,6 @@ def test_inputs_that_cannot_be_checked():
 
 
 def test_the_module_stands_for_the_function():
-    module = sys.modules["adjoint.autograd.gradcheck"]
+    module: Any = sys.modules["adjoint.autograd.gradcheck"]
     assert module(lambda x: x * x, leaf(2))
     assert ad.autograd.gradcheck in (module, gradcheck)

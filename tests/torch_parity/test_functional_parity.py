@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -38,7 +40,7 @@ def tensors(library, *arrays):
 
 
 # name: (function of tensors, arrays of the inputs)
-FUNCTIONS = {
+FUNCTIONS: dict[str, Any] = {
     "elementwise": (lambda t: lambda a: a * a * a, [X]),
     "exp": (lambda t: lambda a: a.exp() * a, [X]),
     "linear": (lambda t: lambda a: a * 2, [X]),
@@ -169,7 +171,7 @@ def test_errors_open_with_the_same_words(call):
 
 
 def custom(t, backward):
-    class Custom(t.autograd.Function):
+    class Custom(t.autograd.Function):  # type: ignore[name-defined, misc]
         @staticmethod
         def forward(ctx, x):
             ctx.save_for_backward(x)

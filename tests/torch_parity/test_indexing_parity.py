@@ -194,8 +194,8 @@ def has_repeats(shape: tuple[int, ...], index: Any) -> bool:
 
 VIEWS = (
     "t[{i}]", "t[{s}]", "t[..., {i}]", "t[:, {s}]", "t.t()", "t.view(-1)", "t.unsqueeze(-1)", "t.squeeze()", "t.diagonal()",
-    "t.narrow(0, 0, 1)", "t.flatten()", "t.expand_as(t)", "t[None]", "t.unbind(0)[0]", "t.reshape(-1)", "t.unfold(0, 1, 1)", "t[{s}, None]", "t.detach()",
-    "t.split(1)[0]", "t.select(0, {i})", "t.view_as(t)",
+    "t.narrow(0, 0, 1)", "t.flatten()", "t.expand_as(t)", "t[None]", "t.unbind(0)[0]", "t.reshape(-1)", "t.unfold(0, 1, 1)",
+    "t[{s}, None]", "t.detach()", "t.split(1)[0]", "t.select(0, {i})", "t.view_as(t)",
 )  # fmt: skip
 WRITES = (
     "t.mul_(2.0)", "t.mul_(o)", "t.add_(o)", "t.copy_(o)", "t.fill_(3.0)", "t.zero_()", "t.exp_()", "t[{i}] = 5.0", "t[{s}] = o[{s}]",
