@@ -141,7 +141,7 @@ def test_new_arrays_on_the_device_of_another():
         (np.array(x.T, order="C", like=x), (4, 3), np.float32),
     ):
         assert isinstance(made, MetaArray)
-        assert (made.shape, made.dtype, made.flags.c_contiguous) == (shape, dtype, True)
+        assert (made.shape, made.dtype, made.flags.c_contiguous) == (shape, np.dtype(dtype), True)
     assert np.asarray(x, like=x) is x
 
 

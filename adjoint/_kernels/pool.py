@@ -1,7 +1,7 @@
 """A small thread pool for large arrays. No OpenMP: kernels release the GIL, and plain threads run pieces of one array side by side.
 
-How an array is cut depends on its size only, never on the number of threads, so results are the same for any number. Small arrays never come
-here. A forked child starts with no threads and makes its own.
+How an array is cut depends on its size only, never on the number of threads, so results are the same for any number. Small arrays never
+come here. A forked child starts with no threads and makes its own.
 """
 
 from __future__ import annotations

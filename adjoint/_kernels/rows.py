@@ -283,7 +283,9 @@ def entry_text(program: Program) -> str:
     for kind, t in TYPES.items():
         text.lines += [f"{kind}:"]
         singles = {
-            i: numbers[i] if t == "double" else text.let(f"fptrunc double {numbers[i]} to float") for i in range(1, count + 1) if kinds[i - 1] == NUMBER
+            i: numbers[i] if t == "double" else text.let(f"fptrunc double {numbers[i]} to float")
+            for i in range(1, count + 1)
+            if kinds[i - 1] == NUMBER
         }
         text.do(f"br label %rows_{kind}")
         text.lines += [f"rows_{kind}:", f"  %row_{kind} = phi i64 [{start}, %{kind}], [%row_next_{kind}, %rows_{kind}]"]

@@ -32,7 +32,7 @@ add_into: Callable[[Any, Any], Any] = add_by_numpy
 
 def use_kernel(kernel: Callable[[Any, Any], Any]) -> None:
     """Replace `add_into` by a compiled one."""
-    global add_into  # noqa: PLW0603
+    global add_into
     from . import engine
 
     add_into = engine.add_into = kernel

@@ -198,7 +198,7 @@ def expands_to(shape: tuple[int, ...], larger: tuple[int, ...]) -> bool:
 
 
 class Function:
-    """Base of custom functions. Write `forward` and `backward` (and `setup_context`, `jvp` where wanted) as static methods; call `apply`."""
+    """Base of custom functions: write `forward` and `backward` as static methods (`setup_context`, `jvp` where wanted), call `apply`."""
 
     _node_class: ClassVar[type[FunctionNode]]
 

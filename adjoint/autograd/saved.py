@@ -69,6 +69,11 @@ def output_tensor(node: Node, saved: SavedOutput) -> Tensor:
 
 def input_tensor(node: Node, name: str, slot: int, tensor: Tensor) -> Tensor:
     """A saved input with the history that it had when it was saved, which may not be the one it has now."""
+    original = tensor.__dict__.get("_converted_from")
+    if original is not None:  # promotion converted it: that step belongs to the history too
+        from ..ops._rules import cast
+
+        return cast(input_tensor(node, name, slot, original), tensor._data.dtype)  # type: ignore[no-any-return]
     if tensor._vc is not None:
         check_input(node, name, tensor)
     edge = edge_when_saved(node, slot)
@@ -93,7 +98,8 @@ def refuse_inference(tensor: Tensor) -> None:
         from .._errors import InplaceError
 
         raise InplaceError(
-            "Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor and use it in autograd.",
+            "Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor and use it in "
+            "autograd.",
             fix="x = x.clone() outside inference_mode, or compute x under no_grad instead of inference_mode",
         )
 

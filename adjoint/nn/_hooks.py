@@ -120,9 +120,6 @@ class CallHooks:
             )
         self._is_full_backward_hook = full
 
-    def _maybe_warn_non_full_backward_hook(self, args: Any, result: Any, grad_fn: Any) -> None:
-        """Kept for programs that call it; the full form is what to use."""
-
 
 # ---- a call with hooks --------------------------------------------------------------------------------------------------------------
 

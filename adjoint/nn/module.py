@@ -149,7 +149,10 @@ class Module(CallHooks, StateDict):
     # ---- attributes -------------------------------------------------------------------------------------------------------------
 
     def __getattr__(self, name: str) -> Any:
-        """Reached only for a name that is neither an attribute nor in a table (see `Members`)."""
+        # Members are attributes (see `Members`), unless a class with a __setstate__ of its own has put plain dictionaries in their place.
+        for table in TABLES:
+            if name in self.__dict__.get(table, ()):
+                return self.__dict__[table][name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -189,7 +192,7 @@ class Module(CallHooks, StateDict):
                     f"cannot assign '{typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)"
                 )
             self._buffers[name] = value
-        elif name in TABLES:
+        elif name in TABLES and name in own:
             own[name].clear()
             own[name].update(value)
         else:

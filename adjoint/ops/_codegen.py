@@ -51,11 +51,11 @@ from ._rules import broadcast_restore, conjugate, restored
 
 _NAMESPACE: dict[str, Any] = {
     "F32": np.dtype("float32"), "F64": np.dtype("float64"), "LEAF": LEAF, "NO_GRAD": NO_GRAD, "ORDINARY": ORDINARY,
-    "Parameter": Parameter, "SavedOutput": SavedOutput, "Tensor": Tensor, "USER_FILES": USER_FILES, "VersionCounter": VersionCounter, "View": View,
-    "broadcast_restore": broadcast_restore, "check_input": check_input, "conjugate": conjugate, "counter_of": counter_of, "get_mode": get_mode,
-    "getframe": sys._getframe, "asarray": np.asarray, "generic": np.generic, "input_tensor": input_tensor, "mute": mute, "ndarray": np.ndarray,
-    "new": object.__new__, "output_array": output_array, "output_tensor": output_tensor, "refuse_inference": refuse_inference,
-    "restored": restored, "tick": tick, "unmute": unmute, "user_frame": user_frame, **NAMELESS,
+    "Parameter": Parameter, "SavedOutput": SavedOutput, "Tensor": Tensor, "USER_FILES": USER_FILES, "VersionCounter": VersionCounter,
+    "View": View, "broadcast_restore": broadcast_restore, "check_input": check_input, "conjugate": conjugate, "counter_of": counter_of,
+    "get_mode": get_mode, "getframe": sys._getframe, "asarray": np.asarray, "generic": np.generic, "input_tensor": input_tensor,
+    "mute": mute, "ndarray": np.ndarray, "new": object.__new__, "output_array": output_array, "output_tensor": output_tensor,
+    "refuse_inference": refuse_inference, "restored": restored, "tick": tick, "unmute": unmute, "user_frame": user_frame, **NAMELESS,
 }  # fmt: skip
 
 
@@ -163,7 +163,8 @@ def fast_path(op: Op, out: bool) -> list[str]:
     """Tensors of one floating dtype, in ordinary grad or no_grad mode; a Python number or a None as the last input."""
     first, *others = op.inputs
     lines = [f" if {'out is None and ' if out else ''}(mode_ := get_mode()) < 2:"]
-    lines += [f"  if {is_tensor(first)}:", f"   a_{first} = {first}._data", f"   dtype_ = a_{first}.dtype", "   if dtype_ is F32 or dtype_ is F64:"]
+    lines += [f"  if {is_tensor(first)}:", f"   a_{first} = {first}._data", f"   dtype_ = a_{first}.dtype"]
+    lines.append("   if dtype_ is F32 or dtype_ is F64:")
     if not others:
         return lines + indented(4, body(op, "T"))
     lines.append(f"    if {' and '.join(map(is_tensor, others))}:")

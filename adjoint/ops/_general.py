@@ -1,7 +1,7 @@
 """The general path of an op call: everything that the generated fast path leaves out.
 
-Python numbers and NumPy arrays among the operands, mixed dtypes, complex and integer tensors, inference mode, forward mode, several outputs,
-`out=`, subclasses, and every error.
+Python numbers and NumPy arrays among the operands, mixed dtypes, complex and integer tensors, inference mode, forward mode, several
+outputs, `out=`, subclasses, and every error.
 """
 
 from __future__ import annotations
@@ -245,7 +245,13 @@ def record(
 
 
 def saved_value(
-    op: Op, name: str, operands: list[Any], values: dict[str, Any], tensors: tuple[Tensor, ...], needed: list[int], originals: dict[int, Tensor]
+    op: Op,
+    name: str,
+    operands: list[Any],
+    values: dict[str, Any],
+    tensors: tuple[Tensor, ...],
+    needed: list[int],
+    originals: dict[int, Tensor],
 ) -> Any:
     if name == "out":
         saved = []
@@ -266,7 +272,7 @@ def saved_value(
 
 
 def promoted_saved(op: Op, value: Any, operands: list[Any], slot: int) -> Any:
-    """A saved operand. Rules expect the dtype in which the op was computed; a converted one keeps its place in the graph through its edge."""
+    """A saved operand, in the dtype in which the op was computed, which is what rules expect."""
     if op.promote == KEEP or not isinstance(value, Tensor):
         return value
     dtype = common_dtype(op, [x._data if isinstance(x, Tensor) else x for x in operands])

@@ -1,7 +1,7 @@
 """In-place forms and `out=`, derived from the functional op.
 
-Everything that can be refused is refused before the first element is written: a leaf that requires grad, an expanded view, a shape that would
-have to grow, a dtype that cannot hold the result.
+Everything that can be refused is refused before the first element is written: a leaf that requires grad, an expanded view, a shape that
+would have to grow, a dtype that cannot hold the result.
 """
 
 from __future__ import annotations

@@ -24,6 +24,8 @@ def in_order(array: Array, axis: int, descending: bool) -> Array:
 @op("argsort", method=False, function=False, differentiable=False)
 def _argsort(input: Array, dim: int, descending: bool) -> Array:
     dim = wrap_dim(dim, len(input.shape))
+    if input.dtype.kind == "c":
+        raise RuntimeError("Sort does not support complex dtypes on CPU; sort by x.abs().argsort() or by x.real")
     return in_order(as_vector(input), dim, descending).reshape(input.shape)
 
 

@@ -27,6 +27,7 @@ from .._state import GRAD, swap_bits
 from .._tensor import Tensor, wrap
 from ..autograd.node import INFERENCE_TENSOR
 from ..autograd.views import check_writable, counter_of
+from ..ops.complex_view import view_as_real
 from .optimizer import Group, Optimizer
 
 BLOCK = 1 << 14  # elements; a dozen such arrays fit into a CPU's second-level cache
@@ -105,7 +106,7 @@ class Elementwise(Optimizer):
                 buffers = {name: state[name].clone() for name in self.buffers(group)}
                 state.update(buffers)
                 numbers = {name: value.item() for name, value in scalars.items()}
-                self.update(group, numbers, fresh, param, param._grad, *buffers.values())
+                self.update(group, numbers, fresh, *map(as_real, (param, param._grad, *buffers.values())))
                 self.finish(group, scalars)
         finally:
             swap_bits(GRAD, bits)
@@ -250,6 +251,12 @@ def parts(flat: Array, like: list[Array]) -> Iterator[Array]:
 def real(array: Array) -> Array:
     """A complex array as twice as many real numbers, which is how optimizers see it."""
     return array.view(array.real.dtype) if array.dtype.kind == "c" else array
+
+
+def as_real(tensor: Tensor | None) -> Tensor:
+    """The same for a Tensor: a view with one more dimension."""
+    assert tensor is not None
+    return view_as_real(tensor) if tensor.is_complex() else tensor  # type: ignore[no-any-return]
 
 
 def numeric(group: Group) -> Group:

@@ -266,6 +266,20 @@ def test_pickle():
     assert net.scale is other
 
 
+def test_state_of_ones_own():
+    class Own(nn.Linear):
+        def __getstate__(self):
+            return super().__getstate__()
+
+        def __setstate__(self, state):
+            self.__dict__.update(state)
+
+    twin = copy.deepcopy(Own(2, 1))
+    assert isinstance(twin.weight, nn.Parameter) and twin(ad.ones(1, 2)).shape == (1, 1)
+    twin.extra = nn.ReLU()
+    assert [name for name, _ in twin.named_children()] == ["extra"]
+
+
 def test_dir_has_members_and_no_numbers():
     names = dir(nn.Sequential(nn.Linear(1, 1)))
     assert "forward" in names and "training" in names and "0" not in names

@@ -152,14 +152,15 @@ def test_blocks_of_large_parameters_fit_together(cls, settings, monkeypatch):
 
 
 @every
-def test_tensors_give_the_same(cls, settings):
-    arrays = [start(3, 4), start(5)]
-    expected = train(cls, settings, arrays)
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+def test_tensors_give_the_same(cls, settings, dtype):
+    arrays = [start(3, 4, dtype=dtype), start(5, dtype=dtype)]
+    expected = train(cls, settings, arrays, dtype=dtype)
     params = [nn.Parameter(ad.tensor(a)) for a in arrays]
     optimizer = cls(params, **settings)
     for step in range(8):
         for p in params:
-            p.grad = ad.tensor(gradient(tuple(p.shape), step))
+            p.grad = ad.tensor(gradient(tuple(p.shape), step, dtype))
         with ad.no_grad():
             optimizer._step_tensors(optimizer.param_groups[0], params)
     for p, result in zip(params, expected, strict=True):

@@ -37,6 +37,7 @@ def in_order_down(make: Make) -> Iterator[Sample]:
 @error_samples("sort")
 def bad_sort(make: Make) -> Iterator[ErrorSample]:
     yield ErrorSample(IndexError, "Dimension out of range", make(3), 1)
+    yield ErrorSample(RuntimeError, "ort does not support complex dtypes on CPU", make(3, dtype="complex128"))
 
 
 @samples("sort_values", "topk_values", torch="take_along_dim")

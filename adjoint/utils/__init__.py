@@ -1,0 +1,14 @@
+"""PyTorch's `torch.utils`: data loading, checkpointing."""
+
+from importlib import import_module
+from typing import Any
+
+from . import data as data
+
+_LAZY = frozenset({"checkpoint"})
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return import_module(f".{name}", __name__)
+    raise AttributeError(f"module 'adjoint.utils' has no attribute '{name}'")
