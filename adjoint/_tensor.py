@@ -101,6 +101,10 @@ class Tensor(OpMethods):
         return self.numel() * self.itemsize
 
     @property
+    def is_cpu(self) -> bool:
+        return self.device.type == "cpu"
+
+    @property
     def is_meta(self) -> bool:
         return self.device.type == "meta"
 
@@ -390,7 +394,7 @@ class Tensor(OpMethods):
             return format(self.item(), spec)
         return object.__format__(self, spec)
 
-    def __repr__(self, *, tensor_contents: str | None = None) -> str:
+    def __repr__(self) -> str:
         from ._printing import describe
 
         return describe(self)
@@ -410,7 +414,7 @@ class Parameter(Tensor):
             tensor.requires_grad_()
         return tensor
 
-    def __repr__(self, *, tensor_contents: str | None = None) -> str:
+    def __repr__(self) -> str:
         return "Parameter containing:\n" + super().__repr__()
 
 

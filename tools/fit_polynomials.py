@@ -107,25 +107,37 @@ LN2_HALF = mp.log(2) / 2 * mp.mpf("1.0001")
 EIGHTH = mp.pi / 4 * mp.mpf("1.0001")
 ROOT_MANTISSA = ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2 * mp.mpf("1.0001")
 
+ZERO = mp.mpf(0)
+
+
+def weighted(power: int, least: str) -> Callable[[Any], Any]:
+    """Errors of a polynomial that is multiplied with that power of its variable; near 0 they count a little more."""
+    return lambda x: abs(x) ** power + mp.mpf(least)
+
+
 FITS = [
     Fit("EXP", "(exp(r) - 1 - r) / r², |r| <= ln(2) / 2",
-        at_zero(lambda r: (mp.expm1(r) - r) / r**2), -LN2_HALF, LN2_HALF, lambda r: r * r + mp.mpf("1e-3"), {"f32": 5, "f64": 10}),
+        at_zero(lambda r: (mp.expm1(r) - r) / r**2), -LN2_HALF, LN2_HALF, weighted(2, "1e-3"), {"f32": 5, "f64": 10}),
     Fit("EXP2", "(2**r - 1) / r, |r| <= 1/2",
-        at_zero(lambda r: (mp.mpf(2) ** r - 1) / r), -mp.mpf("0.5001"), mp.mpf("0.5001"), lambda r: abs(r) + mp.mpf("1e-2"), {"f32": 6, "f64": 11}),
-    Fit("SINH", "(sinh(r) / r - 1) / r², in r², |r| <= ln(2) / 2", odd(mp.sinh), mp.mpf(0), LN2_HALF**2, lambda z: z + mp.mpf("1e-3"), {"f32": 3, "f64": 5}),
+        at_zero(lambda r: (mp.mpf(2) ** r - 1) / r), -mp.mpf("0.5001"), mp.mpf("0.5001"), weighted(1, "1e-2"), {"f32": 6, "f64": 11}),
+    Fit("SINH", "(sinh(r) / r - 1) / r², in r², |r| <= ln(2) / 2",
+        odd(mp.sinh), ZERO, LN2_HALF**2, weighted(1, "1e-3"), {"f32": 3, "f64": 5}),
     Fit("COSH", "(cosh(r) - 1 - r²/2) / r⁴, in r², likewise",
-        even(mp.cosh, 0.5), mp.mpf(0), LN2_HALF**2, lambda z: z * z + mp.mpf("1e-4"), {"f32": 2, "f64": 5}),
+        even(mp.cosh, 0.5), ZERO, LN2_HALF**2, weighted(2, "1e-4"), {"f32": 2, "f64": 5}),
     Fit("LOG", "2 (atanh(s) / s - 1) / s², in s², where (1 + s) / (1 - s) is between sqrt(1/2) and sqrt(2)",
-        lambda z: 2 * odd(mp.atanh)(z), mp.mpf(0), ROOT_MANTISSA, lambda z: z + mp.mpf("1e-3"), {"f32": 3, "f64": 7}),
+        lambda z: 2 * odd(mp.atanh)(z), ZERO, ROOT_MANTISSA, weighted(1, "1e-3"), {"f32": 3, "f64": 7}),
     Fit("LOG_TAIL", "(atanh(s) / s - 1 - s²/3) / s⁴, in s², likewise",
-        lambda z: (odd(mp.atanh)(z) - mp.mpf(1) / 3) / z if z else mp.mpf(1) / 5, mp.mpf(0), ROOT_MANTISSA, lambda z: z * z + mp.mpf("1e-4"), {"f64": 7}),
-    Fit("ATANH", "(atanh(s) / s - 1) / s², in s², |s| <= 0.26", odd(mp.atanh), mp.mpf(0), mp.mpf("0.0676"), lambda z: z + mp.mpf("1e-3"), {"f32": 4, "f64": 9}),
-    Fit("SIN", "(sin(r) / r - 1) / r², in r², |r| <= pi / 4", odd(mp.sin), mp.mpf(0), EIGHTH**2, lambda z: z + mp.mpf("1e-3"), {"f32": 3, "f64": 6}),
-    Fit("COS", "(cos(r) - 1 + r²/2) / r⁴, in r², likewise", even(mp.cos, -0.5), mp.mpf(0), EIGHTH**2, lambda z: z * z + mp.mpf("1e-3"), {"f32": 3, "f64": 6}),
+        lambda z: (odd(mp.atanh)(z) - mp.mpf(1) / 3) / z if z else mp.mpf(1) / 5, ZERO, ROOT_MANTISSA, weighted(2, "1e-4"), {"f64": 7}),
+    Fit("ATANH", "(atanh(s) / s - 1) / s², in s², |s| <= 0.26",
+        odd(mp.atanh), ZERO, mp.mpf("0.0676"), weighted(1, "1e-3"), {"f32": 4, "f64": 9}),
+    Fit("SIN", "(sin(r) / r - 1) / r², in r², |r| <= pi / 4", odd(mp.sin), ZERO, EIGHTH**2, weighted(1, "1e-3"), {"f32": 3, "f64": 6}),
+    Fit("COS", "(cos(r) - 1 + r²/2) / r⁴, in r², likewise",
+        even(mp.cos, -0.5), ZERO, EIGHTH**2, weighted(2, "1e-3"), {"f32": 3, "f64": 6}),
     Fit("ATAN", "(atan(t) / t - 1) / t², in t², |t| <= tan(pi / 8)",
-        odd(mp.atan), mp.mpf(0), mp.tan(mp.pi / 8) ** 2 * mp.mpf("1.0001"), lambda z: z + mp.mpf("1e-3"), {"f32": 5, "f64": 11}),
-    Fit("ASIN", "(asin(y) / y - 1) / y², in y², |y| <= 1/2", odd(mp.asin), mp.mpf(0), mp.mpf("0.25"), lambda z: z + mp.mpf("1e-3"), {"f32": 6, "f64": 13}),
-    Fit("ERF", "erf(x) / x - 1, in x², |x| <= 1", erf_slope, mp.mpf(0), mp.mpf(1), lambda z: 1 / (1 + erf_slope(z)), {"f32": 7, "f64": 13}),
+        odd(mp.atan), ZERO, mp.tan(mp.pi / 8) ** 2 * mp.mpf("1.0001"), weighted(1, "1e-3"), {"f32": 5, "f64": 11}),
+    Fit("ASIN", "(asin(y) / y - 1) / y², in y², |y| <= 1/2",
+        odd(mp.asin), ZERO, mp.mpf("0.25"), weighted(1, "1e-3"), {"f32": 6, "f64": 13}),
+    Fit("ERF", "erf(x) / x - 1, in x², |x| <= 1", erf_slope, ZERO, mp.mpf(1), lambda z: 1 / (1 + erf_slope(z)), {"f32": 7, "f64": 13}),
     Fit("LOG_ERFC", "log(erfc(x)), 1 <= x <= 4", lambda x: mp.log(mp.erfc(x)), mp.mpf("0.99"), mp.mpf("4.01"), mp.erfc, {"f32": 7}),
     Fit("ERFC", "(x + 1/2) exp(x²) erfc(x), in (x - 3) / (x + 3), from 0.9 to where erfc(x) rounds to 0",
         scaled_erfc, turned(0.9), turned(10.2), lambda t: 1 / scaled_erfc(t), {"f32": 10}),
@@ -150,8 +162,8 @@ def main() -> None:
     for name, fits in groupby(FITS, lambda fit: fit.name):
         whole = list(fits)
         lines += [f"# {whole[0].what}", f"{name}: Table = {{"]
-        for fit, kind, terms in [(fit, *item) for fit in whole for item in fit.terms.items()]:
-            coefficients, error = remez(fit, terms)
+        for kind, terms, own in [(*item, fit) for fit in whole for item in fit.terms.items()]:
+            coefficients, error = remez(own, terms)
             print(f"{name:10} {kind} {terms:3} terms, error 2**{float(mp.log(error, 2)):.1f}")
             lines.append(f'    "{kind}": {table(coefficients)}')
         lines.append("}")

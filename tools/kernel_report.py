@@ -1,7 +1,7 @@
 """List which elementwise ops have kernels, and why the others have none: `python tools/kernel_report.py [--missing] [PATTERN]`.
 
-For every op that broadcasts, the forward and each rule are traced for tensors (T, TT, TTT) and, where the op takes numbers, for a tensor and a
-number (TS). Nothing is compiled.
+For every op that broadcasts, the forward and each rule are traced for tensors (T, TT, TTT) and, where the op takes numbers, for a tensor
+and a number (TS). Nothing is compiled.
 """
 
 from __future__ import annotations

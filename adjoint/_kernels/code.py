@@ -1,7 +1,7 @@
 """LLVM instructions written with Python's operators: what the mathematical functions of the kernels are made of.
 
-A function is written once for both floating types. `Code.kind` says in which type it computes, `Code.goal` how precise the result has to be:
-some functions of a float32 are computed in double precision, with short polynomials.
+A function is written once for both floating types. `Code.kind` says in which type it computes, `Code.goal` how precise the result has to
+be: some functions of a float32 are computed in double precision, with short polynomials.
 """
 
 from __future__ import annotations

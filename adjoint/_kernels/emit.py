@@ -1,7 +1,7 @@
 """From a formula to LLVM IR: a scalar function that LLVM inlines into loops and vectorises.
 
-No flag allows LLVM to ignore NaN or infinity, or to reorder; a multiplication and an addition may be contracted to one rounding only where a
-formula says so. What is computed from numbers alone is computed in double precision, as Python does.
+No flag allows LLVM to ignore NaN or infinity, or to reorder; a multiplication and an addition may be contracted to one rounding only
+where a formula says so. What is computed from numbers alone is computed in double precision, as Python does.
 """
 
 from __future__ import annotations

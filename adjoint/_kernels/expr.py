@@ -6,8 +6,8 @@ add(multiply(x0, x1), 1)
 >>> np.where(x > 0, np.exp(x), 0)
 where(greater(x0, 0), exp(x0), 0)
 
-A symbol stands for an array (`Expr`) or for a Python number (`Number`). Code that asks about a number (`if exponent == 2`) is run once for each
-answer, and so yields a formula for each case (`trace_cases`). Code that asks about the values in an array has no formula.
+A symbol stands for an array (`Expr`) or for a Python number (`Number`). Code that asks about a number (`if exponent == 2`) is run once for
+each answer, and so yields a formula for each case (`trace_cases`). Code that asks about the values in an array has no formula.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Expr:
         self._dtype = np.dtype(bool) if self.is_bool else dtype
 
     @staticmethod
-    def inputs(kinds: str | int, dtype: np.dtype[Any] | None = None) -> list[Expr]:
+    def inputs(kinds: str | int, dtype: np.dtype[Any] | None = None) -> list[Any]:
         """Symbols for arrays of a floating dtype (T), arrays of truth values (B) and numbers (S); for so many arrays."""
         kinds = "T" * kinds if isinstance(kinds, int) else kinds
         return [Number(f"x{i}") if k == "S" else Expr(f"x{i}", (), np.dtype(bool) if k == "B" else dtype) for i, k in enumerate(kinds)]
@@ -88,15 +88,104 @@ class Expr:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __add__(self, other: Any) -> Any:
+        return function("add", self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return function("add", other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return function("subtract", self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return function("subtract", other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return function("multiply", self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return function("multiply", other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return function("divide", self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return function("divide", other, self)
+
+    def __pow__(self, other: Any) -> Any:
+        return function("power", self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return function("power", other, self)
+
+    def __mod__(self, other: Any) -> Any:
+        return function("remainder", self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return function("remainder", other, self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return function("floor_divide", self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return function("floor_divide", other, self)
+
+    def __and__(self, other: Any) -> Any:
+        return function("logical_and", self, other)
+
+    def __rand__(self, other: Any) -> Any:
+        return function("logical_and", other, self)
+
+    def __or__(self, other: Any) -> Any:
+        return function("logical_or", self, other)
+
+    def __ror__(self, other: Any) -> Any:
+        return function("logical_or", other, self)
+
+    def __xor__(self, other: Any) -> Any:
+        return function("logical_xor", self, other)
+
+    def __rxor__(self, other: Any) -> Any:
+        return function("logical_xor", other, self)
+
+    def __gt__(self, other: Any) -> Any:
+        return function("greater", self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return function("greater_equal", self, other)
+
+    def __lt__(self, other: Any) -> Any:
+        return function("less", self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return function("less_equal", self, other)
+
+    def __eq__(self, other: Any) -> Any:
+        return function("equal", self, other)
+
+    def __ne__(self, other: Any) -> Any:
+        return function("not_equal", self, other)
+
+    def __neg__(self) -> Any:
+        return function("negative", self)
+
+    def __pos__(self) -> Any:
+        return function("positive", self)
+
+    def __abs__(self) -> Any:
+        return function("absolute", self)
+
+    def __invert__(self) -> Any:
+        return function("logical_not", self)
+
 
 class Number(Expr):
     """A Python number that is not known yet, or a formula of such numbers. `isinstance(x, float)` holds, so that code takes it for one."""
 
     __slots__ = ()
 
-    @property
-    def __class__(self) -> Any:  # type: ignore[override]
-        return float
+    __class__ = property(lambda self: float)  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]
 
     def item(self) -> Number:
         return self
@@ -104,11 +193,17 @@ class Number(Expr):
     def __bool__(self) -> bool:
         return decide(self)
 
+    def __eq__(self, other: Any) -> Any:
+        return False if other is None or isinstance(other, str) else super().__eq__(other)
+
+    def __ne__(self, other: Any) -> Any:
+        return True if other is None or isinstance(other, str) else super().__ne__(other)
+
 
 class Option(str):
     """A string that remembers what it is compared with."""
 
-    __slots__ = ("compared",)
+    compared: list[str]
 
     def __new__(cls, value: str) -> Option:
         made = super().__new__(cls, value)
@@ -260,34 +355,6 @@ ARRAY_FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.nan_to_num: nan_to_num,
     np.result_type: result_type,
 }
-
-
-def _operator(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    return (lambda self, other: function(name, self, other)), (lambda self, other: function(name, other, self))
-
-
-def _comparison(name: str) -> Callable[..., Any]:
-    def compare(self: Expr, other: Any) -> Any:
-        if type(self) is Number and (other is None or isinstance(other, str)):
-            return name == "not_equal"
-        return function(name, self, other)
-
-    return compare
-
-
-for _name, _symbol in (
-    ("add", "add"), ("subtract", "sub"), ("multiply", "mul"), ("divide", "truediv"), ("power", "pow"), ("remainder", "mod"),
-    ("floor_divide", "floordiv"), ("logical_and", "and"), ("logical_or", "or"), ("logical_xor", "xor"),
-):  # fmt: skip
-    _forward, _reflected = _operator(_name)
-    setattr(Expr, f"__{_symbol}__", _forward)
-    setattr(Expr, f"__r{_symbol}__", _reflected)
-for _name, _symbol in (
-    ("greater", "gt"), ("greater_equal", "ge"), ("less", "lt"), ("less_equal", "le"), ("equal", "eq"), ("not_equal", "ne"),
-):  # fmt: skip
-    setattr(Expr, f"__{_symbol}__", _comparison(_name))
-for _name, _symbol in (("negative", "neg"), ("positive", "pos"), ("absolute", "abs"), ("logical_not", "invert")):
-    setattr(Expr, f"__{_symbol}__", lambda self, name=_name: function(name, self))
 
 
 # ---- tracing ------------------------------------------------------------------------------------------------------------------------

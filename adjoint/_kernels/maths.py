@@ -13,16 +13,14 @@ from inspect import signature
 from .arithmetic import fmod, hypot, too_many_times
 from .code import Code, Function, Value
 from .error_function import erf, erfc
-from .exponential import (
-    arccosh, arcsinh, arctanh, cosh, exp, exp2, expm1, log, log1p, log2, log10, power, sinh, tanh,
-)  # fmt: skip
+from .exponential import arccosh, arcsinh, arctanh, cosh, exp, exp2, expm1, log, log1p, log2, log10, power, sinh, tanh
 from .trigonometric import arccos, arcsin, arctan, arctan2, cos, sin, tan, too_large
 
 FUNCTIONS: dict[str, Function] = {
     function.__name__: function
     for function in (
-        exp, exp2, expm1, log, log2, log10, log1p, power, sinh, cosh, tanh, arcsinh, arccosh, arctanh, sin, cos, tan, arcsin, arccos, arctan,
-        arctan2, erf, erfc, fmod, hypot,
+        exp, exp2, expm1, log, log2, log10, log1p, power, sinh, cosh, tanh, arcsinh, arccosh, arctanh, sin, cos, tan, arcsin, arccos,
+        arctan, arctan2, erf, erfc, fmod, hypot,
     )
 }  # fmt: skip
 
@@ -48,4 +46,4 @@ def definition(symbol: str, function: Callable[..., Value | str], kind: str, dec
     body = "\n".join(code.lines)
     declared |= code.declared
     params = ", ".join(f"{code.type} {register}" for register in inputs)
-    return f"define internal {returned.split()[0]} @{symbol}({params}) alwaysinline {{\n{body}\n  ret {returned}\n}}\n"
+    return f"define internal {returned.partition(' ')[0]} @{symbol}({params}) alwaysinline {{\n{body}\n  ret {returned}\n}}\n"

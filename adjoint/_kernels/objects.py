@@ -1,12 +1,13 @@
 """Python and NumPy as compiled code sees them: the layout of objects, the functions it calls, and how it becomes a built-in function.
 
-What the code needs of Python and NumPy (types, functions) is read from a table that comes as `self`, so that object code holds no addresses and
-can be kept on disk.
+What the code needs of Python and NumPy (types, functions) is read from a table that comes as `self`, so that object code holds no
+addresses and can be kept on disk.
 """
 
 from __future__ import annotations
 
 import ctypes
+import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,8 +18,8 @@ DATA, NDIM, SHAPE, DESCR, FLAGS = 16, 24, 32, 56, 64
 CONTIGUOUS_ALIGNED, WRITEABLE = 0x101, 0x400
 
 # Places in the table; those after the last are for the function at hand.
-(NDARRAY, F32, F64, BOOL, FLOAT, INT, NEW_LIKE, VECTORCALL, FALLBACK, LONG_AS_DOUBLE, ERR_OCCURRED, ERR_CLEAR, INC_REF, DEC_REF, SAVE_THREAD,
- RESTORE_THREAD, LONG_AS_SSIZE, OWN) = range(18)  # fmt: skip
+(NDARRAY, F32, F64, BOOL, FLOAT, INT, NEW_LIKE, VECTORCALL, FALLBACK, LONG_AS_DOUBLE, ERR_OCCURRED, ERR_CLEAR, INC_REF, DEC_REF,
+ SAVE_THREAD, RESTORE_THREAD, LONG_AS_SSIZE, OWN) = range(18)  # fmt: skip
 
 
 def supported() -> bool:
@@ -49,11 +50,10 @@ def address(function: Any) -> int:
 
 def new_like_array() -> int:
     """NumPy's function that makes an array like another."""
-    from numpy._core import _multiarray_umath as multiarray
-
+    multiarray: Any = importlib.import_module("numpy._core._multiarray_umath")
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    api = ctypes.cast(pointer(multiarray._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))  # type: ignore[attr-defined]
+    api = ctypes.cast(pointer(multiarray._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
     return int(api[277])
 
 
@@ -90,8 +90,8 @@ def builtin(name: str, at: int, facts: Any, *others: Any) -> Callable[..., Any]:
 
 
 class Text:
-    """Lines of a built-in, with fresh names for registers and labels. It is called with `%self`, `%args` and `%n`; what it cannot do it leaves
-    to its fallback, at the label `slow`."""
+    """Lines of a built-in, with fresh names for registers and labels. It is called with `%self`, `%args` and `%n`; what it cannot do it
+    leaves to its fallback, at the label `slow`."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -106,12 +106,6 @@ class Text:
     def do(self, instruction: str) -> None:
         self.lines.append(f"  {instruction}")
 
-    def label(self, name: str) -> str:
-        """Begin a block; its name is made unique."""
-        self.count += 1
-        self.lines.append(f"{name}{self.count}:")
-        return f"{name}{self.count}"
-
     def field(self, pointer: str, offset: int, type_: str) -> str:
         return self.let(f"load {type_}, ptr {self.let(f'getelementptr i8, ptr {pointer}, i64 {offset}')}")
 
@@ -122,11 +116,11 @@ class Text:
     def branch(self, condition: str, yes: str, no: str) -> None:
         self.do(f"br i1 {condition}, label %{yes}, label %{no}")
 
-    def require(self, condition: str, otherwise: str = "slow") -> None:
+    def require(self, condition: str) -> None:
         """Go on if the condition holds, to the fallback if not."""
-        following = f"ok{self.count + 1}"
-        self.branch(condition, following, otherwise)
-        self.label("ok")
+        self.count += 1
+        self.branch(condition, f"ok{self.count}", "slow")
+        self.lines.append(f"ok{self.count}:")
 
     def number(self, obj: str) -> tuple[str, str]:
         """Whether an object is a Python float or int, and its value as a double."""
@@ -158,34 +152,6 @@ class Text:
         """The value of an int that must be one."""
         self.require(self.let(f"icmp eq i64 {self.field(obj, 8, 'i64')}, {self.fact(INT)}"))
         return self.let(f"call i64 {self.fact(LONG_AS_SSIZE, 'ptr')}(ptr {obj})")
-
-    def same_size(self, shapes: Sequence[str], ndim: str) -> str:
-        """The number of elements, provided that all shapes are equal."""
-        rank = self.let(f"sext i32 {ndim} to i64")
-        before = f"before{self.count + 1}"
-        self.do(f"br label %{before}")
-        self.label("before")
-        mark = self.count
-        self.do(f"br label %dims{mark}")
-        self.lines += [
-            f"dims{mark}:",
-            f"  %d{mark} = phi i64 [0, %{before}], [%dn{mark}, %same{mark}]",
-            f"  %size{mark} = phi i64 [1, %{before}], [%sizen{mark}, %same{mark}]",
-        ]
-        self.branch(self.let(f"icmp slt i64 %d{mark}, {rank}"), f"dim{mark}", f"counted{mark}")
-        self.lines.append(f"dim{mark}:")
-        sizes = [self.let(f"load i64, ptr {self.let(f'getelementptr i64, ptr {shape}, i64 %d{mark}')}") for shape in shapes]
-        for other in sizes[1:]:
-            self.require(self.let(f"icmp eq i64 {sizes[0]}, {other}"))
-        self.do(f"br label %same{mark}")
-        self.lines += [
-            f"same{mark}:",
-            f"  %sizen{mark} = mul i64 %size{mark}, {sizes[0]}",
-            f"  %dn{mark} = add i64 %d{mark}, 1",
-            f"  br label %dims{mark}",
-            f"counted{mark}:",
-        ]
-        return f"%size{mark}"
 
     def function(self, symbol: str) -> str:
         """The whole built-in."""

@@ -165,7 +165,7 @@ _made = 0
 
 
 def _until_warm(integers: npt.NDArray[np.int32]) -> npt.NDArray[np.float32]:
-    global _made, _kernel  # noqa: PLW0603
+    global _made, _kernel
     _made += integers.size
     if _made > WARM:
         from .._kernels import jit

@@ -39,21 +39,24 @@ class VersionCounter:
     """
 
     __slots__ = ("stamp", "version", "writes")
-    KEPT = 4  # how many writes are remembered with their lines
+    KEPT = 4  # how many writes, at least, are remembered with their lines
 
     stamp: int
     version: int
-    writes: tuple[tuple[int, Site], ...]
+    writes: list[tuple[int, Site]]
 
     def __init__(self) -> None:
         self.stamp = 0
         self.version = 0
-        self.writes = ()
+        self.writes = []
 
     def bump(self, site: Site) -> None:
         self.version += 1
         self.stamp = stamp = tick()
-        self.writes = (*self.writes[1 - self.KEPT :], (stamp, site))
+        writes = self.writes
+        writes.append((stamp, site))
+        if len(writes) > 2 * self.KEPT:
+            del writes[: self.KEPT]
 
     def version_at(self, stamp: int) -> int:
         """The version at an earlier time (a lower bound if more writes followed than are remembered)."""

@@ -30,6 +30,11 @@ def _expanded(function: str, argument: str, value: Numbers, count: int) -> tuple
     return sizes * count if len(sizes) == 1 else sizes
 
 
+def _steps(stride: Numbers | None, kernel_size: Numbers) -> Numbers:
+    """The stride; without one, windows lie side by side."""
+    return kernel_size if stride is None or (isinstance(stride, Sequence) and not stride) else stride
+
+
 def _single(function: str, argument: str, value: Numbers) -> int:
     if isinstance(value, int):
         return value
@@ -60,7 +65,7 @@ def _windows(
     """The windows along the last dimensions, after all checks."""
     count = int(function[-2])
     kernel = _expanded(function, "kernel_size", kernel_size, count)
-    steps = kernel if stride is None or stride == [] or stride == () else _expanded(function, "stride", stride, count)
+    steps = _expanded(function, "stride", _steps(stride, kernel), count)
     sides, spread = _expanded(function, "padding", padding, count), _expanded(function, "dilation", dilation, count)
     names = AXIS_NAMES[count]
     if 0 in steps:
@@ -77,7 +82,9 @@ def _windows(
         if p > (d * (k - 1) + 1) // 2:
             raise RuntimeError(f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation={d}")
     if any(p > k // 2 for k, p in zip(kernel, sides, strict=True)):
-        given = ", ".join(f"{what}{name} = {v}" for what, values in (("pad", sides), ("k", kernel)) for name, v in zip(names, values, strict=True))
+        pairs = [(f"pad{name}", p) for name, p in zip(names, sides, strict=True)]
+        pairs += [(f"k{name}", k) for name, k in zip(names, kernel, strict=True)]
+        given = ", ".join(f"{name} = {value}" for name, value in pairs)
         raise RuntimeError(f"pad should be smaller than or equal to half of kernel size, but got {given}")
     if input.ndim not in (count + 1, count + 2):
         raise RuntimeError(f"non-empty {count + 1}D or {count + 2}D (batch mode) tensor expected for input, but got {list(input.shape)}")
@@ -108,7 +115,8 @@ def _check_dims(function: str, input: Tensor, text: str) -> None:
 
 
 NEEDS_TWO_OR_THREE = (
-    "Expected {low} to {high} dimensions, but got {ndim}-dimensional tensor for argument #1 'self' (while checking arguments for {function})"
+    "Expected {low} to {high} dimensions, but got {ndim}-dimensional tensor for argument #1 'self' "
+    "(while checking arguments for {function})"
 )
 
 
@@ -139,7 +147,7 @@ def max_pool1d(
     name = "max_pool1d"
     _check_dims(name, input, "{function}: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:{shape}")
     kernel = _single(name, "kernel_size", kernel_size)
-    step = kernel if stride is None or stride == () or stride == [] else _single(name, "stride", stride)
+    step = _single(name, "stride", _steps(stride, kernel))
     side, spread = _single(name, "padding", padding), _single(name, "dilation", dilation)
     for what, value in (("kernel_size", kernel), ("stride", step), ("dilation", spread)):
         if value <= 0:
@@ -183,19 +191,40 @@ def max_pool3d(
     return _maxima(ops.max_pool3d, input, windows, return_indices)
 
 
-def max_pool1d_with_indices(*args: Any, **kwargs: Any) -> Pair:
+def max_pool1d_with_indices(
+    input: Tensor,
+    kernel_size: Numbers,
+    stride: Numbers | None = None,
+    padding: Numbers = 0,
+    dilation: Numbers = 1,
+    ceil_mode: bool = False,
+) -> Pair:
     """`max_pool1d` with `return_indices=True`."""
-    return max_pool1d(*args, **kwargs, return_indices=True)  # type: ignore[no-any-return]
+    return max_pool1d(input, kernel_size, stride, padding, dilation, ceil_mode, True)  # type: ignore[no-any-return]
 
 
-def max_pool2d_with_indices(*args: Any, **kwargs: Any) -> Pair:
+def max_pool2d_with_indices(
+    input: Tensor,
+    kernel_size: Numbers,
+    stride: Numbers | None = None,
+    padding: Numbers = 0,
+    dilation: Numbers = 1,
+    ceil_mode: bool = False,
+) -> Pair:
     """`max_pool2d` with `return_indices=True`."""
-    return max_pool2d(*args, **kwargs, return_indices=True)  # type: ignore[no-any-return]
+    return max_pool2d(input, kernel_size, stride, padding, dilation, ceil_mode, True)  # type: ignore[no-any-return]
 
 
-def max_pool3d_with_indices(*args: Any, **kwargs: Any) -> Pair:
+def max_pool3d_with_indices(
+    input: Tensor,
+    kernel_size: Numbers,
+    stride: Numbers | None = None,
+    padding: Numbers = 0,
+    dilation: Numbers = 1,
+    ceil_mode: bool = False,
+) -> Pair:
     """`max_pool3d` with `return_indices=True`."""
-    return max_pool3d(*args, **kwargs, return_indices=True)  # type: ignore[no-any-return]
+    return max_pool3d(input, kernel_size, stride, padding, dilation, ceil_mode, True)  # type: ignore[no-any-return]
 
 
 # ---- means --------------------------------------------------------------------------------------------------------------------------
@@ -213,8 +242,9 @@ def avg_pool1d(
     name = "avg_pool1d"
     _check_dims(name, input, NEEDS_TWO_OR_THREE)
     kernel, side = _single(name, "kernel_size", kernel_size), _single(name, "padding", padding)
-    step = kernel if stride is None or stride == () or stride == [] else _single(name, "stride", stride)
-    return avg_pool2d(input.unsqueeze(-2), (1, kernel), (1, step), (0, side), ceil_mode, count_include_pad).squeeze(-2)
+    step = _single(name, "stride", _steps(stride, kernel))
+    result: Tensor = avg_pool2d(input.unsqueeze(-2), (1, kernel), (1, step), (0, side), ceil_mode, count_include_pad).squeeze(-2)
+    return result
 
 
 def avg_pool2d(
@@ -322,7 +352,8 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Numbers) -> Tensor:
     """The mean over as many windows of the last dimension as are wanted."""
     _check_dims("adaptive_avg_pool1d", input, NEEDS_TWO_OR_THREE)
     wanted = _single("adaptive_avg_pool1d", "output_size", output_size)
-    return adaptive_avg_pool2d(input.unsqueeze(-2), (1, wanted)).squeeze(-2)
+    result: Tensor = adaptive_avg_pool2d(input.unsqueeze(-2), (1, wanted)).squeeze(-2)
+    return result
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
@@ -394,11 +425,10 @@ def _fractional(
     batch = input if input.ndim == count + 2 else input.unsqueeze(0)
     if samples is None:
         samples = rand(batch.shape[0], batch.shape[1], count, dtype=input.dtype)
-    # The first random number is for the last dimension.
-    planes = [
-        _fractional_starts(n, o, k, samples._data[..., count - 1 - d])
-        for d, (n, o, k) in enumerate(zip(sizes, places, kernel, strict=True))
-    ]
+    # As in PyTorch, the first of two random numbers is for the last dimension, but the first of three for the first.
+    order = (1, 0) if count == 2 else (0, 1, 2)
+    lines = zip(sizes, places, kernel, order, strict=True)
+    planes = [_fractional_starts(n, o, k, samples._data[..., which]) for n, o, k, which in lines]
     index = wrap(_search_planes(batch._data, planes, kernel))
     values = select(batch, index, count)
     if batch is not input:
@@ -484,10 +514,11 @@ def _unpool(
 ) -> Tensor:
     name = f"max_unpool{count}d"
     kernel = _expanded(name, "kernel_size", kernel_size, count)
-    steps = kernel if stride is None else _expanded(name, "stride", stride, count)
+    steps = _expanded(name, "stride", _steps(stride, kernel), count)
     if input.ndim not in (count + 1, count + 2):
         raise RuntimeError(
-            f"Input to max_unpooling{count}d should be a {count + 1}d or {count + 2}d Tensor, but got a tensor with {input.ndim} dimensions."
+            f"Input to max_unpooling{count}d should be a {count + 1}d or {count + 2}d Tensor, but got a tensor with {input.ndim} "
+            "dimensions."
         )
     if indices._data.dtype != INDEX:
         raise RuntimeError(f"elements in indices should be type int64 but got: {indices.dtype.scalar_name}\n  fix: indices.long()")
@@ -506,9 +537,10 @@ def max_unpool1d(
     """The maxima of `max_pool1d` put back where they were, with zeros elsewhere."""
     name = "max_unpool1d"
     kernel, side = _single(name, "kernel_size", kernel_size), _single(name, "padding", padding)
-    step = kernel if stride is None else _single(name, "stride", stride)
+    step = _single(name, "stride", _steps(stride, kernel))
     size = _unpooled_size(input, 1, (kernel,), (step,), (side,), output_size)
-    return _unpool(2, input.unsqueeze(-2), indices.unsqueeze(-2), (1, kernel), (1, step), (0, side), (1, *size)).squeeze(-2)
+    result: Tensor = _unpool(2, input.unsqueeze(-2), indices.unsqueeze(-2), (1, kernel), (1, step), (0, side), (1, *size)).squeeze(-2)
+    return result
 
 
 def max_unpool2d(

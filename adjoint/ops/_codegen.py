@@ -76,8 +76,9 @@ def lazy_function(op: Op, *, out: bool, operator: bool = False) -> Callable[...,
             namespace[f"kernel_{kinds}"] = kernels.forward
         made = function_from(text, op.name, namespace)
         hidden = {"out": None, "axis": UNSET, "keepdims": UNSET}
-        fn.__code__, fn.__defaults__ = made.__code__, (UNSET, *(op.defaults or ())) if needs_dim(op) else op.defaults
+        fn.__defaults__ = (UNSET, *(op.defaults or ())) if needs_dim(op) else op.defaults
         fn.__kwdefaults__ = (op.keyword_defaults or {}) | {name: hidden[name] for name in hidden if name in made.__code__.co_varnames}
+        fn.__code__ = made.__code__  # last: another thread may be calling the function right now
 
     def compile_and_call(*args: Any, **kwargs: Any) -> Any:
         generate()
@@ -108,8 +109,9 @@ def sizes(values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def function_from(text: str, name: str, namespace: dict[str, Any]) -> FunctionType:
-    exec(compile(text, f"{GENERATED}{name}>", "exec"), namespace)
-    made = namespace.pop(name)
+    found: dict[str, Any] = {}  # not the namespace itself, where another thread may be making the same function
+    exec(compile(text, f"{GENERATED}{name}>", "exec"), namespace, found)
+    made = found[name]
     assert isinstance(made, FunctionType)
     return made
 

@@ -136,7 +136,7 @@ def formula(symbol: str, fn: Callable[..., Any], op: Op, arguments: list[tuple[s
 
 
 def choices(fn: Callable[..., Any], op: Op, symbols: dict[tuple[str, str], Any]) -> list[list[Any]]:
-    """What each argument may be: a symbol; for a parameter also None, if that is its default; one of the words that `fn` compares it with."""
+    """What each argument may be: a symbol; for a parameter also None, if that is its default; or a word that `fn` compares it with."""
     from .._kernels.expr import Option, Untraceable, trace_cases
 
     defaults = op.default_values()

@@ -140,7 +140,8 @@ def maxima(x: Array, windows: tuple[Windows, ...]) -> tuple[Array, Array]:
     index: Array = np.zeros((), INDEX)
     weight = 1
     for axis, line in reversed(list(enumerate(windows, lead))):
-        best = found = None
+        best: Array = None
+        found: Array = None
         for pick, positions in picks(line):
             values = x[along(axis, pick)]
             source = (positions * weight).reshape(-1, *(1,) * (x.ndim - axis - 1)) + (index[along(axis, pick)] if index.ndim else 0)

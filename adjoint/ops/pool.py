@@ -106,6 +106,10 @@ def look_up(input: Array, index: Array, dims: int) -> Array:
     return np.reshape(found, index.shape)
 
 
+def look_up_tangent(input_t: Array, index: Array, dims: int) -> Array:
+    return look_up(input_t, index, dims)
+
+
 def put_back(g: Array, index: Array, dims: int, input_shape: tuple[int, ...], input_dtype: Any) -> Array:
     lead = len(input_shape) - dims
     flat = (*input_shape[:lead], math.prod(input_shape[lead:]))
@@ -116,8 +120,7 @@ def put_back(g: Array, index: Array, dims: int, input_shape: tuple[int, ...], in
 def selection(name: str, node: str) -> Any:
     """The op that looks up the elements of the last `dims` dimensions that a search has found."""
 
-    @op(f"{name}_values", nodes=f"{node}Backward0", method=False, function=False, out=False, input=put_back,
-        jvp=lambda input_t, index, dims: look_up(input_t, index, dims))  # fmt: skip
+    @op(f"{name}_values", nodes=f"{node}Backward0", method=False, function=False, out=False, input=put_back, jvp=look_up_tangent)
     def select(input: Array, index: Array, dims: int) -> Array:
         return look_up(input, index, dims)
 
@@ -135,8 +138,8 @@ fractional_max_pool3d = selection("fractional_max_pool3d", "FractionalMaxPool3D"
 def unpool_op(dims: int) -> Any:
     """The op that puts maxima back: zeros elsewhere, and of several for one place the last."""
 
-    @op(f"max_unpool{dims}d", nodes=f"MaxUnpool{dims}DBackward0", method=False, function=False, out=False,
-        input=lambda g, index: look_up(g, index, dims), jvp=lambda input_t, index, size: unpool(input_t, index, size))  # fmt: skip
+    @op(f"max_unpool{dims}d", nodes=f"MaxUnpool{dims}DBackward0", method=False, function=False, out=False, jvp=LINEAR,
+        input=lambda g, index: look_up(g, index, dims))  # fmt: skip
     def unpool(input: Array, index: Array, size: tuple[int, ...]) -> Array:
         lead = input.shape[: len(input.shape) - dims]
         volume = math.prod(size)

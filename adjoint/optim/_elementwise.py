@@ -81,7 +81,7 @@ class Elementwise(Optimizer):
                 if not params:
                     continue
                 plan = self._plans.get(number)
-                if plan is None or not plan.fits(params, self.state) or group.get("differentiable"):
+                if plan is None or not plan.fits(self, group, params) or group.get("differentiable"):
                     if group.get("differentiable") or not can_join(params):
                         self._step_tensors(group, params)
                         continue
@@ -139,15 +139,17 @@ class Plan:
         for param in params:
             fresh = optimizer.prepare(param, group)
             packs.setdefault(pack_key(optimizer, group, param, fresh), []).append(param)
-        names = list(optimizer.buffers(group))
-        self.packs = [Pack(optimizer, members, names, key[0]) for key, members in packs.items()]
+        self.names = list(optimizer.buffers(group))
+        self.packs = [Pack(optimizer, members, self.names, key[0]) for key, members in packs.items()]
         self.found = identities(params, optimizer.state)
         # Held, so that the identities mean these arrays for as long as the plan lives.
         self.held = [tensor._data for tensor in tensors_of(params, optimizer.state)]
 
-    def fits(self, params: list[Tensor], state: Any) -> bool:
-        """Whether the step finds the arrays that this plan was made for."""
-        return identities(params, state) == self.found and all(pack.together() for pack in self.packs)
+    def fits(self, optimizer: Elementwise, group: Group, params: list[Tensor]) -> bool:
+        """Whether the step finds the arrays that this plan was made for, and needs no others."""
+        if identities(params, optimizer.state) != self.found or list(optimizer.buffers(group)) != self.names:
+            return False
+        return all(pack.together() for pack in self.packs)
 
     def run(self, optimizer: Elementwise, group: Group, site: Site) -> None:
         group = numeric(group)
@@ -256,7 +258,7 @@ def real(array: Array) -> Array:
 def as_real(tensor: Tensor | None) -> Tensor:
     """The same for a Tensor: a view with one more dimension."""
     assert tensor is not None
-    return view_as_real(tensor) if tensor.is_complex() else tensor  # type: ignore[no-any-return]
+    return view_as_real(tensor) if tensor.is_complex() else tensor
 
 
 def numeric(group: Group) -> Group:

@@ -70,15 +70,15 @@ def erfc(x):
     return np.where(np.isnan(x), x, result)
 
 
-REFERENCES = {"erf": erf, "erfc": erfc}
+REFERENCES = {name: getattr(np, name) for name in NAMES if hasattr(np, name)} | {"erf": erf, "erfc": erfc}
 
 
 def test_references():
     """The references that are written here agree with C's functions."""
     x = np.linspace(-6, 6, 4001)
-    for name, reference in REFERENCES.items():
+    for name in ("erf", "erfc"):
         expected = [getattr(math, name)(value) for value in x]
-        np.testing.assert_allclose(reference(x.astype(np.longdouble)).astype(float), expected, rtol=1e-15)
+        np.testing.assert_allclose(REFERENCES[name](x.astype(np.longdouble)).astype(float), expected, rtol=1e-15)
 
 
 # ---- arguments ----------------------------------------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ def test_error_is_below_two_units_in_the_last_place(kernels, name, dtype):
     with np.errstate(all="ignore"):
         for block in arguments(name, np.dtype(dtype).type):
             got = kernels[name](*block)
-            exact = REFERENCES.get(name, getattr(np, name, None))(*(x.astype(wide) for x in block))
+            exact = REFERENCES[name](*(x.astype(wide) for x in block))
             rounded = exact.astype(dtype)
             assert got.dtype == dtype
             unusual = ~np.isfinite(rounded) | ~np.isfinite(got)
@@ -148,14 +148,16 @@ def test_special_values(kernels, name, dtype):
         elif name in OUTSIDE:
             given = [x[~(np.abs(x) > 100)] for x in given]
         got = kernels[name](*given)
-        expected = REFERENCES.get(name, getattr(np, name, None))(*(x.astype(WIDER[dtype]) for x in given)).astype(dtype)
+        expected = REFERENCES[name](*(x.astype(WIDER[dtype]) for x in given)).astype(dtype)
     np.testing.assert_allclose(got, expected, rtol=4 * np.finfo(dtype).eps, atol=0)
     zeros = expected == 0
     np.testing.assert_array_equal(np.signbit(got[zeros]), np.signbit(expected[zeros]))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize(("name", "beyond"), [("sin", (1e12,)), ("cos", (-1e12,)), ("tan", (np.inf,)), ("fmod", (1e30, 3.0)), ("fmod", (1.0, 0.0))])
+@pytest.mark.parametrize(
+    ("name", "beyond"), [("sin", (1e12,)), ("cos", (-1e12,)), ("tan", (np.inf,)), ("fmod", (1e30, 3.0)), ("fmod", (1.0, 0.0))]
+)
 @pytest.mark.parametrize("size", [1, 100, builtin.LARGEST + 1, 1_000_000])
 def test_what_cannot_be_computed_is_passed_on(kernels, name, beyond, size, dtype):
     arguments = [np.ones(size, dtype) for _ in beyond]

@@ -18,7 +18,7 @@ def threads():
 
 def test_every_piece_once(threads):
     for pieces in (0, 1, 2, 3, 100):
-        seen = []
+        seen: list[int] = []
         pool.run(seen.append, pieces)
         assert sorted(seen) == list(range(pieces))
 
@@ -27,7 +27,7 @@ def test_several_callers_at_once(threads):
     results = []
 
     def caller():
-        seen = []
+        seen: list[int] = []
         for _ in range(50):
             pool.run(seen.append, 7)
         results.append(sorted(seen) == sorted(list(range(7)) * 50))
@@ -54,7 +54,7 @@ def test_a_forked_child_makes_its_own_threads(threads):
     pool.run(lambda piece: None, 8)
     child = os.fork()
     if child == 0:
-        seen = []
+        seen: list[int] = []
         pool.run(seen.append, 8)
         os._exit(0 if sorted(seen) == list(range(8)) else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -1,5 +1,7 @@
 """Row kernels against the NumPy code they were traced from."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -37,7 +39,7 @@ def logsumexp(x):
     return top + np.log(np.sum(np.exp(x - top), **LAST))
 
 
-CASES = {
+CASES: dict[str, tuple[Any, str]] = {
     "softmax": (softmax, "T"),
     "log_softmax": (log_softmax, "T"),
     "softmax_rule": (softmax_rule, "TT"),

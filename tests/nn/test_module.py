@@ -275,7 +275,7 @@ def test_state_of_ones_own():
             self.__dict__.update(state)
 
     twin = copy.deepcopy(Own(2, 1))
-    assert isinstance(twin.weight, nn.Parameter) and twin(ad.ones(1, 2)).shape == (1, 1)
+    assert twin.weight.requires_grad and twin(ad.ones(1, 2)).shape == (1, 1)
     twin.extra = nn.ReLU()
     assert [name for name, _ in twin.named_children()] == ["extra"]
 

@@ -246,6 +246,21 @@ def test_state_may_be_replaced_changed_and_deleted():
     assert optimizer.state[a]["note"] == "kept"
 
 
+def test_settings_may_ask_for_more_state():
+    a, b = with_gradient(1.0), with_gradient(1.0)
+    optimizer = optim.SGD([a, b], lr=1)
+    optimizer.step()
+    optimizer.param_groups[0]["momentum"] = 0.5
+    optimizer.step()
+    optimizer.step()
+    assert a.item() == b.item() == 0 - 1 - 1.5
+    adam = optim.Adam([a, b])
+    adam.step()
+    adam.param_groups[0]["amsgrad"] = True
+    adam.step()
+    assert "max_exp_avg_sq" in adam.state[a]
+
+
 def test_parameters_may_fall_out_of_step():
     a, b = with_gradient(1.0), with_gradient(1.0)
     optimizer = optim.Adam([a, b], lr=0.1)
