@@ -10,9 +10,10 @@ Loops are compiled when they are first needed, for the dtype and the case in que
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from threading import Lock
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,11 +21,8 @@ import numpy as np
 from . import entry, jit, pool
 from .code import TYPES
 from .emit import Emitter, scalar_function
-from .entry import FIRST as FIRST
-from .entry import LARGEST as LARGEST
-from .entry import NEW as NEW
-from .entry import PIECE
-from .expr import MATHS, Answers, Expr, Untraceable
+from .entry import FIRST, LARGEST, NEW, PIECE
+from .expr import MATHS, Expr, Number, Untraceable
 from .maths import OUTSIDE, definitions
 from .objects import OWN, builtin, table
 
@@ -35,8 +33,8 @@ class Case(NamedTuple):
     """A formula, and when it is the one to use: some arguments are certain objects, some questions about numbers have certain answers."""
 
     expr: Expr
-    answers: Answers = []
-    constants: Mapping[int, Any] = {}
+    answers: Sequence[tuple[Number, bool]] = ()
+    constants: Mapping[int, Any] = MappingProxyType({})
 
 
 class Formula:

@@ -1,7 +1,7 @@
 """Object code on disk, so that a kernel is compiled once per machine.
 
-An entry is named by a hash of everything that the code depends on, and begins with a hash of its own content: an entry that was cut short or
-damaged is compiled again, never trusted. Writing goes through a temporary file and a rename, so that processes never see half an entry. A
+An entry is named by a hash of everything that the code depends on, and begins with a hash of its own content: an entry that was cut short
+or damaged is compiled again, never trusted. Writing goes through a temporary file and a rename: processes never see half an entry. A
 directory that cannot be written costs nothing but time.
 """
 

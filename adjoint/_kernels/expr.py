@@ -20,7 +20,7 @@ import numpy as np
 from . import maths
 
 
-class Untraceable(Exception):
+class Untraceable(Exception):  # noqa: N818
     """The code looks at values or shapes, or uses a function that has no formula here."""
 
 
@@ -184,8 +184,8 @@ class Number(Expr):
 
     __slots__ = ()
 
-    __class__ = property(lambda self: float)  # type: ignore[assignment]
-    __hash__ = None  # type: ignore[assignment]
+    __class__ = property(lambda self: float)
+    __hash__ = None
 
     def item(self) -> Number:
         return self

@@ -18,7 +18,7 @@ _alive: list[Any] = []  # libraries must live as long as the functions in them
 @cache
 def llvm() -> Any:
     """llvmlite's binding, initialised for this CPU; ImportError where it is not installed."""
-    import llvmlite.binding as binding
+    from llvmlite import binding
 
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()

@@ -342,7 +342,7 @@ def load(symbol: str, fn: Callable[..., Any], kinds: str) -> Callable[..., Any]:
             return fn(*args)
         shape, dtype, columns = x.shape, x.dtype, x.shape[-1]
         rows = x.size // columns
-        given = []
+        given: list[Any] = []
         for kind, arg in zip(kinds, args, strict=True):
             if kind == NUMBER:
                 if arg.__class__ is not float and arg.__class__ is not int:

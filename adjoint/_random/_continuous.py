@@ -184,7 +184,7 @@ _kernel: Callable[[npt.NDArray[np.int32]], npt.NDArray[np.float32]] = _until_war
 
 def use_box_muller(kernel: Callable[[npt.NDArray[np.int32]], npt.NDArray[np.float32]]) -> None:
     """Make float32 normals with a compiled kernel: a C-contiguous (blocks, 2, 8) in, the same bits out as without."""
-    global _kernel  # noqa: PLW0603
+    global _kernel
     _kernel = kernel
 
 

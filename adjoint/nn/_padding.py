@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .._tensor import Tensor, wrap
+from .._tensor import Tensor
 from ..ops._registry import Array, op
-from ..ops.scatter import index_select
+from ..ops.resample import REPEATING, Taps
 
 Pads = tuple[tuple[int, int], ...]  # before and after, for each dimension; negative to take away
 
@@ -68,18 +68,30 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     if mode not in MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if value is not None and value != 0:
-        raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
-    if input.ndim - len(given) not in (1, 2):
-        raise NotImplementedError("Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now")
-    for dim, (before, after) in enumerate(pads):
-        if (before, after) != (0, 0):
-            input = index_select(input, dim, wrap(_places(input.shape, dim, before, after, mode)))
-    return input
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    count = len(given)
+    if input.ndim - count not in (1, 2) or not 1 <= count <= 3:
+        raise NotImplementedError(
+            f"Padding size {len(pad)} is not supported for {input.ndim}D input tensor.\nSupported combinations for non-constant padding:\n"
+            "  - 2D or 3D input: padding size = 2 (pads last dimension)\n  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
+            "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
+        )
+    if 0 in input.shape[input.ndim - count - 1 :]:
+        raise RuntimeError(
+            f"Expected {count + 1}D or {count + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "
+            f"input, but got: {list(input.shape)}"
+        )
+    lines = list(enumerate(pads))[input.ndim - count :]
+    maps = tuple(Taps(input.shape[dim], _places(input.shape, dim, before, after, mode)[:, None]) for dim, (before, after) in lines)
+    return REPEATING[mode, count](input, maps)  # type: ignore[no-any-return]
 
 
 def _places(shape: tuple[int, ...], dim: int, before: int, after: int, mode: str) -> Array:
     """Which elements of a dimension the padded one consists of."""
     size = shape[dim]
+    if size + before + after < 1:
+        name = "TDHW"[dim - len(shape)]
+        raise RuntimeError(f"input ({name}: {size}) is too small. Calculated output {name}: {size + before + after}")
     limit = size - 1 if mode == "reflect" else size
     if mode != "replicate" and max(before, after) > limit:
         if mode == "circular":

@@ -150,7 +150,7 @@ def choices(fn: Callable[..., Any], op: Op, symbols: dict[tuple[str, str], Any])
     if options:
         with suppress(Untraceable):
             trace_cases(fn, given)
-    result = []
+    result: list[list[Any]] = []
     for (name, kind), symbol in symbols.items():
         if name in options:
             result.append(options[name].compared)
@@ -163,14 +163,14 @@ def choices(fn: Callable[..., Any], op: Op, symbols: dict[tuple[str, str], Any])
 
 def speed_up_engine() -> None:
     """Let the engine add gradients by a kernel too."""
-    from .._kernels import builtin
+    from .._kernels import builtin, entry
     from .._kernels.expr import Expr
     from ..autograd import accumulate
 
     if accumulate.add_into is not accumulate.add_by_numpy:
         return
     x, y = Expr.inputs(2)
-    (kernel,) = builtin.load([builtin.Formula("add_into", x + y, "TT", builtin.FIRST)], [accumulate.add_into])
+    (kernel,) = builtin.load([builtin.Formula("add_into", x + y, "TT", entry.FIRST)], [accumulate.add_into])
     accumulate.use_kernel(kernel)
 
 

@@ -328,9 +328,8 @@ def _pow_number(input: Array, exponent: Any) -> Array:
 
 
 def pow_number_rule(g: Array, input: Array, exponent: Any) -> Array:
-    if exponent == 2:
-        return g * (input * 2)
-    return np.zeros_like(g) if exponent == 0 else g * (power(input, exponent - 1) * exponent)
+    # A power again, not a product: then every further derivative depends on the input, also when it has become constant or zero.
+    return np.zeros_like(g) if exponent == 0 else g * (input ** (exponent - 1) * exponent)
 
 
 pow_number = elementwise(

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from adjoint._kernels import builtin, pool
+from adjoint._kernels import builtin, entry, pool
 from adjoint._kernels.expr import Expr, Untraceable, trace, trace_cases
 
 PASSED = object()
@@ -61,7 +61,7 @@ def test_other_numbers_are_passed_on(scale, number):
 
 def test_writing_into_the_first_argument():
     x, y = Expr.inputs(2)
-    (into,) = builtin.load([builtin.Formula("into", x + y, "TT", builtin.FIRST)], [lambda *args: PASSED])
+    (into,) = builtin.load([builtin.Formula("into", x + y, "TT", entry.FIRST)], [lambda *args: PASSED])
     a, b = np.arange(6.0), np.ones(6)
     before = sys.getrefcount(a)
     assert into(a, b) is a
@@ -110,8 +110,9 @@ def test_formulas_traced_from_numpy_code(name, dtype):
 @pytest.mark.parametrize(
     "fn",
     [
-        lambda x, y: x if x > y else y, lambda x, y: x.reshape(-1), lambda x, y: np.sum(x), lambda x, y: 1.0, lambda x, y: np.nextafter(x, y),
-        lambda x, y: np.add.reduce(x), lambda x, y: x @ y, lambda x, y: x + np.ones(3), lambda x, y: np.interp(x, [0, 1], [1, 2]),
+        lambda x, y: x if x > y else y, lambda x, y: x.reshape(-1), lambda x, y: np.sum(x), lambda x, y: 1.0,
+        lambda x, y: np.nextafter(y, x), lambda x, y: np.add.reduce(x), lambda x, y: x @ y, lambda x, y: x + np.ones(3),
+        lambda x, y: np.interp(x, [0, 1], [1, 2]),
     ],
 )  # fmt: skip
 def test_what_is_no_formula_is_refused(fn):
@@ -120,7 +121,7 @@ def test_what_is_no_formula_is_refused(fn):
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
-@pytest.mark.parametrize("size", [builtin.LARGEST + 1, pool.PIECE * 3, pool.PIECE * 3 + 17])
+@pytest.mark.parametrize("size", [entry.LARGEST + 1, pool.PIECE * 3, pool.PIECE * 3 + 17])
 def test_large_arrays_are_computed_in_pieces(scale, mul, size, threads):
     before = pool.get_num_threads()
     pool.set_num_threads(threads)
@@ -158,7 +159,7 @@ def test_loops_are_compiled_when_they_are_needed():
     assert len(kernel.missing) == 2
     np.testing.assert_array_equal(kernel.call(A, A), A - A)
     assert [kind for _, kind in kernel.missing.values()] == ["f64"]
-    large = np.ones(builtin.LARGEST + 1)
+    large = np.ones(entry.LARGEST + 1)
     np.testing.assert_array_equal(kernel.call(large, large), large - large)
     assert not kernel.missing
 
@@ -166,7 +167,7 @@ def test_loops_are_compiled_when_they_are_needed():
 # ---- truth values, numbers, cases -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("size", [5, builtin.LARGEST + 1, 3_000_000])
+@pytest.mark.parametrize("size", [5, entry.LARGEST + 1, 3_000_000])
 def test_truth_values_as_arguments_and_results(size):
     mask, x = Expr.inputs("BT")
     where, less = builtin.load(

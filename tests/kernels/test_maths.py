@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from adjoint._kernels import builtin
+from adjoint._kernels import builtin, entry
 from adjoint._kernels.expr import Expr, function
 from adjoint._kernels.maths import FUNCTIONS, OUTSIDE
 from adjoint._kernels.trigonometric import LARGEST
@@ -158,7 +158,7 @@ def test_special_values(kernels, name, dtype):
 @pytest.mark.parametrize(
     ("name", "beyond"), [("sin", (1e12,)), ("cos", (-1e12,)), ("tan", (np.inf,)), ("fmod", (1e30, 3.0)), ("fmod", (1.0, 0.0))]
 )
-@pytest.mark.parametrize("size", [1, 100, builtin.LARGEST + 1, 1_000_000])
+@pytest.mark.parametrize("size", [1, 100, entry.LARGEST + 1, 1_000_000])
 def test_what_cannot_be_computed_is_passed_on(kernels, name, beyond, size, dtype):
     arguments = [np.ones(size, dtype) for _ in beyond]
     assert kernels[name](*arguments) is not PASSED

@@ -153,7 +153,7 @@ def test_weighted_loss(name, inputs, more):
     for library in LIBRARIES:
         weights = {"weight": np.arange(6.0) + 0.5, **more}
         results.append(run_loss(library, name, {key: library.tensor(value) for key, value in weights.items()}, inputs)[0])
-    same(*results, 1e-11)
+    same(results[0], results[1], 1e-11)
 
 
 # ---- initial values -----------------------------------------------------------------------------------------------------------------
@@ -178,7 +178,7 @@ def test_initial_values(fill, shape, dtype):
         library.manual_seed(11)
         tensor = fill(library.nn.init, library.empty(shape, dtype=getattr(library, dtype)))
         results.append([tensor.numpy(), library.rand(2).numpy()])  # and as many random numbers were used
-    same(*results, 1e-6 if dtype == "float32" else 1e-12)
+    same(results[0], results[1], 1e-6 if dtype == "float32" else 1e-12)
 
 
 def test_a_model_begins_with_the_same_weights():
@@ -188,7 +188,7 @@ def test_a_model_begins_with_the_same_weights():
         nn = library.nn
         layers = [nn.Embedding(9, 4), nn.Linear(4, 300), nn.Bilinear(2, 3, 4), nn.PReLU(), nn.LayerNorm(3), nn.Linear(300, 2, False)]
         results.append([p.detach().numpy() for layer in layers for p in layer.parameters()])
-    same(*results, 1e-7)
+    same(results[0], results[1], 1e-7)
 
 
 # ---- programs -----------------------------------------------------------------------------------------------------------------------
@@ -309,7 +309,7 @@ def test_clip_grad_norm(norm_type):
             p.grad = library.tensor(g)
         total = library.nn.utils.clip_grad_norm_(params, 0.7, norm_type)
         results.append([total.numpy(), *(p.grad.numpy() for p in params)])
-    same(*results, 1e-12)
+    same(results[0], results[1], 1e-12)
 
 
 FUNCTIONS = [
@@ -340,4 +340,4 @@ def test_function(function):
         out = function(library, tensor)
         (out * library.tensor(np.cos(np.arange(out.numel())).reshape(tuple(out.shape)))).sum().backward()
         results.append([out.detach().numpy(), tensor.grad.numpy()])
-    same(*results, 1e-10)
+    same(results[0], results[1], 1e-10)

@@ -1,0 +1,146 @@
+"""Resampling: every element of the result is a weighted sum of a few elements of the input, one dimension after the other.
+
+Interpolation and the padding modes that repeat elements are such maps. They are linear, and their transpose is the gradient, so two array
+functions and two ops suffice for all; what else is here are PyTorch's names.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .._dtype import from_numpy_dtype
+from ._pool_windows import along
+from ._precision import wide
+from ._registry import LINEAR, Array, op
+from ._rules import call, cast
+
+
+class Taps:
+    """A linear map along one dimension: result `i` is the sum over `t` of `weight[i, t]` times element `index[i, t]` of `size` elements.
+    Without weights it picks one element each."""
+
+    def __init__(self, size: int, index: Array, weight: Array | None = None) -> None:
+        self.size = size
+        self.index = index
+        self.weight = weight
+
+    @property
+    def count(self) -> int:
+        return len(self.index)
+
+    @cached_property
+    def by_source(self) -> tuple[Array, Array, Array]:
+        """The same, sorted by element: the order of all (place, tap) pairs, where the runs of one element begin, and which element it is."""
+        flat = self.index.reshape(-1)
+        order = np.argsort(flat, kind="stable")
+        begins = np.flatnonzero(np.diff(flat[order], prepend=-1))
+        return order, begins, flat[order][begins]
+
+
+Maps = tuple[Taps, ...]  # for each of the last dimensions
+
+
+def shaped(weight: Array, axis: int, ndim: int, dtype: Any) -> Array:
+    """Numbers along one axis, ready to broadcast."""
+    return weight.astype(dtype, copy=False).reshape(-1, *(1,) * (ndim - axis - 1))
+
+
+def applied(x: Array, axis: int, taps: Taps) -> Array:
+    if taps.weight is None:
+        return np.take(x, taps.index[:, 0], axis)
+    total: Array = None
+    for t in range(taps.index.shape[1]):
+        term = np.take(x, taps.index[:, t], axis) * shaped(taps.weight[:, t], axis, x.ndim, x.dtype)
+        total = term if total is None else np.add(total, term, out=total)
+    return total
+
+
+def applied_back(g: Array, axis: int, taps: Taps) -> Array:
+    """The transpose of `applied`."""
+    out = np.zeros((*g.shape[:axis], taps.size, *g.shape[axis + 1 :]), g.dtype)
+    if not taps.count:
+        return out
+    order, begins, elements = taps.by_source
+    terms = np.take(g, order // taps.index.shape[1], axis)
+    if taps.weight is not None:
+        terms *= shaped(taps.weight.reshape(-1)[order], axis, g.ndim, g.dtype)
+    out[along(axis, elements)] = np.add.reduceat(terms, begins, axis)
+    return out
+
+
+def resampled(input: Array, maps: Maps) -> Array:
+    lead = len(input.shape) - len(maps)
+    if input.__class__ is not np.ndarray:
+        return np.empty_like(input, order="C", shape=(*input.shape[:lead], *(taps.count for taps in maps)))
+    if input.dtype.kind == "u":
+        return resampled_bytes(input, maps)
+    x = wide(input) if any(taps.weight is not None for taps in maps) else input
+    # Dimensions that shrink go first: the later ones then have less to do.
+    for axis in sorted(range(lead, input.ndim), key=lambda axis: maps[axis - lead].count / maps[axis - lead].size):
+        x = applied(x, axis, maps[axis - lead])
+    return cast(np.ascontiguousarray(x), input.dtype)
+
+
+def resampled_bytes(x: Array, maps: Maps) -> Array:
+    """Images of whole numbers: rounded after each dimension, the last one first, as PyTorch does."""
+    for axis, taps in reversed(list(enumerate(maps, x.ndim - len(maps)))):
+        if taps.weight is None:
+            x = applied(x, axis, taps)
+        else:
+            x = np.clip(np.floor(applied(x.astype(np.float32), axis, taps) + 0.5), 0, 255).astype(x.dtype)
+    return x
+
+
+@op("resample", method=False, function=False, out=False, jvp=LINEAR, input=lambda g, maps: call(resample_back, g, maps))
+def resample(input: Array, maps: Maps) -> Array:
+    return resampled(input, maps)
+
+
+@op("resample_back", method=False, function=False, out=False, jvp=LINEAR, grad=lambda g, maps: call(resample, g, maps))
+def resample_back(grad: Array, maps: Maps) -> Array:
+    """The gradient of a resampling."""
+    lead = len(grad.shape) - len(maps)
+    if grad.__class__ is not np.ndarray:
+        return np.empty_like(grad, order="C", shape=(*grad.shape[:lead], *(taps.size for taps in maps)))
+    g = wide(grad)
+    for axis, taps in enumerate(maps, lead):
+        g = applied_back(g, axis, taps)
+    return cast(g, grad.dtype)
+
+
+def resampling(name: str, node: str, refused: str = "biuc", known: tuple[str, ...] = ()) -> Any:
+    """The op for one of PyTorch's functions. It refuses dtypes of some NumPy kinds, apart from those it knows by name."""
+
+    @op(name, nodes=f"{node}Backward0", method=False, function=False, out=False, jvp=LINEAR,
+        input=lambda g, maps: call(resample_back, g, maps))  # fmt: skip
+    def sampled(input: Array, maps: Maps) -> Array:
+        if input.dtype.kind in refused and input.dtype.name not in known:
+            raise NotImplementedError(f"\"{name}\" not implemented for '{from_numpy_dtype(input.dtype).scalar_name}'\n  fix: x.float()")
+        return resampled(input, maps)
+
+    return sampled
+
+
+UPSAMPLING: dict[tuple[str, int], Any] = {}  # by mode and number of dimensions
+for _dims in (1, 2, 3):
+    UPSAMPLING["nearest", _dims] = resampling(f"upsample_nearest{_dims}d", f"UpsampleNearest{_dims}D", known=("uint8",))
+    UPSAMPLING["nearest-exact", _dims] = resampling(
+        f"_upsample_nearest_exact{_dims}d", f"UpsampleNearestExact{_dims}D", known=("uint8",)
+    )
+UPSAMPLING["linear", 1] = resampling("upsample_linear1d", "UpsampleLinear1D")
+UPSAMPLING["bilinear", 2] = resampling("upsample_bilinear2d", "UpsampleBilinear2D", known=("uint8",))
+UPSAMPLING["bicubic", 2] = resampling("upsample_bicubic2d", "UpsampleBicubic2D", known=("uint8",))
+UPSAMPLING["trilinear", 3] = resampling("upsample_trilinear3d", "UpsampleTrilinear3D")
+ANTIALIASED = {
+    "bilinear": resampling("_upsample_bilinear2d_aa", "UpsampleBilinear2DAa", known=("uint8",)),
+    "bicubic": resampling("_upsample_bicubic2d_aa", "UpsampleBicubic2DAa", known=("uint8",)),
+    "lanczos": resampling("_upsample_lanczos2d_aa", "UpsampleLanczos2DAa", known=("uint8",)),
+}
+REPEATING: dict[tuple[str, int], Any] = {}  # padding
+for _dims in (1, 2, 3):
+    REPEATING["reflect", _dims] = resampling(f"reflection_pad{_dims}d", f"ReflectionPad{_dims}D", "b")
+    REPEATING["replicate", _dims] = resampling(f"replication_pad{_dims}d", f"ReplicationPad{_dims}D", "b")
+    REPEATING["circular", _dims] = resampling(f"circular_pad{_dims}d", f"CircularPad{_dims}D", "")
