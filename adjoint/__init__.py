@@ -105,6 +105,7 @@ _NAMES = {
     ),
     **dict.fromkeys(("get_num_threads", "set_num_threads"), "_kernels.pool"),
     **dict.fromkeys(("get_printoptions", "printoptions", "set_printoptions"), "_printing"),
+    **dict.fromkeys(("load", "save"), "_serialization"),
     **dict.fromkeys(("vmap",), "func"),
     **dict.fromkeys(("TypedStorage", "UntypedStorage"), "_interop"),
 }  # fmt: skip

@@ -209,6 +209,13 @@ class Reader:
         self.stack.append(self.persistent(self._pop()))
 
 
+def _skip(count: int) -> Callable[[Reader], None]:
+    def skip(reader: Reader) -> None:
+        reader._take(count)
+
+    return skip
+
+
 def _text(form: str) -> Callable[[Reader], None]:
     return lambda reader: reader.stack.append(reader._take(reader._number(form)).decode("utf-8", "surrogatepass"))
 
@@ -231,8 +238,8 @@ def _pair(reader: Reader) -> list[Any]:
 
 
 _ACTIONS: dict[bytes, Callable[[Reader], None]] = {
-    b"\x80": lambda reader: reader._take(1) and None,  # PROTO
-    b"\x95": lambda reader: reader._take(8) and None,  # FRAME
+    b"\x80": _skip(1),  # PROTO
+    b"\x95": _skip(8),  # FRAME
     b"(": _constant(lambda: _MARK),
     b"N": _constant(lambda: None),
     b"\x88": _constant(lambda: True),

@@ -47,8 +47,11 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "_interop",
             "_legacy",
             "_numpy_functions",
+            "_pickle",
             "_sampling",
+            "_serialization",
             "_settings",
+            "_unpickle",
         ),
     ),
     (

@@ -96,19 +96,16 @@ class Kernel:
 
     def __init__(self, formula: Formula, fallback: Any) -> None:
         self.formula = formula
-        self.fallback = fallback
-        self.first, self.count = formula.kinds.index("T"), len(formula.kinds)
-        self.alone = ALONE // (1 + 8 * formula.costly)
         self.missing = {
             entry.LOOPS + 2 * place + wide: (case.expr, kind)
             for wide, (kind, cases) in enumerate(formula.cases.items())
             for place, case in enumerate(cases)
         }
-        otherwise = self.otherwise
-        self.table = table(otherwise, [0] * (formula.constants_at - OWN) + [id(constant) for constant in formula.constants])
-        self.words = memoryview(self.table)
-        self.words[entry.COUNT] = self.count
-        self.words[entry.LIKE] = self.first
+        otherwise = self.otherwise(fallback)
+        facts = table(otherwise, [0] * (formula.constants_at - OWN) + [id(constant) for constant in formula.constants])
+        self.words = memoryview(facts)
+        self.words[entry.COUNT] = len(formula.kinds)
+        self.words[entry.LIKE] = formula.kinds.index("T")
         self.words[entry.PIECE_FALLBACK] = id(unable)
         code = {"T": entry.ARRAY, "B": entry.TRUTH, "S": entry.NUMBER}
         for place, kind in enumerate(formula.result + formula.kinds, entry.RESULT):
@@ -116,44 +113,51 @@ class Kernel:
         for place, cases in enumerate(formula.cases.values(), entry.CHOOSE):
             if any(case.answers or case.constants for case in cases):
                 self.words[place] = load_choice(formula, cases)
-        symbol = f"entry_{formula.into}"
-        self.call = builtin(formula.symbol, entries()[symbol], self.table, otherwise, formula.constants)
-        self.piece = builtin(formula.symbol, entries()[f"entry_{PIECE}"], self.table) if formula.into == NEW else self.call
+        self.call = builtin(formula.symbol, entries()[f"entry_{formula.into}"], facts, otherwise, formula.constants)
+        self.piece = builtin(formula.symbol, entries()[f"entry_{PIECE}"], facts) if formula.into == NEW else self.call
 
-    def compile_missing(self) -> bool:
-        """Compile the loop that was asked for, if one was."""
-        place = self.words[entry.ASKED]
-        if not place:
-            return False
-        with _compiling:  # another thread may have asked for the same loop
-            if place in self.missing:
-                self.words[place] = load_loop(self.formula, *self.missing[place])
-                del self.missing[place]
-            self.words[entry.ASKED] = 0
-        return True
-
-    def otherwise(self, *args: Any) -> Any:
+    def otherwise(self, fallback: Any) -> Callable[..., Any]:
         """The fallback: a loop that is missing is compiled, arrays that are only too large go to the thread pool, all else to NumPy."""
-        if self.missing and self.compile_missing():
-            return self.call(*args)
-        if self.formula.into != NEW or len(args) != self.count:
-            return self.fallback(*args)
-        array = args[self.first]
-        if array.__class__ is not np.ndarray or array.size <= LARGEST:
-            return self.fallback(*args)
+        first, count, in_pieces = self.formula.kinds.index("T"), len(self.formula.kinds), self.formula.into == NEW
+
+        def otherwise(*args: Any) -> Any:
+            if self.words[entry.ASKED]:
+                self.compile_missing()
+                return self.call(*args)
+            if in_pieces and len(args) == count:
+                array = args[first]
+                if array.__class__ is np.ndarray and array.size > LARGEST:
+                    result = self.compute_in_pieces(array, args)
+                    if result is not None:
+                        return result
+            return fallback(*args)
+
+        return otherwise
+
+    def compile_missing(self) -> None:
+        """Compile the loop that was asked for."""
+        place = self.words[entry.ASKED]
+        if place in self.missing:
+            self.words[place] = load_loop(self.formula, *self.missing[place])
+            del self.missing[place]
+        self.words[entry.ASKED] = 0
+
+    def compute_in_pieces(self, array: Any, args: tuple[Any, ...]) -> Any:
+        """The result for large arrays, None if they do not fit."""
         out = np.empty(array.shape, np.bool_ if self.formula.result == "B" else array.dtype)
         piece, size = self.piece, array.size
         fits = piece(out, *args, 0, 0)
-        if fits is None and self.missing and self.compile_missing():
+        if fits is None and self.words[entry.ASKED]:
+            self.compile_missing()
             fits = piece(out, *args, 0, 0)
         if fits is None:
-            return self.fallback(*args)
+            return None
         done: list[Any] = []
-        if size <= self.alone:
+        if size <= ALONE // (1 + 8 * self.formula.costly):
             done.append(piece(out, *args, 0, size))
         else:
             pool.run(lambda i: done.append(piece(out, *args, i * pool.PIECE, min(size, (i + 1) * pool.PIECE))), -(-size // pool.PIECE))
-        return self.fallback(*args) if any(part is None for part in done) else out
+        return None if any(part is None for part in done) else out
 
 
 # ---- text ---------------------------------------------------------------------------------------------------------------------------

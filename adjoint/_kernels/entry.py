@@ -7,6 +7,9 @@ built-in at hand. So an entry is compiled once for all formulas, and a formula i
     i64 choose(table, objects, numbers, others)     # which of several loops; -1 for none
 
 A loop that is not there yet is asked for: its place goes into the table, and the call to the fallback.
+
+The result has the shape of the first array. Others may be broadcast against it if they repeat as a whole: a bias along rows, a mask for a
+batch, a single number. A short one is copied several times over, and the loop run from one end of the copies to the other, again and again.
 """
 
 from __future__ import annotations
@@ -41,6 +44,7 @@ from .objects import (
 
 LARGEST = 32768  # elements that are computed while the GIL is held
 MOST = 8  # arguments
+TILE = 512  # elements to which an array that is broadcast is extended by repetition
 
 # Places in the table of a built-in, after those that all have.
 COUNT, LIKE, ASKED, PIECE_FALLBACK, CHOOSE = range(OWN, OWN + 5)
@@ -56,7 +60,7 @@ NEW, FIRST, PIECE = "new", "first", "piece"
 
 
 def text() -> str:
-    return "\n".join(map(entry_text, (NEW, FIRST, PIECE)))
+    return "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n" + "\n".join(map(entry_text, (NEW, FIRST, PIECE)))
 
 
 def entry_text(into: str) -> str:
@@ -135,11 +139,131 @@ made:
     release = f'{entry("save", SAVE_THREAD, "ptr")}\n  %state = call ptr %save()' if is_piece else ""
     acquire = f'{entry("restore", RESTORE_THREAD, "ptr")}\n  call void %restore(ptr %state)' if is_piece else ""
 
+    # What happens to an array of another shape than the result's.
+    other_shape = f"""
+other_shape:
+  %lead = sub i64 %ndim, %own_ndim
+  %shorter = icmp sge i64 %lead, 0
+  br i1 %shorter, label %suffix, label %slow
+suffix:
+  %s = phi i64 [0, %other_shape], [%s_next, %suffix_fits]
+  %started = phi i1 [false, %other_shape], [%started_next, %suffix_fits]
+  %own_period = phi i64 [1, %other_shape], [%period_next, %suffix_fits]
+  %all_suffix = icmp eq i64 %s, %own_ndim
+  br i1 %all_suffix, label %suffix_done, label %suffix_step
+suffix_step:
+  %own_extent_at = getelementptr i64, ptr %own_shape, i64 %s
+  %own_extent = load i64, ptr %own_extent_at
+  %their_place = add i64 %lead, %s
+  %their_extent_at = getelementptr i64, ptr %shape, i64 %their_place
+  %their_extent = load i64, ptr %their_extent_at
+  %equal_extent = icmp eq i64 %own_extent, %their_extent
+  %is_one = icmp eq i64 %own_extent, 1
+  %leading_one = select i1 %started, i1 false, i1 %is_one
+  %extent_fits = or i1 %equal_extent, %leading_one
+  br i1 %extent_fits, label %suffix_fits, label %slow
+suffix_fits:
+  %not_one = xor i1 %is_one, true
+  %started_next = or i1 %started, %not_one
+  %period_next = mul i64 %own_period, %own_extent
+  %s_next = add i64 %s, 1
+  br label %suffix
+suffix_done:
+  %first_period = icmp eq i64 %period, 0
+  %same_period = icmp eq i64 %period, %own_period
+  %period_fits = or i1 %first_period, %same_period
+  %row_bit = shl i64 1, %i
+  br i1 %period_fits, label %array_suits, label %slow"""
+
+    # Loops for arrays that are broadcast.
+    repeated = f"""
+  %nothing = icmp eq i64 %size, 0
+  %no_rows = icmp eq i64 %rows, 0
+  %plainly = or i1 %no_rows, %nothing
+  br i1 %plainly, label %plain, label %tiles
+tiles:
+  %short = icmp ule i64 %period, {TILE // 2}
+  %fitting = udiv i64 {TILE}, %period
+  %times = select i1 %short, i64 %fitting, i64 1
+  %chunk = mul i64 %period, %times
+  br label %tile_each
+tile_each:
+  %t = phi i64 [0, %tiles], [%t_next, %tile_next]
+  %all_tiles = icmp eq i64 %t, %count
+  br i1 %all_tiles, label %chunks, label %tile_one
+tile_one:
+  %t_bit = lshr i64 %rows, %t
+  %t_odd = trunc i64 %t_bit to i1
+  %t_copies = and i1 %t_odd, %short
+  %t_slot = getelementptr ptr, ptr %data, i64 %t
+  %t_source = load ptr, ptr %t_slot
+  %t_kind_place = add i64 %t, {KINDS}
+  {entry("t_kind", "%t_kind_place")}
+  %t_truth = icmp eq i64 %t_kind, {TRUTH}
+  %t_size = select i1 %t_truth, i64 1, i64 %item
+  %t_bytes = mul i64 %period, %t_size
+  %t_buffer = getelementptr [{TILE} x double], ptr %buffers, i64 %t
+  br i1 %t_copies, label %tile_copy, label %tile_next
+tile_copy:
+  %c = phi i64 [0, %tile_one], [%c_next, %tile_copy]
+  %c_offset = mul i64 %c, %t_bytes
+  %c_target = getelementptr i8, ptr %t_buffer, i64 %c_offset
+  call void @llvm.memcpy.p0.p0.i64(ptr %c_target, ptr %t_source, i64 %t_bytes, i1 false)
+  %c_next = add i64 %c, 1
+  %c_more = icmp ult i64 %c_next, %times
+  br i1 %c_more, label %tile_copy, label %tile_copied
+tile_copied:
+  store ptr %t_buffer, ptr %t_slot
+  br label %tile_next
+tile_next:
+  %t_next = add i64 %t, 1
+  br label %tile_each
+chunks:
+  %at = phi i64 [0, %tile_each], [%at_next, %chunk_run]
+  %chunks_wrong = phi i1 [false, %tile_each], [%chunks_wrong_next, %chunk_run]
+  %left = sub i64 %size, %at
+  %over = icmp sle i64 %left, 0
+  br i1 %over, label %finished, label %chunk_pointers
+chunk_pointers:
+  %h = phi i64 [0, %chunks], [%h_next, %chunk_pointer]
+  %all_pointers = icmp eq i64 %h, %count
+  br i1 %all_pointers, label %chunk_run, label %chunk_pointer
+chunk_pointer:
+  %h_bit = lshr i64 %rows, %h
+  %h_row = trunc i64 %h_bit to i1
+  %h_slot = getelementptr ptr, ptr %data, i64 %h
+  %h_source = load ptr, ptr %h_slot
+  %h_kind_place = add i64 %h, {KINDS}
+  {entry("h_kind", "%h_kind_place")}
+  %h_truth = icmp eq i64 %h_kind, {TRUTH}
+  %h_size = select i1 %h_truth, i64 1, i64 %item
+  %h_bytes = mul i64 %at, %h_size
+  %h_offset = select i1 %h_row, i64 0, i64 %h_bytes
+  %h_pointer = getelementptr i8, ptr %h_source, i64 %h_offset
+  %h_target = getelementptr ptr, ptr %here, i64 %h
+  store ptr %h_pointer, ptr %h_target
+  %h_next = add i64 %h, 1
+  br label %chunk_pointers
+chunk_run:
+  %whole_chunk = icmp slt i64 %chunk, %left
+  %chunk_length = select i1 %whole_chunk, i64 %chunk, i64 %left
+  %out_size = select i1 %answers, i64 1, i64 %item
+  %out_offset = mul i64 %at, %out_size
+  %out_here = getelementptr i8, ptr %out, i64 %out_offset
+  %chunk_wrong = call i1 %loop(ptr %out_here, ptr %here, ptr %numbers, i64 %chunk_length)
+  %chunks_wrong_next = or i1 %chunks_wrong, %chunk_wrong
+  %at_next = add i64 %at, %chunk
+  br label %chunks
+plain:"""
+    broadcasts = into == NEW
+
     return f"""
 define ptr @entry_{into}(ptr %self, ptr %args, i64 %n) {{
 entry:
   %data = alloca [{MOST + 1} x ptr]
   %numbers = alloca [{MOST} x double]
+  {f"%here = alloca [{MOST} x ptr]" if broadcasts else ""}
+  {f"%buffers = alloca [{MOST} x [{TILE} x double]]" if broadcasts else ""}
   {field("table", "%self", DATA, "ptr")}
   {entry("count", COUNT)}
   %expected = add i64 %count, {3 if is_piece else 0}
@@ -162,6 +286,7 @@ typed:
   %is32 = icmp eq i64 %descr, %f32
   %is64 = icmp eq i64 %descr, %f64
   %is_float = or i1 %is32, %is64
+  %item = select i1 %is32, i64 4, i64 8
   {field("ndim32", "%like", NDIM, "i32")}
   %ndim = sext i32 %ndim32 to i64
   {field("shape", "%like", SHAPE, "ptr")}
@@ -182,6 +307,8 @@ sized:{piece_range if is_piece else whole_range}
 arguments:
   %i = phi i64 [{-shift}, %ranged], [%i_next, %argument_done]
   %others = phi i64 [0, %ranged], [%others_next, %argument_done]
+  %rows = phi i64 [0, %ranged], [%rows_next, %argument_done]
+  %period = phi i64 [0, %ranged], [%common_period, %argument_done]
   %all_arguments = icmp eq i64 %i, %count
   br i1 %all_arguments, label %accepted, label %argument
 argument:
@@ -202,8 +329,9 @@ array_facts:
   %wanted = select i1 %is_truth, i64 %truth, i64 %descr
   {field("own_descr", "%object", DESCR, "i64")}
   %same_descr = icmp eq i64 %own_descr, %wanted
-  {field("own_ndim", "%object", NDIM, "i32")}
-  %same_ndim = icmp eq i32 %own_ndim, %ndim32
+  {field("own_ndim32", "%object", NDIM, "i32")}
+  %own_ndim = sext i32 %own_ndim32 to i64
+  %same_ndim = icmp eq i32 %own_ndim32, %ndim32
   {field("flags", "%object", FLAGS, "i32")}
   %dense_bits = and i32 %flags, {CONTIGUOUS_ALIGNED}
   %dense = icmp eq i32 %dense_bits, {CONTIGUOUS_ALIGNED}
@@ -211,13 +339,14 @@ array_facts:
   %writeable = icmp ne i32 %writeable_bits, 0
   %is_read = icmp ne i64 %place, 0
   %may_write = or i1 %writeable, {"true" if into == NEW else "%is_read"}
-  %alike = and i1 %same_descr, %same_ndim
   %usable = and i1 %dense, %may_write
-  %suits = and i1 %alike, %usable
+  %suits = and i1 %same_descr, %usable
   {field("own_shape", "%object", SHAPE, "ptr")}
-  br i1 %suits, label %extents, label %slow
+  br i1 %suits, label %dimensions, label %slow
+dimensions:
+  br i1 %same_ndim, label %extents, label %{"other_shape" if broadcasts else "slow"}
 extents:
-  %e = phi i64 [0, %array_facts], [%e_next, %extent_same]
+  %e = phi i64 [0, %dimensions], [%e_next, %extent_same]
   %all_extents = icmp eq i64 %e, %ndim
   br i1 %all_extents, label %array_suits, label %extent_step
 extent_step:
@@ -226,11 +355,13 @@ extent_step:
   %other_at = getelementptr i64, ptr %own_shape, i64 %e
   %other = load i64, ptr %other_at
   %same_extent = icmp eq i64 %one, %other
-  br i1 %same_extent, label %extent_same, label %slow
+  br i1 %same_extent, label %extent_same, label %{"other_shape" if broadcasts else "slow"}
 extent_same:
   %e_next = add i64 %e, 1
-  br label %extents
+  br label %extents{other_shape if broadcasts else ""}
 array_suits:
+  %own_row = phi i64 [0, %extents]{", [%row_bit, %suffix_done]" if broadcasts else ""}
+  %new_period = phi i64 [%period, %extents]{", [%own_period, %suffix_done]" if broadcasts else ""}
   {field("memory", "%object", DATA, "ptr")}
   {"%own_start = select i1 %is_truth, i64 %start, i64 %array_start" if is_piece else ""}
   %memory_here = getelementptr i8, ptr %memory, i64 {"%own_start" if is_piece else "0"}
@@ -277,7 +408,10 @@ number_done:
 
 argument_done:
   %more_others = phi i64 [0, %array_suits], [%other_bit, %number_done]
+  %more_rows = phi i64 [%own_row, %array_suits], [0, %number_done]
+  %common_period = phi i64 [%new_period, %array_suits], [%period, %number_done]
   %others_next = or i64 %others, %more_others
+  %rows_next = or i64 %rows, %more_rows
   %i_next = add i64 %i, 1
   br label %arguments
 
@@ -307,11 +441,14 @@ ask:
   %asked = getelementptr i64, ptr %table, i64 {ASKED}
   store i64 %loop_place, ptr %asked
   br label %slow
-looped:{new_result if into == NEW else given_result}
+looped:{new_result if into == NEW else given_result}{repeated if broadcasts else ""}
   %arrays = getelementptr ptr, ptr %data, i64 {shift}
   {release}
-  %wrong = call i1 %loop(ptr %out, ptr %arrays, ptr %numbers, i64 {"%length" if is_piece else "%size"})
+  %plain_wrong = call i1 %loop(ptr %out, ptr %arrays, ptr %numbers, i64 {"%length" if is_piece else "%size"})
   {acquire}
+  br label %finished
+finished:
+  %wrong = phi i1 [%plain_wrong, %{"plain" if broadcasts else "made" if into == NEW else "looped"}]{", [%chunks_wrong, %chunks]" if broadcasts else ""}
   br i1 %wrong, label %outside, label %done
 outside:
   {entry("drop", DEC_REF, "ptr")}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -15,11 +14,12 @@ from ..ops import cross_entropy as _cross_entropy
 from ..ops import distance as _distance
 from ..ops import loss as _loss
 from ..ops import matmul as _matmul
+from ..ops import pixels as _pixels
 from ..ops import softmax as _softmax
 from ..ops import transcendental as _transcendental
 from ..ops._operands import inplace as _inplace
 from ..ops.einsum import einsum as _einsum
-from . import _attention, _conv, _dropout, _embedding, _normalize, _padding, _pooling
+from . import _attention, _conv, _dropout, _embedding, _interpolate, _normalize, _padding, _pooling, _vision
 
 _Function = Callable[..., Tensor]
 
@@ -66,6 +66,20 @@ max_pool3d_with_indices = _pooling.max_pool3d_with_indices
 max_unpool1d = _pooling.max_unpool1d
 max_unpool2d = _pooling.max_unpool2d
 max_unpool3d = _pooling.max_unpool3d
+
+affine_grid = _vision.affine_grid
+fold = _vision.fold
+grid_sample = _vision.grid_sample
+interpolate = _interpolate.interpolate
+unfold = _vision.unfold
+upsample = _interpolate.upsample
+upsample_bilinear = _interpolate.upsample_bilinear
+upsample_nearest = _interpolate.upsample_nearest
+
+channel_shuffle: _Function = _pixels.channel_shuffle
+native_channel_shuffle: _Function = _pixels.channel_shuffle
+pixel_shuffle: _Function = _pixels.pixel_shuffle
+pixel_unshuffle: _Function = _pixels.pixel_unshuffle
 
 alpha_dropout = _dropout.alpha_dropout
 dropout = _dropout.dropout
@@ -287,53 +301,3 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     elif classes.size and classes.max() >= num_classes:
         raise RuntimeError("Class values must be smaller than num_classes.")
     return wrap((classes[..., None] == np.arange(num_classes)).astype(np.int64))
-
-
-def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
-    """Channels made into pixels: (*, C * r * r, H, W) becomes (*, C, H * r, W * r)."""
-    r = upscale_factor
-    if input.ndim < 3:
-        raise RuntimeError(f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {input.ndim} dimension(s)")
-    if r <= 0:
-        raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {r}")
-    *batch, channels, height, width = input.shape
-    if channels % (r * r):
-        raise RuntimeError(
-            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
-            f"input.size(-3)={channels} is not divisible by {r * r}"
-        )
-    split = input.reshape(*batch, channels // (r * r), r, r, height, width)
-    n = len(batch)
-    return split.permute(*range(n), n, n + 3, n + 1, n + 4, n + 2).reshape(*batch, channels // (r * r), height * r, width * r)
-
-
-def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """Pixels made into channels: the inverse of `pixel_shuffle`."""
-    r = downscale_factor
-    if input.ndim < 3:
-        raise RuntimeError(f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with {input.ndim} dimension(s)")
-    if r <= 0:
-        raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
-    *batch, channels, height, width = input.shape
-    for what, size in (("height", height), ("width", width)):
-        if size % r:
-            raise RuntimeError(
-                f"pixel_unshuffle expects {what} to be divisible by downscale_factor, but input.size({-2 if what == 'height' else -1})"
-                f"={size} is not divisible by {r}"
-            )
-    split = input.reshape(*batch, channels, height // r, r, width // r, r)
-    n = len(batch)
-    return split.permute(*range(n), n, n + 2, n + 4, n + 1, n + 3).reshape(*batch, channels * r * r, height // r, width // r)
-
-
-def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """Channels of different groups mixed: the first of each group, then the second of each, and so on."""
-    if input.ndim < 3:
-        raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}")
-    batch, channels, *rest = input.shape
-    if groups <= 0 or channels % groups:
-        raise RuntimeError(
-            f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups."
-        )
-    split = input.reshape(batch, groups, channels // groups, math.prod(rest))
-    return split.transpose(1, 2).reshape(batch, channels, *rest)

@@ -14,6 +14,8 @@ from . import cross_entropy as cross_entropy
 from . import ctc as ctc
 from . import distance as distance
 from . import einsum as einsum
+from . import fold as fold
+from . import grid as grid
 from . import index as index
 from . import join as join
 from . import loss as loss
@@ -23,11 +25,13 @@ from . import moments as moments
 from . import order as order
 from . import parts as parts
 from . import piecewise as piecewise
+from . import pixels as pixels
 from . import polar as polar
 from . import pool as pool
 from . import product as product
 from . import rearrange as rearrange
 from . import reduce as reduce
+from . import resample as resample
 from . import resize as resize
 from . import scan as scan
 from . import scatter as scatter

@@ -25,6 +25,7 @@ from ._registry import COMMON, FLOAT, KEEP, Op
 from ._rules import cast
 
 PLAIN = (Tensor, Parameter)
+FAST = (np.dtype("float32"), np.dtype("float64"))
 NUMBERS = (bool, int, float, complex)
 OPERANDS = (Tensor, np.ndarray, np.generic, *NUMBERS)
 
@@ -33,6 +34,10 @@ def general(op: Op, args: tuple[Any, ...], out: Any = None) -> Any:
     """Run an op on any arguments, given in the order of its signature."""
     values = dict(zip(op.args, args, strict=True))
     operands = inputs_of(op, values)
+    if (op.sequence or op.several) and out is None:  # no fast path is generated for these: the ordinary case is caught here
+        arrays = plain_arrays(operands)
+        if arrays is not None:
+            return finished(op, operands, values, computed(op, arrays, values))
     overriding = next((x for x in operands if x.__class__ not in PLAIN and hasattr(x, "__torch_function__") and overrides(x)), None)
     if overriding is not None:
         return overriding.__torch_function__(op.function, tuple({type(x) for x in operands if isinstance(x, Tensor)}), args, {})
@@ -41,10 +46,30 @@ def general(op: Op, args: tuple[Any, ...], out: Any = None) -> Any:
         from ._inplace import write_out
 
         return write_out(op, operands, values, out)
-    results = forward(op, operands, values)
+    return finished(op, operands, values, forward(op, operands, values))
+
+
+def finished(op: Op, operands: list[Any], values: dict[str, Any], results: Any) -> Any:
+    """The results of a forward as tensors with their history."""
     tensors = tuple(map(wrap_result, results)) if op.several else (wrap_result(results),)
     finish(op, operands, values, tensors)
     return tensors if op.several else tensors[0]
+
+
+def plain_arrays(operands: list[Any]) -> list[Any] | None:
+    """The arrays of ordinary tensors of one floating dtype; None if an operand is anything else."""
+    arrays = []
+    dtype = None
+    for x in operands:
+        if x.__class__ not in PLAIN:
+            return None
+        array = x._data
+        if dtype is None:
+            dtype = array.dtype
+        if array.__class__ is not np.ndarray or array.dtype is not dtype:
+            return None
+        arrays.append(array)
+    return arrays if arrays and dtype in FAST else None
 
 
 def operator_call(op: Op, args: tuple[Any, ...]) -> Any:
@@ -62,6 +87,8 @@ def overrides(value: Any) -> bool:
 def inputs_of(op: Op, values: dict[str, Any]) -> list[Any]:
     if op.sequence:
         given = values[op.inputs[0]]
+        if given.__class__ is list or given.__class__ is tuple:
+            return list(given)
         if isinstance(given, Tensor) or not isinstance(given, Sequence):
             if not hasattr(given, "__iter__") or isinstance(given, Tensor):
                 raise TypeError(
@@ -107,6 +134,11 @@ def forward(op: Op, operands: list[Any], values: dict[str, Any]) -> Any:
         if op.wide and is_half(dtype):
             narrow, dtype = dtype, FLOAT32
         arrays = promoted(arrays, dtype)
+    return computed(op, arrays, values, narrow)
+
+
+def computed(op: Op, arrays: list[Any], values: dict[str, Any], narrow: Any = None) -> Any:
+    """The forward itself, muted, its result brought back to a half-precision dtype where it was computed in another."""
     token = mute()
     try:
         if op.sequence:

@@ -13,23 +13,53 @@ import numpy as np
 
 from .._dtype import can_cast, from_numpy_dtype
 from .._site import here
-from .._state import recording
-from .._tensor import Tensor, wrap
+from .._state import GRAD, get_mode, recording
+from .._tensor import Parameter, Tensor, wrap
 from ..autograd.forward_ad import carries_tangent, propagate_inplace
 from ..autograd.node import INFERENCE_TENSOR, Node, new_node
 from ..autograd.views import check_writable, counter_of, edge_of, set_history
 from ._registry import Op
+
+PLAIN = (Tensor, Parameter)
+FAST = (np.dtype("float32"), np.dtype("float64"))
 
 
 def inplace_function(op: Op) -> Callable[..., Any]:
     """`mul_` from `mul`: the result is written into the first argument."""
 
     def changing(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if not kwargs and op.broadcasts and written_quickly(op, self, args):
+            return self
         return write_inplace(op, bound(op, (self, *args), kwargs))
 
     changing.__name__ = changing.__qualname__ = f"{op.name}_"
     changing.__doc__ = f"In-place form of `{op.name}`."
     return changing
+
+
+def written_quickly(op: Op, self: Any, args: tuple[Any, ...]) -> bool:
+    """The common case: floating-point tensors of one shape, and numbers, none of which requires grad. False if it is another."""
+    mode = get_mode()
+    if mode > GRAD or self.__class__ not in PLAIN or len(args) != len(op.inputs) - 1:
+        return False
+    data = self._data
+    dtype = data.dtype
+    if dtype not in FAST or data.__class__ is not np.ndarray or not data.flags.c_contiguous or (mode and self._fn is not None):
+        return False
+    for other in args:
+        if other.__class__ in PLAIN:
+            if other._data.dtype is not dtype or other._data.shape != data.shape or (mode and other._fn is not None):
+                return False
+        elif other.__class__ is not float and other.__class__ is not int:
+            return False
+    if self._vc is INFERENCE_TENSOR:
+        return False
+    result = op.function(self, *args)._data
+    if result.dtype is not dtype:
+        return False
+    np.copyto(data, result)
+    counter_of(self).bump(here())
+    return True
 
 
 def bound(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:

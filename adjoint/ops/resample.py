@@ -33,7 +33,7 @@ class Taps:
 
     @cached_property
     def by_source(self) -> tuple[Array, Array, Array]:
-        """The same, sorted by element: the order of all (place, tap) pairs, where the runs of one element begin, and which element it is."""
+        """The same sorted by element: the order of all (place, tap) pairs, where the run of each element begins, and the elements."""
         flat = self.index.reshape(-1)
         order = np.argsort(flat, kind="stable")
         begins = np.flatnonzero(np.diff(flat[order], prepend=-1))

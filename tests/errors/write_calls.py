@@ -468,7 +468,7 @@ def inplace_constant(torch):
 @wrong(
     RuntimeError,
     "one of the variables needed for gradient computation has been modified by an inplace operation: [float32 [3]], needed "
-    "by MulBackward0, which is one of its inputs, is at version 1; expected version 0 instead.\n"
+    "by PowBackward0, which is one of its inputs, is at version 1; expected version 0 instead.\n"
     "  made     {made}\n"
     "  used     {used}\n"
     "  changed  {changed}\n"

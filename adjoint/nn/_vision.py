@@ -1,0 +1,126 @@
+"""Functions on images: blocks, points and grids."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .._site import warn
+from .._tensor import Tensor
+from ..ops.fold import col2im, im2col
+from ..ops.grid import affine_grid_generator, grid_sampler_2d, grid_sampler_3d
+
+Numbers = int | Sequence[int]
+
+CHANGED = (
+    "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify align_corners=True if the "
+    "old behavior is desired. See the documentation of grid_sample for details."
+)
+
+
+def _pair(name: str, value: Numbers) -> tuple[int, int]:
+    sizes = (value, value) if isinstance(value, int) else tuple(value)
+    if len(sizes) == 1:
+        sizes *= 2
+    if len(sizes) != 2:
+        raise RuntimeError(f"It is expected {name} equals to 2, but got size {len(sizes)}")
+    return sizes  # type: ignore[return-value]
+
+
+# ---- blocks -------------------------------------------------------------------------------------------------------------------------
+
+
+def unfold(input: Tensor, kernel_size: Numbers, dilation: Numbers = 1, padding: Numbers = 0, stride: Numbers = 1) -> Tensor:
+    """The blocks of images (N, C, H, W) or (C, H, W) as columns (N, C * KH * KW, L) or (C * KH * KW, L)."""
+    if input.ndim not in (3, 4) or 0 in input.shape[-3:]:
+        raise RuntimeError(
+            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: "
+            f"{list(input.shape)}"
+        )
+    given = dict(kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride)
+    return im2col(input, *(_pair(name, value) for name, value in given.items()))  # type: ignore[no-any-return]
+
+
+def fold(
+    input: Tensor, output_size: Numbers, kernel_size: Numbers, dilation: Numbers = 1, padding: Numbers = 0, stride: Numbers = 1
+) -> Tensor:
+    """Columns (N, C * KH * KW, L) or (C * KH * KW, L) as the blocks of images (N, C, H, W) or (C, H, W), added up where they overlap."""
+    if input.ndim not in (2, 3) or 0 in input.shape[-2:]:
+        raise RuntimeError(
+            "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for input, but got: "
+            f"{list(input.shape)}"
+        )
+    given = dict(output_size=output_size, kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride)
+    return col2im(input, *(_pair(name, value) for name, value in given.items()))  # type: ignore[no-any-return]
+
+
+# ---- points -------------------------------------------------------------------------------------------------------------------------
+
+
+def grid_sample(
+    input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
+) -> Tensor:
+    """The values of images (N, C, H, W) at the points of a grid (N, H', W', 2) in [-1, 1]; likewise in three dimensions. The coordinates of
+    a point count from the last dimension to the first."""
+    if mode not in ("bilinear", "nearest", "bicubic"):
+        raise ValueError(f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'")
+    if padding_mode not in ("zeros", "border", "reflection"):
+        raise ValueError(
+            f"nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: '{padding_mode}'"
+        )
+    if align_corners is None:
+        warn(CHANGED)
+        align_corners = False
+    _check_grid(input, grid, mode)
+    sample = grid_sampler_2d if input.ndim == 4 else grid_sampler_3d
+    return sample(input, grid, mode, padding_mode, align_corners)  # type: ignore[no-any-return]
+
+
+def _check_grid(input: Tensor, grid: Tensor, mode: str) -> None:
+    sizes = f"input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
+    if input.shape[0] != grid.shape[0]:
+        raise RuntimeError(f"grid_sampler(): expected grid and input to have same batch size, but got {sizes}")
+    if grid.shape[-1] != input.ndim - 2:
+        raise RuntimeError(
+            f"grid_sampler(): expected grid to have size {input.ndim - 2} in last dimension, but got grid with sizes {list(grid.shape)}"
+        )
+    if input.ndim not in (4, 5) or input.ndim != grid.ndim:
+        raise RuntimeError(
+            f"grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got {sizes}"
+        )
+    for dim, size in enumerate(input.shape[2:], 2):
+        if size == 0:
+            raise RuntimeError(
+                f"grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes {list(input.shape)} with "
+                f"dimension {dim} being empty"
+            )
+    if mode == "bicubic" and input.ndim != 4:
+        raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
+
+
+def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
+    """The points of images of a size (N, C, H, W) or (N, C, D, H, W) after affine maps (N, 2, 3) or (N, 3, 4), for `grid_sample`."""
+    if align_corners is None:
+        warn(CHANGED)
+        align_corners = False
+    if not theta.is_floating_point():
+        raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
+    wanted = tuple(size)
+    if len(wanted) not in (4, 5):
+        raise NotImplementedError(
+            f"affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size {size}."
+        )
+    count = len(wanted) - 2
+    if theta.ndim != 3 or theta.shape[-2:] != (count, count + 1):
+        raise ValueError(
+            f"Expected a batch of {count}D affine matrices of shape Nx{count}x{count + 1} for size {size}. Got {theta.shape}."
+        )
+    if min(wanted) <= 0:
+        raise ValueError(f"Expected non-zero, positive output size. Got {size}")
+    if theta.shape[0] != wanted[0]:
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{wanted[0]}, {count + 1}] but got: "
+            f"[{theta.shape[0]}, {count + 1}]: the size names {wanted[0]} samples and there are {theta.shape[0]} matrices"
+        )
+    return affine_grid_generator(theta, wanted, align_corners)  # type: ignore[no-any-return]
+
+

@@ -1,0 +1,299 @@
+"""`grid_sample`: an image read at given points, and `affine_grid`, which makes such points.
+
+Note [Taps of a point]
+Along each dimension a point lies between elements of the image. A mode of interpolation names the elements around it (the taps: one, two or
+four) with a weight each, a function of the point's coordinate. The value at the point is the sum over all combinations of taps of the
+product of their weights times the element there; its derivatives by the coordinates are the same sum with the derivative of one weight.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._dtype import from_numpy_dtype
+from ._registry import LINEAR, Array, op
+from ._rules import call, cast, zeros_on
+from .scatter import gather, scatter_add
+
+INT64 = np.dtype("int64")
+
+
+class Tap(NamedTuple):
+    position: Array  # of an element along one dimension, inside the image
+    weight: Array | None  # None is 1
+    slope: Array | None  # the derivative of the weight by the coordinate as it was given; None is 0
+    inside: Array | None  # where the element exists; None is everywhere
+
+
+# ---- along one dimension ------------------------------------------------------------------------------------------------------------
+
+
+def unnormalized(x: Array, size: int, align_corners: bool) -> tuple[Array, float]:
+    """A coordinate in [-1, 1] as one in elements, and the factor between them."""
+    factor = (size - 1) / 2 if align_corners else size / 2
+    return (x + 1) * factor - (0.0 if align_corners else 0.5), factor
+
+
+def clipped(x: Array, size: int) -> tuple[Array, Array]:
+    """A coordinate brought into the image, and where it moves with the given one. NaN counts as the first element."""
+    moves = cast((x > 0) & (x < size - 1), dtype_of(x))
+    return np.where(x > 0, np.where(x < size - 1, x, size - 1.0), 0.0), moves
+
+
+def reflected(x: Array, size: int, align_corners: bool) -> tuple[Array, Array]:
+    """A coordinate mirrored at the borders until it is in the image, and 1 or -1 as it moves with or against the given one. The borders are
+    the outer elements, or, without `align_corners`, half an element further out."""
+    low, span = (0.0, size - 1.0) if align_corners else (-0.5, float(size))
+    if span == 0:
+        return x * 0, x * 0
+    away = x - low
+    sign = np.where(away < 0, -1.0, 1.0)
+    away = away * sign
+    flips = np.floor(away / span)
+    rest = away - flips * span
+    back = flips - 2 * np.floor(flips / 2)  # 1 for an odd number of reflections
+    return np.where(back > 0, span - rest, rest) + low, np.where(back > 0, -sign, sign)
+
+
+def dtype_of(x: Array) -> Any:
+    return x.dtype if isinstance(x.dtype, np.dtype) else x.dtype.numpy
+
+
+def placed(x: Array, size: int, padding_mode: str, align_corners: bool) -> tuple[Array, Array | None]:
+    """A coordinate after padding: brought into the image unless zeros lie around it, and how fast it moves with the given one."""
+    if padding_mode == "zeros":
+        return x, None
+    if padding_mode == "border":
+        return clipped(x, size)
+    mirrored, sign = reflected(x, size, align_corners)
+    inside, moves = clipped(mirrored, size)
+    return inside, sign * moves
+
+
+def element(position: Array, size: int, padding_mode: str) -> tuple[Array, Array | None]:
+    """A whole coordinate as an index, and where there is such an element."""
+    inside = (position >= 0) & (position <= size - 1)
+    index = cast(np.where(inside, position, 0.0), INT64)
+    return index, inside if padding_mode == "zeros" else None
+
+
+def cubic_taps(t: Array) -> list[tuple[Array, Array]]:
+    """Weights and slopes of the four elements around a point, `t` behind the second of them: Keys' convolution with a = -0.75."""
+    a = -0.75
+
+    def near(x: Array) -> Array:
+        return ((a + 2) * x - (a + 3)) * x * x + 1
+
+    def near_slope(x: Array) -> Array:
+        return (3 * (a + 2) * x - 2 * (a + 3)) * x
+
+    def far(x: Array) -> Array:
+        return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+
+    def far_slope(x: Array) -> Array:
+        return (3 * a * x - 10 * a) * x + 8 * a
+
+    return [
+        (far(t + 1), far_slope(t + 1)),
+        (near(t), near_slope(t)),
+        (near(1 - t), -near_slope(1 - t)),
+        (far(2 - t), -far_slope(2 - t)),
+    ]
+
+
+def taps(x: Array, size: int, mode: str, padding_mode: str, align_corners: bool) -> list[Tap]:
+    """See Note [Taps of a point]."""
+    x, factor = unnormalized(x, size, align_corners)
+    if mode == "bicubic":
+        below = np.floor(x)
+        found = []
+        for shift, (weight, slope) in enumerate(cubic_taps(x - below), -1):
+            at, _ = placed(below + shift, size, padding_mode, align_corners)
+            found.append(Tap(*_indexed(at, size, padding_mode, weight, slope * factor)))
+        return found
+    x, speed = placed(x, size, padding_mode, align_corners)
+    if mode == "nearest":
+        return [Tap(*_indexed(np.round(x), size, padding_mode, None, None))]
+    below = np.floor(x)
+    share = x - below
+    slope = factor if speed is None else speed * factor
+    slope = np.zeros_like(x) + slope
+    return [
+        Tap(*_indexed(below, size, padding_mode, 1 - share, -slope)),
+        Tap(*_indexed(below + 1, size, padding_mode, share, slope)),
+    ]
+
+
+def _indexed(at: Array, size: int, padding_mode: str, weight: Any, slope: Any) -> tuple[Array, Any, Any, Array | None]:
+    index, inside = element(at, size, padding_mode)
+    return index, weight, slope, inside
+
+
+# ---- all dimensions together --------------------------------------------------------------------------------------------------------
+
+
+class Corner(NamedTuple):
+    """One combination of taps: which element, in the image laid out in one line, and what it counts."""
+
+    index: Array  # (N, points)
+    weight: Array
+    slopes: list[Array | None]  # derivatives of the weight by each coordinate of the grid, in the grid's order
+
+
+def corners(grid: Array, size: tuple[int, ...], mode: str, padding_mode: str, align_corners: bool) -> list[Corner]:
+    count = len(size)
+    points = np.reshape(grid, (grid.shape[0], math.prod(grid.shape[1:-1]), count))
+    # The last coordinate of a point belongs to the first dimension.
+    lines = [taps(points[..., count - 1 - d], size[d], mode, padding_mode, align_corners) for d in range(count)]
+    found = []
+    for chosen in itertools.product(*lines):
+        index: Array = 0
+        for tap, n in zip(chosen, size, strict=True):
+            index = index * n + tap.position
+        inside = None
+        for tap in chosen:
+            if tap.inside is not None:
+                inside = tap.inside if inside is None else inside & tap.inside
+        weight = multiplied([tap.weight for tap in chosen], inside, points)
+        slopes = [
+            None if tap.slope is None else multiplied([t.slope if t is tap else t.weight for t in chosen], inside, points)
+            for tap in reversed(chosen)
+        ]
+        found.append(Corner(index, weight, slopes))
+    return found
+
+
+def multiplied(factors: list[Array | None], inside: Array | None, points: Array) -> Array:
+    total: Array = None
+    for factor in factors:
+        if factor is not None:
+            total = factor if total is None else total * factor
+    if total is None:
+        total = np.ones_like(points[..., 0])
+    return total if inside is None else np.where(inside, total, 0.0)
+
+
+def read(image: Array, index: Array) -> Array:
+    """The elements of an image (N, C, places) at `index` (N, points), in all channels."""
+    wide = np.broadcast_to(np.expand_dims(index, 1), (image.shape[0], image.shape[1], index.shape[1]))
+    return call(gather, image, 2, wide)
+
+
+def in_line(x: Array) -> Array:
+    """The spatial dimensions as one."""
+    return np.reshape(x, (*x.shape[:2], math.prod(x.shape[2:])))
+
+
+def sampled(input: Array, grid: Array, mode: str, padding_mode: str, align_corners: bool) -> Array:
+    image = in_line(input)
+    total: Array = None
+    for corner in corners(grid, tuple(input.shape[2:]), mode, padding_mode, align_corners):
+        term = read(image, corner.index) * np.expand_dims(corner.weight, 1)
+        total = term if total is None else total + term
+    return np.reshape(total, (*input.shape[:2], *grid.shape[1:-1]))
+
+
+def moved(input: Array, grid: Array, grid_t: Array, mode: str, padding_mode: str, align_corners: bool) -> Array:
+    """How the samples change as the points move."""
+    image = in_line(input)
+    points_t = np.reshape(grid_t, (grid.shape[0], math.prod(grid.shape[1:-1]), grid.shape[-1]))
+    total: Array = image[..., :1] * 0
+    for corner in corners(grid, tuple(input.shape[2:]), mode, padding_mode, align_corners):
+        for place, slope in enumerate(corner.slopes):
+            if slope is not None:
+                total = total + read(image, corner.index) * np.expand_dims(slope * points_t[..., place], 1)
+    shape = (*input.shape[:2], math.prod(grid.shape[1:-1]))
+    return np.reshape(np.broadcast_to(total, shape), (*input.shape[:2], *grid.shape[1:-1]))
+
+
+def image_gradient(g: Array, grid: Array, input_shape: tuple[int, ...], input_dtype: Any, how: tuple[str, str, bool]) -> Array:
+    batch, channels, *size = input_shape
+    given = in_line(g)
+    total = zeros_on(g, (batch, channels, math.prod(size)), input_dtype)
+    for corner in corners(grid, tuple(size), *how):
+        index = np.broadcast_to(np.expand_dims(corner.index, 1), tuple(given.shape))
+        total = call(scatter_add, total, 2, index, given * np.expand_dims(corner.weight, 1))
+    return np.reshape(total, input_shape)
+
+
+def grid_gradient(g: Array, input: Array, grid: Array, how: tuple[str, str, bool]) -> Array:
+    image, given = in_line(input), in_line(g)
+    totals: list[Any] = [None] * grid.shape[-1]
+    for corner in corners(grid, tuple(input.shape[2:]), *how):
+        along = None
+        for place, slope in enumerate(corner.slopes):
+            if slope is not None:
+                along = np.sum(read(image, corner.index) * given, axis=1) if along is None else along
+                term = along * slope
+                totals[place] = term if totals[place] is None else totals[place] + term
+    nothing = np.reshape(grid, (grid.shape[0], -1, grid.shape[-1]))[..., 0] * 0
+    return np.reshape(np.stack([nothing if total is None else total for total in totals], axis=-1), grid.shape)
+
+
+def grid_sampler_jvp(
+    input: Array, grid: Array, input_t: Array, grid_t: Array, mode: str, padding_mode: str, align_corners: bool
+) -> Array:
+    terms = []
+    if input_t is not None:
+        terms.append(sampled(input_t, grid, mode, padding_mode, align_corners))
+    if grid_t is not None:
+        terms.append(moved(input, grid, grid_t, mode, padding_mode, align_corners))
+    return sum(terms[1:], terms[0])
+
+
+def sampler(dims: int) -> Any:
+    @op(
+        f"grid_sampler_{dims}d", nodes=f"GridSampler{dims}DBackward0", method=False, function=False, out=False, jvp=grid_sampler_jvp,
+        input=lambda g, grid, input_shape, input_dtype, mode, padding_mode, align_corners: image_gradient(
+            g, grid, input_shape, input_dtype, (mode, padding_mode, align_corners)
+        ),
+        grid=lambda g, input, grid, mode, padding_mode, align_corners: grid_gradient(g, input, grid, (mode, padding_mode, align_corners)),
+    )  # fmt: skip
+    def sample(input: Array, grid: Array, mode: str, padding_mode: str, align_corners: bool) -> Array:
+        if input.dtype != grid.dtype:
+            names = [from_numpy_dtype(x.dtype).scalar_name for x in (input, grid)]
+            raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}\n  fix: grid.to(input.dtype)")
+        if input.dtype.kind in "biuc":
+            name = from_numpy_dtype(input.dtype).scalar_name
+            raise NotImplementedError(f"\"grid_sampler_{dims}d\" not implemented for '{name}'\n  fix: x.float()")
+        if input.__class__ is not np.ndarray:
+            return np.empty_like(input, order="C", shape=(*input.shape[:2], *grid.shape[1:-1]))
+        return cast(sampled(input, grid, mode, padding_mode, align_corners), input.dtype)
+
+    return sample
+
+
+grid_sampler_2d = sampler(2)
+grid_sampler_3d = sampler(3)
+
+
+# ---- affine grids -------------------------------------------------------------------------------------------------------------------
+
+
+def base_grid(size: tuple[int, ...], align_corners: bool, dtype: Any) -> Array:
+    """The points of an untouched image with a 1 behind each: (places, dimensions + 1)."""
+    lines = []
+    for n in size:
+        line = np.linspace(-1, 1, n, dtype=dtype) if n > 1 else np.zeros(n, dtype)
+        lines.append(line if align_corners else line * ((n - 1) / n))
+    mesh = np.meshgrid(*lines, indexing="ij")
+    return np.stack([*(m.reshape(-1) for m in reversed(mesh)), np.ones(math.prod(size), dtype)], axis=-1)
+
+
+@op(
+    method=False, function=False, out=False, jvp=LINEAR,
+    theta=lambda g, theta_dtype, size, align_corners: np.swapaxes(
+        np.matmul(base_grid(size[2:], align_corners, theta_dtype).T, np.reshape(g, (g.shape[0], math.prod(size[2:]), g.shape[-1]))), 1, 2
+    ),
+)  # fmt: skip
+def affine_grid_generator(theta: Array, size: tuple[int, ...], align_corners: bool) -> Array:
+    """The points of an image after an affine map (N, dimensions, dimensions + 1), one for each sample."""
+    count = len(size) - 2
+    if theta.__class__ is not np.ndarray:
+        return np.empty_like(theta, order="C", shape=(size[0], *size[2:], count))
+    points = np.matmul(base_grid(size[2:], align_corners, theta.dtype), np.swapaxes(theta, 1, 2))
+    return points.reshape(size[0], *size[2:], count)

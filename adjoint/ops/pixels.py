@@ -1,0 +1,69 @@
+"""Channels and pixels exchanged: `pixel_shuffle`, its inverse, and `channel_shuffle`."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ._registry import LINEAR, Array, op
+from ._rules import call
+
+
+def check_dims(name: str, input: Array) -> None:
+    if len(input.shape) < 3:
+        raise RuntimeError(f"{name} expects input to have at least 3 dimensions, but got input with {len(input.shape)} dimension(s)")
+
+
+@op(method=False, out=False, jvp=LINEAR, input=lambda g, upscale_factor: call(pixel_unshuffle, g, upscale_factor))
+def pixel_shuffle(input: Array, upscale_factor: int) -> Array:
+    """Channels made into pixels: (*, C * r * r, H, W) becomes (*, C, H * r, W * r)."""
+    r = upscale_factor
+    check_dims("pixel_shuffle", input)
+    if r <= 0:
+        raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {r}")
+    *batch, channels, height, width = input.shape
+    if channels % (r * r):
+        raise RuntimeError(
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
+            f"input.size(-3)={channels} is not divisible by {r * r}"
+        )
+    parts = np.reshape(input, (*batch, channels // (r * r), r, r, height, width))
+    n = len(batch)
+    turned = np.transpose(parts, (*range(n + 1), n + 3, n + 1, n + 4, n + 2))
+    return np.reshape(turned, (*batch, channels // (r * r), height * r, width * r)).copy()
+
+
+@op(method=False, out=False, jvp=LINEAR, input=lambda g, downscale_factor: call(pixel_shuffle, g, downscale_factor))
+def pixel_unshuffle(input: Array, downscale_factor: int) -> Array:
+    """Pixels made into channels: the inverse of `pixel_shuffle`."""
+    r = downscale_factor
+    check_dims("pixel_unshuffle", input)
+    if r <= 0:
+        raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
+    *batch, channels, height, width = input.shape
+    for what, place, size in (("height", -2, height), ("width", -1, width)):
+        if size % r:
+            raise RuntimeError(
+                f"pixel_unshuffle expects {what} to be divisible by downscale_factor, but input.size({place})={size} is not divisible "
+                f"by {r}"
+            )
+    parts = np.reshape(input, (*batch, channels, height // r, r, width // r, r))
+    n = len(batch)
+    turned = np.transpose(parts, (*range(n + 1), n + 2, n + 4, n + 1, n + 3))
+    return np.reshape(turned, (*batch, channels * r * r, height // r, width // r)).copy()
+
+
+@op(method=False, out=False, jvp=LINEAR,
+    input=lambda g, input_shape, groups: call(channel_shuffle, g, max(1, input_shape[1] // groups)))  # fmt: skip
+def channel_shuffle(input: Array, groups: int) -> Array:
+    """Channels of different groups mixed: the first of each group, then the second of each, and so on."""
+    if len(input.shape) < 3:
+        raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}")
+    if groups <= 0:
+        raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
+    batch, channels, *rest = input.shape
+    if channels % groups:
+        raise RuntimeError(f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups.")
+    parts = np.reshape(input, (batch, groups, channels // groups, math.prod(rest)))
+    return np.reshape(np.swapaxes(parts, 1, 2), input.shape).copy()

@@ -1,0 +1,339 @@
+"""`save` and `load`: round trips, damaged and hostile files, atomic writes. With PyTorch's files: torch_parity."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import pickle
+import resource
+import struct
+import time
+import zipfile
+from collections import Counter, OrderedDict
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import adjoint as ad
+from adjoint import nn
+
+
+def again(value, **options):
+    buffer = io.BytesIO()
+    ad.save(value, buffer)
+    return ad.load(buffer, **options)
+
+
+def archive(records):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as file:
+        for name, content in records.items():
+            file.writestr(f"archive/{name}", content)
+    buffer.seek(0)
+    return buffer
+
+
+def tensor_file(offset=0, size=(2,), stride=(1,), count=4, storage=b"\0" * 16):
+    """A file with one tensor of float32 that is described like this."""
+
+    def number(value):
+        return b"\x8a\x08" + struct.pack("<q", value)
+
+    def numbers(values):
+        return b"(" + b"".join(map(number, values)) + b"t"
+
+    def text(value):
+        return b"X" + struct.pack("<I", len(value)) + value.encode()
+
+    persistent = b"(" + text("storage") + b"ctorch\nFloatStorage\n" + text("0") + text("cpu") + number(count) + b"tQ"
+    call = b"ctorch._utils\n_rebuild_tensor_v2\n(" + persistent + number(offset) + numbers(size) + numbers(stride)
+    return archive({"data.pkl": b"\x80\x02" + call + b"\x89}tR.", "data/0": storage})
+
+
+# ---- round trips --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None, True, 3, -1, 300, 2**40, -(2**70), 1.5, "text \u00e9", b"bytes\xff", bytearray(b"ab"), 1 + 2j, [1, [2]], (1,), (), (1, 2, 3, 4),
+        {"a": 1, 2: "b", (1, "x"): None}, {1, 2}, Counter("aab"), OrderedDict(a=1), argparse.Namespace(lr=0.1, name="x"), ad.float32,
+        ad.Size([1, 2]), ad.device("cpu"), [],
+    ],
+)  # fmt: skip
+def test_plain_data_comes_back(value):
+    got = again(value)
+    assert got == value
+    assert type(got) is type(value)
+
+
+@pytest.mark.parametrize("dtype", [ad.bool, ad.uint8, ad.uint16, ad.int8, ad.int64, ad.float16, ad.float32, ad.float64, ad.complex64])
+def test_tensors_come_back(dtype):
+    x = ad.arange(6).reshape(2, 3).to(dtype)
+    got = again(x)
+    assert got.dtype == dtype
+    assert got.tolist() == x.tolist()
+    got[0] = 0  # the memory is ours to write to
+
+
+def test_bfloat16():
+    pytest.importorskip("ml_dtypes")
+    assert again(ad.ones(3, dtype=ad.bfloat16)).tolist() == [1.0, 1.0, 1.0]
+
+
+def test_numpy_numbers_and_named_tuples_become_plain():
+    assert again([np.float32(1.5), np.int64(2), ad.tensor([3.0, 1.0]).max(0)]) == [1.5, 2, (ad.tensor(3.0), ad.tensor(0))]
+
+
+@pytest.mark.parametrize("make", [lambda x: x.t(), lambda x: x[:, 1], lambda x: x[1:1], lambda x: x[0, 0], lambda x: x.expand(2, 2, 3)])
+def test_views_keep_sharing_memory(make):
+    x = ad.arange(6.0).reshape(2, 3)
+    whole, view = again([x, make(x)])
+    assert view.tolist() == make(x).tolist()
+    assert view.stride() == make(x).stride() or not view.numel()
+    whole.zero_()
+    assert not view.any()
+
+
+def test_arrays_that_step_backwards_are_copied():
+    x = ad.zeros(3)
+    x._data = np.arange(3, dtype=np.float32)[::-1]
+    assert again(x).tolist() == [2, 1, 0]
+
+
+def test_identity_is_kept():
+    x = ad.ones(1)
+    inner = [x]
+    cycle = [inner, inner, x]
+    cycle.append(cycle)
+    got = again(cycle)
+    assert got[0] is got[1]
+    assert got[0][0] is got[2]
+    assert got[3] is got
+
+
+def test_parameters_and_requires_grad():
+    weight, leaf = again([nn.Parameter(ad.ones(2)), ad.ones(2, requires_grad=True)])
+    assert isinstance(weight, nn.Parameter)
+    assert weight.requires_grad
+    assert leaf.requires_grad
+    frozen = again(nn.Parameter(ad.ones(2), requires_grad=False))
+    assert not frozen.requires_grad
+
+
+def test_state_dicts():
+    model = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
+    optimizer = ad.optim.Adam(model.parameters())
+    model(ad.randn(4, 2)).sum().backward()
+    optimizer.step()
+    got = again({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "epoch": 3})
+    other = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
+    other.load_state_dict(got["model"])
+    assert got["model"]._metadata == model.state_dict()._metadata
+    twin = ad.optim.Adam(other.parameters())
+    twin.load_state_dict(got["optimizer"])
+    x = ad.ones(4, 2)
+    assert other(x).tolist() == model(x).tolist()
+    assert [p.tolist() for p in other.parameters()] == [p.tolist() for p in model.parameters()]
+
+
+# ---- files --------------------------------------------------------------------------------------------------------
+
+
+def test_paths_and_maps(tmp_path):
+    path = tmp_path / "x.pt"
+    ad.save({"x": ad.arange(1000.0)}, path)
+    assert ad.load(str(path), map_location="cpu", weights_only=False)["x"].sum().item() == 499500
+    mapped = ad.load(path, mmap=True)["x"]
+    mapped[0] = 5  # a private copy of the page
+    assert ad.load(path)["x"][0] == 0
+    with zipfile.ZipFile(path) as file:
+        assert file.namelist()[0] == "x/data.pkl"
+        assert file.testzip() is None
+
+
+def test_failed_save_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "x.pt"
+    ad.save(1, path)
+    with pytest.raises(TypeError, match="the object"):
+        ad.save(object(), path)
+    monkeypatch.setattr(os, "fsync", lambda file: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        ad.save(2, path)
+    assert ad.load(path) == 1
+    assert os.listdir(tmp_path) == ["x.pt"]  # noqa: PTH208
+
+
+def test_links_and_modes_are_kept(tmp_path):
+    (tmp_path / "real.pt").touch(mode=0o600)
+    (tmp_path / "link.pt").symlink_to("real.pt")
+    ad.save(1, tmp_path / "link.pt")
+    assert (tmp_path / "link.pt").is_symlink()
+    assert (tmp_path / "real.pt").stat().st_mode & 0o777 == 0o600
+    assert ad.load(tmp_path / "real.pt") == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (nn.Linear(1, 1), r"the object is a adjoint.nn.linear.Linear"),
+        ({"a": [1, {"b": object()}]}, r"the object\['a'\]\[1\]\['b'\] is a builtins.object"),
+        (np.ones(2), "numpy.ndarray"),
+        (len, "builtin_function_or_method"),
+    ],
+)
+def test_objects_are_not_saved(value, message):
+    with pytest.raises(TypeError, match=message):
+        ad.save(value, io.BytesIO())
+
+
+def test_other_refusals(tmp_path):
+    with pytest.raises(RuntimeError, match="Parent directory"):
+        ad.save(1, tmp_path / "no" / "x.pt")
+    with pytest.raises(AttributeError, match="expected 'f' to be string"):
+        ad.save(1, 3)
+    with pytest.raises(FileNotFoundError):
+        ad.load(tmp_path / "x.pt")
+    with pytest.raises(AttributeError, match="seekable"):
+        ad.load(3)
+    with pytest.raises(ValueError, match="f must be a file path"):
+        ad.load(io.BytesIO(), mmap=True)
+    with pytest.raises(NotImplementedError, match="meta"):
+        ad.save(ad.empty(1, device="meta"), io.BytesIO())
+    nested = []
+    for _ in range(100_000):
+        nested = [nested]
+    with pytest.raises(ValueError, match="nested too deeply"):
+        ad.save(nested, io.BytesIO())
+
+
+# ---- damaged and hostile files ------------------------------------------------------------------------------------
+
+
+class Evil:
+    def __reduce__(self):
+        return os.system, ("echo this must not run",)
+
+
+def nested_tuples(end):
+    return archive({"data.pkl": b"\x80\x02" + b"}" * bool(end) + b")" + b"\x85" * 1_000_000 + end + b"."})
+
+
+def doubling_tuples():
+    return archive({"data.pkl": b"\x80\x02})" + b"q\0h\0\x86" * 100 + b"Ns."})
+
+
+def duplicate_records():
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as file:
+        file.writestr("a/data.pkl", b"N.")
+        with pytest.warns(UserWarning, match="Duplicate"):
+            file.writestr("a/data.pkl", b"N.")
+    return buffer
+
+
+def bomb():
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("a/data.pkl", b"N." + b"\0" * 10_000_000)
+    return buffer
+
+
+CALL = b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n"
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: io.BytesIO(b""), "failed reading zip archive"),
+        (lambda: io.BytesIO(b"nonsense" * 100), "no file that torch.save"),
+        (lambda: io.BytesIO(pickle.dumps(3)), "bare pickle"),
+        (lambda: archive({"x": b""}), "data.pkl: file not found"),
+        (lambda: archive({"data.pkl": b""}), "truncated"),
+        (lambda: archive({"data.pkl": b"."}), "damaged"),
+        (lambda: archive({"data.pkl": b"NN."}), "left over"),
+        (lambda: archive({"data.pkl": b"(."}), "a value is missing"),
+        (lambda: archive({"data.pkl": b"t."}), "damaged"),
+        (lambda: archive({"data.pkl": b"Nt."}), "no mark"),
+        (lambda: archive({"data.pkl": b"N(Ku."}), "damaged|expected|filled"),
+        (lambda: archive({"data.pkl": b"h\x05."}), "damaged"),
+        (lambda: archive({"data.pkl": b"X\xff\xff\xff\xff."}), "truncated: 4294967295 bytes"),
+        (lambda: archive({"data.pkl": b"\x8d" + b"\xff" * 8 + b"."}), "truncated"),
+        (lambda: archive({"data.pkl": b"cabc"}), "inside a name"),
+        (lambda: archive({"data.pkl": b"}]Ns."}), "no key"),
+        (lambda: archive({"data.pkl": b"Nr\xff\xff\xff\x7fcos\nsystem\n."}), "GLOBAL os.system"),
+        (lambda: archive({"data.pkl": pickle.dumps(Evil(), 2)}), "GLOBAL (posix|nt).system is not plain data"),
+        (lambda: archive({"data.pkl": pickle.dumps(Evil())}), "system is not plain data"),
+        (lambda: archive({"data.pkl": pickle.dumps(nn.Linear(1, 1), 2)}), r"adjoint.nn.linear.Linear .*\n.*state_dict"),
+        (lambda: archive({"data.pkl": b"cbuiltins\nbytearray\nJ\xff\xff\xff\x7f\x85R."}), "only known with bytes"),
+        (lambda: archive({"data.pkl": b"ccollections\nOrderedDict\n)RNb."}), "Attributes"),
+        (lambda: archive({"data.pkl": b"X\x01\0\0\0a)R."}), "no known function"),
+        (lambda: archive({"data.pkl": CALL + b"(NK\0))tR."}), "no storage"),
+        (lambda: archive({"data.pkl": b"NQ."}), "described in an unknown way"),
+        (lambda: archive({"data.pkl": b"N.", "byteorder": b"big"}), "another byte order"),
+        (lambda: nested_tuples(b"Ns"), "no key"),
+        (doubling_tuples, "no key"),
+        (duplicate_records, "two records"),
+        (bomb, "compressed"),
+        (lambda: tensor_file(offset=3), "does not lie inside its storage of 4 elements"),
+        (lambda: tensor_file(offset=-1), "impossible offset"),
+        (lambda: tensor_file(size=(-1,)), "impossible"),
+        (lambda: tensor_file(stride=(-1,)), "impossible"),
+        (lambda: tensor_file(stride=(2**61,)), "does not lie inside"),
+        (lambda: tensor_file(size=(2, 2), stride=(1,)), "2 sizes and 1 strides"),
+        (lambda: tensor_file(size=(1,) * 100, stride=(1,) * 100), "100 sizes"),
+        (lambda: tensor_file(size=(2**40, 2**40), stride=(0, 0)), "does not lie inside"),
+        (lambda: tensor_file(size=(2**61,), stride=(0,)), "damaged"),
+        (lambda: tensor_file(size=(0,), offset=9), "does not lie inside"),
+        (lambda: tensor_file(count=2**40), "should have"),
+        (lambda: tensor_file(count=5), "should have 20 bytes but has 16"),
+    ],
+)  # fmt: skip
+def test_bad_files_give_a_clear_error(make, message, capfd):
+    file = make()
+    start, memory = time.monotonic(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises((RuntimeError, pickle.UnpicklingError), match=message):
+        ad.load(file)
+    assert time.monotonic() - start < 5
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < 200_000  # KiB
+    assert capfd.readouterr().out == ""
+
+
+def test_a_million_nested_tuples_are_read():
+    value = ad.load(nested_tuples(b""))
+    depth = 0
+    while value:
+        (value,) = value
+        depth += 1
+    assert depth == 1_000_000
+
+
+def test_a_good_tensor_file_is_read():
+    assert ad.load(tensor_file()).tolist() == [0, 0]
+
+
+def test_every_truncation_is_an_error():
+    buffer = io.BytesIO()
+    ad.save({"x": ad.arange(10.0), "n": [1, 2]}, buffer)
+    whole = buffer.getvalue()
+    for length in range(0, len(whole), 7):
+        with pytest.raises((RuntimeError, pickle.UnpicklingError)):
+            ad.load(io.BytesIO(whole[:length]))
+
+
+WHOLE = io.BytesIO()
+ad.save({"x": ad.arange(10.0).reshape(2, 5).t(), "p": nn.Parameter(ad.ones(1)), "n": (1, "a", 2.5)}, WHOLE)
+
+
+@given(st.lists(st.tuples(st.integers(0, len(WHOLE.getvalue()) - 1), st.integers(0, 255)), min_size=1, max_size=6))
+def test_damage_is_an_error_or_another_value(changes):
+    damaged = bytearray(WHOLE.getvalue())
+    for position, byte in changes:
+        damaged[position] = byte
+    try:
+        ad.load(io.BytesIO(damaged))
+    except (RuntimeError, pickle.UnpicklingError):
+        pass
