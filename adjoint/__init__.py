@@ -103,6 +103,11 @@ _NAMES = {
          "set_float32_matmul_precision", "set_num_interop_threads", "set_warn_always", "typename", "use_deterministic_algorithms"),
         "_settings",
     ),
+    **dict.fromkeys(
+        ("adaptive_avg_pool1d", "adaptive_max_pool1d", "avg_pool1d", "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d",
+         "conv_transpose2d", "conv_transpose3d", "max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool3d"),
+        "nn.functional",
+    ),
     **dict.fromkeys(("get_num_threads", "set_num_threads"), "_kernels.pool"),
     **dict.fromkeys(("get_printoptions", "printoptions", "set_printoptions"), "_printing"),
     **dict.fromkeys(("load", "save"), "_serialization"),

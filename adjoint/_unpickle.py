@@ -16,6 +16,7 @@ from typing import Any
 
 _SCALARS = (str, int, float, complex, bool, bytes, type(None))
 _MARK = object()
+_STOP = ord(".")
 
 
 class Named:
@@ -91,11 +92,7 @@ class Reader:
 
     def load(self) -> Any:
         try:
-            while (code := self._take(1)) != b".":
-                action = _ACTIONS.get(code)
-                if action is None:
-                    raise UnpicklingError(f"Weights only load failed. Unsupported operand {code[0]}: the file holds more than plain data")
-                action(self)
+            self._run()
             value = self._pop()
         except UnpicklingError:
             raise
@@ -104,6 +101,19 @@ class Reader:
         if self.stack:
             raise UnpicklingError("Weights only load failed. The pickle in the file is damaged: values are left over")
         return value
+
+    def _run(self) -> None:
+        data, actions = self.data, _ACTIONS
+        while True:
+            if self.at >= len(data):
+                raise UnpicklingError("Weights only load failed. The pickle is truncated")
+            code = data[self.at]
+            self.at += 1
+            if code == _STOP:
+                return
+            if code not in actions:
+                raise UnpicklingError(f"Weights only load failed. Unsupported operand {code}: the file holds more than plain data")
+            actions[code](self)
 
     # ---- bytes ----------------------------------------------------------------------------------------------------
 
@@ -145,8 +155,10 @@ class Reader:
         return items
 
     def _tuple(self, count: int) -> None:
-        items = tuple(reversed([self._pop() for _ in range(count)]))
-        self.stack.append(items)
+        items = tuple(self.stack[-count:])
+        if len(items) < count or any(item is _MARK for item in items):
+            raise UnpicklingError("Weights only load failed. The pickle in the file is damaged: a value is missing")
+        self.stack[-count:] = [items]
 
     def _top(self, kind: type[Any]) -> Any:
         target = self.stack[-1]
@@ -237,7 +249,7 @@ def _pair(reader: Reader) -> list[Any]:
     return [reader._pop(), value]
 
 
-_ACTIONS: dict[bytes, Callable[[Reader], None]] = {
+_OPCODES: dict[bytes, Callable[[Reader], None]] = {
     b"\x80": _skip(1),  # PROTO
     b"\x95": _skip(8),  # FRAME
     b"(": _constant(lambda: _MARK),
@@ -280,3 +292,4 @@ _ACTIONS: dict[bytes, Callable[[Reader], None]] = {
     b"b": Reader._build,
     b"Q": Reader._persistent,
 }
+_ACTIONS = {code[0]: action for code, action in _OPCODES.items()}

@@ -140,7 +140,7 @@ made:
     acquire = f'{entry("restore", RESTORE_THREAD, "ptr")}\n  call void %restore(ptr %state)' if is_piece else ""
 
     # What happens to an array of another shape than the result's.
-    other_shape = f"""
+    other_shape = """
 other_shape:
   %lead = sub i64 %ndim, %own_ndim
   %shorter = icmp sge i64 %lead, 0
@@ -448,7 +448,7 @@ looped:{new_result if into == NEW else given_result}{repeated if broadcasts else
   {acquire}
   br label %finished
 finished:
-  %wrong = phi i1 [%plain_wrong, %{"plain" if broadcasts else "made" if into == NEW else "looped"}]{", [%chunks_wrong, %chunks]" if broadcasts else ""}
+  %wrong = phi i1 [%plain_wrong, %{"plain" if broadcasts else "looped"}]{", [%chunks_wrong, %chunks]" if broadcasts else ""}
   br i1 %wrong, label %outside, label %done
 outside:
   {entry("drop", DEC_REF, "ptr")}

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from threading import Condition, Thread
+from typing import Any
 
 PIECE = 1 << 16  # elements
 
@@ -71,7 +72,7 @@ def get_num_threads() -> int:
     return _threads
 
 
-def set_num_threads(threads: int) -> None:
+def set_num_threads(threads: Any) -> None:
     if not isinstance(threads, int) or isinstance(threads, bool):
         raise TypeError(f"set_num_threads expects an int, but got {type(threads).__name__}")
     if threads <= 0:

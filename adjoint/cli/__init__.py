@@ -1,24 +1,50 @@
-"""The command line: `python -m adjoint info`, `python -m adjoint cache [--clear]`."""
+"""The command line: `python -m adjoint run script.py`, `check script.py`, `info`, `cache [--clear]`."""
 
 from __future__ import annotations
 
 import argparse
 import platform
+import sys
 from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m adjoint", description="adjoint on the command line")
     commands = parser.add_subparsers(dest="command", required=True)
+    script = commands.add_parser("run", help="run a PyTorch script with adjoint in PyTorch's place")
+    script.add_argument("script", help="the script")
+    script.add_argument("arguments", nargs=argparse.REMAINDER, help="its own arguments")
+    check = commands.add_parser("check", help="list the names of PyTorch that a script uses and adjoint does not have")
+    check.add_argument("scripts", nargs="+", help="the scripts")
     commands.add_parser("info", help="what is installed here, for bug reports")
     cache = commands.add_parser("cache", help="show the compiled kernels kept on disk")
     cache.add_argument("--clear", action="store_true", help="remove them all")
     options = parser.parse_args(arguments)
-    if options.command == "info":
-        print(info())
-    else:
-        print(cleared() if options.clear else kept())
+    match options.command:
+        case "run":
+            from .run import run
+
+            run(options.script, options.arguments)
+        case "check":
+            return checked(options.scripts)
+        case "info":
+            print(info())
+        case "cache":
+            print(cleared() if options.clear else kept())
     return 0
+
+
+def checked(scripts: list[str]) -> int:
+    """Print what is missing. The exit code is 1 when something is, and 2 when a script cannot be read."""
+    from .check import report
+
+    try:
+        text, count = report(scripts)
+    except (OSError, SyntaxError, UnicodeDecodeError) as error:
+        print(f"python -m adjoint check: {error}", file=sys.stderr)
+        return 2
+    print(text)
+    return int(count > 0)
 
 
 def info() -> str:

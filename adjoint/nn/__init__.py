@@ -129,3 +129,8 @@ from .pooling import MaxPool3d as MaxPool3d
 from .pooling import MaxUnpool1d as MaxUnpool1d
 from .pooling import MaxUnpool2d as MaxUnpool2d
 from .pooling import MaxUnpool3d as MaxUnpool3d
+from .upsampling import Fold as Fold
+from .upsampling import Unfold as Unfold
+from .upsampling import Upsample as Upsample
+from .upsampling import UpsamplingBilinear2d as UpsamplingBilinear2d
+from .upsampling import UpsamplingNearest2d as UpsamplingNearest2d

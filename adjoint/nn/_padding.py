@@ -13,7 +13,7 @@ from ..ops.resample import REPEATING, Taps
 
 Pads = tuple[tuple[int, int], ...]  # before and after, for each dimension; negative to take away
 
-MODES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}  # PyTorch's names, and NumPy's
+MODES = ("reflect", "replicate", "circular")
 
 
 def inner(pads: Pads, shape: tuple[int, ...]) -> tuple[slice, ...]:
@@ -100,5 +100,8 @@ def _places(shape: tuple[int, ...], dim: int, before: int, after: int, mode: str
             f"Argument #4: Padding size should be less than the corresponding input dimension, but got: padding ({before}, {after}) at "
             f"dimension {dim} of input {list(shape)}"
         )
-    places = np.arange(size)[max(0, -before) : size - max(0, -after)]
-    return np.pad(places, (max(0, before), max(0, after)), mode=MODES[mode])  # type: ignore[call-overload]
+    more, less = (max(0, before), max(0, after)), slice(max(0, -before), -max(0, -after) or None)
+    places = np.arange(size)
+    if mode == "circular":  # what is taken away does not come back at the other end
+        return np.pad(places[less], more, mode="wrap")
+    return np.pad(places, more, mode="edge" if mode == "replicate" else "reflect")[less]

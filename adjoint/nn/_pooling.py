@@ -281,7 +281,7 @@ def avg_pool3d(
 
 def _power_mean(mean: Tensor, norm_type: float, count: int) -> Tensor:
     positive = mean.sign() * mean.abs().relu()
-    return positive.mul(count).pow(1.0 / norm_type)  # type: ignore[no-any-return]
+    return positive.mul(count).pow(1.0 / norm_type)
 
 
 def lp_pool1d(
@@ -344,7 +344,7 @@ AVG_SIZE, MAX_SIZE = "{name}: output_size must be {count}", "{name}(): internal 
 def _adaptive_mean(name: str, op: Any, input: Tensor, output_size: Any) -> Tensor:
     windows = _adaptive_windows(name, input, output_size, AVG_SIZE)
     if all(len(line.starts) == 1 for line in windows):
-        return input.mean(tuple(range(-len(windows), 0)), keepdim=True)  # type: ignore[no-any-return]
+        return input.mean(tuple(range(-len(windows), 0)), keepdim=True)
     return op(input, windows, None)  # type: ignore[no-any-return]
 
 

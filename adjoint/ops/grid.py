@@ -174,7 +174,7 @@ def multiplied(factors: list[Array | None], inside: Array | None, points: Array)
             total = factor if total is None else total * factor
     if total is None:
         total = np.ones_like(points[..., 0])
-    return total if inside is None else np.where(inside, total, 0.0)
+    return total if inside is None else total * cast(inside, dtype_of(total))
 
 
 def read(image: Array, index: Array) -> Array:

@@ -40,7 +40,7 @@ READ_ONLY = np.broadcast_to(np.float32(1), (4, 6))
 @pytest.mark.parametrize(
     "args",
     [
-        (), (A,), (A, A, A), (A, 2.0), (2.0, A), (A, None), (A, "x"), (A, A.astype("float64")), (A.astype(int), A.astype(int)), (A, A[0]),
+        (), (A,), (A, A, A), (A, 2.0), (2.0, A), (A, None), (A, "x"), (A, A.astype("float64")), (A.astype(int), A.astype(int)), (A[0], A),
         (A[::2], A[::2]), (A.T, A.T), (A, np.asfortranarray(A)), (A, READ_ONLY), (A, np.float32(1)), (A.astype(">f4"), A.astype(">f4")),
         (A.astype("float16"), A.astype("float16")), (A, np.ones((6, 4), "float32")),
     ],
@@ -162,6 +162,50 @@ def test_loops_are_compiled_when_they_are_needed():
     large = np.ones(entry.LARGEST + 1)
     np.testing.assert_array_equal(kernel.call(large, large), large - large)
     assert not kernel.missing
+
+
+# ---- broadcasting ---------------------------------------------------------------------------------------------------------------------
+
+SHAPES = [
+    ((4, 6), (6,)), ((4, 6), (1, 6)), ((4, 6), ()), ((4, 6), (1,)), ((4, 6), (1, 1)), ((2, 3, 4), (3, 4)), ((2, 3, 4), (1, 3, 4)),
+    ((2, 3, 4), (4,)), ((1, 1), ()), ((7, 300), (300,)), ((7, 256), (256,)), ((7, 257), (257,)), ((100, 7), (7,)), ((1000,), ()),
+    ((1000,), (1,)), ((0, 4), (4,)), ((4, 0), (0,)), ((0,), ()), ((3, 1, 5), (1, 5)), ((3, 1, 5), (5,)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shapes", SHAPES)
+def test_arrays_that_repeat_are_broadcast(shapes, dtype):
+    x, y, mask = Expr.inputs("TTB")
+    rng = np.random.default_rng(5)
+    a, b = (np.asarray(rng.standard_normal(shape), dtype) for shape in shapes)
+    truths = np.asarray(rng.random(shapes[1]) < 0.5)
+    formulas = [builtin.Formula("broadcast", expr, "TTB") for expr in (x * y, np.where(mask, x, y), (x < y) & mask)]
+    product, chosen, less = builtin.load(formulas, [lambda *args: PASSED] * 3)
+    for result, expected in (
+        (product(a, b, truths), a * b),
+        (chosen(a, b, truths), np.where(truths, a, b)),
+        (less(a, b, truths), (a < b) & truths),
+        (product(a, a, truths), a * a),
+    ):
+        assert result.dtype == expected.dtype
+        np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize(
+    "shapes", [((4, 6), (4, 1)), ((2, 3, 4), (2, 1, 4)), ((6,), (4, 6)), ((1,), (4,)), ((4, 6), (5,)), ((), (3,)), ((4, 1), (4, 6))]
+)
+def test_other_broadcasting_is_passed_on(mul, shapes):
+    a, b = (np.ones(shape, "float32") for shape in shapes)
+    assert mul(a, b) is PASSED
+
+
+def test_arrays_of_different_period_are_passed_on():
+    x, y, z = Expr.inputs(3)
+    (kernel,) = builtin.load([builtin.Formula("fused", x * y + z, "TTT")], [lambda *args: PASSED])
+    a, row, number = np.ones((4, 6)), np.arange(6.0), np.array(2.0)
+    np.testing.assert_array_equal(kernel(a, row, row), a * row + row)
+    assert kernel(a, row, number) is PASSED
 
 
 # ---- truth values, numbers, cases -----------------------------------------------------------------------------------------------------

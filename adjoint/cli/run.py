@@ -1,0 +1,93 @@
+"""`python -m adjoint run script.py`: a PyTorch script, unmodified, with adjoint in PyTorch's place.
+
+A finder answers for `torch` and everything below it with the modules of adjoint, in this process only.
+"""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec, spec_from_loader
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+TORCH, OURS = "torch", "adjoint"
+
+
+class _SameModule(Loader):
+    """Hands out a module of adjoint under its PyTorch name, as it is."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._spec: ModuleSpec | None = None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        module = import_module(self._name)
+        self._spec = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self._spec  # the import system has put its own there, and relative imports would suffer
+
+
+class TorchFinder(MetaPathFinder):
+    """Finds `torch` and `torch.*` in adjoint."""
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if fullname != TORCH and not fullname.startswith(f"{TORCH}."):
+            return None
+        ours = OURS + fullname.removeprefix(TORCH)
+        if not _exists(ours):
+            raise ModuleNotFoundError(f"No module named '{fullname}': adjoint has no {fullname} yet", name=fullname)
+        return spec_from_loader(fullname, _SameModule(ours))
+
+
+def _exists(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # its parent is no package, or missing too
+        return False
+
+
+def run(script: str, arguments: Sequence[str]) -> None:
+    """Run a script as `python script.py arguments` would."""
+    if not Path(script).is_file():
+        raise FileNotFoundError(f"there is no script {script}")
+    present = [name for name in sys.modules if name == TORCH or name.startswith(f"{TORCH}.")]
+    if present:
+        raise RuntimeError("PyTorch is loaded in this process already; run the script with `python -m adjoint run` in its own")
+    finder = TorchFinder()
+    argv, path = sys.argv[:], sys.path[:]
+    sys.meta_path.insert(0, finder)
+    sys.argv[:] = [script, *arguments]
+    sys.path[0] = str(Path(script).resolve().parent)
+    try:
+        runpy.run_path(script, run_name="__main__")
+    except (AttributeError, ImportError) as error:
+        _explain(error, script)
+        raise
+    finally:
+        sys.meta_path.remove(finder)
+        sys.argv[:], sys.path[:] = argv, path
+        for name in [name for name in sys.modules if name == TORCH or name.startswith(f"{TORCH}.")]:
+            del sys.modules[name]
+
+
+def _explain(error: AttributeError | ImportError, script: str) -> None:
+    """Say of a name that is missing in adjoint that it is, under its PyTorch name."""
+    if isinstance(error, AttributeError):
+        owner = error.obj.__name__ if isinstance(error.obj, ModuleType) else ""
+        name = f"{owner}.{error.name}"
+    else:
+        owner = name = error.name or ""
+        found = str(error).split("'")
+        if str(error).startswith("cannot import name") and len(found) > 1:
+            name = f"{owner}.{found[1]}"
+    if owner.partition(".")[0] in (OURS, TORCH):
+        missing = TORCH + name.removeprefix(OURS).removeprefix(TORCH)
+        error.add_note(f"adjoint has no {missing} yet. `python -m adjoint check {script}` lists every missing name that a script uses.")

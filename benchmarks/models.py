@@ -1,0 +1,111 @@
+"""Whole training steps: forward, backward, clipping where it belongs, and the optimizer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._timing import Step, timed
+
+
+def training_step(lib: Any, model: Any, optimizer: Any, loss_of: Any, clip: float | None = None) -> Step:
+    parameters = list(model.parameters())
+
+    def step() -> None:
+        optimizer.zero_grad()
+        loss_of().backward()
+        if clip is not None:
+            lib.nn.utils.clip_grad_norm_(parameters, clip)
+        optimizer.step()
+
+    return step
+
+
+@timed("MLP 784-256-128-10, batch 64, Adam")
+def multilayer_perceptron(lib: Any) -> Step:
+    nn, F = lib.nn, lib.nn.functional
+    lib.manual_seed(0)
+    model = nn.Sequential(nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 128), nn.ReLU(), nn.Linear(128, 10))
+    x, y = lib.randn(64, 784), lib.randint(0, 10, (64,))
+    return training_step(lib, model, lib.optim.Adam(model.parameters(), lr=1e-3), lambda: F.cross_entropy(model(x), y))
+
+
+@timed("CNN of the MNIST example, batch 64, Adam")
+def convolutional_network(lib: Any) -> Step:
+    nn, F = lib.nn, lib.nn.functional
+    lib.manual_seed(0)
+    model = nn.Sequential(
+        nn.Conv2d(1, 32, 3), nn.ReLU(), nn.Conv2d(32, 64, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Dropout(0.25), nn.Flatten(),
+        nn.Linear(9216, 128), nn.ReLU(), nn.Dropout(0.5), nn.Linear(128, 10), nn.LogSoftmax(dim=1),
+    )  # fmt: skip
+    x, y = lib.randn(64, 1, 28, 28), lib.randint(0, 10, (64,))
+    return training_step(lib, model, lib.optim.Adam(model.parameters(), lr=1e-3), lambda: F.nll_loss(model(x), y))
+
+
+WIDTH, HEADS, LAYERS, BLOCK, BATCH, VOCABULARY = 128, 4, 4, 64, 12, 65
+
+
+def transformer(lib: Any) -> Any:
+    nn, F = lib.nn, lib.nn.functional
+
+    class Layer(nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.before, self.between = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
+            self.qkv, self.out = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
+            self.up, self.down = nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH)
+
+        def forward(self, x: Any) -> Any:
+            batch, block, width = x.shape
+            q, k, v = self.qkv(self.before(x)).split(width, dim=2)
+            q, k, v = (t.view(batch, block, HEADS, width // HEADS).transpose(1, 2) for t in (q, k, v))
+            mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+            x = x + self.out(mixed.transpose(1, 2).contiguous().view(batch, block, width))
+            return x + self.down(F.gelu(self.up(self.between(x))))
+
+    class Model(nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.tokens, self.places = nn.Embedding(VOCABULARY, WIDTH), nn.Embedding(BLOCK, WIDTH)
+            self.layers = nn.ModuleList([Layer() for _ in range(LAYERS)])
+            self.norm, self.head = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, VOCABULARY, bias=False)
+
+        def forward(self, indices: Any) -> Any:
+            x = self.tokens(indices) + self.places(lib.arange(indices.shape[1]))
+            for layer in self.layers:
+                x = layer(x)
+            return self.head(self.norm(x))
+
+    return Model()
+
+
+@timed("GPT of 4 layers, 4 heads, width 128, block 64, batch 12, AdamW, clipping")
+def language_model(lib: Any) -> Step:
+    lib.manual_seed(0)
+    model = transformer(lib)
+    text = lib.randint(0, VOCABULARY, (BATCH, BLOCK + 1))
+    x, y = text[:, :-1], text[:, 1:].reshape(-1)
+    optimizer = lib.optim.AdamW(model.parameters(), lr=1e-3)
+    loss_of = lambda: lib.nn.functional.cross_entropy(model(x).view(-1, VOCABULARY), y)  # noqa: E731
+    return training_step(lib, model, optimizer, loss_of, clip=1.0)
+
+
+@timed("physics-informed network 2-20x8-1, tanh, 2000 points, second derivatives")
+def physics_informed(lib: Any) -> Step:
+    nn = lib.nn
+    lib.manual_seed(0)
+    sizes = [2, *[20] * 8, 1]
+    layers: list[Any] = []
+    for inputs, outputs in zip(sizes, sizes[1:], strict=False):
+        layers += [nn.Linear(inputs, outputs), nn.Tanh()]
+    model = nn.Sequential(*layers[:-1])
+    points = lib.rand(2000, 2).requires_grad_()
+
+    def loss_of() -> Any:
+        u = model(points)
+        (first,) = lib.autograd.grad(u.sum(), points, create_graph=True)
+        u_x, u_t = first[:, :1], first[:, 1:]
+        (second,) = lib.autograd.grad(u_x.sum(), points, create_graph=True)
+        residual = u_t + u * u_x - 0.01 * second[:, :1]
+        return (residual * residual).mean()
+
+    return training_step(lib, model, lib.optim.Adam(model.parameters(), lr=1e-3), loss_of)

@@ -1,0 +1,137 @@
+"""The command line, each command in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import adjoint as ad
+from adjoint import cli
+from adjoint.cli.check import missing_names
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def adjoint(*arguments, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "adjoint", *map(str, arguments)], capture_output=True, text=True, check=False,
+        env=os.environ | {"PYTHONPATH": str(ROOT)} | environment,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def script(tmp_path):
+    def write(text, name="script.py"):
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+TRAINING = """
+import sys
+import torch
+import torch.nn.functional as F
+from torch import nn, optim
+from torch.utils.data import DataLoader, TensorDataset
+import helper
+
+if __name__ == "__main__":
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 1))
+    optimizer = optim.SGD(model.parameters(), lr=0.1)
+    x = torch.rand(32, 2)
+    for a, b in DataLoader(TensorDataset(x, x.sum(1, keepdim=True)), batch_size=8, num_workers=1):
+        optimizer.zero_grad()
+        F.mse_loss(model(a), b).backward()
+        optimizer.step()
+    torch.save(model.state_dict(), sys.argv[1])
+    assert torch is sys.modules["torch"] and torch.nn is nn and torch.__spec__.name == "adjoint"
+    print(sys.argv[1:], __file__, helper.ANSWER, torch.__name__)
+"""
+
+
+def test_run(script, tmp_path):
+    script("ANSWER = 42", "helper.py")
+    path = script(TRAINING)
+    done = adjoint("run", path, tmp_path / "model.pt", "--lr", "3")
+    assert done.stderr == ""
+    assert done.stdout == f"{[str(tmp_path / 'model.pt'), '--lr', '3']} {path} 42 adjoint\n"
+    assert list(ad.load(tmp_path / "model.pt")) == ["0.weight", "0.bias", "2.weight", "2.bias"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("import torch\ntorch.brew_tea()", "adjoint has no torch.brew_tea yet."),
+        ("import torch\ntorch.nn.Kettle()", "adjoint has no torch.nn.Kettle yet."),
+        ("from torch.nn import Kettle", "adjoint has no torch.nn.Kettle yet."),
+        ("import torch.tea", "No module named 'torch.tea': adjoint has no torch.tea yet"),
+        ("import torch.tea.green", "adjoint has no torch.tea yet"),
+    ],
+)
+def test_run_names_what_is_missing(script, text, message):
+    path = script(text)
+    done = adjoint("run", path)
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert f"python -m adjoint check {path}" in done.stderr
+
+
+def test_errors_of_the_script_itself_are_left_alone(script):
+    done = adjoint("run", script("import torch\n''.x"))
+    assert done.stderr.endswith("AttributeError: 'str' object has no attribute 'x'\n")
+    assert adjoint("run", script("import sys; sys.exit(3)")).returncode == 3
+
+
+def test_run_without_a_script(tmp_path):
+    assert "there is no script" in adjoint("run", tmp_path / "none.py").stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("import torch\ntorch.ones(1).foo", []),
+        ("import torch\ntorch.brew(1)\n\ntorch.nn.Linear", [(2, "torch.brew")]),
+        ("import torch as t\nt.Tensor.brew", [(2, "torch.Tensor.brew")]),
+        ("import torch.nn as nn\nnn.Kettle.leaf", [(2, "torch.nn.Kettle")]),
+        ("import torch.nn.functional as F\nF.relu, F.brew", [(2, "torch.nn.functional.brew")]),
+        ("import torch.nn\ntorch.brew", [(2, "torch.brew")]),
+        ("from torch import nn, tea", [(1, "torch.tea")]),
+        ("from torch.nn import Linear as L, Kettle\nL.brew", [(1, "torch.nn.Kettle"), (2, "torch.nn.Linear.brew")]),
+        ("import torch.tea.green", [(1, "torch.tea")]),
+        ("from .torch import x\nimport numpy\nnumpy.brew", []),
+        ("from torch.utils.data import DataLoader\nimport torch\ntorch.optim.lr_scheduler.StepLR", []),
+    ],
+)
+def test_check(text, expected):
+    assert missing_names(text) == expected
+
+
+def test_check_reports_lines(script, capsys):
+    good, bad = script("import torch", "good.py"), script("import torch\ntorch.brew()", "bad.py")
+    assert cli.main(["check", str(good), str(bad)]) == 1
+    assert capsys.readouterr().out == f"{good}: adjoint has every name of torch that it uses\n{bad}:2: adjoint has no torch.brew\n"
+    assert cli.main(["check", str(good)]) == 0
+    assert cli.main(["check", str(script("def"))]) == 2
+    assert "invalid syntax" in capsys.readouterr().err
+
+
+def test_info():
+    done = adjoint("info")
+    assert done.returncode == 0
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["adjoint", "Python", "NumPy", "kernels", "threads"]
+
+
+def test_cache(tmp_path):
+    (tmp_path / "kernel.o").write_bytes(b"12345")
+    shown = adjoint("cache", ADJOINT_CACHE_DIR=str(tmp_path)).stdout
+    assert "kernels, " in shown
+    cleared = adjoint("cache", "--clear", ADJOINT_CACHE_DIR=str(tmp_path)).stdout
+    assert cleared.startswith("removed ")
+    assert ": 0 kernels" in adjoint("cache", ADJOINT_CACHE_DIR=str(tmp_path)).stdout
