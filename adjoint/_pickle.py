@@ -69,7 +69,7 @@ class Writer:
             cls = f"{type(value).__module__}.{type(value).__qualname__}"
             raise TypeError(
                 f"save: {where} is a {cls}, which is neither a tensor nor plain Python data. adjoint saves what can be loaded without "
-                "running code.\n  fix: save model.state_dict() instead of a module, and numbers, strings, lists and dicts instead of objects"
+                "running code.\n  fix: save model.state_dict() instead of a module, and plain numbers, texts, lists and dicts"
             )
 
     def _integer(self, value: Any, where: str) -> None:

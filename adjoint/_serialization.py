@@ -12,6 +12,7 @@ import secrets
 import struct
 import sys
 import zipfile
+import zlib
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -63,7 +64,7 @@ class _Storages:
         size = owner.nbytes // kind.itemsize if typed else owner.nbytes
         description = Persistent(("storage", storage, str(number), "cpu", size))
         requires_grad = tensor.requires_grad and not isinstance(tensor, Parameter)  # a parameter says so itself
-        arguments = (description, offset, tuple(data.shape), strides, requires_grad, OrderedDict())
+        arguments: tuple[Any, ...] = (description, offset, tuple(data.shape), strides, requires_grad, OrderedDict())
         if typed:
             return Name("torch._utils", "_rebuild_tensor_v2"), arguments
         return Name("torch._utils", "_rebuild_tensor_v3"), (*arguments, kind)
@@ -104,12 +105,12 @@ def save(
     path = Path(f)
     if not path.parent.is_dir():
         raise RuntimeError(f"Parent directory {path.parent} does not exist.")
-    with _replacing(path) as file:
+    with replacing(path) as file:
         _write_archive(obj, file, path.stem or "archive")
 
 
 @contextmanager
-def _replacing(path: Path) -> Iterator[IO[bytes]]:
+def replacing(path: Path) -> Iterator[IO[bytes]]:
     """A file to write to that takes the place of `path` when it is complete, and disappears when it is not."""
     target = path.resolve()
     if target.exists() and not target.is_file():  # a pipe, /dev/null
@@ -219,15 +220,12 @@ class _Archive:
         if self._mapped is not None and size:
             return np.memmap(self._mapped, np.uint8, "c", self._start(info), (size,)).view(np.ndarray)
         content = np.empty(size, np.uint8)
-        try:
-            with self._zip.open(info) as record:
-                count = record.readinto(content.data) if size else 0  # type: ignore[attr-defined]
-                while count < size and (more := record.readinto(content.data[count:])):  # type: ignore[attr-defined]
-                    count += more
-        except (zipfile.BadZipFile, EOFError, OSError, ValueError, NotImplementedError, RuntimeError, struct.error) as error:
-            raise RuntimeError(f"PytorchStreamReader failed reading file {name}: the file is damaged ({error})") from None
-        if count != size:
-            raise RuntimeError(f"PytorchStreamReader failed reading file {name}: the file is truncated")
+        self._file.seek(self._start(info))
+        count = 0
+        while count < size and (more := self._file.readinto(content.data[count:])):  # type: ignore[attr-defined]
+            count += more
+        if count != size or zlib.crc32(content.data) != info.CRC:
+            raise RuntimeError(f"PytorchStreamReader failed reading file {name}: the file is truncated or damaged")
         return content
 
     def _start(self, info: zipfile.ZipInfo) -> int:
@@ -235,7 +233,7 @@ class _Archive:
         header = self._file.read(_LOCAL_HEADER.size)
         if len(header) < _LOCAL_HEADER.size or not header.startswith(b"PK\x03\x04"):
             raise RuntimeError(f"load: the record {info.filename!r} has a damaged header")
-        start = info.header_offset + _LOCAL_HEADER.size + sum(_LOCAL_HEADER.unpack(header))
+        start: int = info.header_offset + _LOCAL_HEADER.size + sum(_LOCAL_HEADER.unpack(header))
         if start + info.file_size > self._size:
             raise RuntimeError(f"load: the record {info.filename!r} reaches beyond the end of the file")
         return start
@@ -313,7 +311,8 @@ def _view(content: Bytes, kind: dtype, offset: Any, size: Any, stride: Any, requ
     last = offset + sum((length - 1) * step for length, step in zip(shape, steps, strict=True))
     if math.prod(shape) >= 2**62 or (last >= available if all(shape) else offset > available):
         raise RuntimeError(
-            f"load: a tensor of size {shape[:8]} and stride {steps[:8]} at offset {offset} does not lie inside its storage of {available} elements"
+            f"load: a tensor of size {shape[:8]} and stride {steps[:8]} at offset {offset} does not lie inside its storage of "
+            f"{available} elements"
         )
     itemsize = kind.itemsize
     if all(shape):
@@ -327,7 +326,7 @@ def _view(content: Bytes, kind: dtype, offset: Any, size: Any, stride: Any, requ
     return tensor.requires_grad_() if requires_grad else tensor
 
 
-def _parameter(data: Any, requires_grad: Any, hooks: Any = None, state: Any = None) -> Parameter:
+def _parameter(data: Any, requires_grad: Any, hooks: Any = None, state: Any = None) -> Any:
     if not isinstance(data, Tensor):
         raise UnpicklingError("Weights only load failed. A parameter is made of something that is no tensor")
     return _attach(Parameter(data, bool(requires_grad)), state)
@@ -365,7 +364,7 @@ def load(
             return _Loader(_Archive(file, path if mmap else None)).load()
     if mmap:
         raise ValueError("f must be a file path in order to use the mmap argument")
-    if not hasattr(f, "read") or not hasattr(f, "seek"):
+    if not hasattr(f, "readinto") or not hasattr(f, "seek"):
         raise AttributeError(
             f"'{type(f).__name__}' object has no attribute 'seek'. You can only torch.load from a file that is seekable. Please pre-load "
             "the data into a buffer like io.BytesIO and try to load from it instead."

@@ -103,17 +103,17 @@ class Reader:
         return value
 
     def _run(self) -> None:
-        data, actions = self.data, _ACTIONS
-        while True:
-            if self.at >= len(data):
-                raise UnpicklingError("Weights only load failed. The pickle is truncated")
+        data, end = self.data, len(self.data)
+        while self.at < end:
             code = data[self.at]
             self.at += 1
             if code == _STOP:
                 return
-            if code not in actions:
+            action = _ACTIONS.get(code)
+            if action is None:
                 raise UnpicklingError(f"Weights only load failed. Unsupported operand {code}: the file holds more than plain data")
-            actions[code](self)
+            action(self)
+        raise UnpicklingError("Weights only load failed. The pickle is truncated")
 
     # ---- bytes ----------------------------------------------------------------------------------------------------
 
@@ -155,10 +155,11 @@ class Reader:
         return items
 
     def _tuple(self, count: int) -> None:
-        items = tuple(self.stack[-count:])
-        if len(items) < count or any(item is _MARK for item in items):
-            raise UnpicklingError("Weights only load failed. The pickle in the file is damaged: a value is missing")
-        self.stack[-count:] = [items]
+        last = self._pop()
+        if count == 1:  # by far the most frequent in a file that is made to take long
+            self.stack.append((last,))
+        else:
+            self.stack.append((*reversed([self._pop() for _ in range(count - 1)]), last))
 
     def _top(self, kind: type[Any]) -> Any:
         target = self.stack[-1]

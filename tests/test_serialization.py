@@ -59,7 +59,8 @@ def tensor_file(offset=0, size=(2,), stride=(1,), count=4, storage=b"\0" * 16):
 @pytest.mark.parametrize(
     "value",
     [
-        None, True, 3, -1, 300, 2**40, -(2**70), 1.5, "text \u00e9", b"bytes\xff", bytearray(b"ab"), 1 + 2j, [1, [2]], (1,), (), (1, 2, 3, 4),
+        None, True, 3, -1, 300, 2**40, -(2**70), 1.5, "text \u00e9", b"bytes\xff",
+        bytearray(b"ab"), 1 + 2j, [1, [2]], (1,), (), (1, 2, 3, 4),
         {"a": 1, 2: "b", (1, "x"): None}, {1, 2}, Counter("aab"), OrderedDict(a=1), argparse.Namespace(lr=0.1, name="x"), ad.float32,
         ad.Size([1, 2]), ad.device("cpu"), [],
     ],
@@ -203,7 +204,7 @@ def test_other_refusals(tmp_path):
         ad.load(io.BytesIO(), mmap=True)
     with pytest.raises(NotImplementedError, match="meta"):
         ad.save(ad.empty(1, device="meta"), io.BytesIO())
-    nested = []
+    nested: list = []
     for _ in range(100_000):
         nested = [nested]
     with pytest.raises(ValueError, match="nested too deeply"):
@@ -297,7 +298,7 @@ def test_bad_files_give_a_clear_error(make, message, capfd):
     start, memory = time.monotonic(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises((RuntimeError, pickle.UnpicklingError), match=message):
         ad.load(file)
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 3  # about a second, on a machine that has other things to do
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < 200_000  # KiB
     assert capfd.readouterr().out == ""
 
@@ -335,5 +336,18 @@ def test_damage_is_an_error_or_another_value(changes):
         damaged[position] = byte
     try:
         ad.load(io.BytesIO(damaged))
+    except (RuntimeError, pickle.UnpicklingError):
+        pass
+
+
+@given(st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 255)), min_size=1, max_size=6))
+def test_damaged_pickles_with_right_checksums(changes):
+    with zipfile.ZipFile(WHOLE) as file:
+        records = {name.removeprefix("archive/"): file.read(name) for name in file.namelist()}
+    structure = bytearray(records["data.pkl"])
+    for position, byte in changes:
+        structure[position % len(structure)] = byte
+    try:
+        ad.load(archive(records | {"data.pkl": bytes(structure)}))
     except (RuntimeError, pickle.UnpicklingError):
         pass

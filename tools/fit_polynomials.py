@@ -98,6 +98,10 @@ def scaled_erfc(t: Any) -> Any:
     return (x + mp.mpf("0.5")) * mp.exp(x * x) * mp.erfc(x)
 
 
+def log_erfc(x: Any) -> Any:
+    return mp.log(mp.erfc(x))
+
+
 def turned(x: float) -> Any:
     """The variable of `scaled_erfc`."""
     return (mp.mpf(x) - 3) / (mp.mpf(x) + 3)
@@ -138,7 +142,8 @@ FITS = [
     Fit("ASIN", "(asin(y) / y - 1) / y², in y², |y| <= 1/2",
         odd(mp.asin), ZERO, mp.mpf("0.25"), weighted(1, "1e-3"), {"f32": 6, "f64": 13}),
     Fit("ERF", "erf(x) / x - 1, in x², |x| <= 1", erf_slope, ZERO, mp.mpf(1), lambda z: 1 / (1 + erf_slope(z)), {"f32": 7, "f64": 13}),
-    Fit("LOG_ERFC", "log(erfc(x)), 1 <= x <= 4", lambda x: mp.log(mp.erfc(x)), mp.mpf("0.99"), mp.mpf("4.01"), mp.erfc, {"f32": 7}),
+    Fit("LOG_ERFC", "log(erfc(x)), from 1 to where 1 - erfc(x) rounds to 1", log_erfc, mp.mpf("0.99"), mp.mpf("4.01"), mp.erfc, {"f32": 7}),
+    Fit("LOG_ERFC", "", log_erfc, mp.mpf("0.99"), mp.mpf("5.96"), mp.erfc, {"f64": 18}),
     Fit("ERFC", "(x + 1/2) exp(x²) erfc(x), in (x - 3) / (x + 3), from 0.9 to where erfc(x) rounds to 0",
         scaled_erfc, turned(0.9), turned(10.2), lambda t: 1 / scaled_erfc(t), {"f32": 10}),
     Fit("ERFC", "", scaled_erfc, turned(0.9), turned(27.3), lambda t: 1 / scaled_erfc(t), {"f64": 21}),

@@ -26,10 +26,8 @@ def fmod(c: Code, x: Value, y: Value) -> Value:
 def hypot(c: Code, x: Value, y: Value) -> Value:
     """sqrt(x² + y²), of float32 in double precision, of float64 from the quotient of the smaller and the larger one."""
     if c.kind == "f32":
-        wide = Code("f64", goal="f32", within=c)
-        a, b = (Value(wide, c.let(f"fpext float {v.register} to double")) for v in (x, y))
-        root = wide.sqrt(wide.fma(a, a, b * b))
-        result = Value(c, c.let(f"fptrunc double {root.register} to float"))
+        wide, a, b = c.widened(x, y)
+        result = c.narrowed(wide.sqrt(wide.fma(a, a, b * b)))
     else:
         a, b = abs(x), abs(y)
         swap = c.compare("ogt", b, a)

@@ -172,7 +172,16 @@ def load_loop(formula: Formula, expr: Expr, kind: str) -> int:
 def loop_module(formula: Formula, expr: Expr, kind: str) -> str:
     scalar = scalar_function("scalar", expr, formula.types(kind), kind)
     library, declared = definitions(scalar.maths)
-    return "\n".join([*sorted(scalar.declared | declared), library, scalar.text, loop_text(formula, kind)])
+    hints = vector_hints(kind == "f32" and "fpext" in library, expr.count(MATHS) > 0)
+    return "\n".join([*sorted(scalar.declared | declared), library, scalar.text, loop_text(formula, kind), hints])
+
+
+def vector_hints(widens: bool, costly: bool) -> str:
+    """What LLVM is told about the loop. Left alone, it makes vectors of as many doubles as fit into a register, even where most of the work
+    is done in float32, and works on one vector at a time where two would hide each other's delays."""
+    wishes = [("vectorize.width", jit.float_lanes())] if widens else [("interleave.count", 2)] if costly else []
+    lines = [f'!{place} = !{{!"llvm.loop.{name}", i32 {value}}}' for place, (name, value) in enumerate(wishes, 1)]
+    return "\n".join([f"!0 = distinct !{{!0{''.join(f', !{place}' for place in range(1, len(wishes) + 1))}}}", *lines])
 
 
 def loop_text(formula: Formula, kind: str) -> str:
@@ -212,7 +221,7 @@ loop:
   store {result} %y, ptr %qo, align {result_size}
   %next = add nuw nsw i64 %i, 1
   %more = icmp slt i64 %next, %n
-  br i1 %more, label %loop, label %done
+  br i1 %more, label %loop, label %done, !llvm.loop !0
 done:
   %found = phi {integer} [0, %entry], [%seen_next, %loop]
   %outside = icmp ne {integer} %found, 0

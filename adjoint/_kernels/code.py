@@ -11,6 +11,7 @@ import struct
 from collections.abc import Callable
 from fractions import Fraction
 from functools import wraps
+from typing import Any
 
 from .polynomials import Table
 
@@ -113,6 +114,15 @@ class Code:
         """Whether a bit is set."""
         return self.let(f"icmp ne {self.facts.int} {self.integer('and', register, 1 << bit)}, 0")
 
+    def widened(self, *values: Value) -> tuple[Any, ...]:
+        """The code that computes in double precision to the same goal, and float32 numbers as it takes them."""
+        wide = Code("f64", goal=self.goal, within=self)
+        return wide, *(Value(wide, self.let(f"fpext float {value.register} to double")) for value in values)
+
+    def narrowed(self, value: Value) -> Value:
+        """A double as a float32."""
+        return Value(self, self.let(f"fptrunc double {value.register} to float"))
+
     def polynomial(self, x: Value, coefficients: Table, start: int = 0) -> Value:
         """By Horner's rule, from a given coefficient on. (Splitting long ones into several chains was tried and gains nothing: the CPU
         works on several vectors at once.)"""
@@ -173,9 +183,7 @@ def in_double(function: Function) -> Function:
     def write(c: Code, *args: Value) -> Value:
         if c.kind == "f64":
             return function(c, *args)
-        wide = Code("f64", goal=c.goal, within=c)
-        result = function(wide, *(Value(wide, c.let(f"fpext float {x.register} to double")) for x in args))
-        return Value(c, c.let(f"fptrunc double {result.register} to float"))
+        return c.narrowed(function(*c.widened(*args)))
 
     return write
 

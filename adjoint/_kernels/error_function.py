@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .code import Code, Value, in_double, ordered_sum, product
+from .code import Code, Value, ordered_sum, product
 from .exponential import exp_minus_one_near_zero, may_be_subnormal, power_of_two, scaled, split_exponent
 from .polynomials import ERF, ERFC, EXP, LOG_ERFC
 
@@ -15,9 +15,6 @@ def erfc_of(c: Code, x: Value) -> Value:
     n, r, lost = split_exponent(c, square)
     t = (x - 3.0) / (x + 3.0)
     below = x + 0.5
-    if not c.exact:
-        quotient = c.polynomial(t, ERFC) / below
-        return c.fma(quotient, exp_minus_one_near_zero(c, r + square_lost), quotient) * power_of_two(c, n)
     near, near_lost = ordered_sum(r, r * r * c.polynomial(r, EXP))
     near_lost = near_lost + (lost + square_lost)
     above, above_lost = ordered_sum(ERFC[c.goal][0], t * c.polynomial(t, ERFC, 1))
@@ -31,17 +28,14 @@ def erfc_of(c: Code, x: Value) -> Value:
 
 def erf(c: Code, x: Value) -> Value:
     size = abs(x)
-    if c.kind == "f64":
-        complement = erfc_of(c, size)
-    else:
-        n, r, _ = split_exponent(c, c.polynomial(c.select(c.compare("ogt", size, 4.0), 4.0, size), LOG_ERFC))
-        power = power_of_two(c, n)
-        complement = c.fma(power, exp_minus_one_near_zero(c, r), power)
+    end = 5.95 if c.kind == "f64" else 4.0  # beyond, it is 1
+    n, r, _ = split_exponent(c, c.polynomial(c.select(c.compare("ogt", size, end), end, size), LOG_ERFC))
+    power = power_of_two(c, n)
+    complement = c.fma(power, exp_minus_one_near_zero(c, r), power)
     far = c.copysign(1.0 - complement, x)
     return c.select(c.compare("olt", size, 1.0), c.fma(x, c.polynomial(x * x, ERF), x), far)
 
 
-@in_double
 def erfc(c: Code, x: Value) -> Value:
     far = erfc_of(c, abs(x))
     far = c.select(c.compare("olt", x, 0.0), 2.0 - far, far)

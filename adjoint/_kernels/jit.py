@@ -49,6 +49,13 @@ def machine() -> Any:
 
 
 @cache
+def float_lanes() -> int:
+    """How many float32 numbers fit into a vector register."""
+    features = llvm().get_host_cpu_features()
+    return 16 if features.get("avx512f") else 8 if features.get("avx2") else 4
+
+
+@cache
 def compiler() -> Any:
     return llvm().create_lljit_compiler(machine())
 

@@ -18,7 +18,11 @@ def too_large(c: Code, x: Value) -> str:
 
 
 def quarter_turns(c: Code, x: Value) -> tuple[str, Value, Value | None]:
-    """x = n pi/2 + r + lost: an integer with n in its low bits, r with |r| < 0.79, and, where all bits count, what rounding r lost."""
+    """x = n pi/2 + r + lost: an integer with n in its low bits, r with |r| < 0.79, and, where all bits count, what rounding r lost. A
+    float32 is reduced in double precision."""
+    if c.kind == "f32":
+        bits, rest, _ = quarter_turns(*c.widened(x))
+        return c.let(f"trunc i64 {bits} to i32"), c.narrowed(rest), None
     shifted = c.fma(x, 2 / math.pi, c.facts.magic)
     n = shifted - c.facts.magic
     high, middle, low = nearest(PI / 2, c.kind, 3)
@@ -60,14 +64,12 @@ def sine_or_cosine(c: Code, x: Value, phase: int) -> Value:
     return c.from_bits(c.integer("xor", c.bits(result), sign))
 
 
-@in_double
 def sin(c: Code, x: Value) -> Value:
     # Of the absolute value, for the sign of zero.
     sign = c.integer("and", c.bits(x), -1 << c.facts.bits - 1)
     return c.from_bits(c.integer("xor", c.bits(sine_or_cosine(c, abs(x), 0)), sign))
 
 
-@in_double
 def cos(c: Code, x: Value) -> Value:
     return sine_or_cosine(c, x, 1)
 

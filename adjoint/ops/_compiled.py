@@ -1,8 +1,8 @@
 """Kernels for elementwise ops: when an op is worth compiling, and what of it.
 
-An op starts on NumPy. Each call adds to its heat, more for large arrays; past `WARM` its forward and its rules are traced into formulas and
-compiled (or read from the cache), and its functions are generated anew to call the built-ins. It happens at a fixed call and not some time
-later in a thread, so that a program computes the same numbers every time it runs.
+An op starts on NumPy. Each call adds to its heat, more for large arrays; past `WARM` its forward and its rules are traced into formulas,
+and its functions are generated anew to call built-ins, which compile each formula (or read it from the cache) when they first need it. All
+of it happens at a fixed call and not some time later in a thread, so that a program computes the same numbers every time it runs.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""PyTorch's `torch.utils`: data loading, checkpointing."""
+"""PyTorch's `torch.utils`: data loading, checkpointing, training curves."""
 
 from importlib import import_module
 from typing import Any
 
 from . import data as data
 
-_LAZY = frozenset({"checkpoint"})
+_LAZY = frozenset({"checkpoint", "tensorboard"})
 
 
 def __getattr__(name: str) -> Any:

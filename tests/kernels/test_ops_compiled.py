@@ -21,6 +21,7 @@ ROWS = load()
 NAMES = sorted(name for name, op in OPS.items() if op.broadcasts and op.floats)
 DTYPES = ["float32", "float64"]
 PASSED = object()
+CANCELLING = {"sinc"}  # rules that subtract nearly equal numbers, of which the last bits differ
 
 
 def kinds_of(op: Op) -> list[str]:
@@ -85,7 +86,8 @@ def test_formulas(name: str, dtype: str) -> None:
                         assert special or any(arg is None for arg in args)
                         continue
                 assert got.dtype == expected.dtype
-                np.testing.assert_allclose(got, expected, 16 * eps, 0 if special else 16 * eps, err_msg=f"{formula.symbol}: {args}")
+                absolute = 0 if special else 1000 * eps if name in CANCELLING else 16 * eps
+                np.testing.assert_allclose(got, expected, 16 * eps, absolute, err_msg=f"{formula.symbol}: {args}")
 
 
 # ---- through tensors ----------------------------------------------------------------------------------------------------------------

@@ -114,7 +114,7 @@ def test_whole_modules_are_refused():
 
 
 def test_old_format_is_refused_clearly():
-    with pytest.raises(RuntimeError, match="before version 1.6"):
+    with pytest.raises(RuntimeError, match=r"before version 1\.6"):
         from_torch(torch.ones(1), _use_new_zipfile_serialization=False)
 
 

@@ -27,7 +27,7 @@ def _like(original: Any, values: dict[Any, Any]) -> Any:
             twin = copy.copy(original)
             twin.update(values)
             return twin
-        return type(original)(values)  # type: ignore[call-arg]
+        return type(original)(values)
     except TypeError:
         return values
 

@@ -104,7 +104,7 @@ def _send_all(connection: Connection[Any, Any], outgoing: queue.SimpleQueue[Any]
 
 def _seed(setup: Setup) -> None:
     """Every worker has its own random numbers, the same as PyTorch's workers have."""
-    global _info  # noqa: PLW0603
+    global _info
     seed = setup.base_seed + setup.id
     set_num_threads(1)
     random.seed(seed)

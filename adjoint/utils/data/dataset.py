@@ -59,7 +59,9 @@ class StackDataset(Dataset[Any]):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if args and kwargs:
-            raise ValueError("Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like input/output, but both types are given.")
+            raise ValueError(
+                "Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like input/output, but both types are given."
+            )
         if not args and not kwargs:
             raise ValueError("At least one dataset should be passed")
         self.datasets = args or kwargs
@@ -146,7 +148,8 @@ class ChainDataset(IterableDataset[T_co]):
             yield from stream
 
     def __len__(self) -> int:
-        return sum(len(stream) for stream in self._streams())  # type: ignore[arg-type]
+        streams: Iterator[Any] = self._streams()
+        return sum(len(stream) for stream in streams)
 
 
 class Subset(Dataset[T_co]):

@@ -18,7 +18,9 @@ class DistributedSampler(Sampler[int]):
         drop_last: bool = False,
     ) -> None:  # fmt: skip
         if num_replicas is None or rank is None:
-            raise RuntimeError("Requires distributed package to be available: write DistributedSampler(dataset, num_replicas=..., rank=...)")
+            raise RuntimeError(
+                "Requires distributed package to be available: write DistributedSampler(dataset, num_replicas=..., rank=...)"
+            )
         if not 0 <= rank < num_replicas:
             raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
         self.dataset = dataset

@@ -1,0 +1,130 @@
+"""LLVM text with loops and variables, for kernels that are written by hand.
+
+A variable is memory on the stack; LLVM turns it into registers. So loops need no phi nodes, and a kernel reads like the loops that it is:
+
+    f = Function("sum", "ptr %x", "i64 %n", "ptr %out")
+    total = f.variable("float", "0.0")
+    with f.loop("%n") as i:
+        total.set(f.let(f"fadd float {total.get()}, {f.load('float', '%x', i)}"))
+    f.store("float", total.get(), "%out")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class Variable:
+    """A number or a vector that changes."""
+
+    def __init__(self, function: Function, type_: str, name: str) -> None:
+        self.function = function
+        self.type = type_
+        self.name = name
+
+    def get(self) -> str:
+        return self.function.let(f"load {self.type}, ptr {self.name}")
+
+    def set(self, value: str) -> None:
+        self.function.do(f"store {self.type} {value}, ptr {self.name}")
+
+
+class Function:
+    """One function, written line by line."""
+
+    def __init__(self, name: str, *arguments: str) -> None:
+        self.name = name
+        self.arguments = arguments
+        self.stack: list[str] = []
+        self.lines: list[str] = []
+        self.count = 0
+
+    def fresh(self) -> int:
+        self.count += 1
+        return self.count
+
+    def let(self, instruction: str) -> str:
+        register = f"%r{self.fresh()}"
+        self.lines.append(f"  {register} = {instruction}")
+        return register
+
+    def do(self, instruction: str) -> None:
+        self.lines.append(f"  {instruction}")
+
+    def label(self, name: str) -> None:
+        self.lines += [f"  br label %{name}", f"{name}:"]
+
+    # ---- numbers ----------------------------------------------------------------------------------------------------------------
+
+    def add(self, a: str, b: str | int) -> str:
+        return self.let(f"add nsw i64 {a}, {b}")
+
+    def sub(self, a: str, b: str | int) -> str:
+        return self.let(f"sub nsw i64 {a}, {b}")
+
+    def mul(self, a: str, b: str | int) -> str:
+        return self.let(f"mul nsw i64 {a}, {b}")
+
+    def less(self, a: str, b: str | int) -> str:
+        return self.let(f"icmp slt i64 {a}, {b}")
+
+    def equal(self, a: str, b: str | int) -> str:
+        return self.let(f"icmp eq i64 {a}, {b}")
+
+    def smaller(self, a: str, b: str | int) -> str:
+        return self.let(f"select i1 {self.less(a, b)}, i64 {a}, i64 {b}")
+
+    # ---- memory -----------------------------------------------------------------------------------------------------------------
+
+    def at(self, type_: str, pointer: str, index: str | int) -> str:
+        return self.let(f"getelementptr inbounds {type_}, ptr {pointer}, i64 {index}")
+
+    def load(self, type_: str, pointer: str, index: str | int = 0, align: int = 0) -> str:
+        where = pointer if index == 0 else self.at(type_, pointer, index)
+        return self.let(f"load {type_}, ptr {where}" + (f", align {align}" if align else ""))
+
+    def store(self, type_: str, value: str, pointer: str, align: int = 0) -> None:
+        self.do(f"store {type_} {value}, ptr {pointer}" + (f", align {align}" if align else ""))
+
+    def room(self, type_: str, align: int = 0) -> str:
+        """Memory on the stack for the whole call."""
+        name = f"%v{self.fresh()}"
+        self.stack.append(f"  {name} = alloca {type_}" + (f", align {align}" if align else ""))
+        return name
+
+    def variable(self, type_: str, value: str) -> Variable:
+        made = Variable(self, type_, self.room(type_))
+        made.set(value)
+        return made
+
+    # ---- order ------------------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def loop(self, stop: str | int, start: str | int = 0, step: str | int = 1) -> Iterator[str]:
+        """For every number from `start` to before `stop`."""
+        mark = self.fresh()
+        counter = self.variable("i64", str(start))
+        self.label(f"test{mark}")
+        number = counter.get()
+        self.do(f"br i1 {self.less(number, stop)}, label %body{mark}, label %end{mark}")
+        self.lines.append(f"body{mark}:")
+        yield number
+        counter.set(self.add(number, step))
+        self.do(f"br label %test{mark}")
+        self.lines.append(f"end{mark}:")
+
+    @contextmanager
+    def when(self, condition: str) -> Iterator[None]:
+        mark = self.fresh()
+        self.do(f"br i1 {condition}, label %then{mark}, label %after{mark}")
+        self.lines.append(f"then{mark}:")
+        yield
+        self.label(f"after{mark}")
+
+    def invert(self, condition: str) -> str:
+        return self.let(f"xor i1 {condition}, true")
+
+    def text(self, internal: bool = False) -> str:
+        head = f"define {'internal ' if internal else ''}void @{self.name}({', '.join(self.arguments)})"
+        return "\n".join([f"{head} {{", "entry:", *self.stack, *self.lines, "  ret void", "}", ""])

@@ -1,0 +1,425 @@
+"""Linear algebra, under the names of `torch.linalg`. The ops are in `ops/linalg.py` and `ops/decompose.py`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from . import _return_types as _types
+from ._creation import ones_like as _ones_like
+from ._linalg_norms import cond as cond
+from ._linalg_norms import matrix_norm as matrix_norm
+from ._linalg_norms import matrix_rank as matrix_rank
+from ._linalg_norms import norm as norm
+from ._linalg_norms import pinv as pinv
+from ._tensor import wrap as _wrap
+from .ops import decompose as _decompose
+from .ops import linalg as _linalg
+from .ops._out import into as _into
+from .ops._registry import FUNCTIONS as _FUNCTIONS
+from .ops.contract import multi_dot as multi_dot
+from .ops.linalg import LinAlgError as LinAlgError
+from .ops.vector_norm import vector_norm as vector_norm
+
+matmul = _FUNCTIONS["matmul"]
+
+
+def _results(kind: Any, values: Any, out: Any) -> Any:
+    """A named tuple, written into the tensors of `out` if they are given."""
+    return kind(values if out is None else [_into(target, value) for target, value in zip(out, values, strict=True)])
+
+
+def _cat(parts: Any, dim: int) -> Any:
+    return _FUNCTIONS["cat"](parts, dim)
+
+
+def _info(A: Any, failed: Any) -> Any:
+    """For each matrix of a batch the number that LAPACK would report."""
+    data = A.detach().numpy()
+    codes = [failed(matrix) for matrix in data.reshape(-1, *data.shape[-2:])]
+    return _wrap(np.asarray(codes, np.int32).reshape(data.shape[:-2]))
+
+
+# ---- inverse and equations ----------------------------------------------------------------------------------------------------------
+
+
+def inv(A: Any, *, out: Any = None) -> Any:
+    """The inverse of each square matrix."""
+    return _linalg.linalg_inv(A, out=out)
+
+
+def inv_ex(A: Any, *, check_errors: bool = False, out: Any = None) -> Any:
+    """The inverse and, instead of an error, the row at which a matrix turned out to be singular."""
+    info = _info(A, _linalg.zero_pivot)
+    inverse = inv(A) if check_errors or not info.any() else A * math.nan
+    return _results(_types.linalg_inv_ex, (inverse, info), out)
+
+
+def _is_vector(A: Any, B: Any) -> bool:
+    return B.ndim == 1 or (A.ndim - 1 == B.ndim and tuple(B.shape) == tuple(A.shape[:-1]))
+
+
+def solve(A: Any, B: Any, *, left: bool = True, out: Any = None) -> Any:
+    """The solution X of A X = B, or of X A = B with `left=False`."""
+    _linalg.check_matrices("linalg.solve", A)
+    _linalg.check_floating("linalg.solve", A._data)
+    if A.dtype is not B.dtype:
+        raise RuntimeError(
+            f"linalg.solve: Expected A and B to have the same dtype, but found A of type {A.dtype.scalar_name} and B of type "
+            f"{B.dtype.scalar_name} instead\n  fix: B.to({A.dtype})"
+        )
+    vector = _is_vector(A, B)
+    right = B.unsqueeze(-1) if vector else B
+    if A.shape[-1] != right.shape[-2 if left or vector else -1]:
+        sizes = f"({A.shape[-2]}x{A.shape[-1]} and {right.shape[-2]}x{right.shape[-1]})"
+        raise RuntimeError(f"linalg.solve: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} {sizes}")
+    if left:
+        result = _linalg.linalg_solve(A, right)
+    else:
+        result = _linalg.linalg_solve(A.mT, right if vector else right.mT)
+        result = result if vector else result.mT
+    return _into(out, result.squeeze(-1) if vector else result)
+
+
+def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False, out: Any = None) -> Any:
+    """The solution, and for each matrix 0 or the row at which it turned out to be singular."""
+    return _results(_types.linalg_solve_ex, (solve(A, B, left=left), _info(A, _linalg.zero_pivot)), out)
+
+
+def solve_triangular(A: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False, out: Any = None) -> Any:
+    """The solution X of A X = B for a triangular A; its other triangle is not read."""
+    _linalg.check_matrices("linalg.solve_triangular", A)
+    if B.ndim < 2:
+        raise RuntimeError("linalg.solve_triangular: The input tensor B must have at least 2 dimensions.")
+    if A.shape[-1] != B.shape[-2 if left else -1]:
+        sizes = f"({A.shape[-2]}x{A.shape[-1]} and {B.shape[-2]}x{B.shape[-1]})"
+        raise RuntimeError(
+            f"linalg.solve_triangular: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} {sizes}"
+        )
+    if unitriangular:
+        A = (A.triu(1) if upper else A.tril(-1)) + _wrap(np.eye(A.shape[-1], dtype=A._data.dtype))
+    else:
+        A = A.triu() if upper else A.tril()
+    try:
+        solved = _linalg.linalg_solve(A, B) if left else _linalg.linalg_solve(A.mT, B.mT).mT
+    except LinAlgError:
+        solved = _FUNCTIONS["matmul"](A, B) * math.nan if left else _FUNCTIONS["matmul"](B, A) * math.nan
+    return _into(out, solved)
+
+
+def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> Any:
+    """The X with the smallest ‖A X - B‖, and among those the smallest X."""
+    if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
+        raise RuntimeError("torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
+    if A.ndim < 2:
+        raise RuntimeError("torch.linalg.lstsq: input must have at least 2 dimensions.")
+    if A.dtype is not B.dtype:
+        raise RuntimeError(
+            "torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's dtype "
+            f"{A.dtype.scalar_name} and other's dtype {B.dtype.scalar_name}\n  fix: B.to({A.dtype})"
+        )
+    vector = A.ndim - 1 == B.ndim
+    right = B.unsqueeze(-1) if vector else B
+    if A.shape[-2] != right.shape[-2]:
+        raise RuntimeError("torch.linalg.lstsq: input.size(-2) should match other.size(-2)")
+    rows, columns = A.shape[-2:]
+    rtol = float(np.finfo(A._data.dtype).eps * max(rows, columns)) if rcond is None else float(rcond)
+    solution = pinv(A, rtol=rtol) @ right
+    empty = A.new_zeros(0).real if A.is_complex() else A.new_zeros(0)
+    residuals, values = empty, empty
+    rank = matrix_rank(A.detach(), rtol=rtol)
+    full = bool((rank == columns).all())
+    if rows > columns and driver in ("gelsd", "gelss") and full:
+        residuals = (right - A @ solution).abs().square().sum(-2)
+    if driver in ("gelsd", "gelss"):
+        values = svdvals(A.detach())
+    if driver == "gels":
+        rank = rank.new_zeros(0)
+    return _types.linalg_lstsq((solution.squeeze(-1) if vector else solution, residuals, rank, values))
+
+
+def tensorinv(A: Any, ind: int = 2, *, out: Any = None) -> Any:
+    """The inverse of what `tensordot(A, x, x.ndim)` does; the first `ind` dimensions are the rows."""
+    if ind <= 0:
+        raise RuntimeError("Expected a strictly positive integer for 'ind'")
+    first, rest = tuple(A.shape[:ind]), tuple(A.shape[ind:])
+    if math.prod(first) != math.prod(rest):
+        raise RuntimeError(
+            "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
+            f"{math.prod(rest)} != {math.prod(first)}"
+        )
+    return _into(out, inv(A.reshape(math.prod(first), -1)).reshape(rest + first))
+
+
+def tensorsolve(A: Any, B: Any, dims: Any = None, *, out: Any = None) -> Any:
+    """The X with `tensordot(A, X, X.ndim) = B`."""
+    if dims is not None:
+        A = A.movedim(tuple(dims), tuple(range(A.ndim - len(dims), A.ndim)))
+    rest = tuple(A.shape[B.ndim :])
+    if math.prod(rest) != math.prod(A.shape[: B.ndim]):
+        raise RuntimeError(
+            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but got "
+            f"{math.prod(rest)} != {math.prod(A.shape[: B.ndim])}"
+        )
+    return _into(out, solve(A.reshape(B.numel(), -1), B.reshape(-1)).reshape(rest))
+
+
+# ---- determinants -------------------------------------------------------------------------------------------------------------------
+
+
+def det(A: Any, *, out: Any = None) -> Any:
+    """The determinant of each square matrix."""
+    return _linalg.linalg_det(A, out=out)
+
+
+def slogdet(A: Any, *, out: Any = None) -> Any:
+    """The sign of the determinant and the logarithm of its absolute value."""
+    _linalg.check_matrices("linalg.slogdet", A)
+    _linalg.check_floating("linalg.slogdet", A._data)
+    return _results(_types.linalg_slogdet, _linalg.linalg_slogdet(A), out)
+
+
+# ---- decompositions -----------------------------------------------------------------------------------------------------------------
+
+
+def cholesky(A: Any, *, upper: bool = False, out: Any = None) -> Any:
+    """The lower triangular L with L Lᴴ = A, or the upper triangular U with Uᴴ U = A."""
+    if upper:
+        _linalg.check_matrices("linalg.cholesky", A)
+        return _into(out, _linalg.linalg_cholesky(A.mH).mH)
+    return _linalg.linalg_cholesky(A, out=out)
+
+
+def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False, out: Any = None) -> Any:
+    """The factor and, instead of an error, the order of the first minor that is not positive-definite."""
+    info = _info(A, _linalg.bad_minor)
+    factor = cholesky(A, upper=upper) if check_errors or not info.any() else A * math.nan
+    return _results(_types.linalg_cholesky_ex, (factor, info), out)
+
+
+def eigh(A: Any, UPLO: str = "L", *, out: Any = None) -> Any:
+    """Eigenvalues and eigenvectors of Hermitian matrices, of which the lower or the upper triangle is read."""
+    if UPLO.upper() not in ("L", "U"):
+        raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
+    return _results(_types.linalg_eigh, _decompose.linalg_eigh(A, UPLO.upper()), out)
+
+
+def eigvalsh(A: Any, UPLO: str = "L", *, out: Any = None) -> Any:
+    """Eigenvalues of Hermitian matrices, in ascending order."""
+    return _into(out, eigh(A, UPLO)[0])
+
+
+def eig(A: Any, *, out: Any = None) -> Any:
+    """Eigenvalues and eigenvectors, complex even where the matrix is real."""
+    return _results(_types.linalg_eig, _decompose.linalg_eig(A), out)
+
+
+def eigvals(A: Any, *, out: Any = None) -> Any:
+    """Eigenvalues, complex even where the matrix is real."""
+    return _into(out, _decompose.linalg_eig(A)[0])
+
+
+def svd(A: Any, full_matrices: bool = True, *, driver: str | None = None, out: Any = None) -> Any:
+    """U, the singular values in descending order, and Vᴴ."""
+    return _results(_types.linalg_svd, _decompose.linalg_svd(A, full_matrices), out)
+
+
+def svdvals(A: Any, *, driver: str | None = None, out: Any = None) -> Any:
+    """The singular values in descending order."""
+    return _into(out, _decompose.linalg_svd(A, False)[1])
+
+
+def qr(A: Any, mode: str = "reduced", *, out: Any = None) -> Any:
+    """Q with orthonormal columns and the upper triangular R with Q R = A."""
+    if mode not in ("reduced", "complete", "r"):
+        raise RuntimeError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'")
+    _linalg.check_matrices("linalg.qr", A, square=False)
+    if not (A.is_floating_point() or A.is_complex()):
+        _linalg.check_floating("linalg.qr", A._data)
+    _decompose.check_supported("geqrf_cpu", A._data)
+    rows, columns = A.shape[-2:]
+    if mode == "r" or rows >= columns:
+        return _results(_types.linalg_qr, _decompose.linalg_qr(A, mode), out)
+    q, r = _decompose.linalg_qr(A[..., :rows], "reduced")
+    return _results(_types.linalg_qr, (q, _cat([r, q.mH @ A[..., rows:]], -1)), out)
+
+
+def _row_orders(A: Any, pivot: bool) -> Any:
+    """For each matrix the order of rows that partial pivoting chooses."""
+    _decompose.check_supported("lu_cpu", A._data)
+    data = A.detach().numpy()
+    orders = [_linalg.pivoted_lu(matrix, pivot)[0] for matrix in data.reshape(-1, *data.shape[-2:])]
+    return np.asarray(orders, np.int64).reshape(data.shape[:-1])
+
+
+def _factors(A: Any) -> tuple[Any, Any]:
+    """L and U of matrices whose rows are in the right order."""
+    rows, columns = A.shape[-2:]
+    k = min(rows, columns)
+    lower, upper = _linalg.linalg_lu_square(A[..., :k, :k])
+    if rows > k:
+        lower = _cat([lower, solve_triangular(upper, A[..., k:, :], upper=True, left=False)], -2)
+    if columns > k:
+        upper = _cat([upper, solve_triangular(lower, A[..., :, k:], upper=False, unitriangular=True)], -1)
+    return lower, upper
+
+
+def _in_order(A: Any, orders: Any) -> Any:
+    index = _wrap(np.ascontiguousarray(np.broadcast_to(orders[..., None], A.shape)))
+    return _FUNCTIONS["gather"](A, -2, index)
+
+
+def lu(A: Any, *, pivot: bool = True, out: Any = None) -> Any:
+    """The permutation P, the lower triangular L with ones on its diagonal, and the upper triangular U with P L U = A."""
+    if A.ndim < 2:
+        raise RuntimeError(f"linalg.lu: Expected tensor with 2 or more dimensions. Got size: {list(A.shape)} instead")
+    orders = _row_orders(A, pivot)
+    lower, upper = _factors(_in_order(A, orders))
+    if not pivot:
+        return _results(_types.linalg_lu, (A.new_zeros(0), lower, upper), out)
+    permutation = orders[..., None, :] == np.arange(A.shape[-2])[:, None]
+    return _results(_types.linalg_lu, (_wrap(permutation.astype(A._data.dtype)), lower, upper), out)
+
+
+def _exchanges(order: Any) -> list[int]:
+    """The exchanges, counted from one, that lead to an order of rows."""
+    rows = list(range(len(order)))
+    result = []
+    for k, wanted in enumerate(order):
+        place = rows.index(wanted)
+        rows[k], rows[place] = rows[place], rows[k]
+        result.append(place + 1)
+    return result
+
+
+def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False, out: Any = None) -> Any:
+    """L and U in one matrix, the row exchanges, and the row of the first zero on the diagonal of U."""
+    if A.ndim < 2:
+        raise RuntimeError(f"torch.lu_factor: Expected tensor with 2 or more dimensions. Got size: {list(A.shape)} instead")
+    orders = _row_orders(A, pivot)
+    lower, upper = _factors(_in_order(A, orders))
+    rows, columns = A.shape[-2:]
+    k = min(rows, columns)
+    below = lower.tril(-1)
+    packed = upper + below if rows <= k and columns <= k else _packed(below, upper, rows, columns)
+    pivots = np.asarray([_exchanges(order)[:k] for order in orders.reshape(-1, rows)], np.int32).reshape(*A.shape[:-2], k)
+    info = _info(A, _linalg.zero_pivot)
+    if check_errors and info.any():
+        row = int(info.max())
+        raise RuntimeError(
+            f"torch.linalg.lu_factor: U[{row},{row}] is zero and using it on lu_solve would result in a division by zero. If you still "
+            "want to perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
+        )
+    return _results(_types.linalg_lu_factor_ex, (packed, _wrap(pivots), info), out)
+
+
+def _packed(below: Any, upper: Any, rows: int, columns: int) -> Any:
+    k = min(rows, columns)
+    square = below[..., :k, :] + upper[..., :, :k]
+    return _cat([square, below[..., k:, :]], -2) if rows > k else _cat([square, upper[..., :, k:]], -1)
+
+
+def lu_factor(A: Any, *, pivot: bool = True, out: Any = None) -> Any:
+    """L and U in one matrix, and the row exchanges."""
+    packed, pivots, _ = lu_factor_ex(A, pivot=pivot, check_errors=True)
+    return _results(_types.linalg_lu_factor, (packed, pivots), out)
+
+
+def _orders_of(pivots: Any, rows: int) -> Any:
+    """The orders of rows to which exchanges lead."""
+    data = pivots.numpy().reshape(-1, pivots.shape[-1])
+    orders = []
+    for exchanges in data:
+        order = list(range(rows))
+        for k, place in enumerate(exchanges):
+            order[k], order[place - 1] = order[place - 1], order[k]
+        orders.append(order)
+    return np.asarray(orders, np.int64).reshape(*pivots.shape[:-1], rows)
+
+
+def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False, out: Any = None) -> Any:
+    """The solution of A X = B from the factors that `lu_factor` gives for A."""
+    if not left:
+        solution = lu_solve(LU, pivots, B.mH, adjoint=not adjoint).mH
+        return _into(out, solution)
+    orders = _orders_of(pivots, LU.shape[-1])
+    if adjoint:
+        inner = solve_triangular(LU.mH, B, upper=False)
+        inner = solve_triangular(LU.mH, inner, upper=True, unitriangular=True)
+        back = np.argsort(orders, axis=-1)
+        return _into(out, _in_order(inner, np.broadcast_to(back, inner.shape[:-1])))
+    ordered = _in_order(B.expand(*np.broadcast_shapes(LU.shape[:-2], B.shape[:-2]), *B.shape[-2:]), orders)
+    return _into(out, solve_triangular(LU, solve_triangular(LU, ordered, upper=False, unitriangular=True), upper=True))
+
+
+def householder_product(A: Any, tau: Any, *, out: Any = None) -> Any:
+    """The first columns of the product of the reflections whose vectors are below the diagonal of A."""
+    _linalg.check_matrices("torch.linalg.householder_product", A, square=False)
+    rows, columns = A.shape[-2:]
+    identity = _wrap(np.eye(rows, columns, dtype=A._data.dtype))
+    result = identity.expand(A.shape)
+    for k in reversed(range(tau.shape[-1])):
+        vector = A[..., :, k : k + 1].tril(-k - 1) + identity[:, k : k + 1]
+        result = result - tau[..., k, None, None] * (vector @ (vector.mH @ result))
+    return _into(out, result)
+
+
+# ---- functions of matrices and products ---------------------------------------------------------------------------------------------
+
+
+def matrix_exp(A: Any) -> Any:
+    """The exponential of each square matrix."""
+    return _linalg.linalg_matrix_exp(A)
+
+
+def matrix_power(A: Any, n: int, *, out: Any = None) -> Any:
+    """The product of `n` copies of each square matrix; of its inverse for a negative `n`."""
+    _linalg.check_matrices("linalg.matrix_power", A)
+    if n == 0:
+        return _into(out, _wrap(np.eye(A.shape[-1], dtype=A._data.dtype)).expand(A.shape).clone())
+    square = inv(A) if n < 0 else A
+    result, n = None, abs(n)
+    while n:
+        if n % 2:
+            result = square if result is None else result @ square
+        n //= 2
+        square = square @ square if n else square
+    return _into(out, result.clone() if result is A else result)  # type: ignore[union-attr]
+
+
+def cross(input: Any, other: Any, *, dim: int = -1, out: Any = None) -> Any:
+    """The vector product along a dimension of size three."""
+    if input.ndim != other.ndim:
+        raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
+    if input.shape[dim] != 3 or other.shape[dim] != 3:
+        raise RuntimeError(
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and {other.shape[dim]}"
+        )
+    roll = _FUNCTIONS["roll"]
+    result = roll(input, -1, dim) * roll(other, -2, dim) - roll(input, -2, dim) * roll(other, -1, dim)
+    return _into(out, result)
+
+
+def vecdot(x: Any, y: Any, *, dim: int = -1, out: Any = None) -> Any:
+    """The scalar products of vectors along a dimension, the first conjugated."""
+    return _into(out, ((x.conj() if x.is_complex() else x) * y).sum(dim))
+
+
+def diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    """The diagonals of each matrix, as a view."""
+    return _FUNCTIONS["diagonal"](A, offset, dim1, dim2)
+
+
+def vander(x: Any, N: int | None = None) -> Any:
+    """The powers 0, 1, ... N - 1 of each element, in a new last dimension."""
+    count = x.shape[-1] if N is None else N
+    columns = [_ones_like(x)]
+    for _ in range(1, count):
+        columns.append(columns[-1] * x)
+    return _FUNCTIONS["stack"](columns[:count], -1)
+
+
+def __dir__() -> list[str]:
+    return sorted(name for name in globals() if not name.startswith("_") and name not in ("annotations", "Any", "math", "np"))

@@ -1,0 +1,215 @@
+"""Decompositions: eigenvalues, singular values, QR. Their factors are determined up to signs (phases, for complex matrices), so only
+functions that do not depend on that choice have a gradient; the rules assume it, as PyTorch's do. They decompose again what was
+decomposed: a node keeps an op's result only where it is a single one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._dtype import from_numpy_dtype
+from ._registry import Array, op
+from ._rules import call, cast, conjugate
+from .linalg import HIDDEN, LinAlgError, added, check_matrices, hermitian, is_complex, main_diagonal, on_diagonal, solved
+
+
+def off_diagonal(matrix: Array, divisor: Array) -> Array:
+    """`matrix / divisor`, and zero on the diagonal."""
+    diagonal = np.eye(matrix.shape[-1], dtype=bool)
+    return np.where(diagonal, 0, matrix / np.where(diagonal, 1, divisor))
+
+
+def differences(values: Array) -> Array:
+    """The differences `values[j] - values[i]`."""
+    return values[..., None, :] - values[..., :, None]
+
+
+def check_supported(kernel: str, a: Array) -> None:
+    if a.dtype.name not in ("float32", "float64", "complex64", "complex128"):
+        name = from_numpy_dtype(a.dtype).scalar_name
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{name}'\n  fix: A.float()")
+
+
+def check_finite(name: str, a: Array) -> None:
+    if not np.isfinite(a).all():
+        raise LinAlgError(
+            f"{name}: The algorithm failed to converge because the input matrix contained non-finite values.\n"
+            "  fix: torch.isfinite(A).all() tells before the call"
+        )
+
+
+# ---- eigenvalues --------------------------------------------------------------------------------------------------------------------
+
+
+def _eigh_rule(g: Sequence[Array], A: Array, UPLO: str) -> Array:
+    (g_values, g_vectors), (values, vectors) = g, call(linalg_eigh, A, UPLO)
+    inner = added(
+        None if g_values is None else on_diagonal(g_values),
+        None if g_vectors is None else off_diagonal(hermitian(vectors) @ g_vectors, differences(values)),
+    )
+    return cast_like(vectors @ cast_like(inner, vectors) @ hermitian(vectors), vectors)
+
+
+def cast_like(x: Array, like: Array) -> Array:
+    """Real numbers as complex ones, next to complex ones."""
+    return x + 0j if is_complex(like) and not is_complex(x) else x
+
+
+def _eigh_jvp(A_t: Array, out: Any) -> Any:
+    values, vectors = out
+    inner = hermitian(vectors) @ A_t @ vectors
+    return np.real(main_diagonal(inner)) + 0, vectors @ off_diagonal(inner, differences(values))
+
+
+@op(several=True, holomorphic=False, jvp=_eigh_jvp, A=_eigh_rule, **HIDDEN)
+def linalg_eigh(A: Array, UPLO: str) -> tuple[Array, Array]:
+    """Eigenvalues in ascending order, and eigenvectors, of Hermitian matrices of which one triangle is read."""
+    check_matrices("linalg.eigh", A)
+    check_supported("linalg_eigh_cpu", A)
+    check_finite("linalg.eigh", A)
+    values, vectors = np.linalg.eigh(A, UPLO)
+    return values, vectors
+
+
+def _eig_rule(g: Sequence[Array], A: Array, A_dtype: Any) -> Array:
+    (g_values, g_vectors), (values, vectors) = g, call(linalg_eig, A)
+    turned = hermitian(vectors)
+    inner = None if g_values is None else on_diagonal(g_values)
+    if g_vectors is not None:
+        along = turned @ g_vectors
+        lengths = (turned @ vectors) * np.real(main_diagonal(along))[..., None, :]  # eigenvectors keep their length
+        inner = added(inner, off_diagonal(along - lengths, conjugate(differences(values))))
+    return cast(solved(turned, inner @ turned), A_dtype)
+
+
+def _eig_jvp(A_t: Array, out: Any) -> Any:
+    values, vectors = out
+    inner = solved(vectors, cast_like(A_t, vectors) @ vectors)
+    moved = off_diagonal(inner, differences(values))
+    lengths = np.real(main_diagonal(hermitian(vectors) @ vectors @ moved))
+    return main_diagonal(inner) * 1, vectors @ moved - vectors * lengths[..., None, :]
+
+
+@op(several=True, holomorphic=False, jvp=_eig_jvp, A=_eig_rule, **HIDDEN)
+def linalg_eig(A: Array) -> tuple[Array, Array]:
+    """Eigenvalues and eigenvectors, complex even where the matrix is real."""
+    check_matrices("linalg.eig", A)
+    check_supported("linalg_eig_out_cpu", A)
+    check_finite("torch.linalg.eig", A)
+    values, vectors = np.linalg.eig(A)
+    dtype = np.result_type(A.dtype, np.complex64)
+    return values.astype(dtype), vectors.astype(dtype)
+
+
+# ---- singular values ----------------------------------------------------------------------------------------------------------------
+
+
+def _svd_rule(g: Sequence[Array], A: Array, A_shape: Any, full_matrices: bool) -> Array:
+    (g_u, g_s, g_vh), (u, s, vh) = g, call(linalg_svd, A, full_matrices)
+    k = min(A_shape[-2:])
+    u, v = u[..., :k], hermitian(vh[..., :k, :])
+    g_u = None if g_u is None else g_u[..., :k]
+    g_v = None if g_vh is None else hermitian(g_vh[..., :k, :])
+    gaps = differences(s * s)
+    inner = None if g_s is None else cast_like(on_diagonal(g_s), u)
+    grad = None
+    if g_u is not None:
+        along = hermitian(u) @ g_u
+        turned = off_diagonal(along, gaps)
+        inner = added(inner, (turned + hermitian(turned)) * s[..., None, :], phases(along, s))
+        if A_shape[-2] > k:
+            grad = ((g_u - u @ along) / s[..., None, :]) @ hermitian(v)
+    if g_v is not None:
+        along = hermitian(v) @ g_v
+        turned = off_diagonal(along, gaps)
+        back = phases(along, s)
+        inner = added(inner, (turned + hermitian(turned)) * s[..., :, None], None if back is None else -back)
+        if A_shape[-1] > k:
+            grad = added(grad, u @ hermitian((g_v - v @ along) / s[..., None, :]))
+    return added(u @ inner @ hermitian(v), grad)
+
+
+def phases(along: Array, s: Array) -> Array | None:
+    """The part of complex singular vectors that only turns their phase, shared equally between left and right."""
+    return on_diagonal(1j * np.imag(main_diagonal(along)) / (2 * s)) if is_complex(along) else None
+
+
+def _svd_jvp(A_t: Array, full_matrices: bool, out: Any) -> Any:
+    u, s, vh = out
+    k = s.shape[-1]
+    if u.shape[-1] > k or vh.shape[-2] > k:
+        raise NotImplementedError("svd: forward mode needs full_matrices=False: the other singular vectors are arbitrary")
+    v = hermitian(vh)
+    inner = hermitian(u) @ A_t @ v
+    gaps = differences(s * s)
+    left, right = inner * s[..., None, :], inner * s[..., :, None]
+    turn = phases(inner, s)
+    u_t = u @ added(off_diagonal(left + hermitian(left), gaps), turn)
+    v_t = v @ added(off_diagonal(right + hermitian(right), gaps), None if turn is None else -turn)
+    if u.shape[-2] > k:
+        u_t = u_t + (A_t @ v - u @ inner) / s[..., None, :]
+    if v.shape[-2] > k:
+        v_t = v_t + (hermitian(A_t) @ u - v @ hermitian(inner)) / s[..., None, :]
+    return u_t, np.real(main_diagonal(inner)) + 0, hermitian(v_t) * 1
+
+
+@op(several=True, holomorphic=False, jvp=_svd_jvp, A=_svd_rule, **HIDDEN)
+def linalg_svd(A: Array, full_matrices: bool) -> tuple[Array, Array, Array]:
+    """U, the singular values in descending order, and Vᴴ."""
+    check_matrices("linalg.svd", A, square=False)
+    if A.dtype.kind in "biu":
+        raise RuntimeError(
+            f"linalg.svd: Expected a floating point or complex tensor as input. Got {from_numpy_dtype(A.dtype).scalar_name}\n  fix: A.float()"
+        )
+    check_supported("linalg_svd_cpu", A)
+    check_finite("linalg.svd", A)
+    u, s, vh = np.linalg.svd(A, full_matrices=full_matrices)
+    return u, s, vh
+
+
+# ---- QR -----------------------------------------------------------------------------------------------------------------------------
+
+
+def _qr_rule(g: Sequence[Array], A: Array, mode: str) -> Array:
+    (g_q, g_r), (q, r) = g, call(linalg_qr, A, mode)
+    if mode == "r":
+        raise RuntimeError(
+            "linalg.qr_backward: The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use "
+            "torch.linalg.qr(A, mode='reduced') if you are going to differentiate through linalg.qr."
+        )
+    if q.shape[-2] == q.shape[-1] != r.shape[-1]:
+        raise RuntimeError(
+            "linalg.qr_backward: The QR decomposition is not differentiable when mode='complete' and nrows > ncols.\n"
+            "  fix: torch.linalg.qr(A, mode='reduced')"
+        )
+    turn = added(None if g_q is None else hermitian(q) @ g_q, None if g_r is None else -(g_r @ hermitian(r)))
+    inner = np.tril(turn - hermitian(turn), -1) - turn
+    if is_complex(q):
+        inner = inner + on_diagonal(1j * np.imag(main_diagonal(turn)))
+    whole = added(g_q, q @ inner)
+    return hermitian(solved(r, hermitian(whole)))
+
+
+def _qr_jvp(A_t: Array, out: Any, mode: str) -> Any:
+    q, r = out
+    if mode == "r" or q.shape[-1] != r.shape[-1]:
+        raise RuntimeError("linalg.qr: forward mode needs mode='reduced' (or a square matrix)")
+    whole = np.swapaxes(solved(np.swapaxes(r, -1, -2), np.swapaxes(A_t, -1, -2)), -1, -2)
+    inner = hermitian(q) @ whole
+    below = np.tril(inner, -1)
+    turn = below - hermitian(below)
+    if is_complex(q):
+        turn = turn + on_diagonal(1j * np.imag(main_diagonal(inner)))
+    return q @ turn + whole - q @ inner, np.triu((inner - turn) @ r)
+
+
+@op(several=True, holomorphic=False, jvp=_qr_jvp, A=_qr_rule, **HIDDEN)
+def linalg_qr(A: Array, mode: str) -> tuple[Array, Array]:
+    """Q with orthonormal columns and the upper triangular R with Q R = A."""
+    if mode == "r":
+        return np.empty(0, A.dtype), np.linalg.qr(A, mode="r")
+    q, r = np.linalg.qr(A, mode=mode)
+    return q, r

@@ -1,0 +1,371 @@
+"""Linear algebra: inverse, equations, determinants, Cholesky, LU without exchanges, pseudoinverse, exponential.
+
+Only what needs a rule of its own is an op; `adjoint/linalg.py` builds PyTorch's functions from these and from `decompose.py`.
+Rules of holomorphic ops use plain transposes; where a conjugate is part of the op itself they use `hermitian`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._dtype import from_numpy_dtype
+from ._registry import Array, op
+from ._rules import call, conjugate, holds, sum_to
+from .matmul import transposed
+
+
+class LinAlgError(RuntimeError):
+    """A matrix has no inverse or no factorization of the kind asked for. (`torch.linalg.LinAlgError`.)"""
+
+
+HIDDEN: dict[str, Any] = {"method": False, "function": False}
+
+# ---- what rules are made of ---------------------------------------------------------------------------------------------------------
+
+
+def is_complex(x: Array) -> bool:
+    dtype = x.dtype
+    return bool(dtype.kind == "c" if isinstance(dtype, np.dtype) else dtype.is_complex)
+
+
+def hermitian(x: Array) -> Array:
+    """The conjugate transpose of each matrix."""
+    return conjugate(transposed(x))
+
+
+def main_diagonal(x: Array) -> Array:
+    return np.diagonal(x, 0, -2, -1)
+
+
+def on_diagonal(values: Array) -> Array:
+    """Diagonal matrices."""
+    return np.where(np.eye(values.shape[-1], dtype=bool), values[..., None], 0)
+
+
+def from_identity(x: Array) -> Array:
+    """The identity minus `x`."""
+    return np.where(np.eye(x.shape[-1], dtype=bool), 1 - x, -x)
+
+
+def added(*terms: Array | None) -> Any:
+    """The sum of the terms that are there."""
+    present = [term for term in terms if term is not None]
+    return sum(present[1:], present[0])
+
+
+def solved(a: Array, b: Array) -> Array:
+    """The solution x of a x = b inside a rule."""
+    return call(linalg_solve, a, b)
+
+
+# ---- what forwards are made of ------------------------------------------------------------------------------------------------------
+
+
+def check_matrices(name: str, a: Array, square: bool = True) -> None:
+    """Refuse what is no batch of matrices, in PyTorch's words."""
+    if len(a.shape) < 2:
+        raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
+    rows, columns = a.shape[-2:]
+    if square and rows != columns:
+        raise RuntimeError(f"{name}: A must be batches of square matrices, but they are {rows} by {columns} matrices")
+
+
+def check_floating(name: str, a: Array) -> None:
+    if a.dtype.name not in ("float32", "float64", "complex64", "complex128"):
+        kind = from_numpy_dtype(a.dtype)
+        if kind.is_floating_point:
+            raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {kind.scalar_name}\n  fix: A.float()")
+        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {kind.scalar_name}\n  fix: A.float()")
+
+
+def first_failure(a: Array, fails: Callable[[Array], int]) -> tuple[str, int]:
+    """The first matrix of a batch that fails, as PyTorch names it in a message, and the row (from one) at which it does."""
+    for place, matrix in enumerate(np.reshape(a, (-1, *a.shape[-2:]))):
+        row = fails(matrix)
+        if row:
+            return f"(Batch element {place}): " if a.ndim > 2 else "", row
+    return "", 0
+
+
+def zero_pivot(matrix: Array) -> int:
+    """The row (from one) of the first pivot that is zero; 0 if there is none."""
+    _, _, upper = pivoted_lu(matrix)
+    zero = np.flatnonzero(np.diagonal(upper) == 0)
+    return int(zero[0]) + 1 if zero.size else 0
+
+
+def bad_minor(matrix: Array) -> int:
+    """The order of the first leading minor that is not positive-definite; 0 if there is none."""
+    for order in range(1, matrix.shape[-1] + 1):
+        try:
+            np.linalg.cholesky(matrix[:order, :order])
+        except np.linalg.LinAlgError:
+            return order
+    return 0
+
+
+def pivoted_lu(matrix: Array, pivot: bool = True) -> tuple[list[int], Array, Array]:
+    """Row numbers, L and U of one matrix: `matrix[rows] = L @ U`."""
+    upper = matrix.copy()
+    count = min(upper.shape)
+    rows, lower = list(range(len(upper))), np.eye(len(upper), count, dtype=matrix.dtype)
+    for k in range(count):
+        best = k + int(np.argmax(np.abs(upper[k:, k]))) if pivot else k
+        if best != k:
+            upper[[k, best]] = upper[[best, k]]
+            lower[[k, best], :k] = lower[[best, k], :k]
+            rows[k], rows[best] = rows[best], rows[k]
+        if not upper[k:, k].any():
+            continue
+        lower[k + 1 :, k] = upper[k + 1 :, k] / upper[k, k]
+        upper[k + 1 :, k:] -= lower[k + 1 :, k, None] * upper[k, k:]
+        upper[k + 1 :, k] = 0
+    return rows, lower, upper[:count]
+
+
+# ---- inverse and equations ----------------------------------------------------------------------------------------------------------
+
+
+def _inv_rule(g: Array, out: Array) -> Array:
+    turned = transposed(out)
+    return -(turned @ g @ turned)
+
+
+@op(nodes="LinalgInvExBackward0", jvp=lambda A_t, out: -(out @ A_t @ out), A=_inv_rule, **HIDDEN)
+def linalg_inv(A: Array) -> Array:
+    """The inverse of each matrix."""
+    check_matrices("linalg.inv", A)
+    check_floating("linalg.inv", A)
+    try:
+        return np.linalg.inv(A)
+    except np.linalg.LinAlgError:
+        batch, row = first_failure(A, zero_pivot)
+        raise LinAlgError(
+            f"linalg.inv: {batch}The diagonal element {row} is zero, the inversion could not be completed because the input matrix is "
+            "singular.\n  fix: torch.linalg.pinv(A), or torch.linalg.lstsq(A, B) to solve equations"
+        ) from None
+
+
+def _solve_right(g: Array, A: Array, B_shape: Any) -> Array:
+    return sum_to(solved(transposed(A), g), B_shape)
+
+
+def _solve_left(g: Array, A: Array, out: Array, A_shape: Any) -> Array:
+    return sum_to(-(solved(transposed(A), g) @ transposed(out)), A_shape)
+
+
+def _solve_jvp(A: Array, A_t: Array, B_t: Array, out: Array) -> Array:
+    return solved(A, added(B_t, None if A_t is None else -(A_t @ out)))
+
+
+@op(nodes="LinalgSolveExBackward0", jvp=_solve_jvp, A=_solve_left, B=_solve_right, **HIDDEN)
+def linalg_solve(A: Array, B: Array) -> Array:
+    """The solution X of A X = B; batches broadcast."""
+    try:
+        return np.linalg.solve(A, B)
+    except np.linalg.LinAlgError:
+        batch, _ = first_failure(A, zero_pivot)
+        raise LinAlgError(
+            f"torch.linalg.solve: {batch}The solver failed because the input matrix is singular.\n  fix: torch.linalg.lstsq(A, B)"
+        ) from None
+
+
+# ---- determinants -------------------------------------------------------------------------------------------------------------------
+
+
+def cofactors(A: Array, out: Array) -> Array:
+    """The derivatives of the determinant by each element. A singular matrix has them too, from its singular values."""
+    from .decompose import linalg_svd
+    from .product import without_each
+
+    if not holds(np.any(np.abs(out) <= np.finfo(np.float32).tiny)):
+        return out[..., None, None] * transposed(call(linalg_inv, A))
+    u, s, vh = call(linalg_svd, A, False)
+    rest = np.prod(without_each(s, len(s.shape) - 1), axis=-1)
+    sign = call(linalg_det, u) * call(linalg_det, vh)
+    return conjugate((u * rest[..., None, :]) @ vh) * sign[..., None, None]
+
+
+def _det_rule(g: Array, A: Array, out: Array) -> Array:
+    return g[..., None, None] * cofactors(A, out)
+
+
+@op(jvp=lambda A, A_t, out: np.sum(cofactors(A, out) * A_t, axis=(-2, -1)), A=_det_rule, **HIDDEN)
+def linalg_det(A: Array) -> Array:
+    """The determinant of each matrix."""
+    check_matrices("linalg.det", A)
+    check_floating("linalg.det", A)
+    return np.linalg.det(A)
+
+
+def _slogdet_rule(g: Sequence[Array], A: Array) -> Array:
+    turn, growth = g
+    weight = growth
+    if turn is not None and is_complex(A):
+        weight = added(growth, -1j * np.imag(conjugate(turn) * call(linalg_slogdet, A)[0]))
+    if weight is None:
+        return A * 0
+    return weight[..., None, None] * hermitian(call(linalg_inv, A))
+
+
+def _slogdet_jvp(A: Array, A_t: Array, out: Any) -> Any:
+    rate = np.trace(solved(A, A_t), 0, -2, -1)
+    if not is_complex(A):
+        return np.zeros_like(out[0]), rate
+    return out[0] * (1j * np.imag(rate)), np.real(rate) + 0
+
+
+@op(several=True, holomorphic=False, jvp=_slogdet_jvp, A=_slogdet_rule, **HIDDEN)
+def linalg_slogdet(A: Array) -> tuple[Array, Array]:
+    """Sign and logarithm of the absolute value of the determinant."""
+    sign, size = np.linalg.slogdet(A)
+    return sign, size
+
+
+# ---- factorizations without a choice of signs ---------------------------------------------------------------------------------------
+
+
+def lower_half(x: Array) -> Array:
+    """The lower triangle with half of the diagonal."""
+    return np.tril(x, -1) + on_diagonal(main_diagonal(x)) / 2
+
+
+def _cholesky_rule(g: Array, out: Array) -> Array:
+    turned = hermitian(out)
+    inner = np.tril(turned @ g)
+    inner = (inner + hermitian(np.tril(inner, -1))) / 2
+    return solved(turned, hermitian(solved(turned, hermitian(inner))))
+
+
+def _cholesky_jvp(A_t: Array, out: Array) -> Array:
+    symmetric = (A_t + hermitian(A_t)) / 2
+    inner = solved(out, hermitian(solved(out, symmetric)))
+    return out @ lower_half(inner)
+
+
+@op(nodes="LinalgCholeskyExBackward0", holomorphic=False, jvp=_cholesky_jvp, A=_cholesky_rule, **HIDDEN)
+def linalg_cholesky(A: Array) -> Array:
+    """The lower triangular L with L Lᴴ = A."""
+    check_matrices("linalg.cholesky", A)
+    check_floating("linalg.cholesky", A)
+    try:
+        return np.linalg.cholesky(A)
+    except np.linalg.LinAlgError:
+        batch, order = first_failure(A, bad_minor)
+        raise LinAlgError(
+            f"linalg.cholesky: {batch}The factorization could not be completed because the input is not positive-definite "
+            f"(the leading minor of order {order} is not positive-definite).\n  fix: A + eps * torch.eye(A.shape[-1])"
+        ) from None
+
+
+def _lu_rule(g: Sequence[Array], A: Array) -> Array:
+    (g_lower, g_upper), (lower, upper) = g, call(linalg_lu_square, A)
+    inner = added(
+        None if g_lower is None else np.tril(hermitian(lower) @ g_lower, -1),
+        None if g_upper is None else np.triu(g_upper @ hermitian(upper)),
+    )
+    return solved(hermitian(lower), hermitian(solved(upper, hermitian(inner))))
+
+
+def _lu_jvp(A_t: Array, out: Any) -> Any:
+    lower, upper = out
+    inner = transposed(solved(transposed(upper), transposed(solved(lower, A_t))))
+    return lower @ np.tril(inner, -1), np.triu(inner) @ upper
+
+
+@op(nodes="LinalgLuBackward0", several=True, holomorphic=False, jvp=_lu_jvp, A=_lu_rule, **HIDDEN)
+def linalg_lu_square(A: Array) -> tuple[Array, Array]:
+    """L and U of square matrices whose rows are in the right order already."""
+    lower, upper = np.empty_like(A), np.empty_like(A)
+    for place in np.ndindex(*A.shape[:-2]):
+        _, lower[place], upper[place] = pivoted_lu(A[place], pivot=False)
+    return lower, upper
+
+
+# ---- functions of matrices ----------------------------------------------------------------------------------------------------------
+
+
+def _pinv_rule(g: Array, A: Array, out: Array) -> Array:
+    turned, back = hermitian(out), hermitian(g)
+    return added(
+        -(turned @ g @ turned),
+        from_identity(A @ out) @ (back @ out @ turned),
+        (turned @ out @ back) @ from_identity(out @ A),
+    )
+
+
+def _pinv_jvp(A: Array, A_t: Array, out: Array) -> Array:
+    turned, along = hermitian(out), hermitian(A_t)
+    return added(
+        -(out @ A_t @ out),
+        (out @ turned @ along) @ from_identity(A @ out),
+        from_identity(out @ A) @ (along @ turned @ out),
+    )
+
+
+@op(holomorphic=False, jvp=_pinv_jvp, A=_pinv_rule, **HIDDEN)
+def linalg_pinv(A: Array, atol: Any, rtol: Any, symmetric: bool) -> Array:
+    """The pseudoinverse; singular values up to max(atol, rtol · the largest) count as zero."""
+    if 0 in A.shape[-2:]:
+        return np.zeros((*A.shape[:-2], A.shape[-1], A.shape[-2]), A.dtype)
+    if symmetric:
+        s, u = np.linalg.eigh(A)
+        vh = hermitian(u)
+    else:
+        u, s, vh = np.linalg.svd(A, full_matrices=False)
+    size = np.abs(s)
+    limit = np.maximum(np.asarray(atol)[..., None], np.asarray(rtol)[..., None] * np.max(size, axis=-1, keepdims=True))
+    inverse = np.where(size > limit, 1 / np.where(s == 0, 1, s), 0).astype(s.dtype)
+    return hermitian(vh) @ (inverse[..., None] * hermitian(u))
+
+
+PADE = (
+    64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000, 10559470521600,
+    670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1,
+)  # fmt: skip
+PADE_REACH = 5.371920351148152  # the 1-norm up to which this approximation is exact in double precision
+
+
+def exponential(a: Array) -> Array:
+    """Halve a matrix until it is small, approximate its exponential by a quotient of polynomials, and square."""
+    norm = np.max(np.sum(np.abs(a), axis=-2), axis=-1)
+    halvings = np.maximum(0, np.ceil(np.log2(np.where(norm > 0, norm, 1) / PADE_REACH)))
+    halvings = np.where(np.isfinite(halvings), halvings, 0).astype(int)
+    a = a / np.exp2(halvings)[..., None, None]
+    identity = np.eye(a.shape[-1], dtype=a.dtype)
+    square = a @ a
+    power, even, odd = identity, PADE[0] * identity, PADE[1] * identity
+    for k in range(2, len(PADE), 2):
+        power = power @ square
+        even, odd = even + PADE[k] * power, odd + PADE[k + 1] * power
+    odd = a @ odd
+    result = np.linalg.solve(even - odd, even + odd)
+    for k in range(int(np.max(halvings, initial=0))):
+        result = np.where((k < halvings)[..., None, None], result @ result, result)
+    return result
+
+
+def exponential_along(a: Array, direction: Array) -> Array:
+    """The derivative of the exponential of `a` in a direction: the corner of the exponential of a matrix of twice the size."""
+    n = a.shape[-1]
+    top = np.concatenate([a, direction], axis=-1)
+    bottom = np.concatenate([np.zeros_like(a), a], axis=-1)
+    return call(linalg_matrix_exp, np.concatenate([top, bottom], axis=-2))[..., :n, n:] * 1
+
+
+def _exp_rule(g: Array, A: Array) -> Array:
+    return exponential_along(transposed(A), g)
+
+
+@op(jvp=lambda A, A_t: exponential_along(A, A_t), A=_exp_rule, **HIDDEN)
+def linalg_matrix_exp(A: Array) -> Array:
+    """The exponential of each matrix."""
+    check_matrices("linalg.matrix_exp", A)
+    check_floating("linalg.matrix_exp", A)
+    if not A.size:
+        return A.copy()
+    wide = np.complex128 if A.dtype.kind == "c" else np.float64
+    return exponential(A.astype(wide)).astype(A.dtype)

@@ -1,0 +1,154 @@
+"""The functions of linear algebra that PyTorch has at the top and as methods. `adjoint.linalg` is imported when one is first called."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from .. import _return_types as types
+from ._out import into
+from ._registry import FUNCTIONS, Array, composite
+
+
+def linalg() -> Any:
+    return import_module("adjoint.linalg")
+
+
+@composite("inverse")
+def inverse(input: Array, *, out: Any = None) -> Array:
+    """The inverse of each square matrix."""
+    return linalg().inv(input, out=out)
+
+
+@composite()
+def det(input: Array) -> Array:
+    """The determinant of each square matrix."""
+    return linalg().det(input)
+
+
+@composite()
+def slogdet(input: Array) -> Any:
+    """The sign of the determinant and the logarithm of its absolute value."""
+    return types.slogdet(linalg().slogdet(input))
+
+
+@composite()
+def logdet(input: Array) -> Array:
+    """The logarithm of the determinant; of a negative one, NaN."""
+    module = linalg()
+    module._linalg.check_matrices("logdet", input)
+    module._linalg.check_floating("logdet", input._data)
+    sign, size = module.slogdet(input)
+    if input.is_complex():
+        return sign.log() + size
+    return FUNCTIONS["where"](sign == -1, float("nan"), size)
+
+
+@composite()
+def cholesky(input: Array, upper: bool = False, *, out: Any = None) -> Array:
+    """The triangular factor of positive-definite matrices."""
+    return linalg().cholesky(input, upper=upper, out=out)
+
+
+@composite()
+def cholesky_solve(input: Array, L: Array, upper: bool = False, *, out: Any = None) -> Array:
+    """The solution X of A X = input, from the triangular factor of A."""
+    solve = linalg().solve_triangular
+    for name, x in (("b", input), ("A", L)):
+        if x.ndim < 2:
+            raise RuntimeError(f"{name} should have at least 2 dimensions, but has {x.ndim} dimensions instead")
+    if upper:
+        return into(out, solve(L, solve(L.mH, input, upper=False), upper=True))
+    return into(out, solve(L.mH, solve(L, input, upper=False), upper=True))
+
+
+@composite()
+def cholesky_inverse(input: Array, upper: bool = False, *, out: Any = None) -> Array:
+    """The inverse of A from its triangular factor."""
+    module = linalg()
+    module._linalg.check_matrices("cholesky_inverse", input)
+    factor = input.triu() if upper else input.tril()
+    return into(out, module.inv(factor.mH @ factor if upper else factor @ factor.mH))
+
+
+@composite()
+def qr(input: Array, some: bool = True, *, out: Any = None) -> Any:
+    """Q with orthonormal columns and the upper triangular R with Q R = input."""
+    return types.qr(linalg().qr(input, "reduced" if some else "complete", out=out))
+
+
+@composite()
+def svd(input: Array, some: bool = True, compute_uv: bool = True, *, out: Any = None) -> Any:
+    """U, the singular values, and V (not its transpose, which `linalg.svd` gives)."""
+    if input.ndim < 2:
+        raise RuntimeError(f"linalg.svd: input should have at least 2 dimensions, but has {input.ndim} dimensions instead")
+    rows, columns = input.shape[-2:]
+    if compute_uv:
+        u, s, vh = linalg().svd(input, not some)
+        results = (u, s, vh.mH)
+    else:
+        batch = input.shape[:-2]
+        results = (input.new_zeros((*batch, rows, rows)), linalg().svdvals(input), input.new_zeros((*batch, columns, columns)))
+    return types.svd(results if out is None else [into(target, value) for target, value in zip(out, results, strict=True)])
+
+
+@composite()
+def pinverse(input: Array, rcond: float = 1e-15) -> Array:
+    """The pseudoinverse of each matrix."""
+    return linalg().pinv(input, rcond)
+
+
+@composite()
+def matrix_exp(input: Array) -> Array:
+    """The exponential of each square matrix."""
+    return linalg().matrix_exp(input)
+
+
+@composite()
+def matrix_power(input: Array, n: int, *, out: Any = None) -> Array:
+    """The product of `n` copies of each square matrix."""
+    return linalg().matrix_power(input, n, out=out)
+
+
+@composite()
+def cross(input: Array, other: Array, dim: int | None = None, *, out: Any = None) -> Array:
+    """The vector product along a dimension of size three: the first one, unless another is named."""
+    if dim is None:
+        dim = next((d for d, size in enumerate(input.shape) if size == 3), None)
+        if dim is None:
+            raise RuntimeError("no dimension of size 3 in input")
+    return linalg().cross(input, other, dim=dim, out=out)
+
+
+@composite()
+def trace(input: Array) -> Array:
+    """The sum of the elements on the diagonal of a matrix."""
+    if input.ndim != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
+    return input.diagonal().sum()
+
+
+@composite(method=False)
+def vander(x: Array, N: int | None = None, increasing: bool = False) -> Array:
+    """The powers of each element of a vector, the highest first unless `increasing`."""
+    if x.ndim != 1:
+        raise RuntimeError("x must be a one-dimensional tensor.")
+    powers = linalg().vander(x, N)
+    return powers if increasing else powers.flip(-1)
+
+
+@composite()
+def lu_solve(input: Array, LU_data: Array, LU_pivots: Array, *, out: Any = None) -> Array:
+    """The solution of A X = input from the factors that `linalg.lu_factor` gives for A."""
+    return linalg().lu_solve(LU_data, LU_pivots, input, out=out)
+
+
+@composite()
+def triangular_solve(
+    input: Array, A: Array, upper: bool = True, transpose: bool = False, unitriangular: bool = False, *, out: Any = None
+) -> Any:
+    """The solution of A X = input for a triangular A."""
+    matrix = A.mT if transpose else A
+    solution = linalg().solve_triangular(matrix, input, upper=upper != transpose, unitriangular=unitriangular)
+    results = (solution, A.clone())
+    return types.triangular_solve(results if out is None else [into(target, x) for target, x in zip(out, results, strict=True)])

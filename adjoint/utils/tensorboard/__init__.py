@@ -1,0 +1,5 @@
+"""Training curves for TensorBoard."""
+
+from .writer import SummaryWriter
+
+__all__ = ["SummaryWriter"]

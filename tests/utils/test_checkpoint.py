@@ -1,0 +1,92 @@
+"""Checkpoints change the memory that a backward pass needs, and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+import adjoint as ad
+from adjoint import nn
+from adjoint.utils.checkpoint import CheckpointError, checkpoint, checkpoint_sequential
+
+
+def gradients(use):
+    """Values and gradients of a model with dropout, whose middle part is run by `use`."""
+    ad.manual_seed(3)
+    part = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Dropout(0.5), nn.Linear(8, 4))
+    x = ad.randn(5, 4, requires_grad=True)
+    hidden = x * 2
+    out = use(part, hidden)
+    out.square().sum().backward()
+    return out.tolist(), x.grad.tolist(), [p.grad.tolist() for p in part.parameters()], ad.rand(1).item()
+
+
+@pytest.mark.parametrize("use_reentrant", [False, True])
+def test_same_gradients(use_reentrant):
+    plain = gradients(lambda part, x: part(x))
+    assert gradients(lambda part, x: checkpoint(part, x, use_reentrant=use_reentrant)) == plain
+    assert gradients(lambda part, x: checkpoint_sequential(part, 2, x, use_reentrant=use_reentrant)) == plain
+
+
+def test_the_function_runs_again():
+    calls = []
+
+    def double(x):
+        calls.append(x.requires_grad)
+        return 2 * x
+
+    x = ad.ones(2, requires_grad=True)
+    y = checkpoint(double, x, use_reentrant=False)
+    assert len(calls) == 1
+    y.sum().backward()
+    assert calls == [True, True]
+    assert x.grad.tolist() == [2, 2]
+    with ad.no_grad():
+        assert not checkpoint(double, x, use_reentrant=False).requires_grad
+
+
+def test_parameters_without_inputs_that_require_grad():
+    layer = nn.Linear(2, 1)
+    out = checkpoint(layer, ad.ones(1, 2), use_reentrant=False)
+    assert [g.tolist() for g in ad.autograd.grad(out.sum(), list(layer.parameters()))] == [[[1, 1]], [1]]
+
+
+def test_hooks_of_parameters_run_once():
+    weight = nn.Parameter(ad.ones(1))
+    weight.register_hook(lambda g: g * 10)
+    checkpoint(lambda x: x * weight, ad.ones(1), use_reentrant=False).backward()
+    assert weight.grad.item() == 10
+
+
+def test_structures_and_keywords():
+    x, y = ad.ones(2, requires_grad=True), ad.full((2,), 3.0, requires_grad=True)
+
+    def function(pair, *, scale):
+        return {"sum": pair[0] + pair[1], "parts": (pair[0] * scale, "text", ad.arange(2))}
+
+    out = checkpoint(function, [x, y], scale=y, use_reentrant=False)
+    assert out["parts"][1] == "text"
+    assert not out["parts"][2].requires_grad
+    (out["sum"] + out["parts"][0]).sum().backward()
+    assert (x.grad.tolist(), y.grad.tolist()) == ([4, 4], [2, 2])
+
+
+def test_history_in_a_closure_is_not_lost():
+    x = ad.ones(1, requires_grad=True)
+    outside = x * 3
+    checkpoint(lambda y: y * outside, ad.ones(1), use_reentrant=False).backward()
+    assert x.grad.item() == 3
+
+
+def test_refusals():
+    x = ad.ones(2, requires_grad=True)
+    with pytest.warns(UserWarning, match="use_reentrant parameter should be passed explicitly"):
+        checkpoint(lambda x: x, x)
+    with pytest.raises(ValueError, match="Unexpected keyword arguments: y"):
+        checkpoint(lambda x, y: x, x, y=1, use_reentrant=True)
+    sizes = iter([1, 2])
+    y = checkpoint(lambda x: (2 * x)[: next(sizes)], x, use_reentrant=False)
+    with pytest.raises(CheckpointError, match="different metadata"):
+        y.sum().backward()
+    (g,) = ad.autograd.grad(checkpoint(ad.exp, x, use_reentrant=False).sum(), x, create_graph=True)
+    with pytest.raises(RuntimeError):
+        g.sum().backward()
