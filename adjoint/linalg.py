@@ -9,19 +9,23 @@ import numpy as np
 
 from . import _return_types as _types
 from ._creation import ones_like as _ones_like
-from ._linalg_norms import cond as cond
-from ._linalg_norms import matrix_norm as matrix_norm
-from ._linalg_norms import matrix_rank as matrix_rank
-from ._linalg_norms import norm as norm
-from ._linalg_norms import pinv as pinv
+from ._linalg_norms import cond, matrix_norm, matrix_rank, norm, pinv
 from ._tensor import wrap as _wrap
 from .ops import decompose as _decompose
 from .ops import linalg as _linalg
 from .ops._out import into as _into
 from .ops._registry import FUNCTIONS as _FUNCTIONS
-from .ops.contract import multi_dot as multi_dot
-from .ops.linalg import LinAlgError as LinAlgError
-from .ops.vector_norm import vector_norm as vector_norm
+from .ops.contract import multi_dot
+from .ops.linalg import LinAlgError
+from .ops.vector_norm import vector_norm
+
+__all__ = [
+    "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals",
+    "eigvalsh", "householder_product", "inv", "inv_ex", "lstsq", "lu", "lu_factor", "lu_factor_ex",
+    "lu_solve", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm",
+    "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv",
+    "tensorsolve", "vander", "vecdot", "vector_norm",
+]  # fmt: skip
 
 matmul = _FUNCTIONS["matmul"]
 
@@ -131,7 +135,7 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> An
     residuals, values = empty, empty
     rank = matrix_rank(A.detach(), rtol=rtol)
     full = bool((rank == columns).all())
-    if rows > columns and driver in ("gelsd", "gelss") and full:
+    if rows > columns and driver in ("gels", "gelsd", "gelss") and full:
         residuals = (right - A @ solution).abs().square().sum(-2)
     if driver in ("gelsd", "gelss"):
         values = svdvals(A.detach())
@@ -187,8 +191,7 @@ def slogdet(A: Any, *, out: Any = None) -> Any:
 def cholesky(A: Any, *, upper: bool = False, out: Any = None) -> Any:
     """The lower triangular L with L Lᴴ = A, or the upper triangular U with Uᴴ U = A."""
     if upper:
-        _linalg.check_matrices("linalg.cholesky", A)
-        return _into(out, _linalg.linalg_cholesky(A.mH).mH)
+        return _into(out, _linalg.linalg_cholesky(A, True).mH)
     return _linalg.linalg_cholesky(A, out=out)
 
 
@@ -386,7 +389,7 @@ def matrix_power(A: Any, n: int, *, out: Any = None) -> Any:
             result = square if result is None else result @ square
         n //= 2
         square = square @ square if n else square
-    return _into(out, result.clone() if result is A else result)  # type: ignore[union-attr]
+    return _into(out, result.clone() if result is A else result)
 
 
 def cross(input: Any, other: Any, *, dim: int = -1, out: Any = None) -> Any:
@@ -422,4 +425,4 @@ def vander(x: Any, N: int | None = None) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(name for name in globals() if not name.startswith("_") and name not in ("annotations", "Any", "math", "np"))
+    return __all__

@@ -136,27 +136,27 @@ class Kernel:
 
     def compile_missing(self) -> None:
         """Compile the loop that was asked for."""
-        place = self.words[entry.ASKED]
-        if place in self.missing:
-            self.words[place] = load_loop(self.formula, *self.missing[place])
-            del self.missing[place]
-        self.words[entry.ASKED] = 0
+        with _compiling:  # another thread may have asked for the same loop
+            place = self.words[entry.ASKED]
+            if place in self.missing:
+                self.words[place] = load_loop(self.formula, *self.missing[place])
+                del self.missing[place]
+            self.words[entry.ASKED] = 0
 
     def compute_in_pieces(self, array: Any, args: tuple[Any, ...]) -> Any:
         """The result for large arrays, None if they do not fit."""
         out = np.empty(array.shape, np.bool_ if self.formula.result == "B" else array.dtype)
         piece, size = self.piece, array.size
-        fits = piece(out, *args, 0, 0)
-        if fits is None and self.words[entry.ASKED]:
+        alone = size <= ALONE // (1 + 8 * self.formula.costly)
+        stop = size if alone else 0  # an empty piece shows whether the arguments fit
+        result = piece(out, *args, 0, stop)
+        if result is None and self.words[entry.ASKED]:
             self.compile_missing()
-            fits = piece(out, *args, 0, 0)
-        if fits is None:
-            return None
+            result = piece(out, *args, 0, stop)
+        if result is None or alone:
+            return result
         done: list[Any] = []
-        if size <= ALONE // (1 + 8 * self.formula.costly):
-            done.append(piece(out, *args, 0, size))
-        else:
-            pool.run(lambda i: done.append(piece(out, *args, i * pool.PIECE, min(size, (i + 1) * pool.PIECE))), -(-size // pool.PIECE))
+        pool.run(lambda i: done.append(piece(out, *args, i * pool.PIECE, min(size, (i + 1) * pool.PIECE))), -(-size // pool.PIECE))
         return None if any(part is None for part in done) else out
 
 

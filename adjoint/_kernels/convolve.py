@@ -5,10 +5,12 @@ made as a whole: a few thousand numbers at a time are gathered next to each othe
 forgotten. All functions work on images whose places are one number apart (`lay` makes such images: padded, and split by the stride), so an
 element of a column is at `x[offset of the row + offset of the place]`.
 
-    lay      copy an image, row by row, into such an arrangement
-    pack     arrange the kernels: six rows side by side
-    tiles    rows times columns, for some places
-    dots     the gradient of the kernels: sums over places of products of a gradient and an image
+    lay        copy an image, row by row, into such an arrangement
+    pack       arrange the kernels: six rows side by side
+    tiles      rows times columns, for some places
+    forward    lay and tiles, sample by sample
+    dots       the gradient of the kernels: sums over places of products of a gradient and an image
+    backward   lay and dots, some samples at a time
 
 The functions trust their arguments, which are addresses: only `ops/_direct.py` calls them.
 """
@@ -18,10 +20,13 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 from . import jit
 from .blocks import Function
 from .code import TYPES
+
+Table = Any  # a ctypes array of 64-bit numbers
 
 LANES = {"f32": 8, "f64": 4}  # numbers in a vector
 ROWS = 6  # of the kernels in one step, times two vectors of places: as much as fits into sixteen registers
@@ -254,14 +259,79 @@ def dots_text(kind: str) -> str:
     return "\n".join([*declared, f.text()])
 
 
+# ---- sample by sample ---------------------------------------------------------------------------------------------------------------
+
+FORWARD = "samples laid lay* tiles* image_step out_step"
+
+
+def forward_text(kind: str) -> str:
+    """`lay`, unless the image can be used as it is, and `tiles` for one sample after the other: addresses in their tables move on."""
+    f = Function(f"forward_{kind}", "ptr %facts")
+    a = fields(f, FORWARD)
+    laid = f.equal(a["laid"], 1)
+    with f.loop(a["samples"]):
+        with f.when(laid):
+            f.do(f"call void @lay_{kind}(ptr {a['lay']})")
+            advance(f, a["lay"], LAY, "source", a["image_step"])
+        f.do(f"call void @tiles_{kind}(ptr {a['tiles']})")
+        with f.when(f.invert(laid)):
+            advance(f, a["tiles"], TILES, "image", a["image_step"])
+        advance(f, a["tiles"], TILES, "out", a["out_step"])
+    return "\n".join([lay_text(kind), tiles_text(kind), f.text()])
+
+
+BACKWARD = "samples batch laid lay_image* lay_grad* dots* image_step grad_step image_place grad_place image_room grad_room length chunk"
+
+
+def backward_text(kind: str) -> str:
+    """The same with `dots`, for a batch of samples at a time, and for chunks of places that fit into the cache."""
+    f = Function(f"backward_{kind}", "ptr %facts")
+    a = fields(f, BACKWARD)
+    laid = f.equal(a["laid"], 1)
+    with f.loop(a["samples"], 0, a["batch"]) as first:
+        samples = f.smaller(f.sub(a["samples"], first), a["batch"])
+        with f.when(laid):
+            assign(f, a["lay_image"], LAY, "target", a["image_room"])
+            assign(f, a["lay_grad"], LAY, "target", a["grad_room"])
+            with f.loop(samples):
+                for what in ("image", "grad"):
+                    f.do(f"call void @lay_{kind}(ptr {a[f'lay_{what}']})")
+                    advance(f, a[f"lay_{what}"], LAY, "source", a[f"{what}_step"])
+                    advance(f, a[f"lay_{what}"], LAY, "target", a[f"{what}_place"])
+        assign(f, a["dots"], DOTS, "samples", samples)
+        with f.loop(a["length"], 0, a["chunk"]) as start:
+            assign(f, a["dots"], DOTS, "start", start)
+            assign(f, a["dots"], DOTS, "stop", f.smaller(f.add(start, a["chunk"]), a["length"]))
+            f.do(f"call void @dots_{kind}(ptr {a['dots']})")
+        with f.when(f.invert(laid)):
+            advance(f, a["dots"], DOTS, "image", f.mul(a["image_step"], samples))
+            advance(f, a["dots"], DOTS, "grad", f.mul(a["grad_step"], samples))
+    return "\n".join([lay_text(kind), dots_text(kind), f.text()])
+
+
+def assign(f: Function, table: str, names: str, name: str, value: str) -> None:
+    place = [other.strip("*") for other in names.split()].index(name)
+    f.store("i64", value, f.at("i64", table, place))
+
+
+def advance(f: Function, table: str, names: str, name: str, by: str) -> None:
+    place = [other.strip("*") for other in names.split()].index(name)
+    assign(f, table, names, name, f.add(f.load("i64", f.at("i64", table, place)), by))
+
+
 # ---- functions ----------------------------------------------------------------------------------------------------------------------
 
-TEXTS: dict[str, Callable[[str], str]] = {"lay": lay_text, "pack": pack_text, "tiles": tiles_text, "dots": dots_text}
+TEXTS: dict[str, Callable[[str], str]] = {"pack": pack_text, "forward": forward_text, "backward": backward_text}
 
 
 @cache
 def function(name: str, kind: str) -> Callable[[int], None]:
-    """One of the four, for float32 or float64: it takes the address of its table of arguments and runs without the GIL."""
+    """`pack`, `forward` or `backward` for float32 or float64: it takes the address of its table of arguments and runs without the GIL."""
     symbol = f"{name}_{kind}"
     found = jit.load(f"convolve {symbol}", lambda: TEXTS[name](kind), [symbol])
     return ctypes.CFUNCTYPE(None, ctypes.c_void_p)(found[symbol])
+
+
+def table(names: str, **values: int) -> Table:
+    """The arguments of a function, in order."""
+    return (ctypes.c_int64 * len(values))(*(values[name.strip("*")] for name in names.split()))

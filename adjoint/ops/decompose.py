@@ -12,8 +12,8 @@ import numpy as np
 
 from .._dtype import from_numpy_dtype
 from ._registry import Array, op
-from ._rules import call, cast, conjugate
-from .linalg import HIDDEN, LinAlgError, added, check_matrices, hermitian, is_complex, main_diagonal, on_diagonal, solved
+from ._rules import call, cast, conjugate, holds
+from .linalg import HIDDEN, LinAlgError, added, check_floating, check_matrices, hermitian, is_complex, main_diagonal, on_diagonal, solved
 
 
 def off_diagonal(matrix: Array, divisor: Array) -> Array:
@@ -34,7 +34,7 @@ def check_supported(kernel: str, a: Array) -> None:
 
 
 def check_finite(name: str, a: Array) -> None:
-    if not np.isfinite(a).all():
+    if holds(~np.all(np.isfinite(a))):
         raise LinAlgError(
             f"{name}: The algorithm failed to converge because the input matrix contained non-finite values.\n"
             "  fix: torch.isfinite(A).all() tells before the call"
@@ -65,7 +65,7 @@ def _eigh_jvp(A_t: Array, out: Any) -> Any:
 
 
 @op(several=True, holomorphic=False, jvp=_eigh_jvp, A=_eigh_rule, **HIDDEN)
-def linalg_eigh(A: Array, UPLO: str) -> tuple[Array, Array]:
+def linalg_eigh(A: Array, UPLO: Any) -> tuple[Array, Array]:
     """Eigenvalues in ascending order, and eigenvectors, of Hermitian matrices of which one triangle is read."""
     check_matrices("linalg.eigh", A)
     check_supported("linalg_eigh_cpu", A)
@@ -161,9 +161,7 @@ def linalg_svd(A: Array, full_matrices: bool) -> tuple[Array, Array, Array]:
     """U, the singular values in descending order, and Vᴴ."""
     check_matrices("linalg.svd", A, square=False)
     if A.dtype.kind in "biu":
-        raise RuntimeError(
-            f"linalg.svd: Expected a floating point or complex tensor as input. Got {from_numpy_dtype(A.dtype).scalar_name}\n  fix: A.float()"
-        )
+        check_floating("linalg.svd", A)
     check_supported("linalg_svd_cpu", A)
     check_finite("linalg.svd", A)
     u, s, vh = np.linalg.svd(A, full_matrices=full_matrices)
@@ -207,7 +205,7 @@ def _qr_jvp(A_t: Array, out: Any, mode: str) -> Any:
 
 
 @op(several=True, holomorphic=False, jvp=_qr_jvp, A=_qr_rule, **HIDDEN)
-def linalg_qr(A: Array, mode: str) -> tuple[Array, Array]:
+def linalg_qr(A: Array, mode: Any) -> tuple[Array, Array]:
     """Q with orthonormal columns and the upper triangular R with Q R = A."""
     if mode == "r":
         return np.empty(0, A.dtype), np.linalg.qr(A, mode="r")

@@ -113,7 +113,8 @@ def pivoted_lu(matrix: Array, pivot: bool = True) -> tuple[list[int], Array, Arr
     count = min(upper.shape)
     rows, lower = list(range(len(upper))), np.eye(len(upper), count, dtype=matrix.dtype)
     for k in range(count):
-        best = k + int(np.argmax(np.abs(upper[k:, k]))) if pivot else k
+        column = upper[k:, k]
+        best = k + int(np.argmax(np.abs(column.real) + np.abs(column.imag))) if pivot else k  # LAPACK's size of a complex number
         if best != k:
             upper[[k, best]] = upper[[best, k]]
             lower[[k, best], :k] = lower[[best, k], :k]
@@ -205,7 +206,7 @@ def _slogdet_rule(g: Sequence[Array], A: Array) -> Array:
     turn, growth = g
     weight = growth
     if turn is not None and is_complex(A):
-        weight = added(growth, -1j * np.imag(conjugate(turn) * call(linalg_slogdet, A)[0]))
+        weight = added(growth, np.imag(conjugate(turn) * call(linalg_slogdet, A)[0]) * -1j)
     if weight is None:
         return A * 0
     return weight[..., None, None] * hermitian(call(linalg_inv, A))
@@ -247,12 +248,12 @@ def _cholesky_jvp(A_t: Array, out: Array) -> Array:
 
 
 @op(nodes="LinalgCholeskyExBackward0", holomorphic=False, jvp=_cholesky_jvp, A=_cholesky_rule, **HIDDEN)
-def linalg_cholesky(A: Array) -> Array:
-    """The lower triangular L with L Lᴴ = A."""
+def linalg_cholesky(A: Array, upper: bool = False) -> Array:
+    """The lower triangular L with L Lᴴ = A, of which the lower or the upper triangle is read."""
     check_matrices("linalg.cholesky", A)
     check_floating("linalg.cholesky", A)
     try:
-        return np.linalg.cholesky(A)
+        return np.linalg.cholesky(hermitian(A) if upper else A)
     except np.linalg.LinAlgError:
         batch, order = first_failure(A, bad_minor)
         raise LinAlgError(
@@ -309,8 +310,8 @@ def _pinv_jvp(A: Array, A_t: Array, out: Array) -> Array:
 @op(holomorphic=False, jvp=_pinv_jvp, A=_pinv_rule, **HIDDEN)
 def linalg_pinv(A: Array, atol: Any, rtol: Any, symmetric: bool) -> Array:
     """The pseudoinverse; singular values up to max(atol, rtol · the largest) count as zero."""
-    if 0 in A.shape[-2:]:
-        return np.zeros((*A.shape[:-2], A.shape[-1], A.shape[-2]), A.dtype)
+    if 0 in A.shape[-2:] or not isinstance(A, np.ndarray):
+        return np.zeros((*A.shape[:-2], A.shape[-1], A.shape[-2]), A.dtype, like=A)
     if symmetric:
         s, u = np.linalg.eigh(A)
         vh = hermitian(u)
@@ -348,11 +349,11 @@ def exponential(a: Array) -> Array:
     return result
 
 
-def exponential_along(a: Array, direction: Array) -> Array:
-    """The derivative of the exponential of `a` in a direction: the corner of the exponential of a matrix of twice the size."""
-    n = a.shape[-1]
-    top = np.concatenate([a, direction], axis=-1)
-    bottom = np.concatenate([np.zeros_like(a), a], axis=-1)
+def exponential_along(A: Array, A_t: Array) -> Array:
+    """The derivative of the exponential in a direction: the corner of the exponential of a matrix of twice the size."""
+    n = A.shape[-1]
+    top = np.concatenate([A, A_t], axis=-1)
+    bottom = np.concatenate([np.zeros_like(A), A], axis=-1)
     return call(linalg_matrix_exp, np.concatenate([top, bottom], axis=-2))[..., :n, n:] * 1
 
 
@@ -360,12 +361,12 @@ def _exp_rule(g: Array, A: Array) -> Array:
     return exponential_along(transposed(A), g)
 
 
-@op(jvp=lambda A, A_t: exponential_along(A, A_t), A=_exp_rule, **HIDDEN)
+@op(jvp=exponential_along, A=_exp_rule, **HIDDEN)
 def linalg_matrix_exp(A: Array) -> Array:
     """The exponential of each matrix."""
     check_matrices("linalg.matrix_exp", A)
     check_floating("linalg.matrix_exp", A)
-    if not A.size:
-        return A.copy()
+    if not A.size or not isinstance(A, np.ndarray):
+        return A * 1
     wide = np.complex128 if A.dtype.kind == "c" else np.float64
     return exponential(A.astype(wide)).astype(A.dtype)

@@ -48,8 +48,9 @@ for _name, _where in (
 
 @samples("linalg_det", "det")
 def singular(make: Make) -> Iterator[Sample]:
-    yield Sample(np.diag([1.0, 2.0, 0.0])).tolerance(1e-6)
-    yield Sample(np.diag([2.0, 0.0, 3.0])[[1, 0, 2]]).tolerance(1e-6)
+    # The derivatives are the cofactors, of which PyTorch loses some where a pivot is exactly zero.
+    yield Sample(np.diag([1.0, 2.0, 0.0])).gradient_differs()
+    yield Sample(np.diag([2.0, 0.0, 3.0])[[1, 0, 2]]).gradient_differs()
 
 
 @samples("linalg_matrix_exp")
@@ -80,7 +81,8 @@ def no_solution(make: Make) -> Iterator[ErrorSample]:
     yield ErrorSample(RuntimeError, "torch.linalg.solve: The solver failed because the input matrix is singular", np.zeros((3, 3)), make(3))
     yield ErrorSample(RuntimeError, r"\(Batch element 0\): The solver failed", np.zeros((2, 3, 3)), make(2, 3))
     yield ErrorSample(RuntimeError, r"Incompatible shapes of A and B for the equation AX = B \(3x3 and 4x1\)", make(3, 3), make(4))
-    yield ErrorSample(RuntimeError, "Expected A and B to have the same dtype, but found A of type Double", make(3, 3), make(3, dtype="float32"))
+    single = make(3, dtype="float32")
+    yield ErrorSample(RuntimeError, "Expected A and B to have the same dtype, but found A of type Double", make(3, 3), single)
 
 
 @samples("solve_triangular", **linalg("solve_triangular"))
@@ -99,6 +101,7 @@ def definite(make: Make) -> Iterator[Sample]:
     for dtype in KINDS:
         yield Sample(positive(make, 3, 3, dtype=dtype)).only_values()
         yield Sample(positive(make, 2, 3, 3, dtype=dtype), upper=True).only_values()
+    yield Sample(np.array([[4.0, 1.0], [2.0, 5.0]]), upper=True).no_gradient()
 
 
 @error_samples("linalg_cholesky", "cholesky")
@@ -133,7 +136,7 @@ def factors(make: Make) -> Iterator[Sample]:
         yield Sample(make(2, 3, 4, dtype=dtype))
         yield Sample(make(4, 3, dtype=dtype))
     yield Sample(np.ones((2, 3))).no_gradient()
-    yield Sample(make(3, 3) + 5 * np.eye(3), pivot=False)
+    yield Sample(make(3, 3) + 5 * np.eye(3), pivot=False).not_in_torch()  # there only on GPUs
 
 
 @samples("linalg_lu_factor", **linalg("lu_factor"))
@@ -148,8 +151,8 @@ def pseudoinverse(make: Make) -> Iterator[Sample]:
     for dtype in KINDS:
         yield Sample(make(3, 2, dtype=dtype))
         yield Sample(make(2, 2, 3, dtype=dtype))
-    yield Sample(regular(make, 3, 3))
-    yield Sample(positive(make, 3, 3), hermitian=True).only_values()
+    yield Sample(regular(make, 3, 3)).tolerance(1e-3)
+    yield Sample(positive(make, 3, 3), hermitian=True).only_values().tolerance(1e-3)
     yield Sample(np.diag([3.0, 2.0, 0.1]), atol=0.5).no_gradient()
     yield Sample(np.diag([3.0, 2.0, 0.1]), rtol=0.5).no_gradient()
     yield Sample(np.zeros((0, 3)))
@@ -234,7 +237,7 @@ def no_norm(make: Make) -> Iterator[ErrorSample]:
 @samples("linalg_cond", **linalg("cond"))
 def conditions(make: Make) -> Iterator[Sample]:
     for order in (None, 2, -2, "fro", "nuc", 1, float("inf")):
-        yield Sample(regular(make, 3, 3), order)
+        yield Sample(regular(make, 3, 3), order).gradient_differs()  # PyTorch writes over a value that its second backward needs
     yield Sample(make(2, 3, 4))
 
 
@@ -248,11 +251,12 @@ def ranks(make: Make) -> Iterator[Sample]:
 
 @samples("linalg_lstsq", **linalg("lstsq"))
 def least_squares(make: Make) -> Iterator[Sample]:
+    # Empty residuals require grad in PyTorch; the gradients themselves are compared in test_linalg_parity.py.
     for dtype in KINDS:
-        yield Sample(make(4, 3, dtype=dtype), make(4, 2, dtype=dtype))
-        yield Sample(make(3, 4, dtype=dtype), make(3, 2, dtype=dtype))
+        yield Sample(make(4, 3, dtype=dtype), make(4, 2, dtype=dtype)).gradient_differs()
+        yield Sample(make(3, 4, dtype=dtype), make(3, 2, dtype=dtype)).gradient_differs()
     yield Sample(make(2, 4, 3), make(2, 4, 2), driver="gelsd").no_gradient()
-    yield Sample(make(4, 3), make(4, 2), driver="gels")
+    yield Sample(make(4, 3), make(4, 2), driver="gels").gradient_differs()
 
 
 @samples("linalg_matrix_power", **linalg("matrix_power"))
@@ -287,10 +291,15 @@ def traces(make: Make) -> Iterator[Sample]:
 
 
 @samples("linalg_vander", **linalg("vander"))
-@samples("vander")
 def power_tables(make: Make) -> Iterator[Sample]:
     yield Sample(make(3))
     yield Sample(make(3), N=5)
+
+
+@samples("vander")
+def old_power_tables(make: Make) -> Iterator[Sample]:
+    yield Sample(make(3)).gradient_differs()  # PyTorch's backward refuses: it wrote in place
+    yield Sample(make(3), N=5, increasing=True).gradient_differs()
 
 
 @samples("linalg_tensorinv", **linalg("tensorinv"))
