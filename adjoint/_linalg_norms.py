@@ -11,6 +11,7 @@ from ._dtype import as_dtype
 from ._tensor import Tensor, wrap
 from .ops import decompose, linalg
 from .ops._out import into
+from .ops._registry import FUNCTIONS
 from .ops._rules import wrap_dim
 from .ops.vector_norm import vector_norm
 
@@ -38,14 +39,14 @@ def matrix_norm(A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = F
         return vector_norm(A, 2, (rows, columns), keepdim, out=out)
     if ord == "nuc" or abs(ord) == 2:
         values = decompose.linalg_svd(A.movedim((rows, columns), (-2, -1)), False)[1]
-        result = values.sum(-1) if ord == "nuc" else values.amax(-1) if ord > 0 else values.amin(-1)
+        result = values.sum(-1) if ord == "nuc" or not values.shape[-1] else values.amax(-1) if ord > 0 else values.amin(-1)
         if keepdim:
             for d in sorted((rows, columns)):
                 result = result.unsqueeze(d)
         return into(out, result)
     summed, kept = (rows, columns) if abs(ord) == 1 else (columns, rows)
     sums = vector_norm(A, 1, summed, True)
-    result = sums.amax(kept, True) if ord > 0 else sums.amin(kept, True)
+    result = sums.sum(kept, True) if not A.shape[kept] else sums.amax(kept, True) if ord > 0 else sums.amin(kept, True)
     return into(out, result if keepdim else result.squeeze((rows, columns)))
 
 
@@ -73,10 +74,15 @@ def cond(A: Any, p: Any = None, *, out: Any = None) -> Any:
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
     if p is None or p in (2, -2):
         values = decompose.linalg_svd(A, False)[1]
+        if not values.shape[-1]:
+            return into(out, values.sum(-1))
         largest, smallest = values[..., 0], values[..., -1]
         return into(out, smallest / largest if p == -2 else largest / smallest)
     linalg.check_matrices("linalg.cond", A)
-    return into(out, matrix_norm(A, p) * matrix_norm(linalg.linalg_inv(A), p))
+    try:
+        return into(out, matrix_norm(A, p) * matrix_norm(linalg.linalg_inv(A), p))
+    except linalg.LinAlgError:
+        return into(out, matrix_norm(A, p) * 0 + math.inf)
 
 
 def tolerances(A: Any, atol: Any, rtol: Any) -> tuple[Any, Any]:
@@ -95,10 +101,10 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any =
     values = decompose.linalg_eigh(data, "L")[0].abs() if hermitian else decompose.linalg_svd(data, False)[1]
     if tol is not None:
         return into(out, (values > (tol.unsqueeze(-1) if isinstance(tol, Tensor) else tol)).sum(-1))
-    absolute, relative = tolerances(A, atol, rtol)
-    sizes = values.numpy()
-    limit = np.maximum(np.asarray(absolute)[..., None], np.asarray(relative)[..., None] * np.max(sizes, axis=-1, keepdims=True, initial=0))
-    return into(out, (values > wrap(limit.astype(sizes.dtype))).sum(-1))
+    absolute, relative = (wrap(np.asarray(x, values._data.dtype)[..., None]).to(A.device) for x in tolerances(A, atol, rtol))
+    if not values.shape[-1]:
+        return into(out, (values > 0).sum(-1))
+    return into(out, (values > FUNCTIONS["maximum"](absolute, relative * values.amax(-1, True))).sum(-1))
 
 
 def pinv(A: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None, out: Any = None) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _return_types as _types
+from ._creation import eye as _eye
 from ._creation import ones_like as _ones_like
 from ._linalg_norms import cond, matrix_norm, matrix_rank, norm, pinv
 from ._tensor import wrap as _wrap
@@ -39,11 +40,20 @@ def _cat(parts: Any, dim: int) -> Any:
     return _FUNCTIONS["cat"](parts, dim)
 
 
-def _info(A: Any, failed: Any) -> Any:
-    """For each matrix of a batch the number that LAPACK would report."""
+def _identity(like: Any, rows: int, columns: int) -> Any:
+    return _eye(rows, columns, dtype=like.dtype, device=like.device)
+
+
+def _attempt(compute: Any, A: Any, failed: Any, check_errors: bool) -> tuple[Any, Any]:
+    """A result, and for each matrix the number that LAPACK reports: 0, or the row at which it failed. Then the result is NaN."""
+    try:
+        return compute(), _wrap(np.zeros(A.shape[:-2], np.int32))
+    except LinAlgError:
+        if check_errors:
+            raise
     data = A.detach().numpy()
     codes = [failed(matrix) for matrix in data.reshape(-1, *data.shape[-2:])]
-    return _wrap(np.asarray(codes, np.int32).reshape(data.shape[:-2]))
+    return None, _wrap(np.asarray(codes, np.int32).reshape(data.shape[:-2]))
 
 
 # ---- inverse and equations ----------------------------------------------------------------------------------------------------------
@@ -56,9 +66,8 @@ def inv(A: Any, *, out: Any = None) -> Any:
 
 def inv_ex(A: Any, *, check_errors: bool = False, out: Any = None) -> Any:
     """The inverse and, instead of an error, the row at which a matrix turned out to be singular."""
-    info = _info(A, _linalg.zero_pivot)
-    inverse = inv(A) if check_errors or not info.any() else A * math.nan
-    return _results(_types.linalg_inv_ex, (inverse, info), out)
+    inverse, info = _attempt(lambda: inv(A), A, _linalg.zero_pivot, check_errors)
+    return _results(_types.linalg_inv_ex, (A * math.nan if inverse is None else inverse, info), out)
 
 
 def _is_vector(A: Any, B: Any) -> bool:
@@ -89,7 +98,8 @@ def solve(A: Any, B: Any, *, left: bool = True, out: Any = None) -> Any:
 
 def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False, out: Any = None) -> Any:
     """The solution, and for each matrix 0 or the row at which it turned out to be singular."""
-    return _results(_types.linalg_solve_ex, (solve(A, B, left=left), _info(A, _linalg.zero_pivot)), out)
+    solution, info = _attempt(lambda: solve(A, B, left=left), A, _linalg.zero_pivot, check_errors)
+    return _results(_types.linalg_solve_ex, (B * math.nan if solution is None else solution, info), out)
 
 
 def solve_triangular(A: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False, out: Any = None) -> Any:
@@ -103,7 +113,7 @@ def solve_triangular(A: Any, B: Any, *, upper: bool, left: bool = True, unitrian
             f"linalg.solve_triangular: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} {sizes}"
         )
     if unitriangular:
-        A = (A.triu(1) if upper else A.tril(-1)) + _wrap(np.eye(A.shape[-1], dtype=A._data.dtype))
+        A = (A.triu(1) if upper else A.tril(-1)) + _identity(A, A.shape[-1], A.shape[-1])
     else:
         A = A.triu() if upper else A.tril()
     try:
@@ -134,7 +144,7 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> An
     empty = A.new_zeros(0).real if A.is_complex() else A.new_zeros(0)
     residuals, values = empty, empty
     rank = matrix_rank(A.detach(), rtol=rtol)
-    full = bool((rank == columns).all())
+    full = A.is_meta or bool((rank == columns).all())
     if rows > columns and driver in ("gels", "gelsd", "gelss") and full:
         residuals = (right - A @ solution).abs().square().sum(-2)
     if driver in ("gelsd", "gelss"):
@@ -197,9 +207,8 @@ def cholesky(A: Any, *, upper: bool = False, out: Any = None) -> Any:
 
 def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False, out: Any = None) -> Any:
     """The factor and, instead of an error, the order of the first minor that is not positive-definite."""
-    info = _info(A, _linalg.bad_minor)
-    factor = cholesky(A, upper=upper) if check_errors or not info.any() else A * math.nan
-    return _results(_types.linalg_cholesky_ex, (factor, info), out)
+    factor, info = _attempt(lambda: cholesky(A, upper=upper), A, _linalg.bad_minor, check_errors)
+    return _results(_types.linalg_cholesky_ex, (A * math.nan if factor is None else factor, info), out)
 
 
 def eigh(A: Any, UPLO: str = "L", *, out: Any = None) -> Any:
@@ -221,6 +230,7 @@ def eig(A: Any, *, out: Any = None) -> Any:
 
 def eigvals(A: Any, *, out: Any = None) -> Any:
     """Eigenvalues, complex even where the matrix is real."""
+    _linalg.check_matrices("linalg.eigvals", A)
     return _into(out, _decompose.linalg_eig(A)[0])
 
 
@@ -252,9 +262,12 @@ def qr(A: Any, mode: str = "reduced", *, out: Any = None) -> Any:
 def _row_orders(A: Any, pivot: bool) -> Any:
     """For each matrix the order of rows that partial pivoting chooses."""
     _decompose.check_supported("lu_cpu", A._data)
-    data = A.detach().numpy()
-    orders = [_linalg.pivoted_lu(matrix, pivot)[0] for matrix in data.reshape(-1, *data.shape[-2:])]
-    return np.asarray(orders, np.int64).reshape(data.shape[:-1])
+    orders = np.broadcast_to(np.arange(A.shape[-2]), A.shape[:-1]).copy()
+    if pivot and not A.is_meta:
+        data = A.detach().numpy()
+        for place in np.ndindex(data.shape[:-2]):
+            orders[place] = _linalg.pivoted_lu(data[place])[0]
+    return orders
 
 
 def _factors(A: Any) -> tuple[Any, Any]:
@@ -270,6 +283,8 @@ def _factors(A: Any) -> tuple[Any, Any]:
 
 
 def _in_order(A: Any, orders: Any) -> Any:
+    if A.is_meta:
+        return A.clone()
     index = _wrap(np.ascontiguousarray(np.broadcast_to(orders[..., None], A.shape)))
     return _FUNCTIONS["gather"](A, -2, index)
 
@@ -282,8 +297,12 @@ def lu(A: Any, *, pivot: bool = True, out: Any = None) -> Any:
     lower, upper = _factors(_in_order(A, orders))
     if not pivot:
         return _results(_types.linalg_lu, (A.new_zeros(0), lower, upper), out)
-    permutation = orders[..., None, :] == np.arange(A.shape[-2])[:, None]
-    return _results(_types.linalg_lu, (_wrap(permutation.astype(A._data.dtype)), lower, upper), out)
+    return _results(_types.linalg_lu, (_permutations(orders, A), lower, upper), out)
+
+
+def _permutations(orders: Any, A: Any) -> Any:
+    """The matrices P for which the rows of Pᵀ A have these orders."""
+    return _wrap((orders[..., None, :] == np.arange(A.shape[-2])[:, None]).astype(A._data.dtype)).to(A.device)
 
 
 def _exchanges(order: Any) -> list[int]:
@@ -307,15 +326,19 @@ def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False, out:
     k = min(rows, columns)
     below = lower.tril(-1)
     packed = upper + below if rows <= k and columns <= k else _packed(below, upper, rows, columns)
-    pivots = np.asarray([_exchanges(order)[:k] for order in orders.reshape(-1, rows)], np.int32).reshape(*A.shape[:-2], k)
-    info = _info(A, _linalg.zero_pivot)
-    if check_errors and info.any():
+    exchanges = np.zeros((*A.shape[:-2], k), np.int32)
+    for place in np.ndindex(exchanges.shape[:-1]):
+        exchanges[place] = _exchanges(orders[place])[:k]
+    pivots = _wrap(exchanges).to(A.device)
+    zeros = upper.detach().diagonal(0, -2, -1) == 0
+    info = (((zeros.cumsum(-1) == 0).sum(-1) + 1) * zeros.any(-1)).to(pivots.dtype)
+    if check_errors and not A.is_meta and info.any():
         row = int(info.max())
         raise RuntimeError(
             f"torch.linalg.lu_factor: U[{row},{row}] is zero and using it on lu_solve would result in a division by zero. If you still "
             "want to perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
         )
-    return _results(_types.linalg_lu_factor_ex, (packed, _wrap(pivots), info), out)
+    return _results(_types.linalg_lu_factor_ex, (packed, pivots, info), out)
 
 
 def _packed(below: Any, upper: Any, rows: int, columns: int) -> Any:
@@ -342,6 +365,19 @@ def _orders_of(pivots: Any, rows: int) -> Any:
     return np.asarray(orders, np.int64).reshape(*pivots.shape[:-1], rows)
 
 
+def _unpacked(LU: Any, pivots: Any, data: bool, permutation: bool) -> tuple[Any, Any, Any]:
+    """P, L and U; empty where they are not wanted."""
+    rows, columns = LU.shape[-2:]
+    k = min(rows, columns)
+    lower, upper, order = LU.new_zeros(0), LU.new_zeros(0), LU.new_zeros(0)
+    if data:
+        lower = LU[..., :k].tril(-1) + _identity(LU, rows, k)
+        upper = LU[..., :k, :].triu()
+    if permutation:
+        order = _permutations(_orders_of(pivots, rows), LU)
+    return order, lower, upper
+
+
 def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False, out: Any = None) -> Any:
     """The solution of A X = B from the factors that `lu_factor` gives for A."""
     if not left:
@@ -361,7 +397,7 @@ def householder_product(A: Any, tau: Any, *, out: Any = None) -> Any:
     """The first columns of the product of the reflections whose vectors are below the diagonal of A."""
     _linalg.check_matrices("torch.linalg.householder_product", A, square=False)
     rows, columns = A.shape[-2:]
-    identity = _wrap(np.eye(rows, columns, dtype=A._data.dtype))
+    identity = _identity(A, rows, columns)
     result = identity.expand(A.shape)
     for k in reversed(range(tau.shape[-1])):
         vector = A[..., :, k : k + 1].tril(-k - 1) + identity[:, k : k + 1]
@@ -381,7 +417,7 @@ def matrix_power(A: Any, n: int, *, out: Any = None) -> Any:
     """The product of `n` copies of each square matrix; of its inverse for a negative `n`."""
     _linalg.check_matrices("linalg.matrix_power", A)
     if n == 0:
-        return _into(out, _wrap(np.eye(A.shape[-1], dtype=A._data.dtype)).expand(A.shape).clone())
+        return _into(out, _identity(A, A.shape[-1], A.shape[-1]).expand(A.shape).clone())
     square = inv(A) if n < 0 else A
     result, n = None, abs(n)
     while n:

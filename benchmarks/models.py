@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from ._timing import Step, timed
@@ -95,7 +96,7 @@ def physics_informed(lib: Any) -> Step:
     lib.manual_seed(0)
     sizes = [2, *[20] * 8, 1]
     layers: list[Any] = []
-    for inputs, outputs in zip(sizes, sizes[1:], strict=False):
+    for inputs, outputs in pairwise(sizes):
         layers += [nn.Linear(inputs, outputs), nn.Tanh()]
     model = nn.Sequential(*layers[:-1])
     points = lib.rand(2000, 2).requires_grad_()

@@ -201,6 +201,8 @@ def loop_text(formula: Formula, kind: str) -> str:
             loads += [f"%q{i} = getelementptr i8, ptr %p{i}, i64 %i", f"%b{i} = load i8, ptr %q{i}", f"%v{i} = icmp ne i8 %b{i}, 0"]
     operands = ", ".join(f"{type_} %v{i}" for i, type_ in enumerate(formula.types(kind)))
     newline = "\n  "
+    # LLVM vectorises a loop that writes over what it reads only if it sees that both are the same array.
+    target = f"%p{formula.kinds.index('T')}" if formula.into == FIRST else "%out"
     # Truth values are gathered in integers as wide as the numbers, as vectors of them are.
     return f"""
 define i1 @loop(ptr {"" if formula.into == FIRST else "noalias "}%out, ptr noalias %arrays, ptr noalias %numbers, i64 %n) {{
@@ -217,7 +219,7 @@ loop:
   %wrong = extractvalue {{{result}, i1}} %both, 1
   %mark = sext i1 %wrong to {integer}
   %seen_next = or {integer} %seen, %mark
-  %qo = getelementptr {result}, ptr %out, i64 %i
+  %qo = getelementptr {result}, ptr {target}, i64 %i
   store {result} %y, ptr %qo, align {result_size}
   %next = add nuw nsw i64 %i, 1
   %more = icmp slt i64 %next, %n

@@ -6,7 +6,7 @@ forgotten. All functions work on images whose places are one number apart (`lay`
 element of a column is at `x[offset of the row + offset of the place]`.
 
     lay        copy an image, row by row, into such an arrangement
-    pack       arrange the kernels: six rows side by side
+    pack       arrange the kernels: a few rows side by side
     tiles      rows times columns, for some places
     forward    lay and tiles, sample by sample
     dots       the gradient of the kernels: sums over places of products of a gradient and an image
@@ -29,14 +29,14 @@ from .code import TYPES
 Table = Any  # a ctypes array of 64-bit numbers
 
 LANES = {"f32": 8, "f64": 4}  # numbers in a vector
-ROWS = 6  # of the kernels in one step, times two vectors of places: as much as fits into sixteen registers
-DEPTH = 256  # how much of a column is gathered at a time, at most
+ROWS, VECTORS = 4, 3  # of the kernels and of places in one step: twelve sums, three vectors and a number fit into sixteen registers
+DEPTH = 192  # how much of a column is gathered at a time, at most
 DOT_ROWS, DOT_COLUMNS = 4, 3
 
 
 def width(kind: str) -> int:
     """Places in a tile."""
-    return 2 * LANES[kind]
+    return VECTORS * LANES[kind]
 
 
 def splat(f: Function, kind: str, value: str) -> str:
@@ -84,22 +84,23 @@ def lay_text(kind: str) -> str:
 
 # ---- pack ---------------------------------------------------------------------------------------------------------------------------
 
-PACK = "weight* packed* rows columns depth row_step column_table*"
+PACK = "weight* packed* groups rows columns depth group_step row_step column_table*"
 
 
 def pack_text(kind: str) -> str:
-    """For each block of columns, for each six rows: the six numbers of every column. Rows that do not exist are zeros."""
+    """For each block of columns, for every few rows: their numbers of every column. Rows that do not exist are zeros."""
     t = TYPES[kind]
     f = Function(f"pack_{kind}", "ptr %facts")
     a = fields(f, PACK)
     target = f.variable("ptr", a["packed"])
-    with f.loop(a["columns"], 0, a["depth"]) as first:
+    last = f.sub(a["rows"], 1)
+    with f.loop(a["groups"]) as group, f.loop(a["columns"], 0, a["depth"]) as first:
+        weight = f.at(t, a["weight"], f.mul(group, a["group_step"]))
         stop = f.smaller(f.add(first, a["depth"]), a["columns"])
         with f.loop(a["rows"], 0, ROWS) as row:
             rows = [f.add(row, i) for i in range(ROWS)]
             there = [f.less(r, a["rows"]) for r in rows]
-            last = f.sub(a["rows"], 1)
-            sources = [f.at(t, a["weight"], f.mul(f.smaller(r, last), a["row_step"])) for r in rows]
+            sources = [f.at(t, weight, f.mul(f.smaller(r, last), a["row_step"])) for r in rows]
             with f.loop(stop, first) as column:
                 offset = f.load("i64", a["column_table"], column)
                 place = target.get()
@@ -112,7 +113,7 @@ def pack_text(kind: str) -> str:
 
 # ---- tiles --------------------------------------------------------------------------------------------------------------------------
 
-TILES = "image* packed* out* bias* column_table* half_table* place_table* rows places columns depth first last scattered"
+TILES = "image* packed* out* bias* column_table* split_table* place_table* rows places columns depth first last scattered"
 
 
 def tiles_text(kind: str) -> str:
@@ -135,40 +136,45 @@ def tiles_text(kind: str) -> str:
             full = f.invert(f.less(left, wide))
             gather(f, kind, a, tile, place, depth, columns, gathered, scattered)
             masks = []
-            for half in range(2):
-                limit = f.let(f"insertelement <{n} x i64> poison, i64 {f.sub(left, half * n)}, i64 0")
+            for part in range(VECTORS):
+                limit = f.let(f"insertelement <{n} x i64> poison, i64 {f.sub(left, part * n)}, i64 0")
                 limit = f.let(f"shufflevector <{n} x i64> {limit}, <{n} x i64> poison, <{n} x i32> zeroinitializer")
                 masks.append(f.let(f"icmp slt <{n} x i64> <{numbers}>, {limit}"))
             with f.loop(blocks) as block:
-                sums = [[f.variable(v, "zeroinitializer") for _ in range(2)] for _ in range(ROWS)]
+                sums = [[f.variable(v, "zeroinitializer") for _ in range(VECTORS)] for _ in range(ROWS)]
                 weights = f.at(t, packed, f.mul(block, f.mul(depth, ROWS)))
                 with f.loop(depth) as k:
                     at = f.at(t, gathered, f.mul(k, wide))
-                    right = [f.load(v, f.at(t, at, half * n), align=32) for half in range(2)]
+                    right = [f.load(v, f.at(t, at, part * n), align=32) for part in range(VECTORS)]
                     left_at = f.at(t, weights, f.mul(k, ROWS))
                     for i in range(ROWS):
                         one = splat(f, kind, f.load(t, left_at, i))
-                        for half in range(2):
-                            total = sums[i][half]
-                            total.set(f.let(f"call {v} @llvm.fma.v{n}{kind}({v} {one}, {v} {right[half]}, {v} {total.get()})"))
+                        for part in range(VECTORS):
+                            total = sums[i][part]
+                            total.set(f.let(f"call {v} @llvm.fma.v{n}{kind}({v} {one}, {v} {right[part]}, {v} {total.get()})"))
                 for i in range(ROWS):
                     row = f.add(f.mul(block, ROWS), i)
                     with f.when(f.less(row, a["rows"])):
                         target = f.at(t, a["out"], f.add(f.mul(row, a["places"]), place))
                         bias = splat(f, kind, f.load(t, a["bias"], row))
+                        parts = [(f.at(t, target, part * n), f"<{n} x i1> {masks[part]}", sums[i][part]) for part in range(VECTORS)]
+                        with f.when(begin):
+                            for _, _, total in parts:
+                                total.set(f.let(f"fadd {v} {bias}, {total.get()}"))
                         with f.when(full):
-                            for half in range(2):
-                                where = f.at(t, target, half * n)
-                                before = f.let(f"select i1 {begin}, {v} {bias}, {v} {f.load(v, where, align=size)}")
-                                f.store(v, f.let(f"fadd {v} {before}, {sums[i][half].get()}"), where, size)
+                            with f.when(f.invert(begin)):
+                                for where, _, total in parts:
+                                    total.set(f.let(f"fadd {v} {f.load(v, where, align=size)}, {total.get()}"))
+                            for where, _, total in parts:
+                                f.store(v, total.get(), where, size)
                         with f.when(f.invert(full)):
-                            for half in range(2):
-                                where = f.at(t, target, half * n)
-                                mask = f"<{n} x i1> {masks[half]}"
-                                known = f.let(f"call {v} @llvm.masked.load.v{n}{kind}.p0(ptr {where}, i32 {size}, {mask}, {v} zeroinitializer)")
-                                before = f.let(f"select i1 {begin}, {v} {bias}, {v} {known}")
-                                total = f.let(f"fadd {v} {before}, {sums[i][half].get()}")
-                                f.do(f"call void @llvm.masked.store.v{n}{kind}.p0({v} {total}, ptr {where}, i32 {size}, {mask})")
+                            with f.when(f.invert(begin)):
+                                for where, mask, total in parts:
+                                    there = f"ptr {where}, i32 {size}, {mask}"
+                                    known = f.let(f"call {v} @llvm.masked.load.v{n}{kind}.p0({there}, {v} zeroinitializer)")
+                                    total.set(f.let(f"fadd {v} {known}, {total.get()}"))
+                            for where, mask, total in parts:
+                                f.do(f"call void @llvm.masked.store.v{n}{kind}.p0({v} {total.get()}, ptr {where}, i32 {size}, {mask})")
     declared = [
         f"declare {v} @llvm.fma.v{n}{kind}({v}, {v}, {v})",
         f"declare {v} @llvm.masked.load.v{n}{kind}.p0(ptr, i32, <{n} x i1>, {v})",
@@ -180,16 +186,16 @@ def tiles_text(kind: str) -> str:
 def gather(
     f: Function, kind: str, a: dict[str, str], tile: str, place: str, depth: str, columns: str, gathered: str, scattered: str
 ) -> None:
-    """The numbers of all columns at the places of a tile. Where places are next to each other but for one gap in each half of the tile (the
-    end of a row), two loads are blended; else every place has an offset of its own."""
+    """The numbers of all columns at the places of a tile. Where places are next to each other but for one gap in each vector (the end of a
+    row), two loads are blended; else every place has an offset of its own."""
     t, n, wide = TYPES[kind], LANES[kind], width(kind)
     v, size = f"<{n} x {t}>", 4 if kind == "f32" else 8
     numbers = ", ".join(f"i64 {i}" for i in range(n))
     with f.when(f.invert(scattered)):
-        entry = f.at("i64", a["half_table"], f.mul(tile, 6))
+        entry = f.at("i64", a["split_table"], f.mul(tile, 3 * VECTORS))
         bases, masks, whole = [], [], None
-        for half in range(2):
-            one, two, split = (f.load("i64", entry, 3 * half + i) for i in range(3))
+        for part in range(VECTORS):
+            one, two, split = (f.load("i64", entry, 3 * part + i) for i in range(3))
             bases.append((f.at(t, a["image"], one), f.at(t, a["image"], two)))
             limit = f.let(f"insertelement <{n} x i64> poison, i64 {split}, i64 0")
             limit = f.let(f"shufflevector <{n} x i64> {limit}, <{n} x i64> poison, <{n} x i32> zeroinitializer")
@@ -199,15 +205,15 @@ def gather(
         assert whole is not None
         with f.when(whole), f.loop(depth) as k:
             offset = f.load("i64", columns, k)
-            for half in range(2):
-                value = f.load(v, f.at(t, bases[half][0], offset), align=size)
-                f.store(v, value, f.at(t, gathered, f.add(f.mul(k, wide), half * n)), 32)
+            for part in range(VECTORS):
+                value = f.load(v, f.at(t, bases[part][0], offset), align=size)
+                f.store(v, value, f.at(t, gathered, f.add(f.mul(k, wide), part * n)), 32)
         with f.when(f.invert(whole)), f.loop(depth) as k:
             offset = f.load("i64", columns, k)
-            for half in range(2):
-                one, two = (f.load(v, f.at(t, base, offset), align=size) for base in bases[half])
-                value = f.let(f"select <{n} x i1> {masks[half]}, {v} {one}, {v} {two}")
-                f.store(v, value, f.at(t, gathered, f.add(f.mul(k, wide), half * n)), 32)
+            for part in range(VECTORS):
+                one, two = (f.load(v, f.at(t, base, offset), align=size) for base in bases[part])
+                value = f.let(f"select <{n} x i1> {masks[part]}, {v} {one}, {v} {two}")
+                f.store(v, value, f.at(t, gathered, f.add(f.mul(k, wide), part * n)), 32)
     with f.when(scattered):
         places = f.at("i64", a["place_table"], place)
         with f.loop(depth) as k:
@@ -223,7 +229,7 @@ DOTS = "image* grad* out* column_table* rows columns first last samples image_st
 
 
 def dots_text(kind: str) -> str:
-    """out[row, column] += the sum over samples and places of grad[row, place] * image[column offset + place]. Places come in whole vectors."""
+    """out[row, column] += the sum over samples and places, in whole vectors, of grad[row, place] * image[column offset + place]."""
     t, n = TYPES[kind], LANES[kind]
     v, size = f"<{n} x {t}>", 4 if kind == "f32" else 8
     f = Function(f"dots_{kind}", "ptr %facts")
@@ -261,51 +267,68 @@ def dots_text(kind: str) -> str:
 
 # ---- sample by sample ---------------------------------------------------------------------------------------------------------------
 
-FORWARD = "samples laid lay* tiles* image_step out_step"
+FORWARD = "units group groups laid lay* tiles* image_step out_step packed* packed_step bias* bias_step"
 
 
 def forward_text(kind: str) -> str:
-    """`lay`, unless the image can be used as it is, and `tiles` for one sample after the other: addresses in their tables move on."""
+    """`lay`, unless the image can be used as it is, and `tiles` for one group of one sample after the other: addresses move on."""
     f = Function(f"forward_{kind}", "ptr %facts")
     a = fields(f, FORWARD)
     laid = f.equal(a["laid"], 1)
-    with f.loop(a["samples"]):
+    group = f.variable("i64", a["group"])
+    with f.loop(a["units"]):
         with f.when(laid):
             f.do(f"call void @lay_{kind}(ptr {a['lay']})")
             advance(f, a["lay"], LAY, "source", a["image_step"])
+        for what in ("packed", "bias"):
+            where = f.at("i8", a[what], f.mul(group.get(), a[f"{what}_step"]))
+            assign(f, a["tiles"], TILES, what, f.let(f"ptrtoint ptr {where} to i64"))
         f.do(f"call void @tiles_{kind}(ptr {a['tiles']})")
         with f.when(f.invert(laid)):
             advance(f, a["tiles"], TILES, "image", a["image_step"])
         advance(f, a["tiles"], TILES, "out", a["out_step"])
+        after = f.add(group.get(), 1)
+        group.set(f.let(f"select i1 {f.equal(after, a['groups'])}, i64 0, i64 {after}"))
     return "\n".join([lay_text(kind), tiles_text(kind), f.text()])
 
 
-BACKWARD = "samples batch laid lay_image* lay_grad* dots* image_step grad_step image_place grad_place image_room grad_room length chunk"
+BACKWARD = (
+    "image grad out groups image_group grad_group out_group samples batch laid lay_image* lay_grad* dots* image_step grad_step "
+    "image_place grad_place image_room grad_room length chunk"
+)
 
 
 def backward_text(kind: str) -> str:
-    """The same with `dots`, for a batch of samples at a time, and for chunks of places that fit into the cache."""
+    """The same with `dots`, group by group, for a batch of samples at a time, and for chunks of places that fit into the cache."""
     f = Function(f"backward_{kind}", "ptr %facts")
     a = fields(f, BACKWARD)
     laid = f.equal(a["laid"], 1)
-    with f.loop(a["samples"], 0, a["batch"]) as first:
-        samples = f.smaller(f.sub(a["samples"], first), a["batch"])
-        with f.when(laid):
-            assign(f, a["lay_image"], LAY, "target", a["image_room"])
-            assign(f, a["lay_grad"], LAY, "target", a["grad_room"])
-            with f.loop(samples):
-                for what in ("image", "grad"):
-                    f.do(f"call void @lay_{kind}(ptr {a[f'lay_{what}']})")
-                    advance(f, a[f"lay_{what}"], LAY, "source", a[f"{what}_step"])
-                    advance(f, a[f"lay_{what}"], LAY, "target", a[f"{what}_place"])
-        assign(f, a["dots"], DOTS, "samples", samples)
-        with f.loop(a["length"], 0, a["chunk"]) as start:
-            assign(f, a["dots"], DOTS, "start", start)
-            assign(f, a["dots"], DOTS, "stop", f.smaller(f.add(start, a["chunk"]), a["length"]))
-            f.do(f"call void @dots_{kind}(ptr {a['dots']})")
-        with f.when(f.invert(laid)):
-            advance(f, a["dots"], DOTS, "image", f.mul(a["image_step"], samples))
-            advance(f, a["dots"], DOTS, "grad", f.mul(a["grad_step"], samples))
+    with f.loop(a["groups"]) as group:
+        image, grad, out = (f.add(a[what], f.mul(group, a[f"{what}_group"])) for what in ("image", "grad", "out"))
+        for what, source in (("image", image), ("grad", grad)):
+            with f.when(laid):
+                assign(f, a[f"lay_{what}"], LAY, "source", source)
+            with f.when(f.invert(laid)):
+                assign(f, a["dots"], DOTS, what, source)
+        assign(f, a["dots"], DOTS, "out", out)
+        with f.loop(a["samples"], 0, a["batch"]) as first:
+            samples = f.smaller(f.sub(a["samples"], first), a["batch"])
+            with f.when(laid):
+                assign(f, a["lay_image"], LAY, "target", a["image_room"])
+                assign(f, a["lay_grad"], LAY, "target", a["grad_room"])
+                with f.loop(samples):
+                    for what in ("image", "grad"):
+                        f.do(f"call void @lay_{kind}(ptr {a[f'lay_{what}']})")
+                        advance(f, a[f"lay_{what}"], LAY, "source", a[f"{what}_step"])
+                        advance(f, a[f"lay_{what}"], LAY, "target", a[f"{what}_place"])
+            assign(f, a["dots"], DOTS, "samples", samples)
+            with f.loop(a["length"], 0, a["chunk"]) as start:
+                assign(f, a["dots"], DOTS, "start", start)
+                assign(f, a["dots"], DOTS, "stop", f.smaller(f.add(start, a["chunk"]), a["length"]))
+                f.do(f"call void @dots_{kind}(ptr {a['dots']})")
+            with f.when(f.invert(laid)):
+                advance(f, a["dots"], DOTS, "image", f.mul(a["image_step"], samples))
+                advance(f, a["dots"], DOTS, "grad", f.mul(a["grad_step"], samples))
     return "\n".join([lay_text(kind), dots_text(kind), f.text()])
 
 

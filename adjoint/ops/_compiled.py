@@ -174,8 +174,8 @@ def speed_up_engine() -> None:
     accumulate.use_kernel(kernel)
 
 
-class Rowwise:
-    """A function of NumPy code over the last axis that is compiled when it has become hot. On Tensors it is the function itself."""
+class Compiled:
+    """A function of NumPy code that is compiled when it has become hot. On Tensors it is the function itself."""
 
     def __init__(self, fn: Callable[..., Any], kinds: str) -> None:
         self.fn = self.run = fn
@@ -195,10 +195,45 @@ class Rowwise:
         from .._kernels import jit, objects
 
         if jit.available() and objects.supported():
-            from .._kernels import rows
-
             with _lock:
-                self.run = rows.load(f"rows_{self.__name__}", self.fn, self.kinds)
+                self.run = self.compiled()
+
+    def compiled(self) -> Callable[..., Any]:
+        raise NotImplementedError
+
+
+class Rowwise(Compiled):
+    """A function over the last axis."""
+
+    def compiled(self) -> Callable[..., Any]:
+        from .._kernels import rows
+
+        return rows.load(f"rows_{self.__name__}", self.fn, self.kinds)
+
+
+class Update(Compiled):
+    """A formula whose result overwrites its first argument."""
+
+    def __init__(self, formula: Callable[..., Any], kinds: str) -> None:
+        super().__init__(formula, kinds)
+        self.formula = formula
+
+        def overwrite(first: Any, *others: Any) -> None:
+            first[...] = formula(first, *others)
+
+        self.fn = self.run = overwrite
+
+    def compiled(self) -> Callable[..., Any]:
+        from .._kernels import builtin, entry
+        from .._kernels.expr import Expr, trace
+
+        expr = trace(self.formula, list(Expr.inputs(self.kinds)))
+        return builtin.load([builtin.Formula(f"update_{self.__name__}", expr, self.kinds, entry.FIRST)], [self.fn])[0]
+
+
+def update(kinds: str) -> Callable[[Callable[..., Any]], Update]:
+    """Make the decorated formula write its result into its first argument, in one pass. Its arguments are arrays (T) or numbers (S)."""
+    return lambda formula: Update(formula, kinds)
 
 
 def rowwise(kinds: str) -> Callable[[Callable[..., Any]], Rowwise]:

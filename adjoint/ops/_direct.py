@@ -5,9 +5,8 @@ from __future__ import annotations
 import ctypes
 import itertools
 import math
-from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -62,8 +61,8 @@ class Dimension(NamedTuple):
 
     def elements(self) -> list[tuple[int, int, int]]:
         """The elements that are laid out: their number, phase and position."""
-        found = ((i, self.phases.index(i % self.step), self.before + i // self.step) for i in range(self.size) if i % self.step in self.phases)
-        return [entry for entry in found if entry[2] < self.length]
+        used = (i for i in range(self.size) if i % self.step in self.phases and self.before + i // self.step < self.length)
+        return [(i, self.phases.index(i % self.step), self.before + i // self.step) for i in used]
 
 
 class Plan:
@@ -96,12 +95,12 @@ class Plan:
         self.length = -(-(last + 1) // lanes) * lanes  # of the places with the gaps between them, in whole vectors
         more = last + 1 + np.arange(self.tiles * wide - self.places)
         self.place_table = np.concatenate([self.place_offsets, more])
-        self.half_table, self.scattered = halves(self.place_table, lanes)
+        self.split_table, self.scattered = splits(self.place_table, lanes)
         self.rows, self.runs = self.layout(dims, strides, phase_strides)
         self.gradient_rows, self.gradient_runs = self.gradient_layout(dims)
         self.step = dims[-1].step
         self.at = {name: address(getattr(self, name)) for name in (
-            "columns", "place_table", "half_table", "rows", "runs", "gradient_rows", "gradient_runs")}  # fmt: skip
+            "columns", "place_table", "split_table", "rows", "runs", "gradient_rows", "gradient_runs")}  # fmt: skip
 
     def layout(self, dims: list[Dimension], strides: list[int], phase_strides: list[int]) -> tuple[Array, Array]:
         """Where the rows of an image come from and go to, and the runs within a row."""
@@ -128,7 +127,7 @@ class Plan:
         return np.ascontiguousarray(rows, np.int64), np.array([[0, count, 0]], np.int64)
 
 
-def halves(offsets: Array, lanes: int) -> tuple[Array, bool]:
+def splits(offsets: Array, lanes: int) -> tuple[Array, bool]:
     """For each vector of places: where its first and its second part begin, and how long the first is. Second: whether that does not do."""
     vectors = offsets.reshape(-1, lanes)
     breaks = np.diff(vectors, axis=1) != 1
@@ -156,13 +155,13 @@ class Kernels(NamedTuple):
 # ---- rows times columns -------------------------------------------------------------------------------------------------------------
 
 
-def packed(kernels: Kernels, group: int, rows: int, depth: int, kind: str) -> Array:
+def packed(kernels: Kernels, groups: int, rows: int, depth: int, kind: str) -> Array:
+    """The kernels of all groups, arranged for `tiles`."""
     columns = len(kernels.columns)
-    result = np.empty(-(-rows // ROWS) * ROWS * columns, kernels.weight.dtype)
-    size = result.itemsize
+    result = np.empty((groups, -(-rows // ROWS) * ROWS * columns), kernels.weight.dtype)
     facts = table(
-        PACK, weight=address(kernels.weight) + group * kernels.group_step * size, packed=address(result), rows=rows, columns=columns,
-        depth=depth, row_step=kernels.row_step, column_table=address(kernels.columns),
+        PACK, weight=address(kernels.weight), packed=address(result), groups=groups, rows=rows, columns=columns, depth=depth,
+        group_step=kernels.group_step, row_step=kernels.row_step, column_table=address(kernels.columns),
     )  # fmt: skip
     function("pack", kind)(ctypes.addressof(facts))
     return result
@@ -180,59 +179,58 @@ def correlate(x: Array, kernels: Kernels, bias: Array | None, out: Array, plan: 
     (N, rows, places) are contiguous."""
     kind = KINDS[x.dtype.char]
     size = x.itemsize
-    samples, channels, rows = x.shape[0], x.shape[1] // groups, out.shape[1] // groups
+    units, channels, rows = x.shape[0] * groups, x.shape[1] // groups, out.shape[1] // groups
     columns = len(plan.columns)
     depth = -(-columns // -(-columns // DEPTH))
     if bias is None:
         bias = np.zeros(out.shape[1], x.dtype)
-    kernel = [packed(kernels, group, rows, depth, kind) for group in range(groups)]
-    image_at, out_at, bias_at = address(x), address(out), address(bias)
-    image_step, out_step = channels * groups * plan.source_plane * size, groups * rows * plan.places * size
+    kernel = packed(kernels, groups, rows, depth, kind)
+    image_at, out_at, bias_at, kernel_at = address(x), address(out), address(bias), address(kernel)
+    image_step, out_step = channels * plan.source_plane * size, rows * plan.places * size
     run = function("forward", kind)
 
-    def work(group: int, first: int, last: int, tile: int, stop: int) -> None:
+    def work(first: int, last: int, tile: int, stop: int) -> None:
         # An image that is used as it is may be read a little beyond its end; after the last one there is nothing.
-        laid = not plan.unchanged or last == samples
+        laid = not plan.unchanged or last == units
         if laid and plan.unchanged and last - first > 1:
-            work(group, first, last - 1, tile, stop)
+            work(first, last - 1, tile, stop)
             first = last - 1
         room = np.zeros(channels * plan.plane + plan.slack, x.dtype) if laid else x
-        image = image_at + first * image_step + group * channels * plan.source_plane * size
+        image = image_at + first * image_step
         lay = lay_table(plan, channels, image, address(room))
         tiles = table(
-            TILES, image=address(room) if laid else image, packed=address(kernel[group]),
-            out=out_at + first * out_step + group * rows * plan.places * size, bias=bias_at + group * rows * size,
-            column_table=plan.at["columns"], half_table=plan.at["half_table"], place_table=plan.at["place_table"], rows=rows,
+            TILES, image=address(room) if laid else image, packed=0, out=out_at + first * out_step, bias=0,
+            column_table=plan.at["columns"], split_table=plan.at["split_table"], place_table=plan.at["place_table"], rows=rows,
             places=plan.places, columns=columns, depth=depth, first=tile, last=stop, scattered=int(plan.scattered),
         )  # fmt: skip
         facts = table(
-            FORWARD, samples=last - first, laid=int(laid), lay=ctypes.addressof(lay), tiles=ctypes.addressof(tiles),
-            image_step=image_step, out_step=out_step,
+            FORWARD, units=last - first, group=first % groups, groups=groups, laid=int(laid), lay=ctypes.addressof(lay),
+            tiles=ctypes.addressof(tiles), image_step=image_step, out_step=out_step, packed=kernel_at,
+            packed_step=kernel.strides[0], bias=bias_at, bias_step=rows * size,
         )  # fmt: skip
         run(ctypes.addressof(facts))
 
-    each = float(rows * columns * plan.places)
-    in_parallel(work, groups, samples, plan.tiles, each)
-
-
-def in_parallel(work: Callable[[int, int, int, int, int], None], groups: int, samples: int, tiles: int, each: float) -> None:
-    """Call `work(group, first sample, last, first tile, last)` so that all is done, by pieces of about equal size. `each` is the number of
-    multiplications for a sample in a group."""
-    threads = pool.get_num_threads()
-    pieces = min(4 * threads if threads > 1 else 1, max(1, int(each * groups * samples / LEAST)))
-    per_group = -(-pieces // groups)
-    if samples >= per_group:
-        cuts = [samples * i // per_group for i in range(per_group + 1)]
-        jobs = [(group, a, b, 0, tiles) for group in range(groups) for a, b in itertools.pairwise(cuts)]
-    else:
-        parts = min(-(-per_group // samples), tiles)
-        cuts = [tiles * i // parts for i in range(parts + 1)]
-        jobs = [(group, n, n + 1, a, b) for group in range(groups) for n in range(samples) for a, b in itertools.pairwise(cuts)]
-    if pieces == 1:
-        for job in jobs:
-            work(*job)
+    jobs = divided(units, plan.tiles, float(units * rows * columns * plan.places))
+    if len(jobs) == 1:
+        work(*jobs[0])
     else:
         pool.run(lambda i: work(*jobs[i]), len(jobs))
+
+
+def divided(units: int, tiles: int, multiplications: float) -> list[tuple[int, int, int, int]]:
+    """Pieces of about equal size: the first and the last unit, and the first and the last tile."""
+    threads = pool.get_num_threads()
+    pieces = min(4 * threads if threads > 1 else 1, max(1, int(multiplications / LEAST)))
+    if units >= pieces:
+        return [(a, b, 0, tiles) for a, b in itertools.pairwise(cuts(units, pieces))]
+    parts = min(-(-pieces // units), tiles)
+    return [(unit, unit + 1, a, b) for unit in range(units) for a, b in itertools.pairwise(cuts(tiles, parts))]
+
+
+def cuts(count: int, parts: int, multiple: int = 1) -> list[int]:
+    """Where to cut `count` things into parts, at multiples of a number."""
+    found = (min(count, -(-count * i // parts // multiple) * multiple) for i in range(parts + 1))
+    return sorted(set(found))
 
 
 # ---- the gradient of the kernels ----------------------------------------------------------------------------------------------------
@@ -242,54 +240,50 @@ def gradient(x: Array, grad: Array, plan: Plan, groups: int) -> Array:
     """The sum over samples and places of grad[n, row, place] * x[n, column + place]: (rows, columns) of all groups. `x` (N, channels, ...)
     and `grad` (N, rows, places) are contiguous."""
     kind = KINDS[x.dtype.char]
-    size, lanes = x.itemsize, LANES[kind]
+    size = x.itemsize
     samples, channels, rows = x.shape[0], x.shape[1] // groups, grad.shape[1] // groups
     columns = len(plan.columns)
-    laid = not plan.unchanged or plan.places % lanes != 0 or plan.length != plan.places
+    laid = not (plan.unchanged and plan.length == plan.places)
     batch = max(1, min(samples, CHUNK // plan.length))
     parts = max(1, min(samples // batch, PARTS, ROOM // (groups * rows * columns)))
-    shares = 1 if parts * groups >= PARTS else min(-(-PARTS // (parts * groups)), -(-rows // (4 * DOT_ROWS)))
     total = np.zeros((parts, groups * rows, columns), x.dtype)
-    image_step, grad_step = groups * channels * plan.source_plane * size, groups * rows * plan.places * size
+    image_step, grad_step = x[0].nbytes, grad[0].nbytes
+    image_group, grad_group, out_group = channels * plan.source_plane * size, rows * plan.places * size, rows * columns * size
     image_place, grad_place = channels * plan.plane, rows * plan.length
-    chunk = CHUNK if plan.length > CHUNK else plan.length
     image_at, grad_at, total_at = address(x), address(grad), address(total)
     run = function("backward", kind)
 
-    def work(group: int, part: int, first: int, last: int) -> None:
+    def work(part: int, group: int, stop_group: int, first: int, last: int) -> None:
         start, stop = samples * part // parts, samples * (part + 1) // parts
-        image = image_at + start * image_step + group * channels * plan.source_plane * size
-        given = grad_at + start * grad_step + group * rows * plan.places * size
         room = np.zeros(batch * (image_place + grad_place) + plan.slack, x.dtype) if laid else x
         image_room = address(room)
         grad_room = image_room + batch * image_place * size
-        lay_image = lay_table(plan, channels, image, image_room)
+        lay_image = lay_table(plan, channels, 0, image_room)
         lay_grad = table(
-            LAY, source=given, target=grad_room, channels=rows, source_plane=plan.places, target_plane=plan.length,
+            LAY, source=0, target=grad_room, channels=rows, source_plane=plan.places, target_plane=plan.length,
             rows=len(plan.gradient_rows), row_table=plan.at["gradient_rows"], runs=1, run_table=plan.at["gradient_runs"], step=1,
         )  # fmt: skip
         dots = table(
-            DOTS, image=image_room if laid else image, grad=grad_room if laid else given,
-            out=total_at + (part * groups + group) * rows * columns * size, column_table=plan.at["columns"], rows=rows, columns=columns,
-            first=first, last=last, samples=0, image_step=image_place if laid else image_step // size,
+            DOTS, image=image_room, grad=grad_room, out=0, column_table=plan.at["columns"], rows=rows, columns=columns, first=first,
+            last=last, samples=0, image_step=image_place if laid else image_step // size,
             grad_step=grad_place if laid else grad_step // size, grad_plane=plan.length, start=0, stop=0,
         )  # fmt: skip
         facts = table(
-            BACKWARD, samples=stop - start, batch=batch, laid=int(laid), lay_image=ctypes.addressof(lay_image),
-            lay_grad=ctypes.addressof(lay_grad), dots=ctypes.addressof(dots), image_step=image_step, grad_step=grad_step,
-            image_place=image_place * size, grad_place=grad_place * size, image_room=image_room, grad_room=grad_room,
-            length=plan.length, chunk=chunk,
+            BACKWARD, image=image_at + start * image_step + group * image_group, grad=grad_at + start * grad_step + group * grad_group,
+            out=total_at + part * total.strides[0] + group * out_group, groups=stop_group - group, image_group=image_group,
+            grad_group=grad_group, out_group=out_group, samples=stop - start, batch=batch, laid=int(laid),
+            lay_image=ctypes.addressof(lay_image), lay_grad=ctypes.addressof(lay_grad), dots=ctypes.addressof(dots),
+            image_step=image_step, grad_step=grad_step, image_place=image_place * size, grad_place=grad_place * size,
+            image_room=image_room, grad_room=grad_room, length=plan.length, chunk=min(CHUNK, plan.length),
         )  # fmt: skip
         run(ctypes.addressof(facts))
 
-    cuts = [min(rows, -(-rows * i // shares // DOT_ROWS) * DOT_ROWS) for i in range(shares + 1)]
-    spans = [span for span in itertools.pairwise(cuts) if span[0] < span[1]]
-    jobs = [(group, part, *span) for group in range(groups) for part in range(parts) for span in spans]
-    if float(samples) * groups * rows * columns * plan.places < LEAST:
+    spans = list(itertools.pairwise(cuts(groups, min(groups, -(-PARTS // parts)))))
+    shares = list(itertools.pairwise(cuts(rows, -(-PARTS // (parts * len(spans))), DOT_ROWS)))
+    jobs = [(part, *span, *share) for part in range(parts) for span in spans for share in shares]
+    if float(samples * groups * rows * columns * plan.places) < LEAST:
         for job in jobs:
             work(*job)
     else:
         pool.run(lambda i: work(*jobs[i]), len(jobs))
     return total[0] if parts == 1 else total.sum(0)
-
-

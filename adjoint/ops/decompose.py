@@ -208,6 +208,6 @@ def _qr_jvp(A_t: Array, out: Any, mode: str) -> Any:
 def linalg_qr(A: Array, mode: Any) -> tuple[Array, Array]:
     """Q with orthonormal columns and the upper triangular R with Q R = A."""
     if mode == "r":
-        return np.empty(0, A.dtype), np.linalg.qr(A, mode="r")
+        return np.empty(0, A.dtype, like=A), np.linalg.qr(A, mode="r")
     q, r = np.linalg.qr(A, mode=mode)
     return q, r

@@ -47,9 +47,8 @@ def fft_r2c(input: Array, dim: int, scale: float) -> Array:
 
 def _c2r_rule(g: Array, dim: int, scale: float, n: int) -> Array:
     half = call(fft_r2c, g, dim, scale)
-    twice = np.ones(half.shape[dim], np.dtype("float32"))
-    twice[1 : (n + 1) // 2] = 2  # what has a mirror image counts for both
-    return half * np.reshape(twice, (-1,) + (1,) * (len(half.shape) - dim - 1))
+    index = np.reshape(np.arange(half.shape[dim]), (-1,) + (1,) * (len(half.shape) - dim - 1))
+    return np.where((index > 0) & (2 * index < n), half * 2, half)  # what has a mirror image counts for both
 
 
 @op(nodes="FftC2RBackward0", holomorphic=False, jvp=LINEAR, input=_c2r_rule, **HIDDEN)

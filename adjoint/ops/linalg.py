@@ -281,6 +281,8 @@ def _lu_jvp(A_t: Array, out: Any) -> Any:
 def linalg_lu_square(A: Array) -> tuple[Array, Array]:
     """L and U of square matrices whose rows are in the right order already."""
     lower, upper = np.empty_like(A), np.empty_like(A)
+    if not isinstance(A, np.ndarray):
+        return lower, upper
     for place in np.ndindex(*A.shape[:-2]):
         _, lower[place], upper[place] = pivoted_lu(A[place], pivot=False)
     return lower, upper

@@ -125,6 +125,8 @@ def trace(input: Array) -> Array:
     """The sum of the elements on the diagonal of a matrix."""
     if input.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
+    if input.dtype.name == "bool":
+        raise NotImplementedError("\"trace\" not implemented for 'Bool'\n  fix: x.long()")
     return input.diagonal().sum()
 
 
@@ -135,6 +137,19 @@ def vander(x: Array, N: int | None = None, increasing: bool = False) -> Array:
         raise RuntimeError("x must be a one-dimensional tensor.")
     powers = linalg().vander(x, N)
     return powers if increasing else powers.flip(-1)
+
+
+@composite(method=False)
+def lu_unpack(LU_data: Array, LU_pivots: Array, unpack_data: bool = True, unpack_pivots: bool = True, *, out: Any = None) -> Any:
+    """P, L and U from the factors that `linalg.lu_factor` gives."""
+    results = linalg()._unpacked(LU_data, LU_pivots, unpack_data, unpack_pivots)
+    return types.lu_unpack(results if out is None else [into(target, x) for target, x in zip(out, results, strict=True)])
+
+
+@composite("orgqr")
+def orgqr(input: Array, input2: Array, *, out: Any = None) -> Array:
+    """`torch.linalg.householder_product` under its older name."""
+    return linalg().householder_product(input, input2, out=out)
 
 
 @composite()

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..ops._compiled import update
 from ._checks import check_at_least_zero, check_betas, check_implementation, check_lr
 from ._elementwise import Array, Elementwise
 from .optimizer import Group, Params
@@ -74,13 +75,26 @@ def adam(
             param *= 1 - lr * weight_decay
         else:
             grad = grad + param * weight_decay
-    exp_avg += (grad - exp_avg) * (1 - beta1)
-    exp_avg_sq *= beta2
-    exp_avg_sq += grad * grad * (1 - beta2)
+    average(exp_avg, grad, 1 - beta1)
+    average_squares(exp_avg_sq, grad, beta2, 1 - beta2)
     squares = exp_avg_sq
     if max_exp_avg_sq is not None:
         # A copy, because the derivative of the maximum looks at what is overwritten here.
         max_exp_avg_sq[...] = squares = np.maximum(np.copy(max_exp_avg_sq), exp_avg_sq)
     # Both averages begin at zero; the corrections make up for that.
-    denominator = np.sqrt(squares) / sqrt(1 - beta2**step) + eps
-    param -= exp_avg / denominator * (lr / (1 - beta1**step))
+    descend(param, exp_avg, squares, sqrt(1 - beta2**step), eps, lr / (1 - beta1**step))
+
+
+@update("TTS")
+def average(mean: Array, value: Array, share: Any) -> Array:
+    return mean + (value - mean) * share
+
+
+@update("TTSS")
+def average_squares(mean: Array, value: Array, keep: Any, share: Any) -> Array:
+    return mean * keep + value * value * share
+
+
+@update("TTTSSS")
+def descend(param: Array, mean: Array, squares: Array, correction: Any, eps: Any, rate: Any) -> Array:
+    return param - mean / (np.sqrt(squares) / correction + eps) * rate

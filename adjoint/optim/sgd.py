@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from ..ops._compiled import update
 from ._checks import check_at_least_zero, check_implementation, check_lr
 from ._elementwise import Array, Elementwise
 from .optimizer import Group, Params
@@ -71,4 +72,9 @@ def sgd(
         momentum_buffer *= momentum
         momentum_buffer += grad if fresh else grad * (1 - dampening)  # the first gradient counts in full
         grad = grad + momentum_buffer * momentum if nesterov else momentum_buffer
-    param -= grad * lr
+    descend(param, grad, lr)
+
+
+@update("TTS")
+def descend(param: Array, grad: Array, lr: Any) -> Array:
+    return param - grad * lr

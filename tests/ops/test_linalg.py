@@ -91,6 +91,8 @@ def test_factors_multiply_to_the_matrix(shape: tuple[int, ...], complex: bool) -
         np.testing.assert_allclose(q @ r, x, atol=1e-12)
     p, lower, upper = la.lu(x)
     np.testing.assert_allclose(p @ lower @ upper, x, atol=1e-12)
+    for again, wanted in zip(ad.lu_unpack(*la.lu_factor(x)), (p, lower, upper), strict=True):
+        np.testing.assert_allclose(again, wanted)
     if shape[-1] == shape[-2]:
         values, vectors = la.eigh(symmetric(x))
         np.testing.assert_allclose(symmetric(x) @ vectors, vectors * values[..., None, :].to(x.dtype), atol=1e-12)
@@ -115,6 +117,9 @@ def test_errors_are_those_of_linalg() -> None:
         with pytest.raises(la.LinAlgError, match="non-finite"):
             call(ad.full((2, 2), float("nan")))
     assert la.inv_ex(ad.zeros(3, 3)).info == 1
+    assert la.inv_ex(ad.eye(3)).info == 0
+    assert la.solve_ex(ad.ones(2, 2), ad.ones(2)).info == 2
+    assert la.lu_factor_ex(ad.ones(2, 2)).info == 2
     assert la.cholesky_ex(-ad.eye(2)).info == 1
 
 
@@ -124,3 +129,13 @@ def test_out_of_several_results() -> None:
     result = la.qr(x, out=targets)
     assert result.Q is targets[0]
     np.testing.assert_allclose(targets[0] @ targets[1], x, atol=1e-12)
+
+
+def test_singular_and_empty_matrices() -> None:
+    p, lower, upper = la.lu(ad.ones(2, 3))
+    np.testing.assert_array_equal(p @ lower @ upper, np.ones((2, 3)))
+    assert la.lu(ad.zeros(2, 0, 0)).U.shape == (2, 0, 0)
+    assert la.lu_factor(ad.zeros(3, 0)).pivots.shape == (0,)
+    assert la.cond(ad.zeros(2, 2), 1) == float("inf")
+    for order in ("nuc", 1, 2, float("inf")):
+        assert la.matrix_norm(ad.zeros(0, 0), order) == 0
