@@ -1,7 +1,7 @@
 """The three convolutions on arrays; see Note [Three convolutions] in conv.py.
 
-There are two ways. On NumPy the input is unfolded into columns, one for each place of the kernel, and matrices are multiplied. Compiled code
-(`_direct.py`) does the same without making the columns. It is compiled once convolutions have become a good part of the work.
+There are two ways. On NumPy the input is unfolded into columns, one for each place of the kernel, and matrices are multiplied.
+Compiled code (`_direct.py`) does the same without making the columns. It is compiled once convolutions are a good part of the work.
 """
 
 from __future__ import annotations

@@ -12,7 +12,20 @@ import numpy as np
 
 from .._kernels import pool
 from .._kernels.convolve import (
-    BACKWARD, DEPTH, DOT_ROWS, DOTS, FORWARD, LANES, LAY, PACK, ROWS, TILES, Table, function, table, width,
+    BACKWARD,
+    DEPTH,
+    DOT_ROWS,
+    DOTS,
+    FORWARD,
+    LANES,
+    LAY,
+    PACK,
+    ROWS,
+    TILES,
+    Table,
+    function,
+    table,
+    width,
 )  # fmt: skip
 from ._registry import Array
 from ._windows import Sizes
