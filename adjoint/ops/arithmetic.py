@@ -329,7 +329,7 @@ def _pow_number(input: Array, exponent: Any) -> Array:
 
 def pow_number_rule(g: Array, input: Array, exponent: Any) -> Array:
     # A power again, not a product: then every further derivative depends on the input, also when it has become constant or zero.
-    return np.zeros_like(g) if exponent == 0 else g * (input ** (exponent - 1) * exponent)
+    return np.zeros_like(g) if exponent == 0 else g * (call(pow_number, input, exponent - 1) * exponent)
 
 
 pow_number = elementwise(

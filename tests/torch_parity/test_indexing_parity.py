@@ -128,6 +128,7 @@ def values(tensor: Any) -> Any:
 @example(((2, 3, 2), (..., None, Index([0, 0]))))
 @example(((), True))
 @example(((3,), Index(1)))
+@example(((1, 0, 2), (..., Index([1]), slice(None), 0)))
 def test_reading(case):
     shape, index = case
     results = {}
@@ -140,6 +141,8 @@ def test_reading(case):
             (grad,) = library.autograd.grad((y * y).sum() * 3, [x])
         results[library] = (y, grad, error)
     (ours, our_grad, our_error), (theirs, their_grad, their_error) = results[ad], results[torch]
+    if isinstance(our_error, IndexError) and their_error is None and theirs.numel() == 0:
+        return  # PyTorch does not look at the indices of nothing; here they have to be right all the same
     compare_errors(our_error, their_error, f"x[{index!r}] for shape {shape}")
     if their_error is None:
         np.testing.assert_array_equal(values(ours), values(theirs))
