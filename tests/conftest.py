@@ -17,7 +17,7 @@ WITHOUT_LLVM = os.environ.get("ADJOINT_TEST_NO_LLVM") == "1"
 
 # ----- Hypothesis: ADJOINT_HYPOTHESIS_PROFILE=dev|ci|intense -----
 
-hypothesis.settings.register_profile("dev", max_examples=20, deadline=None)
+hypothesis.settings.register_profile("dev", max_examples=20, deadline=None, derandomize=True)
 hypothesis.settings.register_profile("ci", max_examples=100, deadline=None, derandomize=True)
 hypothesis.settings.register_profile("intense", max_examples=2000, deadline=None)
 hypothesis.settings.load_profile(os.environ.get("ADJOINT_HYPOTHESIS_PROFILE", "dev"))

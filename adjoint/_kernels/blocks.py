@@ -7,12 +7,22 @@ A variable is memory on the stack; LLVM turns it into registers. So loops need n
     with f.loop("%n") as i:
         total.set(f.let(f"fadd float {total.get()}, {f.load('float', '%x', i)}"))
     f.store("float", total.get(), "%out")
+
+A kernel that Python calls takes one argument: the address of a table of 64-bit numbers, sizes and addresses of memory. Their names are
+given in one string, for the kernel (`fields`) and for its caller (`table`); a name with a star is an address.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ctypes
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+from . import jit
+
+Table = Any  # a ctypes array of 64-bit numbers
 
 
 class Variable:
@@ -128,3 +138,31 @@ class Function:
     def text(self, internal: bool = False) -> str:
         head = f"define {'internal ' if internal else ''}void @{self.name}({', '.join(self.arguments)})"
         return "\n".join([f"{head} {{", "entry:", *self.stack, *self.lines, "  ret void", "}", ""])
+
+
+# ---- calls from Python --------------------------------------------------------------------------------------------------------------
+
+
+def fields(f: Function, names: str) -> dict[str, str]:
+    """The arguments of a kernel, by name."""
+    found = {}
+    for place, name in enumerate(names.split()):
+        found[name.strip("*")] = f.load("ptr" if name.endswith("*") else "i64", f.at("i64", "%facts", place))
+    return found
+
+
+def table(names: str, **values: int) -> Table:
+    """The arguments of a kernel, in order."""
+    return (ctypes.c_int64 * len(values))(*(values[name.strip("*")] for name in names.split()))
+
+
+@cache
+def loaded(family: str, name: str, kind: str, text: Callable[[str], str]) -> Callable[[int], None]:
+    """A kernel for float32 or float64. It takes the address of its table and runs without the GIL; it trusts what the table says."""
+    symbol = f"{name}_{kind}"
+    found = jit.load(f"{family} {symbol}", lambda: text(kind), [symbol])
+    return ctypes.CFUNCTYPE(None, ctypes.c_void_p)(found[symbol])
+
+
+def run(kernel: Callable[[int], None], facts: Table) -> None:
+    kernel(ctypes.addressof(facts))

@@ -17,16 +17,10 @@ The functions trust their arguments, which are addresses: only `ops/_direct.py` 
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable
-from functools import cache
-from typing import Any
 
-from . import jit
-from .blocks import Function
+from .blocks import Function, fields, loaded
 from .code import TYPES
-
-Table = Any  # a ctypes array of 64-bit numbers
 
 LANES = {"f32": 8, "f64": 4}  # numbers in a vector
 ROWS, VECTORS = 4, 3  # of the kernels and of places in one step: twelve sums, three vectors and a number fit into sixteen registers
@@ -43,14 +37,6 @@ def splat(f: Function, kind: str, value: str) -> str:
     t, n = TYPES[kind], LANES[kind]
     one = f.let(f"insertelement <{n} x {t}> poison, {t} {value}, i64 0")
     return f.let(f"shufflevector <{n} x {t}> {one}, <{n} x {t}> poison, <{n} x i32> zeroinitializer")
-
-
-def fields(f: Function, names: str) -> dict[str, str]:
-    """The arguments, from a table of 64-bit numbers; a name with a star is an address."""
-    found = {}
-    for place, name in enumerate(names.split()):
-        found[name.strip("*")] = f.load("ptr" if name.endswith("*") else "i64", f.at("i64", "%facts", place))
-    return found
 
 
 # ---- lay ----------------------------------------------------------------------------------------------------------------------------
@@ -347,14 +333,6 @@ def advance(f: Function, table: str, names: str, name: str, by: str) -> None:
 TEXTS: dict[str, Callable[[str], str]] = {"pack": pack_text, "forward": forward_text, "backward": backward_text}
 
 
-@cache
 def function(name: str, kind: str) -> Callable[[int], None]:
-    """`pack`, `forward` or `backward` for float32 or float64: it takes the address of its table of arguments and runs without the GIL."""
-    symbol = f"{name}_{kind}"
-    found = jit.load(f"convolve {symbol}", lambda: TEXTS[name](kind), [symbol])
-    return ctypes.CFUNCTYPE(None, ctypes.c_void_p)(found[symbol])
-
-
-def table(names: str, **values: int) -> Table:
-    """The arguments of a function, in order."""
-    return (ctypes.c_int64 * len(values))(*(values[name.strip("*")] for name in names.split()))
+    """`pack`, `forward` or `backward` for float32 or float64."""
+    return loaded("convolve", name, kind, TEXTS[name])

@@ -11,22 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .._kernels import pool
-from .._kernels.convolve import (
-    BACKWARD,
-    DEPTH,
-    DOT_ROWS,
-    DOTS,
-    FORWARD,
-    LANES,
-    LAY,
-    PACK,
-    ROWS,
-    TILES,
-    Table,
-    function,
-    table,
-    width,
-)  # fmt: skip
+from .._kernels.blocks import Table, run, table
+from .._kernels.convolve import BACKWARD, DEPTH, DOT_ROWS, DOTS, FORWARD, LANES, LAY, PACK, ROWS, TILES, function, width
 from ._registry import Array
 from ._windows import Sizes
 
@@ -176,7 +162,7 @@ def packed(kernels: Kernels, groups: int, rows: int, depth: int, kind: str) -> A
         PACK, weight=address(kernels.weight), packed=address(result), groups=groups, rows=rows, columns=columns, depth=depth,
         group_step=kernels.group_step, row_step=kernels.row_step, column_table=address(kernels.columns),
     )  # fmt: skip
-    function("pack", kind)(ctypes.addressof(facts))
+    run(function("pack", kind), facts)
     return result
 
 
@@ -200,7 +186,7 @@ def correlate(x: Array, kernels: Kernels, bias: Array | None, out: Array, plan: 
     kernel = packed(kernels, groups, rows, depth, kind)
     image_at, out_at, bias_at, kernel_at = address(x), address(out), address(bias), address(kernel)
     image_step, out_step = channels * plan.source_plane * size, rows * plan.places * size
-    run = function("forward", kind)
+    forward = function("forward", kind)
 
     def work(first: int, last: int, tile: int, stop: int) -> None:
         # An image that is used as it is may be read a little beyond its end; after the last one there is nothing.
@@ -221,7 +207,7 @@ def correlate(x: Array, kernels: Kernels, bias: Array | None, out: Array, plan: 
             tiles=ctypes.addressof(tiles), image_step=image_step, out_step=out_step, packed=kernel_at,
             packed_step=kernel.strides[0], bias=bias_at, bias_step=rows * size,
         )  # fmt: skip
-        run(ctypes.addressof(facts))
+        run(forward, facts)
 
     jobs = divided(units, plan.tiles, float(units * rows * columns * plan.places))
     if len(jobs) == 1:
@@ -264,7 +250,7 @@ def gradient(x: Array, grad: Array, plan: Plan, groups: int) -> Array:
     image_group, grad_group, out_group = channels * plan.source_plane * size, rows * plan.places * size, rows * columns * size
     image_place, grad_place = channels * plan.plane, rows * plan.length
     image_at, grad_at, total_at = address(x), address(grad), address(total)
-    run = function("backward", kind)
+    backward = function("backward", kind)
 
     def work(part: int, group: int, stop_group: int, first: int, last: int) -> None:
         start, stop = samples * part // parts, samples * (part + 1) // parts
@@ -289,7 +275,7 @@ def gradient(x: Array, grad: Array, plan: Plan, groups: int) -> Array:
             image_step=image_step, grad_step=grad_step, image_place=image_place * size, grad_place=grad_place * size,
             image_room=image_room, grad_room=grad_room, length=plan.length, chunk=min(CHUNK, plan.length),
         )  # fmt: skip
-        run(ctypes.addressof(facts))
+        run(backward, facts)
 
     spans = list(itertools.pairwise(cuts(groups, min(groups, -(-PARTS // parts)))))
     shares = list(itertools.pairwise(cuts(rows, -(-PARTS // (parts * len(spans))), DOT_ROWS)))

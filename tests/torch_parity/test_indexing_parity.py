@@ -178,6 +178,8 @@ def test_writing(case, kind):
         grads = library.autograd.grad((x * x).sum() * 3, [leaf_x, value], allow_unused=True)
         results[library] = (x, grads, error)
     (ours, our_grads, our_error), (theirs, their_grads, their_error) = results[ad], results[torch]
+    if isinstance(our_error, IndexError) and their_error is None and math.prod(result) == 0:
+        return  # as in reading
     compare_errors(our_error, their_error, f"x[{index!r}] = {kind} for shape {shape}")
     np.testing.assert_array_equal(values(ours), values(theirs))
     for our_grad, their_grad in zip(our_grads, their_grads, strict=True):
