@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-from . import jit
+from . import jit, pool
 
 Table = Any  # a ctypes array of 64-bit numbers
 
@@ -166,3 +166,15 @@ def loaded(family: str, name: str, kind: str, text: Callable[[str], str]) -> Cal
 
 def run(kernel: Callable[[int], None], facts: Table) -> None:
     kernel(ctypes.addressof(facts))
+
+
+ALONE = 1 << 17  # elements below which waking another thread costs more than it saves
+
+
+def over(work: Callable[[int, int], None], count: int, size: int) -> None:
+    """Call `work(first, last)` for pieces of `count` things of `size` elements each, so that all are done."""
+    if count * size <= ALONE or count == 1:
+        work(0, count)
+        return
+    step = max(1, pool.PIECE // size)
+    pool.run(lambda i: work(i * step, min(count, (i + 1) * step)), -(-count // step))

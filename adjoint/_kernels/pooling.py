@@ -1,11 +1,12 @@
 """Maxima over windows with their positions, numbers added at positions, and resampling along a dimension.
 
-The functions trust their arguments, which are addresses: only `ops/_pool_windows.py`, `ops/pool.py` and `ops/resample.py` call them.
+The functions trust their arguments, which are addresses: only `ops/_pool_windows.py` and `ops/resample.py` call them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from .blocks import Function, Variable, fields, loaded
 from .code import TYPES
@@ -46,18 +47,14 @@ def maxima_text(kind: str) -> str:
             with f.when(vectors), f.loop(a["last"], a["first"], n) as place:
                 place = f.smaller(place, final)
                 vector_of_maxima(f, kind, a, source, window, place, f.add(row, place))
-    v, wide = f"<{n} x {t}>", f"<{2 * n} x {t}>"
-    declared = f"declare {wide} @llvm.masked.load.v{2 * n}{kind}.p0(ptr, i32, <{2 * n} x i1>, {wide})"
-    return "\n".join([declared, f.text()]).replace("VECTOR", v)
+    wide = f"<{2 * n} x {t}>"
+    return "\n".join([f"declare {wide} @llvm.masked.load.v{2 * n}{kind}.p0(ptr, i32, <{2 * n} x i1>, {wide})", f.text()])
 
 
-def better(f: Function, type_: str, values: str, best: str) -> str:
+def better(f: Function, type_: str, truth: str, values: str, best: str) -> str:
     """Where values beat the best so far: NaN beats all, and among equals the first wins."""
-    prefix = "<" + type_.split("<")[1] if type_.startswith("<") else type_
-    count = type_[1:].split(" x ")[0] if type_.startswith("<") else ""
-    truth = f"<{count} x i1>" if count else "i1"
-    more = f.let(f"fcmp ogt {prefix} {values}, {best}")
-    nan = f.let(f"fcmp uno {prefix} {values}, {values}")
+    more = f.let(f"fcmp ogt {type_} {values}, {best}")
+    nan = f.let(f"fcmp uno {type_} {values}, {values}")
     return f.let(f"or {truth} {more}, {nan}")
 
 
@@ -75,29 +72,19 @@ def one_maximum(
     with rows_of(f, a, window) as row, f.loop(stop, start, a["step_c"]) as c:
         at = f.add(row, c)
         value = f.load(t, source, at)
-        wins = better(f, t, value, best.get())
+        wins = better(f, t, "i1", value, best.get())
         best.set(f.let(f"select i1 {wins}, {t} {value}, {t} {best.get()}"))
         found.set(f.let(f"select i1 {wins}, i64 {at}, i64 {found.get()}"))
     f.store(t, best.get(), f.at(t, a["values"], target))
     f.store("i64", found.get(), f.at("i64", a["index"], target))
 
 
-class rows_of:
+@contextmanager
+def rows_of(f: Function, a: dict[str, str], window: dict[str, tuple[str, str]]) -> Iterator[str]:
     """A loop over the rows of a window: where in a plane they begin."""
-
-    def __init__(self, f: Function, a: dict[str, str], window: dict[str, tuple[str, str]]) -> None:
-        self.f, self.a = f, a
-        self.outer = f.loop(window["a"][1], window["a"][0], a["step_a"])
-        self.inner = f.loop(window["b"][1], window["b"][0], a["step_b"])
-
-    def __enter__(self) -> str:
-        place_a = self.outer.__enter__()
-        place_b = self.inner.__enter__()
-        return self.f.mul(self.f.add(self.f.mul(place_a, self.a["size_b"]), place_b), self.a["size_c"])
-
-    def __exit__(self, *error: object) -> None:
-        self.inner.__exit__(None, None, None)
-        self.outer.__exit__(None, None, None)
+    (start_a, stop_a), (start_b, stop_b) = window["a"], window["b"]
+    with f.loop(stop_a, start_a, a["step_a"]) as place_a, f.loop(stop_b, start_b, a["step_b"]) as place_b:
+        yield f.mul(f.add(f.mul(place_a, a["size_b"]), place_b), a["size_c"])
 
 
 def vector_of_maxima(
@@ -111,7 +98,7 @@ def vector_of_maxima(
     begin = f.add(a["origin"], f.mul(place, a["stride"]))
     corner = f.add(f.mul(window["a"][0], a["size_b"]), window["b"][0])
     first = f.add(f.mul(corner, a["size_c"]), begin)
-    best = f.variable(v, f"splat ({t} {LOWEST})")
+    best = f.variable(v, f"<{', '.join([f'{t} {LOWEST}'] * n)}>")
     found = f.variable(integers, f.let(f"add {integers} {ramp}, {spread(f, n, first)}"))
     single, double = f.equal(a["stride"], 1), f.equal(a["stride"], 2)
     other = f.invert(f.let(f"or i1 {single}, {double}"))
@@ -124,13 +111,14 @@ def vector_of_maxima(
         with f.when(double):
             # Every second of twice as many; the last of them is not needed and may not exist.
             wide, truth = f"<{2 * n} x {t}>", ", ".join(["i1 true"] * (2 * n - 1) + ["i1 false"])
-            loaded = f.let(f"call {wide} @llvm.masked.load.v{2 * n}{kind}.p0(ptr {where}, i32 {size}, <{2 * n} x i1> <{truth}>, {wide} poison)")
+            mask = f"<{2 * n} x i1> <{truth}>"
+            both = f.let(f"call {wide} @llvm.masked.load.v{2 * n}{kind}.p0(ptr {where}, i32 {size}, {mask}, {wide} poison)")
             even = ", ".join(f"i32 {2 * i}" for i in range(n))
-            value.set(f.let(f"shufflevector {wide} {loaded}, {wide} poison, {integers} <{even}>"))
+            value.set(f.let(f"shufflevector {wide} {both}, {wide} poison, {integers} <{even}>"))
         with f.when(other):
             gather_lanes(f, kind, value, where, a["stride"])
         now, before = value.get(), best.get()
-        wins = better(f, v, now, before)
+        wins = better(f, v, f"<{n} x i1>", now, before)
         best.set(f.let(f"select <{n} x i1> {wins}, {v} {now}, {v} {before}"))
         places = f.let(f"add {integers} {ramp}, {spread(f, n, at)}")
         found.set(f.let(f"select <{n} x i1> {wins}, {integers} {places}, {integers} {found.get()}"))
@@ -161,7 +149,7 @@ PUT = "numbers* index* target* planes count plane"
 
 
 def put_text(kind: str) -> str:
-    """target[index] += number, plane by plane. The target is cleared first."""
+    """target[index] += number, plane by plane. The target is cleared first; an index outside it is passed over."""
     t = TYPES[kind]
     f = Function(f"put_{kind}", "ptr %facts")
     a = fields(f, PUT)
@@ -172,8 +160,10 @@ def put_text(kind: str) -> str:
         with f.loop(a["plane"]) as i:
             f.store(t, "0.0", f.at(t, target, i))
         with f.loop(a["count"]) as i:
-            where = f.at(t, target, f.load("i64", index, i))
-            f.store(t, f.let(f"fadd {t} {f.load(t, where)}, {f.load(t, numbers, i)}"), where)
+            place = f.load("i64", index, i)
+            with f.when(f.let(f"icmp ult i64 {place}, {a['plane']}")):
+                where = f.at(t, target, place)
+                f.store(t, f.let(f"fadd {t} {f.load(t, where)}, {f.load(t, numbers, i)}"), where)
     return f.text()
 
 
@@ -211,12 +201,8 @@ def resample_text(kind: str) -> str:
                     f.store(t, f.let(f"fmul {t} {f.load(t, given, i)}, {weight}"), f.at(t, row, i))
                 with f.when(f.invert(begin)), f.loop(a["inner"]) as i:
                     here = f.at(t, row, i)
-                    total_ = f.let(f"call {t} @llvm.fma.{kind}({t} {f.load(t, given, i)}, {t} {weight}, {t} {f.load(t, here)})")
-                    f.store(t, total_, here)
+                    f.store(t, f.let(f"call {t} @llvm.fma.{kind}({t} {f.load(t, given, i)}, {t} {weight}, {t} {f.load(t, here)})"), here)
     return "\n".join([f"declare {t} @llvm.fma.{kind}({t}, {t}, {t})", f.text()])
-
-
-RESAMPLE_BACK = RESAMPLE
 
 
 def resample_back_text(kind: str) -> str:

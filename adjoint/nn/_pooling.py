@@ -124,8 +124,9 @@ NEEDS_TWO_OR_THREE = (
 
 
 def _maxima(select: Any, input: Tensor, windows: tuple[Windows, ...], return_indices: bool) -> Any:
-    index = ops.max_pool_index(input, windows)
-    values = select(input, index, len(windows))
+    found, places = ops.search(input._data, windows)
+    index = wrap(places)
+    values = select(input, index, len(windows), found)
     return (values, index) if return_indices else values
 
 

@@ -7,35 +7,25 @@ Compiled code (`_direct.py`) does the same without making the columns. It is com
 from __future__ import annotations
 
 import math
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ._registry import Array
+from ._warm import KINDS, Heat
 from ._windows import Sizes, folded, padded, windows
 
 if TYPE_CHECKING:
     from ._direct import Line
 
-WARM = 2e7  # multiplications that NumPy does before anything is compiled
 SMALL = 2e4  # multiplications of one convolution below which NumPy is as fast
-_heat = [0.0]
-
-
-@cache
-def compiles() -> bool:
-    from .._kernels import jit
-
-    return jit.available()
+_warm = Heat(2e7)
 
 
 def direct(x: Array, other: Array, multiplications: float) -> bool:
     """Whether to use compiled code."""
-    if x.dtype.char not in "fd" or other.dtype is not x.dtype or multiplications < SMALL:
-        return False
-    _heat[0] += multiplications
-    return _heat[0] > WARM and compiles()
+    return multiplications > SMALL and _warm(multiplications, x, other)
 
 
 # ---- with NumPy ---------------------------------------------------------------------------------------------------------------------
@@ -79,7 +69,7 @@ def taps_of(kernel: Sizes, padding: Sizes, dilation: Sizes) -> tuple[Line, ...]:
 def correlated_directly(
     x: Array, weight: Array, bias: Array | None, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Array:
-    from ._direct import KINDS, Kernels, correlate, plan
+    from ._direct import Kernels, correlate, plan
 
     inner = math.prod(weight.shape[1:])
     taps = taps_of(weight.shape[2:], padding, dilation)
@@ -126,7 +116,7 @@ def phase_taps(phase: int, kernel: int, stride: int, padding: int, dilation: int
 def scattered_directly(
     x: Array, weight: Array, bias: Array | None, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Array:
-    from ._direct import KINDS, Kernels, correlate, plan
+    from ._direct import Kernels, correlate, plan
 
     kernel, size = weight.shape[2:], shape[2:]
     x, weight = np.ascontiguousarray(x), np.ascontiguousarray(weight)
@@ -167,7 +157,7 @@ def part_of_kernel(inputs: int, outputs: int, kernel: Sizes, used: tuple[Line, .
 
 def products(x: Array, grad: Array, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Array:
     if direct(x, grad, math.prod(grad.shape) * math.prod(shape[1:])):
-        from ._direct import KINDS, gradient, plan
+        from ._direct import gradient, plan
 
         layout = plan(x.shape[2:], grad.shape[2:], taps_of(shape[2:], padding, dilation), stride, shape[1], KINDS[x.dtype.char])
         return gradient(np.ascontiguousarray(x), np.ascontiguousarray(grad), layout, groups).reshape(shape)

@@ -14,9 +14,9 @@ from .._kernels import pool
 from .._kernels.blocks import Table, run, table
 from .._kernels.convolve import BACKWARD, DEPTH, DOT_ROWS, DOTS, FORWARD, LANES, LAY, PACK, ROWS, TILES, function, width
 from ._registry import Array
+from ._warm import KINDS
 from ._windows import Sizes
 
-KINDS = {"f": "f32", "d": "f64"}
 Line = tuple[int, ...]
 
 CHUNK = 1024  # places whose products are summed before the sum goes to memory

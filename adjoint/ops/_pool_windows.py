@@ -12,8 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._registry import Array
+from ._warm import KINDS, Heat
 
 INDEX = np.dtype("int64")
+_warm = Heat(2e5)
 
 
 class Windows(NamedTuple):
@@ -137,6 +139,8 @@ def maxima(x: Array, windows: tuple[Windows, ...]) -> tuple[Array, Array]:
     shape = (*x.shape[:lead], *(len(line.starts) for line in windows))
     if 0 in shape:
         return np.empty(shape, x.dtype), np.empty(shape, INDEX)
+    if _warm(x.size, x):
+        return maxima_directly(np.ascontiguousarray(x), windows, shape)
     index: Array = np.zeros((), INDEX)
     weight = 1
     for axis, line in reversed(list(enumerate(windows, lead))):
@@ -155,3 +159,78 @@ def maxima(x: Array, windows: tuple[Windows, ...]) -> tuple[Array, Array]:
         x, index = best, np.broadcast_to(found, best.shape)
         weight *= line.size
     return np.array(x, order="C"), np.array(index, order="C")
+
+
+# ---- by compiled code ---------------------------------------------------------------------------------------------------------------
+
+
+class Tables(NamedTuple):
+    """Windows as compiled code takes them, see `_kernels/pooling.py`."""
+
+    starts: Array
+    stops: Array
+    first: int
+    last: int
+    taps: int
+    origin: int
+    stride: int
+
+
+@lru_cache(maxsize=512)
+def tables(windows: Windows) -> Tables:
+    starts, stops = np.array(windows.starts, INDEX), np.array(windows.stops, INDEX)
+    if windows.regular is None:
+        return Tables(starts, stops, 0, 0, 0, 0, 1)
+    kernel, stride, padding = windows.regular
+    first = -(-padding // stride)
+    last = (windows.size - 1 - windows.step * (kernel - 1) + padding) // stride + 1
+    return Tables(starts, stops, first, min(last, len(starts)), kernel, -padding, stride)
+
+
+ONE = sliding(1, 1, 1, 1, 0, 1)  # a dimension that is not there
+
+
+def maxima_directly(x: Array, windows: tuple[Windows, ...], shape: tuple[int, ...]) -> tuple[Array, Array]:
+    from .._kernels.blocks import over, run, table
+    from .._kernels.pooling import MAXIMA, function
+
+    values, index = np.empty(shape, x.dtype), np.empty(shape, INDEX)
+    lines = [ONE] * (3 - len(windows)) + list(windows)
+    a, b, c = map(tables, lines)
+    plane = lines[0].size * lines[1].size * lines[2].size
+    planes, out_plane = x.size // plane, len(a.starts) * len(b.starts) * len(c.starts)
+    kernel = function("maxima", KINDS[x.dtype.char])
+    source, target, place = x.ctypes.data, values.ctypes.data, index.ctypes.data
+
+    def work(first: int, last: int) -> None:
+        run(kernel, table(
+            MAXIMA, source=source + first * plane * x.itemsize, values=target + first * out_plane * x.itemsize,
+            index=place + first * out_plane * 8, planes=last - first, source_plane=plane, counts_a=len(a.starts), counts_b=len(b.starts),
+            counts_c=len(c.starts), size_b=lines[1].size, size_c=lines[2].size, starts_a=a.starts.ctypes.data,
+            stops_a=a.stops.ctypes.data, step_a=lines[0].step, starts_b=b.starts.ctypes.data, stops_b=b.stops.ctypes.data,
+            step_b=lines[1].step, starts_c=c.starts.ctypes.data, stops_c=c.stops.ctypes.data, step_c=lines[2].step, first=c.first,
+            last=c.last if plane < 2**31 else c.first, taps=c.taps, origin=c.origin, stride=c.stride,
+        ))  # fmt: skip
+
+    over(work, planes, plane)
+    return values, index
+
+
+def put_directly(g: Array, index: Array, shape: tuple[int, int]) -> Array:
+    """Zeros of a shape (planes, elements) with `g` (planes, count) added at the positions that `index` names."""
+    from .._kernels.blocks import over, run, table
+    from .._kernels.pooling import PUT, function
+
+    out = np.empty(shape, g.dtype)
+    count, plane, size = g.shape[1], shape[1], g.itemsize
+    kernel = function("put", KINDS[g.dtype.char])
+    numbers, places, target = g.ctypes.data, index.ctypes.data, out.ctypes.data
+
+    def work(first: int, last: int) -> None:
+        run(kernel, table(
+            PUT, numbers=numbers + first * count * size, index=places + first * count * 8, target=target + first * plane * size,
+            planes=last - first, count=count, plane=plane,
+        ))  # fmt: skip
+
+    over(work, shape[0], plane)
+    return out

@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 
 from .._dtype import from_numpy_dtype
-from ._pool_windows import INDEX, Windows, divisors, maxima, spread, sums
+from ._pool_windows import INDEX, Windows, divisors, maxima, put_directly, spread, sums
 from ._precision import wide
 from ._registry import LINEAR, Array, op
 from ._rules import call, cast, zeros_on
+from ._warm import Heat
 from .scatter import gather, scatter_add
 
+_warm = Heat(2e5)
 Lines = tuple[Windows, ...]  # the windows along each of the last dimensions
 
 
@@ -85,14 +87,14 @@ adaptive_avg_pool3d = mean_op("adaptive_avg_pool3d", "AdaptiveAvgPool3D", "")
 # ---- maxima -------------------------------------------------------------------------------------------------------------------------
 
 
-@op(method=False, function=False, differentiable=False)
-def max_pool_index(input: Array, windows: Lines) -> Array:
-    """Where the maximum over each window is, counted in the last dimensions laid out in one line."""
+def search(input: Array, windows: Lines) -> tuple[Array, Array]:
+    """The maximum over each window, and where it is, counted in the last dimensions laid out in one line."""
     if input.dtype.kind in "bc":
         refuse(f"max_pool{len(windows)}d", input)
     if input.__class__ is not np.ndarray:
-        return np.empty_like(input, INDEX, order="C", shape=out_shape(input, windows))
-    return maxima(input, windows)[1]
+        shape = out_shape(input, windows)
+        return np.empty_like(input, order="C", shape=shape), np.empty_like(input, INDEX, order="C", shape=shape)
+    return maxima(input, windows)
 
 
 def in_line(x: Array, dims: int) -> Array:
@@ -113,16 +115,20 @@ def look_up_tangent(input_t: Array, index: Array, dims: int) -> Array:
 def put_back(g: Array, index: Array, dims: int, input_shape: tuple[int, ...], input_dtype: Any) -> Array:
     lead = len(input_shape) - dims
     flat = (*input_shape[:lead], math.prod(input_shape[lead:]))
+    if g.__class__ is np.ndarray and _warm(g.size, g) and index.flags.c_contiguous:
+        planes = math.prod(flat[:-1])
+        put = put_directly(np.ascontiguousarray(g).reshape(planes, -1), index.reshape(planes, -1), (planes, flat[-1]))
+        return put.reshape(input_shape)
     put = call(scatter_add, zeros_on(g, flat, input_dtype), lead, in_line(index, dims), in_line(g, dims))
     return np.reshape(put, input_shape)
 
 
 def selection(name: str, node: str) -> Any:
-    """The op that looks up the elements of the last `dims` dimensions that a search has found."""
+    """The op for the elements of the last `dims` dimensions that a search has found. Usually it has found their values, too."""
 
     @op(f"{name}_values", nodes=f"{node}Backward0", method=False, function=False, out=False, input=put_back, jvp=look_up_tangent)
-    def select(input: Array, index: Array, dims: int) -> Array:
-        return look_up(input, index, dims)
+    def select(input: Array, index: Array, dims: int, values: Any = None) -> Array:
+        return look_up(input, index, dims) if values is None else values
 
     return select
 

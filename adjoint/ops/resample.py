@@ -6,6 +6,7 @@ functions and two ops suffice for all; what else is here are PyTorch's names.
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +17,9 @@ from ._pool_windows import along
 from ._precision import wide
 from ._registry import LINEAR, Array, op
 from ._rules import call, cast
+from ._warm import KINDS, Heat
+
+_warm = Heat(2e5)
 
 
 class Taps:
@@ -30,6 +34,12 @@ class Taps:
     @property
     def count(self) -> int:
         return len(self.index)
+
+    @cached_property
+    def tables(self) -> dict[str, Array]:
+        """Indices, and weights by dtype, as compiled code takes them."""
+        weight = np.ones(self.index.shape) if self.weight is None else self.weight
+        return {"index": np.ascontiguousarray(self.index, np.int64), **{c: np.ascontiguousarray(weight, c) for c in KINDS}}
 
     @cached_property
     def by_source(self) -> tuple[Array, Array, Array]:
@@ -51,6 +61,8 @@ def shaped(weight: Array, axis: int, ndim: int, dtype: Any) -> Array:
 def applied(x: Array, axis: int, taps: Taps) -> Array:
     if taps.weight is None:
         return np.take(x, taps.index[:, 0], axis)
+    if _warm(x.size, x):
+        return directly("resample", x, axis, taps, taps.count)
     total: Array = None
     for t in range(taps.index.shape[1]):
         term = np.take(x, taps.index[:, t], axis) * shaped(taps.weight[:, t], axis, x.ndim, x.dtype)
@@ -60,6 +72,8 @@ def applied(x: Array, axis: int, taps: Taps) -> Array:
 
 def applied_back(g: Array, axis: int, taps: Taps) -> Array:
     """The transpose of `applied`."""
+    if _warm(g.size, g):
+        return directly("resample_back", g, axis, taps, taps.size)
     out = np.zeros((*g.shape[:axis], taps.size, *g.shape[axis + 1 :]), g.dtype)
     if not taps.count:
         return out
@@ -71,6 +85,30 @@ def applied_back(g: Array, axis: int, taps: Taps) -> Array:
     return out
 
 
+def directly(name: str, x: Array, axis: int, taps: Taps, length: int) -> Array:
+    """The same by compiled code: `length` is that of the result along the axis."""
+    from .._kernels.blocks import over, run, table
+    from .._kernels.pooling import RESAMPLE, function
+
+    x = np.ascontiguousarray(x)
+    out = np.empty((*x.shape[:axis], length, *x.shape[axis + 1 :]), x.dtype)
+    outer, inner, size = math.prod(x.shape[:axis]), math.prod(x.shape[axis + 1 :]), x.itemsize
+    source_plane, target_plane = x.shape[axis] * inner, length * inner
+    source, target = x.ctypes.data, out.ctypes.data
+    index, weight = taps.tables["index"].ctypes.data, taps.tables[x.dtype.char].ctypes.data
+    kernel = function(name, KINDS[x.dtype.char])
+
+    def work(first: int, last: int) -> None:
+        run(kernel, table(
+            RESAMPLE, source=source + first * source_plane * size, target=target + first * target_plane * size, outer=last - first,
+            count=taps.count, inner=inner, taps=taps.index.shape[1], index=index, weight=weight, source_plane=source_plane,
+            target_plane=target_plane,
+        ))  # fmt: skip
+
+    over(work, outer, max(1, source_plane, target_plane))
+    return out
+
+
 def resampled(input: Array, maps: Maps) -> Array:
     lead = len(input.shape) - len(maps)
     if input.__class__ is not np.ndarray:
@@ -78,8 +116,8 @@ def resampled(input: Array, maps: Maps) -> Array:
     if input.dtype.kind == "u":
         return resampled_bytes(input, maps)
     x = wide(input) if any(taps.weight is not None for taps in maps) else input
-    # Dimensions that shrink go first: the later ones then have less to do.
-    for axis in sorted(range(lead, input.ndim), key=lambda axis: maps[axis - lead].count / maps[axis - lead].size):
+    # Dimensions that shrink go first: the others then have less to do. Rows are quicker than columns, so they go last.
+    for axis in sorted(range(lead, input.ndim), key=lambda axis: (maps[axis - lead].count / max(1, maps[axis - lead].size), -axis)):
         x = applied(x, axis, maps[axis - lead])
     return cast(np.ascontiguousarray(x), input.dtype)
 
@@ -106,7 +144,7 @@ def resample_back(grad: Array, maps: Maps) -> Array:
     if grad.__class__ is not np.ndarray:
         return np.empty_like(grad, order="C", shape=(*grad.shape[:lead], *(taps.size for taps in maps)))
     g = wide(grad)
-    for axis, taps in enumerate(maps, lead):
+    for axis, taps in reversed(list(enumerate(maps, lead))):
         g = applied_back(g, axis, taps)
     return cast(g, grad.dtype)
 
