@@ -63,7 +63,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "fft",
             "func",
             "io",
-            "linalg",
+            "_linalg_norms", "linalg",
             "nn",
             "optim",
             "random",

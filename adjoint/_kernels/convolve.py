@@ -240,10 +240,10 @@ def dots_text(kind: str) -> str:
             for j in range(DOT_COLUMNS):
                 r, c = f.add(row, i), f.add(column, j)
                 there = f.let(f"and i1 {f.less(r, a['last'])}, {f.less(c, a['columns'])}")
-                total = f.let(f"call reassoc {t} @llvm.vector.reduce.fadd.v{n}{kind}({t} 0.0, {v} {sums[i][j].get()})")
+                sum_ = f.let(f"call reassoc {t} @llvm.vector.reduce.fadd.v{n}{kind}({t} 0.0, {v} {sums[i][j].get()})")
                 with f.when(there):
                     target = f.at(t, a["out"], f.add(f.mul(r, a["columns"]), c))
-                    f.store(t, f.let(f"fadd {t} {f.load(t, target)}, {total}"), target)
+                    f.store(t, f.let(f"fadd {t} {f.load(t, target)}, {sum_}"), target)
     declared = [
         f"declare {v} @llvm.fma.v{n}{kind}({v}, {v}, {v})",
         f"declare {t} @llvm.vector.reduce.fadd.v{n}{kind}({t}, {v})",

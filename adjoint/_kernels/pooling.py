@@ -39,9 +39,9 @@ def maxima_text(kind: str) -> str:
                 "a": (f.load("i64", a["starts_a"], place_a), f.load("i64", a["stops_a"], place_a)),
                 "b": (f.load("i64", a["starts_b"], place_b), f.load("i64", a["stops_b"], place_b)),
             }
-            scalars = [(0, f.let(f"select i1 {vectors}, i64 {a['first']}, i64 {a['counts_c']}"))]
-            scalars.append((f.let(f"select i1 {vectors}, i64 {a['last']}, i64 {a['counts_c']}"), a["counts_c"]))
-            for start, stop in scalars:
+            before = f.let(f"select i1 {vectors}, i64 {a['first']}, i64 {a['counts_c']}")
+            after = f.let(f"select i1 {vectors}, i64 {a['last']}, i64 {a['counts_c']}")
+            for start, stop in (("0", before), (after, a["counts_c"])):
                 with f.loop(stop, start) as place:
                     one_maximum(f, kind, a, source, window, place, f.add(row, place))
             with f.when(vectors), f.loop(a["last"], a["first"], n) as place:

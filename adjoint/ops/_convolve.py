@@ -125,7 +125,7 @@ def scattered_directly(
     volume = math.prod(kernel)
     result = np.empty(shape, x.dtype)
     for phases in np.ndindex(*stride):
-        target = result[(..., *(slice(phase, None, s) for phase, s in zip(phases, stride, strict=True)))]
+        target = result[(slice(None), slice(None), *(slice(phase, None, s) for phase, s in zip(phases, stride, strict=True)))]
         if target.size == 0:
             continue
         lines = [phase_taps(*facts) for facts in zip(phases, kernel, stride, padding, dilation, strict=True)]

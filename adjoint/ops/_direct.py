@@ -40,19 +40,19 @@ class Dimension(NamedTuple):
     """
 
     size: int
-    count: int  # places
+    places: int
     step: int
     phases: tuple[int, ...]  # the remainders that taps use
     before: int
     length: int  # of a phase
 
     @classmethod
-    def made(cls, size: int, count: int, taps: Line, step: int) -> Dimension:
+    def made(cls, size: int, places: int, taps: Line, step: int) -> Dimension:
         before = max(0, *(-(tap // step) for tap in taps))
-        length = before + count + max(tap // step for tap in taps)
+        length = before + places + max(tap // step for tap in taps)
         if step == 1 and before == 0 and length <= size:
             length = size  # as it is
-        return cls(size, count, step, tuple(sorted({tap % step for tap in taps})), before, length)
+        return cls(size, places, step, tuple(sorted({tap % step for tap in taps})), before, length)
 
     @property
     def unchanged(self) -> bool:
@@ -88,7 +88,7 @@ class Plan:
         self.columns = np.add.outer(np.arange(channels) * self.plane, tap_offsets).astype(np.int64).reshape(-1)
         places = np.zeros((), np.int64)
         for d, stride in zip(dims, strides, strict=True):
-            places = np.add.outer(places, np.arange(d.count) * stride)
+            places = np.add.outer(places, np.arange(d.places) * stride)
         self.place_offsets = places.reshape(-1).astype(np.int64)
         last = int(self.place_offsets[-1])
         self.length = -(-(last + 1) // lanes) * lanes  # of the places with the gaps between them, in whole vectors
@@ -120,7 +120,7 @@ class Plan:
 
     def gradient_layout(self, dims: list[Dimension]) -> tuple[Array, Array]:
         """The same for a gradient of the result: its rows as far apart as those of the image."""
-        count = dims[-1].count
+        count = dims[-1].places
         starts = np.arange(0, self.places, count)
         rows = np.stack([starts, self.place_offsets[starts]], 1)
         return np.ascontiguousarray(rows, np.int64), np.array([[0, count, 0]], np.int64)
