@@ -11,7 +11,7 @@ from ._creation import Array, Device, check_options, finish, like_self, make_arr
 from ._dtype import as_dtype, as_numpy_dtype, default_complex_numpy, default_numpy, from_numpy_dtype, infer_numpy_dtype, promote_numpy
 from ._layout import strided
 from ._site import warn
-from ._tensor import Tensor
+from ._tensor import Tensor, mark_cut
 from .ops._registry import composite
 
 _INT64 = np.dtype(np.int64)
@@ -32,7 +32,10 @@ def tensor(
         _warn_copy("torch.tensor(sourceTensor)")
     check_options(strided, pin_memory)
     array = copy_array(data, None if dtype is None else as_numpy_dtype(dtype))
-    return finish(make_array(lambda: array, array.shape, array.dtype, device), requires_grad)
+    made = finish(make_array(lambda: array, array.shape, array.dtype, device), requires_grad)
+    if isinstance(data, Tensor):
+        mark_cut(made, data, "torch.tensor(...)")
+    return made
 
 
 def _warn_copy(call: str) -> None:

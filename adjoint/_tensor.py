@@ -240,7 +240,10 @@ class Tensor(OpMethods):
     @property
     def data(self) -> Tensor:
         """The same memory without history and with a version counter of its own: writes to it are invisible to autograd."""
-        return wrap(self._data)
+        tensor = wrap(self._data)
+        if self._fn is not LEAF:  # that of a parameter is no cut: it has no history
+            mark_cut(tensor, self, ".data")
+        return tensor
 
     @data.setter
     def data(self, value: Tensor) -> None:
@@ -254,7 +257,7 @@ class Tensor(OpMethods):
         """The same memory without history. Writes to it are seen by autograd: the version counter is shared."""
         tensor = wrap(self._data)
         tensor._vc = counter_of(self)
-        tensor.__dict__["_cut"] = here()
+        mark_cut(tensor, self, "detach()")
         return tensor
 
     def detach_(self) -> Self:
@@ -425,6 +428,12 @@ def wrap(data: Any) -> Tensor:
     tensor._fn = None
     tensor._vc = None
     return tensor
+
+
+def mark_cut(tensor: Tensor, source: Tensor, how: str) -> None:
+    """Remember which line made a tensor without the history of its source, for the error that may come of it."""
+    if source._fn is not None:
+        tensor.__dict__["_cut"] = how, here()
 
 
 def wrap_result(data: Any) -> Tensor:

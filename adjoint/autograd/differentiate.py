@@ -206,9 +206,9 @@ def implicit_seed(output: Tensor, create_graph: bool) -> Any:
 
 def no_history(place: int, output: Tensor) -> NoGradError:
     """There is nothing to differentiate; say why, as far as it is known."""
-    cut = output.__dict__.get("_cut")
+    how, cut = output.__dict__.get("_cut", (None, None))
     if cut is not None:
-        fix = f"detach() on line {cut.line} cut the graph: leave it out where gradients shall flow"
+        fix = f"{how} on line {cut.line} cut the graph: leave it out where gradients shall flow"
     elif not (output.is_floating_point() or output.is_complex()):
         fix = f"the result is {output.dtype}, and integers have no derivative: differentiate a floating-point quantity"
     else:

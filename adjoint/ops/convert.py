@@ -13,7 +13,7 @@ from .._dtype import as_numpy_dtype, dtype, from_numpy_dtype
 from .._layout import copy_in_format, is_in_format, memory_format, preserve_format
 from .._site import here, warn
 from .._state import recording
-from .._tensor import Tensor, wrap
+from .._tensor import Tensor, mark_cut, wrap
 from ..autograd.node import Node, new_node
 from ..autograd.views import edge_of
 from ._registry import LINEAR, Array, composite, op
@@ -53,8 +53,7 @@ def convert(
     if dtype.kind not in "iub":
         return _to_copy(self, dtype, memory_format)  # type: ignore[no-any-return]
     result: Tensor = _to_integer(self, dtype, memory_format)
-    if self.requires_grad:
-        result.__dict__["_cut"] = here()
+    mark_cut(result, self, f"the conversion to {result.dtype}")
     return result
 
 

@@ -56,6 +56,42 @@ def backward_of_a_constant(torch):
     RuntimeError,
     "element 0 of tensors does not require grad and does not have a grad_fn\n"
     "  cut  {cut}\n"
+    "  fix: .data on line {cut.line} cut the graph: leave it out where gradients shall flow",
+)
+def backward_after_data(torch):
+    x = torch.ones((), requires_grad=True)
+    y = (x * 2).data  # cut
+    y.backward()
+
+
+@wrong(
+    RuntimeError,
+    "element 0 of tensors does not require grad and does not have a grad_fn\n"
+    "  cut  {cut}\n"
+    "  fix: the conversion to torch.int64 on line {cut.line} cut the graph: leave it out where gradients shall flow",
+)
+def backward_after_conversion_to_integers(torch):
+    x = torch.ones((), requires_grad=True)
+    y = (x * 2).long()  # cut
+    y.backward()
+
+
+@wrong(
+    RuntimeError,
+    "element 0 of tensors does not require grad and does not have a grad_fn\n"
+    "  cut  {cut}\n"
+    "  fix: torch.tensor(...) on line {cut.line} cut the graph: leave it out where gradients shall flow",
+)
+def backward_after_wrapping_again(torch):
+    x = torch.ones((), requires_grad=True)
+    y = torch.tensor(x * 2)  # cut
+    y.backward()
+
+
+@wrong(
+    RuntimeError,
+    "element 0 of tensors does not require grad and does not have a grad_fn\n"
+    "  cut  {cut}\n"
     "  fix: detach() on line {cut.line} cut the graph: leave it out where gradients shall flow",
 )
 def backward_after_detach(torch):
