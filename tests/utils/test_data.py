@@ -327,7 +327,8 @@ def test_timeout():
 
 
 INTERRUPTED = """
-import os, sys, time
+import os, signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job starts with the signal ignored
 sys.path.insert(0, {root!r})
 from adjoint.utils import data
 
