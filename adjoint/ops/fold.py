@@ -68,7 +68,8 @@ def col2im(input: Array, output_size: Sizes, kernel_size: Sizes, dilation: Sizes
         return np.empty_like(input, order="C", shape=(*lead, channels, *output_size))
     places = block_counts(output_size, kernel_size, dilation, padding, stride)
     cols = input.reshape(math.prod(lead), channels, *kernel_size, *places)
-    return folded(cols, output_size, stride, padding, dilation).reshape(*lead, channels, *output_size)
+    images = folded(cols, output_size, stride, padding, dilation)
+    return np.ascontiguousarray(images).reshape(*lead, channels, *output_size)
 
 
 def block_counts(size: Sizes, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Sizes:

@@ -51,7 +51,7 @@ def reflected(x: Array, size: int, align_corners: bool) -> tuple[Array, Array]:
     if span == 0:
         return x * 0, x * 0
     away = x - low
-    sign = np.where(away < 0, -1.0, 1.0)
+    sign = 1 - 2 * cast(away < 0, dtype_of(x))
     away = away * sign
     flips = np.floor(away / span)
     rest = away - flips * span
@@ -284,12 +284,19 @@ def base_grid(size: tuple[int, ...], align_corners: bool, dtype: Any) -> Array:
     return np.stack([*(m.reshape(-1) for m in reversed(mesh)), np.ones(math.prod(size), dtype)], axis=-1)
 
 
-@op(
-    method=False, function=False, out=False, jvp=LINEAR,
-    theta=lambda g, theta_dtype, size, align_corners: np.swapaxes(
-        np.matmul(base_grid(size[2:], align_corners, theta_dtype).T, np.reshape(g, (g.shape[0], math.prod(size[2:]), g.shape[-1]))), 1, 2
-    ),
-)  # fmt: skip
+@op(method=False, function=False, out=False, jvp=LINEAR,
+    grad=lambda g, size, align_corners: call(affine_grid_generator, g, size, align_corners))  # fmt: skip
+def affine_grid_back(grad: Array, size: tuple[int, ...], align_corners: bool) -> Array:
+    """The gradient of the affine maps that a grid was made by."""
+    count = len(size) - 2
+    if grad.__class__ is not np.ndarray:
+        return np.empty_like(grad, order="C", shape=(size[0], count, count + 1))
+    points = grad.reshape(size[0], math.prod(size[2:]), count)
+    return np.matmul(points.mT, base_grid(size[2:], align_corners, grad.dtype))
+
+
+@op(method=False, function=False, out=False, jvp=LINEAR,
+    theta=lambda g, size, align_corners: call(affine_grid_back, g, size, align_corners))  # fmt: skip
 def affine_grid_generator(theta: Array, size: tuple[int, ...], align_corners: bool) -> Array:
     """The points of an image after an affine map (N, dimensions, dimensions + 1), one for each sample."""
     count = len(size) - 2

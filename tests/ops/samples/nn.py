@@ -193,7 +193,7 @@ def channel_shuffle(make: Make) -> Iterator[Sample]:
     yield Sample(make(1, 6, 2, 2), 3)
 
 
-@functional("affine_grid", "affine_grid_generator")
+@functional("affine_grid", "affine_grid_generator", "affine_grid_back")
 def affine_grid(make: Make) -> Iterator[Sample]:
     yield Sample(make(2, 2, 3), [2, 1, 3, 4], align_corners=False)
     yield Sample(make(1, 3, 4), [1, 1, 2, 3, 2], align_corners=True)

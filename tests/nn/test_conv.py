@@ -1,0 +1,277 @@
+"""Convolution layers and functions, by values worked out here."""
+
+from __future__ import annotations
+
+import copy
+import math
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint import nn
+from adjoint.nn import functional as F
+from adjoint.ops import _convolve
+
+LAYERS = {1: nn.Conv1d, 2: nn.Conv2d, 3: nn.Conv3d}
+TRANSPOSED = {1: nn.ConvTranspose1d, 2: nn.ConvTranspose2d, 3: nn.ConvTranspose3d}
+FUNCTIONS = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
+
+
+def slowly(x, weight, stride, padding, dilation, groups):
+    """Convolution by its definition."""
+    dims = x.ndim - 2
+    x = np.pad(x, ((0, 0), (0, 0), *((p, p) for p in padding)))
+    outputs, inputs, *kernel = weight.shape
+    size = [(n - d * (k - 1) - 1) // s + 1 for n, k, s, d in zip(x.shape[2:], kernel, stride, dilation, strict=True)]
+    out = np.zeros((x.shape[0], outputs, *size))
+    for place in np.ndindex(*size):
+        where = tuple(slice(p * s, p * s + d * (k - 1) + 1, d) for p, s, d, k in zip(place, stride, dilation, kernel, strict=True))
+        for o in range(outputs):
+            group = o // (outputs // groups)
+            seen = x[(slice(None), slice(group * inputs, (group + 1) * inputs), *where)]
+            out[:, o][(slice(None), *place)] = (seen * weight[o]).sum(tuple(range(1, dims + 2)))
+    return out
+
+
+CASES = [
+    (dims, stride, padding, dilation, groups)
+    for dims in (1, 2, 3)
+    for stride, padding, dilation, groups in [(1, 0, 1, 1), (2, 1, 1, 1), (1, 2, 2, 2), (3, 0, 2, 1), (2, 3, 1, 3)]
+]
+
+
+@pytest.fixture(params=[False, True], ids=["numpy", "compiled"])
+def compiled(request, monkeypatch):
+    """Both ways of computing a convolution, whatever the size. (Without llvmlite there is only one.)"""
+    monkeypatch.setattr(_convolve, "SMALL", -1)
+    monkeypatch.setattr(_convolve._warm, "warm", -1.0 if request.param else math.inf)
+
+
+@pytest.mark.parametrize(("dims", "stride", "padding", "dilation", "groups"), CASES)
+def test_convolution_is_what_its_definition_says(compiled, dims, stride, padding, dilation, groups):
+    rng = np.random.default_rng(0)
+    size, kernel = (9, 8, 7)[:dims], (3, 2, 3)[:dims]
+    x, weight = rng.normal(size=(2, 6, *size)), rng.normal(size=(6, 6 // groups, *kernel))
+    expected = slowly(x, weight, (stride,) * dims, (padding,) * dims, (dilation,) * dims, groups)
+    found = FUNCTIONS[dims](ad.tensor(x), ad.tensor(weight), None, stride, padding, dilation, groups)
+    np.testing.assert_allclose(found.numpy(), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(("dims", "stride", "padding", "dilation", "groups"), CASES)
+def test_gradients_are_the_transposes_of_the_convolution(compiled, dims, stride, padding, dilation, groups):
+    """<conv(x, w), g> = <x, gradient of x> = <w, gradient of w>, since a convolution is linear in both."""
+    rng = np.random.default_rng(0)
+    size, kernel = (9, 8, 7)[:dims], (3, 2, 3)[:dims]
+    x = ad.tensor(rng.normal(size=(2, 6, *size)), requires_grad=True)
+    w = ad.tensor(rng.normal(size=(6, 6 // groups, *kernel)), requires_grad=True)
+    out = FUNCTIONS[dims](x, w, None, stride, padding, dilation, groups)
+    g = ad.tensor(rng.normal(size=out.shape))
+    out.backward(g)
+    product = (out * g).sum().item()
+    assert (x.grad * x).sum().item() == pytest.approx(product)
+    assert (w.grad * w).sum().item() == pytest.approx(product)
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_transposed_convolution_is_the_gradient_of_a_convolution(compiled, dims):
+    rng = np.random.default_rng(0)
+    x = ad.tensor(rng.normal(size=(2, 4, *(6, 5, 7)[:dims])), requires_grad=True)
+    w = ad.tensor(rng.normal(size=(6, 2, *[3] * dims)))
+    out = FUNCTIONS[dims](x, w, stride=2, padding=1, groups=2)
+    g = ad.tensor(rng.normal(size=out.shape))
+    out.backward(g)
+    more = [n - ((o - 1) * 2 + 1) for n, o in zip(x.shape[2:], out.shape[2:], strict=True)]
+    transposed = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[dims - 1]
+    found = transposed(g, w, stride=2, padding=1, groups=2, output_padding=more)
+    np.testing.assert_allclose(found.numpy(), x.grad.numpy(), atol=1e-12)
+
+
+def test_many_shapes_both_ways(monkeypatch):
+    """Compiled code against NumPy: odd sizes, widths below and above a vector, more channels than fit into one step."""
+    monkeypatch.setattr(_convolve, "SMALL", -1)
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        dims = int(rng.integers(1, 4))
+        size, kernel, stride, padding, dilation = (
+            tuple(int(v) for v in rng.integers(low, high, dims)) for low, high in ((1, 26), (1, 5), (1, 4), (0, 4), (1, 3))
+        )
+        groups, samples = int(rng.integers(1, 4)), int(rng.integers(1, 5))
+        inputs, outputs = groups * int(rng.integers(1, 9)), groups * int(rng.integers(1, 15))
+        if any(n + 2 * p < d * (k - 1) + 1 for n, k, p, d in zip(size, kernel, padding, dilation, strict=True)):
+            continue
+        found = []
+        for warm in (math.inf, -1.0):
+            monkeypatch.setattr(_convolve._warm, "warm", warm)
+            values = np.random.default_rng(1)
+            x, w, b = (
+                ad.tensor(values.normal(size=shape), requires_grad=True)
+                for shape in ((samples, inputs, *size), (outputs, inputs // groups, *kernel), (outputs,))
+            )
+            out = FUNCTIONS[dims](x, w, b, stride, padding, dilation, groups)
+            out.backward(ad.tensor(values.normal(size=out.shape)))
+            found.append([t.detach().numpy() for t in (out, x.grad, w.grad, b.grad)])
+        for ours, expected in zip(*found, strict=True):
+            what = f"{size} {kernel} {stride} {padding} {dilation} {groups} {inputs} {outputs}"
+            np.testing.assert_allclose(ours, expected, rtol=1e-10, atol=1e-10, err_msg=what)
+
+
+def test_the_number_of_threads_changes_nothing(monkeypatch):
+    monkeypatch.setattr(_convolve._warm, "warm", -1.0)
+    before = ad.get_num_threads()
+    found = []
+    try:
+        for threads in (1, 3):
+            ad.set_num_threads(threads)
+            rng = np.random.default_rng(0)
+            x, w = (ad.tensor(rng.normal(size=s).astype("float32"), requires_grad=True) for s in ((9, 16, 20, 20), (24, 16, 3, 3)))
+            out = F.conv2d(x, w, padding=1)
+            out.backward(ad.ones_like(out))
+            found.append([t.detach().numpy() for t in (out, x.grad, w.grad)])
+    finally:
+        ad.set_num_threads(before)
+    for one, three in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, three)
+
+
+def test_infinities_and_nans_stay_where_they_are(compiled):
+    x = np.zeros((1, 1, 9, 9))
+    x[0, 0, 4, 4], x[0, 0, 0, 0] = np.inf, np.nan
+    out = F.conv2d(ad.tensor(x), ad.ones(1, 1, 3, 3, dtype=ad.float64)).numpy()[0, 0]
+    expected = np.zeros((7, 7))
+    expected[2:5, 2:5] = np.inf
+    expected[0, 0] = np.nan
+    np.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.parametrize("kernel", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("dilation", [1, 2, 3])
+@pytest.mark.filterwarnings("ignore:Using padding='same'")
+def test_same_padding_keeps_the_size(kernel, dilation):
+    out = F.conv2d(ad.ones(1, 2, 13, 12), ad.ones(3, 2, kernel, kernel), padding="same", dilation=dilation)
+    assert out.shape == (1, 3, 13, 12)
+
+
+def test_same_padding_puts_the_odd_zero_at_the_end():
+    with pytest.warns(UserWarning, match="even kernel lengths"):
+        out = F.conv1d(ad.tensor([[1.0, 2.0, 3.0]]), ad.tensor([[[1.0, 10.0]]]), padding="same")
+    assert out.tolist() == [[21.0, 32.0, 3.0]]
+
+
+def test_half_precision_is_computed_in_single():
+    x = ad.full((1, 3000, 1), 1.0, dtype=ad.float16)
+    w = ad.full((1, 3000, 1), 0.1, dtype=ad.float16)
+    assert F.conv1d(x, w).item() == pytest.approx(3000 * 0.1, rel=1e-3)  # a sum in half precision would stop at 256
+
+
+# ---- layers -------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("made", "text"),
+    [
+        (lambda: nn.Conv1d(3, 4, 5), "Conv1d(3, 4, kernel_size=(5,), stride=(1,))"),
+        (
+            lambda: nn.Conv2d(4, 8, (3, 2), 2, 1, 2, 2, False, "reflect"),
+            "Conv2d(4, 8, kernel_size=(3, 2), stride=(2, 2), padding=(1, 1), dilation=(2, 2), groups=2, bias=False, padding_mode=reflect)",
+        ),
+        (lambda: nn.Conv3d(1, 2, 3, padding="same"), "Conv3d(1, 2, kernel_size=(3, 3, 3), stride=(1, 1, 1), padding=same)"),
+        (
+            lambda: nn.ConvTranspose2d(4, 2, 3, 2, output_padding=1),
+            "ConvTranspose2d(4, 2, kernel_size=(3, 3), stride=(2, 2), output_padding=(1, 1))",
+        ),
+    ],
+)
+def test_repr(made, text):
+    assert repr(made()) == text
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_weights_begin_within_their_bounds(dims):
+    layer = LAYERS[dims](6, 40, 3, groups=2)
+    bound = 1 / math.sqrt(3 * 3**dims)
+    assert layer.weight.shape == (40, 3, *[3] * dims)
+    for parameter in (layer.weight, layer.bias):
+        assert 0.8 * bound < parameter.abs().max().item() <= bound
+    assert TRANSPOSED[dims](6, 40, 3, groups=2).weight.shape == (6, 20, *[3] * dims)
+
+
+@pytest.mark.parametrize(("mode", "expected"), [
+    ("zeros", [3.0, 6.0, 9.0, 7.0]), ("reflect", [5.0, 6.0, 9.0, 10.0]),
+    ("replicate", [4.0, 6.0, 9.0, 11.0]), ("circular", [7.0, 6.0, 9.0, 8.0]),
+])  # fmt: skip
+def test_padding_modes(mode, expected):
+    layer = nn.Conv1d(1, 1, 3, padding=1, bias=False, padding_mode=mode)
+    with ad.no_grad():
+        layer.weight.fill_(1.0)
+    assert layer(ad.tensor([[1.0, 2.0, 3.0, 4.0]])).tolist() == [expected]
+
+
+@pytest.mark.parametrize("mode", ["zeros", "reflect", "replicate", "circular"])
+def test_unbatched_input(mode):
+    layer = nn.Conv2d(2, 3, 3, padding=1, padding_mode=mode)
+    x = ad.randn(2, 5, 6)
+    np.testing.assert_allclose(layer(x).detach().numpy(), layer(x.unsqueeze(0))[0].detach().numpy(), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("size", [(11, 11), (12, 11), (12, 12)])
+def test_transposed_layer_makes_the_size_that_is_asked_for(size):
+    layer = nn.ConvTranspose2d(2, 3, 3, stride=2)
+    assert layer(ad.ones(1, 2, 5, 5), output_size=size).shape == (1, 3, *size)
+    assert layer(ad.ones(2, 5, 5), output_size=(3, *size)).shape == (3, *size)
+
+
+ERRORS = [
+    (lambda: nn.Conv2d(3, 4, 3, groups=2), "in_channels must be divisible by groups"),
+    (lambda: nn.Conv2d(4, 3, 3, groups=2), "out_channels must be divisible by groups"),
+    (lambda: nn.Conv2d(4, 3, 3, groups=0), "groups must be a positive integer"),
+    (lambda: nn.Conv2d(4, 3, 3, padding="full"), "Invalid padding string 'full', should be one of {'same', 'valid'}"),
+    (lambda: nn.Conv2d(4, 3, 3, padding="same", stride=2), "padding='same' is not supported for strided convolutions"),
+    (lambda: nn.Conv2d(4, 3, 3, padding_mode="none"), "but got padding_mode='none'"),
+    (lambda: nn.ConvTranspose2d(4, 3, 3, padding_mode="reflect"), 'Only "zeros" padding mode is supported for ConvTranspose2d'),
+    (lambda: nn.ConvTranspose2d(4, 3, 3, 2)(ad.ones(1, 4, 5, 5), (20, 20)), "requested an output size of (20, 20), but valid sizes range"),
+    (lambda: nn.ConvTranspose2d(4, 3, 3, 2)(ad.ones(1, 4, 5, 5), (20,)), "for 4D input, output_size must have 2 or 4 elements (got 1)"),
+]
+
+
+@pytest.mark.parametrize(("call", "words"), ERRORS)
+def test_errors(call, words):
+    with pytest.raises(ValueError) as caught:
+        call()
+    assert words in str(caught.value)
+
+
+def test_a_layer_can_be_copied_and_its_state_loaded():
+    layer = nn.Conv2d(2, 3, 3)
+    other = copy.deepcopy(layer)
+    assert other.weight is not layer.weight
+    x = ad.randn(1, 2, 5, 5)
+    assert ad.equal(other(x), layer(x))
+    fresh = nn.Conv2d(2, 3, 3)
+    fresh.load_state_dict(layer.state_dict())
+    assert ad.equal(fresh(x), layer(x))
+
+
+def test_third_derivatives():
+    x = ad.randn(1, 1, 4, 4, dtype=ad.float64, requires_grad=True)
+    w = ad.randn(1, 1, 2, 2, dtype=ad.float64, requires_grad=True)
+
+    def cubed(x, w):
+        return (F.conv2d(x, w) ** 3).sum()
+
+    assert ad.autograd.gradgradcheck(cubed, (x, w))
+    (g,) = ad.autograd.grad(cubed(x, w), w, create_graph=True)
+    (h,) = ad.autograd.grad(g.sum(), w, create_graph=True)
+    (third,) = ad.autograd.grad(h.sum(), w)
+    with ad.no_grad():
+        e = 1e-5
+
+        def second(w):
+            with ad.enable_grad():
+                w = w.detach().requires_grad_()
+                (g,) = ad.autograd.grad(cubed(x.detach(), w), w, create_graph=True)
+                return ad.autograd.grad(g.sum(), w)[0].sum().item()
+
+        step = ad.zeros_like(w)
+        step[0, 0, 0, 0] = e
+        assert third[0, 0, 0, 0].item() == pytest.approx((second(w + step) - second(w - step)) / (2 * e), rel=1e-5)
