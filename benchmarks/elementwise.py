@@ -1,4 +1,4 @@
-"""Elementwise functions at sizes from 64 to ten million, forward alone and with the backward pass."""
+"""Every elementwise function at sizes from 64 to ten million, forward alone and with the backward pass."""
 
 from __future__ import annotations
 
@@ -10,30 +10,39 @@ from ._timing import Step, timed
 SIZES = {"64": 64, "1k": 1_000, "10k": 10_000, "1M": 1_000_000, "10M": 10_000_000}
 
 UNARY = (
-    "exp", "expm1", "log", "log1p", "sqrt", "rsqrt", "reciprocal", "square", "abs", "neg", "sign", "sin", "cos", "tan", "tanh", "sigmoid",
-    "erf", "floor", "relu",
+    "abs", "acos", "angle", "asin", "asinh", "atan", "atanh", "ceil", "cos", "cosh", "deg2rad", "digamma", "erf", "erfc", "erfinv", "exp",
+    "exp2", "expm1", "floor", "frac", "i0", "lgamma", "log", "log10", "log1p", "log2", "logit", "nan_to_num", "neg", "rad2deg", "reciprocal",
+    "relu", "round", "rsqrt", "sgn", "sigmoid", "sign", "sin", "sinc", "sinh", "sqrt", "square", "tan", "tanh", "trunc",
 )  # fmt: skip
-ACTIVATIONS = ("gelu", "silu", "softplus", "mish", "elu", "leaky_relu", "hardtanh", "hardswish", "logsigmoid")
-BINARY = ("add", "sub", "mul", "div", "maximum", "atan2", "pow")
+ACTIVATIONS = (
+    "celu", "elu", "gelu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "logsigmoid", "mish", "relu6", "selu", "silu",
+    "softplus", "softshrink", "softsign", "tanhshrink",
+)  # fmt: skip
+BINARY = (
+    "add", "atan2", "copysign", "div", "fmax", "fmin", "fmod", "hypot", "logaddexp", "maximum", "minimum", "mul", "pow", "remainder", "sub",
+    "xlogy",
+)  # fmt: skip
+TERNARY = ("addcdiv", "addcmul", "lerp")
+TESTS = ("isfinite", "isinf", "isnan", "logical_not", "signbit")
+COMPARISONS = ("eq", "ge", "gt", "le", "logical_and", "lt", "ne")
+
+Case = tuple[Callable[..., Any], list[Any]]
 
 
-def unary(name: str, size: int) -> Callable[[Any], tuple[Callable[..., Any], list[Any]]]:
-    def build(lib: Any) -> tuple[Callable[..., Any], list[Any]]:
-        fn = getattr(lib, name) if name in UNARY else getattr(lib.nn.functional, name)
-        return fn, [lib.linspace(0.1, 1.9, size)]
-
-    return build
+def operands(lib: Any, count: int, size: int) -> list[Any]:
+    """Distinct values where every function above is defined and smooth."""
+    ends = ((0.05, 0.95), (0.97, 0.15), (0.3, 0.7))
+    return [lib.linspace(low, high, size) for low, high in ends[:count]]
 
 
-def binary(name: str, size: int) -> Callable[[Any], tuple[Callable[..., Any], list[Any]]]:
-    return lambda lib: (getattr(lib, name), [lib.linspace(0.1, 1.9, size), lib.linspace(1.9, 0.2, size)])
-
-
-def register(name: str, label: str, build: Callable[[Any], tuple[Callable[..., Any], list[Any]]]) -> None:
+def register(name: str, label: str, build: Callable[[Any], Case], *, backward: bool = True) -> None:
     @timed(f"{name} {label}, forward")
     def forward(lib: Any) -> Step:
         fn, args = build(lib)
         return lambda: fn(*args)
+
+    if not backward:
+        return
 
     @timed(f"{name} {label}, forward+backward")
     def both(lib: Any) -> Step:
@@ -49,8 +58,45 @@ def register(name: str, label: str, build: Callable[[Any], tuple[Callable[..., A
         return step
 
 
+def of(name: str, count: int, size: int) -> Callable[[Any], Case]:
+    def build(lib: Any) -> Case:
+        module = lib.nn.functional if name in ACTIVATIONS else lib
+        return getattr(module, name), operands(lib, count, size)
+
+    return build
+
+
+def with_scalar(name: str, size: int) -> Callable[[Any], Case]:
+    """A tensor and a Python number."""
+
+    def build(lib: Any) -> Case:
+        fn = getattr(lib, name)
+        return (lambda x: fn(x, 1.7)), operands(lib, 1, size)
+
+    return build
+
+
+def selection(size: int) -> Callable[[Any], Case]:
+    def build(lib: Any) -> Case:
+        x, y = operands(lib, 2, size)
+        mask = x > y
+        return (lambda a, b: lib.where(mask, a, b)), [x, y]
+
+    return build
+
+
+def clamped(size: int) -> Callable[[Any], Case]:
+    return lambda lib: ((lambda x: lib.clamp(x, 0.2, 0.8)), operands(lib, 1, size))
+
+
 for _label, _size in SIZES.items():
-    for _name in UNARY + ACTIVATIONS:
-        register(_name, _label, unary(_name, _size))
-    for _name in BINARY:
-        register(_name, _label, binary(_name, _size))
+    for _count, _names in ((1, UNARY + ACTIVATIONS), (2, BINARY), (3, TERNARY)):
+        for _name in _names:
+            register(_name, _label, of(_name, _count, _size))
+    for _name in ("add", "mul", "pow"):
+        register(f"{_name} of a number", _label, with_scalar(_name, _size))
+    register("where", _label, selection(_size))
+    register("clamp", _label, clamped(_size))
+    for _count, _names in ((1, TESTS), (2, COMPARISONS)):
+        for _name in _names:
+            register(_name, _label, of(_name, _count, _size), backward=False)
