@@ -62,6 +62,7 @@ _arrived = Condition()
 _done = Condition()
 _workers: list[Thread] = []
 _threads = 0
+_listeners: list[Callable[[], None]] = []
 
 
 def get_num_threads() -> int:
@@ -79,6 +80,13 @@ def set_num_threads(threads: Any) -> None:
         raise RuntimeError("set_num_threads expects a positive integer")
     global _threads
     _threads = threads
+    for notify in _listeners:
+        notify()
+
+
+def on_change(notify: Callable[[], None]) -> None:
+    """Have a function called when the number of threads is set."""
+    _listeners.append(notify)
 
 
 def _serve() -> None:

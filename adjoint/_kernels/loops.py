@@ -1,0 +1,127 @@
+"""Kernels written as plain Python loops, and compiled from their source.
+
+    @loop
+    def add_rows(out: Out, x: Floats, bias: Floats, width: int, rows: range) -> None:
+        for i in rows:
+            for j in range(width):
+                out[i * width + j] = x[i * width + j] + bias[j]
+
+    add_rows.run(out, x, bias, width, len(x), width) or numpy_does_it(...)
+
+The language is a part of Python: `for` over `range`, `while`, `if`, assignments, arithmetic, comparisons, elements of arrays, and the
+functions below. A kernel is compiled for float32 and for float64, whichever its `Floats` have. Arrays are C-contiguous, and indexed as the
+flat memory that they are; nothing checks an index, so a kernel must be right for all arguments that its caller lets through.
+
+The last parameter is the range of units that a call works on. The caller gives the number of units in its place, and after it how many
+elements there are to a unit: from both it follows how the work is cut into pieces for the threads. So the results do not depend on the
+number of threads, as long as each unit writes where no other does.
+
+`run` returns True, or None where it cannot serve: llvmlite is missing, the kernel is not worth compiling yet, or an argument is not what it
+takes (another dtype, not contiguous). Then the caller computes the result by NumPy.
+
+Numbers: `int` is 64 bits. A literal like 0.5 and the elements of `Floats` have the kernel's floating type, `wide(x)` is a double and
+`narrow(x)` goes back. `a // b` and `a % b` are of non-negative integers. Both sides of `a if condition else b` are computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Lock
+from typing import Any
+
+# ---- the types of parameters --------------------------------------------------------------------------------------------------------
+
+
+class Floats:
+    """An array of the kernel's floating type. One that is written to may be the same as another."""
+
+
+class Out(Floats):
+    """An array that shares no memory with the others."""
+
+
+class Ints:
+    """An array of int64."""
+
+
+class Bools:
+    """An array of truth values."""
+
+
+class Doubles:
+    """An array of float64, whatever the kernel's floating type."""
+
+
+# ---- functions of the language: these, abs, sqrt, floor, rint, fma, min, max, maximum, minimum, copysign, and those of maths.py -----
+
+
+def wide(x: Any) -> Any:
+    """A number as a double."""
+
+
+def narrow(x: Any) -> Any:
+    """A number in the kernel's floating type."""
+
+
+def select(condition: Any, a: Any, b: Any) -> Any:
+    """One of two numbers, without a branch."""
+
+
+class Part:
+    """A function that kernels call. Its parameters are annotated like a kernel's; it ends with the one `return`."""
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        self.fn = fn
+        self.__name__ = fn.__name__
+
+
+def part(fn: Callable[..., Any]) -> Part:
+    return Part(fn)
+
+
+# ---- kernels ------------------------------------------------------------------------------------------------------------------------
+
+WARM = 100  # calls, or as much work, before a kernel is worth compiling
+LOOPS: list[Loop] = []  # all that have been declared
+_compiling = Lock()
+
+
+class Loop:
+    """A kernel. `run` becomes a built-in function when the kernel has been compiled."""
+
+    def __init__(self, fn: Callable[..., Any], flags: str) -> None:
+        self.fn = fn
+        self.flags = flags
+        self.__name__ = fn.__name__
+        self.__doc__ = fn.__doc__
+        self.heat = 0
+        self.run: Callable[..., bool | None] = self.warm_up
+        LOOPS.append(self)
+
+    def warm_up(self, *args: Any) -> bool | None:
+        """Count the calls, and compile after enough of them."""
+        self.heat += 1 + ((args[-1] * args[-2]) >> 12)
+        if self.heat <= WARM:
+            return None
+        with _compiling:
+            if self.run == self.warm_up:
+                self.run = self.compiled()
+        return self.run(*args)
+
+    def compiled(self) -> Callable[..., bool | None]:
+        from . import calls, jit
+
+        if not jit.available() or not calls.supported():
+            return unable
+        return calls.Kernel(self).call
+
+
+def unable(*args: Any) -> None:
+    """What serves where nothing can be compiled."""
+
+
+def loop(fn: Callable[..., Any] | None = None, *, reorder: bool = False) -> Any:
+    """Declare a kernel. Where sums may be computed in another order and products be added without rounding, say `reorder`: only then are
+    sums vectorised."""
+    flags = "reassoc nsz contract" if reorder else ""
+    return Loop(fn, flags) if fn is not None else lambda fn: Loop(fn, flags)

@@ -1,0 +1,294 @@
+"""Threads that wait inside compiled code, so that a kernel can share its work without going through Python.
+
+Waking a thread by way of Python costs 60 to 100 µs, as long as a kernel takes for a hundred thousand numbers. These threads are made by
+Python but live in `serve`, without the GIL: they look for work for a moment after their last job, and sleep then. `share` hands out the
+pieces of a job and works on them itself; it never waits for a thread that has not begun.
+
+    void work(ptr arguments, i64 first, i64 last)                       # a job: called for ranges of units
+    void share(ptr state, ptr work, ptr arguments, i64 units, i64 step)
+
+How units are cut into pieces of `step` does not depend on the number of threads, so results do not either. While one thread of the program
+shares a job, the jobs of others run where they are.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+from functools import cache
+from threading import Lock, Thread
+
+from . import jit
+from .pool import get_num_threads, on_change
+
+# The state, in 64-bit words; what different threads write is a cache line or more apart.
+GENERATION, OPEN, WORK, ARGUMENTS, UNITS, STEP, HELPERS, MUTEX, CONDITION = 0, 8, 9, 10, 11, 12, 13, 14, 15
+NEXT, ACTIVE, SLEEPING, BUSY = 32, 48, 64, 80
+LOCK, UNLOCK, WAIT, BROADCAST, YIELD = range(96, 101)  # addresses of functions
+WORDS = 112
+
+PATIENCE = 2000  # looks at the state before a thread sleeps, each with a few pauses
+
+
+def pause() -> tuple[str, str]:
+    """The declaration and the call of the instruction that tells the CPU that this loop waits."""
+    if platform.machine().lower() in ("x86_64", "amd64"):
+        return "declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"
+    if platform.machine().lower() in ("arm64", "aarch64"):
+        return "declare void @llvm.aarch64.hint(i32)", "call void @llvm.aarch64.hint(i32 1)"
+    return "", ""
+
+
+def text() -> str:
+    declaration, wait = pause()
+    pauses = "\n  ".join([wait] * 8)
+
+    def at(register: str, word: int) -> str:
+        return f"%{register} = getelementptr i64, ptr %state, i64 {word}"
+
+    def read(register: str, word: int, type_: str = "i64") -> str:
+        return f"{at(register + '_at', word)}\n  %{register} = load {type_}, ptr %{register}_at"
+
+    def now(register: str, word: int) -> str:
+        return f"{at(register + '_at', word)}\n  %{register} = load atomic i64, ptr %{register}_at seq_cst, align 8"
+
+    def change(register: str, operation: str, word: int, by: int = 1) -> str:
+        return f"{at(register + '_at', word)}\n  %{register} = atomicrmw {operation} ptr %{register}_at, i64 {by} seq_cst"
+
+    return f"""{declaration}
+define internal void @pieces(ptr %state) {{
+entry:
+  {read("work", WORK, "ptr")}
+  {read("arguments", ARGUMENTS, "ptr")}
+  {read("units", UNITS)}
+  {read("step", STEP)}
+  br label %take
+take:
+  {change("piece", "add", NEXT)}
+  %first = mul i64 %piece, %step
+  %some = icmp slt i64 %first, %units
+  br i1 %some, label %do, label %done
+do:
+  %end = add i64 %first, %step
+  %short = icmp slt i64 %end, %units
+  %last = select i1 %short, i64 %end, i64 %units
+  call void %work(ptr %arguments, i64 %first, i64 %last)
+  br label %take
+done:
+  ret void
+}}
+
+define void @share(ptr %state, ptr %work, ptr %arguments, i64 %units, i64 %step) {{
+entry:
+  {read("helpers", HELPERS)}
+  %alone = icmp sle i64 %helpers, 0
+  br i1 %alone, label %all, label %claim
+claim:
+  {change("taken", "xchg", BUSY)}
+  %free = icmp eq i64 %taken, 0
+  br i1 %free, label %publish, label %all
+all:
+  %a_first = phi i64 [0, %entry], [0, %claim], [%a_next, %a_do]
+  %a_some = icmp slt i64 %a_first, %units
+  br i1 %a_some, label %a_do, label %a_done
+a_do:
+  %a_next = add i64 %a_first, %step
+  %a_short = icmp slt i64 %a_next, %units
+  %a_last = select i1 %a_short, i64 %a_next, i64 %units
+  call void %work(ptr %arguments, i64 %a_first, i64 %a_last)
+  br label %all
+a_done:
+  ret void
+publish:
+  {at("p_work", WORK)}
+  store ptr %work, ptr %p_work
+  {at("p_arguments", ARGUMENTS)}
+  store ptr %arguments, ptr %p_arguments
+  {at("p_units", UNITS)}
+  store i64 %units, ptr %p_units
+  {at("p_step", STEP)}
+  store i64 %step, ptr %p_step
+  {at("p_next", NEXT)}
+  store atomic i64 0, ptr %p_next seq_cst, align 8
+  {at("p_open", OPEN)}
+  store atomic i64 1, ptr %p_open seq_cst, align 8
+  {change("before", "add", GENERATION)}
+  {now("sleeping", SLEEPING)}
+  %some_sleep = icmp sgt i64 %sleeping, 0
+  br i1 %some_sleep, label %wake, label %help
+wake:
+  {read("mutex", MUTEX, "ptr")}
+  {read("condition", CONDITION, "ptr")}
+  {read("lock", LOCK, "ptr")}
+  {read("unlock", UNLOCK, "ptr")}
+  {read("broadcast", BROADCAST, "ptr")}
+  %l = call i32 %lock(ptr %mutex)
+  %b = call i32 %broadcast(ptr %condition)
+  %u = call i32 %unlock(ptr %mutex)
+  br label %help
+help:
+  call void @pieces(ptr %state)
+  store atomic i64 0, ptr %p_open seq_cst, align 8
+  br label %others
+others:
+  %looks = phi i64 [0, %help], [%looks_next, %others_again]
+  {now("active", ACTIVE)}
+  %quiet = icmp eq i64 %active, 0
+  br i1 %quiet, label %finished, label %others_wait
+others_wait:
+  {pauses}
+  %looks_next = add i64 %looks, 1
+  %long = icmp sgt i64 %looks_next, 200
+  br i1 %long, label %others_yield, label %others_again
+others_yield:
+  {read("others_give", YIELD, "ptr")}
+  %og = call i32 %others_give()
+  br label %others_again
+others_again:
+  br label %others
+finished:
+  {at("p_busy", BUSY)}
+  store atomic i64 0, ptr %p_busy seq_cst, align 8
+  ret void
+}}
+
+define void @serve(ptr %state, i64 %place) {{
+entry:
+  br label %begin
+begin:
+  %seen = phi i64 [0, %entry], [%current, %leave]
+  br label %look
+look:
+  %looks = phi i64 [0, %begin], [%looks_next, %again]
+  {now("generation", GENERATION)}
+  %new = icmp ne i64 %generation, %seen
+  br i1 %new, label %arrived, label %patient
+patient:
+  {pauses}
+  %looks_next = add i64 %looks, 1
+  %tired = icmp sgt i64 %looks_next, {PATIENCE}
+  br i1 %tired, label %sleep, label %gives
+gives:
+  %turn = and i64 %looks_next, 15
+  %polite = icmp eq i64 %turn, 0
+  br i1 %polite, label %yields, label %again
+yields:
+  {read("give", YIELD, "ptr")}
+  %g = call i32 %give()
+  br label %again
+again:
+  br label %look
+sleep:
+  {read("mutex", MUTEX, "ptr")}
+  {read("condition", CONDITION, "ptr")}
+  {read("lock", LOCK, "ptr")}
+  {read("unlock", UNLOCK, "ptr")}
+  {read("wait", WAIT, "ptr")}
+  %l = call i32 %lock(ptr %mutex)
+  {change("s", "add", SLEEPING)}
+  br label %asleep
+asleep:
+  {now("woken", GENERATION)}
+  %called = icmp ne i64 %woken, %seen
+  br i1 %called, label %awake, label %doze
+doze:
+  %w = call i32 %wait(ptr %condition, ptr %mutex)
+  br label %asleep
+awake:
+  {change("t", "sub", SLEEPING)}
+  %u = call i32 %unlock(ptr %mutex)
+  br label %arrived
+arrived:
+  {change("a", "add", ACTIVE)}
+  {now("current", GENERATION)}
+  {now("open", OPEN)}
+  {read("helpers", HELPERS)}
+  %is_open = icmp ne i64 %open, 0
+  %invited = icmp slt i64 %place, %helpers
+  %takes_part = and i1 %is_open, %invited
+  br i1 %takes_part, label %join, label %leave
+join:
+  call void @pieces(ptr %state)
+  br label %leave
+leave:
+  {change("z", "sub", ACTIVE)}
+  br label %begin
+}}
+"""
+
+
+class Workers:
+    """The threads of this process, and the state that they share with kernels."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.state = (ctypes.c_int64 * WORDS)()
+        self.rooms = [ctypes.create_string_buffer(256) for _ in range(2)]  # more than any system's mutex and condition
+        self.started = 0
+        functions = jit.load("workers", text, ["share", "serve"])
+        self.share = functions["share"]
+        self.serve = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(functions["serve"])
+        self.connect()
+        self.adjust()
+
+    @property
+    def address(self) -> int:
+        return ctypes.addressof(self.state)
+
+    def connect(self) -> None:
+        """Make a fresh mutex and condition, and tell the code where the system's functions are."""
+        library = ctypes.CDLL(None)
+        mutex, condition = self.rooms
+        library.pthread_mutex_init(mutex, None)
+        library.pthread_cond_init(condition, None)
+        self.state[MUTEX], self.state[CONDITION] = ctypes.addressof(mutex), ctypes.addressof(condition)
+        names = {
+            LOCK: "pthread_mutex_lock", UNLOCK: "pthread_mutex_unlock", WAIT: "pthread_cond_wait", BROADCAST: "pthread_cond_broadcast",
+            YIELD: "sched_yield",
+        }  # fmt: skip
+        for word, name in names.items():
+            self.state[word] = ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
+
+    def adjust(self) -> None:
+        """Have as many threads take part as the user asked for."""
+        with self.lock:
+            helpers = get_num_threads() - 1
+            while self.started < helpers:
+                Thread(target=self.serve, args=(self.address, self.started), name="adjoint-kernels", daemon=True).start()
+                self.started += 1
+            self.state[HELPERS] = helpers
+
+    def forget(self) -> None:
+        """In a forked child: the threads were not copied, and what they held is in an unknown state. The child computes alone, until it
+        sets a number of threads."""
+        self.lock = Lock()
+        self.started = 0
+        for word in (OPEN, NEXT, ACTIVE, SLEEPING, BUSY, HELPERS):
+            self.state[word] = 0
+        self.connect()
+
+
+_made: list[Workers] = []
+
+
+@cache
+def supported() -> bool:
+    """Whether this system has what the threads need."""
+    return os.name == "posix" and bool(pause()[0])
+
+
+def workers() -> Workers:
+    if not _made:
+        _made.append(Workers())
+        on_change(_adjust)
+        os.register_at_fork(after_in_child=_forget)
+    return _made[0]
+
+
+def _adjust() -> None:
+    _made[0].adjust()
+
+
+def _forget() -> None:
+    _made[0].forget()

@@ -1,0 +1,178 @@
+"""The language of loop kernels: what it computes, what it refuses, and that threads change nothing."""
+
+import os
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint._kernels import translate
+from adjoint._kernels.loops import LOOPS, WARM, Bools, Doubles, Floats, Ints, Loop, Out, loop, narrow, part, select, wide
+
+
+def compiled(kernel: Loop) -> Loop:
+    kernel.heat = WARM
+    return kernel
+
+
+@part
+def clipped(x: object, low: object, high: object):
+    above = select(x < low, low, x)
+    return select(above > high, high, above)
+
+
+@loop
+def everything(out: Out, x: Floats, index: Ints, mask: Bools, total: Doubles, bias: Floats | None, scale: float, width: int, rows: range):
+    for i in rows:
+        best = -1.0e30
+        sums = wide(0.0)
+        for j in range(width):
+            at = i * width + j
+            y = clipped(x[at], -1.0, 1.0)
+            if bias is not None:
+                y += bias[j]
+            if mask[at] and not (j == 0 or j == width - 1):
+                y = exp(y) * narrow(scale)  # noqa: F821
+            elif j % 2 == 1:
+                y = -y
+            best = y if y > best else best
+            sums += wide(y)
+            out[at] = y
+        k = 0
+        while k < width:
+            k += 1
+            if out[i * width + k - 1] == best:
+                break
+        index[i] = k - 1
+        total[i] = sums
+
+
+def by_numpy(x, mask, bias, scale):
+    y = np.clip(x, -1, 1) + (0 if bias is None else bias)
+    inside = mask.copy()
+    inside[:, [0, -1]] = False
+    odd = np.arange(x.shape[1]) % 2 == 1
+    return np.where(inside, np.exp(y) * x.dtype.type(scale), np.where(odd, -y, y))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("with_bias", [True, False])
+@pytest.mark.parametrize("rows", [0, 1, 7, 3000])
+def test_the_language_computes_what_python_would(dtype, with_bias, rows):
+    random = np.random.default_rng(0)
+    x = random.normal(size=(rows, 33)).astype(dtype)
+    mask, bias = random.random(x.shape) < 0.5, random.normal(size=33).astype(dtype) if with_bias else None
+    out, index, total = np.empty_like(x), np.empty(rows, np.int64), np.empty(rows)
+    assert compiled(everything).run(out, x, index, mask, total, bias, 0.5, 33, rows, 33)
+    expected = by_numpy(x, mask, bias, 0.5)
+    np.testing.assert_allclose(out, expected, rtol=1e-6)
+    np.testing.assert_array_equal(index, out.argmax(1) if rows else [])
+    np.testing.assert_allclose(total, out.sum(1, dtype=np.float64), rtol=1e-12, atol=1e-12)
+
+
+@loop(reorder=True)
+def row_sums(out: Out, x: Floats, width: int, rows: range):
+    for i in rows:
+        total = 0.0
+        for j in range(width):
+            total += x[i * width + j]
+        out[i] = total
+
+
+def test_results_do_not_depend_on_the_number_of_threads():
+    x = np.random.default_rng(0).normal(size=(4000, 501)).astype("float32")
+    results = []
+    for threads in (1, 2, 5, 2):
+        before = ad.get_num_threads()
+        ad.set_num_threads(threads)
+        try:
+            out = np.empty(len(x), "float32")
+            assert compiled(row_sums).run(out, x, 501, len(x), 501)
+        finally:
+            ad.set_num_threads(before)
+        results.append(out)
+    assert all(np.array_equal(results[0], out) for out in results)
+    np.testing.assert_allclose(results[0], x.sum(1, dtype=np.float64), rtol=1e-3, atol=1e-3)
+
+
+WRONG = {
+    "an argument too few": lambda out, x: (out, x, 4, 3),
+    "another dtype": lambda out, x: (out, x.astype("float64"), 4, 3, 4),
+    "integers": lambda out, x: (out.astype(int), x.astype(int), 4, 3, 4),
+    "not contiguous": lambda out, x: (out, x.T, 4, 3, 4),
+    "a list": lambda out, x: (out, x.tolist(), 4, 3, 4),
+    "a float for an int": lambda out, x: (out, x, 4.0, 3, 4),
+    "no work": lambda out, x: (out, x, 4, 3, 0),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_kernel_takes_only_what_it_can_compute_with(wrong):
+    out, x = np.zeros(3, "float32"), np.ones((3, 4), "float32")
+    assert compiled(row_sums).run(out, x, 4, 3, 4)
+    assert out.tolist() == [4, 4, 4]
+    out[:] = 0
+    assert row_sums.run(*WRONG[wrong](out, x)) is None
+    assert out.tolist() == [0, 0, 0]
+
+
+def test_a_kernel_does_not_write_into_what_is_read_only():
+    out, x = np.zeros(3, "float32"), np.ones((3, 4), "float32")
+    out.flags.writeable = False
+    assert compiled(row_sums).run(out, x, 4, 3, 4) is None
+
+
+def test_a_kernel_starts_on_numpy():
+    @loop
+    def fresh(out: Out, x: Floats, rows: range):
+        for i in rows:
+            out[i] = x[i]
+
+    LOOPS.remove(fresh)
+    out, x = np.zeros(3), np.arange(3.0)
+    answers = [fresh.run(out, x, 3, 1) for _ in range(WARM + 1)]
+    assert answers == [None] * WARM + [True]
+    assert out.tolist() == [0, 1, 2]
+
+
+def test_what_is_not_in_the_language_is_named():
+    @loop
+    def strange(out: Out, x: Floats, rows: range):
+        for i in rows:
+            out[i] = x[i] ** 2
+
+    LOOPS.remove(strange)
+    with pytest.raises(translate.UnsupportedError, match=r"strange, line 4: no such operation in the language \(x\[i\] \*\* 2\)"):
+        translate.Module(strange.fn, "f32", "")
+
+
+def test_a_forked_child_computes_too():
+    x, out = np.ones((4000, 500)), np.empty(4000)
+    assert compiled(row_sums).run(out, x, 500, 4000, 500)
+    child = os.fork()
+    if child == 0:
+        out[:] = 0
+        good = row_sums.run(out, x, 500, 4000, 500) and (out == 500).all()
+        ad.set_num_threads(2)
+        out[:] = 0
+        good = good and row_sums.run(out, x, 500, 4000, 500) and (out == 500).all()
+        os._exit(0 if good else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def all_kernels():
+    import importlib
+    import pkgutil
+
+    import adjoint
+
+    for module in pkgutil.walk_packages(adjoint.__path__, "adjoint."):
+        if module.name.endswith("_loops"):
+            importlib.import_module(module.name)
+    return [kernel for kernel in LOOPS if kernel.fn.__module__.startswith("adjoint.")]
+
+
+@pytest.mark.parametrize("kind", ["f32", "f64"])
+def test_every_kernel_of_the_library_compiles(kind):
+    for kernel in all_kernels():
+        assert translate.load(kernel, kind)
