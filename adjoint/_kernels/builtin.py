@@ -1,9 +1,9 @@
 """Compiled formulas as Python built-in functions: about 0.1 µs a call where a NumPy function costs 0.45.
 
 A built-in takes NumPy arrays of one floating dtype (kind "T"), arrays of truth values ("B") and Python numbers ("S"). It computes when
-all arrays are of one shape, C-contiguous and not large; anything else is passed on, unchanged, to a fallback that can deal with it. Large
-arrays are cut into pieces for the thread pool: a second built-in computes one piece, with the GIL released. Both check their arguments
-themselves: a wrong one is never a crash.
+all arrays are C-contiguous and of one shape, or repeat as a whole; anything else is passed on, unchanged, to a fallback that can deal with
+it. The results of huge arrays go into memory that is used again (memory.py): a second built-in writes into an array that is given. Both
+check their arguments themselves: a wrong one is never a crash.
 
 Loops are compiled when they are first needed, for the dtype and the case in question.
 """
@@ -18,15 +18,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import entry, jit, pool
+from . import entry, jit, memory, workers
 from .code import TYPES
 from .emit import Emitter, scalar_function
-from .entry import FIRST, LARGEST, NEW, PIECE
+from .entry import FIRST, GIVEN, HUGE, NEW
 from .expr import MATHS, Expr, Number, Untraceable
 from .maths import OUTSIDE, definitions
-from .objects import OWN, builtin, table
+from .objects import FALLBACK, OWN, builtin, table
 
-ALONE = 1 << 20  # elements below which waking another thread costs more than it saves, for a formula of plain arithmetic
+ALONE = 1 << 16  # elements that one thread computes sooner than two, for a formula of plain arithmetic
 
 
 class Case(NamedTuple):
@@ -81,11 +81,11 @@ def load(formulas: list[Formula], fallbacks: list[Any]) -> list[Callable[..., An
 @cache
 def entries() -> dict[str, int]:
     """The addresses of the entries that all built-ins share."""
-    return jit.load("entries", entry.text, [f"entry_{into}" for into in (NEW, FIRST, PIECE)])
+    return jit.load("entries", entry.text, [f"entry_{into}" for into in (NEW, FIRST, GIVEN)])
 
 
 def unable(*args: Any) -> None:
-    """The fallback of a piece: None says that it cannot take these arguments, or met a number that it cannot compute with."""
+    """The fallback of the built-in that writes into a given array: None says that it cannot take these arguments."""
 
 
 _compiling = Lock()
@@ -106,7 +106,10 @@ class Kernel:
         self.words = memoryview(facts)
         self.words[entry.COUNT] = len(formula.kinds)
         self.words[entry.LIKE] = formula.kinds.index("T")
-        self.words[entry.PIECE_FALLBACK] = id(unable)
+        self.words[entry.ALONE] = ALONE >> min(3, formula.costly)
+        if workers.supported():
+            threads = workers.workers()
+            self.words[entry.SHARE], self.words[entry.STATE] = threads.share, threads.address
         code = {"T": entry.ARRAY, "B": entry.TRUTH, "S": entry.NUMBER}
         for place, kind in enumerate(formula.result + formula.kinds, entry.RESULT):
             self.words[place] = code[kind]
@@ -114,50 +117,46 @@ class Kernel:
             if any(case.answers or case.constants for case in cases):
                 self.words[place] = load_choice(formula, cases)
         self.call = builtin(formula.symbol, entries()[f"entry_{formula.into}"], facts, otherwise, formula.constants)
-        self.piece = builtin(formula.symbol, entries()[f"entry_{PIECE}"], facts) if formula.into == NEW else self.call
+        into = facts.copy()
+        into[FALLBACK] = id(unable)
+        self.into_words = memoryview(into)
+        self.into = builtin(formula.symbol, entries()[f"entry_{GIVEN}"], into) if formula.into == NEW else self.call
 
     def otherwise(self, fallback: Any) -> Callable[..., Any]:
-        """The fallback: a loop that is missing is compiled, arrays that are only too large go to the thread pool, all else to NumPy."""
-        first, count, in_pieces = self.formula.kinds.index("T"), len(self.formula.kinds), self.formula.into == NEW
+        """The fallback: a loop that is missing is compiled, huge arrays get memory of their own, all else goes to NumPy."""
+        first, count, makes = self.formula.kinds.index("T"), len(self.formula.kinds), self.formula.into == NEW
 
         def otherwise(*args: Any) -> Any:
             if self.words[entry.ASKED]:
-                self.compile_missing()
+                self.compile_missing(self.words)
                 return self.call(*args)
-            if in_pieces and len(args) == count:
+            if makes and len(args) == count:
                 array = args[first]
-                if array.__class__ is np.ndarray and array.size > LARGEST:
-                    result = self.compute_in_pieces(array, args)
+                if array.__class__ is np.ndarray and array.nbytes >= HUGE:
+                    result = self.compute_huge(array, args)
                     if result is not None:
                         return result
             return fallback(*args)
 
         return otherwise
 
-    def compile_missing(self) -> None:
+    def compile_missing(self, asking: memoryview[int]) -> None:
         """Compile the loop that was asked for."""
         with _compiling:  # another thread may have asked for the same loop
-            place = self.words[entry.ASKED]
+            place = asking[entry.ASKED]
             if place in self.missing:
-                self.words[place] = load_loop(self.formula, *self.missing[place])
+                self.words[place] = self.into_words[place] = load_loop(self.formula, *self.missing[place])
                 del self.missing[place]
-            self.words[entry.ASKED] = 0
+            asking[entry.ASKED] = 0
 
-    def compute_in_pieces(self, array: Any, args: tuple[Any, ...]) -> Any:
-        """The result for large arrays, None if they do not fit."""
-        out = np.empty(array.shape, np.bool_ if self.formula.result == "B" else array.dtype)
-        piece, size = self.piece, array.size
-        alone = size <= ALONE // (1 + 8 * self.formula.costly)
-        stop = size if alone else 0  # an empty piece shows whether the arguments fit
-        result = piece(out, *args, 0, stop)
-        if result is None and self.words[entry.ASKED]:
-            self.compile_missing()
-            result = piece(out, *args, 0, stop)
-        if result is None or alone:
-            return result
-        done: list[Any] = []
-        pool.run(lambda i: done.append(piece(out, *args, i * pool.PIECE, min(size, (i + 1) * pool.PIECE))), -(-size // pool.PIECE))
-        return None if any(part is None for part in done) else out
+    def compute_huge(self, array: Any, args: tuple[Any, ...]) -> Any:
+        """The result for huge arrays, None if they do not fit."""
+        out = memory.empty(array.shape, np.dtype(np.bool_) if self.formula.result == "B" else array.dtype)
+        result = self.into(out, *args)
+        if result is None and self.into_words[entry.ASKED]:
+            self.compile_missing(self.into_words)
+            result = self.into(out, *args)
+        return result
 
 
 # ---- text ---------------------------------------------------------------------------------------------------------------------------

@@ -9,7 +9,8 @@ built-in at hand. So an entry is compiled once for all formulas, and a formula i
 A loop that is not there yet is asked for: its place goes into the table, and the call to the fallback.
 
 The result has the shape of the first array. Others may be broadcast against it if they repeat as a whole: a bias along rows, a mask for a
-batch, a single number. A short one is copied several times over, and the loop run from one end of the copies to the other, again and again.
+batch, a single number. A short one is copied several times over, and the loop run from one end of the copies to the other, again and again. The loop runs over a
+chunk at a time; the chunks of large arrays are computed without the GIL, and shared among threads (workers.py).
 """
 
 from __future__ import annotations
@@ -30,7 +31,6 @@ from .objects import (
     INC_REF,
     INT,
     LONG_AS_DOUBLE,
-    LONG_AS_SSIZE,
     NDARRAY,
     NDIM,
     NEW_LIKE,
@@ -42,74 +42,120 @@ from .objects import (
     WRITEABLE,
 )
 
-LARGEST = 32768  # elements that are computed while the GIL is held
+LARGEST = 1 << 15  # elements that are computed while the GIL is held
+HUGE = 1 << 24  # bytes from which on the memory of a new array is not the system's; see memory.py
+CHUNK = 1 << 14  # elements that are computed at a time
 MOST = 8  # arguments
 TILE = 512  # elements to which an array that is broadcast is extended by repetition
 
 # Places in the table of a built-in, after those that all have.
-COUNT, LIKE, ASKED, PIECE_FALLBACK, CHOOSE = range(OWN, OWN + 5)
+COUNT, LIKE, ASKED, ALONE, SHARE, STATE, CHOOSE = range(OWN, OWN + 7)
 RESULT = CHOOSE + 2  # after one function that chooses for each type
 KINDS = RESULT + 1  # of the arguments
 LOOPS = KINDS + MOST  # two for each case: float32 and float64
 
 ARRAY, TRUTH, NUMBER = range(3)  # kinds: an array of the floating dtype, an array of truth values, a Python number
 
-# Where the result goes: to a new array, into the first argument, into a piece of an array that comes before the arguments, with the piece's
-# first and last place after them.
-NEW, FIRST, PIECE = "new", "first", "piece"
+# Where the result goes: to a new array, into the first argument, into an array that comes before the arguments.
+NEW, FIRST, GIVEN = "new", "first", "given"
+
+# What a job consists of, in 64-bit words: the arrays' memory and the sizes of their elements come last.
+JOB_LOOP, JOB_OUT, JOB_ITEM, JOB_COUNT, JOB_ROWS, JOB_CHUNK, JOB_SIZE, JOB_NUMBERS, JOB_WRONG, JOB_DATA = range(10)
+JOB_ITEMS = JOB_DATA + MOST
+JOB_WORDS = JOB_ITEMS + MOST
 
 
 def text() -> str:
-    return "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n" + "\n".join(map(entry_text, (NEW, FIRST, PIECE)))
+    return "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n" + chunks_text() + "\n".join(map(entry_text, (NEW, FIRST, GIVEN)))
+
+
+def chunks_text() -> str:
+    """The function that computes the chunks of a job from one number to before another."""
+
+    def word(register: str, place: int, type_: str = "i64") -> str:
+        return f"%{register}_at = getelementptr i64, ptr %job, i64 {place}\n  %{register} = load {type_}, ptr %{register}_at"
+
+    return f"""
+define internal void @chunks(ptr %job, i64 %first, i64 %last) {{
+entry:
+  %here = alloca [{MOST} x ptr]
+  {word("loop", JOB_LOOP, "ptr")}
+  {word("out", JOB_OUT, "ptr")}
+  {word("item", JOB_ITEM)}
+  {word("count", JOB_COUNT)}
+  {word("rows", JOB_ROWS)}
+  {word("chunk", JOB_CHUNK)}
+  {word("size", JOB_SIZE)}
+  {word("numbers", JOB_NUMBERS, "ptr")}
+  br label %next
+next:
+  %place = phi i64 [%first, %entry], [%place_next, %run]
+  %wrong = phi i1 [false, %entry], [%wrong_next, %run]
+  %more = icmp slt i64 %place, %last
+  br i1 %more, label %pointers, label %done
+pointers:
+  %start = mul i64 %place, %chunk
+  br label %pointer
+pointer:
+  %h = phi i64 [0, %pointers], [%h_next, %point]
+  %all = icmp eq i64 %h, %count
+  br i1 %all, label %run, label %point
+point:
+  %bit = lshr i64 %rows, %h
+  %row = trunc i64 %bit to i1
+  %data_place = add i64 %h, {JOB_DATA}
+  %data_at = getelementptr ptr, ptr %job, i64 %data_place
+  %data = load ptr, ptr %data_at
+  %own_place = add i64 %h, {JOB_ITEMS}
+  %own_at = getelementptr i64, ptr %job, i64 %own_place
+  %own = load i64, ptr %own_at
+  %bytes = mul i64 %start, %own
+  %offset = select i1 %row, i64 0, i64 %bytes
+  %pointed = getelementptr i8, ptr %data, i64 %offset
+  %target = getelementptr ptr, ptr %here, i64 %h
+  store ptr %pointed, ptr %target
+  %h_next = add i64 %h, 1
+  br label %pointer
+run:
+  %left = sub i64 %size, %start
+  %whole = icmp slt i64 %chunk, %left
+  %length = select i1 %whole, i64 %chunk, i64 %left
+  %out_bytes = mul i64 %start, %item
+  %out_here = getelementptr i8, ptr %out, i64 %out_bytes
+  %bad = call i1 %loop(ptr %out_here, ptr %here, ptr %numbers, i64 %length)
+  %wrong_next = or i1 %wrong, %bad
+  %place_next = add i64 %place, 1
+  br label %next
+done:
+  br i1 %wrong, label %mark, label %end
+mark:
+  %mark_at = getelementptr i64, ptr %job, i64 {JOB_WRONG}
+  store i64 1, ptr %mark_at
+  br label %end
+end:
+  ret void
+}}
+"""
 
 
 def entry_text(into: str) -> str:
-    is_piece = into == PIECE
-    shift = 1 if is_piece else 0  # the arguments begin after the result
+    shift = 1 if into == GIVEN else 0  # the arguments begin after the result
 
     def entry(register: str, place: int | str, type_: str = "i64") -> str:
         """Read an entry of the table."""
         return f"%{register}_at = getelementptr i64, ptr %table, i64 {place}\n  %{register} = load {type_}, ptr %{register}_at"
 
+    def put(register: str, place: int, type_: str = "i64") -> str:
+        """Write a word of the job."""
+        return f"%job_{register} = getelementptr i64, ptr %job, i64 {place}\n  store {type_} %{register}, ptr %job_{register}"
+
     def field(register: str, of: str, offset: int, type_: str) -> str:
         """Read a field of an object."""
         return f"%{register}_at = getelementptr i8, ptr {of}, i64 {offset}\n  %{register} = load {type_}, ptr %{register}_at"
 
-    piece_range = f"""
-  %start_place = add i64 %count, 1
-  %start_slot = getelementptr ptr, ptr %args, i64 %start_place
-  %start_object = load ptr, ptr %start_slot
-  {field("start_type", "%start_object", 8, "i64")}
-  %stop_place = add i64 %count, 2
-  %stop_slot = getelementptr ptr, ptr %args, i64 %stop_place
-  %stop_object = load ptr, ptr %stop_slot
-  {field("stop_type", "%stop_object", 8, "i64")}
-  {entry("int_type_early", INT)}
-  %start_is_int = icmp eq i64 %start_type, %int_type_early
-  %stop_is_int = icmp eq i64 %stop_type, %int_type_early
-  %are_ints = and i1 %start_is_int, %stop_is_int
-  br i1 %are_ints, label %ints, label %slow
-ints:
-  {entry("as_integer", LONG_AS_SSIZE, "ptr")}
-  %start = call i64 %as_integer(ptr %start_object)
-  %stop = call i64 %as_integer(ptr %stop_object)
-  %not_negative = icmp sge i64 %start, 0
-  %ordered = icmp sle i64 %start, %stop
-  %within = icmp sle i64 %stop, %size
-  %sound = and i1 %not_negative, %ordered
-  %fits = and i1 %sound, %within
-  %length = sub i64 %stop, %start
-  br i1 %fits, label %ranged, label %slow
-ranged:
-  %start32 = shl i64 %start, 2
-  %start64 = shl i64 %start, 3
-  %array_start = select i1 %is32, i64 %start32, i64 %start64
-  br label %arguments"""
-    whole_range = f"""
-  %small = icmp sle i64 %size, {LARGEST}
-  br i1 %small, label %ranged, label %slow
-ranged:
-  br label %arguments"""
+    huge = "br label %arguments"
+    if into == NEW:
+        huge = f"%bytes = mul i64 %size, %item\n  %fits = icmp slt i64 %bytes, {HUGE}\n  br i1 %fits, label %arguments, label %slow"
 
     new_result = f"""
   {entry("new_like", NEW_LIKE, "ptr")}
@@ -131,20 +177,21 @@ error:
 made:
   {field("out", "%result", DATA, "ptr")}"""
     given_result = f"""
+  {entry("result_kind", RESULT)}
+  %answers = icmp eq i64 %result_kind, {TRUTH}
   %result = load ptr, ptr %args
   {entry("keep", INC_REF, "ptr")}
   call void %keep(ptr %result)
   %out = load ptr, ptr %data"""
-
-    release = f'{entry("save", SAVE_THREAD, "ptr")}\n  %state = call ptr %save()' if is_piece else ""
-    acquire = f'{entry("restore", RESTORE_THREAD, "ptr")}\n  call void %restore(ptr %state)' if is_piece else ""
 
     # What happens to an array of another shape than the result's.
     other_shape = """
 other_shape:
   %lead = sub i64 %ndim, %own_ndim
   %shorter = icmp sge i64 %lead, 0
-  br i1 %shorter, label %suffix, label %slow
+  %is_operand = icmp sge i64 %i, 0
+  %may_repeat = and i1 %shorter, %is_operand
+  br i1 %may_repeat, label %suffix, label %slow
 suffix:
   %s = phi i64 [0, %other_shape], [%s_next, %suffix_fits]
   %started = phi i1 [false, %other_shape], [%started_next, %suffix_fits]
@@ -175,27 +222,28 @@ suffix_done:
   %row_bit = shl i64 1, %i
   br i1 %period_fits, label %array_suits, label %slow"""
 
-    # Loops for arrays that are broadcast.
+    # What is broadcast is repeated to the length of a chunk, if it is short.
     repeated = f"""
   %nothing = icmp eq i64 %size, 0
   %no_rows = icmp eq i64 %rows, 0
   %plainly = or i1 %no_rows, %nothing
-  br i1 %plainly, label %plain, label %tiles
+  br i1 %plainly, label %compute, label %tiles
 tiles:
   %short = icmp ule i64 %period, {TILE // 2}
   %fitting = udiv i64 {TILE}, %period
   %times = select i1 %short, i64 %fitting, i64 1
-  %chunk = mul i64 %period, %times
+  %tiled = mul i64 %period, %times
   br label %tile_each
 tile_each:
   %t = phi i64 [0, %tiles], [%t_next, %tile_next]
   %all_tiles = icmp eq i64 %t, %count
-  br i1 %all_tiles, label %chunks, label %tile_one
+  br i1 %all_tiles, label %compute, label %tile_one
 tile_one:
   %t_bit = lshr i64 %rows, %t
   %t_odd = trunc i64 %t_bit to i1
   %t_copies = and i1 %t_odd, %short
-  %t_slot = getelementptr ptr, ptr %data, i64 %t
+  %t_place = add i64 %t, {shift}
+  %t_slot = getelementptr ptr, ptr %data, i64 %t_place
   %t_source = load ptr, ptr %t_slot
   %t_kind_place = add i64 %t, {KINDS}
   {entry("t_kind", "%t_kind_place")}
@@ -218,55 +266,98 @@ tile_copied:
 tile_next:
   %t_next = add i64 %t, 1
   br label %tile_each
-chunks:
-  %at = phi i64 [0, %tile_each], [%at_next, %chunk_run]
-  %chunks_wrong = phi i1 [false, %tile_each], [%chunks_wrong_next, %chunk_run]
-  %left = sub i64 %size, %at
-  %over = icmp sle i64 %left, 0
-  br i1 %over, label %finished, label %chunk_pointers
-chunk_pointers:
-  %h = phi i64 [0, %chunks], [%h_next, %chunk_pointer]
-  %all_pointers = icmp eq i64 %h, %count
-  br i1 %all_pointers, label %chunk_run, label %chunk_pointer
-chunk_pointer:
-  %h_bit = lshr i64 %rows, %h
-  %h_row = trunc i64 %h_bit to i1
-  %h_slot = getelementptr ptr, ptr %data, i64 %h
-  %h_source = load ptr, ptr %h_slot
-  %h_kind_place = add i64 %h, {KINDS}
-  {entry("h_kind", "%h_kind_place")}
-  %h_truth = icmp eq i64 %h_kind, {TRUTH}
-  %h_size = select i1 %h_truth, i64 1, i64 %item
-  %h_bytes = mul i64 %at, %h_size
-  %h_offset = select i1 %h_row, i64 0, i64 %h_bytes
-  %h_pointer = getelementptr i8, ptr %h_source, i64 %h_offset
-  %h_target = getelementptr ptr, ptr %here, i64 %h
-  store ptr %h_pointer, ptr %h_target
-  %h_next = add i64 %h, 1
-  br label %chunk_pointers
-chunk_run:
-  %whole_chunk = icmp slt i64 %chunk, %left
-  %chunk_length = select i1 %whole_chunk, i64 %chunk, i64 %left
-  %out_size = select i1 %answers, i64 1, i64 %item
-  %out_offset = mul i64 %at, %out_size
-  %out_here = getelementptr i8, ptr %out, i64 %out_offset
-  %chunk_wrong = call i1 %loop(ptr %out_here, ptr %here, ptr %numbers, i64 %chunk_length)
-  %chunks_wrong_next = or i1 %chunks_wrong, %chunk_wrong
-  %at_next = add i64 %at, %chunk
-  br label %chunks
-plain:"""
-    broadcasts = into == NEW
+compute:
+  %chunk = phi i64 [{CHUNK}, %{"made" if into == NEW else "looped"}], [%tiled, %tile_each]
+  %plain = phi i1 [true, %{"made" if into == NEW else "looped"}], [false, %tile_each]
+  %small = icmp sle i64 %size, {LARGEST}
+  %single = icmp sle i64 %size, %chunk
+  %plain_small = and i1 %small, %plain
+  %direct = or i1 %plain_small, %single
+  %arrays = getelementptr ptr, ptr %data, i64 {shift}
+  br i1 %direct, label %at_once, label %prepare
+at_once:
+  %once_wrong = call i1 %loop(ptr %out, ptr %arrays, ptr %numbers, i64 %size)
+  br label %finished
+prepare:
+  %out_item = select i1 %answers, i64 1, i64 %item
+  {put("loop", JOB_LOOP, "ptr")}
+  {put("out", JOB_OUT, "ptr")}
+  {put("out_item", JOB_ITEM)}
+  {put("count", JOB_COUNT)}
+  {put("rows", JOB_ROWS)}
+  {put("chunk", JOB_CHUNK)}
+  {put("size", JOB_SIZE)}
+  {put("numbers", JOB_NUMBERS, "ptr")}
+  %job_wrong = getelementptr i64, ptr %job, i64 {JOB_WRONG}
+  store i64 0, ptr %job_wrong
+  br label %describe
+describe:
+  %k = phi i64 [0, %prepare], [%k_next, %described]
+  %all_described = icmp eq i64 %k, %count
+  br i1 %all_described, label %cut, label %described
+described:
+  %k_from = getelementptr ptr, ptr %arrays, i64 %k
+  %k_data = load ptr, ptr %k_from
+  %k_data_place = add i64 %k, {JOB_DATA}
+  %k_data_at = getelementptr ptr, ptr %job, i64 %k_data_place
+  store ptr %k_data, ptr %k_data_at
+  %k_kind_place = add i64 %k, {KINDS}
+  {entry("k_kind", "%k_kind_place")}
+  %k_truth = icmp eq i64 %k_kind, {TRUTH}
+  %k_item = select i1 %k_truth, i64 1, i64 %item
+  %k_item_place = add i64 %k, {JOB_ITEMS}
+  %k_item_at = getelementptr i64, ptr %job, i64 %k_item_place
+  store i64 %k_item, ptr %k_item_at
+  %k_next = add i64 %k, 1
+  br label %describe
+cut:
+  %up = add i64 %size, %chunk
+  %up_less = sub i64 %up, 1
+  %units = sdiv i64 %up_less, %chunk
+  br i1 %small, label %held, label %unheld
+held:
+  call void @chunks(ptr %job, i64 0, i64 %units)
+  br label %computed
+unheld:
+  {entry("save", SAVE_THREAD, "ptr")}
+  %thread = call ptr %save()
+  {entry("alone", ALONE)}
+  {entry("share", SHARE, "ptr")}
+  %few = icmp sle i64 %size, %alone
+  %nobody = icmp eq ptr %share, null
+  %by_itself = or i1 %few, %nobody
+  br i1 %by_itself, label %itself, label %together
+itself:
+  call void @chunks(ptr %job, i64 0, i64 %units)
+  br label %back
+together:
+  {entry("state", STATE, "ptr")}
+  %wished = sdiv i64 {CHUNK}, %chunk
+  %several = icmp sgt i64 %wished, 1
+  %step = select i1 %several, i64 %wished, i64 1
+  call void %share(ptr %state, ptr @chunks, ptr %job, i64 %units, i64 %step)
+  br label %back
+back:
+  {entry("restore", RESTORE_THREAD, "ptr")}
+  call void %restore(ptr %thread)
+  br label %computed
+computed:
+  %job_result = load i64, ptr %job_wrong
+  %job_bad = icmp ne i64 %job_result, 0
+  br label %finished
+finished:
+  %wrong = phi i1 [%once_wrong, %at_once], [%job_bad, %computed]"""
 
     return f"""
 define ptr @entry_{into}(ptr %self, ptr %args, i64 %n) {{
 entry:
   %data = alloca [{MOST + 1} x ptr]
   %numbers = alloca [{MOST} x double]
-  {f"%here = alloca [{MOST} x ptr]" if broadcasts else ""}
-  {f"%buffers = alloca [{MOST} x [{TILE} x double]]" if broadcasts else ""}
+  %buffers = alloca [{MOST} x [{TILE} x double]]
+  %job = alloca [{JOB_WORDS} x i64]
   {field("table", "%self", DATA, "ptr")}
   {entry("count", COUNT)}
-  %expected = add i64 %count, {3 if is_piece else 0}
+  %expected = add i64 %count, {shift}
   %right_count = icmp eq i64 %n, %expected
   br i1 %right_count, label %counted, label %slow
 counted:
@@ -302,13 +393,13 @@ size_step:
   %size_next = mul i64 %size, %extent
   %d_next = add i64 %d, 1
   br label %sizes
-sized:{piece_range if is_piece else whole_range}
-
+sized:
+  {huge}
 arguments:
-  %i = phi i64 [{-shift}, %ranged], [%i_next, %argument_done]
-  %others = phi i64 [0, %ranged], [%others_next, %argument_done]
-  %rows = phi i64 [0, %ranged], [%rows_next, %argument_done]
-  %period = phi i64 [0, %ranged], [%common_period, %argument_done]
+  %i = phi i64 [{-shift}, %sized], [%i_next, %argument_done]
+  %others = phi i64 [0, %sized], [%others_next, %argument_done]
+  %rows = phi i64 [0, %sized], [%rows_next, %argument_done]
+  %period = phi i64 [0, %sized], [%common_period, %argument_done]
   %all_arguments = icmp eq i64 %i, %count
   br i1 %all_arguments, label %accepted, label %argument
 argument:
@@ -344,7 +435,7 @@ array_facts:
   {field("own_shape", "%object", SHAPE, "ptr")}
   br i1 %suits, label %dimensions, label %slow
 dimensions:
-  br i1 %same_ndim, label %extents, label %{"other_shape" if broadcasts else "slow"}
+  br i1 %same_ndim, label %extents, label %other_shape
 extents:
   %e = phi i64 [0, %dimensions], [%e_next, %extent_same]
   %all_extents = icmp eq i64 %e, %ndim
@@ -355,18 +446,16 @@ extent_step:
   %other_at = getelementptr i64, ptr %own_shape, i64 %e
   %other = load i64, ptr %other_at
   %same_extent = icmp eq i64 %one, %other
-  br i1 %same_extent, label %extent_same, label %{"other_shape" if broadcasts else "slow"}
+  br i1 %same_extent, label %extent_same, label %other_shape
 extent_same:
   %e_next = add i64 %e, 1
-  br label %extents{other_shape if broadcasts else ""}
+  br label %extents{other_shape}
 array_suits:
-  %own_row = phi i64 [0, %extents]{", [%row_bit, %suffix_done]" if broadcasts else ""}
-  %new_period = phi i64 [%period, %extents]{", [%own_period, %suffix_done]" if broadcasts else ""}
+  %own_row = phi i64 [0, %extents], [%row_bit, %suffix_done]
+  %new_period = phi i64 [%period, %extents], [%own_period, %suffix_done]
   {field("memory", "%object", DATA, "ptr")}
-  {"%own_start = select i1 %is_truth, i64 %start, i64 %array_start" if is_piece else ""}
-  %memory_here = getelementptr i8, ptr %memory, i64 {"%own_start" if is_piece else "0"}
   %data_slot = getelementptr ptr, ptr %data, i64 %place
-  store ptr %memory_here, ptr %data_slot
+  store ptr %memory, ptr %data_slot
   br label %argument_done
 
 number:
@@ -441,14 +530,7 @@ ask:
   %asked = getelementptr i64, ptr %table, i64 {ASKED}
   store i64 %loop_place, ptr %asked
   br label %slow
-looped:{new_result if into == NEW else given_result}{repeated if broadcasts else ""}
-  %arrays = getelementptr ptr, ptr %data, i64 {shift}
-  {release}
-  %plain_wrong = call i1 %loop(ptr %out, ptr %arrays, ptr %numbers, i64 {"%length" if is_piece else "%size"})
-  {acquire}
-  br label %finished
-finished:
-  %wrong = phi i1 [%plain_wrong, %{"plain" if broadcasts else "looped"}]{", [%chunks_wrong, %chunks]" if broadcasts else ""}
+looped:{new_result if into == NEW else given_result}{repeated}
   br i1 %wrong, label %outside, label %done
 outside:
   {entry("drop", DEC_REF, "ptr")}
@@ -459,7 +541,7 @@ done:
 
 slow:
   {entry("vectorcall", VECTORCALL, "ptr")}
-  {entry("fallback", PIECE_FALLBACK if is_piece else FALLBACK, "ptr")}
+  {entry("fallback", FALLBACK, "ptr")}
   %passed = call ptr %vectorcall(ptr %fallback, ptr %args, i64 %n, ptr null)
   ret ptr %passed
 }}

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from adjoint._kernels import builtin, entry, pool
+from adjoint._kernels import builtin, entry, memory, pool
 from adjoint._kernels.expr import Expr, Untraceable, trace, trace_cases
 
 PASSED = object()
@@ -137,18 +137,62 @@ def test_large_arrays_are_computed_in_pieces(scale, mul, size, threads):
         pool.set_num_threads(before)
 
 
-def test_a_piece_checks_its_arguments():
+def test_writing_into_a_given_array_checks_it():
     x, y = Expr.inputs(2)
     kernel = builtin.Kernel(builtin.Formula("checked", x * y, "TT"), lambda *args: PASSED)
     out, a = np.zeros(10), np.arange(10.0)
-    assert kernel.piece(out, a, a, 2, 5) is None  # its loop is not compiled yet
+    assert kernel.into(out, a, a) is None  # its loop is not compiled yet
     np.testing.assert_array_equal(kernel.call(a, a), a * a)
-    assert kernel.piece(out, a, a, 2, 5) is out
-    np.testing.assert_array_equal(out, [0, 0, 4, 9, 16, 0, 0, 0, 0, 0])
-    for bad in [(out, a, a, 5, 2), (out, a, a, -1, 5), (out, a, a, 0, 11), (out, a, a, 0), (out[:5], a, a, 0, 5), (out, a, a, 0.0, 5.0)]:
-        assert kernel.piece(*bad) is None
+    kernel.compile_missing(kernel.into_words)
+    assert kernel.into(out, a, a) is out
+    np.testing.assert_array_equal(out, a * a)
+    out[:] = 0
+    for bad in [(out, a), (out[:5], a, a), (out.astype("float32"), a, a), (out[::-1], a, a), (a, out, out[:1][:, None][:0])]:
+        assert kernel.into(*bad) is None
     out.flags.writeable = False
-    assert kernel.piece(out, a, a, 2, 5) is None
+    assert kernel.into(out, a, a) is None
+    assert not out.any()
+
+
+def test_the_memory_of_huge_arrays_is_used_again():
+    x, y = Expr.inputs(2)
+    (add,) = builtin.load([builtin.Formula("huge", x + y, "TT")], [lambda *args: PASSED])
+    memory.release()
+    a = np.ones(entry.HUGE // 8 + 5)
+    total = add(a, a)
+    assert total.shape == a.shape and (total == 2).all()
+    place, view = total.ctypes.data, total[3:]
+    del total
+    assert add(a, a).ctypes.data != place  # a view still uses it
+    assert memory.release() > 0
+    assert (view == 2).all()
+    del view
+    again = add(a, a[:1])
+    assert again.ctypes.data == place and (again == 2).all()
+    del again
+    assert memory.release() >= a.nbytes
+    assert memory.release() == 0
+
+
+def test_what_is_kept_has_a_limit(monkeypatch):
+    memory.release()
+    monkeypatch.setattr(memory, "LIMIT", 3 << 20)
+    arrays = [memory.empty((1 << 20,), np.dtype("uint8")) for _ in range(5)]
+    arrays.clear()
+    assert memory.release() == 3 << 20
+
+
+@pytest.mark.parametrize("shape, other", [((300, 400), (400,)), ((30, 16384), (16384,)), ((50_000, 3), (3,)), ((2, 3, 40_000), ()), ((3, 50_000), (50_000,))])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_large_arrays_are_broadcast(mul, shape, other, threads):
+    rng = np.random.default_rng(3)
+    a, b = rng.standard_normal(shape), rng.standard_normal(other)
+    before = pool.get_num_threads()
+    pool.set_num_threads(threads)
+    try:
+        np.testing.assert_array_equal(mul(a, np.asarray(b)), a * b)
+    finally:
+        pool.set_num_threads(before)
 
 
 def test_loops_are_compiled_when_they_are_needed():

@@ -84,7 +84,7 @@ def test_a_full_disk(folder, monkeypatch):
 def test_processes_at_once(folder):
     running = [subprocess.Popen([sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, text=True) for _ in range(3)]
     assert [process.communicate()[0].strip() for process in running] == ["8.0"] * 3
-    assert len(list(folder.iterdir())) == 2  # the kernel's loop, and the entries that all kernels share
+    assert len(list(folder.iterdir())) == 3  # the kernel's loop, the entries that all kernels share, and the threads
 
 
 def test_the_oldest_entries_go_first(tmp_path):
