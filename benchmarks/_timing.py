@@ -8,7 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-SAMPLE_SECONDS = 0.002  # one sample repeats a step for about this long, far above the clock's resolution
+SAMPLE_SECONDS = 0.002  # one sample repeats a short step for about this long, far above the clock's resolution
+LONG_SECONDS = 20e-6  # a step that takes longer than this is timed by itself,
+TURN_SECONDS = 0.02  # in turns of about this length: the threads of the other library look for work for some milliseconds after its turn
 
 Step = Callable[[], object]
 
@@ -86,17 +88,24 @@ def sample(step: Step, repeats: int) -> float:
     return (time.perf_counter() - start) / repeats
 
 
+def take_turn(step: Step, seconds: float) -> float:
+    """Return the best seconds per call in one turn, where a call takes about so long."""
+    if seconds < LONG_SECONDS:
+        return sample(step, max(1, round(SAMPLE_SECONDS / max(seconds, 1e-9))))
+    return min(sample(step, 1) for _ in range(max(1, round(TURN_SECONDS / seconds))))
+
+
 def best_times(steps: Sequence[Step], seconds: float) -> list[float]:
-    """Return the best seconds per call of each step; samples alternate, so that a busy moment hits all alike."""
-    sizes = []
+    """Return the best seconds per call of each step; they take turns, so that a busy moment hits all alike."""
+    best = []
     for step in steps:
         sample(step, 1)  # caches fill and kernels compile here
-        sizes.append(max(1, round(SAMPLE_SECONDS / max(sample(step, 3), 1e-9))))
-    best = [math.inf] * len(steps)
-    end = time.perf_counter() + seconds
-    while time.perf_counter() < end or math.inf in best:
+        best.append(sample(step, 3))
+    begin, turns = time.perf_counter(), 0
+    while time.perf_counter() < begin + seconds or turns < 2:
         for i, step in enumerate(steps):
-            best[i] = min(best[i], sample(step, sizes[i]))
+            best[i] = min(best[i], take_turn(step, best[i]))
+        turns += 1
     return best
 
 
