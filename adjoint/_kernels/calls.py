@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from . import jit, loops, objects, translate, workers
+from . import jit, objects, workers
 from .objects import CONTIGUOUS_ALIGNED, DATA, DESCR, F32, F64, FLAGS, INC_REF, NDARRAY, OWN, RESTORE_THREAD, SAVE_THREAD, WRITEABLE, Text
 
 # Places in the table of a built-in, after those that all have.
@@ -116,16 +116,16 @@ _compiling = Lock()
 class Kernel:
     """The built-in of a kernel, and its table."""
 
-    def __init__(self, loop: loops.Loop) -> None:
-        self.loop = loop
-        kinds = translate.parameter_kinds(loop)
+    def __init__(self, name: str, kinds: str, load: Callable[[str], int]) -> None:
+        """`kinds` are those of the parameters (translate.py); `load` gives the address of the loop for "f32" or "f64"."""
+        self.load = load
         threads = workers.workers()
         otherwise = self.otherwise
         own = [0, id(True), id(None), id(np.dtype("int64")), id(np.dtype("bool")), threads.share, threads.address, 0, 0]
         facts = objects.table(otherwise, own)
         self.words = memoryview(facts)
         at = jit.load(f"entry_loop {kinds}", lambda: entry_text(kinds), ["entry_loop"])["entry_loop"]
-        self.call: Callable[..., bool | None] = objects.builtin(loop.__name__, at, facts, otherwise)
+        self.call: Callable[..., bool | None] = objects.builtin(name, at, facts, otherwise)
 
     def otherwise(self, *args: Any) -> bool | None:
         """Compile what is missing; None says that the arguments are not such as the kernel takes."""
@@ -134,6 +134,6 @@ class Kernel:
             if not place:
                 return None
             if not self.words[place]:
-                self.words[place] = translate.load(self.loop, "f32" if place == LOOP32 else "f64")
+                self.words[place] = self.load("f32" if place == LOOP32 else "f64")
             self.words[ASKED] = 0
         return self.call(*args)

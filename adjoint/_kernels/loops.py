@@ -20,19 +20,27 @@ number of threads, as long as each unit writes where no other does.
 takes (another dtype, not contiguous). Then the caller computes the result by NumPy.
 
 Numbers: `int` is 64 bits. A literal like 0.5 and the elements of `Floats` have the kernel's floating type, `wide(x)` is a double and
-`narrow(x)` goes back. `a // b` and `a % b` are of non-negative integers. Both sides of `a if condition else b` are computed.
+`narrow(x)` goes back, `bits(x)` is the pattern of its bits. `a // b` and `a % b` are of non-negative integers. Both sides of `a if condition else b` are computed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from threading import Lock
-from typing import Any
+from typing import Any, overload
 
 # ---- the types of parameters --------------------------------------------------------------------------------------------------------
 
 
-class Floats:
+class Elements:
+    """An array; this is what a type checker sees of it."""
+
+    def __getitem__(self, place: Any) -> Any: ...
+
+    def __setitem__(self, place: Any, value: Any) -> None: ...
+
+
+class Floats(Elements):
     """An array of the kernel's floating type. One that is written to may be the same as another."""
 
 
@@ -40,19 +48,27 @@ class Out(Floats):
     """An array that shares no memory with the others."""
 
 
-class Ints:
+class Ints(Elements):
     """An array of int64."""
 
 
-class Bools:
+class Bools(Elements):
     """An array of truth values."""
 
 
-class Doubles:
+class Doubles(Elements):
     """An array of float64, whatever the kernel's floating type."""
 
 
-# ---- functions of the language: these, abs, sqrt, floor, rint, fma, min, max, maximum, minimum, copysign, and those of maths.py -----
+# ---- functions of the language: these, abs, min, max, and those of LLVM and of maths.py ---------------------------------------------
+
+
+def _function(*numbers: Any) -> Any:
+    """A function of floating numbers."""
+
+
+sqrt = floor = ceil = trunc = rint = fma = maximum = minimum = copysign = _function
+exp = exp2 = expm1 = log = log2 = log1p = power = sinh = cosh = tanh = sin = cos = erf = erfc = _function
 
 
 def wide(x: Any) -> Any:
@@ -67,6 +83,18 @@ def select(condition: Any, a: Any, b: Any) -> Any:
     """One of two numbers, without a branch."""
 
 
+def bits(x: Any) -> Any:
+    """The bits of a number of the kernel's floating type, as a non-negative integer if that has 32 bits."""
+
+
+def larger(a: Any, b: Any) -> Any:
+    """The larger of two numbers, by one instruction; of NaN and a number, anything. `maximum` takes care of NaN."""
+
+
+def at(address: Any) -> Any:
+    """The array of `Floats` that begins at an address; it may be given a name, and no more."""
+
+
 class Part:
     """A function that kernels call. Its parameters are annotated like a kernel's; it ends with the one `return`."""
 
@@ -74,13 +102,33 @@ class Part:
         self.fn = fn
         self.__name__ = fn.__name__
 
+    def __call__(self, *arguments: Any) -> Any:
+        raise TypeError(f"{self.__name__}() is called by kernels only")
+
 
 def part(fn: Callable[..., Any]) -> Part:
     return Part(fn)
 
 
+class Template:
+    """A loop that calls parts which it does not know: `template("name", step=add)` is the kernel whose `step` is the part `add`."""
+
+    def __init__(self, fn: Callable[..., Any], flags: str) -> None:
+        self.fn = fn
+        self.flags = flags
+
+    def __call__(self, name: str, **parts: Part) -> Loop:
+        return Loop(self.fn, self.flags, name, parts)
+
+
+def template(*, reorder: bool = False) -> Callable[[Callable[..., Any]], Template]:
+    """Declare a loop with parts that are given later. `reorder` is as for `loop`."""
+    return lambda fn: Template(fn, REORDER if reorder else "")
+
+
 # ---- kernels ------------------------------------------------------------------------------------------------------------------------
 
+REORDER = "reassoc nsz contract"
 WARM = 100  # calls, or as much work, before a kernel is worth compiling
 LOOPS: list[Loop] = []  # all that have been declared
 _compiling = Lock()
@@ -89,10 +137,11 @@ _compiling = Lock()
 class Loop:
     """A kernel. `run` becomes a built-in function when the kernel has been compiled."""
 
-    def __init__(self, fn: Callable[..., Any], flags: str) -> None:
+    def __init__(self, fn: Callable[..., Any], flags: str, name: str = "", parts: dict[str, Part] | None = None) -> None:
         self.fn = fn
         self.flags = flags
-        self.__name__ = fn.__name__
+        self.parts = parts or {}
+        self.__name__ = name or fn.__name__
         self.__doc__ = fn.__doc__
         self.heat = 0
         self.run: Callable[..., bool | None] = self.warm_up
@@ -113,15 +162,25 @@ class Loop:
 
         if not jit.available() or not calls.supported():
             return unable
-        return calls.Kernel(self).call
+        from . import translate
+
+        return calls.Kernel(self.__name__, translate.parameter_kinds(self), lambda kind: translate.load(self, kind)).call
 
 
 def unable(*args: Any) -> None:
     """What serves where nothing can be compiled."""
 
 
+@overload
+def loop(fn: Callable[..., Any], /) -> Loop: ...
+
+
+@overload
+def loop(*, reorder: bool) -> Callable[[Callable[..., Any]], Loop]: ...
+
+
 def loop(fn: Callable[..., Any] | None = None, *, reorder: bool = False) -> Any:
     """Declare a kernel. Where sums may be computed in another order and products be added without rounding, say `reorder`: only then are
     sums vectorised."""
-    flags = "reassoc nsz contract" if reorder else ""
+    flags = REORDER if reorder else ""
     return Loop(fn, flags) if fn is not None else lambda fn: Loop(fn, flags)

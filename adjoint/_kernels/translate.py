@@ -15,7 +15,7 @@ from typing import Any
 from . import jit
 from .code import TYPES, constant
 from .loops import Bools, Doubles, Floats, Ints, Loop, Out, Part
-from .maths import FUNCTIONS, definitions
+from .maths import FUNCTIONS, IN_LOOPS, definitions
 
 KINDS: dict[Any, str] = {Floats: "T", Out: "T", Ints: "I", Bools: "B", Doubles: "D", int: "i", float: "f", range: "r"}
 ELEMENTS = {"I": "i64", "B": "i8", "D": "double"}  # in memory; "T" is the kernel's type
@@ -108,7 +108,10 @@ class Translator:
 
     def do_Assign(self, node: ast.Assign) -> None:
         (target,) = node.targets
-        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+        if isinstance(target, ast.Name) and isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == "at":
+            address = self.integer(node.value.args[0])
+            self.arrays[target.id] = self.let(f"inttoptr i64 {address} to ptr"), self.type
+        elif isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
             values = [self.expression(value) for value in node.value.elts]
             for place, value in zip(target.elts, values, strict=True):
                 self.assign(place, value)
@@ -341,24 +344,29 @@ class Translator:
     def of_IfExp(self, node: ast.IfExp) -> Value:
         return self.chosen(node, self.truth(self.expression(node.test)), self.expression(node.body), self.expression(node.orelse))
 
-    def chosen(self, node: ast.AST, condition: str, a: Value, b: Value) -> Value:
+    def chosen(self, node: ast.AST, condition: str, a: Value, b: Value, hint: str = "") -> Value:
         type_ = a.type if a.type == b.type else self.common(node, a, b)
-        return Value(self.let(f"select i1 {condition}, {type_} {self.cast(a, type_, node)}, {type_} {self.cast(b, type_, node)}"), type_)
+        a_register, b_register = self.cast(a, type_, node), self.cast(b, type_, node)
+        return Value(self.let(f"select i1 {condition}, {type_} {a_register}, {type_} {b_register}{hint}"), type_)
 
     def of_Call(self, node: ast.Call) -> Value:
         if not isinstance(node.func, ast.Name):
             raise self.refuse(node, "not a function of the language")
         name = node.func.id
-        known = self.fn.__globals__.get(name)
+        known = self.module.parts.get(name, self.fn.__globals__.get(name))
         if isinstance(known, Part):
             return self.call_part(node, known)
         values = [self.expression(argument) for argument in node.args]
         if name == "select":
-            return self.chosen(node, self.truth(values[0]), values[1], values[2])
+            return self.chosen(node, self.truth(values[0]), values[1], values[2], ", !unpredictable !0")
         if name == "wide":
             return Value(self.widened(values[0]), "double")
         if name in ("narrow", "float"):
             return Value(self.narrowed(values[0]), self.type)
+        if name == "bits":
+            whole = "i32" if values[0].type == "float" else "i64"
+            pattern = self.let(f"bitcast {values[0].type} {values[0].register} to {whole}")
+            return Value(pattern if whole == "i64" else self.let(f"zext i32 {pattern} to i64"), "i64")
         if name == "int":
             return Value(self.let(f"fptosi {values[0].type} {values[0].register} to i64"), "i64")
         if name == "abs" and values[0].type == "i64":
@@ -369,9 +377,12 @@ class Translator:
         registers = [self.cast(value, type_, node) for value in values]
         if name == "abs":
             return Value(self.intrinsic("fabs", type_, registers), type_)
+        if name == "larger":
+            order = self.let(f"fcmp nnan nsz ogt {type_} {registers[0]}, {registers[1]}")
+            return Value(self.let(f"select nnan nsz i1 {order}, {type_} {registers[0]}, {type_} {registers[1]}"), type_)
         if name in INTRINSICS:
             return Value(self.intrinsic(name, type_, registers), type_)
-        if name in FUNCTIONS:
+        if name in FUNCTIONS or name in IN_LOOPS:
             kind = "f32" if type_ == "float" else "f64"
             self.module.maths.add((name, kind))
             return Value(self.let(f"call {type_} @m_{name}_{kind}({', '.join(f'{type_} {r}' for r in registers)})"), type_)
@@ -428,9 +439,10 @@ def kinds_of(fn: Callable[..., Any]) -> dict[str, str]:
 class Module:
     """A kernel for one floating type."""
 
-    def __init__(self, fn: Callable[..., Any], kind: str, flags: str) -> None:
+    def __init__(self, fn: Callable[..., Any], kind: str, flags: str, parts: dict[str, Part] | None = None) -> None:
         self.kind = kind
         self.flags = flags
+        self.parts = parts or {}
         self.declared: set[str] = set()
         self.maths: set[tuple[str, str]] = set()
         self.units = ""
@@ -458,7 +470,7 @@ class Module:
         outer = "define void @work(ptr noalias %arguments, i64 %first, i64 %last) {\nentry:\n" + "\n".join(loads)
         outer += f"\n  call void @inner({given}, i64 %first, i64 %last)\n  ret void\n}}\n"
         library, more = definitions(self.maths)
-        self.text = "\n".join([*sorted(self.declared | more), library, inner, outer])
+        self.text = "\n".join([*sorted(self.declared | more), library, inner, outer, "!0 = !{}"])
 
 
 def parameter_kinds(loop: Loop) -> str:
@@ -480,5 +492,6 @@ def load(loop: Loop, kind: str) -> int:
     """The address of the code for a floating type."""
     parts = "".join(inspect.getsource(value.fn) for value in loop.fn.__globals__.values() if isinstance(value, Part))
     numbers = {n: v for n, v in loop.fn.__globals__.items() if isinstance(v, int | float) and n in loop.fn.__code__.co_names}
-    description = f"loop {kind} {loop.flags} {sorted(numbers.items())} {inspect.getsource(loop.fn)} {parts}"
-    return jit.load(description, lambda: Module(loop.fn, kind, loop.flags).text, ["work"])["work"]
+    given = "".join(f"{name}: {inspect.getsource(value.fn)}" for name, value in sorted(loop.parts.items()))
+    description = f"loop {kind} {loop.flags} {sorted(numbers.items())} {inspect.getsource(loop.fn)} {parts} {given}"
+    return jit.load(description, lambda: Module(loop.fn, kind, loop.flags, loop.parts).text, ["work"])["work"]

@@ -211,31 +211,6 @@ class Rowwise(Compiled):
         return rows.load(f"rows_{self.__name__}", self.fn, self.kinds)
 
 
-class Update(Compiled):
-    """A formula whose result overwrites its first argument."""
-
-    def __init__(self, formula: Callable[..., Any], kinds: str) -> None:
-        super().__init__(formula, kinds)
-        self.formula = formula
-
-        def overwrite(first: Any, *others: Any) -> None:
-            first[...] = formula(first, *others)
-
-        self.fn = self.run = overwrite
-
-    def compiled(self) -> Callable[..., Any]:
-        from .._kernels import builtin, entry
-        from .._kernels.expr import Expr, trace
-
-        expr = trace(self.formula, list(Expr.inputs(self.kinds)))
-        return builtin.load([builtin.Formula(f"update_{self.__name__}", expr, self.kinds, entry.FIRST)], [self.fn])[0]
-
-
-def update(kinds: str) -> Callable[[Callable[..., Any]], Update]:
-    """Make the decorated formula write its result into its first argument, in one pass. Its arguments are arrays (T) or numbers (S)."""
-    return lambda formula: Update(formula, kinds)
-
-
 def rowwise(kinds: str) -> Callable[[Callable[..., Any]], Rowwise]:
     """Compile the decorated function by rows. Its arguments are matrices (T), rows (R), columns (C) or numbers (S), the first a matrix; it
     reduces with `np.sum`, `np.max` or `np.min` over `axis=-1, keepdims=True`."""

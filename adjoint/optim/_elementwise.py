@@ -1,19 +1,23 @@
 """Optimizers whose update treats every element by itself, which is all of them but LBFGS.
 
-Such an optimizer is two things: a declaration of its state, and a function with the formulas. The functions are plain NumPy code, so they
-run on arrays, and on Tensors where the step itself is to be differentiated (`differentiable=True`).
+Such an optimizer declares its state and one formula: from a parameter's element, its gradient's and its state's to what becomes of them.
+The formula is plain NumPy code. It runs on Tensors where the step itself is to be differentiated (`differentiable=True`), and it is traced
+into one compiled pass over all parameters where that pays (`_kernels/updates.py`). What it computes with besides are numbers, new in each
+step; what decides between forms of a formula is its variant.
 
 Note [Plans]
 A formula of a dozen NumPy calls costs several microseconds however small the array, and on a large array every call is a trip to main
-memory. So parameters and their state are brought to a good size first. Small parameters of one group are joined: their state lives in
-common flat arrays, of which the tensors in `optimizer.state` are views, and the formula runs once for all of them. Large ones are worked
-through in blocks that fit into the cache. How to do that is written down in a plan, which is kept for as long as the step finds the same
-arrays: whoever replaces a state tensor, loads a checkpoint or freezes a layer changes what is found, and a new plan is made.
+memory. So for NumPy parameters and their state are brought to a good size first. Small parameters of one group are joined: their state
+lives in common flat arrays, of which the tensors in `optimizer.state` are views, and the formula runs once for all of them. Large ones are
+worked through in blocks that fit into the cache. A compiled pass needs none of that: it has a table of where everything is. Either is
+written down in a plan, which is kept for as long as the step finds the same arrays: whoever replaces a state tensor, loads a checkpoint or
+freezes a layer changes what is found, and a new plan is made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, partial
 from itertools import chain
 from operator import attrgetter
 from typing import Any, ClassVar
@@ -31,6 +35,8 @@ from ..ops.complex_view import view_as_real
 from .optimizer import Group, Optimizer
 
 BLOCK = 1 << 14  # elements; a dozen such arrays fit into a CPU's second-level cache
+LARGE = 1 << 14  # elements from which on a compiled pass pays at once
+WARM = 20  # steps after which it pays for fewer
 
 Array = Any
 _data = attrgetter("_data")
@@ -45,9 +51,22 @@ class Elementwise(Optimizer):
         """State in the shape of the parameter, and how it begins."""
         raise NotImplementedError
 
-    def update(self, group: Group, numbers: dict[str, float], fresh: bool, param: Array, grad: Array, *buffers: Array) -> None:
-        """The formulas, in place. `numbers` are the scalars, `fresh` says that the buffers are new."""
+    def variant(self, group: Group, fresh: bool) -> tuple[Any, ...]:
+        """What decides between forms of the formula. `fresh` says that the buffers are new."""
         raise NotImplementedError
+
+    def numbers(self, group: Group, scalars: dict[str, float]) -> tuple[Any, ...]:
+        """The numbers that the formula takes in this step."""
+        raise NotImplementedError
+
+    @staticmethod
+    def formula(variant: tuple[Any, ...], numbers: Any, param: Array, grad: Array, *buffers: Array) -> tuple[Array, ...]:
+        """What becomes of the parameter and the buffers."""
+        raise NotImplementedError
+
+    def update(self, group: Group, scalars: dict[str, float], fresh: bool, param: Array, grad: Array, *buffers: Array) -> None:
+        """Compute the formula and overwrite the parameter and the buffers."""
+        overwrite((param, *buffers), self.formula(self.variant(group, fresh), self.numbers(group, scalars), param, grad, *buffers))
 
     def advance(self, group: Group, scalars: dict[str, Array]) -> None:
         """Bring the scalars to this step, in place."""
@@ -87,7 +106,7 @@ class Elementwise(Optimizer):
                         continue
                     for param in params:
                         check_writable(param, False)
-                    plan = self._plans[number] = Plan(self, group, params)
+                    plan = self._plans[number] = Plan(self, group, params, warm=plan is not None and plan.steps >= WARM)
                 plan.run(self, group, site)
         finally:
             unmute(token)
@@ -102,11 +121,13 @@ class Elementwise(Optimizer):
                 state = self.state.get(param, {})
                 scalars = {name: state[name]._data for name in self.scalars}
                 self.advance(group, scalars)
-                # The values of the last step may be needed for its derivative, so they are not overwritten.
-                buffers = {name: state[name].clone() for name in self.buffers(group)}
-                state.update(buffers)
-                numbers = {name: value.item() for name, value in scalars.items()}
-                self.update(group, numbers, fresh, *map(as_real, (param, param._grad, *buffers.values())))
+                # The formula's operands may be needed for its derivative, so they are not overwritten.
+                before = [param.clone(), *(state[name] for name in self.buffers(group))]
+                after = [param, *(buffer.clone() for buffer in before[1:])]
+                state.update(zip(self.buffers(group), after[1:], strict=True))
+                numbers = self.numbers(group, {name: value.item() for name, value in scalars.items()})
+                operands = map(as_real, (before[0], param._grad, *before[1:]))
+                overwrite(map(as_real, after), self.formula(self.variant(group, fresh), numbers, *operands))
                 self.finish(group, scalars)
         finally:
             swap_bits(GRAD, bits)
@@ -134,13 +155,15 @@ class Elementwise(Optimizer):
 class Plan:
     """How to update the parameters of a group; see Note [Plans]."""
 
-    def __init__(self, optimizer: Elementwise, group: Group, params: list[Tensor]) -> None:
+    def __init__(self, optimizer: Elementwise, group: Group, params: list[Tensor], warm: bool) -> None:
+        """`warm` says that there have been enough steps for a compiled pass to pay, however small the parameters."""
         packs: dict[Any, list[Tensor]] = {}
         for param in params:
             fresh = optimizer.prepare(param, group)
             packs.setdefault(pack_key(optimizer, group, param, fresh), []).append(param)
         self.names = list(optimizer.buffers(group))
-        self.packs = [Pack(optimizer, members, self.names, key[0]) for key, members in packs.items()]
+        self.packs = [pack for key, some in packs.items() for pack in make_packs(optimizer, some, self.names, key[0], warm)]
+        self.steps = 0
         self.found = identities(params, optimizer.state)
         # Held, so that the identities mean these arrays for as long as the plan lives.
         self.held = [tensor._data for tensor in tensors_of(params, optimizer.state)]
@@ -149,6 +172,9 @@ class Plan:
         """Whether the step finds the arrays that this plan was made for, and needs no others."""
         if identities(params, optimizer.state) != self.found or list(optimizer.buffers(group)) != self.names:
             return False
+        self.steps += 1
+        if self.steps == WARM and isinstance(self.packs[0], Pack) and compiles():
+            return False  # a compiled pass pays from now on
         return all(pack.together() for pack in self.packs)
 
     def run(self, optimizer: Elementwise, group: Group, site: Site) -> None:
@@ -180,12 +206,76 @@ def pack_key(optimizer: Elementwise, group: Group, param: Tensor, fresh: bool) -
     data = param._data
     dtypes = [data.dtype, *(state[name]._data.dtype for name in (*optimizer.scalars, *optimizer.buffers(group)))]
     numbers = [state[name]._data.item() for name in optimizer.scalars]
-    alone = id(param) if data.size > BLOCK else None
-    return fresh, alone, *dtypes, *numbers
+    return fresh, *dtypes, *numbers
+
+
+def make_packs(
+    optimizer: Elementwise, params: list[Tensor], names: list[str], fresh: bool, warm: bool
+) -> Iterator[Pack | CompiledPack]:
+    """Packs for parameters with the same key: one compiled pass over all, or for NumPy one for each large one and one for the rest."""
+    arrays = [param._data for param in params]
+    if compiles() and (warm or sum(array.size for array in arrays) >= LARGE):
+        columns = [[optimizer.state[param][name]._data for param in params] for name in names]
+        if all(is_plain(array, arrays[0].dtype) for column in (arrays, *columns) for array in column):
+            yield CompiledPack(optimizer, params, columns, fresh)
+            return
+    yield from (Pack(optimizer, [param], names, fresh) for param in params if param._data.size > BLOCK)
+    if small := [param for param in params if param._data.size <= BLOCK]:
+        yield Pack(optimizer, small, names, fresh)
+
+
+def is_plain(array: Array, dtype: np.dtype[Any]) -> bool:
+    """Whether a compiled pass can go over an array."""
+    return dtype.char in "fd" and array.dtype is dtype and array.flags.c_contiguous and array.flags.writeable
+
+
+@cache
+def compiles() -> bool:
+    from .._kernels import updates
+
+    return updates.available()
+
+
+@cache
+def compiled_pass(cls: type[Elementwise], variant: tuple[Any, ...], buffers: int, numbers: int) -> Any:
+    """The pass of an optimizer; the gradient, its second argument, is only read."""
+    from .._kernels import updates
+
+    return updates.Pass(cls.__name__, partial(cls.formula, variant), 2 + buffers, numbers, reads=[1])
+
+
+class CompiledPack:
+    """Parameters that one compiled pass updates, and their state."""
+
+    def __init__(self, optimizer: Elementwise, params: list[Tensor], columns: list[list[Array]], fresh: bool) -> None:
+        from .._kernels import updates
+
+        self.params = params
+        self.fresh = fresh
+        self.scalars = {name: joined([optimizer.state[param][name] for param in params]) for name in optimizer.scalars}
+        arrays = [param._data for param in params]
+        self.count = len(columns)
+        self.blocks = updates.Blocks([arrays, arrays, *columns], changing=1)
+
+    def together(self) -> bool:
+        """Whether the parameters are still at the same step, which somebody may have changed."""
+        return all_equal(self.scalars)
+
+    def run(self, optimizer: Elementwise, group: Group) -> None:
+        optimizer.advance(group, self.scalars)
+        scalars = {name: array.item(0) for name, array in self.scalars.items()}
+        numbers = np.array(optimizer.numbers(group, scalars), np.float64)
+        update = compiled_pass(type(optimizer), optimizer.variant(group, self.fresh), self.count, len(numbers))
+        gradients = [param._grad._data for param in self.params]  # type: ignore[union-attr]
+        if not self.blocks.run(update, gradients, numbers):
+            dtype = self.params[0]._data.dtype
+            self.blocks.run(update, [np.ascontiguousarray(gradient, dtype) for gradient in gradients], numbers)
+        optimizer.finish(group, self.scalars)
+        self.fresh = False
 
 
 class Pack:
-    """Parameters that are updated together, and their state."""
+    """Parameters that are updated together by NumPy, and their state."""
 
     def __init__(self, optimizer: Elementwise, params: list[Tensor], names: list[str], fresh: bool) -> None:
         states = [optimizer.state.get(param, {}) for param in params]
@@ -208,7 +298,7 @@ class Pack:
 
     def together(self) -> bool:
         """Whether the parameters are still at the same step, which somebody may have changed."""
-        return all(len(set(array.tolist())) == 1 for array in self.scalars.values())
+        return all_equal(self.scalars)
 
     def run(self, optimizer: Elementwise, group: Group) -> None:
         optimizer.advance(group, self.scalars)
@@ -229,6 +319,15 @@ class Pack:
                 array[...] = part
         optimizer.finish(group, self.scalars)
         self.fresh = False
+
+
+def overwrite(arrays: Iterable[Array], values: Iterable[Array]) -> None:
+    for array, value in zip(arrays, values, strict=True):
+        array[...] = value
+
+
+def all_equal(scalars: dict[str, Array]) -> bool:
+    return all(len(set(array.tolist())) == 1 for array in scalars.values())
 
 
 def joined(tensors: list[Tensor]) -> Array:
@@ -287,3 +386,30 @@ def with_grad(closure: Callable[[], Any]) -> Any:
         return closure()
     finally:
         swap_bits(GRAD, bits)
+
+
+# ---- what formulas have in common ---------------------------------------------------------------------------------------------------
+
+
+def decay_of(group: Group) -> str | None:
+    """How weights decay, for `variant`."""
+    if group["weight_decay"] == 0:
+        return None
+    return "decoupled" if group.get("decoupled_weight_decay") else "coupled"
+
+
+def decay_number(group: Group) -> Any:
+    """What `decayed` multiplies by."""
+    weight_decay = group["weight_decay"]
+    return 1 - group["lr"] * weight_decay if decay_of(group) == "decoupled" else weight_decay
+
+
+def decayed(param: Array, grad: Array, number: Any, maximize: bool, decay: str | None) -> tuple[Array, Array]:
+    """The parameter and the gradient that the formula goes on with."""
+    if maximize:
+        grad = -grad
+    if decay == "coupled":
+        grad = grad + param * number
+    elif decay == "decoupled":
+        param = param * number
+    return param, grad

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ._checks import check_at_least_zero, check_implementation, check_lr
-from ._elementwise import Array, Elementwise
+from ._elementwise import Array, Elementwise, decay_of, decayed
 from .optimizer import Group, Params
 
 
@@ -42,24 +42,17 @@ class Adadelta(Elementwise):
     def buffers(self, group: Group) -> dict[str, float]:
         return {"square_avg": 0.0, "acc_delta": 0.0}
 
-    def update(self, group: Group, numbers: dict[str, float], fresh: bool, param: Array, grad: Array, *buffers: Array) -> None:
-        adadelta(
-            param, grad, *buffers, lr=group["lr"], rho=group["rho"], eps=group["eps"], weight_decay=group["weight_decay"],
-            maximize=group["maximize"],
-        )  # fmt: skip
+    def variant(self, group: Group, fresh: bool) -> tuple[Any, ...]:
+        return group["maximize"], decay_of(group)
 
+    def numbers(self, group: Group, scalars: dict[str, float]) -> tuple[Any, ...]:
+        return group["weight_decay"], group["rho"], 1 - group["rho"], group["eps"], group["lr"]
 
-def adadelta(
-    param: Array, grad: Array, square_avg: Array, acc_delta: Array, *, lr: Any, rho: float, eps: float, weight_decay: float,
-    maximize: bool,
-) -> None:  # fmt: skip
-    if maximize:
-        grad = -grad
-    if weight_decay != 0:
-        grad = grad + param * weight_decay
-    square_avg *= rho
-    square_avg += grad * grad * (1 - rho)
-    delta = np.sqrt(acc_delta + eps) / np.sqrt(square_avg + eps) * grad
-    acc_delta *= rho
-    acc_delta += delta * delta * (1 - rho)
-    param -= delta * lr
+    @staticmethod
+    def formula(variant: tuple[Any, ...], numbers: Any, param: Array, grad: Array, *buffers: Array) -> tuple[Array, ...]:
+        decay, rho, share, eps, lr = numbers
+        square_avg, acc_delta = buffers
+        param, grad = decayed(param, grad, decay, *variant)
+        square_avg = square_avg * rho + grad * grad * share
+        delta = np.sqrt(acc_delta + eps) / np.sqrt(square_avg + eps) * grad
+        return param - delta * lr, square_avg, acc_delta * rho + delta * delta * share

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ._checks import check_at_least_zero, check_implementation, check_lr
-from ._elementwise import Array, Elementwise
+from ._elementwise import Array, Elementwise, decay_of, decayed
 from .optimizer import Group, Params
 
 
@@ -46,19 +46,17 @@ class Adagrad(Elementwise):
     def buffers(self, group: Group) -> dict[str, float]:
         return {"sum": group["initial_accumulator_value"]}
 
-    def update(self, group: Group, numbers: dict[str, float], fresh: bool, param: Array, grad: Array, *buffers: Array) -> None:
-        adagrad(
-            param, grad, *buffers, step=numbers["step"], lr=group["lr"], lr_decay=group["lr_decay"], eps=group["eps"],
-            weight_decay=group["weight_decay"], maximize=group["maximize"],
-        )  # fmt: skip
+    def variant(self, group: Group, fresh: bool) -> tuple[Any, ...]:
+        return group["maximize"], decay_of(group)
 
+    def numbers(self, group: Group, scalars: dict[str, float]) -> tuple[Any, ...]:
+        rate = group["lr"] / (1 + (scalars["step"] - 1) * group["lr_decay"])
+        return group["weight_decay"], group["eps"], rate
 
-def adagrad(
-    param: Array, grad: Array, total: Array, *, step: float, lr: Any, lr_decay: float, eps: float, weight_decay: float, maximize: bool
-) -> None:
-    if maximize:
-        grad = -grad
-    if weight_decay != 0:
-        grad = grad + param * weight_decay
-    total += grad * grad
-    param -= grad / (np.sqrt(total) + eps) * (lr / (1 + (step - 1) * lr_decay))
+    @staticmethod
+    def formula(variant: tuple[Any, ...], numbers: Any, param: Array, grad: Array, *buffers: Array) -> tuple[Array, ...]:
+        decay, eps, rate = numbers
+        (total,) = buffers
+        param, grad = decayed(param, grad, decay, *variant)
+        total = total + grad * grad
+        return param - grad / (np.sqrt(total) + eps) * rate, total

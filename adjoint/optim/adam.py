@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..ops._compiled import update
 from ._checks import check_at_least_zero, check_betas, check_implementation, check_lr
-from ._elementwise import Array, Elementwise
+from ._elementwise import Array, Elementwise, decay_number, decay_of, decayed
 from .optimizer import Group, Params
 
 
@@ -56,45 +55,23 @@ class Adam(Elementwise):
         names = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq") if group["amsgrad"] else ("exp_avg", "exp_avg_sq")
         return dict.fromkeys(names, 0.0)
 
-    def update(self, group: Group, numbers: dict[str, float], fresh: bool, param: Array, grad: Array, *buffers: Array) -> None:
-        beta1, beta2 = group["betas"]
-        adam(
-            param, grad, *buffers, step=numbers["step"], lr=group["lr"], beta1=beta1, beta2=beta2, eps=group["eps"],
-            weight_decay=group["weight_decay"], maximize=group["maximize"], decoupled=group["decoupled_weight_decay"],
-        )  # fmt: skip
+    def variant(self, group: Group, fresh: bool) -> tuple[Any, ...]:
+        return group["maximize"], decay_of(group)
 
+    def numbers(self, group: Group, scalars: dict[str, float]) -> tuple[Any, ...]:
+        (beta1, beta2), step, lr = group["betas"], scalars["step"], group["lr"]
+        # Both averages begin at zero; the corrections make up for that.
+        correction, rate = sqrt(1 - beta2**step), lr / (1 - beta1**step)
+        return decay_number(group), 1 - beta1, beta2, 1 - beta2, correction, group["eps"], rate
 
-def adam(
-    param: Array, grad: Array, exp_avg: Array, exp_avg_sq: Array, max_exp_avg_sq: Array = None, *, step: float, lr: Any, beta1: Any,
-    beta2: Any, eps: float, weight_decay: float, maximize: bool, decoupled: bool,
-) -> None:  # fmt: skip
-    if maximize:
-        grad = -grad
-    if weight_decay != 0:
-        if decoupled:
-            param *= 1 - lr * weight_decay
-        else:
-            grad = grad + param * weight_decay
-    average(exp_avg, grad, 1 - beta1)
-    average_squares(exp_avg_sq, grad, beta2, 1 - beta2)
-    squares = exp_avg_sq
-    if max_exp_avg_sq is not None:
-        # A copy, because the derivative of the maximum looks at what is overwritten here.
-        max_exp_avg_sq[...] = squares = np.maximum(np.copy(max_exp_avg_sq), exp_avg_sq)
-    # Both averages begin at zero; the corrections make up for that.
-    descend(param, exp_avg, squares, sqrt(1 - beta2**step), eps, lr / (1 - beta1**step))
-
-
-@update("TTS")
-def average(mean: Array, value: Array, share: Any) -> Array:
-    return mean + (value - mean) * share
-
-
-@update("TTSS")
-def average_squares(mean: Array, value: Array, keep: Any, share: Any) -> Array:
-    return mean * keep + value * value * share
-
-
-@update("TTTSSS")
-def descend(param: Array, mean: Array, squares: Array, correction: Any, eps: Any, rate: Any) -> Array:
-    return param - mean / (np.sqrt(squares) / correction + eps) * rate
+    @staticmethod
+    def formula(variant: tuple[Any, ...], numbers: Any, param: Array, grad: Array, *buffers: Array) -> tuple[Array, ...]:
+        decay, share1, keep2, share2, correction, eps, rate = numbers
+        exp_avg, exp_avg_sq, *largest = buffers
+        param, grad = decayed(param, grad, decay, *variant)
+        exp_avg = exp_avg + (grad - exp_avg) * share1
+        squares = exp_avg_sq = exp_avg_sq * keep2 + grad * grad * share2
+        if largest:  # amsgrad
+            squares = np.maximum(largest[0], exp_avg_sq)
+            largest = [squares]
+        return param - exp_avg / (np.sqrt(squares) / correction + eps) * rate, exp_avg, exp_avg_sq, *largest

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ._checks import check_at_least_zero, check_betas, check_implementation, check_lr
-from ._elementwise import Array, Elementwise
+from ._elementwise import Array, Elementwise, decay_of, decayed
 from .optimizer import Group, Params
 
 
@@ -41,22 +41,18 @@ class Adamax(Elementwise):
     def buffers(self, group: Group) -> dict[str, float]:
         return {"exp_avg": 0.0, "exp_inf": 0.0}
 
-    def update(self, group: Group, numbers: dict[str, float], fresh: bool, param: Array, grad: Array, *buffers: Array) -> None:
+    def variant(self, group: Group, fresh: bool) -> tuple[Any, ...]:
+        return group["maximize"], decay_of(group)
+
+    def numbers(self, group: Group, scalars: dict[str, float]) -> tuple[Any, ...]:
         beta1, beta2 = group["betas"]
-        adamax(
-            param, grad, *buffers, step=numbers["step"], lr=group["lr"], beta1=beta1, beta2=beta2, eps=group["eps"],
-            weight_decay=group["weight_decay"], maximize=group["maximize"],
-        )  # fmt: skip
+        return group["weight_decay"], 1 - beta1, beta2, group["eps"], group["lr"] / (1 - beta1 ** scalars["step"])
 
-
-def adamax(
-    param: Array, grad: Array, exp_avg: Array, exp_inf: Array, *, step: float, lr: Any, beta1: float, beta2: float, eps: float,
-    weight_decay: float, maximize: bool,
-) -> None:  # fmt: skip
-    if maximize:
-        grad = -grad
-    if weight_decay != 0:
-        grad = grad + param * weight_decay
-    exp_avg += (grad - exp_avg) * (1 - beta1)
-    exp_inf[...] = largest = np.maximum(exp_inf * beta2, np.abs(grad) + eps)
-    param -= exp_avg / largest * (lr / (1 - beta1**step))
+    @staticmethod
+    def formula(variant: tuple[Any, ...], numbers: Any, param: Array, grad: Array, *buffers: Array) -> tuple[Array, ...]:
+        decay, share1, beta2, eps, rate = numbers
+        exp_avg, exp_inf = buffers
+        param, grad = decayed(param, grad, decay, *variant)
+        exp_avg = exp_avg + (grad - exp_avg) * share1
+        exp_inf = np.maximum(exp_inf * beta2, np.abs(grad) + eps)
+        return param - exp_avg / exp_inf * rate, exp_avg, exp_inf

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import numpy as np
+
 from ._checks import check_at_least_zero, check_implementation, check_lr
-from ._elementwise import Array, Elementwise, scalar_dtype
+from ._elementwise import Array, Elementwise, decay_of, decayed, scalar_dtype
 from .optimizer import Group, Params
 
 
@@ -42,28 +44,22 @@ class ASGD(Elementwise):
     def buffers(self, group: Group) -> dict[str, float]:
         return {"ax": 0.0}
 
-    def update(self, group: Group, numbers: dict[str, float], fresh: bool, param: Array, grad: Array, *buffers: Array) -> None:
-        asgd(
-            param, grad, *buffers, eta=numbers["eta"], mu=numbers["mu"], lambd=group["lambd"], weight_decay=group["weight_decay"],
-            maximize=group["maximize"],
-        )  # fmt: skip
+    def variant(self, group: Group, fresh: bool) -> tuple[Any, ...]:
+        return group["maximize"], decay_of(group)
+
+    def numbers(self, group: Group, scalars: dict[str, float]) -> tuple[Any, ...]:
+        return group["weight_decay"], 1 - group["lambd"] * scalars["eta"], scalars["eta"], scalars["mu"]
+
+    @staticmethod
+    def formula(variant: tuple[Any, ...], numbers: Any, param: Array, grad: Array, *buffers: Array) -> tuple[Array, ...]:
+        decay, keep, eta, mu = numbers
+        (ax,) = buffers
+        shrunk, grad = decayed(param, grad, decay, *variant)
+        moved = shrunk * keep - grad * eta
+        # Where mu is 1 the average is the parameter itself, to the last bit.
+        return moved, np.where(mu == 1, moved, ax + (moved - ax) * mu)
 
     def finish(self, group: Group, scalars: dict[str, Array]) -> None:
         step, lr, rounded = scalars["step"].item(0), float(group["lr"]), scalar_dtype().type
         scalars["eta"][...] = rounded(lr / (1 + group["lambd"] * lr * step) ** group["alpha"])
         scalars["mu"][...] = rounded(1 / max(1, step - group["t0"]))
-
-
-def asgd(
-    param: Array, grad: Array, ax: Array, *, eta: float, mu: float, lambd: float, weight_decay: float, maximize: bool
-) -> None:
-    if maximize:
-        grad = -grad
-    if weight_decay != 0:
-        grad = grad + param * weight_decay
-    param *= 1 - lambd * eta
-    param -= grad * eta
-    if mu == 1:
-        ax[...] = param
-    else:
-        ax += (param - ax) * mu

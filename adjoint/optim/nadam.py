@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ._checks import check_at_least_zero, check_betas, check_implementation, check_lr
-from ._elementwise import Array, Elementwise
+from ._elementwise import Array, Elementwise, decay_number, decay_of, decayed
 from .optimizer import Group, Params
 
 
@@ -51,36 +51,27 @@ class NAdam(Elementwise):
         super().advance(group, scalars)
         scalars["mu_product"] *= momentum_at(scalars["step"].item(0), group["betas"][0], group["momentum_decay"])
 
-    def update(self, group: Group, numbers: dict[str, float], fresh: bool, param: Array, grad: Array, *buffers: Array) -> None:
-        beta1, beta2 = group["betas"]
-        nadam(
-            param, grad, *buffers, step=numbers["step"], mu_product=numbers["mu_product"], lr=group["lr"], beta1=beta1, beta2=beta2,
-            eps=group["eps"], weight_decay=group["weight_decay"], momentum_decay=group["momentum_decay"], maximize=group["maximize"],
-            decoupled=group["decoupled_weight_decay"],
-        )  # fmt: skip
+    def variant(self, group: Group, fresh: bool) -> tuple[Any, ...]:
+        return group["maximize"], decay_of(group)
+
+    def numbers(self, group: Group, scalars: dict[str, float]) -> tuple[Any, ...]:
+        (beta1, beta2), lr, step, product = group["betas"], group["lr"], scalars["step"], scalars["mu_product"]
+        mu = momentum_at(step, beta1, group["momentum_decay"])
+        mu_next = momentum_at(step + 1, beta1, group["momentum_decay"])
+        rate, rate_next = lr * (1 - mu) / (1 - product), lr * mu_next / (1 - product * mu_next)
+        return decay_number(group), 1 - beta1, beta2, 1 - beta2, 1 - beta2**step, group["eps"], rate, rate_next
+
+    @staticmethod
+    def formula(variant: tuple[Any, ...], numbers: Any, param: Array, grad: Array, *buffers: Array) -> tuple[Array, ...]:
+        decay, share1, keep2, share2, correction, eps, rate, rate_next = numbers
+        exp_avg, exp_avg_sq = buffers
+        param, grad = decayed(param, grad, decay, *variant)
+        exp_avg = exp_avg + (grad - exp_avg) * share1
+        exp_avg_sq = exp_avg_sq * keep2 + grad * grad * share2
+        denominator = np.sqrt(exp_avg_sq / correction) + eps
+        return param - grad / denominator * rate - exp_avg / denominator * rate_next, exp_avg, exp_avg_sq
 
 
 def momentum_at(step: float, beta1: float, momentum_decay: float) -> float:
     """The momentum of a step: it grows towards `beta1`."""
     return beta1 * (1.0 - 0.5 * 0.96 ** (step * momentum_decay))  # type: ignore[no-any-return]
-
-
-def nadam(
-    param: Array, grad: Array, exp_avg: Array, exp_avg_sq: Array, *, step: float, mu_product: float, lr: Any, beta1: float, beta2: float,
-    eps: float, weight_decay: float, momentum_decay: float, maximize: bool, decoupled: bool,
-) -> None:  # fmt: skip
-    if maximize:
-        grad = -grad
-    if weight_decay != 0:
-        if decoupled:
-            param *= 1 - lr * weight_decay
-        else:
-            grad = grad + param * weight_decay
-    mu = momentum_at(step, beta1, momentum_decay)
-    mu_next = momentum_at(step + 1, beta1, momentum_decay)
-    exp_avg += (grad - exp_avg) * (1 - beta1)
-    exp_avg_sq *= beta2
-    exp_avg_sq += grad * grad * (1 - beta2)
-    denominator = np.sqrt(exp_avg_sq / (1 - beta2**step)) + eps
-    param -= grad / denominator * (lr * (1 - mu) / (1 - mu_product))
-    param -= exp_avg / denominator * (lr * mu_next / (1 - mu_product * mu_next))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._checks import check_at_least_zero, check_betas, check_implementation, check_lr
-from ._elementwise import Array, Elementwise
+from ._elementwise import Array, Elementwise, decay_number, decay_of, decayed
 from .optimizer import Group, Params
 
 
@@ -43,12 +43,25 @@ class RAdam(Elementwise):
     def buffers(self, group: Group) -> dict[str, float]:
         return {"exp_avg": 0.0, "exp_avg_sq": 0.0}
 
-    def update(self, group: Group, numbers: dict[str, float], fresh: bool, param: Array, grad: Array, *buffers: Array) -> None:
-        beta1, beta2 = group["betas"]
-        radam(
-            param, grad, *buffers, step=numbers["step"], lr=group["lr"], beta1=beta1, beta2=beta2, eps=group["eps"],
-            weight_decay=group["weight_decay"], maximize=group["maximize"], decoupled=group["decoupled_weight_decay"],
-        )  # fmt: skip
+    def variant(self, group: Group, fresh: bool) -> tuple[Any, ...]:
+        return group["maximize"], decay_of(group)
+
+    def numbers(self, group: Group, scalars: dict[str, float]) -> tuple[Any, ...]:
+        (beta1, beta2), step = group["betas"], scalars["step"]
+        rate = group["lr"] / (1 - beta1**step)
+        factor = rectification(step, beta2)
+        # In the steps where there is no factor, the second moment is left out: its root is taken as 0, and 1 added to it.
+        second = (0.0, 1.0, rate) if factor is None else (1.0, group["eps"], rate * factor * sqrt(1 - beta2**step))
+        return decay_number(group), 1 - beta1, beta2, 1 - beta2, *second
+
+    @staticmethod
+    def formula(variant: tuple[Any, ...], numbers: Any, param: Array, grad: Array, *buffers: Array) -> tuple[Array, ...]:
+        decay, share1, keep2, share2, second, eps, rate = numbers
+        exp_avg, exp_avg_sq = buffers
+        param, grad = decayed(param, grad, decay, *variant)
+        exp_avg = exp_avg + (grad - exp_avg) * share1
+        exp_avg_sq = exp_avg_sq * keep2 + grad * grad * share2
+        return param - exp_avg / (np.sqrt(exp_avg_sq) * second + eps) * rate, exp_avg, exp_avg_sq
 
 
 def rectification(step: float, beta2: float) -> float | None:
@@ -58,25 +71,3 @@ def rectification(step: float, beta2: float) -> float | None:
     if length <= 5:
         return None
     return sqrt((length - 4) * (length - 2) * limit / ((limit - 4) * (limit - 2) * length))
-
-
-def radam(
-    param: Array, grad: Array, exp_avg: Array, exp_avg_sq: Array, *, step: float, lr: Any, beta1: float, beta2: float, eps: float,
-    weight_decay: float, maximize: bool, decoupled: bool,
-) -> None:  # fmt: skip
-    if maximize:
-        grad = -grad
-    if weight_decay != 0:
-        if decoupled:
-            param *= 1 - lr * weight_decay
-        else:
-            grad = grad + param * weight_decay
-    exp_avg += (grad - exp_avg) * (1 - beta1)
-    exp_avg_sq *= beta2
-    exp_avg_sq += grad * grad * (1 - beta2)
-    step_size = lr / (1 - beta1**step)
-    factor = rectification(step, beta2)
-    if factor is None:
-        param -= exp_avg * step_size
-    else:
-        param -= exp_avg / (np.sqrt(exp_avg_sq) + eps) * (step_size * factor * sqrt(1 - beta2**step))

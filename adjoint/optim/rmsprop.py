@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ._checks import check_at_least_zero, check_implementation, check_lr
-from ._elementwise import Array, Elementwise
+from ._elementwise import Array, Elementwise, decay_of, decayed
 from .optimizer import Group, Params
 
 
@@ -48,30 +48,28 @@ class RMSprop(Elementwise):
             names.append("grad_avg")
         return dict.fromkeys(names, 0.0)
 
-    def update(self, group: Group, numbers: dict[str, float], fresh: bool, param: Array, grad: Array, *buffers: Array) -> None:
-        rmsprop(
-            param, grad, **dict(zip(self.buffers(group), buffers, strict=True)), lr=group["lr"], alpha=group["alpha"], eps=group["eps"],
-            weight_decay=group["weight_decay"], momentum=group["momentum"], maximize=group["maximize"],
-        )  # fmt: skip
+    def variant(self, group: Group, fresh: bool) -> tuple[Any, ...]:
+        return group["maximize"], decay_of(group), group["momentum"] > 0, group["centered"]
 
+    def numbers(self, group: Group, scalars: dict[str, float]) -> tuple[Any, ...]:
+        alpha = group["alpha"]
+        return group["weight_decay"], alpha, 1 - alpha, group["momentum"], group["eps"], group["lr"]
 
-def rmsprop(
-    param: Array, grad: Array, square_avg: Array, momentum_buffer: Array = None, grad_avg: Array = None, *, lr: Any, alpha: float,
-    eps: float, weight_decay: float, momentum: float, maximize: bool,
-) -> None:  # fmt: skip
-    if maximize:
-        grad = -grad
-    if weight_decay != 0:
-        grad = grad + param * weight_decay
-    square_avg *= alpha
-    square_avg += grad * grad * (1 - alpha)
-    squares = square_avg
-    if grad_avg is not None:
-        grad_avg += (grad - grad_avg) * (1 - alpha)
-        squares = square_avg - grad_avg * grad_avg
-    scaled = grad / (np.sqrt(squares) + eps)
-    if momentum_buffer is not None:
-        momentum_buffer *= momentum
-        momentum_buffer += scaled
-        scaled = momentum_buffer
-    param -= scaled * lr
+    @staticmethod
+    def formula(variant: tuple[Any, ...], numbers: Any, param: Array, grad: Array, *buffers: Array) -> tuple[Array, ...]:
+        maximize, decay_kind, has_momentum, centered = variant
+        decay, alpha, share, momentum, eps, lr = numbers
+        param, grad = decayed(param, grad, decay, maximize, decay_kind)
+        squares = square_avg = buffers[0] * alpha + grad * grad * share
+        changed = [square_avg]
+        mean = None
+        if centered:
+            mean = buffers[-1] + (grad - buffers[-1]) * share
+            squares = square_avg - mean * mean
+        scaled = grad / (np.sqrt(squares) + eps)
+        if has_momentum:
+            scaled = buffers[1] * momentum + scaled
+            changed.append(scaled)
+        if centered:
+            changed.append(mean)
+        return param - scaled * lr, *changed

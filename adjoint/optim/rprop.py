@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ._checks import check_implementation, check_lr
-from ._elementwise import Array, Elementwise
+from ._elementwise import Array, Elementwise, decayed
 from .optimizer import Group, Params
 
 
@@ -39,18 +39,19 @@ class Rprop(Elementwise):
     def buffers(self, group: Group) -> dict[str, float]:
         return {"prev": 0.0, "step_size": float(group["lr"])}
 
-    def update(self, group: Group, numbers: dict[str, float], fresh: bool, param: Array, grad: Array, *buffers: Array) -> None:
-        rprop(param, grad, *buffers, etas=group["etas"], step_sizes=group["step_sizes"], maximize=group["maximize"])
+    def variant(self, group: Group, fresh: bool) -> tuple[Any, ...]:
+        return group["maximize"], None
 
+    def numbers(self, group: Group, scalars: dict[str, float]) -> tuple[Any, ...]:
+        return *group["etas"], *map(float, group["step_sizes"])
 
-def rprop(
-    param: Array, grad: Array, prev: Array, step_size: Array, *, etas: tuple[float, float], step_sizes: tuple[float, float], maximize: bool
-) -> None:
-    if maximize:
-        grad = -grad
-    agreement = grad * prev
-    changed = np.where(agreement > 0, step_size * etas[1], np.where(agreement < 0, step_size * etas[0], step_size))
-    step_size[...] = np.clip(changed, *step_sizes)
-    grad = np.where(agreement < 0, np.zeros_like(grad), grad)  # after a change of sign the element rests for one step
-    param -= np.sign(grad) * step_size
-    prev[...] = grad
+    @staticmethod
+    def formula(variant: tuple[Any, ...], numbers: Any, param: Array, grad: Array, *buffers: Array) -> tuple[Array, ...]:
+        shrink, grow, smallest, largest = numbers
+        prev, step_size = buffers
+        param, grad = decayed(param, grad, 0.0, *variant)
+        agreement = grad * prev
+        changed = np.where(agreement > 0, step_size * grow, np.where(agreement < 0, step_size * shrink, step_size))
+        step_size = np.minimum(np.maximum(changed, smallest), largest)
+        grad = np.where(agreement < 0, 0.0, grad)  # after a change of sign the element rests for one step
+        return param - np.sign(grad) * step_size, grad, step_size

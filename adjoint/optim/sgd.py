@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from ..ops._compiled import update
 from ._checks import check_at_least_zero, check_implementation, check_lr
-from ._elementwise import Array, Elementwise
+from ._elementwise import Array, Elementwise, decay_of, decayed
 from .optimizer import Group, Params
 
 
@@ -53,28 +52,20 @@ class SGD(Elementwise):
     def buffers(self, group: Group) -> dict[str, float]:
         return {"momentum_buffer": 0.0} if group["momentum"] else {}
 
-    def update(self, group: Group, numbers: dict[str, float], fresh: bool, param: Array, grad: Array, *buffers: Array) -> None:
-        sgd(
-            param, grad, *buffers, fresh=fresh, lr=group["lr"], momentum=group["momentum"], dampening=group["dampening"],
-            weight_decay=group["weight_decay"], nesterov=group["nesterov"], maximize=group["maximize"],
-        )  # fmt: skip
+    def variant(self, group: Group, fresh: bool) -> tuple[Any, ...]:
+        return group["maximize"], decay_of(group), fresh, group["nesterov"]
 
+    def numbers(self, group: Group, scalars: dict[str, float]) -> tuple[Any, ...]:
+        return group["weight_decay"], group["momentum"], 1 - group["dampening"], group["lr"]
 
-def sgd(
-    param: Array, grad: Array, momentum_buffer: Array = None, *, fresh: bool, lr: Any, momentum: float, dampening: float,
-    weight_decay: Any, nesterov: bool, maximize: bool,
-) -> None:  # fmt: skip
-    if maximize:
-        grad = -grad
-    if weight_decay != 0:
-        grad = grad + param * weight_decay
-    if momentum != 0:
-        momentum_buffer *= momentum
-        momentum_buffer += grad if fresh else grad * (1 - dampening)  # the first gradient counts in full
-        grad = grad + momentum_buffer * momentum if nesterov else momentum_buffer
-    descend(param, grad, lr)
-
-
-@update("TTS")
-def descend(param: Array, grad: Array, lr: Any) -> Array:
-    return param - grad * lr
+    @staticmethod
+    def formula(variant: tuple[Any, ...], numbers: Any, param: Array, grad: Array, *buffers: Array) -> tuple[Array, ...]:
+        maximize, decay_kind, fresh, nesterov = variant
+        decay, momentum, share, lr = numbers
+        param, grad = decayed(param, grad, decay, maximize, decay_kind)
+        if not buffers:
+            return (param - grad * lr,)
+        (buffer,) = buffers
+        buffer = buffer * momentum + (grad if fresh else grad * share)  # the first gradient counts in full
+        grad = grad + buffer * momentum if nesterov else buffer
+        return param - grad * lr, buffer

@@ -7,7 +7,7 @@ import pytest
 
 import adjoint as ad
 from adjoint._kernels import translate
-from adjoint._kernels.loops import LOOPS, WARM, Bools, Doubles, Floats, Ints, Loop, Out, loop, narrow, part, select, wide
+from adjoint._kernels.loops import LOOPS, WARM, Bools, Doubles, Floats, Ints, Loop, Out, exp, loop, narrow, part, select, wide
 
 
 def compiled(kernel: Loop) -> Loop:
@@ -32,7 +32,7 @@ def everything(out: Out, x: Floats, index: Ints, mask: Bools, total: Doubles, bi
             if bias is not None:
                 y += bias[j]
             if mask[at] and not (j == 0 or j == width - 1):
-                y = exp(y) * narrow(scale)  # noqa: F821
+                y = exp(y) * narrow(scale)
             elif j % 2 == 1:
                 y = -y
             best = y if y > best else best

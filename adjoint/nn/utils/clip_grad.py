@@ -51,8 +51,13 @@ def get_total_norm(
         return wrap(np.zeros((), default_numpy()))
     token = mute()
     try:
-        norms = [_norm(tensor._data, norm_type) for tensor in given]
-        total = np.asarray(_norm(np.asarray(norms, np.result_type(*norms)), norm_type))
+        together = _together(given) if norm_type == 2 else None
+        norm = None if together is None else together.norm()
+        if norm is not None:
+            total = np.asarray(norm, given[0]._data.dtype)
+        else:
+            norms = [_norm(tensor._data, norm_type) for tensor in given]
+            total = np.asarray(_norm(np.asarray(norms, np.result_type(*norms)), norm_type))
     finally:
         unmute(token)
     if error_if_nonfinite and not np.isfinite(total):
@@ -71,6 +76,14 @@ def clip_grads_with_norm_(parameters: Tensors, max_norm: float, total_norm: Tens
 def _scale(gradients: list[Tensor], max_norm: float, total_norm: Any) -> None:
     factor = np.minimum(max_norm / (total_norm + 1e-6), 1.0)
     site = here()
+    together = _together(gradients)
+    if together is not None:
+        for gradient in gradients:
+            check_writable(gradient, False)
+        together.scale(float(factor))
+        for gradient in gradients:
+            counter_of(gradient).bump(site)
+        return
     for gradient in gradients:
         _write(gradient, gradient._data * gradient._data.real.dtype.type(factor), site)
 
@@ -102,6 +115,22 @@ def clip_grad_norm_(
     finally:
         unmute(token)
     return total
+
+
+LARGE = 1 << 14  # elements from which on gradients are worth a compiled pass over all of them
+
+
+def _together(gradients: list[Tensor]) -> Any:
+    """Gradients as one thing that has a norm and is scaled, None if they are few or of several kinds."""
+    arrays = [gradient._data for gradient in gradients]
+    dtype = arrays[0].dtype if arrays else None
+    if dtype not in (np.float32, np.float64) or sum(array.size for array in arrays) < LARGE:
+        return None
+    from ..._kernels import updates
+
+    if not updates.available() or any(array.dtype is not dtype or not array.flags.c_contiguous for array in arrays):
+        return None
+    return updates.Gradients(arrays)
 
 
 def clip_grad_norm(
