@@ -28,7 +28,7 @@ NEXT, ACTIVE, SLEEPING, BUSY = 32, 48, 64, 80
 LOCK, UNLOCK, WAIT, BROADCAST, YIELD = range(96, 101)  # addresses of functions
 WORDS = 112
 
-PATIENCE = 2000  # looks at the state before a thread sleeps, each with a few pauses
+PATIENCE = 500  # looks at the state before a thread sleeps, each with a few pauses
 
 
 def pause() -> tuple[str, str]:
