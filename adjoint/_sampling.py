@@ -325,6 +325,31 @@ def multinomial(
     return finish(array) if out is None else into(out, array)
 
 
+@composite(method=False)
+def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """Poisson distributed numbers; each element of `input` is a rate."""
+    array = make_array(lambda: _random.poisson(input._data, generator), input._data.shape, input._data.dtype, input.device)
+    tensor = finish(array)
+    tensor._fn = _node("PoissonBackward0", (input,))
+    return tensor
+
+
+@composite(method=False)
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
+    """Numbers of successes in `count` trials, each of which succeeds with probability `prob`."""
+    for name, x in (("count", count), ("prob", prob)):
+        if not x.is_floating_point():
+            raise ValueError(f"binomial only supports floating-point dtypes for {name}, got: {x.dtype.scalar_name}; write {name}.float()")
+    if count.dtype != prob.dtype:
+        found, expected = prob.dtype.scalar_name, count.dtype.scalar_name
+        raise RuntimeError(f"Found dtype {found} but expected {expected}: count and prob must have the same dtype")
+    shape = np.broadcast_shapes(count.shape, prob.shape)
+    counts, chances = np.broadcast_to(count._data, shape), np.broadcast_to(prob._data, shape)
+    tensor = finish(make_array(lambda: _random.binomial(counts, chances, generator), shape, counts.dtype, count.device))
+    tensor._fn = _node("BinomialBackward0", (count, prob))
+    return tensor
+
+
 # ---- filling in place ---------------------------------------------------------------------------------------------
 
 

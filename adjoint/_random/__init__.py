@@ -33,11 +33,20 @@ if TYPE_CHECKING:
     from ._discrete import randint as randint
     from ._discrete import random as random
     from ._discrete import randperm as randperm
+    from ._rejection import binomial as binomial
+    from ._rejection import dirichlet as dirichlet
+    from ._rejection import poisson as poisson
+    from ._rejection import standard_gamma as standard_gamma
 
 # The distributions are imported when the first of them is drawn from.
 _CONTINUOUS = ("cauchy", "exponential", "log_normal", "normal", "rand", "randn", "uniform", "use_box_muller")
 _DISCRETE = ("bernoulli", "geometric", "multinomial", "randint", "random", "randperm")
-_LATER = dict.fromkeys(_CONTINUOUS, "_continuous") | dict.fromkeys(_DISCRETE, "_discrete")
+_REJECTION = ("binomial", "dirichlet", "poisson", "standard_gamma")
+_LATER = {
+    name: module
+    for module, names in (("_continuous", _CONTINUOUS), ("_discrete", _DISCRETE), ("_rejection", _REJECTION))
+    for name in names
+}
 
 
 def __getattr__(name: str) -> Any:

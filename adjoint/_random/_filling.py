@@ -81,7 +81,7 @@ def empty(shape: Sequence[int], dtype: npt.DTypeLike) -> Array:
 
 
 def refuse_overlap(array: Array) -> None:
-    if any(stride == 0 and length > 1 for stride, length in zip(array.strides, array.shape, strict=True)):
+    if array.size and any(stride == 0 and length > 1 for stride, length in zip(array.strides, array.shape, strict=True)):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation."
