@@ -9,6 +9,7 @@ import numpy as np
 
 from ._operands import is_complex, log_of, refuse
 from ._registry import FLOAT, Array, elementwise
+from ._rules import call
 
 LOG_2, LOG_10 = math.log(2), math.log(10)
 
@@ -59,7 +60,7 @@ def acosh_rule(g: Array, input: Array) -> Array:
 
 sinh = unary("sinh", np.sinh, lambda g, input: g * np.cosh(input), doc="The hyperbolic sine.")
 cosh = unary("cosh", np.cosh, lambda g, input: g * np.sinh(input), doc="The hyperbolic cosine.")
-tanh = unary("tanh", np.tanh, lambda g, out: g * (1 - out * out), doc="The hyperbolic tangent.")
+tanh = unary("tanh", np.tanh, lambda g, out: call(tanh_backward, g, out), doc="The hyperbolic tangent.")
 asinh = unary(
     "asinh", np.arcsinh, lambda g, input: g / np.sqrt(input * input + 1), aliases=("arcsinh",),
     doc="The inverse hyperbolic sine.",
@@ -90,11 +91,20 @@ hypot = elementwise(
     doc="The length of the hypotenuse, `sqrt(input**2 + other**2)`.",
 )  # fmt: skip
 
+def _logaddexp(input: Array, other: Array) -> Array:
+    """`log(exp(input) + exp(other))`, without overflow."""
+    if input.dtype.kind != "c":
+        return np.logaddexp(input, other)
+    larger = input.real >= other.real
+    top: Array = np.where(larger, input, other)
+    low: Array = np.where(larger, other, input)
+    return top + np.log1p(np.exp(low - top))
+
+
 logaddexp = elementwise(
-    "logaddexp", np.logaddexp, scalars=False, inplace=False, check=refuse("biuc", "logaddexp"),
-    input=lambda g, input, other: g / (1 + np.exp(other - input)),
-    other=lambda g, input, other: g / (1 + np.exp(input - other)),
-    doc="`log(exp(input) + exp(other))`, without overflow.",
+    "logaddexp", _logaddexp, scalars=False, inplace=False, check=refuse("biu", "logaddexp"),
+    input=lambda g, input, other: g * call(sigmoid, input - other),
+    other=lambda g, input, other: g * call(sigmoid, other - input),
 )  # fmt: skip
 
 logaddexp2 = elementwise(
@@ -190,4 +200,30 @@ def _sigmoid(input: Array) -> Array:
     return 1 / (1 + np.exp(-input))
 
 
-sigmoid = unary("sigmoid", _sigmoid, lambda g, out: g * (1 - out) * out)
+sigmoid: Any = unary("sigmoid", _sigmoid, lambda g, out: call(sigmoid_backward, g, out))
+
+# ---- rules that are ops -------------------------------------------------------------------------------------------------------------
+
+# Networks with these functions are differentiated twice and more (physics-informed ones above all). As an op, the rule is one node there
+# and one pass over memory, where its formula would be three.
+
+
+def rule_op(name: str, formula: Any, slope: Any) -> Any:
+    """`formula(grad, output)`, linear in `grad`, as an op; `slope` is its derivative by `output` times `g`."""
+    rules = {"grad": lambda g, output: call(made, g, output), "output": slope}
+    made = elementwise(name, formula, scalars=False, inplace=False, method=False, function=False, **rules)
+    return made
+
+
+def _tanh_backward(grad: Array, output: Array) -> Array:
+    """The gradient of the input of `tanh`."""
+    return grad * (1 - output * output)
+
+
+def _sigmoid_backward(grad: Array, output: Array) -> Array:
+    """The gradient of the input of `sigmoid`."""
+    return grad * (1 - output) * output
+
+
+tanh_backward = rule_op("tanh_backward", _tanh_backward, lambda g, grad, output: g * grad * output * -2)
+sigmoid_backward = rule_op("sigmoid_backward", _sigmoid_backward, lambda g, grad, output: g * grad * (1 - 2 * output))

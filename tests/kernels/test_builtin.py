@@ -182,7 +182,9 @@ def test_what_is_kept_has_a_limit(monkeypatch):
     assert memory.release() == 3 << 20
 
 
-@pytest.mark.parametrize("shape, other", [((300, 400), (400,)), ((30, 16384), (16384,)), ((50_000, 3), (3,)), ((2, 3, 40_000), ()), ((3, 50_000), (50_000,))])
+@pytest.mark.parametrize(
+    "shape, other", [((300, 400), (400,)), ((30, 16384), (16384,)), ((50_000, 3), (3,)), ((2, 3, 40_000), ()), ((3, 50_000), (50_000,))]
+)
 @pytest.mark.parametrize("threads", [1, 2])
 def test_large_arrays_are_broadcast(mul, shape, other, threads):
     rng = np.random.default_rng(3)

@@ -6,7 +6,6 @@ import pytest
 import adjoint as ad
 from adjoint._kernels import products
 
-
 SHAPES = [
     ((3, 2, 4), (3, 4, 5)), ((3, 1, 1), (3, 1, 1)), ((1, 7, 8), (6, 8, 9)), ((6, 7, 8), (1, 8, 9)), ((48, 64, 32), (48, 32, 64)),
     ((2, 3, 7, 8), (2, 3, 8, 9)), ((2, 1, 7, 8), (1, 3, 8, 9)), ((5, 7, 8), (2, 5, 8, 9)), ((300, 16, 16), (300, 16, 16)),
@@ -28,15 +27,14 @@ def test_equal_to_numpy(shapes, dtype):
     rng = np.random.default_rng(0)
     a, b = (rng.normal(size=shape).astype(dtype) for shape in shapes)
     expected = np.matmul(a, b)
-    bias = None
-    served = 0
+    bias, served, tolerance = None, 0, 1e-5 if dtype == "float32" else 1e-12
     for left in LAYOUTS.values():
         for right in LAYOUTS.values():
             out = np.full_like(expected, np.nan)
             x, y = left(a), right(b)
             if products.function()(out, x, y, bias):
                 served += 1
-                np.testing.assert_allclose(out, expected, rtol=1e-5 if dtype == "float32" else 1e-12, atol=1e-5 if dtype == "float32" else 1e-12)
+                np.testing.assert_allclose(out, expected, rtol=tolerance, atol=tolerance)
             else:
                 assert np.isnan(out).all()
     assert served >= 9

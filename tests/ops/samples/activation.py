@@ -92,6 +92,13 @@ def slopes(make: Make) -> Iterator[Sample]:
     yield Sample(make(2, 3, avoid=(0.0,)), make(1, 3))
 
 
+@samples("tanh_backward", torch="ops.aten.tanh_backward")
+@samples("sigmoid_backward", torch="ops.aten.sigmoid_backward")
+def rules(make: Make) -> Iterator[Sample]:
+    yield Sample(make(2, 3), make(2, 3))
+    yield Sample(make(0), make(0))
+
+
 @error_samples("leaky_relu", "elu", "celu", "gelu", "silu", "mish", "softplus", "hardsigmoid", "hardswish", "hardshrink", "softshrink")
 def on_integers(make: Make) -> Iterator[ErrorSample]:
     yield ErrorSample(NotImplementedError, "not implemented for 'Long'", np.array([1, 2]))
