@@ -10,10 +10,13 @@ from itertools import count
 GRAD = 1  # operations are recorded
 INFERENCE = 2  # results are inference tensors
 FORWARD_AD = 4  # a dual level is open
+AUTOCAST_BFLOAT16, AUTOCAST_FLOAT16 = 8, 16  # products are computed in half precision
+AUTOCAST = AUTOCAST_BFLOAT16 | AUTOCAST_FLOAT16
 
 _mode: ContextVar[int] = ContextVar("adjoint_mode", default=GRAD)
 get_mode = _mode.get
 set_mode = _mode.set
+reset_mode = _mode.reset
 
 # Note [One clock]
 # Nodes and in-place writes draw their numbers from the same counter. Node numbers order the backward pass (a node always has a higher

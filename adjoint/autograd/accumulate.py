@@ -40,6 +40,8 @@ def use_kernel(kernel: Callable[[Any, Any], Any]) -> None:
 
 def laid_out_like(array: Any, like: Any) -> Any:
     """A copy of `array` with the memory layout of `like` where that layout is dense, C order otherwise."""
+    if like.__class__ is np.ndarray and like.flags.c_contiguous:
+        return np.array(array, order="C")
     if isinstance(like, np.ndarray) and like.shape == array.shape and is_dense(like):
         copy = np.empty_like(like, dtype=array.dtype)
     else:

@@ -75,7 +75,7 @@ def checker() -> Callable[[Node, tuple[Any, ...], Any], None] | None:
 def check(node: Node, gradients: tuple[Any, ...], g: Any) -> None:
     for place, gradient in enumerate(gradients):
         data = getattr(gradient, "_data", gradient)
-        if data is None or not np.isnan(data).any():
+        if data is None or node.next[place] is None or not np.isnan(data).any():
             continue
         slot = node.input_slots[place] if node.input_slots else place
         raise AnomalyError(

@@ -48,7 +48,7 @@ def backward(
     roots = as_tuple(tensors)
     if grad_variables is not None:
         grad_tensors = grad_variables
-    gradients = seeds(roots, given_gradients(grad_tensors, len(roots)), create_graph)
+    edges, gradients = starts(roots, given_gradients(grad_tensors, len(roots)), create_graph)
     captured = None
     if inputs is not None:
         wanted = as_tuple(inputs)
@@ -59,7 +59,7 @@ def backward(
                 tensor.retain_grad()
         captured = [resolve(tensor) for tensor in wanted]
     engine.run(
-        [resolve(root) for root in roots],
+        edges,
         gradients,
         keep_graph=create_graph if retain_graph is None else retain_graph,
         create_graph=create_graph,
@@ -98,11 +98,11 @@ def grad(
     given = given_gradients(grad_outputs, len(roots))
     if is_grads_batched:
         return batched(roots, wanted, given, keep, create_graph, bool(allow_unused or materialize_grads), materialize_grads)
-    gradients = seeds(roots, given, create_graph)
+    edges, gradients = starts(roots, given, create_graph)
     for place, tensor in enumerate(wanted):
         check_requires_grad(tensor, place)
     results = engine.run(
-        [resolve(root) for root in roots],
+        edges,
         gradients,
         keep_graph=keep,
         create_graph=create_graph,
@@ -136,7 +136,9 @@ def as_tuple(value: Any) -> tuple[Any, ...]:
 
 
 def given_gradients(value: Any, count: int) -> tuple[Any, ...]:
-    gradients = (None,) * count if value is None else as_tuple(value)
+    if value is None:
+        return (None,) * count
+    gradients = as_tuple(value)
     for gradient in gradients:
         if gradient is not None and not isinstance(gradient, Tensor):
             raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
@@ -158,22 +160,26 @@ def resolve(tensor: Any) -> Edge:
 # ---- checks -------------------------------------------------------------------------------------------------------------------------
 
 
-def seeds(outputs: Sequence[Any], given: Sequence[Any], create_graph: bool) -> list[Any]:
-    """The gradients with which the backward pass starts."""
-    return [seed(place, out, g, create_graph) for place, (out, g) in enumerate(zip(outputs, given, strict=True))]
+def starts(outputs: Sequence[Any], given: Sequence[Any], create_graph: bool) -> tuple[list[Edge], list[Any]]:
+    """Where the backward pass starts: the edges of the outputs, and the gradients that are delivered there."""
+    edges, gradients = [], []
+    for place, output in enumerate(outputs):
+        edge, gradient = resolve(output), given[place]
+        if edge is None:
+            raise no_history(place, output)
+        if gradient is None:
+            gradient = implicit_seed(output)
+        elif output.__class__ is not GradientEdge:
+            data, like = gradient._data, output._data
+            if data.dtype is not like.dtype or data.shape != like.shape:
+                gradient = fitting(place, output, gradient)
+        edges.append(edge)
+        gradients.append(gradient if create_graph else gradient._data)
+    return edges, gradients
 
 
-def seed(place: int, output: Any, given: Any, create_graph: bool) -> Any:
-    if isinstance(output, GradientEdge):
-        if given is None:
-            raise RuntimeError("grad_outputs must be given for a GradientEdge, whose shape is not known")
-        return given if create_graph else given._data
-    if not output.requires_grad:
-        raise no_history(place, output)
-    if given is None:
-        return implicit_seed(output, create_graph)
-    if given._data.dtype is output._data.dtype and given._data.shape == output._data.shape:
-        return given if create_graph else given._data
+def fitting(place: int, output: Tensor, given: Tensor) -> Tensor:
+    """A given gradient in the dtype of its output."""
     if given.shape != output.shape:
         raise GradientError(
             f"Mismatch in shape: grad_output[{place}] has a shape of {given.shape} and output[{place}] has a shape of {output.shape}.",
@@ -186,10 +192,12 @@ def seed(place: int, output: Any, given: Any, create_graph: bool) -> Any:
                 f"grad_output[{place}] has a dtype of {given.dtype} and output[{place}] has a dtype of {output.dtype}."
             )
         given = given.to(output.dtype)
-    return given if create_graph else given._data
+    return given
 
 
-def implicit_seed(output: Tensor, create_graph: bool) -> Any:
+def implicit_seed(output: Any) -> Tensor:
+    if isinstance(output, GradientEdge):
+        raise RuntimeError("grad_outputs must be given for a GradientEdge, whose shape is not known")
     data = output._data
     if data.size != 1:
         fn = output.grad_fn
@@ -198,10 +206,13 @@ def implicit_seed(output: Tensor, create_graph: bool) -> Any:
             {"made": fn.site} if isinstance(fn, Node) else None,
             "reduce it: y.sum().backward() or y.mean().backward(), or weight its elements: y.backward(gradient=torch.ones_like(y))",
         )
-    if output.is_complex():
+    if data.dtype.kind == "c":
         raise GradientError(f"grad can be implicitly created only for real scalar outputs but got {output.dtype}")
-    ones = np.ones_like(data)
-    return wrap(ones) if create_graph else ones
+    if data.__class__ is not np.ndarray:
+        return wrap(np.ones_like(data))
+    one = np.empty(data.shape, data.dtype)  # faster than np.ones, which is written in Python
+    one.fill(1)
+    return wrap(one)
 
 
 def no_history(place: int, output: Tensor) -> NoGradError:

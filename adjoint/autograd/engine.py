@@ -21,7 +21,7 @@ from numpy import ndarray
 from .._errors import GraphFreedError
 from .._quiet import mute, unmute
 from .._site import Site
-from .._state import GRAD, swap_bits
+from .._state import GRAD, get_mode, reset_mode, set_mode
 from .accumulate import accumulate, accumulate_recorded, add_by_numpy
 from .node import Edge, Freed, Node, Output
 
@@ -143,10 +143,10 @@ def run(
     anomaly: Callable[[Node, tuple[Any, ...], Any], None] | None = None,
 ) -> list[Any]:
     """Differentiate. With `captured`, compute only what leads there and return the gradients that arrive, or add them to `.grad`."""
-    grad_bit = swap_bits(GRAD, GRAD if create_graph else 0)
-    outer = _task.get()
+    mode = get_mode()
+    moded = set_mode(mode | GRAD if create_graph else mode & ~GRAD)
     task = Task()
-    _task.set(task)
+    running = _task.set(task)
     muted = mute()
     try:
         results = _run(roots, gradients, keep_graph, create_graph, site, captured, into_grad, anomaly)
@@ -155,8 +155,8 @@ def run(
         return results
     finally:
         unmute(muted)
-        _task.set(outer)
-        swap_bits(GRAD, grad_bit)
+        _task.reset(running)
+        reset_mode(moded)
 
 
 def _run(
@@ -240,6 +240,8 @@ def _run(
                 grads = _apply_with_hooks(node, g, create_graph)
             elif g is None and not node.takes_undefined:
                 grads = (None,) * len(edges)
+            elif needed is not None and node.applied_partly is not None:
+                grads = _apply_needed(node, g, create_graph, deliveries)
             else:
                 grads = node.apply_recorded(g) if create_graph else node.apply(g)
             if anomaly is not None:
@@ -252,6 +254,14 @@ def _run(
         if isinstance(node, Node):
             error.add_note(f"adjoint: in the backward of {node.name()}, recorded at {node.site}")
         raise
+
+
+def _apply_needed(node: Any, g: Any, create_graph: bool, deliveries: dict[Target, Delivery]) -> tuple[Any, ...]:
+    """The gradients of the inputs that lead to what was asked for; None for the others."""
+    wanted = tuple(target_of(edge) in deliveries for edge in node.next)
+    if all(wanted):
+        return node.apply_recorded(g) if create_graph else node.apply(g)  # type: ignore[no-any-return]
+    return node.applied_partly((wanted, create_graph))(node, g)  # type: ignore[no-any-return]
 
 
 def _deliver_output(delivery: Delivery, nr: int, grad: Any) -> None:
@@ -308,8 +318,8 @@ def _apply_with_hooks(node: Node, g: Any, create_graph: bool) -> tuple[Any, ...]
     if hooks.post:
         full: list[Any] = [None] * (node.input_count or len(node.next))
         slots = node.input_slots or range(len(node.next))
-        for slot, grad in zip(slots, grads, strict=True):
-            full[slot] = as_tensor(grad)
+        for slot, edge, grad in zip(slots, node.next, grads, strict=True):
+            full[slot] = None if edge is None else as_tensor(grad)
         changed = hooks.run_post(tuple(full), outputs)
         grads = tuple(_plain(changed[slot], create_graph) for slot in slots)
     return grads

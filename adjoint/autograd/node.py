@@ -116,6 +116,7 @@ class Node:
     outputs: int | None = None  # number of outputs, None where there is just one
     keeps_tensors: ClassVar[bool] = True  # whether `saved` holds tensors, which a backward pass frees
     takes_undefined: ClassVar[bool] = False  # whether it runs even where no gradient arrived
+    applied_partly: ClassVar[Callable[[tuple[tuple[bool, ...], bool]], Callable[..., Any]] | None] = None  # `apply` for some inputs only
 
     next: tuple[Edge, ...]
     saved: Any  # tuple of what backward needs, or Freed
@@ -173,6 +174,12 @@ class Node:
         if self.hooks is None:
             self.hooks = NodeHooks()
         return self.hooks
+
+
+class SeveralNode(Node):
+    """A node with several outputs. The gradient that it gets is a list: one for each, None where none arrived."""
+
+    __slots__ = ("outputs",)
 
 
 class Output:

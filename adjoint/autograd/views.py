@@ -27,7 +27,9 @@ from .node import INFERENCE_TENSOR, LEAF, Edge, Node, VersionCounter, new_node, 
 if TYPE_CHECKING:
     from .._site import Site
     from .._tensor import Tensor
-    from ..ops._registry import Op
+
+new = object.__new__
+ViewOp = Any  # what has `view_of(base, params)`: an Op, or the Nth result of one
 
 # How a view was made decides what may be done with it later.
 ORDINARY, NO_GRAD, SEVERAL = "ordinary", "no_grad", "several"
@@ -39,7 +41,7 @@ class View:
     __slots__ = ("base", "creation", "made_for", "node", "op", "params", "parent")
     direct = False
 
-    def __init__(self, tensor: Tensor, op: Op, params: tuple[Any, ...], node: Edge, creation: str = ORDINARY) -> None:
+    def __init__(self, tensor: Tensor, op: ViewOp, params: tuple[Any, ...], node: Edge, creation: str = ORDINARY) -> None:
         parent = tensor._fn
         self.parent = parent if isinstance(parent, View) else None
         self.base: Tensor = tensor if self.parent is None else self.parent.base
@@ -48,6 +50,18 @@ class View:
         self.node = node
         self.made_for = self.base._fn
         self.creation: str = creation if self.parent is None or creation != ORDINARY else self.parent.creation
+
+    def sibling(self, op: ViewOp, node: Edge) -> View:
+        """Another view of the same tensor, made by the same call."""
+        view = new(View)
+        view.parent = self.parent
+        view.base = self.base
+        view.op = op
+        view.params = self.params
+        view.node = node
+        view.made_for = self.made_for
+        view.creation = self.creation
+        return view
 
     def required(self, tensor: Tensor) -> bool:
         """Whether a gradient is required. This may be asked even of a view that may not be used any more."""
@@ -214,7 +228,8 @@ def refused_no_grad(happened: str) -> InplaceError:
 
 def refused_output(view: View, happened: str) -> InplaceError:
     """The error for a write that reaches one of several views made by one function."""
-    op, nr = getattr(view.op, "op", view.op), getattr(view.op, "nr", 0)
+    op: Any = getattr(view.op, "op", view.op)
+    nr = getattr(view.op, "nr", 0)
     name = op.node_name("T").split("Backward")[0]
     return InplaceError(
         f"Output {nr} of {name} is a view and {happened}. This view is the output of a function that returns multiple views. "

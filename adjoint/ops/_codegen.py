@@ -16,6 +16,7 @@ made when the op is first called. For `mul` it reads, shortened:
                             ...                                          # wrap it, record a node if either input requires grad
                             return made
                     elif ...                                             # a Python number
+                elif dtype_ is I64 or dtype_ is BOOL: ...                # the same without a node
         return general(OP, (input, other), out)                          # everything else: _general.py
 
 The node class for "both inputs require grad" reads:
@@ -26,13 +27,17 @@ The node class for "both inputs require grad" reads:
             if s_other._vc is not None: check_input(self, "other", s_other)
             if s_input._vc is not None: check_input(self, "input", s_input)
             return rule_input(g, s_other._data), rule_other(g, s_input._data)
+
+An op that takes a sequence of tensors (`cat`) has one node class, whose nodes hold an edge for each of them; of an op with several results
+(`split`) nodes know how many there are. What both need at run time is in `_several.py`.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import update_wrapper
 from types import FunctionType
 from typing import Any
 
@@ -42,20 +47,23 @@ from .._quiet import NAMELESS, mute, unmute
 from .._site import GENERATED, USER_FILES, user_frame
 from .._state import get_mode, tick
 from .._tensor import Parameter, Tensor
-from ..autograd.node import LEAF, Node, VersionCounter
+from ..autograd.node import LEAF, Node, SeveralNode, VersionCounter
 from ..autograd.saved import SavedOutput, check_input, input_tensor, output_array, output_tensor, refuse_inference, saved_properties
-from ..autograd.views import NO_GRAD, ORDINARY, View, counter_of
+from ..autograd.views import NO_GRAD, ORDINARY, SEVERAL, View, counter_of
 from ._compiled import WARM, ignite
-from ._registry import KEEP, Op, parameters
+from ._registry import FLOAT, KEEP, Op, parameters
 from ._rules import broadcast_restore, conjugate, restored
+from ._several import edges_of, outputs, plain_arrays, views
 
 _NAMESPACE: dict[str, Any] = {
-    "F32": np.dtype("float32"), "F64": np.dtype("float64"), "LEAF": LEAF, "NO_GRAD": NO_GRAD, "ORDINARY": ORDINARY,
+    "BOOL": np.dtype("bool"), "F32": np.dtype("float32"), "F64": np.dtype("float64"), "I64": np.dtype("int64"), "LEAF": LEAF,
+    "NO_GRAD": NO_GRAD, "ORDINARY": ORDINARY, "SEVERAL": SEVERAL,
     "Parameter": Parameter, "SavedOutput": SavedOutput, "Tensor": Tensor, "USER_FILES": USER_FILES, "VersionCounter": VersionCounter,
     "View": View, "broadcast_restore": broadcast_restore, "check_input": check_input, "conjugate": conjugate, "counter_of": counter_of,
-    "get_mode": get_mode, "getframe": sys._getframe, "asarray": np.asarray, "generic": np.generic, "input_tensor": input_tensor,
-    "mute": mute, "ndarray": np.ndarray, "new": object.__new__, "output_array": output_array, "output_tensor": output_tensor,
-    "refuse_inference": refuse_inference, "restored": restored, "tick": tick, "unmute": unmute, "user_frame": user_frame, **NAMELESS,
+    "edges_of": edges_of, "get_mode": get_mode, "getframe": sys._getframe, "asarray": np.asarray, "generic": np.generic,
+    "input_tensor": input_tensor, "mute": mute, "ndarray": np.ndarray, "new": object.__new__, "output_array": output_array,
+    "output_tensor": output_tensor, "outputs": outputs, "plain_arrays": plain_arrays, "refuse_inference": refuse_inference,
+    "restored": restored, "tick": tick, "unmute": unmute, "user_frame": user_frame, "views": views, **NAMELESS,
 }  # fmt: skip
 
 
@@ -80,17 +88,27 @@ def lazy_function(op: Op, *, out: bool, operator: bool = False) -> Callable[...,
         fn.__kwdefaults__ = (op.keyword_defaults or {}) | {name: hidden[name] for name in hidden if name in made.__code__.co_varnames}
         fn.__code__ = made.__code__  # last: another thread may be calling the function right now
 
-    def compile_and_call(*args: Any, **kwargs: Any) -> Any:
+    def generate_first() -> None:
         generate()
         op.generators.append(generate)
+
+    fn = generated_when_called(op.name, namespace, generate_first)
+    if not isinstance(op.impl, np.ufunc):
+        fn.__wrapped__ = op.impl  # type: ignore[attr-defined]
+    return fn
+
+
+def generated_when_called(name: str, namespace: dict[str, Any], generate: Callable[[], None]) -> FunctionType:
+    """A function that gets its code, by `generate`, when it is first called."""
+
+    def compile_and_call(*args: Any, **kwargs: Any) -> Any:
+        generate()
         return fn(*args, **kwargs)
 
     namespace["compile_and_call"] = compile_and_call
-    fn = FunctionType(_stub.__code__, namespace, op.name)
-    fn.__qualname__ = op.name
+    fn = FunctionType(_stub.__code__, namespace, name)
+    fn.__qualname__ = name
     fn.__module__ = "adjoint"
-    if not isinstance(op.impl, np.ufunc):
-        fn.__wrapped__ = op.impl  # type: ignore[attr-defined]
     return fn
 
 
@@ -99,6 +117,33 @@ UNSET: Any = object()  # the default of `axis` and `keepdims`, NumPy's names for
 
 def _stub(*args: Any, **kwargs: Any) -> Any:
     return compile_and_call(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821
+
+
+def with_numpy_names(fn: FunctionType) -> FunctionType:
+    """Let `axis` and `keepdims`, as NumPy says, stand for the `dim` and `keepdim` of a composite, as they do for those of ops."""
+    code = fn.__code__
+    positional = code.co_varnames[: code.co_argcount]
+    keywords = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+    args = (*positional, *keywords)
+    theirs = {"axis": "dim", "keepdims": "keepdim"} if "keepdim" in args else {"axis": "dim"}
+    required = len(positional) - len(fn.__defaults__ or ())
+    unset = max(0, required - args.index("dim"))  # how many arguments without defaults may follow `axis`
+
+    def generate() -> None:
+        call = ", ".join([*positional, *(f"{name}={name}" for name in keywords)])
+        lines = [f"def {fn.__name__}({', '.join([*positional, '*', *keywords, *theirs])}):"]
+        lines += [f" if {name} is not UNSET: {ours} = {name}" for name, ours in theirs.items()]
+        for name in positional[required - unset : required]:
+            lines.append(f" if {name} is UNSET: raise TypeError('{fn.__name__}() missing 1 required positional arguments: \"{name}\"')")
+        made = function_from("\n".join([*lines, f" return fn({call})"]), fn.__name__, namespace)
+        renamed.__defaults__ = (UNSET,) * unset + (fn.__defaults__ or ())
+        renamed.__kwdefaults__ = (fn.__kwdefaults__ or {}) | dict.fromkeys(theirs, UNSET)
+        renamed.__code__ = made.__code__
+
+    namespace = {"fn": fn, "UNSET": UNSET}
+    renamed = generated_when_called(fn.__name__, namespace, generate)
+    update_wrapper(renamed, fn)
+    return renamed
 
 
 def sizes(values: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -146,8 +191,7 @@ def function_text(op: Op, out: bool) -> str:
     if op.varargs:
         name = op.args[-1 - len(op.keywords)]
         lines.append(f" {name} = sizes({name})")
-    if op.floats and not (op.several or op.sequence):
-        lines += fast_path(op, out)
+    lines += fast_path(op, out)
     lines.append(f" return {general_call(op, out)}")
     return "\n".join(lines)
 
@@ -162,28 +206,62 @@ def is_tensor(name: str) -> str:
 
 
 def fast_path(op: Op, out: bool) -> list[str]:
-    """Tensors of one floating dtype, in ordinary grad or no_grad mode; a Python number or a None as the last input."""
-    first, *others = op.inputs
-    lines = [f" if {'out is None and ' if out else ''}(mode_ := get_mode()) < 2:"]
-    lines += [f"  if {is_tensor(first)}:", f"   a_{first} = {first}._data", f"   dtype_ = a_{first}.dtype"]
-    lines.append("   if dtype_ is F32 or dtype_ is F64:")
+    """Tensors of one floating dtype, in ordinary grad or no_grad mode; a Python number as the last input, or None as the last ones.
+    Integers and truth values too, where the op takes them and leaves their dtype alone; they have no history."""
+    first = op.inputs[0]
+    ordinary = f"{'out is None and ' if out else ''}(mode_ := get_mode()) < 2"
+    if op.sequence:
+        return [f" if {ordinary} and (a_{first} := plain_arrays({first})) is not None:", *indented(2, body(op, "T"))]
+    lines = [f" if {ordinary}:", f"  if {is_tensor(first)}:", f"   a_{first} = {first}._data", f"   dtype_ = a_{first}.dtype"]
+    test = "if"
+    if op.floats:
+        lines += ["   if dtype_ is F32 or dtype_ is F64:", *indented(4, choice(op))]
+        test = "elif"
+    whole = [name for name in ("I64", "BOOL") if takes(op, _NAMESPACE[name])]
+    if whole:
+        lines += [f"   {test} {' or '.join(f'dtype_ is {name}' for name in whole)}:", *indented(4, choice(op, whole=True))]
+    return lines if op.floats or whole else []
+
+
+def takes(op: Op, dtype: np.dtype[Any]) -> bool:
+    """Whether an op computes with such tensors as they are."""
+    if op.promote == FLOAT:
+        return False
+    try:
+        if op.check is not None:
+            op.check(*[np.zeros((), dtype)] * len(op.inputs))
+    except (RuntimeError, TypeError):
+        return False
+    return True
+
+
+def choice(op: Op, whole: bool = False) -> list[str]:
+    """What to do for each kind of the other inputs."""
+    others = op.inputs[1:]
     if not others:
-        return lines + indented(4, body(op, "T"))
-    lines.append(f"    if {' and '.join(map(is_tensor, others))}:")
-    lines += [f"     a_{name} = {name}._data" for name in others]
-    same = [f"a_{name}.dtype is dtype_" for name in others if needs_same_dtype(op, name)]
-    lines.append(f"     if {' and '.join(same) or 'True'}:")
-    lines += indented(6, body(op, "T" * len(op.inputs)))
-    last = others[-1]
-    if op.scalars and len(others) == 1:
-        lines += [f"    elif {last}.__class__ is float or {last}.__class__ is int:", *indented(5, body(op, "TS"))]
-    elif last in op.optional:
-        rest = " and ".join([f"{last} is None", *map(is_tensor, others[:-1])])
-        lines.append(f"    elif {rest}:")
-        lines += [f"     a_{name} = {name}._data" for name in others[:-1]]
-        same = [f"a_{name}.dtype is dtype_" for name in others[:-1] if needs_same_dtype(op, name)]
-        lines += [f"     if {' and '.join(same) or 'True'}:", *indented(6, body(op, "T" * len(others) + "S"))]
+        return body(op, "T", whole)
+    lines: list[str] = []
+    for kinds in ways(op):
+        given = [name for name, kind in zip(others, kinds[1:], strict=True) if kind == "T"]
+        rest = others[len(given) :]
+        if op.scalars and rest and whole and not isinstance(op.impl, np.ufunc):
+            continue  # which gets a number as an array
+        numbers = "{0}.__class__ is int and dtype_ is I64" if whole else "({0}.__class__ is float or {0}.__class__ is int)"
+        tests = [*map(is_tensor, given), *((numbers if op.scalars else "{0} is None").format(name) for name in rest)]
+        lines.append(f"{'elif' if lines else 'if'} {' and '.join(tests)}:")
+        lines += [f" a_{name} = {name}._data" for name in given]
+        same = [f"a_{name}.dtype is dtype_" for name in given if needs_same_dtype(op, name)]
+        lines += [f" if {' and '.join(same) or 'True'}:", *indented(2, body(op, kinds, whole))]
     return lines
+
+
+def ways(op: Op) -> list[str]:
+    """The kinds of inputs, tensors or not, that the fast path serves: first of all, tensors."""
+    count = len(op.inputs)
+    if op.scalars:
+        return ["T" * count, "TS"] if count == 2 else ["T" * count]
+    absent = next((n for n, name in enumerate(reversed(op.inputs)) if name not in op.optional), count)
+    return ["T" * (count - n) + "S" * n for n in range(absent + 1)]
 
 
 def needs_same_dtype(op: Op, name: str) -> bool:
@@ -195,26 +273,33 @@ def indented(by: int, lines: list[str]) -> list[str]:
     return [" " * by + line for line in lines]
 
 
-def body(op: Op, kinds: str) -> list[str]:
-    """Compute, wrap and record."""
+def tuple_of(items: Iterable[str]) -> str:
+    return f"({''.join(f'{item}, ' for item in items)})"
+
+
+def body(op: Op, kinds: str, whole: bool = False) -> list[str]:
+    """Compute, wrap and record. `whole` numbers are not recorded."""
     tensors = dict(zip(op.inputs, kinds, strict=True))
     value = {name: f"a_{name}" if tensors.get(name) == "T" else name for name in op.args}
     cut = len(op.args) - len(op.keywords)
     call = ", ".join([value[name] for name in op.args[:cut]] + [f"{name}={value[name]}" for name in op.args[cut:]])
-    lines = [*computed(op, call, kinds), "if result.__class__ is not ndarray and isinstance(result, generic): result = asarray(result)"]
-    lines += ["made = new(Tensor)", "made._data = result", "made._vc = None"]
-    params = "".join(f"{name}, " for name in op.params)
+    lines = computed(op, call, kinds, whole)
+    if not op.several:
+        lines += ["if result.__class__ is not ndarray and isinstance(result, generic): result = asarray(result)"]
+        lines += ["made = new(Tensor)", "made._data = result", "made._vc = None"]
     differentiable = [name for name, kind in tensors.items() if kind == "T" and op.differentiates(name)]
-    if not differentiable:
-        lines.append("made._fn = None")
-        if op.view:
-            lines += [f"made._vc = counter_of({op.inputs[0]})", f"made._fn = View({op.inputs[0]}, OP, ({params}), None)"]
-        return [*lines, "return made"]
+    if whole or not differentiable:
+        return lines + finished(op, "None")
     lines.append("if mode_:")
     for name in differentiable:
-        lines += [f" f_{name} = {name}._fn", f" if f_{name} is not None and not f_{name}.direct: f_{name} = f_{name}.resolve({name})"]
+        if op.sequence:
+            lines.append(f" f_{name} = edges_of({name})")
+        else:
+            lines += [f" f_{name} = {name}._fn", f" if f_{name} is not None and not f_{name}.direct: f_{name} = f_{name}.resolve({name})"]
     lines += indented(1, record(op, kinds, differentiable))
     lines += [" if node is not None:", "  node.seq = tick()", "  node.hooks = None"]
+    if op.several:
+        lines.append("  node.outputs = len(result)")
     broadcast = [name for name, kind in tensors.items() if kind == "T"]
     if op.broadcasts and len(broadcast) > 1:
         equal = " == ".join(f"a_{name}.shape" for name in broadcast)
@@ -231,37 +316,43 @@ def body(op: Op, kinds: str) -> list[str]:
         "  node.code = code",
         "  node.offset = frame.f_lasti",
     ]
+    unrecorded = f"NO_GRAD if {op.inputs[0]}.requires_grad else "
+    return [*lines, *indented(1, finished(op, "node")), *finished(op, "None", unrecorded)]
+
+
+def finished(op: Op, node: str, unrecorded: str = "") -> list[str]:
+    """Give the results their history and return them. What may be done with a view depends on how it was made."""
+    creation = unrecorded + ("SEVERAL" if op.several else "ORDINARY")
+    base = op.inputs[0]
+    params = tuple_of(op.params)
+    if op.several:
+        return [f"return views({base}, OP, {params}, result, {node}, {creation})" if op.view else f"return outputs(result, {node})"]
     if op.view:
-        base = op.inputs[0]
-        lines += [
-            f" made._vc = counter_of({base})",
-            f" made._fn = View({base}, OP, ({params}), node)",
-            "else:",
-            f" made._vc = counter_of({base})",
-            f" made._fn = View({base}, OP, ({params}), None, NO_GRAD if {base}.requires_grad else ORDINARY)",
-        ]
-    else:
-        lines += [" made._fn = node", "else:", " made._fn = None"]
-    return [*lines, "return made"]
+        return [f"made._vc = counter_of({base})", f"made._fn = View({base}, OP, {params}, {node}, {creation})", "return made"]
+    return [f"made._fn = {node}", "return made"]
 
 
-def computed(op: Op, call: str, kinds: str) -> list[str]:
-    """Run the forward: by a kernel if there is one, else muted where NumPy may warn. Where shapes do not broadcast, the general path finds
-    the words for it."""
+def computed(op: Op, call: str, kinds: str, whole: bool) -> list[str]:
+    """Run the forward: by a kernel if there is one, else muted where NumPy may warn. Where shapes do not broadcast, or NumPy does not
+    take numbers of a kind, the general path finds the words for it."""
     if op.warns:
         lines = ["token = mute()", f"try: result = impl({call})", "finally: unmute(token)"]
     else:
         lines = [f"result = impl({call})"]
-    kernels = op.kernels.get(kinds)
-    if kernels is not None and kernels.forward is not None:
-        kind_of = dict(zip(op.inputs, kinds, strict=True))
-        values = ", ".join(f"a_{name}" if kind_of.get(name) == "T" else name for name in op.args)
-        lines = [f"result = kernel_{kinds}({values})"]
-    elif kernels is None and op.broadcasts:
-        first = op.inputs[0]
-        lines = [f"heat[0] += 1 + (a_{first}.size >> 14)", f"if heat[0] > {WARM}: ignite(OP, '{kinds}')", *lines]
-    if op.broadcasts and kinds.count("T") > 1:
-        lines = ["try:", *indented(1, lines), f"except ValueError: return {general_call(op, False)}"]
+    if whole:
+        refused = "(TypeError, ValueError, OverflowError)" if op.broadcasts else ""
+    else:
+        refused = "ValueError" if op.broadcasts and kinds.count("T") > 1 else ""
+        kernels = op.kernels.get(kinds)
+        if kernels is not None and kernels.forward is not None:
+            kind_of = dict(zip(op.inputs, kinds, strict=True))
+            values = ", ".join(f"a_{name}" if kind_of.get(name) == "T" else name for name in op.args)
+            lines = [f"result = kernel_{kinds}({values})"]
+        elif kernels is None and op.broadcasts:
+            first = op.inputs[0]
+            lines = [f"heat[0] += 1 + (a_{first}.size >> 14)", f"if heat[0] > {WARM}: ignite(OP, '{kinds}')", *lines]
+    if refused:
+        lines = ["try:", *indented(1, lines), f"except {refused}: return {general_call(op, False)}"]
     return lines
 
 
@@ -278,8 +369,8 @@ def record(op: Op, kinds: str, differentiable: list[str]) -> list[str]:
                 lines.append(f" if {name}._vc is not None: refuse_inference({name})")
         bits = sum(1 << op.inputs.index(name) for name in needing)
         lines.append(f" node = new({op.name}_{kinds}{bits})")
-        lines.append(f" node.next = ({''.join(f'f_{name}, ' for name in needing)})")
-        lines.append(f" node.saved = ({''.join(saved_value(op, name) + ', ' for name in layout)})")
+        lines.append(f" node.next = {f'f_{needing[0]}' if op.sequence else tuple_of(f'f_{name}' for name in needing)}")
+        lines.append(f" node.saved = {tuple_of(saved_value(op, name) for name in layout)}")
         if "out" in layout:
             lines.insert(len(lines) - 1, " made._vc = VersionCounter()")
     return [*lines, "else: node = None"]
@@ -291,7 +382,7 @@ def saved_value(op: Op, name: str) -> str:
         return "SavedOutput(result, made._vc)"
     for of in op.inputs:
         if name == f"{of}_shape":
-            return f"a_{of}.shape"
+            return f"tuple([a.shape for a in a_{of}])" if op.sequence else f"a_{of}.shape"
         if name == f"{of}_dtype":
             return f"a_{of}.dtype"
     return name
@@ -344,9 +435,10 @@ def make_node_class(op: Op, kinds: str, bits: int, conj: bool) -> type[Node]:
     members: dict[str, Any] = {
         "__slots__": (),
         "op": op,
-        "input_slots": tuple(slot for slot in range(len(op.inputs)) if bits >> slot & 1),
+        # A node of a sequence has an edge for each of its tensors, whether it requires a gradient or not.
+        "input_slots": () if op.sequence else tuple(slot for slot in range(len(op.inputs)) if bits >> slot & 1),
         # PyTorch shows an edge to nothing for a number, unless the op has a node of its own for numbers.
-        "input_count": sum(kind == "T" for kind in kinds) if isinstance(op.nodes, dict) else len(op.inputs),
+        "input_count": sum(kind == "T" for kind in kinds) if isinstance(op.nodes, dict) else 0 if op.sequence else len(op.inputs),
         "layout": tuple(layout),
         "keeps_tensors": any(name == "out" or name in op.inputs for name in layout),
         **saved_properties(op, layout),
@@ -354,18 +446,42 @@ def make_node_class(op: Op, kinds: str, bits: int, conj: bool) -> type[Node]:
     if members["input_slots"] and members["input_slots"][-1] >= members["input_count"]:
         members["input_count"] = len(op.inputs)
     for method, recorded in (("apply", False), ("apply_recorded", True)):
-        text = apply_text(op, kinds, needing, layout, method, recorded, conj)
+        text = apply_text(op, kinds, needing, needing, layout, method, recorded, conj)
         members[method] = function_from(text, method, namespace)
-    return type(op.node_name(kinds), (Node,), members)
+    if len(needing) > 1:
+        members["applied_partly"] = staticmethod(PartialRules(op, kinds, needing, layout, conj, namespace).__getitem__)
+    return type(op.node_name(kinds), (SeveralNode if op.several else Node,), members)
 
 
-def apply_text(op: Op, kinds: str, needing: list[str], layout: list[str], method: str, recorded: bool, conj: bool) -> str:
+class PartialRules(dict[tuple[tuple[bool, ...], bool], Any]):
+    """Forms of `apply` that compute the gradients of some inputs only, made when first needed. The key says which, and whether it is
+    recorded."""
+
+    def __init__(self, op: Op, kinds: str, needing: list[str], layout: list[str], conj: bool, namespace: dict[str, Any]) -> None:
+        self.facts = op, kinds, needing, layout, conj, namespace
+
+    def __missing__(self, key: tuple[tuple[bool, ...], bool]) -> Any:
+        op, kinds, needing, layout, conj, namespace = self.facts
+        chosen = [name for name, wanted in zip(needing, key[0], strict=True) if wanted]
+        text = apply_text(op, kinds, needing, chosen, layout, "apply", key[1], conj)
+        own = namespace if op.joint is None else namespace | {"NEEDS": tuple(name in chosen for name in op.inputs)}
+        self[key] = made = function_from(text, "apply", own)
+        return made
+
+
+def apply_text(
+    op: Op, kinds: str, needing: list[str], chosen: list[str], layout: list[str], method: str, recorded: bool, conj: bool
+) -> str:
+    """The method of a node whose inputs `needing` require gradients; it computes those of `chosen`."""
     lines = [f"def {method}(self, g):"]
+    used = saved_names(op, chosen)
     if layout:
         lines.append(f" {''.join(f's_{name}, ' for name in layout)} = self.saved")
     values = {"g": "g", "needs": "NEEDS"}
     for name in layout:
         values[name] = f"s_{name}"
+        if name not in used:
+            continue
         if name == "out":
             read = "output_tensor" if recorded else "output_array"
             lines.append(f" s_out = {read}(self, s_out)")
@@ -380,10 +496,13 @@ def apply_text(op: Op, kinds: str, needing: list[str], layout: list[str], method
     rule = "rule" if recorded else "array_rule"
     if op.joint is not None:
         call = f"{rule}_all({', '.join(values[name] for name in parameters(op.joint))})"
-        slots = ", ".join(f"grads[{op.inputs.index(name)}]" for name in needing)
-        lines += [f" grads = {call}", f" grads = ({slots},)"]
+        slots = ", ".join(f"grads[{op.inputs.index(name)}]" if name in chosen else "None" for name in needing)
+        lines += [f" grads = {call}", f" grads = {'tuple(grads)' if op.sequence else f'({slots},)'}"]
     else:
-        calls = [f"{rule}_{name}({', '.join(values[p] for p in parameters(op.rules[name]))})" for name in needing]
+        calls = []
+        for name in needing:
+            operands = ", ".join(values[p] for p in parameters(op.rules[name]))
+            calls.append(f"{rule}_{name}({operands})" if name in chosen else "None")
         lines.append(f" grads = ({', '.join(calls)},)")
     if conj:
         lines.append(" grads = tuple(map(conjugate, grads))")

@@ -1,7 +1,7 @@
 """The general path of an op call: everything that the generated fast path leaves out.
 
-Python numbers and NumPy arrays among the operands, mixed dtypes, complex and integer tensors, inference mode, forward mode, several
-outputs, `out=`, subclasses, and every error.
+Python numbers and NumPy arrays among the operands, mixed and uncommon dtypes (half precision, complex, small integers), inference mode,
+forward mode, `out=`, subclasses, and every error.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ import numpy as np
 from .._dtype import default_numpy, from_numpy_dtype, result_numpy_dtype
 from .._quiet import mute, unmute
 from .._site import here
-from .._state import FORWARD_AD, GRAD, INFERENCE, get_mode
+from .._state import AUTOCAST, FORWARD_AD, GRAD, INFERENCE, get_mode
 from .._tensor import Parameter, Tensor, wrap, wrap_result
 from ..autograd.forward_ad import carries_tangent, propagate
-from ..autograd.node import INFERENCE_TENSOR, Node, Output, VersionCounter, new_node
+from ..autograd.node import INFERENCE_TENSOR, Node, Output, SeveralNode, VersionCounter, new_node
 from ..autograd.saved import SavedOutput, refuse_inference
 from ..autograd.views import NO_GRAD, ORDINARY, SEVERAL, View, counter_of, edge_of
 from ._precision import FLOAT32, is_half
-from ._registry import COMMON, FLOAT, KEEP, Op
+from ._registry import FLOAT, KEEP, Op
 from ._rules import cast
+from ._several import nth
 
 PLAIN = (Tensor, Parameter)
-FAST = (np.dtype("float32"), np.dtype("float64"))
 NUMBERS = (bool, int, float, complex)
 OPERANDS = (Tensor, np.ndarray, np.generic, *NUMBERS)
 
@@ -34,14 +34,14 @@ def general(op: Op, args: tuple[Any, ...], out: Any = None) -> Any:
     """Run an op on any arguments, given in the order of its signature."""
     values = dict(zip(op.args, args, strict=True))
     operands = inputs_of(op, values)
-    if (op.sequence or op.several) and out is None:  # no fast path is generated for these: the ordinary case is caught here
-        arrays = plain_arrays(operands)
-        if arrays is not None:
-            return finished(op, operands, values, computed(op, arrays, values))
     overriding = next((x for x in operands if x.__class__ not in PLAIN and hasattr(x, "__torch_function__") and overrides(x)), None)
     if overriding is not None:
         return overriding.__torch_function__(op.function, tuple({type(x) for x in operands if isinstance(x, Tensor)}), args, {})
     operands = [operand(op, slot, value) for slot, value in enumerate(operands)]
+    if get_mode() & AUTOCAST:
+        from ._autocast import autocast
+
+        operands = autocast(op, operands)
     if out is not None:
         from ._inplace import write_out
 
@@ -54,22 +54,6 @@ def finished(op: Op, operands: list[Any], values: dict[str, Any], results: Any) 
     tensors = tuple(map(wrap_result, results)) if op.several else (wrap_result(results),)
     finish(op, operands, values, tensors)
     return tensors if op.several else tensors[0]
-
-
-def plain_arrays(operands: list[Any]) -> list[Any] | None:
-    """The arrays of ordinary tensors of one floating dtype; None if an operand is anything else."""
-    arrays = []
-    dtype = None
-    for x in operands:
-        if x.__class__ not in PLAIN:
-            return None
-        array = x._data
-        if dtype is None:
-            dtype = array.dtype
-        if array.__class__ is not np.ndarray or array.dtype is not dtype:
-            return None
-        arrays.append(array)
-    return arrays if arrays and dtype in FAST else None
 
 
 def operator_call(op: Op, args: tuple[Any, ...]) -> Any:
@@ -161,11 +145,11 @@ def not_implemented_for(name: str, arrays: Sequence[Any]) -> NotImplementedError
 
 def check_shapes(arrays: Sequence[Any]) -> None:
     """Refuse shapes that do not broadcast, in PyTorch's words."""
+    shapes = [tuple(array.shape) for array in arrays if array is not None and not isinstance(array, NUMBERS)]
+    if all(shape == shapes[0] for shape in shapes):
+        return
     result: tuple[int, ...] = ()
-    for array in arrays:
-        if array is None or isinstance(array, NUMBERS):
-            continue
-        shape = tuple(array.shape)
+    for shape in shapes:
         for place in range(-1, -min(len(result), len(shape)) - 1, -1):
             a, b = result[place], shape[place]
             if a not in (b, 1) and b != 1:
@@ -177,6 +161,8 @@ def check_shapes(arrays: Sequence[Any]) -> None:
 
 
 def check_devices(op: Op, arrays: list[Any]) -> None:
+    if all(a.__class__ is np.ndarray or not hasattr(a, "shape") for a in arrays):
+        return
     devices = {getattr(a, "device", "cpu") for a in arrays if hasattr(a, "shape") and len(a.shape) > 0}
     if len(devices) > 1:
         first, second = sorted(map(str, devices))[:2]
@@ -232,18 +218,7 @@ def set_views(op: Op, base: Tensor, values: dict[str, Any], tensors: tuple[Tenso
         inference = mode & INFERENCE and base._vc is INFERENCE_TENSOR
         tensor._vc = INFERENCE_TENSOR if inference else counter_of(base)
         edge = Output(node, nr) if op.several and node is not None else node
-        tensor._fn = View(base, Nth(op, nr) if op.several else op, params, edge, creation)  # type: ignore[arg-type]
-
-
-class Nth:
-    """One of the views that an op with several outputs makes."""
-
-    def __init__(self, op: Op, nr: int) -> None:
-        self.op = op
-        self.nr = nr
-
-    def view_of(self, base: Any, params: tuple[Any, ...]) -> Any:
-        return self.op.view_of(base, params)[self.nr]
+        tensor._fn = View(base, nth(op, nr) if op.several else op, params, edge, creation)
 
 
 # ---- recording ----------------------------------------------------------------------------------------------------------------------
@@ -260,19 +235,17 @@ def record(
     if not needed:
         return None
     if op.sequence:
-        return record_sequence(op, operands, values, edges, needed)
-    site = here()
-    kinds = "".join("T" if isinstance(x, Tensor) else "S" for x in operands)
+        kinds, next_edges = "T", tuple(edges)
+    else:
+        kinds, next_edges = "".join("T" if isinstance(x, Tensor) else "S" for x in operands), tuple(edges[slot] for slot in needed)
     arrays = [x._data for x in (*operands, *tensors) if isinstance(x, Tensor)]
-    conj = op.holomorphic and any(a.dtype.kind == "c" for a in arrays)
-    cls = op.variants[f"{kinds}{sum(1 << slot for slot in needed)}{'c' if conj else ''}"]
-    saved = []
-    for name in cls.layout:
-        saved.append(saved_value(op, name, operands, values, tensors, needed, originals or {}))
-    node = new_node(cls, tuple(edges[slot] for slot in needed), tuple(saved), site)
-    if op.several:
-        node = with_outputs(node, len(tensors))
-    node.restore = restore_of(op, operands, tensors[0]._data, needed)
+    conj = op.holomorphic and not op.sequence and any(a.dtype.kind == "c" for a in arrays)
+    cls = op.variants[f"{kinds}{1 if op.sequence else sum(1 << slot for slot in needed)}{'c' if conj else ''}"]
+    saved = [saved_value(op, name, operands, values, tensors, needed, originals or {}) for name in cls.layout]
+    node = new_node(cls, next_edges, tuple(saved), here())
+    if isinstance(node, SeveralNode):
+        node.outputs = len(tensors)
+    node.restore = restore_of(op, operands, tensors[0]._data, range(len(operands)) if op.sequence else needed)
     return node
 
 
@@ -292,6 +265,8 @@ def saved_value(
                 tensor._vc = VersionCounter()
             saved.append(SavedOutput(tensor._data, tensor._vc, nr))
         return saved if op.several else saved[0]
+    if op.sequence and name == f"{op.inputs[0]}_shape":
+        return tuple(x._data.shape for x in operands)
     for slot, of in enumerate(op.inputs):
         if name == of:
             value = originals.get(slot, operands[slot])
@@ -317,7 +292,7 @@ def promoted_saved(op: Op, value: Any, operands: list[Any], slot: int) -> Any:
     return converted
 
 
-def restore_of(op: Op, operands: list[Any], result: Any, needed: list[int]) -> tuple[Any, ...] | None:
+def restore_of(op: Op, operands: list[Any], result: Any, needed: Sequence[int]) -> tuple[Any, ...] | None:
     """Shapes and dtypes to which the engine brings the gradients back; None where all fit."""
     if op.promote == KEEP and not op.broadcasts:
         return None
@@ -327,59 +302,3 @@ def restore_of(op: Op, operands: list[Any], result: Any, needed: list[int]) -> t
         fits = data.dtype == result.dtype and (data.shape == result.shape or not op.broadcasts) and not is_half(data.dtype)
         back.append(None if fits else (data.shape, data.dtype))
     return tuple(back) if any(entry is not None for entry in back) else None
-
-
-def with_outputs(node: Node, outputs: int) -> Node:
-    """The same node, of a class that knows how many outputs it has."""
-    cls = type(node)
-    known = _with_outputs.get((cls, outputs))
-    if known is None:
-        known = _with_outputs[cls, outputs] = type(cls.__name__, (cls,), {"__slots__": (), "outputs": outputs})
-    again = new_node(known, node.next, node.saved, node.site)
-    return again
-
-
-_with_outputs: dict[tuple[type[Node], int], type[Node]] = {}
-
-
-class SequenceNode(Node):
-    """A node of an op whose input is a sequence of tensors; its rule answers for all of them together."""
-
-    __slots__ = ()
-
-    def apply(self, g: Any) -> tuple[Any, ...]:
-        return self._grads(g, {name: value for name, value in self.saved if name != "out"})
-
-    apply_recorded = apply
-
-    def _grads(self, g: Any, values: dict[str, Any]) -> tuple[Any, ...]:
-        from ._registry import parameters
-
-        assert self.op is not None and self.op.joint is not None
-        grads = self.op.joint(*(g if name == "g" else values[name] for name in parameters(self.op.joint)))
-        picked = tuple(grads[slot] for slot in self.input_slots)
-        if self.restore is None:
-            return picked
-        from ._rules import restored
-
-        return restored(self, picked)
-
-
-def record_sequence(op: Op, operands: list[Any], values: dict[str, Any], edges: list[Any], needed: list[int]) -> Node:
-    key = (op.name, len(operands), tuple(needed))
-    cls = _sequence_classes.get(key)
-    if cls is None:
-        members = {"__slots__": (), "op": op, "input_slots": tuple(needed), "input_count": len(operands), "keeps_tensors": False}
-        cls = _sequence_classes[key] = type(op.node_name(""), (SequenceNode,), members)
-    shapes = tuple(x._data.shape for x in operands)
-    needs = tuple(slot in needed for slot in range(len(operands)))
-    name = op.inputs[0]
-    facts = [(f"{name}_shape", shapes), ("needs", needs), *((param, values[param]) for param in op.params)]
-    node = new_node(cls, tuple(edges[slot] for slot in needed), tuple(facts), here())
-    dtype = common_dtype(op, [x._data for x in operands]) if op.promote == COMMON else operands[0]._data.dtype
-    back = [None if operands[slot]._data.dtype == dtype else (shapes[slot], operands[slot]._data.dtype) for slot in needed]
-    node.restore = tuple(back) if any(entry is not None for entry in back) else None
-    return node
-
-
-_sequence_classes: dict[tuple[str, int, tuple[int, ...]], type[Node]] = {}

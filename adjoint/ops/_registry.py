@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
-from functools import wraps
 from types import FunctionType
 from typing import Any
 
@@ -293,6 +292,8 @@ def composite(
         assert isinstance(fn, FunctionType)
         own = fn.__code__.co_varnames[: fn.__code__.co_argcount + fn.__code__.co_kwonlyargcount]
         if "dim" in own and "axis" not in own:
+            from ._codegen import with_numpy_names
+
             fn = with_numpy_names(fn)
         for name in (*names,) or (fn.__name__,):
             if function:
@@ -304,17 +305,3 @@ def composite(
         return fn
 
     return export
-
-
-def with_numpy_names(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Let `axis` and `keepdims`, as NumPy says, stand for `dim` and `keepdim`. The generated functions of ops do so by themselves."""
-
-    @wraps(fn)
-    def renamed(*args: Any, **kwargs: Any) -> Any:
-        if kwargs:
-            for theirs, ours in (("axis", "dim"), ("keepdims", "keepdim")):
-                if theirs in kwargs:
-                    kwargs[ours] = kwargs.pop(theirs)
-        return fn(*args, **kwargs)
-
-    return renamed

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,10 +14,20 @@ if TYPE_CHECKING:
     from ..autograd.node import Node
 
 
+ARRAYS = (np.ndarray, np.generic)
+
+
+@cache
+def loops(family: str) -> Any:
+    """A module of kernels, imported when it is first needed. Its functions give None where NumPy has to compute."""
+    return import_module(f".._kernels.{family}_loops", __package__)
+
+
 def call(fn: Any, *args: Any, **kwargs: Any) -> Any:
     """An op inside a rule, where NumPy has no function for it: on Tensors the op itself, on arrays its forward."""
-    if any(isinstance(a, OpMethods) for a in args):
-        return fn(*args, **kwargs)
+    for value in args:
+        if isinstance(value, OpMethods):
+            return fn(*args, **kwargs)
     return fn.op.impl(*args, **kwargs)
 
 
@@ -27,11 +39,18 @@ def holds(condition: Any) -> bool:
 
 def zeros_on(g: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     """Zeros to put gradients into, on the device of `g`: an array for an array, a Tensor for a Tensor."""
+    if g.__class__ is np.ndarray:
+        return np.zeros(shape, dtype)
     if isinstance(g, OpMethods):
         from .._dtype import from_numpy_dtype
 
         return g.new_zeros(shape, dtype=from_numpy_dtype(dtype))
-    return np.zeros(shape, dtype) if isinstance(g, np.ndarray | np.generic) else np.zeros(shape, dtype, like=g)
+    return np.zeros(shape, dtype) if isinstance(g, ARRAYS) else np.zeros(shape, dtype, like=g)
+
+
+def copied(x: Any) -> Any:
+    """A copy to write into; a NumPy scalar, which cannot be written to, becomes an array."""
+    return np.array(x) if isinstance(x, np.generic) else x.copy()
 
 
 def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
@@ -41,13 +60,16 @@ def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
     lead = len(g.shape) - len(shape)
     axes = tuple(range(lead)) + tuple(lead + i for i, size in enumerate(shape) if size == 1 and g.shape[lead + i] != 1)
     if axes:
-        g = np.sum(g, axis=axes, keepdims=True)
-    return np.reshape(g, shape)
+        total = loops("reduce").total.run(g, axes, True)
+        g = np.sum(g, axis=axes, keepdims=True) if total is None else total
+    return g.reshape(shape)
 
 
 def cast(x: Any, dtype: np.dtype[Any]) -> Any:
     """`x` with another dtype; of a complex number becoming real, the real part."""
     present = x.dtype
+    if present is dtype:
+        return x
     if isinstance(present, np.dtype):
         if present == dtype:
             return x
@@ -62,7 +84,9 @@ def cast(x: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def conjugate(x: Any) -> Any:
-    """The complex conjugate; `x` itself if it is real or absent."""
+    """The complex conjugate; `x` itself if it is real or absent. Of several gradients, that of each."""
+    if x.__class__ is list or x.__class__ is tuple:
+        return [conjugate(part) for part in x]
     return x if x is None or x.dtype in _REAL or getattr(x.dtype, "kind", "c") != "c" else np.conjugate(x)
 
 
@@ -81,6 +105,8 @@ def restored(node: Node, grads: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def normalize_dims(dim: Any, ndim: int) -> tuple[int, ...]:
     """Dimensions as a sorted-by-user tuple of non-negative numbers; None (and an empty list) means all of them."""
+    if dim.__class__ is int:
+        return (wrap_dim(dim, ndim),)
     if dim is None:
         return tuple(range(ndim))
     dims = (dim,) if isinstance(dim, int) or not hasattr(dim, "__iter__") else tuple(dim)
@@ -95,29 +121,44 @@ def normalize_dims(dim: Any, ndim: int) -> tuple[int, ...]:
 
 def wrap_dim(dim: int, ndim: int) -> int:
     """A dimension counted from the front."""
+    if 0 <= dim < ndim:
+        return dim
     limit = max(ndim, 1)
     if not -limit <= dim < limit:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})")
     return dim % limit
 
 
+def flipped(x: Any, dim: int) -> Any:
+    """The elements in reverse order along a dimension."""
+    return x[(slice(None),) * dim + (slice(None, None, -1),)] if x.__class__ is np.ndarray else np.flip(x, axis=dim)
+
+
+def as_axis(dim: Any) -> Any:
+    """A dimension or several as kernels take them: an int, a tuple, or None."""
+    return dim if dim.__class__ is int or dim is None else tuple(dim) if hasattr(dim, "__iter__") else int(dim)
+
+
 def unreduce(g: Any, shape: tuple[int, ...], dim: Any, keepdim: bool) -> Any:
     """A gradient of a reduction, brought back to the number of dimensions of the input, ready to broadcast against it."""
     if keepdim or not shape:
         return g
-    dims = normalize_dims(dim, len(shape))
-    return np.reshape(g, tuple(1 if i in dims else size for i, size in enumerate(shape)))
+    kept = list(shape)
+    for d in normalize_dims(dim, len(shape)):
+        kept[d] = 1
+    return g.reshape(tuple(kept))
 
 
 def spread(g: Any, shape: tuple[int, ...], dim: Any, keepdim: bool) -> Any:
     """The gradient of a sum: every summed element gets it."""
-    g = unreduce(g, shape, dim, keepdim)
-    if isinstance(g, np.ndarray | np.generic):
-        # Not a broadcast view: that takes longer to make than a small array, and kernels want contiguous memory.
+    if not isinstance(g, ARRAYS):
+        return np.broadcast_to(unreduce(g, shape, dim, keepdim), shape)
+    # Not a broadcast view: that takes longer to make than a small array, and kernels want contiguous memory.
+    full = loops("spread").evenly(shape, as_axis(dim), g)
+    if full is None:
         full = np.empty(shape, g.dtype)
-        full[...] = g
-        return full
-    return np.broadcast_to(g, shape)
+        full[...] = unreduce(g, shape, dim, keepdim)
+    return full
 
 
 _REAL = frozenset({np.dtype("float32"), np.dtype("float64")})
