@@ -111,8 +111,8 @@ class Function:
     # ---- order ------------------------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def loop(self, stop: str | int, start: str | int = 0, step: str | int = 1) -> Iterator[str]:
-        """For every number from `start` to before `stop`."""
+    def loop(self, stop: str | int, start: str | int = 0, step: str | int = 1, hints: str = "") -> Iterator[str]:
+        """For every number from `start` to before `stop`. `hints` names the metadata of the loop."""
         mark = self.fresh()
         counter = self.variable("i64", str(start))
         self.label(f"test{mark}")
@@ -121,7 +121,7 @@ class Function:
         self.lines.append(f"body{mark}:")
         yield number
         counter.set(self.add(number, step))
-        self.do(f"br label %test{mark}")
+        self.do(f"br label %test{mark}" + (f", !llvm.loop {hints}" if hints else ""))
         self.lines.append(f"end{mark}:")
 
     @contextmanager
@@ -143,17 +143,22 @@ class Function:
 # ---- calls from Python --------------------------------------------------------------------------------------------------------------
 
 
-def fields(f: Function, names: str) -> dict[str, str]:
-    """The arguments of a kernel, by name."""
+def fields(f: Function, names: str, facts: str = "%facts") -> dict[str, str]:
+    """The numbers in a table, by name."""
     found = {}
     for place, name in enumerate(names.split()):
-        found[name.strip("*")] = f.load("ptr" if name.endswith("*") else "i64", f.at("i64", "%facts", place))
+        found[name.strip("*")] = f.load("ptr" if name.endswith("*") else "i64", f.at("i64", facts, place))
     return found
+
+
+@cache
+def order(names: str) -> tuple[str, ...]:
+    return tuple(name.strip("*") for name in names.split())
 
 
 def table(names: str, **values: int) -> Table:
     """The arguments of a kernel, in order."""
-    return (ctypes.c_int64 * len(values))(*(values[name.strip("*")] for name in names.split()))
+    return (ctypes.c_int64 * len(values))(*map(values.__getitem__, order(names)))
 
 
 @cache

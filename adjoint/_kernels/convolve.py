@@ -1,59 +1,51 @@
 """Convolution as matrix products that read the image directly.
 
-A convolution is a product of the kernels (rows) with columns of the image, one column for each place of the kernel. The columns are never
-made as a whole: a few thousand numbers at a time are gathered next to each other, used for all rows while they are in the cache, and
-forgotten. All functions work on images whose places are one number apart (`lay` makes such images: padded, and split by the stride), so an
-element of a column is at `x[offset of the row + offset of the place]`.
+A convolution is a product of the kernels (rows) with columns of the image, one column for each element of the kernel. The columns are never
+made as a whole. All functions work on images whose places are one number apart (`lay` makes such images: padded, and split by the stride),
+so an element of a column is at `image[offset of the column + offset of the place]`.
 
     lay        copy an image, row by row, into such an arrangement
     pack       arrange the kernels: a few rows side by side
-    tiles      rows times columns, for some places
-    forward    lay and tiles, sample by sample
-    dots       the gradient of the kernels: sums over places of products of a gradient and an image
-    backward   lay and dots, some samples at a time
+    tiles      rows times columns for some places: a few thousand numbers are gathered, and used for all rows while they are in the cache
+    lines      the same for up to three rows, which are not worth gathering for: lines of places are read where they are
+    spread     put what was computed for every n-th element of the result there
+    forward    all of these, sample by sample
 
-The functions trust their arguments, which are addresses: only `ops/_direct.py` calls them.
+`winograd.py` has another way to multiply. The functions trust their arguments, which are addresses: only `ops/_direct.py` calls them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
-from .blocks import Function, fields, loaded
+from . import winograd
+from .blocks import Function, fields
 from .code import TYPES
+from .sharing import ROOMS, room, work
+from .vectors import LANES, MULTIPLIER, ROWS, SIZES, VECTORS, fma, lanes_below, splat, width
 
-LANES = {"f32": 8, "f64": 4}  # numbers in a vector
-ROWS, VECTORS = 4, 3  # of the kernels and of places in one step: twelve sums, three vectors and a number fit into sixteen registers
 DEPTH = 192  # how much of a column is gathered at a time, at most
-DOT_ROWS, DOT_COLUMNS = 4, 3
+LINE_VECTORS = {1: 4, 2: 4, 3: 3}  # vectors of places that `lines` computes at a time, by the number of rows
 
 
-def width(kind: str) -> int:
-    """Places in a tile."""
-    return VECTORS * LANES[kind]
+# ---- lay and spread -----------------------------------------------------------------------------------------------------------------
 
-
-def splat(f: Function, kind: str, value: str) -> str:
-    t, n = TYPES[kind], LANES[kind]
-    one = f.let(f"insertelement <{n} x {t}> poison, {t} {value}, i64 0")
-    return f.let(f"shufflevector <{n} x {t}> {one}, <{n} x {t}> poison, <{n} x i32> zeroinitializer")
-
-
-# ---- lay ----------------------------------------------------------------------------------------------------------------------------
-
-LAY = "source* target* channels source_plane target_plane rows row_table* runs run_table* step"
+LAY = "source_plane target_plane rows row_table* runs run_table* step"
 
 
 def lay_text(kind: str) -> str:
-    """Rows of every channel: `row_table` says where they are in source and target, `run_table` which elements of a row go where."""
-    t = TYPES[kind]
-    f = Function(f"lay_{kind}", "ptr %facts")
+    """Rows of every channel, so many for each sample: `row_table` says where they are in source and target, `run_table` which elements of a
+    row go where."""
+    t, n = TYPES[kind], LANES[kind]
+    v = f"<{n} x {t}>"
+    f = Function(f"lay_{kind}", "ptr %facts", "i64 %channels", "i64 %samples", "ptr %source", "ptr %target")
     a = fields(f, LAY)
-    single = f.equal(a["step"], 1)
-    with f.loop(a["channels"]) as c:
-        source = f.at(t, a["source"], f.mul(c, a["source_plane"]))
-        target = f.at(t, a["target"], f.mul(c, a["target_plane"]))
-        with f.loop(a["rows"]) as row:
+    single, double = f.equal(a["step"], 1), f.equal(a["step"], 2)
+    with f.loop("%channels") as c:
+        source = f.at(t, "%source", f.mul(c, a["source_plane"]))
+        target = f.at(t, "%target", f.mul(c, a["target_plane"]))
+        with f.loop(f.mul("%samples", a["rows"])) as row:
             entry = f.mul(row, 2)
             from_row = f.at(t, source, f.load("i64", a["row_table"], entry))
             to_row = f.at(t, target, f.load("i64", a["row_table"], f.add(entry, 1)))
@@ -61,71 +53,101 @@ def lay_text(kind: str) -> str:
                 entry = f.mul(run, 3)
                 first, count, place = (f.load("i64", a["run_table"], f.add(entry, i)) for i in range(3))
                 here, there = f.at(t, from_row, first), f.at(t, to_row, place)
-                with f.when(single), f.loop(count) as i:
-                    f.store(t, f.load(t, here, i), f.at(t, there, i))
-                with f.when(f.invert(single)), f.loop(count) as i:
+                # Runs are short: vectors, the last of which may overlap the one before, take less time than a call of `memcpy`.
+                long = f.let(f"and i1 {single}, {f.invert(f.less(count, n))}")
+                final = f.sub(count, n)
+                with f.when(long), f.loop(count, 0, n) as begin:
+                    i = f.smaller(begin, final)
+                    f.store(v, f.load(v, f.at(t, here, i), align=SIZES[kind]), f.at(t, there, i), SIZES[kind])
+                with f.when(double), f.loop(count) as i:
+                    f.store(t, f.load(t, here, f.mul(i, 2)), f.at(t, there, i))
+                with f.when(f.invert(f.let(f"or i1 {long}, {double}"))), f.loop(count) as i:
                     f.store(t, f.load(t, here, f.mul(i, a["step"])), f.at(t, there, i))
-    return f.text()
+    return f.text(internal=True).replace("ptr %source, ptr %target", "ptr noalias %source, ptr noalias %target")
+
+
+SPREAD = "source rows source_plane source_line count target_plane step line_table*"
+
+
+def spread_text(kind: str) -> str:
+    """Lines of every row, to where `line_table` says, `step` apart; a line that is at -1 does not exist."""
+    t = TYPES[kind]
+    f = Function(f"spread_{kind}", "ptr %facts", "ptr %scratch", "ptr %out", "i64 %first", "i64 %last")
+    a = fields(f, SPREAD)
+    single = f.equal(a["step"], 1)
+    begin = f.at(t, "%scratch", a["source"])
+    with f.loop(a["rows"]) as row:
+        source = f.at(t, begin, f.mul(row, a["source_plane"]))
+        target = f.at(t, "%out", f.mul(row, a["target_plane"]))
+        with f.loop("%last", "%first") as line:
+            place = f.load("i64", a["line_table"], line)
+            with f.when(f.invert(f.less(place, 0))):
+                here, there = f.at(t, source, f.mul(line, a["source_line"])), f.at(t, target, place)
+                for case, step in ((single, "1"), (f.invert(single), a["step"])):
+                    with f.when(case), f.loop(a["count"]) as i:
+                        f.store(t, f.load(t, here, i), f.at(t, there, f.mul(i, step)))
+    return f.text(internal=True).replace("ptr %scratch, ptr %out", "ptr noalias %scratch, ptr noalias %out")
 
 
 # ---- pack ---------------------------------------------------------------------------------------------------------------------------
 
-PACK = "weight* packed* groups rows columns depth group_step row_step column_table*"
+PACK = winograd.PACK
 
 
-def pack_text(kind: str) -> str:
-    """For each block of columns, for every few rows: their numbers of every column. Rows that do not exist are zeros."""
+def pack_text(rows: int, kind: str) -> str:
+    """For each block of columns, for every few rows: their numbers of every column. Rows that do not exist are zeros. A piece of work is a
+    block of rows of a group."""
     t = TYPES[kind]
-    f = Function(f"pack_{kind}", "ptr %facts")
+    f = Function(f"pack{rows}_{kind}", "ptr %facts", "i64 %first", "i64 %last")
     a = fields(f, PACK)
-    target = f.variable("ptr", a["packed"])
+    blocks = f.let(f"udiv i64 {f.add(a['rows'], rows - 1)}, {rows}")
     last = f.sub(a["rows"], 1)
-    with f.loop(a["groups"]) as group, f.loop(a["columns"], 0, a["depth"]) as first:
+    ordered = f.equal(a["ordered"], 1)
+    with f.loop("%last", "%first") as piece:
+        group = f.let(f"udiv i64 {piece}, {blocks}")
+        block = f.sub(piece, f.mul(group, blocks))
         weight = f.at(t, a["weight"], f.mul(group, a["group_step"]))
-        stop = f.smaller(f.add(first, a["depth"]), a["columns"])
-        with f.loop(a["rows"], 0, ROWS) as row:
-            rows = [f.add(row, i) for i in range(ROWS)]
-            there = [f.less(r, a["rows"]) for r in rows]
-            sources = [f.at(t, weight, f.mul(f.smaller(r, last), a["row_step"])) for r in rows]
-            with f.loop(stop, first) as column:
-                offset = f.load("i64", a["column_table"], column)
-                place = target.get()
-                for i, (source, exists) in enumerate(zip(sources, there, strict=True)):
-                    value = f.let(f"select i1 {exists}, {t} {f.load(t, source, offset)}, {t} 0.0")
-                    f.store(t, value, f.at(t, place, i))
-                target.set(f.at(t, place, ROWS))
+        packed = f.at(t, a["packed"], f.mul(group, a["packed_step"]))
+        numbers = [f.add(f.mul(block, rows), i) for i in range(rows)]
+        there = [f.less(number, a["rows"]) for number in numbers]
+        sources = [f.at(t, weight, f.mul(f.smaller(number, last), a["row_step"])) for number in numbers]
+        with f.loop(a["columns"], 0, a["depth"]) as first:
+            depth = f.smaller(a["depth"], f.sub(a["columns"], first))
+            target = f.at(t, packed, f.mul(f.add(f.mul(first, blocks), f.mul(block, depth)), rows))
+            for case in (True, False):
+                with f.when(ordered if case else f.invert(ordered)), f.loop(depth) as k:
+                    column = f.add(first, k)
+                    offset = column if case else f.load("i64", a["column_table"], column)
+                    for i, (source, exists) in enumerate(zip(sources, there, strict=True)):
+                        value = f.let(f"select i1 {exists}, {t} {f.load(t, source, offset)}, {t} 0.0")
+                        f.store(t, value, f.at(t, target, f.add(f.mul(k, rows), i)))
     return f.text()
 
 
 # ---- tiles --------------------------------------------------------------------------------------------------------------------------
 
-TILES = "image* packed* out* bias* column_table* split_table* place_table* rows places columns depth first last scattered"
+TILES = "column_table* split_table* place_table* rows places out_plane columns depth scattered"
 
 
 def tiles_text(kind: str) -> str:
-    t, n, wide = TYPES[kind], LANES[kind], width(kind)
-    v, size = f"<{n} x {t}>", 4 if kind == "f32" else 8
-    f = Function(f"tiles_{kind}", "ptr %facts")
+    t, n, wide, size = TYPES[kind], LANES[kind], width(kind), SIZES[kind]
+    v = f"<{n} x {t}>"
+    f = Function(f"tiles_{kind}", *MULTIPLIER)
     a = fields(f, TILES)
     gathered = f.room(f"[{DEPTH * wide} x {t}]", 64)
     blocks = f.let(f"udiv i64 {f.add(a['rows'], ROWS - 1)}, {ROWS}")
     scattered = f.equal(a["scattered"], 1)
-    numbers = ", ".join(f"i64 {i}" for i in range(n))
     with f.loop(a["columns"], 0, a["depth"]) as first:
         depth = f.smaller(f.sub(a["columns"], first), a["depth"])
         columns = f.at("i64", a["column_table"], first)
         begin = f.equal(first, 0)
-        packed = f.at(t, a["packed"], f.mul(first, f.mul(blocks, ROWS)))
-        with f.loop(a["last"], a["first"]) as tile:
+        packed = f.at(t, "%packed", f.mul(first, f.mul(blocks, ROWS)))
+        with f.loop("%last", "%first") as tile:
             place = f.mul(tile, wide)
             left = f.sub(a["places"], place)
             full = f.invert(f.less(left, wide))
             gather(f, kind, a, tile, place, depth, columns, gathered, scattered)
-            masks = []
-            for part in range(VECTORS):
-                limit = f.let(f"insertelement <{n} x i64> poison, i64 {f.sub(left, part * n)}, i64 0")
-                limit = f.let(f"shufflevector <{n} x i64> {limit}, <{n} x i64> poison, <{n} x i32> zeroinitializer")
-                masks.append(f.let(f"icmp slt <{n} x i64> <{numbers}>, {limit}"))
+            masks = [lanes_below(f, kind, f.sub(left, part * n)) for part in range(VECTORS)]
             with f.loop(blocks) as block:
                 sums = [[f.variable(v, "zeroinitializer") for _ in range(VECTORS)] for _ in range(ROWS)]
                 weights = f.at(t, packed, f.mul(block, f.mul(depth, ROWS)))
@@ -136,13 +158,12 @@ def tiles_text(kind: str) -> str:
                     for i in range(ROWS):
                         one = splat(f, kind, f.load(t, left_at, i))
                         for part in range(VECTORS):
-                            total = sums[i][part]
-                            total.set(f.let(f"call {v} @llvm.fma.v{n}{kind}({v} {one}, {v} {right[part]}, {v} {total.get()})"))
+                            fma(f, kind, one, right[part], sums[i][part])
                 for i in range(ROWS):
                     row = f.add(f.mul(block, ROWS), i)
                     with f.when(f.less(row, a["rows"])):
-                        target = f.at(t, a["out"], f.add(f.mul(row, a["places"]), place))
-                        bias = splat(f, kind, f.load(t, a["bias"], row))
+                        target = f.at(t, "%out", f.add(f.mul(row, a["out_plane"]), place))
+                        bias = splat(f, kind, f.load(t, "%bias", row))
                         parts = [(f.at(t, target, part * n), f"<{n} x i1> {masks[part]}", sums[i][part]) for part in range(VECTORS)]
                         with f.when(begin):
                             for _, _, total in parts:
@@ -166,7 +187,7 @@ def tiles_text(kind: str) -> str:
         f"declare {v} @llvm.masked.load.v{n}{kind}.p0(ptr, i32, <{n} x i1>, {v})",
         f"declare void @llvm.masked.store.v{n}{kind}.p0({v}, ptr, i32, <{n} x i1>)",
     ]
-    return "\n".join([*declared, f.text()])
+    return "\n".join([*declared, f.text(internal=True)])
 
 
 def gather(
@@ -174,18 +195,15 @@ def gather(
 ) -> None:
     """The numbers of all columns at the places of a tile. Where places are next to each other but for one gap in each vector (the end of a
     row), two loads are blended; else every place has an offset of its own."""
-    t, n, wide = TYPES[kind], LANES[kind], width(kind)
-    v, size = f"<{n} x {t}>", 4 if kind == "f32" else 8
-    numbers = ", ".join(f"i64 {i}" for i in range(n))
+    t, n, wide, size = TYPES[kind], LANES[kind], width(kind), SIZES[kind]
+    v = f"<{n} x {t}>"
     with f.when(f.invert(scattered)):
         entry = f.at("i64", a["split_table"], f.mul(tile, 3 * VECTORS))
         bases, masks, whole = [], [], None
         for part in range(VECTORS):
             one, two, split = (f.load("i64", entry, 3 * part + i) for i in range(3))
-            bases.append((f.at(t, a["image"], one), f.at(t, a["image"], two)))
-            limit = f.let(f"insertelement <{n} x i64> poison, i64 {split}, i64 0")
-            limit = f.let(f"shufflevector <{n} x i64> {limit}, <{n} x i64> poison, <{n} x i32> zeroinitializer")
-            masks.append(f.let(f"icmp slt <{n} x i64> <{numbers}>, {limit}"))
+            bases.append((f.at(t, "%image", one), f.at(t, "%image", two)))
+            masks.append(lanes_below(f, kind, split))
             fits = f.equal(split, n)
             whole = fits if whole is None else f.let(f"and i1 {whole}, {fits}")
         assert whole is not None
@@ -203,136 +221,112 @@ def gather(
     with f.when(scattered):
         places = f.at("i64", a["place_table"], place)
         with f.loop(depth) as k:
-            row = f.at(t, a["image"], f.load("i64", columns, k))
+            row = f.at(t, "%image", f.load("i64", columns, k))
             for lane in range(wide):
                 value = f.load(t, row, f.load("i64", places, lane))
                 f.store(t, value, f.at(t, gathered, f.add(f.mul(k, wide), lane)))
 
 
-# ---- dots ---------------------------------------------------------------------------------------------------------------------------
+# ---- lines --------------------------------------------------------------------------------------------------------------------------
 
-DOTS = "image* grad* out* column_table* rows columns first last samples image_step grad_step grad_plane start stop"
+LINES = "column_table* line_table* columns line out_plane"
 
 
-def dots_text(kind: str) -> str:
-    """out[row, column] += the sum over samples and places, in whole vectors, of grad[row, place] * image[column offset + place]."""
-    t, n = TYPES[kind], LANES[kind]
-    v, size = f"<{n} x {t}>", 4 if kind == "f32" else 8
-    f = Function(f"dots_{kind}", "ptr %facts")
-    a = fields(f, DOTS)
-    last_row, last_column = f.sub(a["rows"], 1), f.sub(a["columns"], 1)
-    with f.loop(a["last"], a["first"], DOT_ROWS) as row, f.loop(a["columns"], 0, DOT_COLUMNS) as column:
-        grads = [f.at(t, a["grad"], f.mul(f.smaller(f.add(row, i), last_row), a["grad_plane"])) for i in range(DOT_ROWS)]
-        offsets = [f.load("i64", a["column_table"], f.smaller(f.add(column, j), last_column)) for j in range(DOT_COLUMNS)]
-        images = [f.at(t, a["image"], offset) for offset in offsets]
-        sums = [[f.variable(v, "zeroinitializer") for _ in range(DOT_COLUMNS)] for _ in range(DOT_ROWS)]
-        with f.loop(a["samples"]) as sample:
-            image_at, grad_at = f.mul(sample, a["image_step"]), f.mul(sample, a["grad_step"])
-            with f.loop(a["stop"], a["start"], n) as place:
-                there, here = f.add(image_at, place), f.add(grad_at, place)
-                right = [f.load(v, f.at(t, image, there), align=size) for image in images]
-                for i in range(DOT_ROWS):
-                    left = f.load(v, f.at(t, grads[i], here), align=size)
-                    for j in range(DOT_COLUMNS):
-                        total = sums[i][j]
-                        total.set(f.let(f"call {v} @llvm.fma.v{n}{kind}({v} {left}, {v} {right[j]}, {v} {total.get()})"))
-        for i in range(DOT_ROWS):
-            for j in range(DOT_COLUMNS):
-                r, c = f.add(row, i), f.add(column, j)
-                there = f.let(f"and i1 {f.less(r, a['last'])}, {f.less(c, a['columns'])}")
-                sum_ = f.let(f"call reassoc {t} @llvm.vector.reduce.fadd.v{n}{kind}({t} 0.0, {v} {sums[i][j].get()})")
-                with f.when(there):
-                    target = f.at(t, a["out"], f.add(f.mul(r, a["columns"]), c))
-                    f.store(t, f.let(f"fadd {t} {f.load(t, target)}, {sum_}"), target)
-    declared = [
-        f"declare {v} @llvm.fma.v{n}{kind}({v}, {v}, {v})",
-        f"declare {t} @llvm.vector.reduce.fadd.v{n}{kind}({t}, {v})",
-    ]
-    return "\n".join([*declared, f.text()])
+def lines_text(rows: int, kind: str) -> str:
+    """Lines of places in vectors, the last of which ends where the line does and may overlap the one before. For a single row two lines are
+    computed at a time, the last two of which may be the same: that makes enough sums that do not wait for each other."""
+    t, n, size, vectors = TYPES[kind], LANES[kind], SIZES[kind], LINE_VECTORS[rows]
+    v = f"<{n} x {t}>"
+    f = Function(f"lines{rows}_{kind}", *MULTIPLIER)
+    a = fields(f, LINES)
+    final, last_line = f.sub(a["line"], n), f.sub("%last", 1)
+    biases = [splat(f, kind, f.load(t, "%bias", i)) for i in range(rows)]
+    at_once = 2 if rows == 1 else 1
+    with f.loop("%last", "%first", at_once) as first, f.loop(a["line"], 0, vectors * n) as begin:
+        lines = [first, f.smaller(f.add(first, 1), last_line)][:at_once]
+        places = [f.smaller(f.add(begin, part * n), final) for part in range(vectors)]
+        images = [f.at(t, "%image", f.load("i64", a["line_table"], line)) for line in lines]
+        sums = [[[f.variable(v, bias) for _ in places] for bias in biases] for _ in lines]
+        with f.loop(a["columns"]) as k:
+            offset = f.load("i64", a["column_table"], k)
+            numbers = [splat(f, kind, f.load(t, "%packed", f.add(f.mul(k, rows), i))) for i in range(rows)]
+            for image, totals in zip(images, sums, strict=True):
+                column = f.at(t, image, offset)
+                right = [f.load(v, f.at(t, column, place), align=size) for place in places]
+                for number, row in zip(numbers, totals, strict=True):
+                    for part, total in enumerate(row):
+                        fma(f, kind, number, right[part], total)
+        for line, totals in zip(lines, sums, strict=True):
+            target = f.at(t, "%out", f.mul(line, a["line"]))
+            for i, row in enumerate(totals):
+                for place, total in zip(places, row, strict=True):
+                    f.store(v, total.get(), f.at(t, target, f.add(place, f.mul(a["out_plane"], i))), size)
+    return "\n".join([f"declare {v} @llvm.fma.v{n}{kind}({v}, {v}, {v})", f.text(internal=True)])
 
 
 # ---- sample by sample ---------------------------------------------------------------------------------------------------------------
 
-FORWARD = "units group groups laid lay* tiles* image_step out_step packed* packed_step bias* bias_step"
+FORWARD = (
+    "image* out* bias* packed* last_unit splits groups channels fold laid clear image_step image_room out_step rows scratch work lay* "
+    "parts part_table* strange* " + ROOMS
+)
+# A part of the result is computed as tiles or lines from `places` * n / `wide` on, where n goes from 0 to `count`: what can be split.
+PART = "multiplier* packed packed_step count places wide spreads spread_table*"
 
 
-def forward_text(kind: str) -> str:
-    """`lay`, unless the image can be used as it is, and `tiles` for one group of one sample after the other: addresses move on."""
-    f = Function(f"forward_{kind}", "ptr %facts")
+def forward_text(name: str, kind: str) -> str:
+    """A unit is a sample, a group of a sample, or several samples (`fold`), so that few places are left over for a last tile. An image that
+    can be used as it is may be read a little beyond its end; the last one is laid out, because there is nothing after it."""
+    t = TYPES[kind]
+    f = Function(f"forward_{name}_{kind}", "ptr %facts", "i64 %first", "i64 %last")
     a = fields(f, FORWARD)
     laid = f.equal(a["laid"], 1)
-    group = f.variable("i64", a["group"])
-    with f.loop(a["units"]):
-        with f.when(laid):
-            f.do(f"call void @lay_{kind}(ptr {a['lay']})")
-            advance(f, a["lay"], LAY, "source", a["image_step"])
-        for what in ("packed", "bias"):
-            where = f.at("i8", a[what], f.mul(group.get(), a[f"{what}_step"]))
-            assign(f, a["tiles"], TILES, what, f.let(f"ptrtoint ptr {where} to i64"))
-        f.do(f"call void @tiles_{kind}(ptr {a['tiles']})")
-        with f.when(f.invert(laid)):
-            advance(f, a["tiles"], TILES, "image", a["image_step"])
-        advance(f, a["tiles"], TILES, "out", a["out_step"])
-        after = f.add(group.get(), 1)
-        group.set(f.let(f"select i1 {f.equal(after, a['groups'])}, i64 0, i64 {after}"))
-    return "\n".join([lay_text(kind), tiles_text(kind), f.text()])
-
-
-BACKWARD = (
-    "image grad out groups image_group grad_group out_group samples batch laid lay_image* lay_grad* dots* image_step grad_step "
-    "image_place grad_place image_room grad_room length chunk"
-)
-
-
-def backward_text(kind: str) -> str:
-    """The same with `dots`, group by group, for a batch of samples at a time, and for chunks of places that fit into the cache."""
-    f = Function(f"backward_{kind}", "ptr %facts")
-    a = fields(f, BACKWARD)
-    laid = f.equal(a["laid"], 1)
-    with f.loop(a["groups"]) as group:
-        image, grad, out = (f.add(a[what], f.mul(group, a[f"{what}_group"])) for what in ("image", "grad", "out"))
-        for what, source in (("image", image), ("grad", grad)):
-            with f.when(laid):
-                assign(f, a[f"lay_{what}"], LAY, "source", source)
-            with f.when(f.invert(laid)):
-                assign(f, a["dots"], DOTS, what, source)
-        assign(f, a["dots"], DOTS, "out", out)
-        with f.loop(a["samples"], 0, a["batch"]) as first:
-            samples = f.smaller(f.sub(a["samples"], first), a["batch"])
-            with f.when(laid):
-                assign(f, a["lay_image"], LAY, "target", a["image_room"])
-                assign(f, a["lay_grad"], LAY, "target", a["grad_room"])
-                with f.loop(samples):
-                    for what in ("image", "grad"):
-                        f.do(f"call void @lay_{kind}(ptr {a[f'lay_{what}']})")
-                        advance(f, a[f"lay_{what}"], LAY, "source", a[f"{what}_step"])
-                        advance(f, a[f"lay_{what}"], LAY, "target", a[f"{what}_place"])
-            assign(f, a["dots"], DOTS, "samples", samples)
-            with f.loop(a["length"], 0, a["chunk"]) as start:
-                assign(f, a["dots"], DOTS, "start", start)
-                assign(f, a["dots"], DOTS, "stop", f.smaller(f.add(start, a["chunk"]), a["length"]))
-                f.do(f"call void @dots_{kind}(ptr {a['dots']})")
-            with f.when(f.invert(laid)):
-                advance(f, a["dots"], DOTS, "image", f.mul(a["image_step"], samples))
-                advance(f, a["dots"], DOTS, "grad", f.mul(a["grad_step"], samples))
-    return "\n".join([lay_text(kind), dots_text(kind), f.text()])
-
-
-def assign(f: Function, table: str, names: str, name: str, value: str) -> None:
-    place = [other.strip("*") for other in names.split()].index(name)
-    f.store("i64", value, f.at("i64", table, place))
-
-
-def advance(f: Function, table: str, names: str, name: str, by: str) -> None:
-    place = [other.strip("*") for other in names.split()].index(name)
-    assign(f, table, names, name, f.add(f.load("i64", f.at("i64", table, place)), by))
+    with room(f, a) as own:
+        with f.loop(a["clear"]) as i:
+            f.store(t, "0.0", f.at(t, own, i))
+        scratch, rest = f.at(t, own, a["scratch"]), f.at(t, own, a["work"])
+        with f.loop("%last", "%first") as piece:
+            unit = f.let(f"udiv i64 {piece}, {a['splits']}")
+            share = f.sub(piece, f.mul(unit, a["splits"]))
+            group = f.let(f"urem i64 {unit}, {a['groups']}")
+            there = f.at(t, a["image"], f.mul(f.mul(unit, a["fold"]), a["image_step"]))
+            source = f.variable("ptr", there)
+            with f.when(f.let(f"or i1 {laid}, {f.equal(unit, a['last_unit'])}")):
+                with f.loop(a["fold"]) as i:
+                    given, taken = f.at(t, there, f.mul(i, a["image_step"])), f.at(t, own, f.mul(i, a["image_room"]))
+                    f.do(f"call void @lay_{kind}(ptr {a['lay']}, i64 {a['channels']}, i64 1, ptr {given}, ptr {taken})")
+                source.set(own)
+            image, out = source.get(), f.at(t, a["out"], f.mul(unit, a["out_step"]))
+            bias = f.at(t, a["bias"], f.mul(group, a["rows"]))
+            with f.loop(a["parts"]) as number:
+                b = fields(f, PART, f.at("i64", a["part_table"], f.mul(number, len(PART.split()))))
+                packed = f.at(t, a["packed"], f.add(b["packed"], f.mul(group, b["packed_step"])))
+                first, last = (
+                    f.let(f"udiv i64 {f.mul(b['count'], limit)}, {a['splits']}") for limit in (share, f.add(share, 1))
+                )
+                begin = f.let(f"udiv i64 {f.mul(first, b['places'])}, {b['wide']}")
+                end = f.let(f"udiv i64 {f.add(f.mul(last, b['places']), f.sub(b['wide'], 1))}, {b['wide']}")
+                target = f.let(f"select i1 {f.equal(b['spreads'], 0)}, ptr {out}, ptr {scratch}")
+                pointers = ", ".join(f"ptr {value}" for value in (b["multiplier"], image, packed, target, bias, rest, a["strange"]))
+                f.do(f"call void @{name}_{kind}({pointers}, i64 {begin}, i64 {end})")
+                with f.loop(b["spreads"]) as entry:
+                    entry = f.at("i64", b["spread_table"], f.mul(entry, len(SPREAD.split())))
+                    f.do(f"call void @spread_{kind}(ptr {entry}, ptr {scratch}, ptr {out}, i64 {first}, i64 {last})")
+    return "\n".join([lay_text(kind), spread_text(kind), MULTIPLIERS[name](kind), f.text()])
 
 
 # ---- functions ----------------------------------------------------------------------------------------------------------------------
 
-TEXTS: dict[str, Callable[[str], str]] = {"pack": pack_text, "forward": forward_text, "backward": backward_text}
+MULTIPLIERS: dict[str, Callable[[str], str]] = {
+    "tiles": tiles_text, "winograd": winograd.text, **{f"lines{rows}": partial(lines_text, rows) for rows in LINE_VECTORS},
+}  # fmt: skip
+TEXTS: dict[str, Callable[[str], str]] = {
+    **{f"forward_{name}": partial(forward_text, name) for name in MULTIPLIERS},
+    **{f"pack{rows}": partial(pack_text, rows) for rows in (*LINE_VECTORS, ROWS)},
+    "pack_winograd": winograd.pack_text,
+}
 
 
-def function(name: str, kind: str) -> Callable[[int], None]:
-    """`pack`, `forward` or `backward` for float32 or float64."""
-    return loaded("convolve", name, kind, TEXTS[name])
+def function(name: str, kind: str) -> int:
+    """The address of a function for float32 or float64."""
+    return work("convolve", name, kind, TEXTS[name])

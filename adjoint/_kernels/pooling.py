@@ -10,8 +10,7 @@ from contextlib import contextmanager
 
 from .blocks import Function, Variable, fields, loaded
 from .code import TYPES
-
-LANES = {"f32": 8, "f64": 4}  # numbers in a vector
+from .vectors import LANES
 
 # ---- maxima -------------------------------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ Compiled code (`_direct.py`) does the same without making the columns. It is com
 
 from __future__ import annotations
 
+import itertools
 import math
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ from ._warm import KINDS, Heat
 from ._windows import Sizes, folded, padded, windows
 
 if TYPE_CHECKING:
-    from ._direct import Line
+    from ._direct import Part
 
 SMALL = 2e4  # multiplications of one convolution below which NumPy is as fast
 _warm = Heat(2e7)
@@ -61,28 +62,26 @@ def correlated(
     return add_bias(np.matmul(rows(weight, groups), cols).reshape(shape), bias)
 
 
-def taps_of(kernel: Sizes, padding: Sizes, dilation: Sizes) -> tuple[Line, ...]:
-    """Along each dimension, the elements that a kernel reads, counted from where it stands."""
-    return tuple(tuple(k * d - p for k in range(n)) for n, p, d in zip(kernel, padding, dilation, strict=True))
+def ordinary(kernel: Sizes, counts: Sizes, padding: Sizes, dilation: Sizes) -> Part:
+    """A convolution as one part: a place reads what its kernel covers."""
+    from ._direct import Part
+
+    taps = tuple(tuple(k * d - p for k in range(n)) for n, p, d in zip(kernel, padding, dilation, strict=True))
+    return Part(counts, taps, tuple(tuple(range(n)) for n in kernel), (0,) * len(kernel))
 
 
 def correlated_directly(
     x: Array, weight: Array, bias: Array | None, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Array:
-    from ._direct import Kernels, correlate, plan
+    from ._direct import Task, correlation
 
-    inner = math.prod(weight.shape[1:])
-    taps = taps_of(weight.shape[2:], padding, dilation)
-    layout = plan(x.shape[2:], shape[2:], taps, stride, weight.shape[1], KINDS[x.dtype.char])
-    kernels = Kernels(np.ascontiguousarray(weight), weight.shape[0] // groups * inner, inner, in_order(inner))
-    out = np.empty((shape[0], shape[1], math.prod(shape[2:])), x.dtype)
-    correlate(np.ascontiguousarray(x), kernels, None if bias is None else np.ascontiguousarray(bias), out, layout, groups)
-    return out.reshape(shape)
-
-
-@lru_cache(maxsize=256)
-def in_order(count: int) -> Array:
-    return np.arange(count)
+    kernel = weight.shape[2:]
+    part = ordinary(kernel, shape[2:], padding, dilation)
+    task = Task(
+        len(x), x.shape[2:], shape[2:], (part,), stride, (1,) * len(stride), kernel, False, weight.shape[1], weight.shape[0] // groups,
+        groups, KINDS[x.dtype.char],
+    )  # fmt: skip
+    return correlation(task)(np.ascontiguousarray(x), np.ascontiguousarray(weight), None if bias is None else np.ascontiguousarray(bias))
 
 
 # ---- the gradient of the input ------------------------------------------------------------------------------------------------------
@@ -106,50 +105,36 @@ def scattered(
 # neighbours of the input: each phase is an ordinary convolution with a part of the kernel.
 
 
-@lru_cache(maxsize=256)
-def phase_taps(phase: int, kernel: int, stride: int, padding: int, dilation: int) -> tuple[tuple[int, int], ...]:
+def phase_taps(phase: int, kernel: int, stride: int, padding: int, dilation: int) -> list[tuple[int, int]]:
     """Along one dimension, which elements of the kernel a phase uses, and what they read, counted from the element's own place."""
     found = ((k, divmod(phase + padding - k * dilation, stride)) for k in range(kernel))
-    return tuple((k, quotient) for k, (quotient, remainder) in found if remainder == 0)
+    return [(k, quotient) for k, (quotient, remainder) in found if remainder == 0]
+
+
+@lru_cache(maxsize=256)
+def phases(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> tuple[Part, ...]:
+    from ._direct import Part
+
+    parts = []
+    for remainders in itertools.product(*map(range, stride)):
+        lines = [phase_taps(*facts) for facts in zip(remainders, kernel, stride, padding, dilation, strict=True)]
+        counts = tuple(-(-(n - r) // s) if n > r else 0 for n, r, s in zip(size, remainders, stride, strict=True))
+        taps, used = (tuple(tuple(pair[i] for pair in line) for line in lines) for i in (1, 0))
+        parts.append(Part(counts, taps, used, remainders))
+    return tuple(parts)
 
 
 def scattered_directly(
     x: Array, weight: Array, bias: Array | None, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Array:
-    from ._direct import Kernels, correlate, plan
+    from ._direct import Task, correlation
 
-    kernel, size = weight.shape[2:], shape[2:]
-    x, weight = np.ascontiguousarray(x), np.ascontiguousarray(weight)
-    bias = None if bias is None else np.ascontiguousarray(bias)
-    inputs, outputs = weight.shape[0] // groups, weight.shape[1]
-    volume = math.prod(kernel)
-    result = np.empty(shape, x.dtype)
-    for phases in np.ndindex(*stride):
-        target = result[(slice(None), slice(None), *(slice(phase, None, s) for phase, s in zip(phases, stride, strict=True)))]
-        if target.size == 0:
-            continue
-        lines = [phase_taps(*facts) for facts in zip(phases, kernel, stride, padding, dilation, strict=True)]
-        if not all(lines):
-            target[...] = 0 if bias is None else bias.reshape(-1, *(1,) * len(size))
-            continue
-        used = tuple(tuple(k for k, _ in line) for line in lines)
-        reads = tuple(tuple(tap for _, tap in line) for line in lines)
-        layout = plan(x.shape[2:], target.shape[2:], reads, (1,) * len(size), inputs, KINDS[x.dtype.char])
-        kernels = Kernels(weight, inputs * outputs * volume, volume, part_of_kernel(inputs, outputs, kernel, used))
-        whole = target.shape == shape
-        out = (result if whole else np.empty(target.shape, x.dtype)).reshape(shape[0], shape[1], -1)
-        correlate(x, kernels, bias, out, layout, groups)
-        if not whole:
-            target[...] = out.reshape(target.shape)
-    return result
-
-
-@lru_cache(maxsize=256)
-def part_of_kernel(inputs: int, outputs: int, kernel: Sizes, used: tuple[Line, ...]) -> Array:
-    """Where the columns of a transposed kernel are: for each input channel, the elements that are used."""
-    volume = math.prod(kernel)
-    chosen = np.arange(volume).reshape(kernel)[np.ix_(*used)].reshape(-1)
-    return np.add.outer(np.arange(inputs) * (outputs * volume), chosen).reshape(-1)
+    kernel = weight.shape[2:]
+    task = Task(
+        len(x), x.shape[2:], shape[2:], phases(shape[2:], kernel, stride, padding, dilation), (1,) * len(stride), stride, kernel, True,
+        weight.shape[0] // groups, weight.shape[1], groups, KINDS[x.dtype.char],
+    )  # fmt: skip
+    return correlation(task)(np.ascontiguousarray(x), np.ascontiguousarray(weight), None if bias is None else np.ascontiguousarray(bias))
 
 
 # ---- the gradient of the weight -----------------------------------------------------------------------------------------------------
@@ -157,10 +142,11 @@ def part_of_kernel(inputs: int, outputs: int, kernel: Sizes, used: tuple[Line, .
 
 def products(x: Array, grad: Array, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Array:
     if direct(x, grad, math.prod(grad.shape) * math.prod(shape[1:])):
-        from ._direct import gradient, plan
+        from ._direct import gradient
 
-        layout = plan(x.shape[2:], grad.shape[2:], taps_of(shape[2:], padding, dilation), stride, shape[1], KINDS[x.dtype.char])
-        return gradient(np.ascontiguousarray(x), np.ascontiguousarray(grad), layout, groups).reshape(shape)
+        part = ordinary(shape[2:], grad.shape[2:], padding, dilation)
+        found = gradient(len(x), x.shape[2:], part, stride, shape[1], shape[0] // groups, groups, KINDS[x.dtype.char])
+        return found(np.ascontiguousarray(x), np.ascontiguousarray(grad)).reshape(shape)
     batch, outputs = grad.shape[:2]
     cols = columns(x, shape[2:], grad.shape[2:], stride, padding, dilation, groups)
     given = grad.reshape(batch, groups, outputs // groups, math.prod(grad.shape[2:]))

@@ -1,4 +1,7 @@
-"""The three convolutions by compiled code (`_kernels/convolve.py`): where things are, and what is done by which thread."""
+"""The three convolutions by compiled code (`_kernels/convolve.py`): where things are, and how work is cut into pieces.
+
+What does not depend on the numbers, tables of offsets above all, is made once for each kind of convolution and kept.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +13,29 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._kernels import pool
-from .._kernels.blocks import Table, run, table
-from .._kernels.convolve import BACKWARD, DEPTH, DOT_ROWS, DOTS, FORWARD, LANES, LAY, PACK, ROWS, TILES, function, width
+from .._kernels import winograd
+from .._kernels.blocks import Table, table
+from .._kernels.convolve import DEPTH, FORWARD, LAY, LINE_VECTORS, LINES, PACK, PART, SPREAD, TILES, function
+from .._kernels.convolve_weight import BACKWARD, CHUNK, DOTS, LINE, SHAPES
+from .._kernels.convolve_weight import function as backward_function
+from .._kernels.pool import get_num_threads
+from .._kernels.sharing import rooms, share
+from .._kernels.vectors import LANES, ROWS, SIZES, width
+from .._kernels.winograd import WINOGRAD
 from ._registry import Array
-from ._warm import KINDS
 from ._windows import Sizes
 
 Line = tuple[int, ...]
 
-CHUNK = 1024  # places whose products are summed before the sum goes to memory
 PARTS = 8  # pieces into which the gradient of the kernels is cut; fixed, so that the order of additions is
+ROWS_FOR_COMPACT = 16  # rows of a gradient that are worth making columns compact
 ROOM = 1 << 22  # numbers that partial sums may take
-LEAST = 4e6  # multiplications that are worth a piece of work of their own
+LEAST = 2e5  # multiplications that are worth a piece of work of their own
+PIECES = 16  # of a convolution at most: enough for a few threads to finish at about the same time
+CACHE = 1 << 17  # bytes of an image that may well be in the second level of the cache
+CHANNELS = 12  # and as many rows, from which on the transforms of `winograd.py` pay
+FOLDS = (1, 2, 4, 8)  # samples that may be computed together
+MANY = 1500  # places from which on it does not matter how many are left over for a last tile
 
 
 def address(array: Array) -> int:
@@ -30,6 +43,15 @@ def address(array: Array) -> int:
 
 
 # ---- where things are ---------------------------------------------------------------------------------------------------------------
+
+
+class Part(NamedTuple):
+    """An ordinary convolution that gives a part of the result: along each dimension, those elements that leave one remainder by a step."""
+
+    counts: Sizes  # places
+    taps: tuple[Line, ...]  # what a place reads along each dimension, counted from where it stands
+    used: tuple[Line, ...]  # which elements of the kernel that is multiplied by
+    remainders: Sizes
 
 
 class Dimension(NamedTuple):
@@ -40,19 +62,20 @@ class Dimension(NamedTuple):
     """
 
     size: int
-    places: int
     step: int
     phases: tuple[int, ...]  # the remainders that taps use
     before: int
     length: int  # of a phase
 
     @classmethod
-    def made(cls, size: int, places: int, taps: Line, step: int) -> Dimension:
-        before = max(0, *(-(tap // step) for tap in taps))
-        length = before + places + max(tap // step for tap in taps)
+    def made(cls, size: int, reads: list[tuple[int, Line]], step: int) -> Dimension:
+        """For parts with so many places and these taps."""
+        taps = [tap for _, line in reads for tap in line]
+        before = max(0, *(-(tap // step) for tap in taps)) if taps else 0
+        length = before + max((places + max(tap // step for tap in line) for places, line in reads if line), default=1)
         if step == 1 and before == 0 and length <= size:
             length = size  # as it is
-        return cls(size, places, step, tuple(sorted({tap % step for tap in taps})), before, length)
+        return cls(size, step, tuple(sorted({tap % step for tap in taps})), before, length)
 
     @property
     def unchanged(self) -> bool:
@@ -64,50 +87,34 @@ class Dimension(NamedTuple):
         return [(i, self.phases.index(i % self.step), self.before + i // self.step) for i in used]
 
 
-class Plan:
-    """How an image is laid out for a convolution with `taps` along each dimension, and the tables that compiled code needs for it."""
+class Layout:
+    """How an image is laid out for some convolutions. If the first dimension is of samples, it says how far `apart` those are."""
 
-    def __init__(self, size: Sizes, counts: Sizes, taps: tuple[Line, ...], steps: Sizes, channels: int, kind: str) -> None:
-        dims = [Dimension.made(*facts) for facts in zip(size, counts, taps, steps, strict=True)]
-        lanes, wide = LANES[kind], width(kind)
-        strides = [math.prod(d.length for d in dims[i + 1 :]) for i in range(len(dims))]
-        one = math.prod(d.length for d in dims)
-        phase_strides = [one * math.prod(len(d.phases) for d in dims[i + 1 :]) for i in range(len(dims))]
-        self.plane = one * math.prod(len(d.phases) for d in dims)
-        self.source_plane = math.prod(size)
-        self.unchanged = all(d.unchanged for d in dims)
-        self.slack = 2 * wide
-        self.places = math.prod(counts)
-        self.tiles = -(-self.places // wide)
+    def __init__(self, size: Sizes, parts: tuple[Part, ...], steps: Sizes, channels: int, kind: str, apart: int = 0) -> None:
+        reads = [[(part.counts[d], part.taps[d]) for part in parts] for d in range(len(size))]
+        self.dims = [Dimension.made(*facts) for facts in zip(size, reads, steps, strict=True)]
+        self.kind, self.channels = kind, channels
+        self.strides = [math.prod(d.length for d in self.dims[i + 1 :]) for i in range(len(size))]
+        one = math.prod(d.length for d in self.dims)
+        self.phase_strides = [one * math.prod(len(d.phases) for d in self.dims[i + 1 :]) for i in range(len(size))]
+        self.plane = one * math.prod(len(d.phases) for d in self.dims)
+        self.source_plane = math.prod(size[1:] if apart else size)
+        self.unchanged = all(d.unchanged for d in self.dims)
+        self.slack = 2 * width(kind)  # numbers that may be read after the image
+        self.rows, self.runs = self.tables(apart)
+        self.lay = lay_table(size[0] if apart else 1, self.source_plane, self.plane, self.rows, self.runs, steps[-1])
 
-        def offset(tap: int, d: int) -> int:
-            whole, rest = divmod(tap, dims[d].step)
-            return dims[d].phases.index(rest) * phase_strides[d] + (dims[d].before + whole) * strides[d]
-
-        tap_offsets = [sum(offset(tap, d) for d, tap in enumerate(combination)) for combination in itertools.product(*taps)]
-        self.columns = np.add.outer(np.arange(channels) * self.plane, tap_offsets).astype(np.int64).reshape(-1)
-        places = np.zeros((), np.int64)
-        for d, stride in zip(dims, strides, strict=True):
-            places = np.add.outer(places, np.arange(d.places) * stride)
-        self.place_offsets = places.reshape(-1).astype(np.int64)
-        last = int(self.place_offsets[-1])
-        self.length = -(-(last + 1) // lanes) * lanes  # of the places with the gaps between them, in whole vectors
-        more = last + 1 + np.arange(self.tiles * wide - self.places)
-        self.place_table = np.concatenate([self.place_offsets, more])
-        self.split_table, self.scattered = splits(self.place_table, lanes)
-        self.rows, self.runs = self.layout(dims, strides, phase_strides)
-        self.gradient_rows, self.gradient_runs = self.gradient_layout(dims)
-        self.step = dims[-1].step
-        self.at = {name: address(getattr(self, name)) for name in (
-            "columns", "place_table", "split_table", "rows", "runs", "gradient_rows", "gradient_runs")}  # fmt: skip
-
-    def layout(self, dims: list[Dimension], strides: list[int], phase_strides: list[int]) -> tuple[Array, Array]:
+    def tables(self, apart: int) -> tuple[Array, Array]:
         """Where the rows of an image come from and go to, and the runs within a row."""
+        dims = self.dims
         if self.unchanged:
-            return np.zeros((1, 2), np.int64), np.array([[0, self.plane, 0]], np.int64)
+            samples = np.arange(dims[0].size if apart else 1)[:, None]
+            return samples * np.array([[apart, self.source_plane]], np.int64), np.array([[0, self.source_plane, 0]], np.int64)
         sources = [math.prod(d.size for d in dims[i + 1 :]) for i in range(len(dims))]
+        if apart:
+            sources[0] = apart
         outer = [
-            [(i * sources[k], phase * phase_strides[k] + position * strides[k]) for i, phase, position in d.elements()]
+            [(i * sources[k], phase * self.phase_strides[k] + position * self.strides[k]) for i, phase, position in d.elements()]
             for k, d in enumerate(dims[:-1])
         ]
         rows = [[sum(source for source, _ in row), sum(target for _, target in row)] for row in itertools.product(*outer)]
@@ -115,15 +122,38 @@ class Plan:
         runs = []
         for place, phase in enumerate(inner.phases):
             count = min(-(-(inner.size - phase) // inner.step), inner.length - inner.before)
-            runs.append([phase, max(0, count), place * phase_strides[-1] + inner.before])
+            runs.append([phase, max(0, count), place * self.phase_strides[-1] + inner.before])
         return np.array(rows, np.int64).reshape(-1, 2), np.array(runs, np.int64)
 
-    def gradient_layout(self, dims: list[Dimension]) -> tuple[Array, Array]:
-        """The same for a gradient of the result: its rows as far apart as those of the image."""
-        count = dims[-1].places
-        starts = np.arange(0, self.places, count)
-        rows = np.stack([starts, self.place_offsets[starts]], 1)
-        return np.ascontiguousarray(rows, np.int64), np.array([[0, count, 0]], np.int64)
+    def columns(self, taps: tuple[Line, ...]) -> Array:
+        """The offsets of columns: of each channel, for each combination of taps."""
+
+        def offset(tap: int, d: int) -> int:
+            whole, rest = divmod(tap, self.dims[d].step)
+            return self.dims[d].phases.index(rest) * self.phase_strides[d] + (self.dims[d].before + whole) * self.strides[d]
+
+        tap_offsets = [sum(offset(tap, d) for d, tap in enumerate(combination)) for combination in itertools.product(*taps)]
+        return np.add.outer(np.arange(self.channels) * self.plane, tap_offsets).astype(np.int64).reshape(-1)
+
+    def places(self, counts: Sizes, samples: int = 1) -> Array:
+        """The offsets of places, for samples that follow each other."""
+        places = np.arange(samples) * self.channels * self.plane
+        for count, stride in zip(counts, self.strides, strict=True):
+            places = np.add.outer(places, np.arange(count) * stride)
+        return places.reshape(-1).astype(np.int64)
+
+
+def lay_table(samples: int, source_plane: int, target_plane: int, rows: Array, runs: Array, step: int) -> Table:
+    return table(
+        LAY, source_plane=source_plane, target_plane=target_plane, rows=len(rows) // samples, row_table=address(rows),
+        runs=len(runs), run_table=address(runs), step=step,
+    )  # fmt: skip
+
+
+def in_tiles(places: Array, kind: str) -> Array:
+    """The offsets of places, and of more to fill the last tile."""
+    missing = -len(places) % width(kind)
+    return np.concatenate([places, places[-1] + 1 + np.arange(missing)])
 
 
 def splits(offsets: Array, lanes: int) -> tuple[Array, bool]:
@@ -137,152 +167,316 @@ def splits(offsets: Array, lanes: int) -> tuple[Array, bool]:
     return found, bool((breaks.sum(1) > 1).any() or (second < 0).any())
 
 
-@lru_cache(maxsize=256)
-def plan(size: Sizes, counts: Sizes, taps: tuple[Line, ...], steps: Sizes, channels: int, kind: str) -> Plan:
-    return Plan(size, counts, taps, steps, channels, kind)
-
-
-class Kernels(NamedTuple):
-    """Where the kernels are in memory: that of a group, its rows, and in a row its columns (a table)."""
-
-    weight: Array
-    group_step: int
-    row_step: int
-    columns: Array
-
-
 # ---- rows times columns -------------------------------------------------------------------------------------------------------------
 
 
-def packed(kernels: Kernels, groups: int, rows: int, depth: int, kind: str) -> Array:
-    """The kernels of all groups, arranged for `tiles`."""
-    columns = len(kernels.columns)
-    result = np.empty((groups, -(-rows // ROWS) * ROWS * columns), kernels.weight.dtype)
-    facts = table(
-        PACK, weight=address(kernels.weight), packed=address(result), groups=groups, rows=rows, columns=columns, depth=depth,
-        group_step=kernels.group_step, row_step=kernels.row_step, column_table=address(kernels.columns),
-    )  # fmt: skip
-    run(function("pack", kind), facts)
-    return result
+class Task(NamedTuple):
+    """What a correlation computes: so many samples of images of `size` with `channels`, and kernels with `rows` outputs, in each of
+    `groups`. A transposed kernel is (channels, rows, kernel...), others are (rows, channels, kernel...)."""
+
+    samples: int
+    size: Sizes
+    out_size: Sizes
+    parts: tuple[Part, ...]
+    steps: Sizes  # of places in the image
+    out_steps: Sizes  # of the places of a part in the result
+    kernel: Sizes
+    transposed: bool
+    channels: int
+    rows: int
+    groups: int
+    kind: str
+    plain: bool = False  # with as many multiplications as the definition has
 
 
-def lay_table(plan: Plan, channels: int, source: int, target: int) -> Table:
-    return table(
-        LAY, source=source, target=target, channels=channels, source_plane=plan.source_plane, target_plane=plan.plane,
-        rows=len(plan.rows), row_table=plan.at["rows"], runs=len(plan.runs), run_table=plan.at["runs"], step=plan.step,
-    )  # fmt: skip
+class Packing(NamedTuple):
+    """How the kernels of a part are packed: `weight` and `packed` are filled in for every call."""
+
+    name: str
+    facts: dict[str, int]
+    pieces: int
+    size: int
 
 
-def correlate(x: Array, kernels: Kernels, bias: Array | None, out: Array, plan: Plan, groups: int) -> None:
-    """out[n, row] = bias[row] + the sum over columns of kernel[row, column] * x[n, column + place]. `x` (N, channels, ...) and `out`
-    (N, rows, places) are contiguous."""
-    kind = KINDS[x.dtype.char]
-    size = x.itemsize
-    units, channels, rows = x.shape[0] * groups, x.shape[1] // groups, out.shape[1] // groups
-    columns = len(plan.columns)
-    depth = -(-columns // -(-columns // DEPTH))
-    if bias is None:
-        bias = np.zeros(out.shape[1], x.dtype)
-    kernel = packed(kernels, groups, rows, depth, kind)
-    image_at, out_at, bias_at, kernel_at = address(x), address(out), address(bias), address(kernel)
-    image_step, out_step = channels * plan.source_plane * size, rows * plan.places * size
-    forward = function("forward", kind)
+class Correlation:
+    """A task, and all tables that compiled code needs for it."""
 
-    def work(first: int, last: int, tile: int, stop: int) -> None:
-        # An image that is used as it is may be read a little beyond its end; after the last one there is nothing.
-        laid = not plan.unchanged or last == units
-        if laid and plan.unchanged and last - first > 1:
-            work(first, last - 1, tile, stop)
-            first = last - 1
-        room = np.zeros(channels * plan.plane + plan.slack, x.dtype) if laid else x
-        image = image_at + first * image_step
-        lay = lay_table(plan, channels, image, address(room))
-        tiles = table(
-            TILES, image=address(room) if laid else image, packed=0, out=out_at + first * out_step, bias=0,
-            column_table=plan.at["columns"], split_table=plan.at["split_table"], place_table=plan.at["place_table"], rows=rows,
-            places=plan.places, columns=columns, depth=depth, first=tile, last=stop, scattered=int(plan.scattered),
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.arrays: list[object] = []  # what the addresses in tables point to
+        self.packings: list[Packing] = []
+        self.packed_size = 0
+        self.scratch = 0
+        self.work = 0
+        self.fixed = [part for part in task.parts if 0 in map(len, part.taps)]  # nothing is read: the result is the bias
+        parts = tuple(part for part in task.parts if part not in self.fixed and 0 not in part.counts)
+        fours = self.fours(parts)
+        few = task.rows in LINE_VECTORS and all(part.counts[-1] >= LANES[task.kind] for part in parts)
+        self.way = "winograd" if fours else f"lines{task.rows}" if few else "tiles"
+        add = self.add_winograd if fours else self.add_lines if few else self.add_tiles
+        parts, steps = ((fours,), (*task.steps[:-2], 2, 2)) if fours else (parts, task.steps)
+        self.layout = Layout(task.size, parts, steps, task.channels, task.kind)
+        self.fold = 1 if few else self.chosen_fold(max((math.prod(part.counts) for part in parts), default=1))
+        self.parts = self.kept([number for part in parts for number in add(part)])
+        self.count = len(parts)
+        self.multiplications = sum(math.prod(map(len, part.taps)) * math.prod(part.counts) for part in parts) * task.rows * task.channels
+
+    def kept(self, numbers: list[int] | Array) -> Array:
+        array = np.array(numbers, np.int64)
+        self.arrays.append(array)
+        return array
+
+    def fours(self, parts: tuple[Part, ...]) -> Part | None:
+        """The part as `winograd.py` takes it, if that can be done and pays: a place is 2x2 elements of the result, and reads 4x4."""
+        task = self.task
+        if task.plain or len(parts) != 1 or len(task.size) < 2 or any(step != 1 for step in (*task.steps[-2:], *task.out_steps)):
+            return None
+        counts, taps, used, remainders = parts[0]
+        channels = task.channels * math.prod(map(len, taps[:-2]))
+        if min(channels, task.rows) < CHANNELS or any(sorted(line) != list(range(min(line), min(line) + 3)) for line in taps[-2:]):
+            return None
+        counts = (*counts[:-2], *(-(-count // 2) for count in counts[-2:]))
+        in_order = tuple(tuple(k for _, k in sorted(zip(*both, strict=True))) for both in zip(taps[-2:], used[-2:], strict=True))
+        more = tuple(tuple(range(min(line), min(line) + 4)) for line in taps[-2:])
+        return Part(counts, (*taps[:-2], *more), (*used[:-2], *in_order), remainders) if counts[-1] >= LANES[task.kind] - 1 else None
+
+    def chosen_fold(self, places: int) -> int:
+        """How many samples are computed together, so that there are few places too many in the last tile."""
+        task, wide = self.task, width(self.task.kind)
+        if task.groups > 1 or places > MANY:
+            return 1
+        choices = [fold for fold in FOLDS if task.samples % fold == 0 and task.samples // fold >= 4]
+        wasted = {fold: -(-places * fold // wide) * wide / (places * fold) for fold in choices or [1]}
+        return min(wasted, key=lambda fold: max(wasted[fold], 1.05))
+
+    def entry(
+        self, part: Part, multiplier: Table, name: str, block: int, depth: int, per_column: int, spreads: list[int], split: Line
+    ) -> Line:
+        """The entry of a part in the table, after its packing."""
+        task = self.task
+        volume = math.prod(task.kernel)
+        chosen = np.arange(volume).reshape(task.kernel)[np.ix_(*part.used)].reshape(-1)
+        step = (task.rows if task.transposed else 1) * volume
+        columns = self.kept(np.add.outer(np.arange(task.channels) * step, chosen).reshape(-1))
+        row_step = volume if task.transposed else task.channels * volume
+        blocks = -(-task.rows // block)
+        counted = len(columns) // 9 if name == "pack_winograd" else len(columns)
+        size = blocks * block * counted * per_column
+        self.packings.append(Packing(name, {
+            "packed_step": size, "rows": task.rows, "columns": counted, "depth": depth, "group_step": task.rows * task.channels * volume,
+            "row_step": row_step, "column_table": address(columns), "ordered": int((np.diff(columns) == 1).all() and columns[0] == 0),
+        }, task.groups * blocks, size * task.groups))  # fmt: skip
+        self.arrays.append(multiplier)
+        at, self.packed_size = self.packed_size, self.packed_size + size * task.groups
+        spread_table = address(self.kept(spreads)) if spreads else 0
+        count, places, wide = split
+        entries = {
+            "multiplier": ctypes.addressof(multiplier), "packed": at, "packed_step": size, "count": count, "places": places,
+            "wide": wide, "spreads": len(spreads) // len(SPREAD.split()), "spread_table": spread_table,
+        }  # fmt: skip
+        return tuple(table(PART, **entries))
+
+    def spread(self, part: Part, source: int, plane: int, line: int, count: int, lines: Array) -> list[int]:
+        """The entry that brings `count` elements of each line to where they belong."""
+        task = self.task
+        step, start = task.out_steps[-1], part.remainders[-1]
+        where = self.kept(np.where(lines < 0, -1, lines + start))
+        entries = {
+            "source": source, "rows": task.rows, "source_plane": plane, "source_line": line, "count": count,
+            "target_plane": math.prod(task.out_size), "step": step, "line_table": address(where),
+        }  # fmt: skip
+        return list(table(SPREAD, **entries))
+
+    def lines(self, part: Part, dims: int) -> Array:
+        """Where in the result the lines of a part are, counting its first dimensions only."""
+        task = self.task
+        where = np.arange(self.fold) * task.rows * math.prod(task.out_size)
+        for d, count in enumerate(part.counts[:dims]):
+            below = math.prod(task.out_size[d + 1 :])
+            where = np.add.outer(where, (np.arange(count) * task.out_steps[d] + part.remainders[d]) * below)
+        return where.reshape(-1)
+
+    def spread_whole(self, part: Part, plane: int) -> tuple[list[int], int]:
+        """How to spread a part, and the length of a line; nothing if the part is the result."""
+        whole, line = all(step == 1 for step in self.task.out_steps), part.counts[-1]
+        if whole:
+            line = math.prod(part.counts)
+            if self.fold == 1:
+                return [], line
+        self.scratch = max(self.scratch, self.task.rows * plane)
+        return self.spread(part, 0, plane, line, line, self.lines(part, 0 if whole else len(part.counts) - 1)), line
+
+    def add_tiles(self, part: Part) -> Line:
+        task, kind = self.task, self.task.kind
+        places, columns = self.layout.places(part.counts, self.fold), self.kept(self.layout.columns(part.taps))
+        filled = self.kept(in_tiles(places, kind))
+        split_table, scattered = splits(filled, LANES[kind])
+        self.arrays.append(split_table)
+        depth = -(-len(columns) // -(-len(columns) // DEPTH))
+        spreads, line = self.spread_whole(part, len(filled))
+        plane = len(filled) if spreads else len(places)
+        multiplier = table(
+            TILES, column_table=address(columns), split_table=address(split_table), place_table=address(filled), rows=task.rows,
+            places=plane, out_plane=plane, columns=len(columns), depth=depth, scattered=int(scattered),
         )  # fmt: skip
+        wide = width(kind)
+        split = (len(places) // line, line, wide) if spreads else (len(filled) // wide, 1, 1)
+        return self.entry(part, multiplier, f"pack{ROWS}", ROWS, depth, 1, spreads, split)
+
+    def add_lines(self, part: Part) -> Line:
+        columns, line = self.kept(self.layout.columns(part.taps)), part.counts[-1]
+        places = self.layout.places(part.counts)
+        starts = self.kept(places[::line])
+        spreads, _ = self.spread_whole(part, len(places))
+        multiplier = table(
+            LINES, column_table=address(columns), line_table=address(starts), columns=len(columns), line=line, out_plane=len(places),
+        )  # fmt: skip
+        return self.entry(part, multiplier, f"pack{self.task.rows}", self.task.rows, len(columns), 1, spreads, (len(starts), 1, 1))
+
+    def add_winograd(self, part: Part) -> Line:
+        task, kind = self.task, self.task.kind
+        columns = self.layout.columns(part.taps).reshape(-1, winograd.TAPS)
+        channel_table, tap_table = self.kept(columns[:, 0]), self.kept(columns[0] - columns[0, 0])
+        filled = in_tiles(self.layout.places(part.counts, self.fold), kind)
+        split_table = self.kept(splits(filled, LANES[kind])[0])
+        channels, rows, plane = len(columns), task.rows, 2 * len(filled)
+        depth = -(-channels // -(-channels // winograd.DEPTH))
+        self.scratch, self.work = 2 * rows * plane, winograd.work_size(channels, rows, kind)
+        *_, high, wide = task.out_size
+        spreads: list[int] = []
+        for lower in range(2):
+            line = np.arange(part.counts[-2]) * 2 + lower
+            where = np.where(line < high, np.add.outer(self.lines(part, len(part.counts) - 2), line * wide), -1).reshape(-1)
+            spreads += self.spread(part, lower * rows * plane, plane, 2 * part.counts[-1], wide, where)
+        multiplier = table(
+            WINOGRAD, channel_table=address(channel_table), tap_table=address(tap_table), split_table=address(split_table), rows=rows,
+            channels=channels, depth=depth, out_plane=plane, lower=rows * plane,
+            sum_step=ROWS * winograd.TAPS * width(kind) if channels > depth else 0,
+        )  # fmt: skip
+        split = (len(where), part.counts[-1], width(kind))
+        return self.entry(part, multiplier, "pack_winograd", ROWS, depth, winograd.TAPS, spreads, split)
+
+    def packed(self, weight: Array) -> Array:
+        """The kernels of all groups, arranged for multiplication."""
+        result = np.empty(self.packed_size, weight.dtype)
+        at = address(result)
+        for name, facts, pieces, size in self.packings:
+            step = max(1, -(-(1 << 14) * pieces // size))
+            share(function(name, self.task.kind), table(PACK, weight=address(weight), packed=at, **facts), pieces, step)
+            at += size * weight.itemsize
+        return result
+
+    def __call__(self, x: Array, weight: Array, bias: Array | None) -> Array:
+        """out[n, row] = bias[row] + the sum over columns of kernel[row, column] * x[n, column + place]. All are contiguous."""
+        task, layout, size = self.task, self.layout, SIZES[self.task.kind]
+        out = np.empty((len(x), task.rows * task.groups, *task.out_size), x.dtype)
+        if self.fixed:
+            out[...] = 0 if bias is None else bias.reshape(-1, *(1,) * len(task.size))
+        units = len(x) * task.groups // self.fold
+        if not self.count or not units:
+            return out
+        if bias is None:
+            bias = np.zeros(out.shape[1], x.dtype)
+        kernel = self.packed(weight)
+        image = self.fold * task.channels * layout.plane + layout.slack
+        image += -image % 16
+        scratch = self.scratch + -self.scratch % 16
+        start, room_size, room_count, memory = rooms.take((image + scratch + self.work) * size)
+        splits, step = self.cut(units)
+        strange = ctypes.c_int64(0)
         facts = table(
-            FORWARD, units=last - first, group=first % groups, groups=groups, laid=int(laid), lay=ctypes.addressof(lay),
-            tiles=ctypes.addressof(tiles), image_step=image_step, out_step=out_step, packed=kernel_at,
-            packed_step=kernel.strides[0], bias=bias_at, bias_step=rows * size,
+            FORWARD, image=address(x), out=address(out), bias=address(bias), packed=address(kernel), last_unit=units - 1, splits=splits,
+            groups=task.groups, channels=task.channels, fold=self.fold, laid=int(not layout.unchanged),
+            clear=0 if layout.unchanged else image, image_step=task.channels * layout.source_plane,
+            image_room=task.channels * layout.plane, out_step=self.fold * task.rows * math.prod(task.out_size), rows=task.rows,
+            scratch=image, work=image + scratch, lay=ctypes.addressof(layout.lay), parts=self.count, part_table=address(self.parts),
+            strange=ctypes.addressof(strange), rooms=start, room_size=room_size, room_count=room_count,
         )  # fmt: skip
-        run(forward, facts)
+        share(function(f"forward_{self.way}", task.kind), facts, units * splits, step)
+        del memory
+        return correlation(task._replace(plain=True))(x, weight, bias) if strange.value else out
 
-    jobs = divided(units, plan.tiles, float(units * rows * columns * plan.places))
-    if len(jobs) == 1:
-        work(*jobs[0])
-    else:
-        pool.run(lambda i: work(*jobs[i]), len(jobs))
-
-
-def divided(units: int, tiles: int, multiplications: float) -> list[tuple[int, int, int, int]]:
-    """Pieces of about equal size: the first and the last unit, and the first and the last tile."""
-    threads = pool.get_num_threads()
-    pieces = min(4 * threads if threads > 1 else 1, max(1, int(multiplications / LEAST)))
-    if units >= pieces:
-        return [(a, b, 0, tiles) for a, b in itertools.pairwise(cuts(units, pieces))]
-    parts = min(-(-pieces // units), tiles)
-    return [(unit, unit + 1, a, b) for unit in range(units) for a, b in itertools.pairwise(cuts(tiles, parts))]
+    def cut(self, units: int) -> tuple[int, int]:
+        """Into how many pieces a unit is cut, and how many pieces are done at a time. No number of the result depends on it."""
+        pieces = max(1, min(PIECES, int(units * self.fold * self.multiplications / LEAST)))
+        if units >= min(pieces, 2 * get_num_threads()):  # a unit that is cut is laid out several times
+            return 1, -(-units // pieces)
+        return int(min(-(-pieces // units), *self.parts.reshape(self.count, -1)[:, PART.split().index("count")])), 1
 
 
-def cuts(count: int, parts: int, multiple: int = 1) -> list[int]:
-    """Where to cut `count` things into parts, at multiples of a number."""
-    found = (min(count, -(-count * i // parts // multiple) * multiple) for i in range(parts + 1))
-    return sorted(set(found))
+@lru_cache(maxsize=256)
+def correlation(task: Task) -> Correlation:
+    return Correlation(task)
 
 
 # ---- the gradient of the kernels ----------------------------------------------------------------------------------------------------
 
 
-def gradient(x: Array, grad: Array, plan: Plan, groups: int) -> Array:
-    """The sum over samples and places of grad[n, row, place] * x[n, column + place]: (rows, columns) of all groups. `x` (N, channels, ...)
-    and `grad` (N, rows, places) are contiguous."""
-    kind = KINDS[x.dtype.char]
-    size = x.itemsize
-    samples, channels, rows = x.shape[0], x.shape[1] // groups, grad.shape[1] // groups
-    columns = len(plan.columns)
-    laid = not (plan.unchanged and plan.length == plan.places)
-    batch = max(1, min(samples, CHUNK // plan.length))
-    parts = max(1, min(samples // batch, PARTS, ROOM // (groups * rows * columns)))
-    total = np.zeros((parts, groups * rows, columns), x.dtype)
-    image_step, grad_step = x[0].nbytes, grad[0].nbytes
-    image_group, grad_group, out_group = channels * plan.source_plane * size, rows * plan.places * size, rows * columns * size
-    image_place, grad_place = channels * plan.plane, rows * plan.length
-    image_at, grad_at, total_at = address(x), address(grad), address(total)
-    backward = function("backward", kind)
+class Gradient:
+    """The sum over samples and places of grad[n, row, place] * x[n, column + place]: (rows, columns) of all groups."""
 
-    def work(part: int, group: int, stop_group: int, first: int, last: int) -> None:
-        start, stop = samples * part // parts, samples * (part + 1) // parts
-        room = np.zeros(batch * (image_place + grad_place) + plan.slack, x.dtype) if laid else x
-        image_room = address(room)
-        grad_room = image_room + batch * image_place * size
-        lay_image = lay_table(plan, channels, 0, image_room)
-        lay_grad = table(
-            LAY, source=0, target=grad_room, channels=rows, source_plane=plan.places, target_plane=plan.length,
-            rows=len(plan.gradient_rows), row_table=plan.at["gradient_rows"], runs=1, run_table=plan.at["gradient_runs"], step=1,
-        )  # fmt: skip
-        dots = table(
-            DOTS, image=image_room, grad=grad_room, out=0, column_table=plan.at["columns"], rows=rows, columns=columns, first=first,
-            last=last, samples=0, image_step=image_place if laid else image_step // size,
-            grad_step=grad_place if laid else grad_step // size, grad_plane=plan.length, start=0, stop=0,
-        )  # fmt: skip
+    def __init__(self, samples: int, size: Sizes, part: Part, steps: Sizes, channels: int, rows: int, groups: int, kind: str) -> None:
+        self.samples, self.rows, self.groups, self.kind = samples, rows, groups, kind
+        one = Layout(size, (part,), steps, 1, kind)
+        self.places, self.sample = math.prod(part.counts), math.prod(d.length for d in one.dims)
+        self.batch = -(-samples // -(-samples // max(1, CHUNK // self.sample)))  # samples that are laid out together
+        part = Part((self.batch, *part.counts), ((0,), *part.taps), ((0,), *part.used), (0, *part.remainders))
+        apart = groups * channels * one.source_plane
+        self.layout = Layout((self.batch, *size), (part,), (1, *steps), channels, kind, apart)
+        self.columns = self.layout.columns(part.taps)
+        offsets, line = self.layout.places(part.counts), part.counts[-1]
+        self.length = int(offsets[self.places - 1]) + 1  # of the places of a sample with the gaps between them
+        self.grad_plane = int(offsets[-1]) + 1
+        self.laid = not (self.batch == 1 and one.unchanged and self.length == self.places)
+        self.splits, scattered = splits(in_tiles(offsets, kind), LANES[kind])
+        # A gradient is laid out with its lines as far apart as those of the image, unless columns are compact.
+        self.compact = rows >= ROWS_FOR_COMPACT and not scattered and self.grad_plane > 1.04 * len(offsets)
+        if self.compact:
+            self.sample = self.length = line = self.places
+            self.grad_plane = len(offsets)
+        starts = np.arange(0, len(offsets), line)
+        sample, within = np.divmod(starts, self.places)
+        targets = starts if self.compact else offsets[starts]
+        self.line_rows = np.ascontiguousarray(np.stack([sample * groups * rows * self.places + within, targets], 1), np.int64)
+        self.line_runs = np.array([[0, line, 0]], np.int64)
+        self.lay = lay_table(self.batch, self.places, self.grad_plane, self.line_rows, self.line_runs, 1)
+        self.block = 1 if rows == 1 else 4
+        near = CACHE // ((LINE if self.compact else min(self.layout.plane, 2 * CHUNK)) * SIZES[kind])
+        near = max(1, near) * (1 if self.compact else math.prod(map(len, part.taps)))
+        self.column_block = -(-near // SHAPES[self.block]) * SHAPES[self.block]
+        self.compact_offsets = np.arange(self.column_block) * LINE
+        self.dots = table(DOTS, rows=rows, columns=len(self.columns), grad_plane=self.grad_plane)
+
+    def __call__(self, x: Array, grad: Array) -> Array:
+        layout, samples, rows, groups = self.layout, self.samples, self.rows, self.groups
+        columns = len(self.columns)
+        parts = max(1, min(samples // self.batch, PARTS, ROOM // (groups * rows * columns)))
+        total = np.zeros((parts, groups * rows, columns), x.dtype)
+        image = layout.channels * layout.plane
+        room = image + layout.slack + rows * self.grad_plane if self.laid else 0
+        compact_room = room + -room % 16
+        start, room_size, room_count, memory = rooms.take((compact_room + self.column_block * LINE * self.compact) * x.itemsize)
+        spans = min(groups, -(-PARTS // parts))
+        blocks = -(-rows // self.block)
+        share_rows = -(-blocks // -(-2 * get_num_threads() // (parts * spans))) * self.block  # no number depends on it
+        shares = -(-rows // share_rows)
         facts = table(
-            BACKWARD, image=image_at + start * image_step + group * image_group, grad=grad_at + start * grad_step + group * grad_group,
-            out=total_at + part * total.strides[0] + group * out_group, groups=stop_group - group, image_group=image_group,
-            grad_group=grad_group, out_group=out_group, samples=stop - start, batch=batch, laid=int(laid),
-            lay_image=ctypes.addressof(lay_image), lay_grad=ctypes.addressof(lay_grad), dots=ctypes.addressof(dots),
-            image_step=image_step, grad_step=grad_step, image_place=image_place * size, grad_place=grad_place * size,
-            image_room=image_room, grad_room=grad_room, length=plan.length, chunk=min(CHUNK, plan.length),
+            BACKWARD, image=address(x), grad=address(grad), out=address(total), samples=samples, parts=parts, groups=groups, spans=spans,
+            rows=rows, share=share_rows, shares=shares, out_part=total[0].size, out_group=rows * columns,
+            image_group=layout.channels * layout.source_plane, grad_group=rows * self.places, image_step=x[0].size,
+            grad_step=grad[0].size, laid=int(self.laid), clear=room, grad_room=image + layout.slack, image_source=layout.source_plane,
+            grad_source=self.places, image_plane=layout.plane, grad_plane=self.grad_plane, channels=layout.channels, batch=self.batch,
+            sample=self.sample, length=self.length, lay_image=ctypes.addressof(layout.lay), lay_grad=ctypes.addressof(self.lay),
+            dots=ctypes.addressof(self.dots), columns=columns, column_block=self.column_block, column_table=address(self.columns),
+            compact=int(self.compact), compact_room=compact_room, compact_table=address(self.compact_offsets),
+            split_table=address(self.splits), rooms=start, room_size=room_size, room_count=room_count,
         )  # fmt: skip
-        run(backward, facts)
+        alone = float(samples * groups * rows * columns * self.places) < LEAST
+        share(backward_function(self.block, self.kind), facts, parts * spans * shares, 1, alone=alone)
+        del memory
+        return total[0] if parts == 1 else total.sum(0)
 
-    spans = list(itertools.pairwise(cuts(groups, min(groups, -(-PARTS // parts)))))
-    shares = list(itertools.pairwise(cuts(rows, -(-PARTS // (parts * len(spans))), DOT_ROWS)))
-    jobs = [(part, *span, *share) for part in range(parts) for span in spans for share in shares]
-    if float(samples * groups * rows * columns * plan.places) < LEAST:
-        for job in jobs:
-            work(*job)
-    else:
-        pool.run(lambda i: work(*jobs[i]), len(jobs))
-    return total[0] if parts == 1 else total.sum(0)
+
+@lru_cache(maxsize=256)
+def gradient(samples: int, size: Sizes, part: Part, steps: Sizes, channels: int, rows: int, groups: int, kind: str) -> Gradient:
+    return Gradient(samples, size, part, steps, channels, rows, groups, kind)

@@ -6,6 +6,7 @@ finds the same one of several equal maxima that a search row by row finds.
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -188,6 +189,23 @@ def tables(windows: Windows) -> Tables:
 
 
 ONE = sliding(1, 1, 1, 1, 0, 1)  # a dimension that is not there
+
+
+def side_by_side(g: Array, windows: tuple[Windows, ...], divisor: int | None) -> Array | None:
+    """The transpose of a mean over windows of one size that neither overlap nor leave gaps; None if they are not such."""
+    from .._kernels.pool_loops import shared_out
+
+    lines = [ONE] * (3 - len(windows)) + list(windows)
+    counts = [len(line.starts) for line in lines]
+    kernels = [line.regular[0] for line in lines if line.regular and line.regular[1:] == (line.regular[0], 0)]
+    sizes = [line.size for line in lines]
+    if len(kernels) < 3 or g.dtype.kind != "f" or any(n * k > size for n, k, size in zip(counts, kernels, sizes, strict=True)):
+        return None
+    out = np.empty((*g.shape[: g.ndim - len(windows)], *(line.size for line in windows)), g.dtype)
+    plane = math.prod(sizes)
+    by = math.prod(kernels) if divisor is None else divisor
+    done = plane and shared_out.run(out, np.ascontiguousarray(g), float(by), *sizes, *counts, *kernels, out.size // plane, plane)
+    return out if done else None
 
 
 def maxima_directly(x: Array, windows: tuple[Windows, ...], shape: tuple[int, ...]) -> tuple[Array, Array]:

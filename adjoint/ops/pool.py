@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._dtype import from_numpy_dtype
-from ._pool_windows import INDEX, Windows, divisors, maxima, put_directly, spread, sums
+from ._pool_windows import INDEX, Windows, divisors, maxima, put_directly, side_by_side, spread, sums
 from ._precision import wide
 from ._registry import LINEAR, Array, op
 from ._rules import call, cast, zeros_on
@@ -49,6 +49,8 @@ def divided(x: Array, windows: Lines, divisor: int | None) -> Array:
 def shares(grad: Array, windows: Lines, divisor: int | None) -> Array:
     """The transpose of `means`."""
     g = wide(grad)
+    if (whole := side_by_side(g, windows, divisor)) is not None:
+        return cast(whole, grad.dtype)
     g = g / (divisors(windows, g.dtype) if divisor is None else divisor)
     for axis, line in enumerate(windows, g.ndim - len(windows)):
         g = spread(g, axis, line)

@@ -116,6 +116,39 @@ def test_many_shapes_both_ways(monkeypatch):
             np.testing.assert_allclose(ours, expected, rtol=1e-10, atol=1e-10, err_msg=what)
 
 
+# What is computed in a way of its own: samples, input (channels and size), kernels (outputs and size), stride, padding, groups
+WAYS = {
+    "fewer multiplications": (3, (14, 19, 22), (13, 3, 3), 1, 1, 1),
+    "fewer multiplications in blocks of channels": (1, (150, 9, 15), (16, 3, 3), 1, 2, 1),
+    "fewer multiplications in three dimensions": (2, (5, 6, 15, 17), (12, 3, 3, 3), 1, 1, 1),
+    "samples together": (8, (20, 14, 14), (24, 1, 1), 1, 0, 1),
+    "samples together, spread by a stride": (8, (20, 7, 7), (24, 4, 4), 2, 1, 1),
+    "depthwise": (3, (6, 18, 21), (6, 3, 3), 1, 1, 6),
+    "two rows": (3, (10, 18, 21), (4, 3, 3), 2, 1, 2),
+    "three rows": (2, (4, 40, 33), (3, 5, 5), 1, 2, 1),
+    "compact columns": (5, (6, 13, 14), (20, 3, 3), 2, 1, 1),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_gives_what_numpy_gives(monkeypatch, way, dtype):
+    samples, (inputs, *size), (outputs, *kernel), stride, padding, groups = WAYS[way]
+    monkeypatch.setattr(_convolve, "SMALL", -1)
+    found = []
+    for warm in (math.inf, -1.0):
+        monkeypatch.setattr(_convolve._warm, "warm", warm)
+        rng = np.random.default_rng(0)
+        shapes = (samples, inputs, *size), (outputs, inputs // groups, *kernel), (outputs,)
+        x, w, b = (ad.tensor(rng.normal(size=shape).astype(dtype), requires_grad=True) for shape in shapes)
+        out = FUNCTIONS[len(size)](x, w, b, stride, padding, 1, groups)
+        out.backward(ad.tensor(rng.normal(size=out.shape).astype(dtype)))
+        found.append([t.detach().numpy() for t in (out, x.grad, w.grad, b.grad)])
+    scale = {"float32": 1e-5, "float64": 1e-13}[dtype]
+    for ours, expected in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, expected, rtol=scale, atol=scale * np.abs(expected).max())
+
+
 def test_the_number_of_threads_changes_nothing(monkeypatch):
     monkeypatch.setattr(_convolve._warm, "warm", -1.0)
     before = ad.get_num_threads()
@@ -141,6 +174,16 @@ def test_infinities_and_nans_stay_where_they_are(compiled):
     expected = np.zeros((7, 7))
     expected[2:5, 2:5] = np.inf
     expected[0, 0] = np.nan
+    np.testing.assert_array_equal(out, expected)
+
+
+def test_infinities_stay_where_they_are_with_many_channels(compiled):
+    x, w = np.zeros((2, 16, 20, 20)), np.ones((16, 16, 3, 3))
+    x[1, 3, 9, 10], x[0, 2, 0, 0] = -np.inf, np.nan
+    out = F.conv2d(ad.tensor(x), ad.tensor(w), padding=1).numpy()
+    expected = np.zeros((2, 16, 20, 20))
+    expected[1, :, 8:11, 9:12] = -np.inf
+    expected[0, :, :2, :2] = np.nan
     np.testing.assert_array_equal(out, expected)
 
 

@@ -1,0 +1,165 @@
+"""The gradient of the kernels of a convolution: sums over places of products of a gradient and an image.
+
+    dots       such sums for some places, for every few rows (of the gradient) and columns (of the image)
+    compact    some columns of the image without the gaps between its lines
+    backward   lay (convolve.py), compact and dots, some samples at a time
+
+Samples are laid out one after the other within a channel, so that sums are long. If there are few rows or few gaps the columns are not
+made compact; then the gradient has zeros in the gaps.
+
+The functions trust their arguments, which are addresses: only `ops/_direct.py` calls them.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from .blocks import Function, fields
+from .code import TYPES
+from .convolve import lay_text
+from .sharing import ROOMS, room, work
+from .vectors import LANES, SIZES, fma, lanes_below
+
+CHUNK = 1024  # places whose products are summed before the sum goes to memory
+LINE = CHUNK + 24  # how far apart compact columns are: not a power of two, which would put them all into one place of the cache
+SHAPES = {1: 9, 4: 3}  # rows and columns whose sums are taken at once; the first if there is only one row
+
+DOTS = "rows columns grad_plane"
+
+
+def dots_text(rows: int, kind: str) -> str:
+    """out[row, column] += the sum over places of grad[row, place] * image[column offset + place]."""
+    t, n, size, columns = TYPES[kind], LANES[kind], SIZES[kind], SHAPES[rows]
+    v = f"<{n} x {t}>"
+    pointers = "ptr %facts", "ptr %offsets", "ptr %image", "ptr %grad", "ptr %out"
+    f = Function(f"dots{rows}_{kind}", *pointers, "i64 %count", "i64 %first", "i64 %last", "i64 %places")
+    a = fields(f, DOTS)
+    last_row, last_column = f.sub(a["rows"], 1), f.sub("%count", 1)
+    whole = f.let(f"and i64 %places, {-n}")
+    mask = lanes_below(f, kind, f.sub("%places", whole))
+
+    def some(where: str) -> str:
+        given = f"ptr {where}, i32 {size}, <{n} x i1> {mask}, {v} zeroinitializer"
+        return f.let(f"call {v} @llvm.masked.load.v{n}{kind}.p0({given})")
+
+    with f.loop("%last", "%first", rows) as row, f.loop("%count", 0, columns) as column:
+        grads = [f.at(t, "%grad", f.mul(f.smaller(f.add(row, i), last_row), a["grad_plane"])) for i in range(rows)]
+        offsets = [f.load("i64", "%offsets", f.smaller(f.add(column, j), last_column)) for j in range(columns)]
+        images = [f.at(t, "%image", offset) for offset in offsets]
+        sums = [[f.variable(v, "zeroinitializer") for _ in range(columns)] for _ in range(rows)]
+        with f.loop(whole, 0, n) as place:
+            right = [f.load(v, f.at(t, image, place), align=size) for image in images]
+            for i in range(rows):
+                left = f.load(v, f.at(t, grads[i], place), align=size)
+                for j in range(columns):
+                    fma(f, kind, left, right[j], sums[i][j])
+        with f.when(f.less(whole, "%places")):
+            right = [some(f.at(t, image, whole)) for image in images]
+            for i in range(rows):
+                left = some(f.at(t, grads[i], whole))
+                for j in range(columns):
+                    fma(f, kind, left, right[j], sums[i][j])
+        for i in range(rows):
+            for j in range(columns):
+                r, c = f.add(row, i), f.add(column, j)
+                there = f.let(f"and i1 {f.less(r, '%last')}, {f.less(c, '%count')}")
+                sum_ = f.let(f"call reassoc {t} @llvm.vector.reduce.fadd.v{n}{kind}({t} 0.0, {v} {sums[i][j].get()})")
+                with f.when(there):
+                    target = f.at(t, "%out", f.add(f.mul(r, a["columns"]), c))
+                    f.store(t, f.let(f"fadd {t} {f.load(t, target)}, {sum_}"), target)
+    declared = [
+        f"declare {v} @llvm.fma.v{n}{kind}({v}, {v}, {v})",
+        f"declare {v} @llvm.masked.load.v{n}{kind}.p0(ptr, i32, <{n} x i1>, {v})",
+        f"declare {t} @llvm.vector.reduce.fadd.v{n}{kind}({t}, {v})",
+    ]
+    return "\n".join([*declared, f.text(internal=True)])
+
+
+def compact_text(kind: str) -> str:
+    """Some columns at some places without gaps, `LINE` numbers apart. As in `tiles`, two loads are blended where a line ends."""
+    t, n, size = TYPES[kind], LANES[kind], SIZES[kind]
+    v = f"<{n} x {t}>"
+    f = Function(f"compact_{kind}", "ptr %splits", "ptr %offsets", "ptr %image", "ptr %target", "i64 %count", "i64 %places")
+    with f.loop("%places", 0, n) as place:
+        entry = f.mul(f.let(f"udiv i64 {place}, {n}"), 3)
+        one, two, split = (f.load("i64", "%splits", f.add(entry, i)) for i in range(3))
+        here, there, mask = f.at(t, "%image", one), f.at(t, "%image", two), lanes_below(f, kind, split)
+        with f.loop("%count") as column:
+            offset = f.load("i64", "%offsets", column)
+            first, second = (f.load(v, f.at(t, base, offset), align=size) for base in (here, there))
+            value = f.let(f"select <{n} x i1> {mask}, {v} {first}, {v} {second}")
+            f.store(v, value, f.at(t, "%target", f.add(f.mul(column, LINE), place)), size)
+    return f.text(internal=True)
+
+
+BACKWARD = (
+    "image* grad* out* samples parts groups spans rows share shares out_part out_group image_group grad_group image_step grad_step laid "
+    "clear grad_room image_source grad_source image_plane grad_plane channels batch sample length lay_image* lay_grad* dots* columns "
+    "column_block column_table* compact compact_room compact_table* split_table* " + ROOMS
+)
+
+
+def backward_text(rows: int, kind: str) -> str:
+    """A piece of work is a part of the samples, a span of the groups and a share of the rows. Samples are taken in batches, and places in
+    chunks. Parts have sums of their own."""
+    t = TYPES[kind]
+    f = Function(f"backward{rows}_{kind}", "ptr %facts", "i64 %first", "i64 %last")
+    a = fields(f, BACKWARD)
+    laid, compact = f.equal(a["laid"], 1), f.equal(a["compact"], 1)
+
+    def cut(count: str, number: str, parts: str) -> str:
+        return f.let(f"udiv i64 {f.mul(count, number)}, {parts}")
+
+    def remainder(number: str, by: str) -> tuple[str, str]:
+        return f.let(f"udiv i64 {number}, {by}"), f.let(f"urem i64 {number}, {by}")
+
+    with room(f, a) as own:
+        with f.loop(a["clear"]) as i:
+            f.store(t, "0.0", f.at(t, own, i))
+        image_room, grad_room, compact_room = own, f.at(t, own, a["grad_room"]), f.at(t, own, a["compact_room"])
+        with f.loop("%last", "%first") as piece:
+            number, share = remainder(piece, a["shares"])
+            part, span = remainder(number, a["spans"])
+            first_row = f.mul(share, a["share"])
+            last_row = f.smaller(f.add(first_row, a["share"]), a["rows"])
+            start, stop = (cut(a["samples"], number, a["parts"]) for number in (part, f.add(part, 1)))
+            first_group, last_group = (cut(a["groups"], number, a["spans"]) for number in (span, f.add(span, 1)))
+            with f.loop(last_group, first_group) as group, f.loop(stop, start, a["batch"]) as sample:
+                samples = f.smaller(f.sub(stop, sample), a["batch"])
+                out = f.at(t, a["out"], f.add(f.mul(part, a["out_part"]), f.mul(group, a["out_group"])))
+                places = {}
+                for what, own_place, first, last in (("image", image_room, "0", a["channels"]), ("grad", grad_room, first_row, last_row)):
+                    there = f.add(f.mul(sample, a[f"{what}_step"]), f.mul(group, a[f"{what}_group"]))
+                    source = f.at(t, a[what], there)
+                    with f.when(laid):
+                        here, to = f.at(t, source, f.mul(first, a[f"{what}_source"])), f.at(t, own_place, f.mul(first, a[f"{what}_plane"]))
+                        numbers = f"i64 {f.sub(last, first)}, i64 {samples}"
+                        f.do(f"call void @lay_{kind}(ptr {a[f'lay_{what}']}, {numbers}, ptr {here}, ptr {to})")
+                    places[what] = f.let(f"select i1 {laid}, ptr {own_place}, ptr {source}")
+                length = f.add(f.mul(f.sub(samples, 1), a["sample"]), a["length"])
+                with f.loop(length, 0, CHUNK) as begin, f.loop(a["columns"], 0, a["column_block"]) as block:
+                    # Columns are taken in blocks that are in the cache while all rows are multiplied by them.
+                    number = f.smaller(f.sub(length, begin), CHUNK)
+                    count = f.smaller(f.sub(a["columns"], block), a["column_block"])
+                    offsets, image = f.at("i64", a["column_table"], block), f.variable("ptr", f.at(t, places["image"], begin))
+                    with f.when(compact):
+                        splits = f.at("i64", a["split_table"], f.mul(f.let(f"udiv i64 {begin}, {LANES[kind]}"), 3))
+                        given = f"ptr {splits}, ptr {offsets}, ptr {places['image']}, ptr {compact_room}, i64 {count}, i64 {number}"
+                        f.do(f"call void @compact_{kind}({given})")
+                        image.set(compact_room)
+                    offsets = f.let(f"select i1 {compact}, ptr {a['compact_table']}, ptr {offsets}")
+                    pointers = ", ".join(
+                        f"ptr {pointer}"
+                        for pointer in (a["dots"], offsets, image.get(), f.at(t, places["grad"], begin), f.at(t, out, block))
+                    )
+                    numbers = ", ".join(f"i64 {value}" for value in (count, first_row, last_row, number))
+                    f.do(f"call void @dots{rows}_{kind}({pointers}, {numbers})")
+    return "\n".join([lay_text(kind), dots_text(rows, kind), compact_text(kind), f.text()])
+
+
+TEXTS = {rows: partial(backward_text, rows) for rows in SHAPES}
+
+
+def function(rows: int, kind: str) -> int:
+    """The address of `backward` for float32 or float64."""
+    return work("convolve", f"backward{rows}", kind, TEXTS[rows])
