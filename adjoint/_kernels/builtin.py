@@ -21,7 +21,7 @@ import numpy as np
 from . import entry, jit, memory, workers
 from .code import TYPES
 from .emit import Emitter, scalar_function
-from .entry import FIRST, GIVEN, HUGE, NEW
+from .entry import FIRST, GIVEN, NEW
 from .expr import MATHS, Expr, Number, Untraceable
 from .maths import OUTSIDE, definitions
 from .objects import FALLBACK, OWN, builtin, table
@@ -132,7 +132,7 @@ class Kernel:
                 return self.call(*args)
             if makes and len(args) == count:
                 array = args[first]
-                if array.__class__ is np.ndarray and array.nbytes >= HUGE:
+                if array.__class__ is np.ndarray and array.nbytes >= memory.HUGE:
                     result = self.compute_huge(array, args)
                     if result is not None:
                         return result

@@ -16,10 +16,11 @@ from . import jit, objects, workers
 from .objects import CONTIGUOUS_ALIGNED, DATA, DESCR, F32, F64, FLAGS, INC_REF, NDARRAY, OWN, RESTORE_THREAD, SAVE_THREAD, WRITEABLE, Text
 
 # Places in the table of a built-in, after those that all have.
-ASKED, TRUE, NONE, INT64, TRUTH, SHARE, STATE, LOOP32, LOOP64 = range(OWN, OWN + 9)
+ASKED, TRUE, NONE, INT64, UINT32, TRUTH, SHARE, STATE, LOOP32, LOOP64 = range(OWN, OWN + 10)
 
 LARGEST = 1 << 15  # elements that are computed while the GIL is held
 ALONE = 1 << 16  # elements that one thread computes sooner than two
+ALIGNED = 0x100  # of the flags, the one that strided arrays have to have too
 PIECE = 1 << 15  # elements that are handed to a thread at a time
 
 
@@ -33,7 +34,7 @@ def entry_text(kinds: str) -> str:
     t.require(t.let(f"icmp eq i64 %n, {len(marks) + 1}"))
     arguments = t.let(f"alloca [{len(marks)} x i64]")
     given = [t.let(f"load ptr, ptr {t.let(f'getelementptr ptr, ptr %args, i64 {place}')}") for place in range(len(marks) + 1)]
-    like = given[next(place for place, mark in enumerate(marks) if mark in ("T", "T!"))]
+    like = given[next(place for place, mark in enumerate(marks) if mark in ("T", "T!", "S", "S!"))]
     t.require(t.let(f"icmp eq i64 {t.field(like, 8, 'i64')}, {t.fact(NDARRAY)}"))
     descr = t.field(like, DESCR, "i64")
     is32, is64 = t.let(f"icmp eq i64 {descr}, {t.fact(F32)}"), t.let(f"icmp eq i64 {descr}, {t.fact(F64)}")
@@ -47,9 +48,9 @@ def entry_text(kinds: str) -> str:
             continue
         slot = t.let(f"getelementptr i64, ptr {arguments}, i64 {place}")
         place += 1
-        if kind in "TIBD":
-            wanted = {"T": descr, "I": t.fact(INT64), "B": t.fact(TRUTH), "D": t.fact(F64)}[kind]
-            array_argument(t, obj, wanted, slot, optional="?" in mark, written="!" in mark)
+        if kind in "TSIBWD":
+            wanted = {"I": t.fact(INT64), "B": t.fact(TRUTH), "W": t.fact(UINT32), "D": t.fact(F64)}.get(kind, descr)
+            array_argument(t, obj, wanted, slot, optional="?" in mark, strided=kind == "S", written="!" in mark)
         elif kind == "i":
             t.do(f"store i64 {t.integer(obj)}, ptr {slot}")
         else:
@@ -91,7 +92,7 @@ def entry_text(kinds: str) -> str:
     return t.function("entry_loop")
 
 
-def array_argument(t: Text, obj: str, wanted: str, slot: str, *, optional: bool, written: bool) -> None:
+def array_argument(t: Text, obj: str, wanted: str, slot: str, *, optional: bool, strided: bool, written: bool) -> None:
     """Check an array, and store where its memory is; of None a null."""
     t.count += 1
     mark = t.count
@@ -101,7 +102,7 @@ def array_argument(t: Text, obj: str, wanted: str, slot: str, *, optional: bool,
         t.lines.append(f"array{mark}:")
     t.require(t.let(f"icmp eq i64 {t.field(obj, 8, 'i64')}, {t.fact(NDARRAY)}"))
     t.require(t.let(f"icmp eq i64 {t.field(obj, DESCR, 'i64')}, {wanted}"))
-    bits = CONTIGUOUS_ALIGNED | (WRITEABLE if written else 0)
+    bits = (ALIGNED if strided else CONTIGUOUS_ALIGNED) | (WRITEABLE if written else 0)
     flags = t.let(f"and i32 {t.field(obj, FLAGS, 'i32')}, {bits}")
     t.require(t.let(f"icmp eq i32 {flags}, {bits}"))
     t.do(f"store ptr {t.field(obj, DATA, 'ptr')}, ptr {slot}")
@@ -121,7 +122,8 @@ class Kernel:
         self.load = load
         threads = workers.workers()
         otherwise = self.otherwise
-        own = [0, id(True), id(None), id(np.dtype("int64")), id(np.dtype("bool")), threads.share, threads.address, 0, 0]
+        dtypes = [id(np.dtype(name)) for name in ("int64", "uint32", "bool")]
+        own = [0, id(True), id(None), *dtypes, threads.share, threads.address, 0, 0]
         facts = objects.table(otherwise, own)
         self.words = memoryview(facts)
         at = jit.load(f"entry_loop {kinds}", lambda: entry_text(kinds), ["entry_loop"])["entry_loop"]

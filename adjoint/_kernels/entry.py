@@ -15,6 +15,7 @@ chunk at a time; the chunks of large arrays are computed without the GIL, and sh
 
 from __future__ import annotations
 
+from .memory import HUGE
 from .objects import (
     BOOL,
     CONTIGUOUS_ALIGNED,
@@ -43,7 +44,6 @@ from .objects import (
 )
 
 LARGEST = 1 << 15  # elements that are computed while the GIL is held
-HUGE = 1 << 24  # bytes from which on the memory of a new array is not the system's; see memory.py
 CHUNK = 1 << 14  # elements that are computed at a time
 MOST = 8  # arguments
 TILE = 512  # elements to which an array that is broadcast is extended by repetition

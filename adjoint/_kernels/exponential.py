@@ -61,6 +61,13 @@ def exp(c: Code, x: Value) -> Value:
     return scaled(c, c.fma(exp_minus_one_near_zero(c, r), 2.0, 2.0), n, may_be_subnormal(c, x))
 
 
+def exp_negative(c: Code, x: Value) -> Value:
+    """exp(x) for x <= 0 (and somewhat above), where what would be subnormal may as well be 0: half the work."""
+    n, r, _ = split_exponent(c, x)
+    power = power_of_two(c, n)
+    return c.select(c.compare("olt", x, math.log(2) * (1 - c.facts.bias)), 0.0, c.fma(exp_minus_one_near_zero(c, r), power, power))
+
+
 def exp2_range(c: Code) -> tuple[float, float]:
     """At these numbers, and beyond them, 2**x is 0 and infinite, to the precision that is asked for."""
     return (-(c.facts.bias + c.facts.mantissa), c.facts.bias + 1.0) if c.exact else (-200.0, 200.0)

@@ -9,8 +9,9 @@
     add_rows.run(out, x, bias, width, len(x), width) or numpy_does_it(...)
 
 The language is a part of Python: `for` over `range`, `while`, `if`, assignments, arithmetic, comparisons, elements of arrays, and the
-functions below. A kernel is compiled for float32 and for float64, whichever its `Floats` have. Arrays are C-contiguous, and indexed as the
-flat memory that they are; nothing checks an index, so a kernel must be right for all arguments that its caller lets through.
+functions below. A kernel is compiled for float32 and for float64, whichever its `Floats` have. Arrays are C-contiguous (unless they are
+`Strided`), and indexed as the flat memory that they are; nothing checks an index, so a kernel must be right for all arguments that its
+caller lets through.
 
 The last parameter is the range of units that a call works on. The caller gives the number of units in its place, and after it how many
 elements there are to a unit: from both it follows how the work is cut into pieces for the threads. So the results do not depend on the
@@ -20,7 +21,8 @@ number of threads, as long as each unit writes where no other does.
 takes (another dtype, not contiguous). Then the caller computes the result by NumPy.
 
 Numbers: `int` is 64 bits. A literal like 0.5 and the elements of `Floats` have the kernel's floating type, `wide(x)` is a double and
-`narrow(x)` goes back, `bits(x)` is the pattern of its bits. `a // b` and `a % b` are of non-negative integers. Both sides of `a if condition else b` are computed.
+`narrow(x)` goes back, `bits(x)` is the pattern of its bits. `a // b` and `a % b` are of non-negative integers. Both sides of
+`a if condition else b` are computed.
 """
 
 from __future__ import annotations
@@ -48,8 +50,17 @@ class Out(Floats):
     """An array that shares no memory with the others."""
 
 
+class Strided(Out):
+    """An array of any strides, which the kernel is told as numbers; its elements are counted from the first. Like `Out` it shares no
+    memory with the others, unless both are only read."""
+
+
 class Ints(Elements):
     """An array of int64."""
+
+
+class Words(Elements):
+    """An array of uint32. Its elements are integers, and keep the low 32 bits of what is written to them."""
 
 
 class Bools(Elements):
@@ -87,6 +98,10 @@ def bits(x: Any) -> Any:
     """The bits of a number of the kernel's floating type, as a non-negative integer if that has 32 bits."""
 
 
+def exactly(x: Any) -> Any:
+    """The expression computed as it is written, in a loop where sums may be reordered: `exactly((x - top) - shift)`."""
+
+
 def larger(a: Any, b: Any) -> Any:
     """The larger of two numbers, by one instruction; of NaN and a number, anything. `maximum` takes care of NaN."""
 
@@ -108,6 +123,10 @@ class Part:
 
 def part(fn: Callable[..., Any]) -> Part:
     return Part(fn)
+
+
+def given(*arguments: Any) -> Any:
+    """Stands for a part that a template is given: `step = given`."""
 
 
 class Template:

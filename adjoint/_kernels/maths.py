@@ -13,7 +13,7 @@ from inspect import signature
 from .arithmetic import fmod, hypot, too_many_times
 from .code import Code, Function, Value
 from .error_function import erf, erfc
-from .exponential import arccosh, arcsinh, arctanh, cosh, exp, exp2, expm1, log, log1p, log2, log10, power, sinh, tanh
+from .exponential import arccosh, arcsinh, arctanh, cosh, exp, exp2, exp_negative, expm1, log, log1p, log2, log10, power, sinh, tanh
 from .trigonometric import arccos, arcsin, arctan, arctan2, cos, sin, tan, too_large
 
 FUNCTIONS: dict[str, Function] = {
@@ -24,6 +24,8 @@ FUNCTIONS: dict[str, Function] = {
     )
 }  # fmt: skip
 
+IN_LOOPS: dict[str, Function] = {"exp_negative": exp_negative}  # for kernels that were written as loops
+
 OUTSIDE: dict[str, Callable[..., str]] = {"sin": too_large, "cos": too_large, "tan": too_large, "fmod": too_many_times}
 
 
@@ -32,7 +34,7 @@ def definitions(wanted: set[tuple[str, str]]) -> tuple[str, set[str]]:
     texts: list[str] = []
     declared: set[str] = set()
     for name, kind in sorted(wanted):
-        texts.append(definition(f"m_{name}_{kind}", FUNCTIONS[name], kind, declared))
+        texts.append(definition(f"m_{name}_{kind}", (FUNCTIONS | IN_LOOPS)[name], kind, declared))
         if name in OUTSIDE:
             texts.append(definition(f"m_{name}_{kind}_outside", OUTSIDE[name], kind, declared))
     return "\n".join(texts), declared

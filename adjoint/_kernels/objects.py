@@ -22,6 +22,9 @@ CONTIGUOUS_ALIGNED, WRITEABLE = 0x101, 0x400
  SAVE_THREAD, RESTORE_THREAD, LONG_AS_SSIZE, OWN) = range(18)  # fmt: skip
 
 
+NEW_LIKE_ARRAY = 277  # the place of this function in NumPy's table
+
+
 def supported() -> bool:
     """Whether array objects are laid out as expected (they are not in a free-threaded or debug build)."""
     array = np.arange(6.0).reshape(2, 3)
@@ -48,21 +51,22 @@ def address(function: Any) -> int:
     return value
 
 
-def new_like_array() -> int:
-    """NumPy's function that makes an array like another."""
+def array_function(place: int) -> int:
+    """The address of a function in NumPy's table."""
     multiarray: Any = importlib.import_module("numpy._core._multiarray_umath")
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     api = ctypes.cast(pointer(multiarray._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
-    return int(api[277])
+    return int(api[place])
 
 
 def table(fallback: Any, more: Sequence[int] = ()) -> Any:
     """What a built-in gets to know: these entries, and more of its own."""
     api = ctypes.pythonapi
     entries = [
-        id(np.ndarray), id(np.dtype("float32")), id(np.dtype("float64")), id(np.dtype("bool")), id(float), id(int), new_like_array(),
-        address(api.PyObject_Vectorcall), id(fallback), address(api.PyLong_AsDouble), address(api.PyErr_Occurred), address(api.PyErr_Clear),
+        id(np.ndarray), id(np.dtype("float32")), id(np.dtype("float64")), id(np.dtype("bool")), id(float), id(int),
+        array_function(NEW_LIKE_ARRAY), address(api.PyObject_Vectorcall), id(fallback), address(api.PyLong_AsDouble),
+        address(api.PyErr_Occurred), address(api.PyErr_Clear),
         address(api.Py_IncRef), address(api.Py_DecRef), address(api.PyEval_SaveThread), address(api.PyEval_RestoreThread),
         address(api.PyLong_AsSsize_t), *more,
     ]  # fmt: skip

@@ -14,11 +14,14 @@ from typing import Any
 
 from . import jit
 from .code import TYPES, constant
-from .loops import Bools, Doubles, Floats, Ints, Loop, Out, Part
+from .loops import Bools, Doubles, Floats, Ints, Loop, Out, Part, Strided, Words
 from .maths import FUNCTIONS, IN_LOOPS, definitions
 
-KINDS: dict[Any, str] = {Floats: "T", Out: "T", Ints: "I", Bools: "B", Doubles: "D", int: "i", float: "f", range: "r"}
-ELEMENTS = {"I": "i64", "B": "i8", "D": "double"}  # in memory; "T" is the kernel's type
+KINDS: dict[Any, str] = {
+    Floats: "T", Out: "T", Strided: "S", Ints: "I", Bools: "B", Words: "W", Doubles: "D", int: "i", float: "f", range: "r",
+}  # fmt: skip
+ARRAYS = "TSIBWD"
+ELEMENTS = {"I": "i64", "B": "i8", "W": "i32", "D": "double"}  # in memory; "T" and "S" have the kernel's type
 INTRINSICS = ("sqrt", "floor", "ceil", "trunc", "rint", "fma", "maximum", "minimum", "copysign")
 
 
@@ -85,7 +88,7 @@ class Translator:
     # ---- parameters ---------------------------------------------------------------------------------------------------------------
 
     def parameter(self, name: str, kind: str, register: str) -> None:
-        if kind in "TIBD":
+        if kind in ARRAYS:
             self.arrays[name] = register, ELEMENTS.get(kind, self.type)
         else:
             self.store(name, Value(register, "i64" if kind == "i" else "double"))
@@ -129,6 +132,9 @@ class Translator:
             where, type_ = self.place(target)
             if type_ == "i8":
                 self.do(f"store i8 {self.let(f'zext i1 {self.truth(value)} to i8')}, ptr {where}")
+            elif type_ == "i32":
+                low = self.let(f"trunc i64 {self.cast(value, 'i64', target)} to i32")
+                self.do(f"store i32 {low}, ptr {where}")
             else:
                 self.do(f"store {type_} {self.cast(value, type_, target)}, ptr {where}")
         else:
@@ -273,6 +279,8 @@ class Translator:
     def of_Subscript(self, node: ast.Subscript) -> Value:
         where, type_ = self.place(node)
         register = self.let(f"load {type_}, ptr {where}")
+        if type_ == "i32":
+            return Value(self.let(f"zext i32 {register} to i64"), "i64")
         return Value(self.let(f"icmp ne i8 {register}, 0"), "i1") if type_ == "i8" else Value(register, type_)
 
     def place(self, node: ast.Subscript) -> tuple[str, str]:
@@ -356,6 +364,8 @@ class Translator:
         known = self.module.parts.get(name, self.fn.__globals__.get(name))
         if isinstance(known, Part):
             return self.call_part(node, known)
+        if name == "exactly":
+            return self.exactly(node.args[0])
         values = [self.expression(argument) for argument in node.args]
         if name == "select":
             return self.chosen(node, self.truth(values[0]), values[1], values[2], ", !unpredictable !0")
@@ -388,6 +398,12 @@ class Translator:
             return Value(self.let(f"call {type_} @m_{name}_{kind}({', '.join(f'{type_} {r}' for r in registers)})"), type_)
         raise self.refuse(node, "not a function of the language")
 
+    def exactly(self, node: ast.expr) -> Value:
+        flags, self.module.flags = self.module.flags, ""
+        value = self.expression(node)
+        self.module.flags = flags
+        return value
+
     def widened(self, value: Value) -> str:
         if value.type == "float" and value.literal is None:
             return self.let(f"fpext float {value.register} to double")
@@ -402,13 +418,15 @@ class Translator:
         suffix = {"float": "f32", "double": "f64"}.get(type_, type_)
         typed = [register if " " in register else f"{type_} {register}" for register in registers]
         self.module.declared.add(f"declare {type_} @llvm.{name}.{suffix}({', '.join(one.split()[0] for one in typed)})")
-        return self.let(f"call {type_} @llvm.{name}.{suffix}({', '.join(typed)})")
+        # Where sums may be reordered, it does not matter either which of the two zeros is the larger.
+        flags = "nsz " if name in ("maximum", "minimum") and "nsz" in self.module.flags else ""
+        return self.let(f"call {flags}{type_} @llvm.{name}.{suffix}({', '.join(typed)})")
 
     def call_part(self, node: ast.Call, called: Part) -> Value:
         """Parts are inlined: their text is written where they are called."""
         inner = Translator(self.module, called.fn, within=self)
         for (name, kind), argument in zip(kinds_of(called.fn).items(), node.args, strict=True):
-            if kind in "TIBD":
+            if kind in ARRAYS:
                 assert isinstance(argument, ast.Name)
                 inner.arrays[name] = self.arrays[argument.id]
             else:
@@ -454,8 +472,8 @@ class Module:
         for name, k in kinds.items():
             if k == "r":
                 continue
-            type_ = "ptr" if k in "TIBD" else "i64" if k == "i" else "double"
-            alone = " noalias" if notes[name] is Out or Out in getattr(notes[name], "__args__", ()) else ""
+            type_ = "ptr" if k in ARRAYS else "i64" if k == "i" else "double"
+            alone = " noalias" if k == "S" or notes[name] is Out or Out in getattr(notes[name], "__args__", ()) else ""
             parameters.append((f"{type_}{alone} %p_{name}", type_))
             translator.parameter(name, k, f"%p_{name}")
         translator.block(translator.tree.body)

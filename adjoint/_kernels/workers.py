@@ -19,7 +19,7 @@ import platform
 from functools import cache
 from threading import Lock, Thread
 
-from . import jit
+from . import jit, memory
 from .pool import get_num_threads, on_change
 
 # The state, in 64-bit words; what different threads write is a cache line or more apart.
@@ -280,6 +280,7 @@ def supported() -> bool:
 
 def workers() -> Workers:
     if not _made:
+        memory.keep_heap()  # as good a moment as any: the first kernel is about to run
         _made.append(Workers())
         on_change(_adjust)
         os.register_at_fork(after_in_child=_forget)

@@ -158,7 +158,7 @@ def test_the_memory_of_huge_arrays_is_used_again():
     x, y = Expr.inputs(2)
     (add,) = builtin.load([builtin.Formula("huge", x + y, "TT")], [lambda *args: PASSED])
     memory.release()
-    a = np.ones(entry.HUGE // 8 + 5)
+    a = np.ones(memory.HUGE // 8 + 5)
     total = add(a, a)
     assert total.shape == a.shape and (total == 2).all()
     place, view = total.ctypes.data, total[3:]

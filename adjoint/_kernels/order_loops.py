@@ -1,0 +1,182 @@
+"""Sorting rows: which elements come first, second and so on. Equal ones keep their order, and NaN counts as the largest number."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .loops import Floats, Ints, Out, bits, given, loop, part, select, template
+from .reduce_loops import larger, smaller, suits
+
+PIECE = 65536  # elements of a piece of work, which has its own memory to sort in
+SPAN = 32  # elements that are passed over at once if none of them is among the first
+
+INT64 = np.dtype("int64")
+
+better = beats = hopeless = given
+
+# ---- all of them --------------------------------------------------------------------------------------------------------------------
+
+
+@part
+def key_of(x: Any, low: int, direction: int) -> Any:
+    """A whole number that compares as `x` does; `low` has all bits but that of the sign. The two zeros are equal."""
+    pattern = bits(x)
+    size = pattern & low
+    key = select(size != pattern, -size, size)
+    return select(x == x, key, low) * direction
+
+
+@part
+def merge(memory: Ints, n: int, source: int, target: int, begin: int, m: int) -> Any:
+    """Two sorted runs of `m` elements become one. The smaller half is found from the front and the larger from the back, which needs no
+    test for the end of a run and no branches."""
+    middle = source + begin + m
+    right = middle  # the next of the second run from the front; `i` elements have been taken from both
+    left = middle - 1  # the next of the first run from the back
+    front = target + begin
+    back = front + 2 * m - 1
+    for i in range(m):
+        other = 2 * middle - m + i - right
+        less = memory[right] < memory[other]
+        place = select(less, right, other)
+        memory[front + i] = memory[place]
+        memory[front + i + n] = memory[place + n]
+        right += select(less, 1, 0)
+        other = 2 * middle + m - 2 - i - left
+        more = memory[other] < memory[left]
+        place = select(more, left, other)
+        memory[back - i] = memory[place]
+        memory[back - i + n] = memory[place + n]
+        left -= select(more, 1, 0)
+    return m
+
+
+@part
+def merge_rest(memory: Ints, n: int, source: int, target: int, begin: int, m: int) -> Any:
+    """The same where the second run is shorter, or missing."""
+    middle = source + min(begin + m, n)
+    right = middle
+    for i in range(begin, n):
+        other = source + i + middle - right
+        less = (right < source + n) & ((other == middle) | (memory[right] < memory[other]))
+        place = select(less, right, other)
+        memory[target + i] = memory[place]
+        memory[target + i + n] = memory[place + n]
+        right += select(less, 1, 0)
+    return m
+
+
+@loop
+def sort_rows(result: Ints, x: Floats, memory: Ints, n: int, rows: int, take: int, low: int, direction: int, units: range) -> None:
+    """Each unit sorts `take` rows, in memory for two copies of one row: keys, and where they come from."""
+    for unit in units:
+        first = unit * take
+        base = unit * (4 * n + 2)
+        for row in range(first, min(first + take, rows)):
+            at = row * n
+            for j in range(0, n, 2):  # pairs
+                other = min(j + 1, n - 1)
+                a = key_of(x[at + j], low, direction)
+                b = key_of(x[at + other], low, direction)
+                memory[base + other] = max(a, b)
+                memory[base + j] = min(a, b)
+                memory[base + n + other] = select(b < a, j, other)
+                memory[base + n + j] = select(b < a, other, j)
+            source = base
+            target = base + 2 * n
+            m = 2
+            while m < n:
+                pairs = n // (2 * m)
+                for pair in range(pairs):
+                    _ = merge(memory, n, source, target, pair * 2 * m, m)
+                _ = merge_rest(memory, n, source, target, pairs * 2 * m, m)
+                m = 2 * m
+                source, target = target, source
+            for j in range(n):
+                result[at + j] = memory[source + n + j]
+
+
+def sorted_places(x: np.ndarray, descending: bool) -> np.ndarray | None:
+    """The indices that sort the rows of an array, or None where NumPy has to."""
+    if not suits(x):
+        return None
+    if not x.size or not x.shape:
+        return None
+    n = x.shape[-1]
+    rows = x.size // n
+    take = min(rows, max(1, PIECE // n))
+    units = -(-rows // take)
+    result = np.empty(x.shape, INT64)
+    memory = np.empty((4 * n + 2) * units, INT64)
+    low = (1 << (8 * x.itemsize - 1)) - 1
+    return result if sort_rows.run(result, x, memory, n, rows, take, low, -1 if descending else 1, units, take * n) else None
+
+
+# ---- the first few ------------------------------------------------------------------------------------------------------------------
+
+
+@part
+def above(a: Any, b: Any) -> Any:
+    return (a > b) | ((a != a) & (b == b))
+
+
+@part
+def below(a: Any, b: Any) -> Any:
+    return (a < b) | ((b != b) & (a == a))
+
+
+@part
+def not_above(a: Any, b: Any) -> Any:
+    return a <= b
+
+
+@part
+def not_below(a: Any, b: Any) -> Any:
+    return a >= b
+
+
+@template()
+def first_of_rows(result: Ints, best: Out, x: Floats, n: int, k: int, rows: range) -> None:
+    """The first `k` in order. They are kept in order while the others are looked at, of which most are passed over."""
+    for row in rows:
+        at = row * k
+        last = at + k - 1
+        for begin in range(row * n, row * n + n, SPAN):
+            end = min(begin + SPAN, row * n + n)
+            top = x[begin]
+            for j in range(begin, end):
+                top = better(top, x[j])
+            if begin < row * n + k or not hopeless(top, best[last]):
+                for j in range(begin, end):
+                    value = x[j]
+                    if j < row * n + k or beats(value, best[last]):
+                        place = at + min(j - row * n, k - 1)
+                        while place > at and beats(value, best[place - 1]):
+                            best[place] = best[place - 1]
+                            result[place] = result[place - 1]
+                            place -= 1
+                        best[place] = value
+                        result[place] = j - row * n
+
+
+first_largest = first_of_rows("first_largest", better=larger, beats=above, hopeless=not_above)
+first_smallest = first_of_rows("first_smallest", better=smaller, beats=below, hopeless=not_below)
+
+
+def first_places(x: np.ndarray, k: int, largest: bool) -> np.ndarray | None:
+    """The indices of the `k` largest or smallest elements of each row, in order."""
+    if not suits(x):
+        return None
+    if not x.size or not x.shape or not 0 < k <= x.shape[-1]:
+        return None
+    n = x.shape[-1]
+    if k > 8 and k * (k + 20) * (1 + math.log(n / k)) > 8 * n * math.log2(n):  # insertions against comparisons
+        found = sorted_places(x, largest)
+        return None if found is None else found[..., :k].copy()
+    shape = (*x.shape[:-1], k)
+    result, best = np.empty(shape, INT64), np.empty(shape, x.dtype)
+    kernel = first_largest if largest else first_smallest
+    return result if kernel.run(result, best, x, n, k, x.size // n, n) else None
