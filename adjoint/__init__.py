@@ -93,12 +93,12 @@ newaxis = None
 
 # What is imported when first used, so that `import adjoint` stays light: packages, and names out of modules.
 _PACKAGES = frozenset(
-    {"backends", "compiler", "cuda", "debug", "distributed", "distributions", "fft", "func", "io", "linalg", "nn", "optim", "random",
-     "special", "testing", "utils", "version", "viz"}
+    {"amp", "backends", "compiler", "cuda", "debug", "distributed", "distributions", "fft", "func", "io", "linalg", "masked", "nn", "optim",
+     "random", "return_types", "signal", "special", "testing", "utils", "version", "viz"}
 )  # fmt: skip
 _NAMES = {
     **dict.fromkeys(
-        ("are_deterministic_algorithms_enabled", "get_float32_matmul_precision", "get_num_interop_threads", "is_autocast_enabled",
+        ("are_deterministic_algorithms_enabled", "get_float32_matmul_precision", "get_num_interop_threads",
          "is_deterministic_algorithms_warn_only_enabled", "is_storage", "is_warn_always_enabled", "set_default_tensor_type",
          "set_float32_matmul_precision", "set_num_interop_threads", "set_warn_always", "typename", "use_deterministic_algorithms"),
         "_settings",
@@ -108,9 +108,41 @@ _NAMES = {
          "conv_transpose2d", "conv_transpose3d", "max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool3d"),
         "nn.functional",
     ),
+    **dict.fromkeys(
+        ("gru", "gru_cell", "lstm", "lstm_cell", "rnn_relu", "rnn_relu_cell", "rnn_tanh", "rnn_tanh_cell"), "nn._recurrent"
+    ),
+    **dict.fromkeys(
+        ("alias_copy", "as_strided_copy", "detach_copy", "diagonal_copy", "expand_copy", "permute_copy", "select_copy", "slice_copy",
+         "split_copy", "split_with_sizes_copy", "squeeze_copy", "t_copy", "transpose_copy", "unbind_copy", "unfold_copy", "unsqueeze_copy",
+         "view_as_complex_copy", "view_as_real_copy", "view_copy"),
+        "_copies",
+    ),
+    **dict.fromkeys(
+        ("bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"), "_spectral"
+    ),
+    **dict.fromkeys(
+        ("affine_grid_generator", "alpha_dropout", "alpha_dropout_", "batch_norm", "bilinear", "binary_cross_entropy_with_logits",
+         "constant_pad_nd", "convolution", "cosine_embedding_loss", "ctc_loss", "dropout", "dropout_", "embedding",
+         "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "frobenius_norm", "grid_sampler",
+         "grid_sampler_2d", "grid_sampler_3d", "group_norm", "hinge_embedding_loss", "instance_norm", "kl_div", "layer_norm",
+         "margin_ranking_loss", "native_batch_norm", "native_channel_shuffle", "native_dropout", "native_group_norm",
+         "native_layer_norm", "norm_except_dim", "nuclear_norm", "poisson_nll_loss", "rms_norm", "rrelu", "rrelu_",
+         "triplet_margin_loss"),
+        "_native",
+    ),
+    **dict.fromkeys(("_segment_reduce", "segment_reduce"), "_segments"),
+    **dict.fromkeys(("empty_permuted",), "_creation"),
+    **dict.fromkeys(("pca_lowrank", "svd_lowrank"), "_lowrank"),
     **dict.fromkeys(("get_num_threads", "set_num_threads"), "_kernels.pool"),
     **dict.fromkeys(("get_printoptions", "printoptions", "set_printoptions"), "_printing"),
     **dict.fromkeys(("load", "save"), "_serialization"),
+    **dict.fromkeys(
+        ("autocast", "clear_autocast_cache", "get_autocast_cpu_dtype", "get_autocast_dtype", "get_autocast_gpu_dtype",
+         "is_autocast_cache_enabled", "is_autocast_cpu_enabled", "is_autocast_enabled", "set_autocast_cache_enabled",
+         "set_autocast_dtype", "set_autocast_enabled"),
+        "amp.autocast_mode",
+    ),
+    **dict.fromkeys(("_dirichlet_grad", "_sample_dirichlet", "_standard_gamma", "_standard_gamma_grad"), "ops.pathwise"),
     **dict.fromkeys(("vmap",), "func"),
     **dict.fromkeys(("TypedStorage", "UntypedStorage"), "_interop"),
 }  # fmt: skip

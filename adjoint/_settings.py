@@ -67,10 +67,6 @@ def set_default_tensor_type(t: Any) -> None:
     set_default_dtype(kind.dtype)
 
 
-def is_autocast_enabled(device_type: str | None = None) -> bool:
-    return False
-
-
 def is_storage(obj: object) -> bool:
     """Whether `obj` is a storage object."""
     from ._interop import UntypedStorage

@@ -41,6 +41,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "making tensors",
         (
+            "_copies",
             "_copying",
             "_creation",
             "_from_data",
@@ -49,6 +50,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "_numpy_functions",
             "_pickle",
             "_sampling",
+            "_segments",
             "_serialization",
             "_settings",
             "_unpickle",
@@ -57,6 +59,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "user packages",
         (
+            "amp",
             "backends",
             "cuda",
             "distributions",
@@ -64,6 +67,12 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "func",
             "io",
             "_linalg_norms", "linalg",
+            "_lowrank",
+            "_native",
+            "_spectral",
+            "masked",
+            "return_types",
+            "signal",
             "nn",
             "optim",
             "random",

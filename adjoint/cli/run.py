@@ -49,7 +49,7 @@ class TorchFinder(MetaPathFinder):
 
 def _exists(module: str) -> bool:
     try:
-        return find_spec(module) is not None
+        return find_spec(module) is not None or module in sys.modules  # some are made by the package that they are in
     except ModuleNotFoundError:  # its parent is no package, or missing too
         return False
 

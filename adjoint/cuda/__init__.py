@@ -56,3 +56,11 @@ def max_memory_allocated(device: Any = None) -> int:
 
 def reset_peak_memory_stats(device: Any = None) -> None:
     """Nothing happens: there is no memory on a GPU."""
+
+
+def __getattr__(name: str) -> Any:
+    if name == "amp":
+        from importlib import import_module
+
+        return import_module(".amp", __name__)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from math import ceil, sqrt
+from typing import Any
 
+import numpy as np
+
+from .. import _random
+from .._creation import empty_like
+from .._kernels import random_loops as loops
 from .._site import warn
 from .._tensor import Tensor
+from ..ops._registry import Array, op
 
 ALPHA = 1.7580993408473766  # minus the value that SELU tends to on the left
 
@@ -17,10 +24,47 @@ def check_probability(p: float) -> None:
 
 def _noise(input: Tensor, p: float, channels: bool) -> Tensor:
     """Zeros with probability `p`, ones elsewhere; with `channels`, one number for each channel of each sample."""
-    shape = input.shape[:2] + (1,) * (input.ndim - 2) if channels else input.shape
-    if channels and input.ndim < 2:
+    if not channels:  # laid out as the input is, for that decides which element gets which random number
+        return empty_like(input.detach()).bernoulli_(1 - p)
+    if input.ndim < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
-    return input.new_empty(shape).bernoulli_(1 - p)
+    return input.new_empty(input.shape[:2] + (1,) * (input.ndim - 2)).bernoulli_(1 - p)
+
+
+# ---- dropout of elements: one op, whose mask is drawn on the way -------------------------------------------------------------------------
+
+Kept = list[Any]  # what the forward drew, for the backward pass: the mask, and what it is multiplied by
+
+
+def dropout_rule(g: Array, kept: Kept) -> Array:
+    mask, scale = kept
+    if g.__class__ is np.ndarray:
+        g = np.ascontiguousarray(g)
+        grad = np.empty(g.shape, g.dtype)
+        if loops.masked.run(grad, g, mask, float(scale), g.size, 1):
+            return grad.reshape(mask.shape)
+    return g * (mask * scale)
+
+
+@op("dropout", method=False, function=False, nodes="MulBackward0", input=dropout_rule, jvp=lambda input_t, kept: dropout_rule(input_t, kept))
+def dropped(input: Array, p: float, kept: Kept) -> Array:
+    scale = input.dtype.type(1) / input.dtype.type(1 - p)
+    if input.__class__ is not np.ndarray:
+        kept[:] = 1, scale
+        return input * scale
+    generator, out, mask = _random.default_generator, np.empty(input.shape, input.dtype), np.empty_like(input, bool)
+    if input.dtype.char in "fd" and input.flags.c_contiguous and generator._memory is not None:
+        with generator._lock:
+            done = loops.dropout.run(out, mask, input, generator._memory, ceil((1 - p) * 2**53), float(scale), input.size, 1, input.size)
+        if done:
+            kept[:] = mask, scale
+            return out
+    _random.bernoulli(mask, 1 - p)  # into memory laid out as the input is, for that decides which element gets which random number
+    kept[:] = mask, scale
+    return input * (mask * scale)
+
+
+# ---- the functions ------------------------------------------------------------------------------------------------------------------
 
 
 def _dropped(input: Tensor, p: float, training: bool, inplace: bool, channels: bool) -> Tensor:
@@ -29,6 +73,8 @@ def _dropped(input: Tensor, p: float, training: bool, inplace: bool, channels: b
         return input
     if p == 1:
         return input.mul_(0) if inplace else input * input.new_zeros(())
+    if not channels and not inplace:
+        return dropped(input, p, [])  # type: ignore[no-any-return]
     noise = _noise(input, p, channels).div_(1 - p)
     return input.mul_(noise) if inplace else input * noise
 

@@ -1,4 +1,4 @@
-"""Normalization as functions: checks, running statistics, and the ops of `_native.py`."""
+"""Normalization as functions: checks, running statistics, and the ops of `_norms.py`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from .._site import here
 from .._tensor import Tensor
 from ..autograd.views import check_writable, counter_of
 from ..ops._precision import wide
-from . import _native
+from . import _fast_norms, _norms
+
+EPSILONS = {np.dtype(name): float(np.finfo(name).eps) for name in ("float32", "float64")}
 
 
 def layer_norm(
@@ -22,15 +24,17 @@ def layer_norm(
     if not isinstance(normalized_shape, tuple | list):
         kind = type(normalized_shape).__name__
         raise TypeError(f"layer_norm(): argument 'normalized_shape' (position 2) must be tuple of ints, not {kind}")
-    return _native.layer_norm(input, tuple(normalized_shape), weight, bias, eps)  # type: ignore[no-any-return]
+    return _norms.layer_norm(input, tuple(normalized_shape), weight, bias, eps, [])  # type: ignore[no-any-return]
 
 
 def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
     """The input divided by the root of its mean square over the last dimensions, times `weight`."""
     shape = tuple(normalized_shape)
-    _native.check_normalized_shape(input, shape, weight, None)
+    _norms.check_normalized_shape(input, shape, weight, None)
     if eps is None:
-        eps = finfo(input.dtype).eps
+        eps = EPSILONS.get(input._data.dtype) or finfo(input.dtype).eps
+    if input._data.dtype.kind != "c" and (weight is None or weight._data.dtype == input._data.dtype):
+        return _norms.rms_norm(input, shape, weight, eps, [])  # type: ignore[no-any-return]
     dims = tuple(range(-len(shape), 0))
     normal = input * (input * input).mean(dims, keepdim=True).add(eps).rsqrt()
     return normal if weight is None else normal * weight
@@ -42,7 +46,7 @@ def group_norm(
     """The input with mean 0 and variance 1 in every group of channels of every sample, times `weight` plus `bias`."""
     if input.ndim >= 2 and num_groups > 0 and input.shape[0] * input.shape[1] // num_groups * math.prod(input.shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {list(input.shape)}")
-    return _native.group_norm(input, num_groups, weight, bias, eps)  # type: ignore[no-any-return]
+    return _norms.group_norm(input, num_groups, weight, bias, eps, [])  # type: ignore[no-any-return]
 
 
 def batch_norm(
@@ -56,6 +60,8 @@ def batch_norm(
     eps: float = 1e-5,
 ) -> Tensor:
     """The input with mean 0 and variance 1 in every channel, times `weight` plus `bias`; in evaluation, by the running statistics."""
+    if input.numel() == 0:
+        return _of_nothing(input, weight, bias)
     if training and math.prod(input.shape) == input.shape[1]:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
     channels = input.shape[1]
@@ -63,26 +69,40 @@ def batch_norm(
         if tensor is not None and tensor.numel() != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {tensor.numel()}")
     if training:
-        result = _native.batch_norm_training(input, weight, bias, eps)
+        kept: _fast_norms.Kept = []
+        result = _norms.batch_norm_training(input, weight, bias, eps, kept)
         if running_mean is not None and running_var is not None:
-            _update_statistics(input, running_mean, running_var, momentum)
+            _update_statistics(input, running_mean, running_var, momentum, kept)
         return result  # type: ignore[no-any-return]
     for name, tensor in dict(running_mean=running_mean, running_var=running_var).items():
         if tensor is None:
             raise RuntimeError(f"{name} must be defined in evaluation mode")
-    return _native.batch_norm_inference(input, running_mean, running_var, weight, bias, eps)  # type: ignore[no-any-return]
+    return _norms.batch_norm_inference(input, running_mean, running_var, weight, bias, eps)  # type: ignore[no-any-return]
 
 
-def _update_statistics(input: Tensor, running_mean: Tensor, running_var: Tensor, momentum: float) -> None:
+def _of_nothing(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+    """What PyTorch makes of an input without elements, of which it does not ask that it has channels."""
+    result = input.clone() if weight is None else input * weight[0]
+    return result if bias is None else result + bias[0]
+
+
+def _update_statistics(
+    input: Tensor, running_mean: Tensor, running_var: Tensor, momentum: float, kept: _fast_norms.Kept
+) -> None:
     """Move the running statistics towards those of this batch."""
     if input.is_meta:
         return
-    data = wide(input._data)
-    axes = _native.all_but_channel(data)
-    count = data.size // data.shape[1]
-    for running, value in ((running_mean, data.mean(axes)), (running_var, data.var(axes) * (count / max(count - 1, 1)))):
+    for running in (running_mean, running_var):
         check_writable(running, False)
-        running._data[...] = running._data * (1 - momentum) + value * momentum
+    data = input._data
+    count = data.size // data.shape[1]
+    unbiased = count / max(count - 1, 1)
+    if not _fast_norms.move_statistics(running_mean._data, running_var._data, kept, momentum, unbiased):
+        axes = _norms.all_but_channel(data)
+        mean, _, var = kept or (wide(data).mean(axes), None, wide(data).var(axes))
+        for running, value in ((running_mean, mean), (running_var, var * unbiased)):
+            running._data[...] = running._data * (1 - momentum) + value * momentum
+    for running in (running_mean, running_var):
         counter_of(running).bump(here())
 
 
@@ -103,7 +123,7 @@ def instance_norm(
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     if math.prod(input.shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
-    result = _native.group_norm(input, input.shape[1], weight, bias, eps)
+    result = _norms.group_norm(input, input.shape[1], weight, bias, eps, [])
     if running_mean is not None and running_var is not None and not input.is_meta:
         _update_instance_statistics(input, running_mean, running_var, momentum)
     return result  # type: ignore[no-any-return]

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._tensor import Tensor
 from ..ops._registry import Array, op
+from ..ops._rules import LARGE, call, loops, zeros_on
 from ..ops.resample import REPEATING, Taps
 
 Pads = tuple[tuple[int, int], ...]  # before and after, for each dimension; negative to take away
@@ -18,31 +19,47 @@ MODES = ("reflect", "replicate", "circular")
 
 def inner(pads: Pads, shape: tuple[int, ...]) -> tuple[slice, ...]:
     """Where the old elements are in the padded array; negative padding adds nothing."""
-    return tuple(slice(max(0, a), size - max(0, b)) for (a, b), size in zip(pads, shape, strict=True))
+    return tuple([slice(max(0, a), size - max(0, b)) for (a, b), size in zip(pads, shape, strict=True)])
 
 
 def trimmed(pads: Pads, shape: tuple[int, ...]) -> tuple[slice, ...]:
     """What negative padding leaves of the old elements."""
-    return tuple(slice(max(0, -a), size - max(0, -b)) for (a, b), size in zip(pads, shape, strict=True))
+    return tuple([slice(max(0, -a), size - max(0, -b)) for (a, b), size in zip(pads, shape, strict=True)])
 
 
 def negated(pads: Pads) -> Pads:
-    return tuple((-a, -b) for a, b in pads)
+    return tuple([(-a, -b) for a, b in pads])
 
 
 def pad_rule(g: Array, pads: Pads) -> Array:
-    from ..ops._rules import call
-
-    return call(constant_pad, g, negated(pads), 0)
+    if min(map(min, pads), default=0) < 0:
+        return call(constant_pad, g, negated(pads), 0)
+    return g[inner(pads, g.shape)]
 
 
 @op(method=False, function=False, nodes="ConstantPadNdBackward0", warns=False, input=pad_rule,
     jvp=lambda input_t, pads: constant_pad(input_t, pads, 0))  # fmt: skip
 def constant_pad(input: Array, pads: Pads, value: Any) -> Array:
     """A number before and after the elements."""
-    shape = tuple(size + a + b for size, (a, b) in zip(input.shape, pads, strict=True))
-    result = np.full_like(input, value, shape=shape)
-    result[inner(pads, shape)] = input[trimmed(pads, input.shape)]
+    if input.__class__ is np.ndarray and input.size >= LARGE and min(map(min, pads), default=0) >= 0:
+        return large_pad(input, pads, value)
+    shape = tuple([size + a + b for size, (a, b) in zip(input.shape, pads, strict=True)])
+    result = zeros_on(input, shape, input.dtype)
+    if value != 0:
+        result[...] = value
+    result[inner(pads, shape)] = input[trimmed(pads, input.shape)] if min(map(min, pads), default=0) < 0 else input
+    return result
+
+
+def large_pad(input: Array, pads: Pads, value: Any) -> Array:
+    """The same without writing twice where the elements are."""
+    result = np.empty([size + a + b for size, (a, b) in zip(input.shape, pads, strict=True)], input.dtype)
+    place: tuple[slice, ...] = ()
+    for (a, b), size in zip(pads, input.shape, strict=True):
+        result[(*place, slice(0, a))] = value
+        result[(*place, slice(a + size, a + size + b))] = value
+        place = (*place, slice(a, a + size))
+    loops("copy").assign(result[place], input)
     return result
 
 
@@ -50,15 +67,17 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     """More elements at the ends of the last dimensions: `pad` is (before, after) of the last one, then of the one before it, and so on."""
     if len(pad) % 2:
         raise RuntimeError("Padding length must be divisible by 2")
-    if len(pad) > 2 * input.ndim:
+    shape = input._data.shape
+    ndim = len(shape)
+    if len(pad) > 2 * ndim:
         raise RuntimeError(
             f"Padding length should be less than or equal to two times the input dimension but got padding length {len(pad)} and input "
-            f"of dimension {input.ndim}"
+            f"of dimension {ndim}"
         )
     given = list(zip(pad[::2], pad[1::2], strict=True))
-    pads = ((0, 0),) * (input.ndim - len(given)) + tuple(reversed(given))
+    pads = ((0, 0),) * (ndim - len(given)) + tuple(reversed(given))
     if mode == "constant":
-        for size, (before, after) in zip(input.shape, pads, strict=True):
+        for size, (before, after) in zip(shape, pads, strict=True):
             if size + before + after < 0:
                 raise RuntimeError(
                     f"The input size {size}, plus negative padding {before} and {after}, resulted in a negative output size, which is "

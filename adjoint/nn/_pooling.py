@@ -401,7 +401,7 @@ def _fractional_starts(size: int, places: int, kernel: int, samples: Any) -> Any
     if places == 1:
         return np.full((*samples.shape, 1), size - kernel, INDEX)
     alpha = np.asarray((size - kernel) / (places - 1), samples.dtype)
-    starts = np.floor((np.arange(places, dtype=samples.dtype) + samples[..., None]) * alpha) - np.floor(samples[..., None] * alpha)
+    starts = np.trunc((np.arange(places, dtype=samples.dtype) + samples[..., None]) * alpha) - np.trunc(samples[..., None] * alpha)
     starts[..., -1] = size - kernel
     return starts.astype(INDEX)
 
@@ -441,14 +441,14 @@ def _search_planes(x: Any, starts: list[Any], kernel: tuple[int, ...]) -> Any:
     """Where the maximum over each window is, if windows begin elsewhere in each sample and channel."""
     count = len(kernel)
     lead = x.shape[:2]
-    flat = x.reshape(*lead, -1)
+    flat = x.reshape(*lead, math.prod(x.shape[2:]))
     best = found = None
     for tap in np.ndindex(*kernel):
         position: Any = np.zeros((), INDEX)
         for d, (begin, t) in enumerate(zip(starts, tap, strict=True)):
             shape = (*lead, *(1,) * d, begin.shape[-1], *(1,) * (count - 1 - d))
             position = position * x.shape[2 + d] + (begin + t).reshape(shape)
-        values = np.take_along_axis(flat, position.reshape(*lead, -1), -1).reshape(position.shape)
+        values = np.take_along_axis(flat, position.reshape(*lead, math.prod(position.shape[2:])), -1).reshape(position.shape)
         if best is None:
             best, found = values, position
         else:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping
 from itertools import chain, groupby
 from typing import Any, Self, SupportsIndex, overload
 
+from .._site import warn
 from .._tensor import Parameter, Tensor
 from .module import Module, indented, typename
 
@@ -104,6 +105,17 @@ class _ModuleSequence(Module):
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if not name.isdigit()]
+
+
+class Container(Module):
+    """Old: any `Module` can hold modules."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__()
+        warn("`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. Subclass that instead.",
+             FutureWarning)  # fmt: skip
+        for name, module in kwargs.items():
+            self.add_module(name, module)
 
 
 class Sequential(_ModuleSequence):

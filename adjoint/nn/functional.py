@@ -19,7 +19,8 @@ from ..ops import softmax as _softmax
 from ..ops import transcendental as _transcendental
 from ..ops._operands import inplace as _inplace
 from ..ops.einsum import einsum as _einsum
-from . import _attention, _conv, _dropout, _embedding, _interpolate, _normalize, _padding, _pooling, _vision
+from . import _attention, _conv, _dropout, _embedding, _interpolate, _multihead, _normalize, _padding, _pooling, _vision
+from . import linear_cross_entropy as _linear_cross_entropy
 
 _Function = Callable[..., Tensor]
 
@@ -30,6 +31,7 @@ cosine_similarity: _Function = _distance.cosine_similarity
 normalize: _Function = _distance.normalize
 pairwise_distance: _Function = _distance.pairwise_distance
 pdist: _Function = _distance.pdist
+multi_head_attention_forward = _multihead.multi_head_attention_forward
 scaled_dot_product_attention = _attention.scaled_dot_product_attention
 embedding = _embedding.embedding
 embedding_bag = _embedding.embedding_bag
@@ -66,6 +68,25 @@ max_pool3d_with_indices = _pooling.max_pool3d_with_indices
 max_unpool1d = _pooling.max_unpool1d
 max_unpool2d = _pooling.max_unpool2d
 max_unpool3d = _pooling.max_unpool3d
+
+
+
+def _with_indices(pool: Callable[..., Any]) -> Callable[..., Any]:
+    """The form of a pooling function that always returns the places of the maxima too."""
+
+    def pooled(*args: Any, return_indices: bool = False, **kwargs: Any) -> Any:
+        return pool(*args, return_indices=True, **kwargs)
+
+    pooled.__name__ = pooled.__qualname__ = f"{pool.__name__}_with_indices"
+    pooled.__doc__ = f"`{pool.__name__}` with `return_indices=True`."
+    return pooled
+
+
+adaptive_max_pool1d_with_indices = _with_indices(adaptive_max_pool1d)
+adaptive_max_pool2d_with_indices = _with_indices(adaptive_max_pool2d)
+adaptive_max_pool3d_with_indices = _with_indices(adaptive_max_pool3d)
+fractional_max_pool2d_with_indices = _with_indices(fractional_max_pool2d)
+fractional_max_pool3d_with_indices = _with_indices(fractional_max_pool3d)
 
 affine_grid = _vision.affine_grid
 fold = _vision.fold
@@ -112,11 +133,13 @@ binary_cross_entropy: _Function = _loss.binary_cross_entropy
 binary_cross_entropy_with_logits: _Function = _loss.binary_cross_entropy_with_logits
 cosine_embedding_loss: _Function = _loss.cosine_embedding_loss
 cross_entropy: _Function = _cross_entropy.cross_entropy
+ctc_loss: _Function = _loss.ctc_loss
 gaussian_nll_loss: _Function = _loss.gaussian_nll_loss
 hinge_embedding_loss: _Function = _loss.hinge_embedding_loss
 huber_loss: _Function = _loss.huber_loss
 kl_div: _Function = _loss.kl_div
 l1_loss: _Function = _loss.l1_loss
+linear_cross_entropy = _linear_cross_entropy.linear_cross_entropy
 margin_ranking_loss: _Function = _loss.margin_ranking_loss
 mse_loss: _Function = _loss.mse_loss
 multi_margin_loss: _Function = _loss.multi_margin_loss

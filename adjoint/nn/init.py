@@ -12,6 +12,7 @@ import numpy as np
 from .._site import warn
 from .._state import GRAD, swap_bits
 from .._tensor import Tensor, wrap
+from .parameter import is_lazy, refuse_uninitialized
 
 Fill = Callable[..., Tensor]
 
@@ -21,6 +22,8 @@ def _unrecorded(fill: Fill) -> Fill:
 
     @wraps(fill)
     def filled(*args: Any, **kwargs: Any) -> Tensor:
+        if args and is_lazy(args[0]):
+            refuse_uninitialized(fill.__name__)
         bits = swap_bits(GRAD, 0)
         try:
             return fill(*args, **kwargs)

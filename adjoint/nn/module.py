@@ -489,6 +489,21 @@ class Module(CallHooks, StateDict):
         return f"{self._get_name()}(\n  {lines}\n)" if lines else f"{self._get_name()}()"
 
 
+def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
+    """The arguments of a layer that go on to the functions that make its tensors: `device`, `dtype`, `memory_format`."""
+    known = ("device", "dtype", "memory_format")
+    given = dict(kwargs or {})
+    made: dict[str, Any] = dict(given.pop("factory_kwargs", {}))
+    for name in known:
+        if name in given and name in made:
+            raise TypeError(f"{name} specified twice, in **kwargs and in factory_kwargs")
+        if name in given:
+            made[name] = given.pop(name)
+    if given:
+        raise TypeError(f"unexpected kwargs {given.keys()}")
+    return made
+
+
 def indented(text: str) -> str:
     """All lines but the first moved to the right, as in a printed tree."""
     return text.replace("\n", "\n  ")

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._creation import empty, ones, zeros
 from .._dtype import int64
+from .._site import warn
 from .._tensor import Parameter, Tensor, wrap
 from . import functional as F
 from . import init
@@ -144,6 +145,26 @@ class LocalResponseNorm(Module):
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 
+class CrossMapLRN2d(Module):
+    """The same with a window that reaches equally far to both sides."""
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
+        super().__init__()
+        self.size = size
+        self.alpha = alpha
+        self.beta = beta
+        self.k = k
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.ndim != 4:
+            raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.ndim}D instead.")
+        window = self.size - 1 + self.size % 2  # an even size has no middle, and counts for one less, but as a divisor
+        return F.local_response_norm(input, window, self.alpha * window / self.size, self.beta, self.k)
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
 def _as_shape(shape: int | Sequence[int]) -> tuple[int, ...]:
     return (shape,) if isinstance(shape, int) else tuple(shape)
 
@@ -249,6 +270,47 @@ class BatchNorm3d(_BatchNorm):
     dims = (5,)
 
 
+class SyncBatchNorm(_BatchNorm):
+    """Batch normalization of any input, with statistics over all processes; this is one process, so over its batch."""
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        process_group: Any = None,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+        self.process_group = process_group
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.ndim < 2:
+            raise ValueError(f"expected at least 2D input (got {input.ndim}D input)")
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
+        """The module with every batch normalization in it replaced by one of this class, with the same parameters and buffers."""
+        converted = module
+        if isinstance(module, _BatchNorm):
+            converted = cls(
+                module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats, process_group,
+                bias=module.bias is not None,
+            )  # fmt: skip
+            converted.weight, converted.bias = module.weight, module.bias
+            for name, buffer in module.named_buffers(recurse=False):
+                setattr(converted, name, buffer)
+            converted.training = module.training
+        for name, child in module.named_children():
+            converted.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return converted
+
+
 class _InstanceNorm(_NormBase):
     def __init__(
         self,
@@ -267,6 +329,7 @@ class _InstanceNorm(_NormBase):
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
         unbatched = input.ndim == self.dims[0]
+        self._check_channels(input, 0 if unbatched else 1)
         batch = input.unsqueeze(0) if unbatched else input
         use_input = self.training or not self.track_running_stats
         momentum = 0.0 if self.momentum is None else self.momentum
@@ -274,6 +337,18 @@ class _InstanceNorm(_NormBase):
             batch, self.running_mean, self.running_var, self.weight, self.bias, use_input, momentum, self.eps
         )
         return result.squeeze(0) if unbatched else result
+
+    def _check_channels(self, input: Tensor, dim: int) -> None:
+        if input.shape[dim] == self.num_features:
+            return
+        if self.affine:
+            raise ValueError(
+                f"expected input's size at dim={dim} to match num_features ({self.num_features}), but got: {input.shape[dim]}."
+            )
+        warn(
+            f"input's size at dim={dim} does not match num_features. You can silence this warning by not passing in num_features, "
+            "which is not used because affine=False"
+        )
 
 
 class InstanceNorm1d(_InstanceNorm):

@@ -1,16 +1,38 @@
 """Optimizers, with PyTorch's names, settings and checkpoints."""
 
+from importlib import import_module as _import_module
+from typing import Any as _Any
+
 from . import lr_scheduler as lr_scheduler
 from .adadelta import Adadelta as Adadelta
+from .adafactor import Adafactor as Adafactor
 from .adagrad import Adagrad as Adagrad
 from .adam import Adam as Adam
 from .adamax import Adamax as Adamax
 from .adamw import AdamW as AdamW
 from .asgd import ASGD as ASGD
 from .lbfgs import LBFGS as LBFGS
+from .muon import Muon as Muon
 from .nadam import NAdam as NAdam
 from .optimizer import Optimizer as Optimizer
 from .radam import RAdam as RAdam
 from .rmsprop import RMSprop as RMSprop
 from .rprop import Rprop as Rprop
 from .sgd import SGD as SGD
+
+# Imported when first used.
+_NAMES = {"minimize_scipy": "_minimize"}
+_PACKAGES = frozenset({"swa_utils"})
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _PACKAGES:
+        return _import_module(f".{name}", __name__)
+    if name in _NAMES:
+        value = globals()[name] = getattr(_import_module(f".{_NAMES[name]}", __name__), name)
+        return value
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_PACKAGES, *_NAMES})

@@ -7,9 +7,13 @@ from typing import Any
 from .._tensor import Tensor
 
 
-def check_lr(lr: Any) -> None:
+def check_tensor_lr(lr: Any) -> None:
     if isinstance(lr, Tensor) and lr.numel() != 1:
         raise ValueError("Tensor lr must be 1-element")
+
+
+def check_lr(lr: Any) -> None:
+    check_tensor_lr(lr)
     check_at_least_zero("learning rate", lr)
 
 

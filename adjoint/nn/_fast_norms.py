@@ -1,0 +1,149 @@
+"""Normalization of arrays by kernels. Each function returns None where no kernel serves.
+
+The forward ones put what they found out on the way, means and factors, into the list `kept`; the backward ones need it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .._kernels import norm_loops as loops
+
+Array = Any
+Kept = list[Any]
+Grads = tuple[Array | None, ...]  # of input, weight and bias
+
+
+def ones_unless(weight: Array | None, size: int, dtype: np.dtype[Any]) -> Array:
+    return np.ones(size, dtype) if weight is None else weight
+
+
+def zeros_unless(bias: Array | None, size: int, dtype: np.dtype[Any]) -> Array:
+    return np.zeros(size, dtype) if bias is None else bias
+
+
+def totalled(parts: Array, shape: tuple[int, ...]) -> Array:
+    """The sum of parts, which lie along the first axis."""
+    return (parts[0] if len(parts) == 1 else np.add.reduce(parts, 0)).reshape(shape)
+
+
+# ---- rows ---------------------------------------------------------------------------------------------------------------------------
+
+
+def rows(x: Array, shape: tuple[int, ...], weight: Array | None, bias: Array | None, eps: float, centred: int, kept: Kept) -> Array | None:
+    """Layer norm over the last axes, which have this shape; not `centred`, rms norm."""
+    if x.__class__ is not np.ndarray or not x.size:
+        return None
+    x, dtype, size = np.ascontiguousarray(x), x.dtype, math.prod(shape)
+    count = x.size // size
+    out, stats = np.empty(x.shape, dtype), np.empty(2 * count, dtype)
+    if bias is not None:
+        weight = ones_unless(weight, size, dtype)
+    if not loops.norm_rows.run(out, stats, x, weight, bias, eps, centred, size, count, size):
+        return None
+    kept.append(stats)
+    return out
+
+
+def rows_back(g: Array, x: Array, shape: tuple[int, ...], weight: Array | None, centred: int, kept: Kept, affine: bool) -> Grads | None:
+    if not kept or g.__class__ is not np.ndarray:
+        return None
+    g, x, dtype, size = np.ascontiguousarray(g), np.ascontiguousarray(x), x.dtype, math.prod(shape)
+    stats = kept[0]
+    count = stats.size // 2
+    blocks = -(-count // loops.ROWS)
+    grad, sums = np.empty(x.shape, dtype), (None, None)
+    if affine:
+        sums = np.empty((blocks, size), dtype), np.empty((blocks, size), dtype)
+    weight = ones_unless(weight, size, dtype)
+    work = size * min(count, loops.ROWS)
+    if not loops.norm_rows_back.run(grad, *sums, g, x, weight, stats, centred, size, count, blocks, work):
+        return None
+    return (grad, totalled(sums[0], shape), totalled(sums[1], shape)) if affine else (grad, None, None)
+
+
+# ---- groups of channels -------------------------------------------------------------------------------------------------------------
+
+
+def groups(x: Array, count: int, weight: Array | None, bias: Array | None, eps: float, kept: Kept) -> Array | None:
+    if x.__class__ is not np.ndarray or not x.size:
+        return None
+    x, dtype, (samples, channels) = np.ascontiguousarray(x), x.dtype, x.shape[:2]
+    plane, units = x.size // (samples * channels), samples * count
+    out, stats = np.empty(x.shape, dtype), np.empty(2 * units, dtype)
+    weight, bias = ones_unless(weight, channels, dtype), zeros_unless(bias, channels, dtype)
+    per = channels // count
+    if not loops.norm_groups.run(out, stats, x, weight, bias, eps, count, per, plane, units, per * plane):
+        return None
+    kept.append(stats)
+    return out
+
+
+def groups_back(g: Array, x: Array, count: int, weight: Array | None, kept: Kept) -> Grads | None:
+    if not kept or g.__class__ is not np.ndarray:
+        return None
+    g, x, dtype, (samples, channels) = np.ascontiguousarray(g), np.ascontiguousarray(x), x.dtype, x.shape[:2]
+    plane, per = x.size // (samples * channels), channels // count
+    grad, sums = np.empty(x.shape, dtype), (np.empty((samples, channels), dtype), np.empty((samples, channels), dtype))
+    weight = ones_unless(weight, channels, dtype)
+    if not loops.norm_groups_back.run(grad, *sums, g, x, weight, kept[0], count, per, plane, samples * count, per * plane):
+        return None
+    return grad, totalled(sums[0], (channels,)), totalled(sums[1], (channels,))
+
+
+# ---- channels -----------------------------------------------------------------------------------------------------------------------
+
+
+def channels(
+    x: Array, weight: Array | None, bias: Array | None, eps: float, kept: Kept, given: tuple[Array, Array] | None = None
+) -> Array | None:
+    """Batch norm, by the statistics of the batch or by a mean and a factor for each channel that are given."""
+    if x.__class__ is not np.ndarray or not x.size:
+        return None
+    x, dtype, (samples, count) = np.ascontiguousarray(x), x.dtype, x.shape[:2]
+    plane, out, variances = x.size // (samples * count), np.empty(x.shape, dtype), np.empty(count, dtype)
+    means, factors = given or (np.empty(count, dtype), np.empty(count, dtype))
+    weight, bias = ones_unless(weight, count, dtype), zeros_unless(bias, count, dtype)
+    if plane == 1:
+        blocks, work = -(-count // loops.COLUMNS), samples * min(count, loops.COLUMNS)
+        done = loops.norm_columns.run(
+            out, means, variances, factors, np.empty(count), x, weight, bias, eps, int(given is not None), samples, count, blocks, work
+        )
+    else:
+        done = loops.norm_channels.run(
+            out, means, variances, factors, x, weight, bias, eps, int(given is not None), samples, count, plane, count, samples * plane
+        )
+    if not done:
+        return None
+    kept[:] = means, factors, variances
+    return out
+
+
+def channels_back(g: Array, x: Array, weight: Array | None, means: Array, factors: Array, given: int) -> Grads | None:
+    if g.__class__ is not np.ndarray or not g.size:
+        return None
+    g, x, dtype, (samples, count) = np.ascontiguousarray(g), np.ascontiguousarray(x), x.dtype, x.shape[:2]
+    plane, grad = x.size // (samples * count), np.empty(x.shape, dtype)
+    weight, weight_grad, bias_grad = ones_unless(weight, count, dtype), np.empty(count, dtype), np.empty(count, dtype)
+    if plane == 1:
+        blocks, work = -(-count // loops.COLUMNS), samples * min(count, loops.COLUMNS)
+        done = loops.norm_columns_back.run(
+            grad, weight_grad, bias_grad, np.empty(count), np.empty(count), g, x, weight, means, factors, given, samples, count,
+            blocks, work,
+        )  # fmt: skip
+    else:
+        done = loops.norm_channels_back.run(
+            grad, weight_grad, bias_grad, g, x, weight, means, factors, given, samples, count, plane, count, samples * plane
+        )
+    return (grad, weight_grad, bias_grad) if done else None
+
+
+def move_statistics(mean: Array, variance: Array, kept: Kept, momentum: float, unbiased: float) -> bool:
+    """Let the running statistics follow those that `channels` left; False where that is up to the caller."""
+    if not kept:
+        return False
+    means, _, variances = kept
+    return bool(loops.move_statistics.run(mean, variance, means, variances, momentum, unbiased, means.size, 1))

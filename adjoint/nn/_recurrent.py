@@ -1,0 +1,203 @@
+"""Recurrent networks as functions: layers on top of each other, in one direction or both, with PyTorch's arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import accumulate
+from typing import Any
+
+from .._tensor import Tensor
+from ..ops._cells import CELLS
+from ..ops._precision import is_half
+from ..ops._recurrence import Steps, gates_of
+from ..ops.join import cat, stack
+from ..ops.matmul import linear
+from ..ops.recurrent import Kept, recurrent_layer
+from ._dropout import dropout as dropped
+
+# ---- which rows belong to which step ------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=256)
+def steps_of_batch(length: int, samples: int, batch_first: bool, reverse: bool) -> Steps:
+    starts = tuple(step if batch_first else step * samples for step in range(length))
+    return Steps(starts[::-1] if reverse else starts, (samples,) * length, length if batch_first else 1)
+
+
+@lru_cache(maxsize=256)
+def steps_of_packed(batch_sizes: tuple[int, ...], reverse: bool) -> Steps:
+    starts = (0, *accumulate(batch_sizes[:-1]))
+    return Steps(starts[::-1], batch_sizes[::-1], 1) if reverse else Steps(starts, batch_sizes, 1)
+
+
+# ---- layers -------------------------------------------------------------------------------------------------------------------------
+
+States = tuple[Tensor, ...]  # the hidden states, for an LSTM with its cells: (layers * directions, samples, units)
+
+
+def run_layer(cell: str, rows: Tensor, states: States, weights: Sequence[Tensor | None], steps: Steps) -> tuple[Tensor, ...]:
+    """One layer in one direction: its rows, and the last states. The weights are w_ih, w_hh, b_ih, b_hh and w_hr."""
+    if is_half(rows._data.dtype):  # stored in 16 bits, computed in 32
+        found = run_layer(cell, rows.float(), tuple(map(single, states)), tuple(map(single, weights)), steps)
+        return tuple(x.to(rows.dtype) for x in found)
+    hx, cx = states if len(states) == 2 else (*states, None)
+    return recurrent_layer(rows, hx, cx, *weights, cell, steps, Kept())  # type: ignore[no-any-return]
+
+
+def single(x: Any) -> Any:
+    return None if x is None else x.float()
+
+
+def run_layers(
+    cell: str, rows: Tensor, states: States, params: Sequence[Tensor], has_biases: bool, num_layers: int, dropout: float,
+    steps: Sequence[Steps],
+) -> tuple[Tensor, States]:  # fmt: skip
+    """The rows after the last layer, and the last states. `steps` has an entry for each direction."""
+    each = len(params) // (num_layers * len(steps))  # parameters of one layer in one direction
+    last: list[States] = []
+    for layer in range(num_layers):
+        shown = []
+        for direction in steps:
+            number = len(last)
+            own = params[number * each : (number + 1) * each]
+            biases = own[2:4] if has_biases else (None, None)
+            projection = own[-1] if each in (3, 5) else None
+            out, *after = run_layer(cell, rows, tuple(x[number] for x in states), (*own[:2], *biases, projection), direction)
+            shown.append(out)
+            last.append(tuple(after))
+        rows = shown[0] if len(shown) == 1 else cat(shown, 1)
+        if dropout and layer < num_layers - 1:
+            rows = dropped(rows, dropout)
+    return rows, tuple(stack(column) if len(column) > 1 else column[0].unsqueeze(0) for column in zip(*last, strict=True))
+
+
+def run_batch(
+    cell: str, input: Tensor, states: States, params: Sequence[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool,
+    bidirectional: bool, batch_first: bool,
+) -> tuple[Tensor, States]:  # fmt: skip
+    if input.ndim != 3:
+        raise RuntimeError(f"input must have 3 dimensions, got {input.ndim}")
+    length, samples = input.shape[:2][:: -1 if batch_first else 1]
+    if length == 0:
+        raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
+    probability = dropout if train else 0.0
+    turned = batch_first and probability > 0 and num_layers > 1  # then the random numbers come in PyTorch's order
+    if turned:
+        input = input.transpose(0, 1)
+    steps = [steps_of_batch(length, samples, batch_first and not turned, reverse) for reverse in (False, True)[: 1 + bidirectional]]
+    rows = input.reshape(length * samples, input.shape[2])
+    out, last = run_layers(cell, rows, states, params, has_biases, num_layers, probability, steps)
+    out = out.view(*input.shape[:2], out.shape[1])
+    return out.transpose(0, 1) if turned else out, last
+
+
+def run_packed(
+    cell: str, data: Tensor, batch_sizes: Tensor, states: States, params: Sequence[Tensor], has_biases: bool, num_layers: int,
+    dropout: float, train: bool, bidirectional: bool,
+) -> tuple[Tensor, States]:  # fmt: skip
+    if data.ndim != 2:
+        raise RuntimeError(f"input must have 2 dimensions, got {data.ndim}")
+    sizes = tuple(batch_sizes.tolist())
+    steps = [steps_of_packed(sizes, reverse) for reverse in (False, True)[: 1 + bidirectional]]
+    return run_layers(cell, data, states, params, has_biases, num_layers, dropout if train else 0.0, steps)
+
+
+def lstm(input: Tensor, *args: Any) -> tuple[Tensor, Tensor, Tensor]:
+    """`lstm(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)`, or for packed sequences
+    `lstm(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)`."""
+    packed = isinstance(args[0], Tensor)
+    states = args[1] if packed else args[0]
+    if len(states) != 2:
+        raise RuntimeError("lstm expects two hidden states")
+    if packed:
+        out, last = run_packed("lstm", input, args[0], tuple(states), *args[2:])
+    else:
+        out, last = run_batch("lstm", input, tuple(states), *args[1:])
+    return out, last[0], last[1]
+
+
+def _single(cell: str, input: Tensor, args: tuple[Any, ...]) -> tuple[Tensor, Tensor]:
+    if isinstance(args[1], Tensor):
+        out, last = run_packed(cell, input, args[0], (args[1],), *args[2:])
+    else:
+        out, last = run_batch(cell, input, (args[0],), *args[1:])
+    return out, last[0]
+
+
+def gru(input: Tensor, *args: Any) -> tuple[Tensor, Tensor]:
+    """`gru(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)`, or for packed sequences
+    `gru(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)`."""
+    return _single("gru", input, args)
+
+
+def rnn_tanh(input: Tensor, *args: Any) -> tuple[Tensor, Tensor]:
+    """The same arguments as `gru`, for a layer with tanh."""
+    return _single("rnn_tanh", input, args)
+
+
+def rnn_relu(input: Tensor, *args: Any) -> tuple[Tensor, Tensor]:
+    """The same arguments as `gru`, for a layer with relu."""
+    return _single("rnn_relu", input, args)
+
+
+# ---- single steps -------------------------------------------------------------------------------------------------------------------
+
+
+def _step(
+    cell: str, input: Tensor, states: States, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None
+) -> dict[str, Tensor]:
+    """The new state and cell, by ordinary ops: for one step they are as fast as anything."""
+    alone = input.ndim == 1
+    if alone:
+        input, states = input.unsqueeze(0), tuple(x.unsqueeze(0) for x in states)
+    _check_step(input, states, w_ih, w_hh)
+    kind = CELLS[cell]
+    after = kind.forward(*gates_of(kind, linear(input, w_ih, b_ih), linear(states[0], w_hh, b_hh), _parts), *states)
+    return {name: x.squeeze(0) for name, x in after.items()} if alone else after
+
+
+def _parts(x: Tensor, count: int) -> tuple[Tensor, ...]:
+    """Equal parts of the columns, each contiguous, as kernels want them."""
+    return (x,) if count == 1 else x.view(x.shape[0], count, -1).transpose(0, 1).contiguous().unbind(0)
+
+
+def _check_step(input: Tensor, states: States, w_ih: Tensor, w_hh: Tensor) -> None:
+    if input.shape[1] != w_ih.shape[1]:
+        raise RuntimeError(f"input has inconsistent input_size: got {input.shape[1]} expected {w_ih.shape[1]}")
+    for number, state in enumerate(states):
+        if input.shape[0] != state.shape[0]:
+            raise RuntimeError(f"Input batch size {input.shape[0]} doesn't match hidden{number} batch size {state.shape[0]}")
+        if state.shape[1:] != (w_hh.shape[1],):
+            raise RuntimeError(f"hidden{number} has inconsistent hidden_size: got {state.shape[-1]}, expected {w_hh.shape[1]}")
+
+
+def lstm_cell(
+    input: Tensor, hx: Sequence[Tensor], w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """One step of an LSTM: the new state and cell."""
+    if len(hx) != 2:
+        raise RuntimeError("lstm_cell expects two hidden states")
+    after = _step("lstm", input, tuple(hx), w_ih, w_hh, b_ih, b_hh)
+    return after["state"], after["cell"]
+
+
+def gru_cell(
+    input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
+) -> Tensor:
+    """One step of a GRU."""
+    return _step("gru", input, (hx,), w_ih, w_hh, b_ih, b_hh)["state"]
+
+
+def rnn_tanh_cell(
+    input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
+) -> Tensor:
+    """One step of a layer with tanh."""
+    return _step("rnn_tanh", input, (hx,), w_ih, w_hh, b_ih, b_hh)["state"]
+
+
+def rnn_relu_cell(
+    input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
+) -> Tensor:
+    """One step of a layer with relu."""
+    return _step("rnn_relu", input, (hx,), w_ih, w_hh, b_ih, b_hh)["state"]

@@ -1,0 +1,63 @@
+"""PyTorch's `torch.nn.modules`: the same layers, under the names of the files in which PyTorch keeps them."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from ... import nn
+from . import utils as utils
+
+# PyTorch's files, and ours that have what is in them.
+_HOMES = {
+    "activation": ("activation", "multihead"),
+    "adaptive": ("adaptive",),
+    "batchnorm": ("normalization", "lazy"),
+    "channelshuffle": ("flatten",),
+    "container": ("containers",),
+    "conv": ("conv", "lazy"),
+    "distance": ("distance",),
+    "dropout": ("dropout",),
+    "flatten": ("flatten",),
+    "fold": ("upsampling",),
+    "instancenorm": ("normalization", "lazy"),
+    "lazy": ("lazy",),
+    "linear": ("linear", "lazy"),
+    "linear_cross_entropy_options": ("linear_cross_entropy",),
+    "loss": ("loss",),
+    "module": ("_hooks", "_state_dict", "module"),
+    "normalization": ("normalization",),
+    "padding": ("flatten",),
+    "pixelshuffle": ("flatten",),
+    "pooling": ("pooling",),
+    "rnn": ("recurrent",),
+    "sparse": ("embedding",),
+    "transformer": ("transformer",),
+    "upsampling": ("upsampling",),
+}
+
+
+def _gather(name: str, sources: tuple[str, ...]) -> ModuleType:
+    module = ModuleType(f"{__name__}.{name}", f"What PyTorch keeps in `torch.nn.modules.{name}`.")
+    module.__spec__ = ModuleSpec(module.__name__, None)
+    for source in sources:
+        found = vars(import_module(f"{nn.__name__}.{source}"))
+        module.__dict__.update({key: value for key, value in found.items() if not key.startswith("__")})
+    return module
+
+
+for _name, _sources in _HOMES.items():
+    globals()[_name] = sys.modules[f"{__name__}.{_name}"] = _gather(_name, _sources)
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("_"):
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    return getattr(nn, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *dir(nn)})
