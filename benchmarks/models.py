@@ -90,18 +90,32 @@ def language_model(lib: Any) -> Step:
     return training_step(lib, model, optimizer, loss_of, clip=1.0)
 
 
-@timed("LSTM of 50 steps, width 128, batch 32, Adam")
-def recurrent_network(lib: Any) -> Step:
+def recurrent_network(lib: Any, layer: str) -> Step:
     nn = lib.nn
     lib.manual_seed(0)
-    model = nn.ModuleDict({"lstm": nn.LSTM(128, 128, batch_first=True), "head": nn.Linear(128, 10)})
+    model = nn.ModuleDict({"layer": getattr(nn, layer)(128, 128, batch_first=True), "head": nn.Linear(128, 10)})
     x, y = lib.randn(32, 50, 128), lib.randint(0, 10, (32,))
 
     def loss_of() -> Any:
-        states, _ = model["lstm"](x)
+        states, _ = model["layer"](x)
         return nn.functional.cross_entropy(model["head"](states[:, -1]), y)
 
     return training_step(lib, model, lib.optim.Adam(model.parameters(), lr=1e-3), loss_of)
+
+
+@timed("LSTM of 50 steps, width 128, batch 32, Adam")
+def long_short_term_memory(lib: Any) -> Step:
+    return recurrent_network(lib, "LSTM")
+
+
+@timed("GRU of 50 steps, width 128, batch 32, Adam")
+def gated_recurrent_units(lib: Any) -> Step:
+    return recurrent_network(lib, "GRU")
+
+
+@timed("RNN of 50 steps, width 128, batch 32, Adam")
+def recurrent_units(lib: Any) -> Step:
+    return recurrent_network(lib, "RNN")
 
 
 @timed("physics-informed network 2-20x8-1, tanh, 2000 points, second derivatives")

@@ -383,7 +383,12 @@ EXEMPT = {
     "argwhere": "the shape of the result depends on the values",
     "bincount": "the shape of the result depends on the values",
     "ctc_loss": "the lengths are numbers that the computation is steered by",
+    "torch.ctc_loss": "the lengths are numbers that the computation is steered by",
+    "segment_reduce": "the lengths are numbers that the computation is steered by",
     "equal": "the result is a Python bool",
+    **dict.fromkeys(
+        ("recurrent_layer", "gru", "rnn_relu", "rnn_tanh"), "the batch sizes of packed sequences are numbers that the steps are made from"
+    ),
     "histc": "the range of the bins depends on the values",
     "histogram": "the range of the bins depends on the values",
     "index": "how many elements a mask selects depends on its values",

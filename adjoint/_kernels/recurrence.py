@@ -175,8 +175,8 @@ def pass_text(kind: str, work: Pass) -> tuple[str, list[str], set[str]]:
 # Step s has rows starts[s] + i * stride of all arrays by row, for the samples i < counts[s]; a call works on those from first to before
 # last. (If stride is not 1, it is the number of steps, and all samples take part in all of them.) `state` and `cell` have a row for each
 # sample: the states forwards, the gradients of the states backwards. `input` is the input, of `inputs` columns, that is multiplied
-# forwards, or its gradient, to be made backwards. `base` is what products with the input begin with, the same for all rows. Without `input_panels`
-# there is no such product.
+# forwards, or its gradient, to be made backwards, if there are `input_panels`. `base` is what these products begin with, the same for all
+# rows.
 STEPS = (
     "gates* slopes* states* cells* out* grad* state* cell* panels* input* input_panels* base* starts* counts* steps stride grad_stride "
     "width inputs"

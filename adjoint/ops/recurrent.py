@@ -1,0 +1,124 @@
+"""The op behind recurrent layers: all steps of one layer in one direction are one node of the graph.
+
+What it computes is in `_recurrence.py` and `_fused_recurrence.py`. An ordinary backward uses what the forward kept. On Tensors, for
+derivatives of derivatives and forward mode, the layer is computed again step by step with ordinary ops, whose derivatives follow by
+themselves.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._dtype import from_numpy_dtype
+from .._methods import OpMethods
+from ..autograd.forward_ad import alias, keep_tangent
+from ._cells import CELLS, Cell
+from ._fused_recurrence import Traced, by_block, compiles, traced, traced_back, weight_gradient
+from ._recurrence import Slopes, Step, Steps, Weights, stepwise, stepwise_back
+from ._registry import Array, op
+
+
+class Kept:
+    """What a forward keeps for the backward. It is filled by the forward and belongs to it alone, so nobody can write over it."""
+
+    __slots__ = ("value",)
+
+    def __init__(self) -> None:
+        self.value: Traced | list[Step] | None = None
+
+
+Grads = list[Array | None]  # of input, hx, cx and the weights
+
+
+def layer_grads(
+    g: Any, input: Array, hx: Array, cx: Array | None, weight_ih: Array, weight_hh: Array, bias_ih: Array | None, bias_hh: Array | None,
+    weight_hr: Array | None, cell: str, steps: Steps, kept: Kept | None, needs: tuple[bool, ...],
+) -> Grads:  # fmt: skip
+    w = Weights(weight_ih, weight_hh, bias_ih, bias_hh, weight_hr)
+    kind = CELLS[cell]
+    g_out, g_state = g[0], np.zeros_like(hx) if g[1] is None else g[1]
+    g_memory = None if cx is None else np.zeros_like(cx) if g[2] is None else g[2]
+    done = kept.value if kept is not None and not isinstance(hx, OpMethods) else None
+    if isinstance(done, Traced):
+        slopes, g_hx, g_cx, g_input = traced_back(kind, g_out, g_state, g_memory, done, w, steps, needs[0])
+        return [g_input, g_hx, g_cx, *weight_grads(kind, input, done.states, slopes, needs), None]
+    if done is None:
+        _, done = stepwise(kind, input, hx, cx, w, steps)
+    found, g_hx, g_cx = stepwise_back(kind, g_out, g_state, g_memory, done, w, steps)
+    return [np.matmul(found.of_input, w.ih) if needs[0] else None, g_hx, g_cx, *products(input, found, needs), found.of_projection]
+
+
+def products(input: Array, found: Slopes, needs: tuple[bool, ...]) -> Grads:
+    """The gradients of the weights and biases."""
+    return [
+        np.matmul(np.swapaxes(found.of_input, 0, 1), input) if needs[3] else None,
+        np.matmul(np.swapaxes(found.of_state, 0, 1), found.states) if needs[4] else None,
+        np.sum(found.of_input, axis=0) if needs[5] else None,
+        np.sum(found.of_state, axis=0) if needs[6] else None,
+    ]
+
+
+def weight_grads(cell: Cell, input: Array, states: Array, slopes: Array, needs: tuple[bool, ...]) -> Grads:
+    """The same by compiled code."""
+    width = states.shape[1]
+    ih = hh = bias_ih = bias_hh = None
+    if needs[3] or needs[5]:
+        ih, bias_ih = weight_gradient(slopes[:, : len(cell.input_gates) * width], np.ascontiguousarray(input))
+        ih, bias_ih = by_block(cell, ih), by_block(cell, bias_ih)
+    if needs[4] or needs[6]:
+        hh, bias_hh = weight_gradient(slopes[:, cell.offset * width :], states)
+    return [ih, hh, bias_ih, bias_hh]
+
+
+def layer_jvp(
+    input: Any, hx: Any, cx: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any, weight_hr: Any, input_t: Any, hx_t: Any,
+    cx_t: Any, weight_ih_t: Any, weight_hh_t: Any, bias_ih_t: Any, bias_hh_t: Any, weight_hr_t: Any, cell: str, steps: Steps,
+) -> list[Any]:  # fmt: skip
+    given = (
+        (input, input_t), (hx, hx_t), (cx, cx_t), (weight_ih, weight_ih_t), (weight_hh, weight_hh_t), (bias_ih, bias_ih_t),
+        (bias_hh, bias_hh_t), (weight_hr, weight_hr_t),
+    )  # fmt: skip
+    x, state, memory, *weights = (primal if tangent is None else keep_tangent(alias(primal), tangent) for primal, tangent in given)
+    results, _ = stepwise(CELLS[cell], x, state, memory, Weights(*weights), steps)
+    return [result._tangent for result in results if result is not None]
+
+
+def check_products(*pairs: tuple[Array, Array]) -> None:
+    """Refuse data that cannot be multiplied with their weights."""
+    for x, weight in pairs:
+        if x.dtype != weight.dtype:
+            names = from_numpy_dtype(x.dtype).scalar_name, from_numpy_dtype(weight.dtype).scalar_name
+            raise RuntimeError(
+                f"mat1 and mat2 must have the same dtype, but got {names[0]} and {names[1]}\n"
+                "  fix: model.to(x.dtype), or x.to(weight.dtype)"
+            )
+        if x.shape[1] != weight.shape[1]:
+            raise RuntimeError(
+                f"mat1 and mat2 shapes cannot be multiplied ({x.shape[0]}x{x.shape[1]} and {weight.shape[1]}x{weight.shape[0]})"
+            )
+
+
+@op(method=False, function=False, several=True, joint=layer_grads, jvp=layer_jvp)
+def recurrent_layer(
+    input: Array, hx: Array, cx: Array | None, weight_ih: Array, weight_hh: Array, bias_ih: Array | None, bias_hh: Array | None,
+    weight_hr: Array | None, cell: str, steps: Steps, kept: Kept | None = None,
+) -> tuple[Array, ...]:  # fmt: skip
+    """The states after each step, by row, and the last states of all samples, with their cells if there are any."""
+    w = Weights(weight_ih, weight_hh, bias_ih, bias_hh, weight_hr)
+    check_products((input, w.ih), (hx, w.hh))
+    kind = CELLS[cell]
+    if input.__class__ is not np.ndarray:
+        shapes = [(input.shape[0], hx.shape[1]), hx.shape, *([] if cx is None else [cx.shape])]
+        return tuple(np.empty_like(input, shape=shape) for shape in shapes)
+    results: tuple[Array, ...]
+    done: Any
+    if compiles(steps, input, w, hx, cx):
+        results, done = traced(kind, input, hx, cx, w, steps)
+    else:
+        (out, state, memory), done = stepwise(kind, input, hx, cx, w, steps)
+        results = out, np.array(state), None if memory is None else np.array(memory)  # copies: `done` has these arrays too
+    if kept is not None:
+        kept.value = done
+    return tuple(result for result in results if result is not None)
