@@ -93,14 +93,15 @@ newaxis = None
 
 # What is imported when first used, so that `import adjoint` stays light: packages, and names out of modules.
 _PACKAGES = frozenset(
-    {"amp", "backends", "compiler", "cuda", "debug", "distributed", "distributions", "fft", "func", "io", "linalg", "masked", "nn", "optim",
-     "random", "return_types", "signal", "special", "testing", "utils", "version", "viz"}
+    {"accelerator", "amp", "backends", "compiler", "cuda", "debug", "distributed", "distributions", "fft", "func", "functional", "hub", "io", "jit",
+     "linalg", "masked", "mps", "multiprocessing", "nn", "onnx", "optim", "profiler", "random", "return_types", "serialization", "signal",
+     "special", "testing", "types", "utils", "version", "viz", "xpu"}
 )  # fmt: skip
 _NAMES = {
     **dict.fromkeys(
         ("are_deterministic_algorithms_enabled", "get_float32_matmul_precision", "get_num_interop_threads",
          "is_deterministic_algorithms_warn_only_enabled", "is_storage", "is_warn_always_enabled", "set_default_tensor_type",
-         "set_float32_matmul_precision", "set_num_interop_threads", "set_warn_always", "typename", "use_deterministic_algorithms"),
+         "set_float32_matmul_precision", "set_flush_denormal", "set_num_interop_threads", "set_warn_always", "typename", "use_deterministic_algorithms"),
         "_settings",
     ),
     **dict.fromkeys(
@@ -121,13 +122,13 @@ _NAMES = {
         ("bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"), "_spectral"
     ),
     **dict.fromkeys(
-        ("affine_grid_generator", "alpha_dropout", "alpha_dropout_", "batch_norm", "bilinear", "binary_cross_entropy_with_logits",
-         "constant_pad_nd", "convolution", "cosine_embedding_loss", "ctc_loss", "dropout", "dropout_", "embedding",
-         "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "frobenius_norm", "grid_sampler",
-         "grid_sampler_2d", "grid_sampler_3d", "group_norm", "hinge_embedding_loss", "instance_norm", "kl_div", "layer_norm",
-         "margin_ranking_loss", "native_batch_norm", "native_channel_shuffle", "native_dropout", "native_group_norm",
-         "native_layer_norm", "norm_except_dim", "nuclear_norm", "poisson_nll_loss", "rms_norm", "rrelu", "rrelu_",
-         "triplet_margin_loss"),
+        ("_log_softmax_backward_data", "_native_batch_norm_legit", "_softmax_backward_data", "affine_grid_generator", "alpha_dropout",
+         "alpha_dropout_", "batch_norm", "bilinear", "binary_cross_entropy_with_logits", "constant_pad_nd", "convolution",
+         "cosine_embedding_loss", "ctc_loss", "dropout", "dropout_", "embedding", "feature_alpha_dropout", "feature_alpha_dropout_",
+         "feature_dropout", "feature_dropout_", "frobenius_norm", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "group_norm",
+         "hinge_embedding_loss", "instance_norm", "kl_div", "layer_norm", "margin_ranking_loss", "native_batch_norm",
+         "native_channel_shuffle", "native_dropout", "native_group_norm", "native_layer_norm",
+         "norm_except_dim", "nuclear_norm", "poisson_nll_loss", "rms_norm", "rrelu", "rrelu_", "triplet_margin_loss"),
         "_native",
     ),
     **dict.fromkeys(("_segment_reduce", "segment_reduce"), "_segments"),
@@ -143,17 +144,23 @@ _NAMES = {
         "amp.autocast_mode",
     ),
     **dict.fromkeys(("_dirichlet_grad", "_sample_dirichlet", "_standard_gamma", "_standard_gamma_grad"), "ops.pathwise"),
+    **dict.fromkeys(("GradScaler",), "amp"),
+    **dict.fromkeys(("OutOfMemoryError",), "cuda"),
+    **dict.fromkeys(("compile",), "compiler"),
     **dict.fromkeys(("vmap",), "func"),
     **dict.fromkeys(("TypedStorage", "UntypedStorage"), "_interop"),
 }  # fmt: skip
 
 
 def __getattr__(name: str) -> _Any:
-    if name in _PACKAGES:
-        return _import_module(f".{name}", __name__)
-    if name in _NAMES:
-        value = globals()[name] = getattr(_import_module(f".{_NAMES[name]}", __name__), name)
-        return value
+    home = name if name in _PACKAGES else _NAMES.get(name)
+    try:
+        if home is not None:
+            module = _import_module(f".{home}", __name__)
+            return module if home == name else globals().setdefault(name, getattr(module, name))
+    except ModuleNotFoundError as error:
+        if error.name != f"{__name__}.{home}":  # a package that is to come is a missing name, so that `hasattr` answers
+            raise
     raise AttributeError(f"module 'adjoint' has no attribute '{name}'")
 
 

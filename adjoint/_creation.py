@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -208,6 +209,24 @@ def empty_strided(
         return empty(shape, numpy_dtype, steps)
 
     return finish(make_array(make, shape, numpy_dtype, device, make_meta), requires_grad)
+
+
+def empty_permuted(
+    size: Sequence[int], physical_layout: Sequence[int], *, dtype: Any = None, layout: layout = strided, device: Device = None,
+    requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:
+    """An uninitialised dense tensor whose dimensions lie in memory in the given order, the outermost first."""
+    shape = size_of("empty_permuted", (size,))
+    if sorted(physical_layout) != list(builtins.range(len(shape))):
+        raise RuntimeError(
+            f"Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = {len(shape)} is not equal "
+            f"to len(physical_layout) = {len(physical_layout)}. (Or Duplicate dim not allowed: {list(physical_layout)})"
+        )
+    strides, step = [0] * len(shape), 1
+    for dim in reversed(physical_layout):
+        strides[dim] = step
+        step *= max(shape[dim], 1)
+    return empty_strided(shape, strides, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad, pin_memory=pin_memory)
 
 
 def number_of(name: str, argument: str, value: Any) -> Any:

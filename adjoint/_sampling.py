@@ -32,6 +32,7 @@ from ._tensor import Tensor, wrap
 from .autograd.node import INFERENCE_TENSOR, Node, new_node
 from .autograd.views import check_writable, counter_of, edge_of, set_history
 from .ops._registry import composite
+from .ops._rules import zeros_on
 
 # ---- generators ---------------------------------------------------------------------------------------------------
 
@@ -247,10 +248,9 @@ class SampleNode(Node):
     __slots__ = ()
 
     def apply(self, g: Any) -> tuple[Any, ...]:
-        return tuple(np.zeros(shape, dtype) for shape, dtype in self.saved)
+        return tuple(zeros_on(g, shape, dtype) for shape, dtype in self.saved)
 
-    def apply_recorded(self, g: Any) -> tuple[Any, ...]:
-        return tuple(g.new_zeros(shape, dtype=dtype) for shape, dtype in self.saved)
+    apply_recorded = apply
 
 
 def _node(name: str, tensors: Sequence[Any]) -> Node | None:

@@ -71,7 +71,10 @@ def _dims_and_sizes(input: Any, s: Any, dim: Any) -> tuple[tuple[int, ...], list
     """The dimensions to transform, and their sizes after padding (None is the present one)."""
     s = [s] if isinstance(s, int) else s
     if dim is not None:
-        dims = tuple(_wrap_dim(int(d), input.ndim) for d in ([dim] if isinstance(dim, int) else dim))
+        given = [dim] if isinstance(dim, int) else list(dim)
+        if given and not input.ndim:
+            raise IndexError(f"Dimension specified as {given[0]} but tensor has no dimensions")
+        dims = tuple(_wrap_dim(int(d), input.ndim) for d in given)
         if len(set(dims)) != len(dims):
             raise RuntimeError("FFT dims must be unique")
         if s is not None and len(s) != len(dims):

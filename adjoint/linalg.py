@@ -13,19 +13,21 @@ from ._creation import ones_like as _ones_like
 from ._linalg_norms import cond, matrix_norm, matrix_rank, norm, pinv
 from ._tensor import wrap as _wrap
 from .ops import decompose as _decompose
+from .ops import factored as _factored
 from .ops import linalg as _linalg
 from .ops._out import into as _into
 from .ops._registry import FUNCTIONS as _FUNCTIONS
+from .ops._rules import wrap_dim as _wrap_dim
 from .ops.contract import multi_dot
 from .ops.linalg import LinAlgError
 from .ops.vector_norm import vector_norm
 
 __all__ = [
-    "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals",
-    "eigvalsh", "householder_product", "inv", "inv_ex", "lstsq", "lu", "lu_factor", "lu_factor_ex",
-    "lu_solve", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm",
-    "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv",
-    "tensorsolve", "vander", "vecdot", "vector_norm",
+    "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",
+    "householder_product", "inv", "inv_ex", "ldl_factor", "ldl_factor_ex", "ldl_solve", "lstsq", "lu", "lu_factor",
+    "lu_factor_ex", "lu_solve", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv",
+    "qr", "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot",
+    "vector_norm",
 ]  # fmt: skip
 
 matmul = _FUNCTIONS["matmul"]
@@ -42,6 +44,11 @@ def _cat(parts: Any, dim: int) -> Any:
 
 def _identity(like: Any, rows: int, columns: int) -> Any:
     return _eye(rows, columns, dtype=like.dtype, device=like.device)
+
+
+def _nothing(A: Any) -> Any:
+    """Zeros that depend on A, so that a result has a history even where A does not matter."""
+    return A.tril(-A.shape[-2])
 
 
 def _attempt(compute: Any, A: Any, failed: Any, check_errors: bool) -> tuple[Any, Any]:
@@ -141,8 +148,8 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> An
     rows, columns = A.shape[-2:]
     rtol = float(np.finfo(A._data.dtype).eps * max(rows, columns)) if rcond is None else float(rcond)
     solution = pinv(A, rtol=rtol) @ right
-    empty = A.new_zeros(0).real if A.is_complex() else A.new_zeros(0)
-    residuals, values = empty, empty
+    residuals = solution.reshape(-1)[:0].abs()
+    values = residuals.detach()
     rank = matrix_rank(A.detach(), rtol=rtol)
     full = A.is_meta or bool((rank == columns).all())
     if rows > columns and driver in ("gels", "gelsd", "gelss") and full:
@@ -355,7 +362,7 @@ def lu_factor(A: Any, *, pivot: bool = True, out: Any = None) -> Any:
 
 def _orders_of(pivots: Any, rows: int) -> Any:
     """The orders of rows to which exchanges lead."""
-    data = pivots.numpy().reshape(-1, pivots.shape[-1])
+    data = pivots.numpy().reshape(math.prod(pivots.shape[:-1]), pivots.shape[-1])
     orders = []
     for exchanges in data:
         order = list(range(rows))
@@ -398,11 +405,57 @@ def householder_product(A: Any, tau: Any, *, out: Any = None) -> Any:
     _linalg.check_matrices("torch.linalg.householder_product", A, square=False)
     rows, columns = A.shape[-2:]
     identity = _identity(A, rows, columns)
-    result = identity.expand(A.shape)
+    result = identity + _nothing(A)
     for k in reversed(range(tau.shape[-1])):
         vector = A[..., :, k : k + 1].tril(-k - 1) + identity[:, k : k + 1]
         result = result - tau[..., k, None, None] * (vector @ (vector.mH @ result))
     return _into(out, result)
+
+
+def ldl_factor_ex(A: Any, *, hermitian: bool = False, check_errors: bool = False, out: Any = None) -> Any:
+    """L and D with A = L D Lᵀ (or L D Lᴴ) in one matrix, the exchanges, and the row of the first zero in D."""
+    _linalg.check_matrices("torch.linalg.ldl_factor_ex", A)
+    _linalg.check_floating("torch.linalg.ldl_factor_ex", A._data)
+    results = _factored.linalg_ldl_factor_ex(A, hermitian)
+    if check_errors and not A.is_meta and results[2].any():
+        row = int(results[2].max())
+        raise LinAlgError(
+            f"torch.linalg.ldl_factor_ex: The diagonal element {row} is zero. The factorization has been completed, but the factor D is "
+            "exactly singular, and solving a system with it would divide by zero."
+        )
+    return _results(_types.linalg_ldl_factor_ex, results, out)
+
+
+def ldl_factor(A: Any, *, hermitian: bool = False, out: Any = None) -> Any:
+    """L and D with A = L D Lᵀ (or L D Lᴴ) in one matrix, and the exchanges."""
+    return _results(_types.linalg_ldl_factor, ldl_factor_ex(A, hermitian=hermitian, check_errors=True)[:2], out)
+
+
+def ldl_solve(LD: Any, pivots: Any, B: Any, *, hermitian: bool = False, out: Any = None) -> Any:
+    """The solution X of A X = B from the factors that `ldl_factor` gives for A."""
+    _linalg.check_matrices("torch.linalg.ldl_solve", LD)
+    if B.ndim < 2:
+        raise RuntimeError(f"torch.linalg.ldl_solve: Expected B to have at least 2 dimensions, but it has {B.ndim} dimensions instead")
+    return _into(out, _factored.linalg_ldl_solve(LD, pivots, B, hermitian))
+
+
+def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False) -> Any:
+    """The product of `other` and of the reflections that `geqrf` has found, on the left or the right of it."""
+    for name, tensor in (("input", input), ("other", other)):
+        if tensor.ndim < 2:
+            raise RuntimeError(f"torch.ormqr: {name} must have at least 2 dimensions.")
+    size = input.shape[-2]
+    if other.shape[-2 if left else -1] != size:
+        raise RuntimeError(f"torch.ormqr: other.shape[{-2 if left else -1}] must be equal to input.shape[-2]")
+    identity = _identity(input, size, input.shape[-1])
+    order = range(tau.shape[-1])
+    result = other + 0
+    for k in reversed(order) if left != transpose else order:
+        vector = input[..., :, k : k + 1].tril(-k - 1) + identity[:, k : k + 1]
+        factor = tau[..., k, None, None]
+        factor = factor.conj() if transpose else factor
+        result = result - factor * (vector @ (vector.mH @ result) if left else (result @ vector) @ vector.mH)
+    return result
 
 
 # ---- functions of matrices and products ---------------------------------------------------------------------------------------------
@@ -417,7 +470,7 @@ def matrix_power(A: Any, n: int, *, out: Any = None) -> Any:
     """The product of `n` copies of each square matrix; of its inverse for a negative `n`."""
     _linalg.check_matrices("linalg.matrix_power", A)
     if n == 0:
-        return _into(out, _identity(A, A.shape[-1], A.shape[-1]).expand(A.shape).clone())
+        return _into(out, _identity(A, A.shape[-1], A.shape[-1]) + _nothing(A))
     square = inv(A) if n < 0 else A
     result, n = None, abs(n)
     while n:
@@ -432,6 +485,7 @@ def cross(input: Any, other: Any, *, dim: int = -1, out: Any = None) -> Any:
     """The vector product along a dimension of size three."""
     if input.ndim != other.ndim:
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
+    dim = _wrap_dim(dim, input.ndim)
     if input.shape[dim] != 3 or other.shape[dim] != 3:
         raise RuntimeError(
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and {other.shape[dim]}"
@@ -453,7 +507,9 @@ def diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
 
 def vander(x: Any, N: int | None = None) -> Any:
     """The powers 0, 1, ... N - 1 of each element, in a new last dimension."""
+    x = x.reshape(1) if x.ndim == 0 else x
     count = x.shape[-1] if N is None else N
+    x = x if x.is_floating_point() or x.is_complex() else x.long()
     columns = [_ones_like(x)]
     for _ in range(1, count):
         columns.append(columns[-1] * x)

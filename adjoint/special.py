@@ -1,9 +1,13 @@
-"""Special functions, under the names of `torch.special`. The ops are in `ops/special.py`; some are known at the top by another name."""
+"""Special functions, under the names of `torch.special`. The ops are in `ops/special.py`, `ops/bessel.py` and `ops/polynomials.py`; some
+are known at the top by another name.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+from .ops import bessel as _bessel
+from .ops import polynomials as _polynomials
 from .ops import special as _special
 from .ops._registry import FUNCTIONS as _FUNCTIONS
 
@@ -17,7 +21,18 @@ _RENAMED = {
 
 _ONLY_HERE = ("entr", "erfcx", "i0e", "i1", "i1e", "log_ndtr", "ndtr", "ndtri", "xlog1py", "zeta")
 
-globals().update({name: getattr(_special, name) for name in _ONLY_HERE})
+_BESSEL = (
+    "airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "modified_bessel_k0", "modified_bessel_k1",
+    "scaled_modified_bessel_k0", "scaled_modified_bessel_k1", "spherical_bessel_j0",
+)  # fmt: skip
+_POLYNOMIALS = (
+    "chebyshev_polynomial_t", "chebyshev_polynomial_u", "chebyshev_polynomial_v", "chebyshev_polynomial_w", "hermite_polynomial_h",
+    "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p", "shifted_chebyshev_polynomial_t",
+    "shifted_chebyshev_polynomial_u", "shifted_chebyshev_polynomial_v", "shifted_chebyshev_polynomial_w",
+)  # fmt: skip
+
+for _module, _names in ((_special, _ONLY_HERE), (_bessel, _BESSEL), (_polynomials, _POLYNOMIALS)):
+    globals().update({name: getattr(_module, name) for name in _names})
 globals().update({name: _FUNCTIONS[name] for name in _SAME} | {name: _FUNCTIONS[ours] for name, ours in _RENAMED.items()})
 modified_bessel_i1 = _special.i1
 

@@ -389,6 +389,7 @@ EXEMPT = {
     **dict.fromkeys(
         ("recurrent_layer", "gru", "rnn_relu", "rnn_tanh"), "the batch sizes of packed sequences are numbers that the steps are made from"
     ),
+    **dict.fromkeys(("_dirichlet_grad", "_standard_gamma_grad", "dirichlet_path", "gamma_path"), "slopes are computed from the values"),
     "histc": "the range of the bins depends on the values",
     "histogram": "the range of the bins depends on the values",
     "index": "how many elements a mask selects depends on its values",

@@ -102,6 +102,13 @@ def function_parameters(fn: Callable[..., Any]) -> str:
     return "".join(f", {text}" for text in texts)
 
 
+def composite_parameters(fn: Callable[..., Any]) -> str:
+    """The same of a composite, with `axis` for its `dim`."""
+    texts = function_parameters(fn)
+    star = "" if ", *" in texts else ", *"
+    return f"{texts}{star}, axis: Any = ..."
+
+
 def result(note: Any) -> str:
     text = str(note)
     if text in ("Array", "Tensor"):
@@ -128,6 +135,8 @@ def method(name: str, fn: Callable[..., Any]) -> str:
         return "(self, other: Any) -> Self" if name.startswith("__") else f"(self{op_parameters(op)}) -> Self"
     if name in UNARY:
         return "(self) -> Tensor"
+    if hasattr(fn, "__wrapped__"):  # a composite that takes NumPy's names as well
+        return f"(self{composite_parameters(fn.__wrapped__)}) -> {result(fn.__annotations__.get('return', 'Any'))}"
     if generated:  # an operator
         return "(self, other: Any) -> Tensor"
     return f"(self{function_parameters(fn)}) -> {result(fn.__annotations__.get('return', 'Any'))}"

@@ -36,9 +36,10 @@ _UNIT24, _UNIT53 = np.array(2.0**-24, np.float32), np.array(2.0**-53)
 class Generator:
     """A stream of random numbers: `Generator().manual_seed(0)`."""
 
-    __slots__ = ("__weakref__", "_bits", "_lock", "_next_normal", "_seed", "_seeder")
+    __slots__ = ("__weakref__", "_bits", "_lock", "_memory", "_next_normal", "_seed", "_seeder")
 
     _bits: np.random.MT19937
+    _memory: npt.NDArray[np.uint32] | None  # where the engine keeps its 624 words and the place of the next, for kernels to draw from
     _seeder: np.random.RandomState
     _seed: int
     _next_normal: float | None  # normals are made in pairs; the second waits here
@@ -56,6 +57,9 @@ class Generator:
 
         def __getattr__(self, attribute: str) -> object:
             # The engine is made when first needed: numpy.random takes half as long to import as all of adjoint.
+            if attribute == "_memory":
+                self._memory = memory_of(self._bits)
+                return self._memory
             if attribute not in ("_bits", "_seeder"):
                 raise AttributeError(f"'torch.Generator' object has no attribute '{attribute}'")
             self._bits = np.random.MT19937(0)
@@ -186,6 +190,15 @@ class Generator:
         normals = np.append(waiting, normals)
         self._next_normal = float(normals[-1]) if normals.size > count else None
         return normals[:count]
+
+
+def memory_of(bits: np.random.MT19937) -> npt.NDArray[np.uint32] | None:
+    """The words in which NumPy's engine keeps its state; None if they are not where they used to be."""
+    import ctypes
+
+    memory = np.frombuffer(memoryview((ctypes.c_uint32 * 625).from_address(bits.ctypes.state_address)), np.uint32)
+    state = bits.state["state"]
+    return memory if memory[624] == state["pos"] and np.array_equal(memory[:624], state["key"]) else None
 
 
 default_generator = Generator()

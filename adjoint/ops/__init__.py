@@ -18,6 +18,7 @@ from . import fold as fold
 from . import grid as grid
 from . import index as index
 from . import join as join
+from . import late_names as late_names
 from . import linalg_names as linalg_names
 from . import loss as loss
 from . import masked as masked

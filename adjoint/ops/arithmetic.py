@@ -59,9 +59,15 @@ def scaled(x: Array, factor: float) -> Array:
     return x if factor == 1 else x * factor
 
 
+def factor_for(alpha: Any, dtype: np.dtype[Any]) -> Any:
+    """A factor that integers can be multiplied by: one that does not fit wraps around."""
+    return np.asarray(alpha).astype(dtype) if dtype.kind in "iu" else alpha
+
+
 def _add_scaled(input: Array, other: Array, *, alpha: float = 1) -> Array:
-    check_alpha(alpha, np.result_type(input, other))
-    return input + other * alpha
+    dtype = np.result_type(input, other)
+    check_alpha(alpha, dtype)
+    return input + other * factor_for(alpha, dtype)
 
 
 add_scaled = elementwise(
@@ -72,8 +78,9 @@ add_scaled = elementwise(
 
 
 def _sub_scaled(input: Array, other: Array, *, alpha: float = 1) -> Array:
-    check_alpha(alpha, np.result_type(input, other))
-    return input - other * alpha
+    dtype = np.result_type(input, other)
+    check_alpha(alpha, dtype)
+    return input - other * factor_for(alpha, dtype)
 
 
 sub_scaled = elementwise(

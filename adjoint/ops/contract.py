@@ -69,7 +69,8 @@ def tensordot(a: Array, b: Array, dims: Any = 2, out: Any = None) -> Array:
             )
     for i, j in zip(over_a, over_b, strict=True):  # a dimension of size one goes with any: it is summed on the other side
         if a.shape[i] != b.shape[j]:
-            a, b = (a, b.sum(j, keepdim=True)) if a.shape[i] == 1 else (a.sum(i, keepdim=True), b)
+            summed = (b.sum(j, keepdim=True, dtype=b.dtype)) if a.shape[i] == 1 else (a.sum(i, keepdim=True, dtype=a.dtype))
+            a, b = (a, summed) if a.shape[i] == 1 else (summed, b)
     free_a = [d for d in range(a.ndim) if d not in over_a]
     free_b = [d for d in range(b.ndim) if d not in over_b]
     inner_size = math.prod(a.shape[d] for d in over_a)

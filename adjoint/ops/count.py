@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from .. import _return_types as return_types
 from .._tensor import Tensor, wrap, wrap_result
+from ._out import into
 from ._registry import Array, composite
 from ._rules import wrap_dim
 
@@ -72,23 +74,25 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
 
 
 @composite()
-def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
+def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0, *, out: Any = None) -> Any:
     """How many elements lie in each of `bins` equal intervals between `min` and `max` (by default those of the elements)."""
     data = input._data
     if data.dtype.kind not in "fV":
         raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{input.dtype.scalar_name}'; convert with x.float()")
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
-    low, high = _limits("torch.histc", data, float(min), float(max))
+    low, high = _limits("torch.histc", data, float(min), float(max), 1)
     counts, _ = np.histogram(data.astype(np.float64), bins=int(bins), range=(low, high))
-    return wrap(counts.astype(data.dtype))
+    return into(out, wrap(counts.astype(data.dtype)))
 
 
-def _limits(name: str, data: Array, low: float, high: float) -> tuple[float, float]:
-    if low == high and data.size:
+def _limits(name: str, data: Array, low: float, high: float, margin: float) -> tuple[float, float]:
+    if low == high and not data.size:
+        return (low, high + 1) if margin < 1 else (low - 1, high + 1)
+    if low == high:
         low, high = float(data.min()), float(data.max())
     if low == high:
-        low, high = low - 1, high + 1
+        low, high = low - margin, high + margin
     if not (np.isfinite(low) and np.isfinite(high)):
         raise RuntimeError(f"{name}: range of [{low}, {high}] is not finite")
     if low > high:
@@ -96,16 +100,53 @@ def _limits(name: str, data: Array, low: float, high: float) -> tuple[float, flo
     return low, high
 
 
+def _interval(values: Array, edges: Array) -> Array:
+    """The number of the interval in which each value lies; the last one includes its right edge."""
+    return np.minimum(np.searchsorted(edges, values, "right") - 1, len(edges) - 2)
+
+
+@composite(method=False)
+def histogramdd(input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False) -> Any:
+    """How many rows lie in each cell of a grid with as many dimensions as a row has elements, and the edges of the cells."""
+    data = input._data
+    rows = data.reshape(-1, data.shape[-1]).astype(np.float64)
+    columns = rows.shape[1]
+    if isinstance(bins, list | tuple) and len(bins) != columns:
+        raise RuntimeError(
+            "histogramdd: The size of bins must be equal to the innermost dimension of the input. "
+            f"Expected {columns} but got {len(bins)}"
+        )
+    given = list(bins) if isinstance(bins, list | tuple) else [bins] * columns
+    ends = [(0.0, 0.0)] * columns if range is None else list(zip(range[::2], range[1::2], strict=True))
+    edges = []
+    for column, wanted, (low, high) in zip(rows.T, given, ends, strict=True):
+        if isinstance(wanted, Tensor):
+            edges.append(wanted._data.astype(np.float64))
+        else:
+            edges.append(np.linspace(*_limits("torch.histogramdd", column, float(low), float(high), 0.5), int(wanted) + 1))
+    weights = np.ones(len(rows)) if weight is None else weight._data.reshape(-1)
+    inside = np.all([(edge[0] <= column) & (column <= edge[-1]) for column, edge in zip(rows.T, edges, strict=True)], axis=0)
+    cell = tuple(_interval(column[inside], edge) for column, edge in zip(rows.T, edges, strict=True))
+    counts = np.zeros([len(edge) - 1 for edge in edges])
+    np.add.at(counts, cell, weights[inside])
+    if density:
+        counts /= counts.sum() * math.prod(np.ix_(*(np.diff(edge) for edge in edges)))
+    cells = tuple(wrap(edge.astype(data.dtype)) for edge in edges)
+    return return_types.histogramdd((wrap(counts.astype(data.dtype)), cells))
+
+
 @composite()
-def histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False) -> Any:
+def histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False, out: Any = None) -> Any:
     """How many elements (or how much weight) lie in each interval, and the edges of the intervals."""
     data = input._data
     if isinstance(bins, Tensor):
         edges: Any = bins._data
     else:
-        low, high = _limits("torch.histogram", data, *(float(end) for end in (range or (0, 0))))
+        first, last = range or (0, 0)
+        low, high = _limits("torch.histogram", data, float(first), float(last), 0.5)
         edges = np.linspace(low, high, int(bins) + 1)
     values = data.reshape(-1).astype(np.float64)
     weights = None if weight is None else weight._data.reshape(-1)
     counts, edges = np.histogram(values, bins=edges, weights=weights, density=density)
-    return return_types.histogram((wrap(counts.astype(data.dtype)), wrap(edges.astype(data.dtype))))
+    results = wrap(counts.astype(data.dtype)), wrap(edges.astype(data.dtype))
+    return return_types.histogram(results if out is None else map(into, out, results))

@@ -58,11 +58,18 @@ def ctc_loss(
     times = as_lengths("input_lengths", input_lengths, batch, steps)
     numbers = targets._data.reshape(1, -1) if single else targets._data
     sizes = as_lengths("target_lengths", target_lengths, batch, numbers.shape[-1])
-    losses = -log_probability(log_probs, as_table(numbers, sizes), times, sizes, blank)
+    losses = normalized(log_probs, times) - log_probability(log_probs, as_table(numbers, sizes), times, sizes, blank)
     losses = FUNCTIONS["where"](losses > -0.5 * IMPOSSIBLE, 0.0 if zero_infinity else float("inf"), losses)
     if reduction == "mean":
         losses = losses / wrap(np.maximum(sizes, 1)).to(losses.dtype)
     return reduced(losses[0] if single and reduction == "none" else losses, reduction)
+
+
+def normalized(log_probs: Array, times: Array) -> Array:
+    """Zeros whose derivatives are the probabilities: PyTorch's gradient is that by the values before a `log_softmax`."""
+    within = wrap(np.arange(log_probs.shape[0])[:, None, None] < times[:, None])
+    total = FUNCTIONS["where"](within, log_probs.exp(), 0.0).sum((0, 2))
+    return total - total.detach()
 
 
 def log_probability(log_probs: Array, labels: Array, times: Array, sizes: Array, blank: int) -> Array:

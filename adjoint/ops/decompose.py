@@ -48,9 +48,14 @@ def _eigh_rule(g: Sequence[Array], A: Array, UPLO: str) -> Array:
     (g_values, g_vectors), (values, vectors) = g, call(linalg_eigh, A, UPLO)
     inner = added(
         None if g_values is None else on_diagonal(g_values),
-        None if g_vectors is None else off_diagonal(hermitian(vectors) @ g_vectors, differences(values)),
+        None if g_vectors is None else off_diagonal(turning(hermitian(vectors) @ g_vectors), differences(values)),
     )
     return cast_like(vectors @ cast_like(inner, vectors) @ hermitian(vectors), vectors)
+
+
+def turning(x: Array) -> Array:
+    """The part of a gradient that turns orthonormal vectors; they cannot move otherwise."""
+    return (x - hermitian(x)) / 2
 
 
 def cast_like(x: Array, like: Array) -> Array:

@@ -53,22 +53,16 @@ def cholesky(input: Array, upper: bool = False, *, out: Any = None) -> Array:
 @composite()
 def cholesky_solve(input: Array, L: Array, upper: bool = False, *, out: Any = None) -> Array:
     """The solution X of A X = input, from the triangular factor of A."""
-    solve = linalg().solve_triangular
     for name, x in (("b", input), ("A", L)):
         if x.ndim < 2:
             raise RuntimeError(f"{name} should have at least 2 dimensions, but has {x.ndim} dimensions instead")
-    if upper:
-        return into(out, solve(L, solve(L.mH, input, upper=False), upper=True))
-    return into(out, solve(L.mH, solve(L, input, upper=False), upper=True))
+    return linalg()._factored.cholesky_solve(input, L, upper, out=out)
 
 
 @composite()
 def cholesky_inverse(input: Array, upper: bool = False, *, out: Any = None) -> Array:
     """The inverse of A from its triangular factor."""
-    module = linalg()
-    module._linalg.check_matrices("cholesky_inverse", input)
-    factor = input.triu() if upper else input.tril()
-    return into(out, module.inv(factor.mH @ factor if upper else factor @ factor.mH))
+    return linalg()._factored.cholesky_inverse(input, upper, out=out)
 
 
 @composite()
@@ -144,6 +138,26 @@ def lu_unpack(LU_data: Array, LU_pivots: Array, unpack_data: bool = True, unpack
     """P, L and U from the factors that `linalg.lu_factor` gives."""
     results = linalg()._unpacked(LU_data, LU_pivots, unpack_data, unpack_pivots)
     return types.lu_unpack(results if out is None else [into(target, x) for target, x in zip(out, results, strict=True)])
+
+
+@composite()
+def lu(input: Array, pivot: bool = True, get_infos: bool = False) -> Any:
+    """L and U in one matrix, and the row exchanges. (The older form of `linalg.lu_factor`.)"""
+    packed, pivots, infos = linalg().lu_factor_ex(input, pivot=pivot, check_errors=not get_infos)
+    return (packed, pivots, infos) if get_infos else (packed, pivots)
+
+
+@composite()
+def geqrf(input: Array, *, out: Any = None) -> Any:
+    """R, with the vectors of the reflections below its diagonal, and the factors of the reflections."""
+    results = linalg()._factored.geqrf(input)
+    return types.geqrf(results if out is None else [into(target, x) for target, x in zip(out, results, strict=True)])
+
+
+@composite()
+def ormqr(input: Array, input2: Array, input3: Array, left: bool = True, transpose: bool = False, *, out: Any = None) -> Array:
+    """The product of `input3` and of the reflections that `geqrf` has found, on the left or the right of it."""
+    return into(out, linalg().ormqr(input, input2, input3, left, transpose))
 
 
 @composite("orgqr")

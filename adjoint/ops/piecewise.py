@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import _return_types as return_types
 from ._operands import NUMBERS, inplace, is_complex, no_derivative, raised, refuse, unraised, zero
+from ._out import into
 from ._precision import FLOAT32
 from ._registry import FLOAT, Array, composite, elementwise, op
 from ._rules import call, cast, conjugate
@@ -122,9 +123,10 @@ frexp_parts = op(
 
 
 @composite()
-def frexp(input: Array) -> Any:
+def frexp(input: Array, *, out: Any = None) -> Any:
     """Mantissa in [0.5, 1) and exponent, with `input = mantissa * 2**exponent`."""
-    return return_types.frexp(frexp_parts(input))
+    results = frexp_parts(input)
+    return return_types.frexp(results if out is None else map(into, out, results))
 
 
 # ---- rounding -----------------------------------------------------------------------------------------------------------------------

@@ -121,6 +121,10 @@ def polygamma_method(input: Array, n: int) -> Array:
 @composite("polygamma_", function=False)
 def polygamma_(input: Array, n: int) -> Array:
     """In-place form of `polygamma`."""
+    if not input.is_floating_point():
+        raise RuntimeError(
+            f"result type Float can't be cast to the desired output type {input.dtype.scalar_name}\n  fix: torch.polygamma(n, x)"
+        )
     return input.copy_(polygamma(n, input))
 
 
@@ -202,11 +206,13 @@ def _i1e(input: Array) -> Array:
 
 
 def i1_rule(g: Array, input: Array, out: Array) -> Array:
-    return g * np.where(input == 0, 0.5, call(i0, input) - out / input)
+    zero = input == 0
+    return g * np.where(zero, 0.5, call(i0, input) - out / np.where(zero, 1, input))
 
 
 def i1e_rule(g: Array, input: Array, out: Array) -> Array:
-    return g * np.where(input == 0, 0.5, call(i0e, input) - out * (np.sign(input) + 1 / input))
+    zero = input == 0
+    return g * np.where(zero, 0.5, call(i0e, input) - out * (np.sign(input) + 1 / np.where(zero, 1, input)))
 
 
 i0: Any = special("i0", _i0, lambda g, input: g * call(i1, input))

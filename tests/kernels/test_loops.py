@@ -1,13 +1,32 @@
 """The language of loop kernels: what it computes, what it refuses, and that threads change nothing."""
 
 import os
+from typing import Any
 
 import numpy as np
 import pytest
 
 import adjoint as ad
 from adjoint._kernels import translate
-from adjoint._kernels.loops import LOOPS, WARM, Bools, Doubles, Floats, Ints, Loop, Out, exp, loop, narrow, part, select, wide
+from adjoint._kernels.loops import (
+    LOOPS,
+    WARM,
+    Bools,
+    Doubles,
+    Floats,
+    Ints,
+    Loop,
+    Out,
+    bits,
+    exp,
+    given,
+    loop,
+    narrow,
+    part,
+    select,
+    template,
+    wide,
+)
 
 
 def compiled(kernel: Loop) -> Loop:
@@ -16,7 +35,7 @@ def compiled(kernel: Loop) -> Loop:
 
 
 @part
-def clipped(x: object, low: object, high: object):
+def clipped(x: Any, low: Any, high: Any):
     above = select(x < low, low, x)
     return select(above > high, high, above)
 
@@ -120,6 +139,42 @@ def test_a_kernel_does_not_write_into_what_is_read_only():
     out, x = np.zeros(3, "float32"), np.ones((3, 4), "float32")
     out.flags.writeable = False
     assert compiled(row_sums).run(out, x, 4, 3, 4) is None
+
+
+@part
+def doubled(x: Any):
+    return x + x
+
+
+@part
+def pattern(x: Any):
+    return bits(x)
+
+
+change = given
+
+
+@template()
+def changed(out: Ints, x: Floats, rows: range):
+    for i in rows:
+        out[i] = int(change(x[i]))
+
+
+@template(reorder=True)
+def patterns(out: Ints, x: Floats, rows: range):
+    for i in rows:
+        out[i] = change(x[i])
+
+
+def test_a_template_is_a_kernel_with_the_parts_that_it_is_given():
+    x, out = np.array([1.5, -2.0], "float32"), np.empty(2, np.int64)
+    assert compiled(changed("twice", change=doubled)).run(out, x, 2, 1)
+    assert out.tolist() == [3, -4]
+    assert compiled(patterns("as bits", change=pattern)).run(out, x, 2, 1)
+    assert out.tolist() == [0x3FC00000, 0xC0000000]
+    assert LOOPS[-1].flags
+    assert LOOPS.pop().__name__ == "as bits"
+    assert LOOPS.pop().__name__ == "twice"
 
 
 def test_a_kernel_starts_on_numpy():

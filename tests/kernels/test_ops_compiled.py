@@ -188,4 +188,4 @@ def test_a_hot_op_is_compiled() -> None:
 def test_most_ops_have_kernels() -> None:
     """Those without are special functions, and rules that hand the gradient on as it is."""
     with_forward = [name for name in NAMES if any(names == OPS[name].args for _, _, names in formulas(OPS[name]))]
-    assert len(with_forward) > 0.8 * len(NAMES)
+    assert len(with_forward) > 0.7 * len(NAMES)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+import adjoint.ops.pathwise  # noqa: F401  (imported when first used; its ops are looked at here)
 from tests.ops.samples import ErrorSample, Make, Sample, error_samples, samples
 
 

@@ -111,19 +111,6 @@ def indefinite(make: Make) -> Iterator[ErrorSample]:
     yield ErrorSample(RuntimeError, "A must be batches of square matrices, but they are 2 by 3 matrices", make(2, 3))
 
 
-@samples("cholesky_solve")
-def from_factor(make: Make) -> Iterator[Sample]:
-    # PyTorch's gradient has values in the triangle that is not read.
-    yield Sample(make(3, 2), np.tril(regular(make, 3, 3))).gradient_differs()
-    yield Sample(make(3, 2, dtype="complex128"), np.triu(regular(make, 3, 3, dtype="complex128")), upper=True).gradient_differs()
-
-
-@samples("cholesky_inverse")
-def inverse_from_factor(make: Make) -> Iterator[Sample]:
-    yield Sample(np.tril(regular(make, 3, 3))).gradient_differs()  # for the same reason
-    yield Sample(np.triu(regular(make, 2, 3, 3)), upper=True).gradient_differs()
-
-
 @samples("linalg_lu_square", torch="linalg.lu")
 def ordered(make: Make) -> Iterator[Sample]:
     yield Sample(make(3, 3) + 5 * np.eye(3)).not_in_torch()
@@ -334,3 +321,74 @@ def old_pseudoinverse(make: Make) -> Iterator[Sample]:
 def old_triangular(make: Make) -> Iterator[Sample]:
     yield Sample(make(3, 2), regular(make, 3, 3))
     yield Sample(make(3, 2), regular(make, 3, 3), upper=False, transpose=True)
+
+
+# ---- factors that are at hand -------------------------------------------------------------------------------------------------------
+
+
+def factor(make: Make, *shape: int, dtype: str, upper: bool) -> Any:
+    lower = np.linalg.cholesky(positive(make, *shape, dtype=dtype))
+    return np.swapaxes(lower, -1, -2).conj() if upper else lower
+
+
+@samples("cholesky_solve")
+def with_factor(make: Make) -> Iterator[Sample]:
+    for dtype in KINDS:
+        for upper in (False, True):
+            # The derivative by the factor is that of the full product L Lᴴ, of which differences see one triangle only.
+            yield Sample(make(2, 3, 2, dtype=dtype), factor(make, 3, 3, dtype=dtype, upper=upper), upper).only_values()
+
+
+@samples("cholesky_inverse")
+def inverse_from_factor(make: Make) -> Iterator[Sample]:
+    for dtype in KINDS:
+        for upper in (False, True):
+            yield Sample(factor(make, 2, 3, 3, dtype=dtype, upper=upper), upper).only_values()
+
+
+def symmetric_matrices(make: Make, *shape: int, dtype: str = "float64", hermitian: bool = False) -> Any:
+    x = make(*shape, dtype=dtype)
+    turned = np.swapaxes(x, -1, -2)
+    return x + (turned.conj() if hermitian else turned)
+
+
+@samples("linalg_ldl_factor_ex", **linalg("ldl_factor_ex"))
+def symmetric_factors(make: Make) -> Iterator[Sample]:
+    for dtype in KINDS:
+        for hermitian in (False, True):
+            yield Sample(symmetric_matrices(make, 2, 5, 5, dtype=dtype, hermitian=hermitian), hermitian=hermitian)
+    yield Sample(np.zeros((3, 3)))
+
+
+@samples("linalg_ldl_solve", **linalg("ldl_solve"))
+def from_symmetric_factors(make: Make) -> Iterator[Sample]:
+    packed = np.diag([2.0, 3.0, 5.0]) + np.tril(make(3, 3), -1)
+    yield Sample(packed, np.array([1, 3, 3], np.int32), make(3, 2))
+    yield Sample(packed, np.array([-2, -2, 3], np.int32), make(2, 3, 2))
+
+
+@error_samples("linalg_ldl_factor_ex")
+def no_symmetric_factors(make: Make) -> Iterator[ErrorSample]:
+    yield ErrorSample(RuntimeError, "must be batches of square matrices, but they are 2 by 3 matrices", make(2, 3))
+    yield ErrorSample(RuntimeError, "The diagonal element 1 is zero", np.zeros((2, 2)), check_errors=True).not_in_torch()
+
+
+@samples("geqrf")
+def packed_reflections(make: Make) -> Iterator[Sample]:
+    for dtype in KINDS:
+        yield Sample(make(4, 3, dtype=dtype))
+        yield Sample(make(2, 2, 3, dtype=dtype))
+
+
+@samples("ormqr")
+def reflected(make: Make) -> Iterator[Sample]:
+    for left in (True, False):
+        for transpose in (False, True):
+            other = make(4, 2) if left else make(2, 4)
+            yield Sample(np.tril(make(4, 3), -1), make(3), other, left, transpose).gradient_differs()  # PyTorch's reads R too
+
+
+@samples("lu")
+def packed_factors(make: Make) -> Iterator[Sample]:
+    yield Sample(regular(make, 3, 3))
+    yield Sample(make(2, 3, 4), True, True)

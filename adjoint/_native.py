@@ -1,0 +1,270 @@
+"""What layers compute, under the names and in the argument orders that PyTorch has for it at the top: `torch.batch_norm`, `torch.dropout`.
+
+The functions of `torch.nn.functional` are the friendlier form of the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from . import linalg
+from ._creation import empty_like, ones_like
+from ._dtype import bool_
+from .nn import functional as F
+from .ops import grid, pixels
+from .ops.vector_norm import vector_norm
+
+REDUCTIONS = ("none", "mean", "sum")
+affine_grid_generator = grid.affine_grid_generator
+native_channel_shuffle = pixels.channel_shuffle
+
+# ---- padding, sampling, convolution -------------------------------------------------------------------------------------------------
+
+
+def constant_pad_nd(input: Any, pad: Sequence[int], value: float = 0) -> Any:
+    """A number before and after the elements of the last dimensions."""
+    return F.pad(input, pad, "constant", value)
+
+
+def grid_sampler(input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Any:
+    """The values of images at the points of a grid; the modes are given by their numbers."""
+    mode = ("bilinear", "nearest", "bicubic")[interpolation_mode]
+    return F.grid_sample(input, grid, mode, ("zeros", "border", "reflection")[padding_mode], align_corners)
+
+
+grid_sampler_2d = grid_sampler_3d = grid_sampler
+
+
+def convolution(
+    input: Any, weight: Any, bias: Any, stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int], transposed: bool,
+    output_padding: Sequence[int], groups: int,
+) -> Any:  # fmt: skip
+    """A convolution, or a transposed one, in as many dimensions as the weight has after its first two."""
+    dims = weight.ndim - 2
+    given = [tuple(x) * dims if len(x) == 1 else tuple(x) for x in (stride, padding, dilation, output_padding)]
+    if transposed:
+        return getattr(F, f"conv_transpose{dims}d")(input, weight, bias, given[0], given[1], given[3], groups, given[2])
+    return getattr(F, f"conv{dims}d")(input, weight, bias, *given[:3], groups)
+
+
+def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
+    """`input1 @ weight[k] @ input2` for each k, plus `bias`."""
+    return F.bilinear(input1, input2, weight, bias)
+
+
+def embedding(weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False) -> Any:
+    """The rows of a table at the given indices."""
+    padding = None if padding_idx < 0 else padding_idx
+    return F.embedding(indices, weight, padding, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse)
+
+
+# ---- normalization ------------------------------------------------------------------------------------------------------------------
+
+
+def batch_norm(
+    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float, eps: float,
+    cudnn_enabled: bool = False,
+) -> Any:  # fmt: skip
+    """The input with mean 0 and variance 1 in every channel, times `weight` plus `bias`."""
+    return F.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+def instance_norm(
+    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, use_input_stats: bool, momentum: float, eps: float,
+    cudnn_enabled: bool = False,
+) -> Any:  # fmt: skip
+    """The input with mean 0 and variance 1 in every channel of every sample, times `weight` plus `bias`."""
+    return F.instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
+
+
+def layer_norm(
+    input: Any, normalized_shape: Sequence[int], weight: Any = None, bias: Any = None, eps: float = 1e-5, cudnn_enable: bool = True
+) -> Any:
+    """The input with mean 0 and variance 1 over its last dimensions, times `weight` plus `bias`."""
+    return F.layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+def group_norm(
+    input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5, cudnn_enabled: bool = True
+) -> Any:
+    """The input with mean 0 and variance 1 in every group of channels, times `weight` plus `bias`."""
+    return F.group_norm(input, num_groups, weight, bias, eps)
+
+
+def rms_norm(input: Any, normalized_shape: Sequence[int], weight: Any = None, eps: float | None = None) -> Any:
+    """The input divided by the root of its mean square over the last dimensions, times `weight`."""
+    return F.rms_norm(input, normalized_shape, weight, eps)
+
+
+def _statistics(x: Any, dims: tuple[int, ...], eps: float, keepdim: bool) -> tuple[Any, Any]:
+    """The mean and the factor that brings the variance to 1."""
+    return x.mean(dims, keepdim=keepdim), (x.var(dims, correction=0, keepdim=keepdim) + eps).rsqrt()
+
+
+def native_batch_norm(
+    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float, eps: float
+) -> tuple[Any, Any, Any]:
+    """`batch_norm`, with the mean and the factor of each channel; empty in evaluation."""
+    result = batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
+    if not training:
+        return result, input.new_empty(0), input.new_empty(0)
+    return result, *_statistics(input.detach(), (0, *range(2, input.ndim)), eps, False)
+
+
+_native_batch_norm_legit = native_batch_norm
+
+
+def native_layer_norm(input: Any, normalized_shape: Sequence[int], weight: Any, bias: Any, eps: float) -> tuple[Any, Any, Any]:
+    """`layer_norm`, with the mean and the factor of each sample."""
+    result = F.layer_norm(input, normalized_shape, weight, bias, eps)
+    return result, *_statistics(input.detach(), tuple(range(-len(normalized_shape), 0)), eps, True)
+
+
+def native_group_norm(
+    input: Any, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float
+) -> tuple[Any, Any, Any]:
+    """`group_norm`, with the mean and the factor of each group."""
+    result = F.group_norm(input, group, weight, bias, eps)
+    return result, *_statistics(input.reshape(N, group, -1 if input.numel() else 0), (-1,), eps, False)
+
+
+# ---- softmax ------------------------------------------------------------------------------------------------------------------------
+
+
+def _softmax_backward_data(grad_output: Any, output: Any, dim: int, input_dtype: Any) -> Any:
+    """The gradient of `softmax` from its result."""
+    inner = grad_output * output
+    return (inner - output * inner.sum(dim, keepdim=True)).to(input_dtype)
+
+
+def _log_softmax_backward_data(grad_output: Any, output: Any, dim: int, input_dtype: Any) -> Any:
+    """The gradient of `log_softmax` from its result."""
+    return (grad_output - output.exp() * grad_output.sum(dim, keepdim=True)).to(input_dtype)
+
+
+# ---- dropout ------------------------------------------------------------------------------------------------------------------------
+
+
+def dropout(input: Any, p: float, train: bool) -> Any:
+    """The input with a fraction `p` of its elements set to zero."""
+    return F.dropout(input, p, train)
+
+
+def dropout_(input: Any, p: float, train: bool) -> Any:
+    """In-place form of `dropout`."""
+    return F.dropout(input, p, train, True)
+
+
+def alpha_dropout(input: Any, p: float, train: bool) -> Any:
+    """Dropout that keeps mean and variance."""
+    return F.alpha_dropout(input, p, train)
+
+
+def alpha_dropout_(input: Any, p: float, train: bool) -> Any:
+    """In-place form of `alpha_dropout`."""
+    return F.alpha_dropout(input, p, train, True)
+
+
+def feature_dropout(input: Any, p: float, train: bool) -> Any:
+    """Dropout of whole channels."""
+    return F.dropout2d(input, p, train) if input.ndim == 4 else F.dropout3d(input, p, train)
+
+
+def feature_dropout_(input: Any, p: float, train: bool) -> Any:
+    """In-place form of `feature_dropout`."""
+    return F.dropout2d(input, p, train, True) if input.ndim == 4 else F.dropout3d(input, p, train, True)
+
+
+def feature_alpha_dropout(input: Any, p: float, train: bool) -> Any:
+    """Dropout of whole channels that keeps mean and variance."""
+    return F.feature_alpha_dropout(input, p, train)
+
+
+def feature_alpha_dropout_(input: Any, p: float, train: bool) -> Any:
+    """In-place form of `feature_alpha_dropout`."""
+    return F.feature_alpha_dropout(input, p, train, True)
+
+
+def native_dropout(input: Any, p: float, train: bool | None) -> tuple[Any, Any]:
+    """`dropout`, with the mask of the elements that stay."""
+    if train is False or not input.numel():
+        return input.clone(), ones_like(input, dtype=bool_)
+    mask = empty_like(input).bernoulli_(1 - p)
+    return input * mask * (0 if p == 1 else 1 / (1 - p)), mask.bool()
+
+
+def rrelu(input: Any, lower: float = 0.125, upper: float = 1 / 3, training: bool = False, generator: Any = None) -> Any:
+    """The input where it is positive, and a random fraction of it where it is negative."""
+    return F.rrelu(input, lower, upper, training)
+
+
+def rrelu_(input: Any, lower: float = 0.125, upper: float = 1 / 3, training: bool = False, generator: Any = None) -> Any:
+    """In-place form of `rrelu`."""
+    return F.rrelu(input, lower, upper, training, True)
+
+
+# ---- losses: the reduction is given by its number -----------------------------------------------------------------------------------
+
+
+def binary_cross_entropy_with_logits(input: Any, target: Any, weight: Any = None, pos_weight: Any = None, reduction: int = 1) -> Any:
+    """The cross entropy of truth values and their log-odds."""
+    return F.binary_cross_entropy_with_logits(input, target, weight, reduction=REDUCTIONS[reduction], pos_weight=pos_weight)
+
+
+def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 1) -> Any:
+    """How far the angle between two vectors is from what the target wants."""
+    return F.cosine_embedding_loss(input1, input2, target, margin, reduction=REDUCTIONS[reduction])
+
+
+def ctc_loss(
+    log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: int = 1, zero_infinity: bool = False
+) -> Any:
+    """The loss of a sequence of labels whose places in time are not known."""
+    return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, REDUCTIONS[reduction], zero_infinity)
+
+
+def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, reduction: int = 1) -> Any:
+    """The distance where the target is 1; what it lacks of the margin where the target is -1."""
+    return F.hinge_embedding_loss(input, target, margin, reduction=REDUCTIONS[reduction])
+
+
+def kl_div(input: Any, target: Any, reduction: int = 1, *, log_target: bool = False) -> Any:
+    """The Kullback-Leibler divergence."""
+    return F.kl_div(input, target, reduction=REDUCTIONS[reduction], log_target=log_target)
+
+
+def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 1) -> Any:
+    """How far two scores are from being in the order that the target wants."""
+    return F.margin_ranking_loss(input1, input2, target, margin, reduction=REDUCTIONS[reduction])
+
+
+def poisson_nll_loss(input: Any, target: Any, log_input: bool, full: bool, eps: float, reduction: int) -> Any:
+    """The negative log-likelihood of counts."""
+    return F.poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=REDUCTIONS[reduction])
+
+
+def triplet_margin_loss(
+    anchor: Any, positive: Any, negative: Any, margin: float = 1.0, p: float = 2, eps: float = 1e-6, swap: bool = False, reduction: int = 1
+) -> Any:
+    """How far the negative example is from being farther from the anchor than the positive one."""
+    return F.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=REDUCTIONS[reduction])
+
+
+# ---- norms --------------------------------------------------------------------------------------------------------------------------
+
+
+def frobenius_norm(input: Any, dim: Any, keepdim: bool = False) -> Any:
+    """The root of the sum of squares along dimensions."""
+    return vector_norm(input, 2, tuple(dim) if isinstance(dim, Sequence) else dim, keepdim)
+
+
+def nuclear_norm(input: Any, dim: Any = (-2, -1), keepdim: bool = False) -> Any:
+    """The sum of the singular values."""
+    return linalg.matrix_norm(input, "nuc", dim, keepdim)
+
+
+def norm_except_dim(v: Any, pow: float = 2, dim: int = 0) -> Any:
+    """The norms of the slices along a dimension; of everything for -1."""
+    others = tuple(d for d in range(v.ndim) if d != dim % v.ndim) if dim != -1 else None
+    return vector_norm(v, pow, others, others is not None)

@@ -1,0 +1,150 @@
+"""Functions and methods that are rarely used: what they do is imported when one is first called."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from .._tensor import Tensor, wrap_result
+from ._registry import Array, composite
+from ._rules import normalize_dims
+
+
+@composite()
+def stft(
+    input: Array, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Any = None, center: bool = True,
+    pad_mode: str = "reflect", normalized: bool = False, onesided: bool | None = None, return_complex: bool | None = None,
+    align_to_window: bool | None = None,
+) -> Any:  # fmt: skip
+    """The Fourier transforms of the pieces of a signal under a moving window: frequencies by times, for each signal of a batch."""
+    return import_module("adjoint._spectral").stft(
+        input, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex, align_to_window
+    )
+
+
+@composite()
+def istft(
+    input: Array, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Any = None, center: bool = True,
+    normalized: bool = False, onesided: bool | None = None, length: int | None = None, return_complex: bool = False,
+) -> Any:  # fmt: skip
+    """The signal of which `stft` gives these transforms."""
+    return import_module("adjoint._spectral").istft(
+        input, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex
+    )
+
+
+# ---- facts --------------------------------------------------------------------------------------------------------------------------
+
+
+@composite()
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have the same shape."""
+    return tuple(input.shape) == tuple(other.shape)
+
+
+@composite(function=False)
+def is_set_to(input: Tensor, tensor: Tensor) -> bool:
+    """Whether two tensors are the same view of the same memory."""
+    same = input.data_ptr() == tensor.data_ptr() and input.stride() == tensor.stride()
+    return bool(same and input.shape == tensor.shape)
+
+
+@composite(function=False)
+def dim_order(input: Tensor, ambiguity_check: Any = False) -> tuple[int, ...]:
+    """The dimensions in the order in which they lie in memory, the outermost first."""
+    strides = input.stride()
+    return tuple(sorted(range(input.ndim), key=lambda dim: -strides[dim]))
+
+
+@composite()
+def is_distributed(input: Tensor) -> bool:
+    """Whether the elements are spread over several processes: never."""
+    return False
+
+
+@composite(method=False)
+def get_device(input: Tensor) -> int:
+    """The number of the device; -1 for the CPU."""
+    return input.get_device()
+
+
+@composite(function=False)
+def to_dense(input: Tensor, dtype: Any = None, *, masked_grad: bool = True) -> Tensor:
+    """The tensor itself: here every tensor is dense."""
+    return input if dtype is None else input.to(dtype)
+
+
+# ---- the history ends here ----------------------------------------------------------------------------------------------------------
+
+
+@composite(method=False)
+def detach(input: Tensor) -> Tensor:
+    """The same values without their history."""
+    return input.detach()
+
+
+@composite(method=False)
+def detach_(input: Tensor) -> Tensor:
+    """Forget the history of a tensor."""
+    return input.detach_()
+
+
+# ---- element by element, in Python --------------------------------------------------------------------------------------------------
+
+
+def _each(target: Tensor, values: Any) -> Tensor:
+    filled = np.fromiter(values, object, target.numel()).astype(target._data.dtype).reshape(target.shape)
+    return target.copy_(wrap_result(filled))
+
+
+@composite(function=False)
+def apply_(input: Tensor, callable: Any) -> Tensor:
+    """Replace each element by what a Python function makes of it."""
+    return _each(input, (callable(x) for x in input.detach().reshape(-1).tolist()))
+
+
+@composite(function=False)
+def map_(input: Tensor, tensor: Tensor, callable: Any) -> Tensor:
+    """Replace each element by what a Python function makes of it and of that of another tensor."""
+    pairs = zip(input.detach().reshape(-1).tolist(), tensor.expand(input.shape).reshape(-1).tolist(), strict=True)
+    return _each(input, (callable(x, y) for x, y in pairs))
+
+
+@composite(function=False)
+def map2_(input: Tensor, x: Tensor, y: Tensor, callable: Any) -> Tensor:
+    """The same with two other tensors."""
+    others = (other.expand(input.shape).reshape(-1).tolist() for other in (x, y))
+    return _each(input, (callable(*three) for three in zip(input.detach().reshape(-1).tolist(), *others, strict=True)))
+
+
+# ---- older names --------------------------------------------------------------------------------------------------------------------
+
+
+@composite(function=False)
+def resize(input: Tensor, *sizes: Any) -> Tensor:
+    """The same elements in another shape of the same size. (An older name of `view`.)"""
+    result: Tensor = input.view(*sizes)
+    return result
+
+
+@composite(function=False)
+def resize_as(input: Tensor, tensor: Tensor) -> Tensor:
+    """The same elements in the shape of another tensor."""
+    result: Tensor = input.view(tensor.shape)
+    return result
+
+
+# ---- checksums ----------------------------------------------------------------------------------------------------------------------
+
+
+@composite()
+def hash_tensor(input: Tensor, dim: Any = None, *, keepdim: bool = False, mode: int = 0) -> Tensor:
+    """The exclusive or of the bits of all elements, or along dimensions: two tensors that differ will rarely agree in it."""
+    if mode != 0:
+        raise RuntimeError(f"hash_tensor: Unknown HashMode {mode}; 0 is the only one")
+    data = input._data
+    wide = data.astype(np.float64).view(np.uint64) if data.dtype.kind in "fV" else data.astype(np.int64).view(np.uint64)
+    combine: Any = np.bitwise_xor.reduce
+    return wrap_result(combine(wide, axis=normalize_dims(dim, data.ndim) if data.ndim else (), keepdims=keepdim))

@@ -1,0 +1,223 @@
+"""Kernels along an axis (reductions, scans, searches, sorts) give what NumPy gives, for any axes, sizes and special numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint._kernels import order_loops, reduce_loops, scan_loops, select_loops, spread_loops
+from adjoint._kernels.loops import LOOPS
+
+SHAPES = [
+    ((5,), None), ((5,), 0), ((40_000,), None), ((3, 20_000), 1), ((7, 33), 0), ((7, 33), 1), ((1000, 3), 0), ((300, 700), 0),
+    ((4, 300, 5), 1), ((4, 3, 5, 6), (1, 2)), ((4, 3, 5, 6), (0, 2)), ((64, 32, 64), (0, 2)), ((2, 3, 4, 5, 6), (0, 2, 4)), ((3, 1, 2), -1),
+    ((3, 1, 2), None),
+]  # fmt: skip
+ALONE = [(shape, axis) for shape, axis in SHAPES if axis is None or isinstance(axis, int)]  # one axis, or all
+DTYPES = ["float32", "float64"]
+SPECIAL = [0.0, -0.0, np.nan, np.inf, -np.inf, 1.0, -1.0, 2.0]
+
+
+@pytest.fixture(autouse=True)
+def hot():
+    for kernel in LOOPS:
+        kernel.heat = 1000
+
+
+def numbers(shape, dtype, special):
+    random = np.random.default_rng(0)
+    return (random.choice(SPECIAL, shape) if special else random.normal(size=shape)).astype(dtype)
+
+
+def by_axis(axis):
+    return {"axis": axis, "keepdims": True}
+
+
+REDUCTIONS: dict[str, Any] = {
+    "total": np.sum, "product": np.prod, "largest": np.max, "smallest": np.min, "nan_total": np.nansum,
+    "count": lambda x, **k: np.sum(x != 0, **k), "norm_1": lambda x, **k: np.sum(np.abs(x), **k),
+    "norm_2": lambda x, **k: np.sqrt(np.sum(x * x, **k)), "norm_most": lambda x, **k: np.max(np.abs(x), **k),
+    "norm_least": lambda x, **k: np.min(np.abs(x), **k), "some_nonzero": lambda x, **k: np.any(x, **k) * 1.0,
+    "some_zero": lambda x, **k: np.any(x == 0, **k) * 1.0,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("special", [False, True])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_reductions(name, dtype, special):
+    for shape, axis in SHAPES:
+        x = numbers(shape, dtype, special)
+        if name == "product":  # of many factors, which neither vanish nor overflow
+            x = np.where(np.isfinite(x) & (x != 0), 1 + 0.01 * np.sign(x), x) if not special else x
+        with np.errstate(all="ignore"):
+            expected = REDUCTIONS[name](x.astype("float64"), **by_axis(axis))
+        for keepdim in (True, False):
+            wanted = expected if keepdim else np.squeeze(expected, axis=axis if axis is not None else tuple(range(x.ndim)))
+            for _ in range(2):  # in Python first, then by the built-in
+                got = getattr(reduce_loops, name).run(x, axis, keepdim)
+                assert got.shape == wanted.shape and got.dtype == x.dtype, (shape, axis)
+                scale = float(np.max(np.abs(x), where=np.isfinite(x), initial=1)) * np.sqrt(x.size)
+                np.testing.assert_allclose(got, wanted, rtol=3e-6 if dtype == "float32" else 1e-12, atol=float(np.finfo(dtype).eps) * scale)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_reductions_around_a_level(dtype):
+    tolerance = 2e-5 if dtype == "float32" else 1e-12
+    for shape, axis in SHAPES:
+        x = numbers(shape, dtype, False)
+        mean, top = (np.asarray(f(x, **by_axis(axis)), dtype) for f in (np.mean, np.max))
+        neighbours = reduce_loops.matrices(x.shape, axis) is not None
+        for _ in range(2):
+            variance = reduce_loops.variance.run(x, axis, True, 3.0, mean)
+            log_sum = reduce_loops.log_sum.run(x, axis, True, 1, top)
+            assert (variance is not None) == (log_sum is not None) == neighbours
+            if neighbours:
+                np.testing.assert_allclose(variance, np.sum((x - mean) ** 2, **by_axis(axis)) / 3, tolerance, tolerance)
+                np.testing.assert_allclose(log_sum, np.log(np.sum(np.exp(x), **by_axis(axis))), tolerance, tolerance)
+
+
+def test_float32_sums_are_as_precise_as_pairwise_ones():
+    x = np.random.default_rng(0).random((3000, 2000), "float32")
+    for axis in (None, 0, 1):
+        exact = x.sum(axis, dtype="float64")
+        assert np.max(np.abs(reduce_loops.total.run(x, axis, False) / exact - 1)) < 2e-7
+
+
+WRONG = {
+    "not contiguous": lambda x: x.T,
+    "integers": lambda x: x.astype(int),
+    "half": lambda x: x.astype("float16"),
+    "no elements": lambda x: x[:0],
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_what_a_kernel_cannot_take_is_left_to_numpy(wrong):
+    x = WRONG[wrong](np.ones((3, 4)))
+    for family in (reduce_loops.total, select_loops.argmax, scan_loops.sums):
+        assert family.run(np.ones((3, 4)), 0, False) is not None
+        assert family.run(x, 0, False) is None
+    assert order_loops.sorted_places(x, False) is None
+
+
+@pytest.mark.parametrize("axis", [2, -3, (0, 0), (0, 5)])
+def test_axes_that_are_none_are_left_to_numpy(axis):
+    for family in (reduce_loops.total, select_loops.argmax, scan_loops.sums):
+        assert family.run(np.ones((3, 4)), axis, False) is None
+
+
+def test_levels_of_another_size_are_refused():
+    assert reduce_loops.variance.run(np.ones((3, 4)), 0, False, 1.0, np.zeros(4)) is not None
+    assert reduce_loops.variance.run(np.ones((3, 4)), 0, False, 1.0, np.zeros(3)) is None
+
+
+@pytest.mark.parametrize("special", [False, True])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_places(dtype, special):
+    for shape, axis in ALONE:
+        x = numbers(shape, dtype, special)
+        for name in ("argmax", "argmin"):
+            for keepdim in (True, False, False):
+                got = getattr(select_loops, name).run(x, axis, keepdim)
+                np.testing.assert_array_equal(got, getattr(np, name)(x, axis=axis, keepdims=keepdim), err_msg=f"{shape} {axis}")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_scans(dtype):
+    for shape, axis in [((9,), 0), ((5, 300), 1), ((300, 5), 0), ((2, 70, 600), 1), ((7, 3), -1)]:
+        x = numbers(shape, dtype, False)
+        for name, fn in (("sums", np.cumsum), ("products", np.cumprod), ("log_sums", np.logaddexp.accumulate)):
+            for backwards in (False, True, False):
+                wide = np.flip(x, axis).astype("float64") if backwards else x.astype("float64")
+                expected = np.flip(fn(wide, axis), axis) if backwards else fn(wide, axis)
+                tolerance = 2e-6 if dtype == "float32" else 1e-12
+                np.testing.assert_allclose(getattr(scan_loops, name).run(x, axis, backwards), expected, tolerance, tolerance)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_what_is_found_is_taken_and_put_back(dtype):
+    random = np.random.default_rng(0)
+    for shape, axis, k in [((6,), 0, 1), ((5, 30), 1, 4), ((30, 5), 0, 1), ((30, 5), 0, 7), ((2, 7, 3), 1, 2)]:
+        x = numbers(shape, dtype, False)
+        index = random.integers(0, shape[axis], [k if d == axis else size for d, size in enumerate(shape)])
+        np.testing.assert_array_equal(select_loops.taken(x, index, axis), np.take_along_axis(x, index, axis))
+        g = numbers(index.shape, dtype, False)
+        expected = np.zeros_like(x)
+        np.add.at(expected, tuple(index if d == axis else grid for d, grid in enumerate(np.indices(index.shape))), g)
+        np.testing.assert_allclose(select_loops.returned(g, index, axis, shape), expected, 1e-6)
+
+
+def test_an_index_out_of_range_reaches_no_foreign_memory():
+    index = np.array([[-5], [10**6]])
+    assert select_loops.returned(np.ones((2, 1)), index, 1, (2, 3)).tolist() == [[0, 0, 0], [0, 0, 0]]
+    assert select_loops.taken(np.arange(6.0).reshape(2, 3), index, 1).tolist() == [[0], [5]]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_sorting(dtype):
+    random = np.random.default_rng(0)
+    for n in [*range(1, 40), 64, 100, 1000]:
+        x = random.choice(SPECIAL, (6, n)).astype(dtype) if n % 3 else random.normal(size=(6, n)).astype(dtype)
+        ascending = np.argsort(x, axis=-1, kind="stable")
+        descending = n - 1 - np.argsort(x[:, ::-1], axis=-1, kind="stable")[:, ::-1]
+        for turned, expected in ((False, ascending), (True, descending)):
+            np.testing.assert_array_equal(order_loops.sorted_places(x, turned), expected)
+            for k in {1, min(3, n), n}:
+                np.testing.assert_array_equal(order_loops.first_places(x, k, turned), expected[:, :k])
+
+
+def test_a_negative_nan_is_sorted_last_too():
+    x = np.array([1.0, -np.nan, -1.0, np.copysign(np.nan, -1.0)] * 20)
+    assert np.isnan(x[order_loops.sorted_places(x, False)][40:]).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_gradients_are_spread(dtype):
+    for shape, axis in SHAPES:
+        x = numbers(shape, dtype, False)
+        shares, levels = (numbers(np.sum(x, **by_axis(axis)).shape, dtype, False) for _ in range(2))
+        np.testing.assert_array_equal(spread_loops.evenly(shape, axis, shares), np.broadcast_to(shares, shape))
+        found = spread_loops.by_deviation(shape, axis, shares, x, levels)
+        if reduce_loops.matrices(shape, axis) is None:
+            assert found is None
+        else:
+            np.testing.assert_allclose(found, (x - levels) * shares, 1e-5)
+
+
+def run(name, arguments, x, dtype):
+    tensor = ad.from_numpy(x.astype(dtype)).requires_grad_()
+    result = getattr(ad, name)(tensor, **arguments)
+    result = result[0] if isinstance(result, tuple) else result
+    result.backward(ad.ones_like(result) * 1.5)
+    return result.detach().numpy(), tensor.grad.numpy()
+
+
+OPS = [
+    *((name, {"dim": dim}) for name in ("sum", "mean", "amax", "amin", "var", "std", "norm", "logsumexp", "nansum") for dim in (0, 1, -1)),
+    *((name, {"dim": dim}) for name in ("sum", "mean", "amax", "var", "norm", "logsumexp") for dim in ((0, 2), (1, 2))),
+    *((name, {"dim": dim}) for name in ("prod", "cumsum", "cumprod", "logcumsumexp") for dim in (0, 1, 2)),
+    *((name, {"dim": dim}) for name in ("max", "min", "cummax", "cummin", "sort", "median", "mode") for dim in (0, 1, 2)),
+    *((name, {"k": 2, "dim": dim}) for name in ("topk", "kthvalue") for dim in (0, 2)),
+    *(("norm", {"p": p, "dim": dim}) for p in (0, 1, 3, 0.5, float("inf"), -float("inf")) for dim in (0, 2, None)),
+    *((name, {}) for name in ("sum", "mean", "amax", "amin", "max", "min", "var", "std", "norm", "prod", "nansum", "median")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("name", "arguments"), OPS, ids=str)
+def test_ops_give_the_same_with_and_without_kernels(name, arguments, dtype, monkeypatch):
+    x = np.random.default_rng(0).normal(size=(5, 6, 7))
+    x[1, 2] = x[1, 3]  # equal elements share gradients
+    compiled = [run(name, arguments, x, dtype) for _ in range(2)][1]
+    for kernel in LOOPS:
+        monkeypatch.setattr(kernel, "run", lambda *args: None)
+    for module in (reduce_loops, select_loops, scan_loops):
+        for family in vars(module).values():
+            if isinstance(family, reduce_loops.Along):
+                monkeypatch.setattr(family, "run", family.by_python)
+    for got, expected in zip(compiled, run(name, arguments, x, dtype), strict=True):
+        np.testing.assert_allclose(got, expected, *([2e-5, 1e-6] if dtype == "float32" else [1e-12, 1e-13]))

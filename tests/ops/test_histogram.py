@@ -1,0 +1,35 @@
+"""Histograms in several dimensions, against NumPy's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+
+ROWS = np.random.default_rng(0).uniform(-2, 2, (40, 2))
+
+
+@pytest.mark.parametrize("density", [False, True])
+@pytest.mark.parametrize(
+    ("bins", "limits"),
+    [([3, 4], None), (5, None), (3, [(-1.0, 1.0), (-2.0, 0.5)]), ([np.array([-1.0, 0.0, 2.0]), np.array([-2.0, 1.0])], None)],
+)
+def test_histogramdd(bins: Any, limits: Any, density: bool) -> None:
+    ours = [ad.from_numpy(edges) if isinstance(edges, np.ndarray) else edges for edges in bins] if isinstance(bins, list) else bins
+    flat = None if limits is None else [end for pair in limits for end in pair]
+    hist, edges = ad.histogramdd(ad.from_numpy(ROWS), ours, range=flat, density=density)
+    wanted, wanted_edges = np.histogramdd(ROWS, bins, range=limits, density=density)
+    np.testing.assert_allclose(hist.numpy(), wanted)
+    for got, want in zip(edges, wanted_edges, strict=True):
+        np.testing.assert_allclose(got.numpy(), want)
+
+
+def test_histogramdd_weighs_and_refuses() -> None:
+    weight = ad.arange(40, dtype=ad.float64)
+    hist, _ = ad.histogramdd(ad.from_numpy(ROWS), 2, weight=weight)
+    assert hist.sum() == weight.sum()
+    with pytest.raises(RuntimeError, match="The size of bins must be equal to the innermost dimension of the input"):
+        ad.histogramdd(ad.from_numpy(ROWS), [1, 2, 3])
