@@ -52,7 +52,7 @@ _dirichlet_grad: Any = elementwise(
 )  # fmt: skip
 def gamma_path(input: Array, sample: Any) -> Array:
     """A sample from a gamma distribution of rate 1, which moves with its concentration `input`."""
-    return np.zeros_like(input) + sample
+    return np.copy(sample) if input.__class__ is np.ndarray else np.zeros_like(input)
 
 
 def dirichlet_rule(g: Array, input: Array, sample: Any) -> Array:
@@ -68,7 +68,7 @@ def dirichlet_jvp(input: Array, input_t: Array, sample: Any) -> Array:
 @op(nodes="_DirichletBackward", out=False, jvp=dirichlet_jvp, input=dirichlet_rule, **hidden)
 def dirichlet_path(input: Array, sample: Any) -> Array:
     """A sample from a Dirichlet distribution, which moves with its concentration `input`."""
-    return np.zeros_like(input) + sample
+    return np.copy(sample) if input.__class__ is np.ndarray else np.zeros_like(input)
 
 
 def _standard_gamma(input: Array, generator: Any = None) -> Array:
