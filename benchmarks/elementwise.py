@@ -11,12 +11,12 @@ SIZES = {"64": 64, "1k": 1_000, "10k": 10_000, "1M": 1_000_000, "10M": 10_000_00
 
 UNARY = (
     "abs", "acos", "angle", "asin", "asinh", "atan", "atanh", "ceil", "cos", "cosh", "deg2rad", "digamma", "erf", "erfc", "erfinv", "exp",
-    "exp2", "expm1", "floor", "frac", "i0", "lgamma", "log", "log10", "log1p", "log2", "logit", "nan_to_num", "neg", "rad2deg", "reciprocal",
-    "relu", "round", "rsqrt", "sgn", "sigmoid", "sign", "sin", "sinc", "sinh", "sqrt", "square", "tan", "tanh", "trunc",
+    "exp2", "expm1", "floor", "frac", "i0", "lgamma", "log", "log10", "log1p", "log2", "logit", "nan_to_num", "neg", "rad2deg",
+    "reciprocal", "relu", "round", "rsqrt", "sgn", "sigmoid", "sign", "sin", "sinc", "sinh", "sqrt", "square", "tan", "tanh", "trunc",
 )  # fmt: skip
 ACTIVATIONS = (
-    "celu", "elu", "gelu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "logsigmoid", "mish", "relu6", "selu", "silu",
-    "softplus", "softshrink", "softsign", "tanhshrink",
+    "celu", "elu", "gelu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "logsigmoid", "mish", "relu6", "selu",
+    "silu", "softplus", "softshrink", "softsign", "tanhshrink",
 )  # fmt: skip
 BINARY = (
     "add", "atan2", "copysign", "div", "fmax", "fmin", "fmod", "hypot", "logaddexp", "maximum", "minimum", "mul", "pow", "remainder", "sub",
@@ -60,8 +60,9 @@ def register(name: str, label: str, build: Callable[[Any], Case], *, backward: b
 
 def of(name: str, count: int, size: int) -> Callable[[Any], Case]:
     def build(lib: Any) -> Case:
-        module = lib.nn.functional if name in ACTIVATIONS else lib
-        return getattr(module, name), operands(lib, count, size)
+        if name in ACTIVATIONS:  # both sides of the bend: PyTorch computes no exponential where all numbers are positive
+            return getattr(lib.nn.functional, name), [lib.linspace(-3, 3, size)]
+        return getattr(lib, name), operands(lib, count, size)
 
     return build
 

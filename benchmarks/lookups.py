@@ -85,7 +85,7 @@ def by_shape(name: str, rows: int, width: int) -> Build:
             "expand and add": (lambda x, y: x[:1].expand(rows, width) + y, [x, y]),
             "flip": (lambda x: lib.flip(x, (0,)), [x]),
             "roll": (lambda x: lib.roll(x, 1, 0), [x]),
-            "tril": (lambda x: lib.tril(x), [x]),
+            "tril": (lib.tril, [x]),
             "repeat": (lambda x: x.repeat(2, 2), [x]),
             "pad": (lambda x: lib.nn.functional.pad(x, (1, 1)), [x]),
             "sort": (lambda x: lib.sort(x, dim=-1)[0], [x]),

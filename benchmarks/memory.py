@@ -17,9 +17,9 @@ ITERATIONS = 2000
 IMPORT_TRIES = 5
 
 
-def in_fresh_process(function: str, library: str) -> float:
-    """Return what a function of this module returns for `library` in a new Python."""
-    code = f"from {__name__} import {function}; print({function}({library!r}))"
+def in_fresh_process(function: str, *arguments: str) -> float:
+    """Return what a function of this module returns in a new Python."""
+    code = f"from {__name__} import {function}; print({function}{arguments!r})"
     root = Path(__file__).resolve().parent.parent
     done = subprocess.run([sys.executable, "-c", code], cwd=root, stdout=subprocess.PIPE, text=True, check=True)
     return float(done.stdout)
@@ -62,6 +62,36 @@ def imported_modules_of(library: str) -> float:
 @measured(f"memory growth over {ITERATIONS} training steps", "MB")
 def memory_growth(library: str) -> float:
     return in_fresh_process("growth_of", library)
+
+
+def peak_bytes() -> int:
+    """Return the most memory that this process has held; what it began with as a copy of another does not count, where that is known."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        return int(status.read_text().split("VmHWM:")[1].split()[0]) * 1024
+    return resident_bytes()
+
+
+def peak_of(library: str, model: str) -> float:
+    """Return by how many MB a few training steps raise the most memory that this process has held."""
+    from . import models
+
+    module = importlib.import_module(library)
+    before = peak_bytes()
+    step = getattr(models, model)(module)
+    for _ in range(5):
+        step()
+    return (peak_bytes() - before) / 1e6
+
+
+def measure_peak(label: str, model: str) -> None:
+    @measured(f"peak memory of a training step, {label}", "MB")
+    def peak(library: str) -> float:
+        return in_fresh_process("peak_of", library, model)
+
+
+measure_peak("CNN of the MNIST example", "convolutional_network")
+measure_peak("GPT", "language_model")
 
 
 @measured("import time", "ms")

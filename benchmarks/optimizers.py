@@ -17,14 +17,15 @@ def parameters(lib: Any, tensors: int, size: int) -> list[Any]:
 
 
 OPTIMIZERS: dict[str, dict[str, Any]] = {
-    "SGD": {"lr": 1e-3}, "SGD with momentum": {"lr": 1e-3, "momentum": 0.9}, "Adam": {}, "AdamW": {}, "Adam with amsgrad": {"amsgrad": True},
-    "NAdam": {}, "RAdam": {}, "Adamax": {}, "Adadelta": {}, "Adagrad": {}, "RMSprop": {}, "Rprop": {}, "ASGD": {},
+    "SGD": {"lr": 1e-3}, "SGD with momentum": {"lr": 1e-3, "momentum": 0.9}, "Adam": {}, "AdamW": {},
+    "Adam with amsgrad": {"amsgrad": True}, "NAdam": {}, "RAdam": {}, "Adamax": {}, "Adadelta": {}, "Adagrad": {}, "RMSprop": {},
+    "Rprop": {}, "ASGD": {},
 }  # fmt: skip
 
 
 def stepping(name: str, tensors: int, size: int) -> Callable[[Any], Step]:
     def build(lib: Any) -> Step:
-        optimizer = getattr(lib.optim, name.split()[0])(parameters(lib, tensors, size), **OPTIMIZERS[name])
+        optimizer = getattr(lib.optim, name.split(maxsplit=1)[0])(parameters(lib, tensors, size), **OPTIMIZERS[name])
         return optimizer.step  # type: ignore[no-any-return]
 
     return build

@@ -57,9 +57,9 @@ def linear(rows: int, inputs: int, outputs: int) -> Build:
 
 
 for _shape in MATRICES:
-    register("matmul {}x{} by {}x{}".format(_shape[0], _shape[1], _shape[1], _shape[2]), product(*_shape))
+    register(f"matmul {_shape[0]}x{_shape[1]} by {_shape[1]}x{_shape[2]}", product(*_shape))
 for _shape in BATCHES:
-    register("matmul of {} matrices {}x{} by {}x{}".format(_shape[0], _shape[1], _shape[2], _shape[2], _shape[3]), product(*_shape))
+    register(f"matmul of {_shape[0]} matrices {_shape[1]}x{_shape[2]} by {_shape[2]}x{_shape[3]}", product(*_shape))
 register("linear 32x16 to 16", linear(32, 16, 16))
 register("linear 768x128 to 512", linear(768, 128, 512))
 
