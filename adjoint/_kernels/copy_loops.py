@@ -15,7 +15,7 @@ from .loops import Floats, Loop, Out, Strided, loop
 
 Shape = tuple[int, ...]
 
-LARGE = 1 << 14  # elements below which NumPy is as fast
+LARGE = 1 << 14  # elements of which a copy is worth a kernel
 ROW = 8192  # elements of a row that are one piece of work at most
 TILE = 16  # elements along both sides of the squares in which a matrix is transposed: their rows fill a cache line
 SHORT = 8  # rows that are not worth the work of finding them
@@ -132,7 +132,7 @@ def join(arrays: Sequence[np.ndarray], dim: int) -> np.ndarray:
     """What np.concatenate does, and what it refuses."""
     first = arrays[0]
     ndim = first.ndim
-    if first.size < LARGE or not -ndim <= dim < ndim or any(x.dtype is not first.dtype or x.ndim != ndim for x in arrays):
+    if not -ndim <= dim < ndim or any(x.dtype is not first.dtype or x.ndim != ndim for x in arrays):
         return np.concatenate(arrays, axis=dim)
     dim %= ndim
     before, after = first.shape[:dim], first.shape[dim + 1 :]

@@ -1,10 +1,12 @@
-"""The error function and its complement."""
+"""The error function, its complement and its inverse."""
 
 from __future__ import annotations
 
-from .code import Code, Value, ordered_sum, product
-from .exponential import exp_minus_one_near_zero, may_be_subnormal, power_of_two, scaled, split_exponent
-from .polynomials import ERF, ERFC, EXP, LOG_ERFC
+import math
+
+from .code import Code, Value, in_double, ordered_sum, product
+from .exponential import exp_minus_one_near_zero, log, may_be_subnormal, power_of_two, scaled, split_exponent
+from .polynomials import ERF, ERFC, ERFINV_FAR, ERFINV_NEAR, EXP, LOG_ERFC
 
 
 def erfc_of(c: Code, x: Value) -> Value:
@@ -41,3 +43,15 @@ def erfc(c: Code, x: Value) -> Value:
     far = c.select(c.compare("olt", x, 0.0), 2.0 - far, far)
     near = c.fma(-x, c.polynomial(x * x, ERF), 1.0 - x)
     return c.select(c.compare("olt", abs(x), 0.92), near, far)
+
+
+@in_double
+def erfinv(c: Code, x: Value) -> Value:
+    """x times a polynomial in w = -log(1 - x²), or in its root."""
+    size = abs(x)
+    w = -log(c, (1.0 - size) * (size + 1.0))
+    near = c.polynomial(w - 3.0, ERFINV_NEAR)
+    far = c.polynomial(c.sqrt(w) - 4.2, ERFINV_FAR)
+    factor = c.select(c.compare("olt", w, 6.0), near, far)
+    factor = c.select(c.compare("oeq", size, 1.0), math.inf, factor)
+    return x * factor

@@ -72,8 +72,6 @@ class Expr:
         return function(ufunc.__name__, *args)
 
     def __array_function__(self, fn: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if fn in REDUCED and len(args) == 1 and kwargs == {"axis": -1, "keepdims": True}:
-            return Expr(REDUCED[fn], args)
         if fn in ARRAY_FUNCTIONS:
             return ARRAY_FUNCTIONS[fn](*args, **kwargs)
         if getattr(fn, "__name__", "") in MATHS and not kwargs:  # the special functions of ops/_special_math.py
@@ -308,10 +306,6 @@ def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None
 def result_type(*args: Any) -> np.dtype[Any]:
     return next((arg.dtype for arg in args if type(arg) is Expr and not arg.is_bool), np.dtype(float))
 
-
-# Reductions over the last axis, for row kernels.
-REDUCED: dict[Any, str] = {np.sum: "reduce_sum", np.max: "reduce_max", np.min: "reduce_min"}
-REDUCTIONS = set(REDUCED.values())
 
 COMPARISONS = {"greater": "ogt", "greater_equal": "oge", "less": "olt", "less_equal": "ole", "equal": "oeq", "not_equal": "une"}
 LOGICAL = {"logical_and", "logical_or", "logical_not", "logical_xor", "isnan", "isfinite", "isinf", "signbit"}

@@ -1,7 +1,7 @@
 """Reading, writing and adding at the places that indices name.
 
-An array is seen as `outer` matrices of `n` rows and `inner` columns; an index names rows. There are `m` indices for all matrices and columns
-(`index_select`, `index_add`, embeddings), or as many for each of them (`gather`, `scatter_add`).
+An array is seen as `outer` matrices of `n` rows and `inner` columns; an index names rows. There are `m` indices for all matrices and
+columns (`index_select`, `index_add`, embeddings), or as many for each of them (`gather`, `scatter_add`).
 
 Where an array is written to, a thread has columns that no other touches, so that sums are always added up in the same order.
 
@@ -9,8 +9,6 @@ Kernels look at an index before they use it: a part of the work in which one nam
 functions below answer None or False then, as in all cases that NumPy has to handle, and has words for. What has been written by then is
 not to be used.
 """
-
-# ruff: noqa: F821
 
 from __future__ import annotations
 
@@ -20,12 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from .loops import Floats, Ints, Loop, Out, loop, maximum, minimum, narrow, part, template
+from .loops import Floats, Ints, Loop, Out, given, loop, maximum, minimum, narrow, part, template
 
 PIECE = 4096  # elements of a row that are one piece of work at most
 COLUMNS = 128  # columns that a thread writes to at a time
 INT64 = np.dtype(np.int64)
 Shape = tuple[int, ...]
+combined = given
 
 
 @part
@@ -98,13 +97,16 @@ def gather_elements(out: Out, x: Floats, index: Ints, stray: Ints, n: int, m: in
 
 
 @lru_cache(1024)
-def frame(shape: Shape, count: int, dim: int) -> tuple[int, int, int, int] | None:
-    """An array as matrices: how many, their rows and columns, and what stands for a negative dimension. None if there is nothing."""
+def frame(shape: Shape, index: Shape, dim: int) -> tuple[int, int, int, int, Shape] | None:
+    """An array as matrices: how many, their rows, the number of indices, the columns; and the shape of what the indices name. None if there
+    is nothing."""
     ndim = len(shape)
-    if not -ndim <= dim < ndim or not count or 0 in shape:
+    if not -ndim <= dim < ndim or 0 in index or 0 in shape:
         return None
     dim %= ndim
-    return math.prod(shape[:dim]), shape[dim], math.prod(shape[dim + 1 :]), dim
+    return (
+        math.prod(shape[:dim]), shape[dim], math.prod(index), math.prod(shape[dim + 1 :]), (*shape[:dim], *index, *shape[dim + 1 :])
+    )  # fmt: skip
 
 
 @lru_cache(1024)
@@ -121,12 +123,13 @@ def frame_along(shape: Shape, index: Shape, dim: int) -> tuple[int, int, int, in
 
 def take(x: np.ndarray, index: np.ndarray, dim: int, negative: bool = False) -> np.ndarray | None:
     """The rows that an index names; numbers from the end are allowed if it may be `negative`."""
-    m = index.size
-    if x.__class__ is not np.ndarray or index.dtype is not INT64 or dim.__class__ is not int or (found := frame(x.shape, m, dim)) is None:
+    if x.__class__ is not np.ndarray or index.dtype is not INT64 or dim.__class__ is not int:
         return None
-    outer, n, inner, dim = found
+    if (found := frame(x.shape, index.shape, dim)) is None:
+        return None
+    outer, n, m, inner, shape = found
     low = -n if negative else 0
-    out = np.empty((*x.shape[:dim], *index.shape, *x.shape[dim + 1 :]), x.dtype)
+    out = np.empty(shape, x.dtype)
     stray = np.zeros(1, INT64)
     if inner == 1:
         blocks = -(-m // PIECE)
@@ -258,13 +261,13 @@ class Writing:
         self.scattered_elements: Loop = scatter_elements(f"scatter_{name}_elements", combined=combined)
 
     def at_rows(
-        self, out: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, scale: float = 1.0, skipped: int = -1, negative: bool = False
-    ) -> bool | None:
+        self, out: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, scale: float = 1.0, skipped: int = -1,
+        negative: bool = False,
+    ) -> bool | None:  # fmt: skip
         """Write rows of `source`, multiplied by `scale`, where an index names rows of `out`."""
-        m = index.size
-        if dim.__class__ is not int or (found := frame(out.shape, m, dim)) is None:
+        if dim.__class__ is not int or (found := frame(out.shape, index.shape, dim)) is None:
             return None
-        outer, n, inner, dim = found
+        outer, n, m, inner, _ = found
         if source.size != outer * m * inner:
             return None
         stray = np.zeros(1, INT64)

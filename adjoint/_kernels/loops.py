@@ -79,7 +79,7 @@ def _function(*numbers: Any) -> Any:
 
 
 sqrt = floor = ceil = trunc = rint = fma = maximum = minimum = copysign = _function
-exp = exp2 = expm1 = log = log2 = log1p = power = sinh = cosh = tanh = sin = cos = erf = erfc = _function
+exp = exp2 = exp_negative = expm1 = log = log2 = log1p = power = sinh = cosh = tanh = sin = cos = erf = erfc = _function
 
 
 def wide(x: Any) -> Any:

@@ -4,13 +4,11 @@ A unit of work is a block. It puts the sum of its losses, that of their weights,
 to a block; `finish` adds them up, and leaves the sums in the first three places, for the backward pass.
 """
 
-# ruff: noqa: F821
-
 from __future__ import annotations
 
 from typing import Any
 
-from .loops import Doubles, Floats, Ints, Out, exactly, larger, loop, narrow, part, select, wide
+from .loops import Doubles, Floats, Ints, Out, exactly, exp_negative, larger, log, loop, narrow, part, select, wide
 from .softmax_loops import sum_powers
 from .sums import BLOCK, INFINITY, largest
 

@@ -11,16 +11,18 @@ from collections.abc import Callable
 from inspect import signature
 
 from .arithmetic import fmod, hypot, too_many_times
+from .bessel import i0, i0e, i1, i1e
 from .code import Code, Function, Value
-from .error_function import erf, erfc
+from .error_function import erf, erfc, erfinv
 from .exponential import arccosh, arcsinh, arctanh, cosh, exp, exp2, exp_negative, expm1, log, log1p, log2, log10, power, sinh, tanh
+from .gamma_functions import digamma, lgamma
 from .trigonometric import arccos, arcsin, arctan, arctan2, cos, sin, tan, too_large
 
 FUNCTIONS: dict[str, Function] = {
     function.__name__: function
     for function in (
         exp, exp2, expm1, log, log2, log10, log1p, power, sinh, cosh, tanh, arcsinh, arccosh, arctanh, sin, cos, tan, arcsin, arccos,
-        arctan, arctan2, erf, erfc, fmod, hypot,
+        arctan, arctan2, erf, erfc, erfinv, lgamma, digamma, i0, i0e, i1, i1e, fmod, hypot,
     )
 }  # fmt: skip
 

@@ -4,12 +4,10 @@ The forward kernels keep the mean of what they normalize, and the factor that br
 there, and make the gradients of weight and bias on the way.
 """
 
-# ruff: noqa: F821
-
 from __future__ import annotations
 
-from .loops import Doubles, Floats, Out, loop, narrow, wide
-from .sums import BLOCK, dot, moment, spread, summed
+from .loops import Doubles, Floats, Out, loop, narrow, sqrt, wide
+from .sums import BLOCK, moment, spread, summed
 
 ROWS = 64  # rows whose gradients of weight and bias are added up in one place
 COLUMNS = 32  # channels that are worked on together, where they lie side by side
@@ -234,7 +232,9 @@ def norm_columns_back(
 
 
 @loop
-def move_statistics(mean: Floats, variance: Floats, new_mean: Floats, new_variance: Floats, momentum: float, unbiased: float, channels: range) -> None:
+def move_statistics(
+    mean: Floats, variance: Floats, new_mean: Floats, new_variance: Floats, momentum: float, unbiased: float, channels: range
+) -> None:
     """Let running statistics follow new ones; `unbiased` is what the variance of a batch is multiplied by."""
     step = narrow(momentum)
     rest = narrow(1.0 - momentum)

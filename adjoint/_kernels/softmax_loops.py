@@ -4,13 +4,11 @@ For columns, a tensor is seen as matrices of `size` rows and `inner` columns, an
 anywhere makes the sum NaN, and so the whole result, whatever the largest element was.
 """
 
-# ruff: noqa: F821
-
 from __future__ import annotations
 
 from typing import Any
 
-from .loops import Bools, Doubles, Floats, Out, exactly, larger, loop, narrow, part, wide
+from .loops import Bools, Doubles, Floats, Out, exactly, exp_negative, larger, log, loop, narrow, part, wide
 from .sums import BLOCK, INFINITY, dot, largest, summed
 
 COLUMNS = 64  # in a block

@@ -1,4 +1,4 @@
-"""Sums over contiguous memory, as parts of kernels: blocks in the numbers' own type, several at a time, and the sums of blocks in double."""
+"""Sums over contiguous memory, as parts of kernels: blocks in the numbers' own type, several at a time, and their sums in double."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 
 ARRAYS = (np.ndarray, np.generic)
+LARGE = 1 << 14  # elements of which a copy is worth a kernel
 
 
 @cache
@@ -48,9 +49,24 @@ def zeros_on(g: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     return np.zeros(shape, dtype) if isinstance(g, ARRAYS) else np.zeros(shape, dtype, like=g)
 
 
+def joined(parts: Any, dim: int) -> Any:
+    """Arrays, or Tensors, one after the other along a dimension."""
+    first = parts[0]
+    if first.__class__ is np.ndarray and (first.size >= LARGE or parts[-1].size >= LARGE):
+        return loops("copy").join(parts, dim)
+    return np.concatenate(parts, axis=dim)
+
+
+def in_order(x: Any) -> Any:
+    """A copy of an array whose memory is in the order of its indices."""
+    return loops("copy").copy(x) if x.__class__ is np.ndarray and x.size >= LARGE else x.copy()
+
+
 def copied(x: Any) -> Any:
     """A copy to write into; a NumPy scalar, which cannot be written to, becomes an array."""
-    return np.array(x) if isinstance(x, np.generic) else x.copy()
+    if x.__class__ is np.ndarray and x.size < LARGE:
+        return x.copy()
+    return np.array(x) if isinstance(x, np.generic) else in_order(x)
 
 
 def sum_to(g: Any, shape: tuple[int, ...]) -> Any:

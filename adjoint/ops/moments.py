@@ -10,9 +10,9 @@ from .._dtype import from_numpy_dtype
 from .._site import warn
 from ._precision import real_dtype, wide
 from ._registry import FUNCTIONS, REDUCTION, Array, composite, op
-from ._rules import cast, holds, unreduce
+from ._rules import as_axis, cast, holds, loops, unreduce
 from .matmul import matmul
-from .reduce import Dims, axes_of, count_of, mean, total
+from .reduce import Dims, axes_of, count_of, mean, mean_of, total
 from .vector_norm import divided
 
 
@@ -33,14 +33,23 @@ def spread_of(input: Array, dim: Dims, correction: float, keepdim: bool) -> Arra
         raise RuntimeError(
             f"std and var only support floating point and complex dtypes, got {from_numpy_dtype(input.dtype).scalar_name}\n  fix: x.float()"
         )
-    difference = centered(wide(input), dim)
+    x, degrees = wide(input), max(0.0, count_of(input.shape, dim) - correction)
+    axes = axes_of(dim, len(input.shape))
+    found = loops("reduce").variance.run(x, axes, keepdim, degrees, mean_of(x, dim, keepdim)) if x.__class__ is np.ndarray else None
+    if found is not None:
+        return found
+    difference = centered(x, dim)
     squares = (difference * np.conjugate(difference)).real if input.dtype.kind == "c" else difference * difference
-    sums = total(squares, axes_of(dim, len(input.shape)), keepdim)
-    return np.divide(sums, max(0.0, count_of(input.shape, dim) - correction), dtype=sums.dtype)
+    sums = total(squares, axes, keepdim)
+    return np.divide(sums, degrees, dtype=sums.dtype)
 
 
 def var_rule(g: Array, input: Array, input_shape: Any, input_dtype: Any, dim: Dims, correction: float, keepdim: bool) -> Array:
     slope = 2 / freedom(input_shape, dim, correction)
+    if input.__class__ is np.ndarray:
+        found = loops("spread").by_deviation(input_shape, as_axis(dim), g * slope, input, mean_of(input, dim, keepdim))
+        if found is not None:
+            return found
     return cast(unreduce(g, input_shape, dim, keepdim) * slope * centered(wide(input), dim), input_dtype)
 
 
@@ -69,7 +78,7 @@ def arguments(name: str, input: Array, dim: Any, unbiased: Any, keepdim: bool, c
         raise TypeError(f"{name}() takes either 'unbiased' or 'correction', not both")
     if correction is None:
         correction = 1 if unbiased is None else int(unbiased)
-    if count_of(input.shape, dim) - correction <= 0:
+    if count_of(input._data.shape, dim) - correction <= 0:
         warn(
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel divided by "
             "output numel): write correction=0 for the variance of a single element."

@@ -16,6 +16,7 @@ from ._precision import INT64
 from ._registry import FUNCTIONS, REDUCTION, Array, composite, op
 from ._rules import holds, wrap_dim
 from .reduce import refuse_complex, require_elements, selected, selection, share_all
+from .sort import in_order
 
 median_values = selection("median", "MedianBackward1")
 nanmedian_values = selection("nanmedian", "NanmedianBackward1")
@@ -37,7 +38,7 @@ def search(input: Array, find: Search, dim: int, keepdim: bool) -> Array:
 
 def at_rank(x: Array, rank: Any, axis: int) -> Array:
     """The position of the element of a rank. Among equals the first comes first, and NaN comes last."""
-    return np.take_along_axis(np.argsort(x, axis=axis, kind="stable"), rank, axis=axis)
+    return np.take_along_axis(in_order(x, axis, False), rank, axis=axis)
 
 
 def find_median(x: Array, axis: int) -> Array:
@@ -58,7 +59,7 @@ def find_rank(rank: int, x: Array, axis: int) -> Array:
 
 def find_mode(x: Array, axis: int) -> Array:
     """The last occurrence of the most frequent value; of the smallest such value, if there are several."""
-    order = np.argsort(x, axis=axis, kind="stable")
+    order = in_order(x, axis, False)
     values = np.moveaxis(np.take_along_axis(x, order, axis=axis), axis, -1)
     # The length of the run of equal values that ends at each place.
     places = np.arange(values.shape[-1])
@@ -97,7 +98,7 @@ def nanmedian_all(input: Array) -> Array:
 def median(input: Array, dim: int | None = None, keepdim: bool = False, *, out: Any = None) -> Any:
     """The element in the middle (the lower one of two); along a dimension, `(values, indices)`."""
     if dim is None:
-        return median_all(input)
+        return median_all(input, out=out)
     checked("median", input, dim)
     return selected(median_values, return_types.median, input, search(input, find_median, dim, keepdim), dim, keepdim, out)
 
@@ -106,7 +107,7 @@ def median(input: Array, dim: int | None = None, keepdim: bool = False, *, out: 
 def nanmedian(input: Array, dim: int | None = None, keepdim: bool = False, *, out: Any = None) -> Any:
     """The median of the elements that are not NaN; along a dimension, `(values, indices)`."""
     if dim is None:
-        return nanmedian_all(input)
+        return nanmedian_all(input, out=out)
     checked("nanmedian", input, dim)
     return selected(nanmedian_values, return_types.nanmedian, input, search(input, find_nanmedian, dim, keepdim), dim, keepdim, out)
 

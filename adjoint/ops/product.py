@@ -15,7 +15,7 @@ import numpy as np
 from .._methods import OpMethods
 from ._precision import INT64, compute_dtype, wide, with_dtype
 from ._registry import REDUCTION, Array, composite, op
-from ._rules import call, cast, unreduce, wrap_dim
+from ._rules import call, cast, flipped, loops, unreduce, wrap_dim
 from .reduce import axes_of
 
 
@@ -38,6 +38,9 @@ def without_each(x: Array, dim: int) -> Array:
 
 def multiplied(x: Array, axis: Any, keepdim: bool, dtype: Any) -> Array:
     x = with_dtype(x, dtype)
+    found = loops("reduce").product.run(x, axis, keepdim)
+    if found is not None:
+        return found
     inner = INT64 if x.dtype.kind in "iub" and dtype is None else compute_dtype(x.dtype)
     result = np.prod(x, axis=axis, dtype=inner, keepdims=keepdim)
     return result if x.dtype.kind in "iub" else cast(result, x.dtype)
@@ -59,11 +62,24 @@ def others(x: Array, out: Array, dim: int) -> Array:
 def prod_rule(g: Array, input: Array, out: Array, input_shape: Any, input_dtype: Any, dim: int, keepdim: bool) -> Array:
     if not input_shape:
         return cast(g * 1, input_dtype)
+    found = compiled_rule(g, input, out, input_shape, dim)
+    if found is not None:
+        return found
     g, out = (unreduce(a, input_shape, dim, keepdim) for a in (g, out))
     return cast(g * others(cast(input, compute_dtype(input_dtype)), out, wrap_dim(dim, len(input_shape))), input_dtype)
 
 
+def compiled_rule(g: Array, x: Array, out: Array, shape: Any, dim: int | None) -> Array | None:
+    """The gradient by a kernel, where a finite result says that no factor is zero; else None."""
+    if x.__class__ is not np.ndarray or not surely(np.isfinite(out) & (out != 0)):
+        return None
+    return loops("spread").by_quotient(shape, dim, g, x, out)
+
+
 def prod_all_rule(g: Array, input: Array, out: Array, input_shape: Any, input_dtype: Any) -> Array:
+    found = compiled_rule(g, input, out, input_shape, None)
+    if found is not None:
+        return found
     flat = np.reshape(cast(input, compute_dtype(input_dtype)), (-1,))
     return cast(np.reshape(g * others(flat, out, 0), input_shape), input_dtype)
 
@@ -89,7 +105,8 @@ def prod(input: Array, dim: int | None = None, keepdim: bool = False, *, dtype: 
 
 def from_the_end(x: Array, dim: int) -> Array:
     """The running sum from the other end."""
-    return np.flip(np.cumsum(np.flip(x, axis=dim), axis=dim), axis=dim)
+    found = loops("scan").sums.run(x, dim, True)
+    return flipped(np.cumsum(flipped(x, dim), axis=dim), dim) if found is None else found
 
 
 def cumprod_rule(g: Array, input: Array, out: Array, input_shape: Any, input_dtype: Any, dim: int) -> Array:
@@ -124,7 +141,10 @@ def cumprod(input: Array, dim: int, *, dtype: Any = None) -> Array:
     dim = wrap_dim(dim, len(input.shape))
     x = with_dtype(input, dtype)
     if not x.shape:
-        return x * 1
+        return cast(x, INT64 if x.dtype.kind in "iub" and dtype is None else x.dtype) * 1
+    found = loops("scan").products.run(x, dim, False)
+    if found is not None:
+        return found
     inner = INT64 if x.dtype.kind in "iub" and dtype is None else compute_dtype(x.dtype)
     result = np.cumprod(wide(x), axis=dim, dtype=inner)
     return result if x.dtype.kind in "iub" else cast(result, x.dtype)

@@ -18,7 +18,7 @@ from .._methods import OpMethods
 from ._out import into
 from ._precision import INT64, compute_dtype, wide, with_dtype
 from ._registry import FLOAT, FUNCTIONS, LINEAR, REDUCTION, Array, composite, op
-from ._rules import call, cast, normalize_dims, spread, sum_to, unreduce, wrap_dim, zeros_on
+from ._rules import as_axis, call, cast, loops, normalize_dims, spread, sum_to, unreduce, wrap_dim, zeros_on
 from .scatter import scatter_add
 
 Dims = Any  # an int, a sequence of them, or None for all dimensions
@@ -31,6 +31,8 @@ def axes_of(dim: Dims, ndim: int) -> Any:
     """The axes that NumPy should reduce."""
     if dim.__class__ is int and -ndim <= dim < ndim:
         return dim
+    if dim is None or dim == ():
+        return None if ndim else ()
     dims = normalize_dims(dim, ndim)
     return dims if ndim else ()
 
@@ -39,6 +41,8 @@ def count_of(shape: tuple[int, ...], dim: Dims) -> int:
     """How many elements go into each result."""
     if dim is None or not shape:
         return math.prod(shape)
+    if dim.__class__ is int:
+        return shape[wrap_dim(dim, len(shape))]
     return math.prod(shape[d] for d in normalize_dims(dim, len(shape)))
 
 
@@ -64,6 +68,9 @@ add_reduce: Any = np.add.reduce  # what np.sum does in the end, in half the time
 
 def total(x: Array, axis: Any, keepdim: bool) -> Array:
     """The sum as it is computed: integers as int64, half precision in single. For rules too, which may run on Tensors."""
+    found = loops("reduce").total.run(x, axis, keepdim)
+    if found is not None:
+        return found
     dtype = x.dtype
     if dtype not in PLAIN:
         if isinstance(x, OpMethods):
@@ -75,15 +82,15 @@ def total(x: Array, axis: Any, keepdim: bool) -> Array:
 
 
 def summed(x: Array, axis: Any, keepdim: bool, dtype: Any) -> Array:
-    if dtype is None and x.dtype in PLAIN:
-        return total(x, axis, keepdim)
-    x = with_dtype(x, dtype)
+    x = x if dtype is None else with_dtype(x, dtype)
     result = total(x, axis, keepdim)
-    return result if x.dtype.kind in "iub" and dtype is None else cast(result, x.dtype)
+    if result.dtype is x.dtype or (dtype is None and x.dtype.kind in "iub"):
+        return result
+    return cast(result, x.dtype)
 
 
 @op(nodes="SumBackward0", method=False, function=False, jvp=LINEAR,
-    input=lambda g, input_shape, input_dtype: cast(np.broadcast_to(g, input_shape), input_dtype))  # fmt: skip
+    input=lambda g, input_shape, input_dtype: cast(spread(g, input_shape, None, False), input_dtype))  # fmt: skip
 def sum_all(input: Array, *, dtype: Any = None) -> Array:
     return summed(input, None, False, dtype)
 
@@ -116,7 +123,7 @@ def sum_to_size(input: Array, *size: Any) -> Array:
     lead = len(own) - len(shape)
     if lead < 0 or builtins.any(wanted not in (1, given) for wanted, given in zip(shape, own[lead:], strict=True)):
         raise RuntimeError(f"size {{{list(shape)}}} is not expandable to size {{{list(own)}}}.")
-    return sum_to(input, shape)
+    return sum_to(input, shape) if own else input.sum()
 
 
 def averaged(x: Array, dim: Dims, keepdim: bool, dtype: Any) -> Array:
@@ -126,8 +133,15 @@ def averaged(x: Array, dim: Dims, keepdim: bool, dtype: Any) -> Array:
             "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
             f"Got: {from_numpy_dtype(x.dtype).scalar_name}\n  fix: x.float().mean(), or x.mean(dtype=torch.float32)"
         )
-    sums = total(x, None if dim is None else axes_of(dim, len(x.shape)), keepdim)
-    return cast(sums / (count_of(x.shape, dim) or math.nan), x.dtype)  # the mean of nothing is NaN
+    return cast(mean_of(x, dim, keepdim), x.dtype)
+
+
+def mean_of(x: Array, dim: Dims, keepdim: bool) -> Array:
+    """The mean in the dtype it is computed in. Of nothing it is NaN."""
+    axis = axes_of(dim, len(x.shape))
+    count = count_of(x.shape, dim) or math.nan
+    found = loops("reduce").total.run(x, axis, keepdim, count)
+    return total(x, axis, keepdim) / count if found is None else found
 
 
 def spread_mean(g: Array, input_shape: tuple[int, ...], input_dtype: Any, dim: Dims, keepdim: bool) -> Array:
@@ -175,12 +189,18 @@ def shared(g: Array, chosen: Array, dtype: Any, dim: Dims = None) -> Array:
 
 
 def share_all(g: Array, input: Array, out: Array, input_dtype: Any) -> Array:
+    count = loops("reduce").count_alike.run(input, None, False, 1, out)
+    if count is not None and (found := loops("spread").to_alike(input.shape, None, np.asarray(g / count), input, out)) is not None:
+        return found
     alike = (input == out) | (np.isnan(input) & np.isnan(out))  # NaN wins, and equals itself here
     return shared(g, alike, input_dtype)
 
 
 @op(nodes="MaxBackward1", method=False, function=False, jvp=REDUCTION, input=share_all)
 def max_all(input: Array) -> Array:
+    found = loops("reduce").largest.run(input, None, False)
+    if found is not None:
+        return found
     require_elements("max", input)
     refuse_complex("max_all", input)
     return np.max(input)
@@ -188,12 +208,19 @@ def max_all(input: Array) -> Array:
 
 @op(nodes="MinBackward1", method=False, function=False, jvp=REDUCTION, input=share_all)
 def min_all(input: Array) -> Array:
+    found = loops("reduce").smallest.run(input, None, False)
+    if found is not None:
+        return found
     require_elements("min", input)
     refuse_complex("min_all", input)
     return np.min(input)
 
 
 def share_dim(g: Array, input: Array, out: Array, input_shape: Any, input_dtype: Any, dim: Dims, keepdim: bool) -> Array:
+    axis = as_axis(dim)
+    count = loops("reduce").count_equal.run(input, axis, keepdim, 1, out)
+    if count is not None and (found := loops("spread").to_equal(input_shape, axis, g / count, input, out)) is not None:
+        return found
     best = unreduce(out, input_shape, dim, keepdim)
     return shared(unreduce(g, input_shape, dim, keepdim), input == best, input_dtype, dim)
 
@@ -201,41 +228,54 @@ def share_dim(g: Array, input: Array, out: Array, input_shape: Any, input_dtype:
 @op(jvp=REDUCTION, input=share_dim)
 def amax(input: Array, dim: Dims = (), keepdim: bool = False) -> Array:
     """The largest element along dimensions; equal ones share the gradient evenly."""
+    axes = axes_of(dim, len(input.shape))
+    found = loops("reduce").largest.run(input, axes, keepdim)
+    if found is not None:
+        return found
     require_elements("amax", input, dim if dim != () else None)
     refuse_complex("max_values_cpu", input)
-    return np.max(input, axis=axes_of(dim, len(input.shape)), keepdims=keepdim)
+    return np.max(input, axis=axes, keepdims=keepdim)
 
 
 @op(jvp=REDUCTION, input=share_dim)
 def amin(input: Array, dim: Dims = (), keepdim: bool = False) -> Array:
     """The smallest element along dimensions; equal ones share the gradient evenly."""
+    axes = axes_of(dim, len(input.shape))
+    found = loops("reduce").smallest.run(input, axes, keepdim)
+    if found is not None:
+        return found
     require_elements("amin", input, dim if dim != () else None)
     refuse_complex("min_values_cpu", input)
-    return np.min(input, axis=axes_of(dim, len(input.shape)), keepdims=keepdim)
+    return np.min(input, axis=axes, keepdims=keepdim)
 
 
-def position(name: str, find: Any, input: Array, dim: int | None, keepdim: bool) -> Array:
+def position(name: str, input: Array, dim: int | None, keepdim: bool) -> Array:
+    found = getattr(loops("select"), name).run(input, dim, keepdim)
+    if found is not None:
+        return found
     if input.dtype.kind in "bc":
         raise RuntimeError(f"{name}(): does not support {'bool' if input.dtype.kind == 'b' else 'complex'} input")
     if dim is None:
         if not input.size:
             raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
-        return find(input, keepdims=keepdim)
-    dim = wrap_dim(dim, len(input.shape))
-    require_elements(name, input, dim)
-    return find(input, axis=dim, keepdims=keepdim) if input.shape else np.zeros_like(input, INT64)
+    else:
+        dim = wrap_dim(dim, len(input.shape))
+        require_elements(name, input, dim)
+        if not input.shape:
+            return np.zeros_like(input, INT64)
+    return getattr(np, name)(input, axis=dim, keepdims=keepdim)
 
 
 @op(differentiable=False)
 def argmax(input: Array, dim: int | None = None, keepdim: bool = False) -> Array:
     """The position of the largest element (the first of several), of the flattened tensor or along a dimension."""
-    return position("argmax", np.argmax, input, dim, keepdim)
+    return position("argmax", input, dim, keepdim)
 
 
 @op(differentiable=False)
 def argmin(input: Array, dim: int | None = None, keepdim: bool = False) -> Array:
     """The position of the smallest element (the first of several), of the flattened tensor or along a dimension."""
-    return position("argmin", np.argmin, input, dim, keepdim)
+    return position("argmin", input, dim, keepdim)
 
 
 # Note [Selected elements]
@@ -244,6 +284,9 @@ def argmin(input: Array, dim: int | None = None, keepdim: bool = False) -> Array
 
 
 def put_back(g: Array, index: Array, input_shape: tuple[int, ...], input_dtype: Any, dim: int, keepdim: bool) -> Array:
+    found = loops("select").returned(g, index, dim, input_shape)
+    if found is not None:
+        return found
     g, index = (unreduce(x, input_shape, dim, keepdim) for x in (g, index))
     return call(scatter_add, zeros_on(g, input_shape, input_dtype), dim, index, g)
 
@@ -251,8 +294,11 @@ def put_back(g: Array, index: Array, input_shape: tuple[int, ...], input_dtype: 
 def look_up(input: Array, index: Array, dim: int, keepdim: bool) -> Array:
     """The elements at `index`, one for each slice along `dim`."""
     if not input.shape:
-        return input * 1
+        return np.copy(input)
     dim = wrap_dim(dim, len(input.shape))
+    found = loops("select").taken(input, index, dim)
+    if found is not None:
+        return found
     found = np.take_along_axis(input, index if keepdim else np.expand_dims(index, dim), axis=dim)
     return found if keepdim else np.squeeze(found, axis=dim)
 
@@ -278,12 +324,14 @@ def selected(select: Any, result: Any, input: Array, index: Array, dim: int, kee
 
 @op(nodes="MaxBackward0", method=False, function=False, out=False, input=put_back, jvp=look_up_tangent)
 def max_values(input: Array, index: Array, dim: int, keepdim: bool) -> Array:
-    return np.max(input, axis=axes_of(dim, len(input.shape)), keepdims=keepdim)  # faster than looking them up
+    found = loops("reduce").largest.run(input, dim, keepdim)  # faster than looking them up
+    return look_up(input, index, dim, keepdim) if found is None else found
 
 
 @op(nodes="MinBackward0", method=False, function=False, out=False, input=put_back, jvp=look_up_tangent)
 def min_values(input: Array, index: Array, dim: int, keepdim: bool) -> Array:
-    return np.min(input, axis=axes_of(dim, len(input.shape)), keepdims=keepdim)
+    found = loops("reduce").smallest.run(input, dim, keepdim)
+    return look_up(input, index, dim, keepdim) if found is None else found
 
 
 def extreme(name: str, input: Array, dim: Any, keepdim: bool, other: Any, out: Any) -> Any:
@@ -299,9 +347,10 @@ def extreme(name: str, input: Array, dim: Any, keepdim: bool, other: Any, out: A
             f"\n  fix: x.a{name}(dim=...) reduces several dimensions"
         )
     if isinstance(input, OpMethods):
-        wrap_dim(dim, input.ndim)  # type: ignore[attr-defined]
-        require_elements(name, input._data, dim)  # type: ignore[attr-defined]
-        refuse_complex(name, input._data)  # type: ignore[attr-defined]
+        data = input._data  # type: ignore[attr-defined]
+        wrap_dim(dim, len(data.shape))
+        require_elements(name, data, dim)
+        refuse_complex(name, data)
     order = input.byte() if input.dtype is bool_ else input
     index = (argmax if largest else argmin)(order, dim, keepdim)
     select, result = (max_values, return_types.max) if largest else (min_values, return_types.min)
@@ -321,24 +370,31 @@ def min(input: Array, dim: Any = None, keepdim: bool = False, *, other: Array | 
 
 
 @composite()
-def aminmax(input: Array, *, dim: int | None = None, keepdim: bool = False) -> Any:
+def aminmax(input: Array, *, dim: int | None = None, keepdim: bool = False, out: Any = None) -> Any:
     """The smallest and the largest element, of everything or along a dimension."""
     if not input.numel() and (dim is None or input.shape[wrap_dim(dim, input.ndim)] == 0):
         raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
     dims = () if dim is None else dim
-    return return_types.aminmax((amin(input, dims, keepdim), amax(input, dims, keepdim)))
+    results = amin(input, dims, keepdim), amax(input, dims, keepdim)
+    return return_types.aminmax(results if out is None else map(into, out, results))
 
 
 # ---- other sums ---------------------------------------------------------------------------------------------------------------------
 
 
 def nansum_rule(g: Array, input: Array, input_shape: Any, input_dtype: Any, dim: Dims, keepdim: bool) -> Array:
+    found = loops("spread").unless_nan(input_shape, as_axis(dim), g, input)
+    if found is not None:
+        return found
     return cast(np.where(np.isnan(input), 0, unreduce(g, input_shape, dim, keepdim)), input_dtype)
 
 
 @op(input=nansum_rule, jvp=REDUCTION)
 def nansum(input: Array, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Array:
     """The sum, where NaN counts as zero."""
+    found = loops("reduce").nan_total.run(input, axes_of(dim, len(input.shape)), keepdim) if dtype is None else None
+    if found is not None:
+        return found
     return summed(np.where(np.isnan(input), np.zeros((), input.dtype), input), axes_of(dim, len(input.shape)), keepdim, dtype)
 
 
@@ -352,6 +408,9 @@ def nanmean(input: Array, dim: Dims = None, keepdim: bool = False, *, dtype: Any
 
 
 def logsumexp_rule(g: Array, input: Array, out: Array, input_shape: Any, input_dtype: Any, dim: Dims, keepdim: bool) -> Array:
+    found = loops("spread").by_exponential(input_shape, as_axis(dim), g, input, out)
+    if found is not None:
+        return found
     g, out = (unreduce(x, input_shape, dim, keepdim) for x in (g, out))
     return cast(g * np.exp(input - out), input_dtype)
 
@@ -361,15 +420,22 @@ def logsumexp(input: Array, dim: Dims, keepdim: bool = False) -> Array:
     """`log(exp(x).sum(dim))`, computed without overflow."""
     axes = axes_of(dim, len(input.shape))
     x = wide(input)
+    reductions = loops("reduce")
+    if (level := reductions.largest.run(x, axes, keepdim)) is not None:
+        if (found := reductions.log_sum.run(x, axes, keepdim, 1, level)) is not None:
+            return cast(found, input.dtype)
     if not x.size:
         return cast(np.log(np.sum(np.exp(x), axis=axes, keepdims=keepdim)), input.dtype)
-    top = np.max(x, axis=axes, keepdims=True)
+    top = np.max(x.real if x.dtype.kind == "c" else x, axis=axes, keepdims=True)
     top = np.where(np.abs(top) == np.inf, 0, top)
     sums = np.log(np.sum(np.exp(x - top), axis=axes, keepdims=keepdim))
     return cast(sums + (top if keepdim else np.reshape(top, sums.shape)), input.dtype)
 
 
 # ---- truth and counts ---------------------------------------------------------------------------------------------------------------
+
+
+EXACT = 1 << 24  # whole numbers up to this are exact in float32, in which kernels count
 
 
 def truth(x: Array) -> Any:
@@ -379,16 +445,24 @@ def truth(x: Array) -> Any:
 @op(differentiable=False)
 def all(input: Array, dim: Dims = None, keepdim: bool = False) -> Array:
     """Whether all elements are nonzero."""
-    return cast(np.all(input, axis=axes_of(dim, len(input.shape)), keepdims=keepdim), truth(input))
+    axes = axes_of(dim, len(input.shape))
+    if (found := loops("reduce").whether_all(input, axes, keepdim)) is not None:
+        return found
+    return cast(np.all(input, axis=axes, keepdims=keepdim), truth(input))
 
 
 @op(differentiable=False)
 def any(input: Array, dim: Dims = None, keepdim: bool = False) -> Array:
     """Whether some element is nonzero."""
-    return cast(np.any(input, axis=axes_of(dim, len(input.shape)), keepdims=keepdim), truth(input))
+    axes = axes_of(dim, len(input.shape))
+    if (found := loops("reduce").whether_any(input, axes, keepdim)) is not None:
+        return found
+    return cast(np.any(input, axis=axes, keepdims=keepdim), truth(input))
 
 
 @op(differentiable=False)
 def count_nonzero(input: Array, dim: Dims = None) -> Array:
     """The number of nonzero elements."""
-    return np.sum(input != 0, axis=axes_of(dim, len(input.shape)), dtype=INT64)
+    axes = axes_of(dim, len(input.shape))
+    found = loops("reduce").count.run(input, axes, False) if count_of(input.shape, dim) <= EXACT else None
+    return np.sum(input != 0, axis=axes, dtype=INT64) if found is None else found.astype(INT64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -13,22 +14,26 @@ from .._methods import OpMethods
 from ._out import into
 from ._precision import INT64, compute_dtype, wide, with_dtype
 from ._registry import FUNCTIONS, LINEAR, Array, composite, op
-from ._rules import call, cast, normalize_dims, wrap_dim, zeros_on
-from .reduce import refuse_complex, selected
+from ._rules import call, cast, flipped, loops, normalize_dims, wrap_dim, zeros_on
+from .product import from_the_end
+from .reduce import look_up, refuse_complex, selected
 from .scatter import scatter_add
+from .transcendental import logaddexp
 
 # ---- running sums -------------------------------------------------------------------------------------------------------------------
 
 
 def reversed_scan(scan: Any, x: Array, dim: int) -> Array:
     """A scan that runs from the end."""
-    return np.flip(scan(np.flip(x, axis=dim), dim), axis=dim)
+    return flipped(scan(flipped(x, dim), dim), dim)
+
+
 
 
 def cumsum_rule(g: Array, input_shape: Any, input_dtype: Any, dim: int) -> Array:
     if not input_shape:
         return cast(g * 1, input_dtype)
-    return cast(reversed_scan(np.cumsum, g, wrap_dim(dim, len(input_shape))), input_dtype)
+    return cast(from_the_end(g, wrap_dim(dim, len(input_shape))), input_dtype)
 
 
 @op(inplace=True, input=cumsum_rule, jvp=LINEAR)
@@ -36,6 +41,8 @@ def cumsum(input: Array, dim: int, *, dtype: Any = None) -> Array:
     """The sum of the elements up to each one, along a dimension."""
     dim = wrap_dim(dim, len(input.shape))
     x = with_dtype(input, dtype)
+    if x.shape and (found := loops("scan").sums.run(x, dim, False)) is not None:
+        return found
     whole = x.dtype.kind in "iub"
     inner = INT64 if whole and dtype is None else compute_dtype(x.dtype)
     result = np.cumsum(x, axis=dim, dtype=inner) if x.shape else cast(x, inner) * 1
@@ -57,6 +64,9 @@ def logcumsumexp_rule(g: Array, input: Array, out: Array, input_shape: Any, inpu
     if not input_shape:
         return cast(g * 1, input_dtype)
     dim = wrap_dim(dim, len(input_shape))
+    if input_dtype.kind == "c":
+        return np.exp(reversed_scan(partial(call, logcumsumexp), np.log(g) - out, dim) + input)
+    g, input, out = wide(g), wide(input), wide(out)
     present = out != -np.inf
     level = np.where(present, out, 0)
 
@@ -69,6 +79,8 @@ def logcumsumexp_rule(g: Array, input: Array, out: Array, input_shape: Any, inpu
 def logcumsumexp_jvp(input: Array, input_t: Array, out: Array, dim: int) -> Array:
     if not input.shape:
         return input_t * 1
+    if input.is_complex():
+        return np.exp(logcumsumexp(np.log(input_t) + input, dim) - out)
     present = out != -np.inf
     level = np.where(present, out, 0)
 
@@ -86,7 +98,13 @@ def logcumsumexp(input: Array, dim: int) -> Array:
         raise NotImplementedError(
             f"\"logcumsumexp_out_cpu\" not implemented for '{from_numpy_dtype(input.dtype).scalar_name}'\n  fix: x.float()"
         )
-    return cast(np.logaddexp.accumulate(wide(input), axis=dim), input.dtype) if input.shape else input * 1
+    if not input.shape:
+        return input * 1
+    if input.dtype.kind == "c":
+        return np.stack(list(accumulate(np.moveaxis(input, dim, 0), partial(call, logaddexp))), axis=dim)
+    x = wide(input)
+    found = loops("scan").log_sums.run(x, dim, False)
+    return cast(np.logaddexp.accumulate(x, axis=dim) if found is None else found, input.dtype)
 
 
 # ---- running extremes ---------------------------------------------------------------------------------------------------------------
@@ -96,9 +114,12 @@ def running_values(name: str) -> Any:
     """The op that looks up the elements at `index`; see Note [Selected elements] in reduce.py."""
 
     def select(input: Array, index: Array, dim: int, keepdim: bool) -> Array:
-        return np.take_along_axis(input, index, axis=wrap_dim(dim, len(input.shape))) if input.shape else input * 1
+        return look_up(input, index, dim, True)
 
     def add_back(g: Array, index: Array, input_shape: Any, input_dtype: Any, dim: int) -> Array:
+        found = loops("select").returned(g, index, dim, input_shape)
+        if found is not None:
+            return found
         return call(scatter_add, zeros_on(g, input_shape, input_dtype), dim, index, g)
 
     def tangent(input_t: Array, index: Array, dim: int, keepdim: bool) -> Array:
@@ -120,6 +141,9 @@ def record_index(input: Array, dim: int, largest: bool) -> Array:
     refuse_complex("cummax" if largest else "cummin", input)
     if not input.shape:
         return np.zeros_like(input, INT64)
+    found = loops("select").record_places(input, dim, largest)
+    if found is not None:
+        return found
     best = (np.maximum if largest else np.minimum).accumulate(input, axis=dim)
     places = np.reshape(np.arange(input.shape[dim]), (-1,) + (1,) * (len(input.shape) - 1 - dim))
     return np.maximum.accumulate(np.where((input == best) | np.isnan(input), places, 0), axis=dim)
@@ -164,9 +188,9 @@ def diff(
                     "diff expects the shape of tensor to prepend or append to match that of input except along the differencing dimension; "
                     f"input.size({d}) = {own}, but got tensor.size({d}) = {size}"
                 )
-    result = FUNCTIONS["cat"](parts, dim) if len(parts) > 1 else input
+    result = FUNCTIONS["cat"](parts, dim) if len(parts) > 1 and n else input
     if n >= result.shape[dim]:
-        return between(result, dim, 0, 0).clone()
+        return into(out, between(result, dim, 0, 0).clone())
     for _ in range(n):
         later, earlier = between(result, dim, 1, None), between(result, dim, None, -1)
         result = later.logical_xor(earlier) if result.dtype is bool_ else later - earlier
@@ -236,7 +260,7 @@ def gradient(input: Array, *, spacing: Any = 1, dim: Any = None, edge_order: int
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
     dims = normalize_dims(dim, len(input.shape))
-    given = list(spacing) if isinstance(spacing, list | tuple) else [spacing] * len(dims)
+    given = list(spacing) if isinstance(spacing, list | tuple) else [1 if spacing is None else spacing] * len(dims)
     if len(given) != len(dims):
         raise RuntimeError(
             f"torch.gradient expected spacing to be unspecified, a scalar or a list of length {len(dims)} "

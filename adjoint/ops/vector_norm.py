@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from .._dtype import as_dtype, promote_types
+from ._out import into
 from ._precision import compute_dtype, real_dtype, wide
 from ._registry import FUNCTIONS, REDUCTION, Array, composite, op
-from ._rules import cast, normalize_dims, unreduce, wrap_dim
+from ._rules import as_axis, cast, loops, normalize_dims, unreduce, wrap_dim
 from .reduce import Dims, axes_of, shared, total
 
 
@@ -33,6 +34,9 @@ def divided(g: Array, by: Array) -> Array:
 
 
 def norm_rule(g: Array, x: Array, out: Array, x_shape: Any, x_dtype: Any, ord: float, dim: Dims, keepdim: bool) -> Array:
+    found = compiled_rule(g, x, out, x_shape, ord, as_axis(dim)) if x.__class__ is np.ndarray else None
+    if found is not None:
+        return found
     g, out = (unreduce(wide(a), x_shape, dim, keepdim) for a in (g, out))
     x = wide(x)
     if ord == 2:
@@ -46,16 +50,35 @@ def norm_rule(g: Array, x: Array, out: Array, x_shape: Any, x_dtype: Any, ord: f
         share = shared(g, size == out, real_dtype(compute_dtype(x_dtype)), dim)
         return cast(direction(x, size) * share, x_dtype)
     power = np.where(size == 0, 0, np.where(size == 0, 1, size) ** (ord - 1))
-    slope = g * np.where(out == 0, 1, out) ** (1 - ord) if ord < 1 else divided(g, out ** (ord - 1))
-    return cast(direction(x, size) * power * slope, x_dtype)
+    return cast(direction(x, size) * power * share_of_power(g, out, ord), x_dtype)
+
+
+def share_of_power(g: Array, out: Array, ord: float) -> Array:
+    return g * np.where(out == 0, 1, out) ** (1 - ord) if ord < 1 else divided(g, out ** (ord - 1))
+
+
+def compiled_rule(g: Array, x: Array, out: Array, shape: Any, ord: float, axis: Any) -> Array | None:
+    """The gradient by a kernel, or None."""
+    slopes = loops("spread")
+    if ord == 2:
+        return slopes.by_size(shape, axis, divided(g, out), x)
+    if ord == 1:
+        return slopes.by_sign(shape, axis, g, x)
+    if math.isinf(ord):
+        count = loops("reduce").count_size_alike.run(x, axis, False, 1, out)
+        return None if count is None else slopes.to_equal_size(shape, axis, g / count.reshape(g.shape), x, out)
+    return slopes.by_power(shape, axis, share_of_power(g, out, ord), x, None, ord - 1) if ord else None
 
 
 @op("linalg_vector_norm", method=False, function=False, holomorphic=False, jvp=REDUCTION, x=norm_rule)
 def linalg_vector_norm(x: Array, ord: float, dim: Dims, keepdim: bool) -> Array:
     axes = axes_of(dim, len(x.shape))
-    size = size_of(x)
     if math.isinf(ord) or ord < 0:
         check_not_empty(x, ord, dim)
+    found = compiled_norm(ord).run(wide(x), axes, keepdim, ord)
+    if found is not None:
+        return cast(found, x.dtype)
+    size = size_of(x)
     if math.isinf(ord):
         norm = (np.max if ord > 0 else np.min)(size, axis=axes, keepdims=keepdim)
     elif ord == 0:
@@ -67,6 +90,15 @@ def linalg_vector_norm(x: Array, ord: float, dim: Dims, keepdim: bool) -> Array:
     else:
         norm = total(size**ord, axes, keepdim) ** (1 / ord)
     return cast(norm, real_dtype(x.dtype))
+
+
+def compiled_norm(ord: float) -> Any:
+    reductions = loops("reduce")
+    if ord == 2:
+        return reductions.norm_2
+    if math.isinf(ord):
+        return reductions.norm_most if ord > 0 else reductions.norm_least
+    return reductions.count if ord == 0 else reductions.norm_1 if ord == 1 else reductions.norm_p
 
 
 def check_not_empty(x: Array, ord: float, dim: Dims) -> None:
@@ -84,7 +116,7 @@ def vector_norm(
     """The `ord`-norm of all elements, or of the vectors along dimensions."""
     if not isinstance(ord, int | float):
         raise TypeError(f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}")
-    if not (x.is_floating_point() or x.is_complex()):
+    if x._data.dtype.kind not in "fcV":
         raise RuntimeError(
             f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {x.dtype.scalar_name}\n  fix: x.float()"
         )
@@ -113,8 +145,14 @@ def norm(input: Array, p: Any = "fro", dim: Dims = None, keepdim: bool = False, 
     return vector_norm(input, p, dim, keepdim, dtype=dtype, out=out)
 
 
+@composite(function=False)
+def renorm_(input: Array, p: float, dim: int, maxnorm: float) -> Array:
+    """In-place form of `renorm`."""
+    return input.copy_(renorm(input.clone(), p, dim, maxnorm))
+
+
 @composite()
-def renorm(input: Array, p: float, dim: int, maxnorm: float) -> Array:
+def renorm(input: Array, p: float, dim: int, maxnorm: float, *, out: Any = None) -> Array:
     """The slices along a dimension, shortened to `maxnorm` where their p-norm exceeds it."""
     if len(input.shape) < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {len(input.shape)} dimensions")
@@ -124,4 +162,4 @@ def renorm(input: Array, p: float, dim: int, maxnorm: float) -> Array:
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
     dim = wrap_dim(dim, len(input.shape))
     norms = vector_norm(input, p, tuple(d for d in range(len(input.shape)) if d != dim), True)
-    return input * FUNCTIONS["where"](norms > maxnorm, maxnorm / (norms + 1e-7), 1.0)
+    return into(out, input * FUNCTIONS["where"](norms > maxnorm, maxnorm / (norms + 1e-7), 1.0))

@@ -17,6 +17,7 @@ from adjoint._kernels.loops import (
     Ints,
     Loop,
     Out,
+    Strided,
     bits,
     exp,
     given,
@@ -133,6 +134,19 @@ def test_a_kernel_takes_only_what_it_can_compute_with(wrong):
     out[:] = 0
     assert row_sums.run(*WRONG[wrong](out, x)) is None
     assert out.tolist() == [0, 0, 0]
+
+
+@loop
+def copy_column(out: Strided, x: Strided, into: int, step: int, rows: range):
+    for i in rows:
+        out[i * into] = x[i * step]
+
+
+def test_a_kernel_is_told_the_strides_of_strided_arrays():
+    x, out = np.arange(12.0).reshape(3, 4), np.zeros((3, 2))
+    assert compiled(copy_column).run(out[:, 1], x[::-1, 2], 2, -4, 3, 1)
+    assert out.tolist() == [[0, 10], [0, 6], [0, 2]]
+    assert copy_column.run(out[:, 1], x[:, 2].astype("float32"), 2, 1, 3, 1) is None
 
 
 def test_a_kernel_does_not_write_into_what_is_read_only():

@@ -217,6 +217,12 @@ def layer_norm(make: Make) -> Iterator[Sample]:
     yield Sample(make(2, 3, 4), (3, 4))
 
 
+@functional("rms_norm", "rms_norm")
+def rms_norm(make: Make) -> Iterator[Sample]:
+    yield Sample(make(2, 3, 4), (4,), make(4), 1e-3)
+    yield Sample(make(2, 3, 4), (3, 4))
+
+
 @functional("group_norm", "group_norm")
 def group_norm(make: Make) -> Iterator[Sample]:
     yield Sample(make(2, 4, 3), 2, make(4), make(4))
@@ -230,6 +236,20 @@ def batch_norm_training(make: Make) -> Iterator[Sample]:
 @functional("batch_norm", "batch_norm_inference")
 def batch_norm_inference(make: Make) -> Iterator[Sample]:
     yield Sample(make(4, 3, 2), make(3), make(3, low=0.5, high=2), make(3), make(3)).no_gradient()  # not of the statistics
+
+
+@functional("dropout", "dropout")
+def dropout(make: Make) -> Iterator[Sample]:
+    yield Sample(make(3, 4), 1e-15)  # nothing is dropped: what is, is up to chance
+
+
+@functional("scaled_dot_product_attention", "attention_weights")
+def attention_weights(make: Make) -> Iterator[Sample]:
+    query, key, value = make(2, 3, 4), make(2, 5, 4), make(2, 5, 4)
+    yield Sample(query, key, value)
+    yield Sample(query, key, value, is_causal=True, scale=0.3)
+    yield Sample(query, key, value, make(2, 3, 5))
+    yield Sample(query, key, value, np.array([[True] * 5, [False, True, False, False, True], [False] * 5]))
 
 
 @samples("embedding")
