@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import platform
 from collections.abc import Callable
 from functools import cache
@@ -34,9 +35,16 @@ def available() -> bool:
         return False
     try:
         features = llvm().get_host_cpu_features()
-    except Exception:  # llvmlite is absent, or has no back end for this CPU: NumPy serves
+        # An x86 CPU before 2013 has no fused operations, which all functions are made of.
+        return bool(features.get("fma", True)) and works()
+    except Exception:  # llvmlite is absent, has no back end for this CPU, or may not make memory executable here: NumPy serves
         return False
-    return bool(features.get("fma", True))  # an x86 CPU before 2013 has no fused operations, which all functions are made of
+
+
+def works() -> bool:
+    """Whether a compiled function gives the right answer."""
+    at = load("probe", lambda: "define i64 @probe(i64 %x) {\n  %y = add i64 %x, 1\n  ret i64 %y\n}\n", ["probe"])["probe"]
+    return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(at)(41) == 42
 
 
 @cache

@@ -102,3 +102,19 @@ def test_clear(folder):
     cubed()
     assert cache.clear() == 1
     assert not list(folder.glob("*.o"))
+
+
+def test_numpy_serves_where_nothing_can_be_compiled(monkeypatch):
+    from adjoint._kernels import jit
+
+    def forbidden(*args):
+        raise RuntimeError("memory may not be made executable")
+
+    monkeypatch.setattr(jit, "load", forbidden)
+    jit.available.cache_clear()
+    try:
+        assert not jit.available()
+    finally:
+        monkeypatch.undo()
+        jit.available.cache_clear()
+    assert jit.available()
