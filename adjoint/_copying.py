@@ -24,7 +24,7 @@ def _attributes(tensor: Tensor) -> dict[str, Any]:
 def _rebuild(cls: type[Tensor], data: Any, requires_grad: bool, attributes: dict[str, Any]) -> Tensor:
     tensor = object.__new__(cls)
     if isinstance(data, np.ndarray) and data.dtype.kind in "biufc":
-        data.dtype = np.dtype(data.dtype.char)  # pickle makes dtypes anew; fast paths know the usual ones by identity
+        data = data.view(np.dtype(data.dtype.char))  # pickle makes dtypes anew; fast paths know the usual ones by identity
     tensor._data = data
     tensor._vc = None
     tensor._fn = LEAF if requires_grad else None

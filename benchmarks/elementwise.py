@@ -98,6 +98,5 @@ for _label, _size in SIZES.items():
         register(f"{_name} of a number", _label, with_scalar(_name, _size))
     register("where", _label, selection(_size))
     register("clamp", _label, clamped(_size))
-    for _count, _names in ((1, TESTS), (2, COMPARISONS)):
-        for _name in _names:
-            register(_name, _label, of(_name, _count, _size), backward=False)
+    for _name in TESTS + COMPARISONS:
+        register(_name, _label, of(_name, 1 if _name in TESTS else 2, _size), backward=False)

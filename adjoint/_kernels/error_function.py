@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
-from .code import Code, Value, in_double, ordered_sum, product
-from .exponential import exp_minus_one_near_zero, log, may_be_subnormal, power_of_two, scaled, split_exponent
+from .code import Code, Value, in_double, nearest, ordered_sum, product
+from .exponential import exp_minus_one_near_zero, log, may_be_subnormal, power_of_two, root_and_rest, scaled, split_exponent
 from .polynomials import ERF, ERFC, ERFINV_FAR, ERFINV_NEAR, EXP, LOG_ERFC
+
+HALF_ROOT_PI = Fraction("0.88622692545275801364908374167057259139877472806119356410690")
 
 
 def erfc_of(c: Code, x: Value) -> Value:
@@ -50,8 +53,9 @@ def erfinv(c: Code, x: Value) -> Value:
     """x times a polynomial in w = -log(1 - x²), or in its root."""
     size = abs(x)
     w = -log(c, (1.0 - size) * (size + 1.0))
-    near = c.polynomial(w - 3.0, ERFINV_NEAR)
-    far = c.polynomial(c.sqrt(w) - 4.2, ERFINV_FAR)
-    factor = c.select(c.compare("olt", w, 6.0), near, far)
+    slope, slope_rest = nearest(HALF_ROOT_PI, c.kind)
+    near = c.fma(x, slope, x * c.fma(w, c.polynomial(w, ERFINV_NEAR), slope_rest))
+    root, root_rest = root_and_rest(c, w, Value(c, c.number(0.0))) if c.exact else (c.sqrt(w), 0.0)
+    factor = c.polynomial((root - 4.25) + root_rest, ERFINV_FAR)
     factor = c.select(c.compare("oeq", size, 1.0), math.inf, factor)
-    return x * factor
+    return c.select(c.compare("olt", w, 6.0), near, x * factor)

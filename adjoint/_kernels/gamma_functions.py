@@ -48,12 +48,12 @@ def positive_lgamma(c: Code, x: Value) -> Value:
 
 @in_double
 def lgamma(c: Code, x: Value) -> Value:
-    """For x < 0: log(pi / |sin(pi x)|) - lgamma(1 - x)."""
-    negative = c.compare("olt", x, 0.0)
-    positive = positive_lgamma(c, c.select(negative, 1.0 - x, x))
+    """For x < 0: log(pi / |sin(pi x)|) - lgamma(1 - x), where lgamma(1 - x) is log(-x) + lgamma(-x)."""
+    negative, far = c.compare("olt", x, 0.0), c.compare("olt", x, -1.0)
+    positive = positive_lgamma(c, c.select(far, -x, c.select(negative, 1.0 - x, x)))
     whole = c.rint(x)
     f = abs(x - whole)
-    reflected = -log(c, f * c.polynomial(f * f, SINC)) - positive
+    reflected = -log(c, f * c.polynomial(f * f, SINC) * c.select(far, -x, 1.0)) - positive
     pole = c.both(c.compare("ole", x, 0.0), c.compare("oeq", x, whole))
     return c.select(pole, math.inf, c.select(negative, reflected, positive))
 

@@ -44,7 +44,7 @@ def available() -> bool:
 def works() -> bool:
     """Whether a compiled function gives the right answer."""
     at = load("probe", lambda: "define i64 @probe(i64 %x) {\n  %y = add i64 %x, 1\n  ret i64 %y\n}\n", ["probe"])["probe"]
-    return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(at)(41) == 42
+    return bool(ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(at)(41) == 42)
 
 
 @cache

@@ -297,9 +297,9 @@ def entry_text() -> str:
     out, a, b = (Matrices(t, obj, descr) for obj in given[:3])
     flags = t.let(f"and i32 {t.field(given[0], FLAGS, 'i32')}, {CONTIGUOUS_ALIGNED}")
     t.require(t.let(f"icmp eq i32 {flags}, {CONTIGUOUS_ALIGNED}"))
-    for one in (out, a, b):
-        t.require(t.let(f"icmp sge i64 {one.ndim}, 2"))
-        t.require(t.let(f"icmp sle i64 {one.ndim}, {out.ndim}"))
+    for operand in (out, a, b):
+        t.require(t.let(f"icmp sge i64 {operand.ndim}, 2"))
+        t.require(t.let(f"icmp sle i64 {operand.ndim}, {out.ndim}"))
     t.require(t.let(f"icmp sle i64 {out.ndim}, 4"))
     left, right = a.matrix(item), b.matrix(item)
     m, n, k = left["rows"], right["columns"], left["columns"]
@@ -329,8 +329,8 @@ def entry_text() -> str:
     by_rows = t.let(f"icmp sge i64 {m}, {n}")
     length = t.let(f"select i1 {by_rows}, i64 {m}, i64 {n}")
     blocks = "1"
-    for most, count in reversed(CUTS):
-        blocks = t.let(f"select i1 {t.let(f'icmp sle i64 {each}, {most}')}, i64 {count}, i64 {blocks}")
+    for limit, count in reversed(CUTS):
+        blocks = t.let(f"select i1 {t.let(f'icmp sle i64 {each}, {limit}')}, i64 {count}, i64 {blocks}")
     above = t.let(f"sub i64 {t.let(f'add i64 {length}, {blocks}')}, 1")
     block = t.let(f"sdiv i64 {above}, {blocks}")
     block = t.let(f"and i64 {t.let(f'add i64 {block}, 7')}, -8")

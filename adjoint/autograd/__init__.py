@@ -34,6 +34,8 @@ _LATER = {
     "gradcheck": "gradcheck",
     "gradgradcheck": "gradcheck",
     "graph": "",
+    "profiler": "",
+    "variable": "",
 }
 
 

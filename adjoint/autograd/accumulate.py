@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 # Set when Tensor exists, which is after this module: looking it up at each call would cost a microsecond.
 wrap: Callable[[Any], Any] = NotImplemented
 
+LARGE = 1 << 14  # elements that are worth a kernel
+
 # One lock for all leaves: it is held for one addition, and threads that train on a shared leaf must not lose a gradient.
 _lock = Lock()
 
@@ -41,7 +43,11 @@ def use_kernel(kernel: Callable[[Any, Any], Any]) -> None:
 def laid_out_like(array: Any, like: Any) -> Any:
     """A copy of `array` with the memory layout of `like` where that layout is dense, C order otherwise."""
     if like.__class__ is np.ndarray and like.flags.c_contiguous:
-        return np.array(array, order="C")
+        if array.__class__ is not np.ndarray or array.size < LARGE:
+            return np.array(array, order="C")
+        from .._kernels import copy_loops
+
+        return copy_loops.copy(array)
     if isinstance(like, np.ndarray) and like.shape == array.shape and is_dense(like):
         copy = np.empty_like(like, dtype=array.dtype)
     else:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from threading import Lock
 from typing import Any
 
@@ -57,6 +58,12 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., Any], 
     return _Handles([tensor.register_hook(hook_for(place)) for place, tensor in enumerate(tensors)])
 
 
+@contextmanager
+def save_on_cpu(pin_memory: bool = False, device_type: str = "cuda") -> Iterator[None]:
+    """Nothing happens: what a graph saves is on the CPU anyway."""
+    yield
+
+
 class _Handles:
     """Several hooks removed together."""
 
@@ -74,4 +81,4 @@ class _Handles:
         self.remove()
 
 
-__all__ = ["GradientEdge", "Node", "get_gradient_edge", "increment_version", "register_multi_grad_hook"]
+__all__ = ["GradientEdge", "Node", "get_gradient_edge", "increment_version", "register_multi_grad_hook", "save_on_cpu"]

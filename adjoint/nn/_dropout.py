@@ -46,7 +46,11 @@ def dropout_rule(g: Array, kept: Kept) -> Array:
     return g * (mask * scale)
 
 
-@op("dropout", method=False, function=False, nodes="MulBackward0", input=dropout_rule, jvp=lambda input_t, kept: dropout_rule(input_t, kept))
+def dropout_tangent(input_t: Array, kept: Kept) -> Array:
+    return dropout_rule(input_t, kept)
+
+
+@op("dropout", method=False, function=False, nodes="MulBackward0", input=dropout_rule, jvp=dropout_tangent)
 def dropped(input: Array, p: float, kept: Kept) -> Array:
     scale = input.dtype.type(1) / input.dtype.type(1 - p)
     if input.__class__ is not np.ndarray:

@@ -55,9 +55,7 @@ def rows_back(g: Array, x: Array, shape: tuple[int, ...], weight: Array | None, 
     stats = kept[0]
     count = stats.size // 2
     blocks = -(-count // loops.ROWS)
-    grad, sums = np.empty(x.shape, dtype), (None, None)
-    if affine:
-        sums = np.empty((blocks, size), dtype), np.empty((blocks, size), dtype)
+    grad, sums = np.empty(x.shape, dtype), [np.empty((blocks, size), dtype) for _ in range(2)] if affine else [None, None]
     weight = ones_unless(weight, size, dtype)
     work = size * min(count, loops.ROWS)
     if not loops.norm_rows_back.run(grad, *sums, g, x, weight, stats, centred, size, count, blocks, work):

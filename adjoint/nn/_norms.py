@@ -1,7 +1,7 @@
 """The ops behind normalization layers: one node each, where a composition of smaller ops would make ten.
 
-Arrays go to kernels (`_fast_norms.py`), which leave what they found out on the way in a list that the caller made (`kept`), for the backward
-pass. What runs on Tensors, and on arrays that no kernel takes, is the code below, which computes it anew.
+Arrays go to kernels (`_fast_norms.py`), which leave what they found out on the way in a list that the caller made (`kept`), for the
+backward pass. What runs on Tensors, and on arrays that no kernel takes, is the code below, which computes it anew.
 """
 
 from __future__ import annotations

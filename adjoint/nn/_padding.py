@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from ..ops._registry import Array, op
 from ..ops._rules import LARGE, call, loops, zeros_on
 from ..ops.resample import REPEATING, Taps
 
+Shape = tuple[int, ...]
 Pads = tuple[tuple[int, int], ...]  # before and after, for each dimension; negative to take away
 
 MODES = ("reflect", "replicate", "circular")
@@ -41,14 +43,47 @@ def pad_rule(g: Array, pads: Pads) -> Array:
     jvp=lambda input_t, pads: constant_pad(input_t, pads, 0))  # fmt: skip
 def constant_pad(input: Array, pads: Pads, value: Any) -> Array:
     """A number before and after the elements."""
-    if input.__class__ is np.ndarray and input.size >= LARGE and min(map(min, pads), default=0) >= 0:
+    shape, place, part = layout(input.shape, pads)
+    if part is None and input.__class__ is np.ndarray and input.size >= LARGE:
         return large_pad(input, pads, value)
-    shape = tuple([size + a + b for size, (a, b) in zip(input.shape, pads, strict=True)])
     result = zeros_on(input, shape, input.dtype)
     if value != 0:
         result[...] = value
-    result[inner(pads, shape)] = input[trimmed(pads, input.shape)] if min(map(min, pads), default=0) < 0 else input
+    result[place] = input if part is None else input[part]
     return result
+
+
+@lru_cache(256)
+def layout(shape: Shape, pads: Pads) -> tuple[Shape, tuple[slice, ...], tuple[slice, ...] | None]:
+    """The shape of a padded array, where in it the old elements are, and which of them, if not all."""
+    padded = tuple([size + a + b for size, (a, b) in zip(shape, pads, strict=True)])
+    return padded, inner(pads, padded), trimmed(pads, shape) if min(map(min, pads), default=0) < 0 else None
+
+
+def all_pads(ndim: int, pad: Sequence[int]) -> Pads:
+    """The padding of each dimension."""
+    if len(pad) % 2:
+        raise RuntimeError("Padding length must be divisible by 2")
+    if len(pad) > 2 * ndim:
+        raise RuntimeError(
+            f"Padding length should be less than or equal to two times the input dimension but got padding length {len(pad)} and input "
+            f"of dimension {ndim}"
+        )
+    given = list(zip(pad[::2], pad[1::2], strict=True))
+    return ((0, 0),) * (ndim - len(given)) + tuple(reversed(given))
+
+
+@lru_cache(256)
+def constant_pads(shape: Shape, pad: Shape) -> Pads:
+    """The same, refused where it leaves less than nothing."""
+    pads = all_pads(len(shape), pad)
+    for size, (before, after) in zip(shape, pads, strict=True):
+        if size + before + after < 0:
+            raise RuntimeError(
+                f"The input size {size}, plus negative padding {before} and {after}, resulted in a negative output size, which is "
+                "invalid. Check dimension of your input."
+            )
+    return pads
 
 
 def large_pad(input: Array, pads: Pads, value: Any) -> Array:
@@ -65,30 +100,15 @@ def large_pad(input: Array, pads: Pads, value: Any) -> Array:
 
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
     """More elements at the ends of the last dimensions: `pad` is (before, after) of the last one, then of the one before it, and so on."""
-    if len(pad) % 2:
-        raise RuntimeError("Padding length must be divisible by 2")
-    shape = input._data.shape
-    ndim = len(shape)
-    if len(pad) > 2 * ndim:
-        raise RuntimeError(
-            f"Padding length should be less than or equal to two times the input dimension but got padding length {len(pad)} and input "
-            f"of dimension {ndim}"
-        )
-    given = list(zip(pad[::2], pad[1::2], strict=True))
-    pads = ((0, 0),) * (ndim - len(given)) + tuple(reversed(given))
     if mode == "constant":
-        for size, (before, after) in zip(shape, pads, strict=True):
-            if size + before + after < 0:
-                raise RuntimeError(
-                    f"The input size {size}, plus negative padding {before} and {after}, resulted in a negative output size, which is "
-                    "invalid. Check dimension of your input."
-                )
+        pads = constant_pads(input._data.shape, tuple(pad))
         return constant_pad(input, pads, 0 if value is None else value)  # type: ignore[no-any-return]
+    pads = all_pads(input.ndim, pad)
     if mode not in MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if value is not None and value != 0:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
-    count = len(given)
+    count = len(pad) // 2
     if input.ndim - count not in (1, 2) or not 1 <= count <= 3:
         raise NotImplementedError(
             f"Padding size {len(pad)} is not supported for {input.ndim}D input tensor.\nSupported combinations for non-constant padding:\n"

@@ -199,6 +199,7 @@ def max_pool1d_with_indices(
     padding: Numbers = 0,
     dilation: Numbers = 1,
     ceil_mode: bool = False,
+    return_indices: bool = True,
 ) -> Pair:
     """`max_pool1d` with `return_indices=True`."""
     return max_pool1d(input, kernel_size, stride, padding, dilation, ceil_mode, True)  # type: ignore[no-any-return]
@@ -211,6 +212,7 @@ def max_pool2d_with_indices(
     padding: Numbers = 0,
     dilation: Numbers = 1,
     ceil_mode: bool = False,
+    return_indices: bool = True,
 ) -> Pair:
     """`max_pool2d` with `return_indices=True`."""
     return max_pool2d(input, kernel_size, stride, padding, dilation, ceil_mode, True)  # type: ignore[no-any-return]
@@ -223,6 +225,7 @@ def max_pool3d_with_indices(
     padding: Numbers = 0,
     dilation: Numbers = 1,
     ceil_mode: bool = False,
+    return_indices: bool = True,
 ) -> Pair:
     """`max_pool3d` with `return_indices=True`."""
     return max_pool3d(input, kernel_size, stride, padding, dilation, ceil_mode, True)  # type: ignore[no-any-return]

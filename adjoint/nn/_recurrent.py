@@ -13,7 +13,7 @@ from ..ops._precision import is_half
 from ..ops._recurrence import Steps, gates_of
 from ..ops.join import cat, stack
 from ..ops.matmul import linear
-from ..ops.recurrent import Kept, recurrent_layer
+from ..ops.recurrent import Kept, check_products, recurrent_layer
 from ._dropout import dropout as dropped
 
 # ---- which rows belong to which step ------------------------------------------------------------------------------------------------
@@ -170,6 +170,7 @@ def _check_step(input: Tensor, states: States, w_ih: Tensor, w_hh: Tensor) -> No
             raise RuntimeError(f"Input batch size {input.shape[0]} doesn't match hidden{number} batch size {state.shape[0]}")
         if state.shape[1:] != (w_hh.shape[1],):
             raise RuntimeError(f"hidden{number} has inconsistent hidden_size: got {state.shape[-1]}, expected {w_hh.shape[1]}")
+    check_products((input._data, w_ih._data), (states[0]._data, w_hh._data))
 
 
 def lstm_cell(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from .._dtype import from_numpy_dtype
 from .._methods import OpMethods
 from .._site import warn
 from ._registry import FUNCTIONS, Array
+from ._rules import ARRAYS, loops
 
 REDUCTIONS = ("none", "mean", "sum")
 
@@ -37,6 +39,44 @@ def reduced(values: Array, reduction: str) -> Array:
 def unreduced(g: Array, like: Array, reduction: str) -> Array:
     """The gradient of each element's loss; it broadcasts against them."""
     return g / (math.prod(like.shape) or 1) if reduction == "mean" else g
+
+
+def finished(notes: Array, blocks: int, dtype: Any, mean: bool) -> Array | None:
+    """The reduced loss, of what a kernel noted for each block; None where some of what it was given is wrong."""
+    out = np.empty((), dtype)
+    if not loops("loss").finish.run(out, notes, int(mean), blocks, 1, blocks):
+        notes[:3] = notes[: 3 * blocks].reshape(blocks, 3).sum(0)
+        out[...] = notes[0] / notes[1] if mean else notes[0]
+    return None if notes[2] else out
+
+
+def reduced_by_kernel(name: str, input: Array, target: Array, reduction: str, p: float = 0.0, weight: Array | None = None) -> Array | None:
+    """A loss of elements, computed and reduced in one pass; None where no kernel serves."""
+    if reduction == "none" or input.__class__ is not np.ndarray or not input.size or target.shape != input.shape:
+        return None
+    if weight is not None:
+        weight = np.ascontiguousarray(weight)
+    count, kernels = input.size, loops("element_loss")
+    blocks = -(-count // kernels.ELEMENTS)
+    notes = np.empty(3 * blocks)
+    x, t, work = np.ascontiguousarray(input), np.ascontiguousarray(target), min(count, kernels.ELEMENTS)
+    if not kernels.SUMS[name].run(notes, x, t, weight, p, count, blocks, work):
+        return None
+    return finished(notes, blocks, input.dtype, reduction == "mean")
+
+
+def slope_by_kernel(
+    name: str, g: Array, input: Array, target: Array, reduction: str, p: float = 0.0, weight: Array | None = None, sign: float = 1.0
+) -> Array | None:
+    """The gradient of a loss by its input, times `sign`."""
+    if input.__class__ is not np.ndarray or not isinstance(g, ARRAYS) or not input.size or target.shape != input.shape:
+        return None
+    if weight is not None:
+        weight = np.ascontiguousarray(weight)
+    grad, count, scale = np.empty(input.shape, input.dtype), input.size, sign / input.size if reduction == "mean" else sign
+    g, x, t = np.ascontiguousarray(g), np.ascontiguousarray(input), np.ascontiguousarray(target)
+    kernel, each = loops("element_loss").SLOPES[name], int(reduction == "none")
+    return grad if kernel.run(grad, g, x, t, weight, p, scale, each, count, 1) else None
 
 
 def check_sizes(input: Array, target: Array) -> tuple[Array, Array]:

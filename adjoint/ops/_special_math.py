@@ -421,6 +421,7 @@ def bessel(order: int, scaled: bool) -> Callable[..., Any]:
             on(np.abs(x) > 8, lambda v: bessel_tail(order, v) * np.exp(np.abs(v) / 2) * np.exp(np.abs(v) / 2), x, out)
         return out
 
+    vector.__name__ = f"i{order}e" if scaled else f"i{order}"
     return blockwise(vector)
 
 

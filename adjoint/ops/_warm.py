@@ -6,8 +6,6 @@ As in `_compiled.py` that is at a fixed call, so that a program computes the sam
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module
-from typing import Any
 
 import numpy as np
 
@@ -36,15 +34,3 @@ class Heat:
             return False
         self.total += work
         return self.total > self.warm and compiles()
-
-
-class Loops:
-    """The kernels of a module `_kernels/<family>_loops.py`, which is imported when the first of them is asked for."""
-
-    def __init__(self, family: str) -> None:
-        self.module = f"{__package__.partition('.')[0]}._kernels.{family}_loops"
-
-    def __getattr__(self, kernel: str) -> Any:
-        found = getattr(import_module(self.module), kernel)
-        setattr(self, kernel, found)
-        return found

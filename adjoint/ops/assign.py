@@ -20,7 +20,7 @@ from ._general import NUMBERS, operand, record
 from ._inplace import bound, overwritten_operands, shares_memory
 from ._operands import zero
 from ._registry import ELEMENTWISE, LINEAR, Array, Op, composite, op
-from ._rules import cast, sum_to
+from ._rules import cast, copied, sum_to
 
 # ---- writing a part -----------------------------------------------------------------------------------------------------------------
 
@@ -224,7 +224,7 @@ def _off_diagonal(g: Any, wrap: bool) -> Any:
 
 @op("fill_diagonal", method=False, function=False, jvp=ELEMENTWISE, input=_off_diagonal)
 def _fill_diagonal(input: Array, fill_value: Any, wrap: bool = False) -> Array:
-    result = input.copy()
+    result = copied(input)
     _set_diagonal(result, number_as(fill_value, input.dtype), wrap)
     return result
 

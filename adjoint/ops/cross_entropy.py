@@ -1,7 +1,8 @@
 """Cross entropy and the negative log-likelihood.
 
 `cross_entropy` with class indices is one op: it never holds the log-probabilities of all classes, only the logits it is given, and its
-gradient is made in one pass. Everything here works on rows: the classes are moved to the last axis.
+gradient is made in one pass. Kernels leave what the backward pass needs in a list that the caller made (`kept`). The NumPy code, which also
+runs on Tensors, works on rows: the classes are moved to the last axis.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ from typing import Any
 import numpy as np
 
 from .._dtype import from_numpy_dtype
-from ._compiled import rowwise
-from ._loss import reduction_of, refuse_gradient, refuse_integers
+from ._loss import finished, reduction_of, refuse_gradient, refuse_integers
 from ._precision import INT64, UINT8, compute_dtype, wide
 from ._registry import Array, op
-from ._rules import cast
+from ._rules import cast, loops
 from .reduce import total
-from .softmax import log_softmax
+from .softmax import log_softmax, log_softmax_of_rows, softmax_of_rows
+
+Kept = list[Any]
 
 # ---- rows of classes ----------------------------------------------------------------------------------------------------------------
 
@@ -60,88 +62,208 @@ def class_weights(target: Array, weight: Array | None, ignore_index: int, dtype:
 
 
 def combined(losses: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str, dtype: Any) -> Array:
-    """The weighted losses, reduced. The mean is over the weights: an ignored target does not count."""
-    weights = class_weights(target, weight, ignore_index, losses.dtype)
-    losses = np.where(weights == 0, 0, losses * weights)  # an ignored infinity is no loss
+    """The losses, reduced. The mean is over the weights: an ignored target does not count."""
     if reduction == "none":
         return cast(losses, dtype)
     summed = total(losses, None, False)
+    weights = class_weights(target, weight, ignore_index, losses.dtype)
     return cast(summed if reduction == "sum" else summed / total(weights, None, False), dtype)
 
 
+def weighted(losses: Array, weights: Array) -> Array:
+    return np.where(weights == 0, 0, losses * weights)  # an ignored infinity is no loss
+
+
 def row_gradients(g: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str, dtype: Any) -> Array:
-    """The gradient of the loss of each row, as a column."""
-    weights = class_weights(target, weight, ignore_index, dtype)
-    each = (g / total(weights, None, False) if reduction == "mean" else g) * weights
-    return np.where(weights == 0, 0, each)[..., None]  # a mean over nothing is NaN, but nothing depends on it
+    """The gradient of the loss of each row, before it is weighted."""
+    counted = target != ignore_index
+    each = g / total(class_weights(target, weight, ignore_index, dtype), None, False) if reduction == "mean" else g
+    return np.where(counted, each, 0)  # a mean over nothing is NaN, but nothing depends on it
+
+
+# ---- kernels ------------------------------------------------------------------------------------------------------------------------
+
+
+def places_of(input: Array, target: Array, weight: Array | None) -> tuple[int, int, int] | None:
+    """The number of classes, how many places for targets follow each other within a sample, and how many there are; None where no kernel
+    serves."""
+    shape = input.shape
+    classes = shape[class_axis(input)]
+    count = target.size
+    if input.__class__ is not np.ndarray or not input.size or target.dtype is not INT64 or count * classes != input.size:
+        return None
+    if weight is not None and weight.shape != (classes,):
+        return None
+    return classes, 1 if len(shape) <= 2 else math.prod(shape[2:]), count
+
+
+def cross_entropy_by_kernel(
+    input: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str, smoothing: float, kept: Kept
+) -> Array | None:
+    found = places_of(input, target, weight)
+    if found is None:
+        return None
+    classes, inner, count = found
+    kernels = loops("loss")
+    losses = np.empty(target.shape, input.dtype) if reduction == "none" else None
+    x, dtype, target = np.ascontiguousarray(input), input.dtype, np.ascontiguousarray(target)
+    if inner == 1:
+        take = max(1, min(64, 32768 // classes))
+        blocks = -(-count // take)
+        notes = np.empty(3 * blocks + 2 * count)
+        done = kernels.cross_entropy_rows.run(
+            losses, notes, x, target, weight, ignore_index, smoothing, 3 * blocks, classes, count, take, blocks, take * classes
+        )
+        kept[:] = [notes]
+    elif smoothing:
+        return None
+    else:
+        blocks, work = count // inner * -(-inner // kernels.COLUMNS), classes * min(inner, kernels.COLUMNS)
+        notes, tops, totals = np.empty(3 * blocks), np.empty(count, dtype), np.empty(count)
+        done = kernels.cross_entropy_columns.run(losses, notes, tops, totals, x, target, weight, ignore_index, classes, inner, blocks, work)
+        kept[:] = notes, tops, totals
+    if not done:
+        kept.clear()
+        return None
+    out = finished(notes, blocks, dtype, reduction == "mean")  # None, for the NumPy code to say why, where a target is wrong
+    return out if losses is None or out is None else losses
+
+
+def cross_entropy_back(
+    g: Array, input: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str, smoothing: float, kept: Kept
+) -> Array | None:
+    found = places_of(input, target, weight) if kept and g.__class__ is np.ndarray else None
+    if found is None:
+        return None
+    classes, inner, count = found
+    kernels = loops("loss")
+    x, target, grad = np.ascontiguousarray(input), np.ascontiguousarray(target), np.empty(input.shape, input.dtype)
+    g, mean, each = np.ascontiguousarray(g), int(reduction == "mean"), int(reduction == "none")
+    if inner == 1:
+        all_weights = float(classes if weight is None or not smoothing else weight.sum())
+        notes = kept[0]
+        done = kernels.cross_entropy_rows_back.run(
+            grad, g, notes, x, target, weight, ignore_index, smoothing, all_weights, notes.size - 2 * count, mean, each, classes, count,
+            classes,
+        )  # fmt: skip
+    else:
+        blocks, work = count // inner * -(-inner // kernels.COLUMNS), classes * min(inner, kernels.COLUMNS)
+        done = kernels.cross_entropy_columns_back.run(
+            grad, g, *kept, np.empty(count, x.dtype), x, target, weight, ignore_index, mean, each, classes, inner, blocks, work
+        )
+    return grad if done else None
+
+
+def nll_by_kernel(input: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str, kept: Kept) -> Array | None:
+    found = places_of(input, target, weight)
+    if found is None:
+        return None
+    classes, inner, count = found
+    kernels = loops("loss")
+    losses = np.empty(target.shape, input.dtype) if reduction == "none" else None
+    x, target, blocks = np.ascontiguousarray(input), np.ascontiguousarray(target), -(-count // kernels.ELEMENTS)
+    notes = np.empty(3 * blocks)
+    work = min(count, kernels.ELEMENTS)
+    if not kernels.nll.run(losses, notes, x, target, weight, ignore_index, classes, inner, count, blocks, work):
+        return None
+    kept[:] = [notes]
+    out = finished(notes, blocks, input.dtype, reduction == "mean")
+    return out if losses is None or out is None else losses
+
+
+def nll_back(
+    g: Array, shape: tuple[int, ...], dtype: Any, target: Array, weight: Array | None, ignore_index: int, reduction: str, kept: Kept
+) -> Array | None:
+    if not kept or g.__class__ is not np.ndarray:
+        return None
+    grad = np.zeros(shape, dtype)
+    classes, inner, count = shape[class_axis(grad)], math.prod(shape[2:]), target.size
+    g, mean, each = np.ascontiguousarray(g), int(reduction == "mean"), int(reduction == "none")
+    target = np.ascontiguousarray(target)
+    done = loops("loss").nll_back.run(grad, g, kept[0], target, weight, ignore_index, mean, each, classes, inner, count, 1)
+    return grad if done else None
 
 
 # ---- the ops ------------------------------------------------------------------------------------------------------------------------
 
 
-def nll_rule(g: Array, input_shape: Any, input_dtype: Any, target: Array, weight: Array | None, ignore_index: int, reduction: str) -> Array:
-    each = row_gradients(-g, target, weight, ignore_index, reduction, compute_dtype(input_dtype))
+def nll_rule(
+    g: Array, input_shape: Any, input_dtype: Any, target: Array, weight: Array | None, ignore_index: int, reduction: str, kept: Kept
+) -> Array:
+    found = nll_back(g, input_shape, input_dtype, target, weight, ignore_index, reduction, kept)
+    if found is not None:
+        return found
+    dtype = compute_dtype(input_dtype)
+    each = weighted(row_gradients(-g, target, weight, ignore_index, reduction, dtype), class_weights(target, weight, ignore_index, dtype))
     classes = input_shape[0 if len(input_shape) == 1 else 1]
-    return cast(back_from_rows(one_hot_rows(target, each, classes)), input_dtype)
+    return cast(back_from_rows(one_hot_rows(target, each[..., None], classes)), input_dtype)
 
 
 def nll_tangent(input_t: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str) -> Array:
-    return nll_loss_op(input_t, target, weight, ignore_index, reduction)
+    return nll_loss_op(input_t, target, weight, ignore_index, reduction, [])
 
 
 @op("nll_loss", method=False, function=False, out=False, input=nll_rule, jvp=nll_tangent)
-def nll_loss_op(input: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str) -> Array:
+def nll_loss_op(input: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str, kept: Kept) -> Array:
+    out = nll_by_kernel(input, target, weight, ignore_index, reduction, kept)
+    if out is not None:
+        return out
     check_classes("nll_loss_out_frame", input, target, weight, ignore_index)
     losses = -wide(at_target(rows_of(input), safe_target(target, ignore_index)))[..., 0]
+    losses = weighted(losses, class_weights(target, weight, ignore_index, losses.dtype))
     return combined(losses, target, weight, ignore_index, reduction, input.dtype)
 
 
-@rowwise("TC")
-def cross_entropy_rows(x: Array, chosen: Array) -> Array:
-    """How far each row's chosen element is from holding all of the probability."""
-    top = np.max(x, axis=-1, keepdims=True)
-    return np.log(np.sum(np.exp(x - top), axis=-1, keepdims=True)) - (chosen - top)
-
-
-@rowwise("TC")
-def scaled_softmax_rows(x: Array, factor: Array) -> Array:
-    powers = np.exp(x - np.max(x, axis=-1, keepdims=True))
-    return powers * (factor / np.sum(powers, axis=-1, keepdims=True))
-
-
 def cross_entropy_rule(
-    g: Array, input: Array, input_dtype: Any, target: Array, weight: Array | None, ignore_index: int, reduction: str
-) -> Array:
-    rows = rows_of(wide(input))
-    each = row_gradients(g, target, weight, ignore_index, reduction, compute_dtype(input_dtype))
-    grad = scaled_softmax_rows(rows, each)
-    if grad.__class__ is np.ndarray and grad.ndim == 2:
-        grad[np.arange(grad.shape[0]), safe_target(target, ignore_index)] -= each[:, 0]
-    else:
-        grad = grad - one_hot_rows(target, each, rows.shape[-1])
+    g: Array, input: Array, input_dtype: Any, target: Array, weight: Array | None, ignore_index: int, reduction: str,
+    label_smoothing: float, kept: Kept,
+) -> Array:  # fmt: skip
+    found = cross_entropy_back(g, input, target, weight, ignore_index, reduction, label_smoothing, kept)
+    if found is not None:
+        return found
+    rows, dtype = rows_of(wide(input)), compute_dtype(input_dtype)
+    classes = rows.shape[-1]
+    each = row_gradients(g, target, weight, ignore_index, reduction, dtype)[..., None]
+    own = weighted(each, class_weights(target, weight, ignore_index, dtype)[..., None]) * (1 - label_smoothing)
+    if not label_smoothing:
+        return cast(back_from_rows(softmax_of_rows(rows) * own - one_hot_rows(target, own, classes)), input_dtype)
+    even = each * (label_smoothing / classes)
+    by_weight, all_weights = (even, classes) if weight is None else (even * weight, np.sum(weight))
+    grad = softmax_of_rows(rows) * (own + even * all_weights) - one_hot_rows(target, own, classes) - by_weight
     return cast(back_from_rows(grad), input_dtype)
 
 
 def cross_entropy_tangent(
-    input: Array, input_t: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str
+    input: Array, input_t: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str, label_smoothing: float
 ) -> Array:
     axis = class_axis(input)
-    mean = np.sum(np.exp(log_softmax(input, axis)) * input_t, axis=axis, keepdims=True)
-    return nll_loss_op(input_t - mean, target, weight, ignore_index, reduction)
+    logs_t = input_t - np.sum(np.exp(log_softmax(input, axis)) * input_t, axis=axis, keepdims=True)
+    tangent = nll_loss_op(logs_t, target, weight, ignore_index, reduction, [])
+    if not label_smoothing:
+        return tangent
+    even = smooth_loss(logs_t, target, weight, ignore_index, reduction)
+    return tangent * (1 - label_smoothing) + even * (label_smoothing / input.shape[axis])
 
 
 @op("cross_entropy", method=False, function=False, out=False, nodes="NllLossBackward0", input=cross_entropy_rule, jvp=cross_entropy_tangent)
-def cross_entropy_op(input: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str) -> Array:
-    plain = check_classes("log_softmax_lastdim_kernel_impl", input, target, weight, ignore_index)
-    rows = rows_of(wide(input))
-    losses = cross_entropy_rows(rows, at_target(rows, target if plain else safe_target(target, ignore_index)))[..., 0]
-    if plain and reduction == "mean":  # the usual case, without the detour over weights of one
-        return cast(total(losses, None, False) / losses.size, input.dtype)
+def cross_entropy_op(
+    input: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str, label_smoothing: float, kept: Kept
+) -> Array:
+    out = cross_entropy_by_kernel(input, target, weight, ignore_index, reduction, label_smoothing, kept)
+    if out is not None:
+        return out
+    check_classes("log_softmax_lastdim_kernel_impl", input, target, weight, ignore_index)
+    logs = log_softmax_of_rows(rows_of(wide(input)))
+    losses = -at_target(logs, safe_target(target, ignore_index))[..., 0]
+    losses = weighted(losses, class_weights(target, weight, ignore_index, losses.dtype))
+    if label_smoothing:
+        even = -np.sum(logs if weight is None else logs * weight, axis=-1)
+        losses = losses * (1 - label_smoothing) + np.where(target == ignore_index, 0, even) * (label_smoothing / logs.shape[-1])
     return combined(losses, target, weight, ignore_index, reduction, input.dtype)
 
 
-def check_classes(name: str, input: Array, target: Array, weight: Array | None, ignore_index: int) -> bool:
-    """Refuse targets and weights that do not go with the input. Whether all targets count the same."""
+def check_classes(name: str, input: Array, target: Array, weight: Array | None, ignore_index: int) -> None:
+    """Refuse targets and weights that do not go with the input."""
     refuse_integers(name, input)
     if target.dtype not in (INT64, UINT8):
         raise RuntimeError(
@@ -157,17 +279,14 @@ def check_classes(name: str, input: Array, target: Array, weight: Array | None, 
         if weight.dtype != input.dtype:
             ours, theirs = from_numpy_dtype(input.dtype), from_numpy_dtype(weight.dtype)
             raise RuntimeError(f"expected scalar type {ours.scalar_name} but found {theirs.scalar_name}\n  fix: weight.to({ours})")
-    if target.__class__ is not np.ndarray or not target.size:
-        return False
-    if target.min() >= 0 and target.max() < classes:
-        return weight is None and not 0 <= ignore_index < classes
+    if target.__class__ is not np.ndarray:
+        return
     wrong = (target != ignore_index) & ((target < 0) | (target >= classes))
     if wrong.any():
         raise IndexError(
             f"Target {target[wrong].flat[0]} is out of bounds.\n  the input has {classes} classes, so targets are 0 to {classes - 1} "
             f"(or ignore_index={ignore_index})"
         )
-    return False
 
 
 def nll_loss(
@@ -182,12 +301,14 @@ def nll_loss(
     """The negative of the log-probability that `input` gives to each target class."""
     reduction = reduction_of(size_average, reduce, reduction)
     refuse_gradient("nll_loss_forward", weight=weight)
-    target = fitting_target(target, input.shape, target.shape)
-    return nll_loss_op(input, target, weight, ignore_index, reduction)
+    target = fitting_target(target, input._data.shape, target._data.shape)
+    return nll_loss_op(input, target, weight, ignore_index, reduction, [])
 
 
 def fitting_target(target: Array, shape: tuple[int, ...], given: tuple[int, ...]) -> Array:
     """The target, refused if the shape given does not go with the input's."""
+    if len(shape) == 2 and given == shape[:1]:
+        return target
     if len(shape) == 0:
         raise RuntimeError("input tensor should be 1D or 2D, or have more dimensions after the classes")
     if len(shape) == 1:
@@ -219,7 +340,7 @@ def cross_entropy(
     reduction = reduction_of(size_average, reduce, reduction)
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
-    shape, given = input.shape, target.shape
+    shape, given = input._data.shape, target._data.shape
     axis = 0 if len(shape) == 1 else 1
     if given == shape:
         if not target.is_floating_point():
@@ -227,15 +348,10 @@ def cross_entropy(
         if ignore_index >= 0:
             raise RuntimeError("ignore_index is not supported for floating point target")
         return cross_entropy_of_probabilities(log_softmax(input, axis), target, weight, reduction, label_smoothing)
-    refuse_gradient("nll_loss_forward", weight=weight)
+    if weight is not None:
+        refuse_gradient("nll_loss_forward", weight=weight)
     target = fitting_target(target, shape, given)
-    if label_smoothing == 0:
-        return cross_entropy_op(input, target, weight, ignore_index, reduction)
-    logs = log_softmax(input, axis)
-    likely = nll_loss_op(logs, target, weight, ignore_index, reduction)
-    return likely * (1 - label_smoothing) + smooth_loss(logs, target, weight, ignore_index, reduction) * (
-        label_smoothing / shape[axis]
-    )
+    return cross_entropy_op(input, target, weight, ignore_index, reduction, label_smoothing, [])
 
 
 def by_class(weight: Array, logs: Array) -> Array:

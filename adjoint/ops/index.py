@@ -23,7 +23,7 @@ from ..autograd.node import INFERENCE_TENSOR
 from ..autograd.views import check_writable, counter_of
 from ._general import NUMBERS
 from ._registry import LINEAR, Array, composite, op
-from ._rules import call, sum_to
+from ._rules import call, copied, loops, sum_to
 from .alias import alias
 from .assign import SMALL, copy_, fill_, number_as, write_through
 from .parts import EVERYTHING, select_part, slice_part, unsqueeze_part
@@ -52,6 +52,10 @@ def only_array(indices: Indices) -> int | None:
     input=lambda g, input_shape, indices: call(place_at, g, input_shape, indices))  # fmt: skip
 def index_at(input: Array, indices: Indices) -> Array:
     """A copy of the elements at the given indices."""
+    if len(indices) == 1 and indices[0].__class__ is np.ndarray:
+        rows = loops("index").take(input, indices[0], 0, negative=True)
+        if rows is not None:
+            return rows
     place = only_array(indices)
     try:
         found = input[indices] if place is None or not input.size else np.take(input, indices[place], axis=place)
@@ -63,6 +67,10 @@ def index_at(input: Array, indices: Indices) -> Array:
 @op(method=False, function=False, jvp=LINEAR, warns=False, input=lambda g, indices: call(index_at, g, as_arrays(indices)))
 def place_at(input: Array, shape: Shape, indices: Indices) -> Array:
     """Zeros, with the elements of `input` added at the given indices."""
+    if input.__class__ is np.ndarray and len(indices) == 1 and indices[0].__class__ is np.ndarray:
+        whole = np.zeros(shape, input.dtype)
+        if loops("index").add.at_rows(whole, 0, indices[0], input, negative=True):
+            return whole
     whole = np.zeros_like(input, shape=shape, order="C")
     add_at(whole, as_arrays(indices), input)
     return whole
@@ -120,7 +128,7 @@ def flat_positions(shape: Shape, indices: Indices) -> Array:
 )  # fmt: skip
 def put_at(input: Array, indices: Indices, values: Array, accumulate: bool = False) -> Array:
     """A copy with other values at the given indices."""
-    result = input.copy()
+    result = copied(input)
     assign_at(result, indices, values, accumulate)
     return result
 
@@ -283,8 +291,10 @@ def check_mask(mask: Shape, shape: Shape, dim: int) -> None:
 
 def kept(indices: Indices, *tensors: Any) -> Indices:
     """Indices that a node may keep: copied if it will, because the tensors they come from can be changed before backward."""
-    if recording() and any(isinstance(tensor, Tensor) and tensor.requires_grad for tensor in tensors):
-        return tuple(item if item.__class__ is slice else item.copy() for item in indices)
+    if recording():
+        for tensor in tensors:
+            if isinstance(tensor, Tensor) and tensor.requires_grad:
+                return tuple([item if item.__class__ is slice else item.copy() for item in indices])
     return indices
 
 

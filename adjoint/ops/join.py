@@ -13,7 +13,7 @@ from .._size import Size
 from .._tensor import wrap
 from ._general import check_shapes
 from ._registry import COMMON, LINEAR, Array, composite, op
-from ._rules import wrap_dim
+from ._rules import LARGE, joined, wrap_dim
 
 Shape = tuple[int, ...]
 
@@ -33,8 +33,9 @@ def _cut(g: Array, tensors_shape: tuple[Shape, ...], dim: int) -> list[Array]:
         if _is_skipped(shape):
             grads.append(g.reshape(-1)[:0])
             continue
-        grads.append(g[(*lead, slice(start, start + shape[dim]))])
-        start += shape[dim]
+        end = start + shape[dim]
+        grads.append(g[(*lead, slice(start, end))])
+        start = end
     return grads
 
 
@@ -43,20 +44,28 @@ def _some_to_cat(*tensors: Array) -> None:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
 
 
-@op(promote=COMMON, jvp=LINEAR, method=False, aliases=("concat", "concatenate"), check=_some_to_cat, joint=_cut)
+@op(promote=COMMON, jvp=LINEAR, warns=False, method=False, aliases=("concat", "concatenate"), check=_some_to_cat, joint=_cut)
 def cat(tensors: Sequence[Array], dim: int = 0) -> Array:
     """Join tensors along a dimension that they have."""
+    try:
+        return joined(tensors, dim)
+    except ValueError:
+        return _cat_skipping(tensors, dim)
+
+
+def _cat_skipping(tensors: Sequence[Array], dim: int) -> Array:
+    """The same without the tensors that do not count, and with the words for what cannot be joined."""
     for position, tensor in enumerate(tensors):
         if not tensor.shape:
             raise RuntimeError(
                 f"zero-dimensional tensor (at position {position}) cannot be concatenated\n"
                 "  fix: torch.stack(...) joins along a new dimension"
             )
-    joined = [tensor for tensor in tensors if not _is_skipped(tensor.shape)] or [tensors[0]]
-    ndim = len(joined[0].shape)
+    counting = [tensor for tensor in tensors if not _is_skipped(tensor.shape)] or [tensors[0]]
+    ndim = len(counting[0].shape)
     dim = wrap_dim(dim, ndim)
     try:
-        return np.concatenate(joined, axis=dim)
+        return np.concatenate(counting, axis=dim)
     except ValueError:
         _refuse_cat([tensor.shape for tensor in tensors], dim)
         raise
@@ -87,7 +96,7 @@ def _some_to_stack(*tensors: Array) -> None:
         raise RuntimeError("stack expects a non-empty TensorList")
 
 
-@op(promote=COMMON, jvp=LINEAR, method=False, check=_some_to_stack, joint=_unstacked)
+@op(promote=COMMON, jvp=LINEAR, warns=False, method=False, check=_some_to_stack, joint=_unstacked)
 def stack(tensors: Sequence[Array], dim: int = 0) -> Array:
     """Join tensors of one shape along a new dimension."""
     shape = tensors[0].shape
@@ -96,7 +105,11 @@ def stack(tensors: Sequence[Array], dim: int = 0) -> Array:
             raise RuntimeError(
                 f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and {list(tensor.shape)} at entry {entry}"
             )
-    return np.stack(tensors, axis=wrap_dim(dim, len(shape) + 1))
+    dim = wrap_dim(dim, len(shape) + 1)
+    if dim == 0 and tensors[0].__class__ is np.ndarray and tensors[0].size < LARGE:
+        return np.array(tensors)
+    lead = (slice(None),) * dim
+    return joined([tensor[(*lead, None)] for tensor in tensors], dim)  # what np.stack does, in half the time
 
 
 def _at_least(ndim: int, *tensors: Any) -> Any:
@@ -134,23 +147,30 @@ def atleast_3d(*tensors: Any) -> Any:
     return _at_least(3, *tensors)
 
 
+def _some(name: str, tensors: Sequence[Any]) -> tuple[Any, ...]:
+    """The tensors, of which there has to be one."""
+    if not tensors:
+        raise RuntimeError(f"{name} expects a non-empty TensorList")
+    return tuple(tensors)
+
+
 @composite(method=False)
 def hstack(tensors: Sequence[Any], *, out: Any = None) -> Any:
     """Join side by side: along the second dimension, vectors along their only one."""
-    rows = atleast_1d(tuple(tensors))
+    rows = atleast_1d(_some("hstack", tensors))
     return cat(rows, 0 if rows and rows[0].ndim == 1 else 1, out=out)
 
 
 @composite("vstack", "row_stack", method=False)
 def vstack(tensors: Sequence[Any], *, out: Any = None) -> Any:
     """Join one below the other: along the first dimension, vectors as rows."""
-    return cat(atleast_2d(tuple(tensors)), 0, out=out)
+    return cat(atleast_2d(_some("vstack", tensors)), 0, out=out)
 
 
 @composite(method=False)
 def dstack(tensors: Sequence[Any], *, out: Any = None) -> Any:
     """Join one behind the other: along the third dimension."""
-    return cat(atleast_3d(tuple(tensors)), 2, out=out)
+    return cat(atleast_3d(_some("dstack", tensors)), 2, out=out)
 
 
 @composite(method=False)
@@ -259,7 +279,7 @@ def _blocks(g: Array, tensors_shape: tuple[Shape, ...]) -> list[Array]:
     return grads
 
 
-@op("block_diag", method=False, function=False, promote=COMMON, jvp=LINEAR, joint=_blocks)
+@op("block_diag", method=False, function=False, promote=COMMON, jvp=LINEAR, warns=False, joint=_blocks)
 def _block_diag(tensors: Sequence[Array]) -> Array:
     for number, tensor in enumerate(tensors):
         if len(tensor.shape) > 2:

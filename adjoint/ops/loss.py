@@ -14,11 +14,20 @@ import numpy as np
 
 from .._dtype import from_numpy_dtype
 from .._site import warn
-from ._loss import check_sizes, reduced, reduction_of, refuse_gradient, refuse_integers, unreduced
+from ._loss import (
+    check_sizes,
+    reduced,
+    reduced_by_kernel,
+    reduction_of,
+    refuse_gradient,
+    refuse_integers,
+    slope_by_kernel,
+    unreduced,
+)
 from ._precision import wide
 from ._registry import COMMON, FUNCTIONS, REDUCTION, Array, op
 from ._rules import call, cast, holds
-from .activation import logsigmoid
+from .activation import logsigmoid, softplus
 from .cross_entropy import cross_entropy, nll_loss
 from .ctc import ctc_loss
 from .distance import cosine_similarity, normalize, pairwise_distance, pdist
@@ -55,13 +64,22 @@ __all__ = [
 # ---- regression ---------------------------------------------------------------------------------------------------------------------
 
 
-def mse_slope(g: Array, input: Array, target: Array, reduction: str) -> Array:
-    return unreduced(g * 2, input, reduction) * (input - target)
+def mse_slope(g: Array, input: Array, target: Array, reduction: str, sign: float) -> Array:
+    grad = slope_by_kernel("mse_loss", g, input, target, reduction, sign=sign)
+    return unreduced(g * (2 * sign), input, reduction) * (input - target) if grad is None else grad
 
 
-@op("mse_loss", method=False, function=False, promote=COMMON, jvp=REDUCTION, input=mse_slope,
-    target=lambda g, input, target, reduction: mse_slope(-g, input, target, reduction))  # fmt: skip
+def mse_rule(g: Array, input: Array, target: Array, reduction: str) -> Array:
+    return mse_slope(g, input, target, reduction, 1.0)
+
+
+@op("mse_loss", method=False, function=False, promote=COMMON, jvp=REDUCTION,
+    input=mse_rule,
+    target=lambda g, input, target, reduction: mse_slope(g, input, target, reduction, -1.0))  # fmt: skip
 def mse_loss_op(input: Array, target: Array, reduction: str) -> Array:
+    out = reduced_by_kernel("mse_loss", input, target, reduction)
+    if out is not None:
+        return out
     refuse_integers("mse_cpu", input)
     difference = wide(input - target)
     return cast(reduced(difference * difference, reduction), input.dtype)
@@ -94,6 +112,31 @@ def weighted_mean(losses: Array, weight: Array, reduction: str) -> Array:
     return losses.sum() / weight.sum() if reduction == "mean" else reduced(losses, reduction)
 
 
+def l1_slope(g: Array, input: Array, target: Array, reduction: str, sign: float) -> Array:
+    grad = slope_by_kernel("l1_loss", g, input, target, reduction, sign=sign)
+    if grad is not None:
+        return grad
+    error = input - target
+    return unreduced(g * sign, input, reduction) * np.sign(np.where(np.isnan(error), 0, error))  # the sign of NaN is 0
+
+
+def l1_rule(g: Array, input: Array, target: Array, reduction: str) -> Array:
+    return l1_slope(g, input, target, reduction, 1.0)
+
+
+@op("l1_loss", method=False, function=False, nodes="MeanBackward0", jvp=REDUCTION,
+    input=l1_rule,
+    target=lambda g, input, target, reduction: l1_slope(g, input, target, reduction, -1.0))  # fmt: skip
+def l1_loss_op(input: Array, target: Array, reduction: str) -> Array:
+    out = reduced_by_kernel("l1_loss", input, target, reduction)
+    return cast(reduced(np.abs(wide(input - target)), reduction), input.dtype) if out is None else out
+
+
+def same_floats(input: Array, target: Array) -> bool:
+    """Whether both are real numbers of one dtype."""
+    return input._data.dtype is target._data.dtype and input.dtype.is_floating_point
+
+
 def l1_loss(
     input: Array,
     target: Array,
@@ -105,19 +148,32 @@ def l1_loss(
     """The sizes of the errors."""
     reduction = reduction_of(size_average, reduce, reduction)
     input, target = check_sizes(input, target)
+    if weight is None and reduction != "none" and same_floats(input, target):
+        return l1_loss_op(input, target, reduction)
     losses = (input - target).abs()
     return reduced(losses, reduction) if weight is None else weighted_mean(losses, weight, reduction)
 
 
-def smooth_l1_slope(g: Array, input: Array, target: Array, reduction: str, beta: float) -> Array:
+def smooth_l1_slope(g: Array, input: Array, target: Array, reduction: str, beta: float, sign: float) -> Array:
+    grad = slope_by_kernel("smooth_l1_loss", g, input, target, reduction, beta, sign=sign)
+    if grad is not None:
+        return grad
     error = input - target
     slope = np.sign(error) if beta == 0 else np.clip(error / beta, -1, 1)
-    return unreduced(g, input, reduction) * slope
+    return unreduced(g * sign, input, reduction) * slope
 
 
-@op("smooth_l1_loss", method=False, function=False, nodes="SmoothL1LossBackward0", promote=COMMON, jvp=REDUCTION, input=smooth_l1_slope,
-    target=lambda g, input, target, reduction, beta: smooth_l1_slope(-g, input, target, reduction, beta))  # fmt: skip
+def smooth_l1_rule(g: Array, input: Array, target: Array, reduction: str, beta: float) -> Array:
+    return smooth_l1_slope(g, input, target, reduction, beta, 1.0)
+
+
+@op("smooth_l1_loss", method=False, function=False, nodes="SmoothL1LossBackward0", promote=COMMON, jvp=REDUCTION,
+    input=smooth_l1_rule,
+    target=lambda g, input, target, reduction, beta: smooth_l1_slope(g, input, target, reduction, beta, -1.0))  # fmt: skip
 def smooth_l1_loss_op(input: Array, target: Array, reduction: str, beta: float) -> Array:
+    out = reduced_by_kernel("smooth_l1_loss", input, target, reduction, beta)
+    if out is not None:
+        return out
     refuse_integers("smooth_l1_cpu", input)
     size = np.abs(wide(input - target))
     losses = np.where(size < beta, 0.5 * size * size / beta, size - 0.5 * beta) if beta else size
@@ -140,13 +196,22 @@ def smooth_l1_loss(
     return smooth_l1_loss_op(input, target, reduction, beta)
 
 
-def huber_slope(g: Array, input: Array, target: Array, reduction: str, delta: float) -> Array:
-    return unreduced(g, input, reduction) * np.clip(input - target, -delta, delta)
+def huber_slope(g: Array, input: Array, target: Array, reduction: str, delta: float, sign: float) -> Array:
+    grad = slope_by_kernel("huber_loss", g, input, target, reduction, delta, sign=sign)
+    return unreduced(g * sign, input, reduction) * np.clip(input - target, -delta, delta) if grad is None else grad
 
 
-@op("huber_loss", method=False, function=False, promote=COMMON, jvp=REDUCTION, input=huber_slope,
-    target=lambda g, input, target, reduction, delta: huber_slope(-g, input, target, reduction, delta))  # fmt: skip
+def huber_rule(g: Array, input: Array, target: Array, reduction: str, delta: float) -> Array:
+    return huber_slope(g, input, target, reduction, delta, 1.0)
+
+
+@op("huber_loss", method=False, function=False, promote=COMMON, jvp=REDUCTION,
+    input=huber_rule,
+    target=lambda g, input, target, reduction, delta: huber_slope(g, input, target, reduction, delta, -1.0))  # fmt: skip
 def huber_loss_op(input: Array, target: Array, reduction: str, delta: float) -> Array:
+    out = reduced_by_kernel("huber_loss", input, target, reduction, delta)
+    if out is not None:
+        return out
     refuse_integers("huber_cpu", input)
     size = np.abs(wide(input - target))
     losses = np.where(size <= delta, 0.5 * size * size, delta * (size - 0.5 * delta))
@@ -212,6 +277,9 @@ def gaussian_nll_loss(
 
 
 def bce_input(g: Array, input: Array, target: Array, weight: Array | None, reduction: str) -> Array:
+    grad = slope_by_kernel("binary_cross_entropy", g, input, target, reduction, 0.0, weight)
+    if grad is not None:
+        return grad
     slope = (input - target) / np.clip((1 - input) * input, 1e-12, None)
     return unreduced(g, input, reduction) * (slope if weight is None else slope * weight)
 
@@ -223,6 +291,9 @@ def bce_target(g: Array, input: Array, weight: Array | None, reduction: str) -> 
 
 @op("binary_cross_entropy", method=False, function=False, jvp=REDUCTION, input=bce_input, target=bce_target)
 def binary_cross_entropy_op(input: Array, target: Array, weight: Array | None, reduction: str) -> Array:
+    out = reduced_by_kernel("binary_cross_entropy", input, target, reduction, 0.0, weight)
+    if out is not None:
+        return out
     refuse_integers("binary_cross_entropy", input)
     for other in (target, weight):
         if other is not None and other.dtype != input.dtype:
@@ -264,6 +335,10 @@ def times(x: Array, factor: Array | None) -> Array:
 
 
 def logits_input(g: Array, input: Array, target: Array, weight: Array | None, pos_weight: Array | None, reduction: str) -> Array:
+    if weight is None and pos_weight is None:
+        grad = slope_by_kernel("binary_cross_entropy_with_logits", g, input, target, reduction)
+        if grad is not None:
+            return grad
     positive = times(target, pos_weight)
     return unreduced(g, input, reduction) * times((positive + 1 - target) * call(sigmoid, input) - positive, weight)
 
@@ -278,6 +353,10 @@ def logits_target(g: Array, input: Array, weight: Array | None, pos_weight: Arra
 def binary_cross_entropy_with_logits_op(
     input: Array, target: Array, weight: Array | None, pos_weight: Array | None, reduction: str
 ) -> Array:
+    if weight is None and pos_weight is None:
+        out = reduced_by_kernel("binary_cross_entropy_with_logits", input, target, reduction)
+        if out is not None:
+            return out
     refuse_integers("binary_cross_entropy_with_logits", input)
     x = wide(input)
     losses = -times(target, pos_weight) * call(logsigmoid, x) - (1 - target) * call(logsigmoid, -x)
@@ -309,6 +388,26 @@ def binary_cross_entropy_with_logits(
     return binary_cross_entropy_with_logits_op(input, target, weight, pos_weight, reduction)
 
 
+def kl_div_input(g: Array, input: Array, target: Array, reduction: str, log_target: bool) -> Array:
+    grad = slope_by_kernel("log_kl_div" if log_target else "kl_div", g, input, target, reduction)
+    return unreduced(-g, input, reduction) * (np.exp(target) if log_target else target) if grad is None else grad
+
+
+def kl_div_target(g: Array, input: Array, target: Array, reduction: str, log_target: bool) -> Array:
+    slope = np.exp(target) * (target - input + 1) if log_target else np.log(target) + 1 - input
+    return unreduced(g, input, reduction) * slope
+
+
+@op("kl_div", method=False, function=False, nodes="SumBackward0", jvp=REDUCTION, input=kl_div_input, target=kl_div_target)
+def kl_div_op(input: Array, target: Array, reduction: str, log_target: bool) -> Array:
+    out = reduced_by_kernel("log_kl_div" if log_target else "kl_div", input, target, reduction)
+    if out is not None:
+        return out
+    x, t = wide(input), wide(target)
+    losses = np.exp(t) * (t - x) if log_target else np.where(t == 0, 0, t * np.log(t)) - t * x
+    return cast(reduced(losses, reduction), input.dtype)
+
+
 def kl_div(
     input: Array,
     target: Array,
@@ -326,6 +425,9 @@ def kl_div(
         )
     batchmean = reduction == "batchmean"
     reduction = reduction_of(size_average, reduce, "sum" if batchmean else reduction)
+    if reduction != "none" and input._data.shape == target._data.shape and same_floats(input, target):
+        total = kl_div_op(input, target, reduction, log_target)
+        return total / input.shape[0] if batchmean and input.shape else total
     losses = target.exp() * (target - input) if log_target else FUNCTIONS["xlogy"](target, target) - target * input
     total = reduced(losses, reduction)
     return total / input.shape[0] if batchmean and input.shape else total
@@ -373,7 +475,7 @@ def soft_margin_loss(
     """`log(1 + exp(-target * input))`, for targets 1 and -1."""
     reduction = reduction_of(size_average, reduce, reduction)
     refuse_gradient("soft_margin_loss", target=target)
-    return reduced((-target * input).exp().log1p(), reduction)
+    return reduced(softplus(-target * input), reduction)
 
 
 def one_hot(target: Array, classes: int) -> Array:
@@ -405,12 +507,13 @@ def multi_margin_loss(
     if weight is not None and len(weight.shape) != 1:
         raise ValueError(f"weight must be one-dimensional, got {list(weight.shape)}")
     refuse_gradient("multi_margin_loss", weight=weight)
-    if target.shape != input.shape[:-1] and not (len(input.shape) == 1 and target.numel() == 1):
+    if target.shape != input.shape[:-1] and not (len(input.shape) <= 1 and target.numel() == 1):
         raise RuntimeError(
             "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). "
             f"Expected target size {list(input.shape[:-1])}, but got {list(target.shape)}. Input has shape {list(input.shape)}."
         )
     shape = target.shape
+    input = input.reshape(1) if input.ndim == 0 else input
     target = target.reshape(input.shape[:-1])
     classes = input.shape[-1]
     if holds(((target < 0) | (target >= classes)).any()):
@@ -429,6 +532,8 @@ def multilabel_margin_loss(
     reduction = reduction_of(size_average, reduce, reduction)
     if target.shape != input.shape:
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
+    if input.ndim == 0:
+        input, target = input.reshape(1), target.reshape(1)
     classes = input.shape[-1]
     listed = (target < 0).cumsum(-1) == 0
     places = target.masked_fill(listed.logical_not(), 0)

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from .._dtype import from_numpy_dtype, result_numpy_dtype
+from .._dtype import from_numpy_dtype, int64, result_numpy_dtype
 from .._tensor import Tensor, wrap
 from ._general import NUMBERS
-from ._registry import ELEMENTWISE, LINEAR, Array, composite, op
+from ._out import into
+from ._registry import ELEMENTWISE, FUNCTIONS, LINEAR, Array, composite, op
 from ._rules import call, cast, sum_to
 from .assign import inplace_form, number_as, number_for, write_through
 from .convert import convert
@@ -147,7 +148,7 @@ def _unselect(g: Array, input_shape: Shape, mask: Array) -> Array:
     return sum_to(call(place_masked, g, np.broadcast_to(mask, shape)), input_shape)
 
 
-@op(jvp=LINEAR, input=_unselect)
+@op(jvp=LINEAR, warns=False, input=_unselect)
 def masked_select(input: Array, mask: Array) -> Array:
     """The elements where the mask is true, in one dimension."""
     if mask.dtype != bool:
@@ -208,7 +209,7 @@ inplace_form(masked_scatter, _scatter_into)
 # ---- where values are not zero ------------------------------------------------------------------------------------------------------
 
 
-@op("nonzero", method=False, function=False, differentiable=False)
+@op("nonzero", method=False, function=False, differentiable=False, warns=False)
 def _nonzero(input: Array) -> Array:
     return np.argwhere(input)
 
@@ -219,6 +220,18 @@ def nonzero(input: Any, *, as_tuple: bool = False, out: Any = None) -> Any:
     if not as_tuple:
         return _nonzero(input, out=out)
     return _nonzero(input if input.ndim else input.unsqueeze(0)).unbind(1)
+
+
+@composite()
+def nonzero_static(input: Any, *, size: int, fill_value: int = -1, out: Any = None) -> Any:
+    """The first `size` rows of what `nonzero` finds; rows of `fill_value` after the last."""
+    if size < 0:
+        raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer, but got {size}")
+    if input.is_meta:
+        return input.new_empty((size, input.ndim), dtype=int64)
+    found = _nonzero(input)[:size]
+    rest = found.new_full((size - found.shape[0], found.shape[1]), fill_value)
+    return into(out, FUNCTIONS["cat"]([found, rest]))
 
 
 @composite()

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from .._methods import OpMethods
+from ._out import into
 from ._registry import LINEAR, Array, composite, op
-from ._rules import call, wrap_dim, zeros_on
+from ._rules import call, joined, wrap_dim, zeros_on
 from .shape import checked_dim
 
 Shape = tuple[int, ...]
@@ -20,10 +22,10 @@ EVERYTHING = slice(None)
 # ---- basic indexing -----------------------------------------------------------------------------------------------------------------
 
 
-@op(method=False, function=False, jvp=LINEAR, input=lambda g, index: g[index])
+@op(method=False, function=False, jvp=LINEAR, warns=False, input=lambda g, index: g[index])
 def place(input: Array, shape: Shape, index: Any) -> Array:
     """Zeros, with `input` at a basic index."""
-    whole = np.zeros_like(input, shape=shape)
+    whole = zeros_on(input, shape, input.dtype)
     whole[index] = input
     return whole
 
@@ -77,9 +79,9 @@ def narrow(input: Any, dim: int, start: Any, length: int) -> Any:
 
 
 @composite()
-def narrow_copy(input: Any, dim: int, start: int, length: int) -> Any:
+def narrow_copy(input: Any, dim: int, start: int, length: int, *, out: Any = None) -> Any:
     """A copy of what `narrow` returns."""
-    return narrow(input, dim, start, length).clone()
+    return into(out, narrow(input, dim, start, length).clone())
 
 
 # ---- several parts ------------------------------------------------------------------------------------------------------------------
@@ -87,8 +89,13 @@ def narrow_copy(input: Any, dim: int, start: int, length: int) -> Any:
 
 def _stacked(g: Sequence[Any], input_shape: Shape, input_dtype: Any, dim: int) -> Array:
     dim = wrap_dim(dim, len(input_shape))
-    absent = zeros_on(present(g), input_shape[:dim] + input_shape[dim + 1 :], input_dtype)
-    return np.stack([absent if part is None else part for part in g], axis=dim)
+    lead = (EVERYTHING,) * dim
+    parts = []
+    for part in g:
+        if part is None:
+            part = zeros_on(present(g), input_shape[:dim] + input_shape[dim + 1 :], input_dtype)
+        parts.append(part[(*lead, None)])
+    return joined(parts, dim)
 
 
 def present(g: Sequence[Any]) -> Any:
@@ -100,17 +107,20 @@ def present(g: Sequence[Any]) -> Any:
 def unbind(input: Array, dim: int = 0) -> tuple[Array, ...]:
     """The parts at every index of a dimension, as a tuple."""
     dim = checked_dim(dim, len(input.shape))
+    if dim == 0 and len(input.shape) > 1 and input.__class__ is np.ndarray:
+        return tuple(input)
     lead = (EVERYTHING,) * dim
-    return tuple(input[(*lead, i, ...)] for i in range(input.shape[dim]))
+    return tuple([input[(*lead, i, ...)] for i in range(input.shape[dim])])
 
 
 def _joined(g: Sequence[Any], input_shape: Shape, input_dtype: Any, lengths: Sequence[int], dim: int) -> Array:
     dim = wrap_dim(dim, len(input_shape))
-    parts = [
-        zeros_on(present(g), (*input_shape[:dim], length, *input_shape[dim + 1 :]), input_dtype) if part is None else part
-        for part, length in zip(g, lengths, strict=True)
-    ]
-    return np.concatenate(parts, axis=dim)
+    parts = []
+    for part, length in zip(g, lengths, strict=True):
+        if part is None:
+            part = zeros_on(present(g), (*input_shape[:dim], length, *input_shape[dim + 1 :]), input_dtype)
+        parts.append(part)
+    return joined(parts, dim)
 
 
 def _parts(input: Array, lengths: Sequence[int], dim: int) -> tuple[Array, ...]:
@@ -118,8 +128,9 @@ def _parts(input: Array, lengths: Sequence[int], dim: int) -> tuple[Array, ...]:
     parts = []
     start = 0
     for length in lengths:
-        parts.append(input[(*lead, slice(start, start + length))])
-        start += length
+        end = start + length
+        parts.append(input[(*lead, slice(start, end))] if lead else input[start:end])
+        start = end
     return tuple(parts)
 
 
@@ -154,31 +165,38 @@ def split(input: Any, split_size_or_sections: Any, dim: int = 0, *, split_size: 
     given = split_size_or_sections if split_size is None else split_size
     if not isinstance(given, int):
         return split_with_sizes(input, given, dim)
-    if input.ndim == 0:
+    shape = input._data.shape
+    if not shape:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
-    dim = wrap_dim(dim, input.ndim)
-    size = input.shape[dim]
+    dim = wrap_dim(dim, len(shape))
+    size = shape[dim]
     if given < 0:
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={given}")
     if given == 0 and size:
         raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {size}")
-    whole, rest = divmod(size, given) if given else (0, 0)
-    lengths = (given,) * whole + ((rest,) if rest or not whole else ())
-    return _split_evenly(input, lengths, dim)
+    return _split_evenly(input, even_lengths(size, given), dim)
+
+
+@lru_cache(256)
+def even_lengths(size: int, length: int) -> Shape:
+    """How long the parts of a dimension are; the last gets the rest."""
+    whole, rest = divmod(size, length) if length else (0, 0)
+    return (length,) * whole + ((rest,) if rest or not whole else ())
 
 
 @composite()
 def chunk(input: Any, chunks: int, dim: int = 0) -> Any:
     """At most `chunks` consecutive parts of equal size; the last may be smaller."""
-    if input.ndim == 0:
+    shape = input._data.shape
+    if not shape:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    dim = wrap_dim(dim, input.ndim)
-    size = input.shape[dim]
+    dim = wrap_dim(dim, len(shape))
+    size = shape[dim]
     if size == 0:
         return split_with_sizes(input, (0,) * chunks, dim)
-    return split(input, -(-size // chunks), dim)
+    return _split_evenly(input, even_lengths(size, -(-size // chunks)), dim)
 
 
 @composite()
@@ -203,11 +221,31 @@ def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0, *, indices:
     return tuple(slice_part(input, (*lead, slice(start, end), ...)) for start, end in zip(starts, ends, strict=True))
 
 
+def _apart(name: str, split_up: Any) -> None:
+    """The form of a split whose parts are not known to be views, so that they may be written to. Here they are copies."""
+
+    def parts(input: Any, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        return tuple(part.clone() for part in split_up(input, *args, **kwargs))
+
+    parts.__name__ = parts.__qualname__ = f"unsafe_{name}"
+    parts.__doc__ = f"`{name}`, as copies instead of views."
+    composite()(parts)
+
+
+for _name, _split_up in (("chunk", chunk), ("split", split), ("split_with_sizes", split_with_sizes)):
+    _apart(_name, _split_up)
+
+
 def _split_along(name: str, dim_of: Any, least: int) -> None:
     def splitting(input: Any, indices_or_sections: Any) -> tuple[Any, ...]:
         if input.ndim < least:
             raise RuntimeError(
                 f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {input.ndim} dimensions!"
+            )
+        if isinstance(indices_or_sections, str | float):
+            raise TypeError(
+                f"{name}() received an invalid combination of arguments - got ({type(indices_or_sections).__name__}); give a number "
+                "or a list of the indices at which they begin"
             )
         dim = dim_of(input.ndim)
         if isinstance(indices_or_sections, int) and (indices_or_sections <= 0 or input.shape[dim] % indices_or_sections):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,14 @@ import numpy as np
 from .._dtype import as_numpy_dtype, from_numpy_dtype
 from .._tensor import Tensor, wrap, wrap_result
 from ._registry import LINEAR, Array, composite, op
-from ._rules import call, holds, normalize_dims, wrap_dim
+from ._rules import call, holds, in_order, joined, loops, normalize_dims, wrap_dim
+from .parts import EVERYTHING
 from .scatter import index_select
 from .shape import spread_arguments
 
 Shape = tuple[int, ...]
+BACKWARDS = slice(None, None, -1)
+SMALL = 4096  # elements of a triangle that is kept
 
 
 # ---- repeated -----------------------------------------------------------------------------------------------------------------------
@@ -28,7 +32,7 @@ def _summed_repeats(g: Array, input_shape: Shape, repeats: Shape) -> Array:
     return np.sum(g.reshape(pairs), axis=tuple(range(0, len(pairs), 2))).reshape(input_shape)
 
 
-@op("repeat", method=False, function=False, jvp=LINEAR, input=_summed_repeats)
+@op("repeat", method=False, function=False, jvp=LINEAR, warns=False, input=_summed_repeats)
 def _repeat(input: Array, repeats: Shape) -> Array:
     """The tensor, so many times along each dimension."""
     if len(repeats) < len(input.shape):
@@ -40,7 +44,13 @@ def _repeat(input: Array, repeats: Shape) -> Array:
         shape = (1,) * (len(repeats) - len(input.shape)) + input.shape
         sizes = [count * size for count, size in zip(repeats, shape, strict=True)]
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(sizes)}: {sizes}")
-    return np.tile(input, repeats)
+    if input.__class__ is not np.ndarray:
+        return np.tile(input, repeats)
+    shape = (1,) * (len(repeats) - len(input.shape)) + input.shape
+    result = np.empty(tuple([count * size for count, size in zip(repeats, shape, strict=True)]), input.dtype)
+    pairs = [size for pair in zip(repeats, shape, strict=True) for size in pair]
+    loops("copy").assign(result.reshape(pairs), input.reshape([size for n in shape for size in (1, n)]))
+    return result
 
 
 repeat = spread_arguments("repeat", "repeats", _repeat, function=False)
@@ -91,12 +101,17 @@ def _counts(repeats: Any) -> Array:
 # ---- reversed, rolled, turned -------------------------------------------------------------------------------------------------------
 
 
-@op("flip", method=False, function=False, jvp=LINEAR, input=lambda g, dims: call(_flip, g, dims))
+@op("flip", method=False, function=False, jvp=LINEAR, warns=False, input=lambda g, dims: call(_flip, g, dims))
 def _flip(input: Array, dims: Shape) -> Array:
     """The elements in reverse order along dimensions."""
-    if not dims:
-        return input.copy()
-    return np.flip(input, normalize_dims(dims, len(input.shape)) if input.shape else ()).copy()
+    return in_order(input[_turned(tuple(dims), len(input.shape))])
+
+
+@lru_cache(256)
+def _turned(dims: Shape, ndim: int) -> tuple[slice, ...]:
+    """The index that reverses dimensions."""
+    turned = normalize_dims(dims, ndim) if dims and ndim else ()
+    return tuple([BACKWARDS if d in turned else EVERYTHING for d in range(ndim)])
 
 
 flip = spread_arguments("flip", "dims", _flip)
@@ -118,24 +133,48 @@ def flipud(input: Any) -> Any:
     return _flip(input, (0,))
 
 
-@op("roll", method=False, function=False, jvp=LINEAR, input=lambda g, shifts, dims: call(_roll, g, tuple(-n for n in shifts), dims))
+@op("roll", method=False, function=False, jvp=LINEAR, warns=False,
+    input=lambda g, shifts, dims: call(_roll, g, tuple([-n for n in shifts]), dims))  # fmt: skip
 def _roll(input: Array, shifts: Shape, dims: Shape) -> Array:
-    return np.roll(input, shifts if dims else shifts[0], dims or None)
+    if not dims or not input.shape:
+        return _rolled(input.reshape(-1), shifts[0], 0).reshape(input.shape)
+    for shift, dim in zip(shifts, dims, strict=True):
+        input = _rolled(input, shift, dim)
+    return input
+
+
+def _rolled(input: Array, shift: int, dim: int) -> Array:
+    """What np.roll does, for one dimension."""
+    end, start = _halves(input.shape[dim], shift, dim)
+    return joined([input[end], input[start]], dim)
+
+
+@lru_cache(256)
+def _halves(size: int, shift: int, dim: int) -> tuple[Any, Any]:
+    """The indices of the part that comes to the front, and of the other."""
+    cut = -shift % (size or 1)
+    lead = (EVERYTHING,) * dim
+    return (*lead, slice(cut, None)), (*lead, slice(0, cut))
 
 
 @composite()
 def roll(input: Any, shifts: Any, dims: Any = ()) -> Any:
     """Shift the elements along dimensions (or through the whole tensor); what leaves at one end comes in at the other."""
+    if shifts.__class__ is int and dims.__class__ is int and 0 <= dims < len(input._data.shape):
+        return _roll(input, (shifts,), (dims,))
     moves = (shifts,) if isinstance(shifts, int) else tuple(shifts)
     along = (dims,) if isinstance(dims, int) else tuple(dims or ())
     if not moves:
         raise RuntimeError("`shifts` required")
     if len(moves) != len(along) and not (len(moves) == 1 and not along):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(moves)}, dims:{len(along)}")
-    return _roll(input, moves, tuple(wrap_dim(dim, input.ndim) for dim in along))
+    ndim = len(input._data.shape)
+    if along and not ndim:
+        raise IndexError(f"Dimension specified as {along[0]} but tensor has no dimensions\n  fix: leave dims away")
+    return _roll(input, moves, tuple([wrap_dim(dim, ndim) for dim in along]))
 
 
-@op(jvp=LINEAR, input=lambda g, k, dims: call(rot90, g, -k, dims))
+@op(jvp=LINEAR, warns=False, input=lambda g, k, dims: call(rot90, g, -k, dims))
 def rot90(input: Array, k: int = 1, dims: Sequence[int] = (0, 1)) -> Array:
     """Turn the plane of two dimensions by 90 degrees, `k` times, from the first towards the second."""
     if len(dims) != 2:
@@ -159,18 +198,39 @@ def _check_matrix(name: str, input: Array) -> None:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
 
 
-@op(inplace=True, jvp=LINEAR, input=lambda g, diagonal: call(tril, g, diagonal))
+def _lower(shape: Shape, diagonal: int) -> Array:
+    """True in the lower triangle of matrices. Small ones are kept: making one takes longer than using it."""
+    rows, columns = shape[-2:]
+    return _small_lower(rows, columns, diagonal) if rows * columns <= SMALL else np.tri(rows, columns, diagonal, dtype=bool)
+
+
+@lru_cache(64)
+def _small_lower(rows: int, columns: int, diagonal: int) -> Array:
+    return np.tri(rows, columns, diagonal, dtype=bool)
+
+
+@op(inplace=True, jvp=LINEAR, warns=False, input=lambda g, diagonal: call(tril, g, diagonal))
 def tril(input: Array, diagonal: int = 0) -> Array:
     """The lower triangle of matrices, up to a diagonal; zeros above."""
     _check_matrix("tril", input)
-    return np.tril(input, diagonal)
+    if input.__class__ is not np.ndarray:
+        return np.tril(input, diagonal)
+    kept = loops("copy").lower(input, diagonal)
+    if kept is not None:
+        return kept
+    return np.where(_lower(input.shape, diagonal), input, np.zeros((), input.dtype))
 
 
-@op(inplace=True, jvp=LINEAR, input=lambda g, diagonal: call(triu, g, diagonal))
+@op(inplace=True, jvp=LINEAR, warns=False, input=lambda g, diagonal: call(triu, g, diagonal))
 def triu(input: Array, diagonal: int = 0) -> Array:
     """The upper triangle of matrices, from a diagonal on; zeros below."""
     _check_matrix("triu", input)
-    return np.triu(input, diagonal)
+    if input.__class__ is not np.ndarray:
+        return np.triu(input, diagonal)
+    kept = loops("copy").upper(input, diagonal)
+    if kept is not None:
+        return kept
+    return np.where(_lower(input.shape, diagonal - 1), np.zeros((), input.dtype), input)
 
 
 def _triangle_indices(inside: Array, dtype: Any) -> Tensor:
@@ -199,4 +259,5 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
     total = math.prod(sizes)
     if data.size and holds((data.min() < -total) | (data.max() >= total)):
         raise ValueError(f"index {data.max()} is out of bounds for a tensor of shape {list(sizes)}, which has {total} elements")
-    return tuple(wrap_result(part) for part in np.unravel_index(np.where(data < 0, data + total, data), sizes))
+    places = data.astype(np.int64)
+    return tuple(wrap_result(part) for part in np.unravel_index(np.where(places < 0, places + total, places), sizes))

@@ -70,7 +70,7 @@ def _resize(input: Tensor, size: tuple[int, ...]) -> Tensor:
 resize_ = spread_arguments("resize_", "size", _resize, function=False)
 
 
-@composite(function=False)
+@composite()
 def resize_as_(input: Tensor, other: Tensor, *, memory_format: Any = None) -> Tensor:
     """Give a tensor the size of another, in place."""
     return _resize(input, tuple(other.shape))

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from .._dtype import from_numpy_dtype
-from .._tensor import Tensor
+from .._tensor import Tensor, wrap
 from ._registry import LINEAR, Array, composite, op
-from ._rules import call, wrap_dim, zeros_on
+from ._rules import call, copied, loops, wrap_dim, zeros_on
 from .assign import inplace_form, number_as, write_through
 from .index import INT32, INT64, add_at
 from .parts import EVERYTHING, place
@@ -56,7 +56,7 @@ def in_one_line(array: Array) -> bool:
 def check_along(name: str, input: Array, dim: int, index: Array, src: Array | None = None, whose: str = "self") -> int:
     """Refuse what does not fit together, before anything is read or written. The dimension, counted from the front."""
     dim = wrap_dim(dim, len(input.shape))
-    if index.dtype not in (INT64, INT32):
+    if index.dtype not in (INT64, INT32) and index.size:
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index\n  fix: index.long()")
     if src is not None and src.dtype != input.dtype:
         raise RuntimeError(
@@ -82,12 +82,15 @@ def check_along(name: str, input: Array, dim: int, index: Array, src: Array | No
                 f"Expected index {list(indexed)} to be no larger than self {list(shape)} apart from dimension {dim} and to be no larger "
                 f"size than src {list(src.shape)}"
             )
-    check_bounds(index, shape[dim], dim)
+    check_bounds(index, shape[dim], dim, input)
     return dim
 
 
-def check_bounds(index: Array, size: int, dim: int) -> None:
-    if index.__class__ is np.ndarray and index.size and (index.min() < 0 or index.max() >= size):
+def check_bounds(index: Array, size: int, dim: int, like: Array) -> None:
+    """Refuse an index that is negative or too large. `like` is an array of the type that kernels are chosen by."""
+    if index.__class__ is not np.ndarray or not index.size or loops("index").within(index, 0, size, like):
+        return
+    if index.min() < 0 or index.max() >= size:
         bad = index[(index < 0) | (index >= size)].reshape(-1)[0]
         raise RuntimeError(f"index {bad} is out of bounds for dimension {dim} with size {size}")
 
@@ -104,12 +107,19 @@ def in_front(g: Array, shape: Shape) -> Array:
     return call(place, g, shape, (*(slice(0, size) for size in g.shape), ...))
 
 
-@op(
-    jvp=LINEAR,
-    input=lambda g, dim, index, input_shape, input_dtype: call(scatter_add, zeros_on(g, input_shape, input_dtype), dim, index, g),
-)  # fmt: skip
+def _gather_rule(g: Array, dim: int, index: Array, input_shape: Shape, input_dtype: Any) -> Array:
+    whole = zeros_on(g, input_shape, input_dtype)
+    if g.__class__ is np.ndarray and loops("index").add.along(whole, dim, index, g):
+        return whole
+    return call(scatter_add, zeros_on(g, input_shape, input_dtype), dim, index, g)
+
+
+@op(jvp=LINEAR, warns=False, input=_gather_rule)
 def gather(input: Array, dim: int, index: Array, *, sparse_grad: bool = False) -> Array:
     """The elements that `index` names along a dimension: for two dimensions and dim=0, `out[i, j] = input[index[i, j], j]`."""
+    found = loops("index").gather(input, index, dim)
+    if found is not None:
+        return found
     dim = check_along("gather", input, dim, index, whose="input")
     if index.size == 0:
         return np.empty_like(input, shape=index.shape)
@@ -120,7 +130,7 @@ def gather(input: Array, dim: int, index: Array, *, sparse_grad: bool = False) -
 
 def _scatter_into(input: Array, dim: int, index: Array, src: Array) -> None:
     dim = check_along("scatter", input, dim, index, src)
-    if index.size:
+    if index.size and not loops("index").put.along(input, dim, index, src):
         write_along(input, dim, index, used_part(src, index))
 
 
@@ -132,23 +142,23 @@ def write_along(input: Array, dim: int, index: Array, values: Array) -> None:
 
 
 @op(
-    "scatter", method=False, function=False, jvp=LINEAR,
+    "scatter", method=False, function=False, jvp=LINEAR, warns=False,
     input=lambda g, dim, index: call(scatter_value, g, dim, index, 0),
     src=lambda g, dim, index, src_shape: in_front(call(gather, g, dim, index), src_shape),
 )  # fmt: skip
 def _scatter(input: Array, dim: int, index: Array, src: Array) -> Array:
-    result = input.copy()
+    result = copied(input)
     _scatter_into(result, dim, index, src)
     return result
 
 
 @op(
-    "scatter_value", method=False, function=False, nodes="ScatterBackward1",
+    "scatter_value", method=False, function=False, nodes="ScatterBackward1", warns=False,
     jvp=lambda input_t, dim, index: scatter_value(input_t, dim, index, 0),
     input=lambda g, dim, index: call(scatter_value, g, dim, index, 0),
 )  # fmt: skip
 def scatter_value(input: Array, dim: int, index: Array, value: Any) -> Array:
-    result = input.copy()
+    result = copied(input)
     _scatter_value_into(result, dim, index, value)
     return result
 
@@ -166,7 +176,10 @@ def _scatter_value_into(input: Array, dim: int, index: Array, value: Any) -> Non
 )  # fmt: skip
 def scatter_add(input: Array, dim: int, index: Array, src: Array) -> Array:
     """A copy with the elements of `src` added at the places that `index` names along a dimension."""
-    result = input.copy()
+    result = copied(input)
+    if loops("index").add.along(result, dim, index, src):
+        return result
+    result = copied(input)
     _scatter_add_into(result, dim, index, src)
     return result
 
@@ -178,6 +191,9 @@ def _scatter_add_into(input: Array, dim: int, index: Array, src: Array) -> None:
 
 
 def combine_along(ufunc: np.ufunc, input: Array, dim: int, index: Array, values: Array) -> None:
+    """The indices are known to be within bounds."""
+    if loops("index").BY_UFUNC[ufunc].along(input, dim, index, values):
+        return
     if in_one_line(input):
         ufunc.at(input.reshape(-1), flat_places(input.shape, index, dim).reshape(-1), values.reshape(-1))
     else:
@@ -224,12 +240,12 @@ def scatter_(input: Any, dim: int, index: Any, src: Any = None, *, value: Any = 
 
 
 @composite()
-def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
+def take_along_dim(input: Any, indices: Any, dim: int | None = None, *, out: Any = None) -> Any:
     """The elements that `indices` names along a dimension, after both are broadcast against each other."""
     if indices._data.dtype not in (INT64, INT32):
         raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.scalar_name}")
     if dim is None:
-        return gather(input.reshape(-1), 0, indices.reshape(-1))
+        return gather(input.reshape(-1), 0, from_front(indices.reshape(-1), input.numel()), out=out)
     if input.ndim != indices.ndim:
         raise RuntimeError(
             f"torch.take_along_dim(): input and indices should have the same number of dimensions, but got {input.ndim} dimensions for "
@@ -238,7 +254,14 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
     dim = wrap_dim(dim, input.ndim)
     shape = list(np.broadcast_shapes(*((*x.shape[:dim], 1, *x.shape[dim + 1 :]) for x in (input, indices))))
     wide = input.expand((*shape[:dim], input.shape[dim], *shape[dim + 1 :]))
-    return gather(wide, dim, indices.expand((*shape[:dim], indices.shape[dim], *shape[dim + 1 :])))
+    indices = indices.expand((*shape[:dim], indices.shape[dim], *shape[dim + 1 :]))
+    return gather(wide, dim, from_front(indices, input.shape[dim]), out=out)
+
+
+def from_front(indices: Any, size: int) -> Any:
+    """Indices that count from the end, counted from the front."""
+    data = indices._data
+    return wrap(np.where(data < 0, data + size, data)) if data.__class__ is np.ndarray and (data < 0).any() else indices
 
 
 # ---- whole slices: index_select and index_add ---------------------------------------------------------------------------------------
@@ -260,12 +283,21 @@ def check_vector(name: str, input: Array, dim: int, index: Array) -> int:
     return dim
 
 
-@op(
-    jvp=LINEAR,
-    input=lambda g, dim, index, input_shape, input_dtype: call(index_add, zeros_on(g, input_shape, input_dtype), dim, index, g),
-)  # fmt: skip
+def index_select_rule(g: Array, dim: int, index: Array, input_shape: Shape, input_dtype: Any) -> Array:
+    """Zeros, with the slices of a gradient added where they came from."""
+    whole = zeros_on(g, input_shape, input_dtype)
+    if g.__class__ is np.ndarray and loops("index").add.at_rows(whole, dim, index, g):
+        return whole
+    return call(index_add, zeros_on(g, input_shape, input_dtype), dim, index, g)
+
+
+@op(jvp=LINEAR, warns=False, input=index_select_rule)
 def index_select(input: Array, dim: int, index: Array) -> Array:
     """The slices that `index` names along a dimension."""
+    if len(index.shape) == 1:
+        found = loops("index").take(input, index, dim)
+        if found is not None:
+            return found
     if len(index.shape) > 1:
         raise IndexError(f"index_select(): Index is supposed to be a vector (it has {len(index.shape)} dimensions)")
     dim = check_vector("index_select", input, dim, index)
@@ -284,17 +316,32 @@ def index_select(input: Array, dim: int, index: Array) -> Array:
 )  # fmt: skip
 def index_add(input: Array, dim: int, index: Array, source: Array, *, alpha: Any = 1) -> Array:
     """A copy with the slices of `source` added to those that `index` names along a dimension."""
-    result = input.copy()
+    result = copied(input)
+    if same_slices(input, dim, index, source) and loops("index").add.at_rows(result, dim, index, source, alpha):
+        return result
+    result = copied(input)
     _index_add_into(result, dim, index, source, alpha)
     return result
 
 
 def _index_add_into(input: Array, dim: int, index: Array, source: Array, alpha: Any) -> None:
     dim = check_source("index_add_", input, dim, index, source)
+    if loops("index").add.at_rows(input, dim, index, source, alpha):
+        return
     add_at(as_vector(input), slices(dim, index), as_vector(source) if alpha == 1 else as_vector(source) * number_as(alpha, source.dtype))
 
 
 inplace_form(index_add, _index_add_into)
+
+
+def same_slices(input: Array, dim: int, index: Array, source: Array) -> bool:
+    """Whether it is obvious that slices and indices fit together."""
+    shape = source.shape
+    if len(index.shape) != 1 or len(shape) != len(input.shape) or dim.__class__ is not int or not 0 <= dim < len(shape):
+        return False
+    if shape == input.shape:
+        return index.shape[0] == shape[dim]  # type: ignore[no-any-return]
+    return (*input.shape[:dim], index.shape[0], *input.shape[dim + 1 :]) == shape  # type: ignore[no-any-return]
 
 
 def check_source(name: str, input: Array, dim: int, index: Array, source: Array) -> int:
@@ -322,7 +369,7 @@ def check_source(name: str, input: Array, dim: int, index: Array, source: Array)
             f"{name}(): source tensor shape must match self tensor shape, excluding the specified dimension. "
             f"Got self.shape = {list(shape)} source.shape = {list(given)}"
         )
-    check_bounds(index, shape[dim], dim)
+    check_bounds(index, shape[dim], dim, input)
     return dim
 
 
@@ -333,13 +380,15 @@ def check_source(name: str, input: Array, dim: int, index: Array, source: Array)
 )  # fmt: skip
 def index_copy(input: Array, dim: int, index: Array, source: Array) -> Array:
     """A copy with the slices of `source` in place of those that `index` names along a dimension."""
-    result = input.copy()
+    result = copied(input)
     _index_copy_into(result, dim, index, source)
     return result
 
 
 def _index_copy_into(input: Array, dim: int, index: Array, source: Array) -> None:
     dim = check_source("index_copy_", input, dim, index, source)
+    if loops("index").put.at_rows(input, dim, index, source):
+        return
     as_vector(input)[slices(dim, index)] = as_vector(source)
 
 
@@ -351,7 +400,7 @@ inplace_form(index_copy, _index_copy_into)
     input=lambda g, dim, index: call(_index_fill, g, dim, index, 0),
 )  # fmt: skip
 def _index_fill(input: Array, dim: int, index: Array, value: Any) -> Array:
-    result = input.copy()
+    result = copied(input)
     _index_fill_into(result, dim, index, value)
     return result
 
@@ -364,13 +413,22 @@ def _index_fill_into(input: Array, dim: int, index: Array, value: Any) -> None:
     as_vector(input)[slices(dim, index)] = value if hasattr(value, "shape") else number_as(value, input.dtype)
 
 
+def once(index: Array) -> Array:
+    """Each index once: a place that is named twice is filled once."""
+    data = getattr(index, "_data", index)
+    if data.__class__ is not np.ndarray:
+        return index
+    distinct = np.unique(data)
+    return index.new_tensor(distinct) if isinstance(index, Tensor) else distinct
+
+
 @op(
     "index_fill_tensor", method=False, function=False, jvp=LINEAR, nodes="IndexFillBackward1",
     input=lambda g, dim, index: call(_index_fill, g, dim, index, 0),
-    value=lambda g, dim, index: np.sum(call(index_select, g, dim, index)),
+    value=lambda g, dim, index: np.sum(call(index_select, g, dim, once(index))),
 )  # fmt: skip
 def _index_fill_tensor(input: Array, dim: int, index: Array, value: Array) -> Array:
-    result = input.copy()
+    result = copied(input)
     _index_fill_tensor_into(result, dim, index, value)
     return result
 
@@ -410,7 +468,8 @@ def check_flat(name: str, input: Array, index: Array) -> None:
                 raise IndexError(f"out of range: tried to access index {extreme} on a tensor of {input.size} elements.")
 
 
-@op(jvp=LINEAR, input=lambda g, index, input_shape, input_dtype: call(put, zeros_on(g, input_shape, input_dtype), index, g, True))
+@op(jvp=LINEAR, warns=False,
+    input=lambda g, index, input_shape, input_dtype: call(put, zeros_on(g, input_shape, input_dtype), index, g, True))  # fmt: skip
 def take(input: Array, index: Array) -> Array:
     """The elements at the given places, counted as if the tensor had one dimension."""
     check_flat("take", input, index)
@@ -418,7 +477,7 @@ def take(input: Array, index: Array) -> Array:
 
 
 @op(
-    function=False, jvp=LINEAR,
+    jvp=LINEAR,
     input=lambda g, index, accumulate, input_dtype, source_shape: (
         g if accumulate else call(put, g, index, zeros_on(g, source_shape, input_dtype))
     ),
@@ -426,7 +485,7 @@ def take(input: Array, index: Array) -> Array:
 )  # fmt: skip
 def put(input: Array, index: Array, source: Array, accumulate: bool = False) -> Array:
     """A copy with the elements of `source` at the given places, counted as if the tensor had one dimension."""
-    result = input.copy(order="C")
+    result = copied(input)
     _put_into(result, index, source, accumulate)
     return result
 

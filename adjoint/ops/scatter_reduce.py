@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ._registry import Array, composite, op
-from ._rules import call, wrap_dim
+from ._rules import call, copied, wrap_dim
 from .assign import inplace_form
 from .scatter import check_along, combine_along, gather, in_front, scatter_add, scatter_value, used_part, write_along
 
@@ -37,7 +37,7 @@ def _combine_into(input: Array, dim: int, index: Array, src: Array, reduce: str,
     if reduce == "mean":
         count = np.full_like(input, include_self, np.intp)
         combine_along(np.add, count, dim, index, np.ones_like(index, np.intp))
-        divide = np.true_divide if input.dtype.kind in "fc" else np.floor_divide
+        divide = np.floor_divide if input.dtype.kind in "iub" else np.true_divide
         input[...] = divide(input, np.maximum(count, 1))
 
 
@@ -75,10 +75,10 @@ def _product_weights(
     """The derivative of a product is the product of the other factors. Division gives it, except where a factor is zero."""
     base = input if include_self else call(scatter_value, input, dim, index, 1)
     zero = used == 0
-    zeros = call(scatter_add, np.where(base == 0, np.ones_like(g), 0), dim, index, np.where(zero, np.ones_like(used), 0))
-    nonzero = call(scatter_reduce, np.where(base == 0, 1, base), dim, index, np.where(zero, 1, used), "prod")
-    alone = call(gather, np.where(zeros == 1, g * nonzero, 0), dim, index)
-    others = np.where(zero, alone, call(gather, g * out, dim, index) / np.where(zero, 1, used))
+    zeros = call(scatter_add, np.zeros_like(g), dim, index, np.where(zero, np.ones_like(used), 0))
+    single = zero & (call(gather, zeros, dim, index) == 1)
+    rest = call(scatter_reduce, base, dim, index, np.where(single, 1, used), "prod")
+    others = np.where(single, call(gather, g * rest, dim, index), call(gather, g * out, dim, index) / np.where(zero, 1, used))
     own = g * call(scatter_reduce, np.ones_like(g), dim, index, used, "prod")
     return _own(own, g, dim, index, include_self), others
 
@@ -102,7 +102,7 @@ def _tangent(
 @op(joint=_grads, jvp=_tangent)
 def scatter_reduce(input: Array, dim: int, index: Array, src: Array, reduce: str, *, include_self: bool = True) -> Array:
     """A copy in which the elements of `src` are combined (sum, prod, mean, amax, amin) at the places that `index` names."""
-    result = input.copy()
+    result = copied(input)
     _combine_into(result, dim, index, src, reduce, include_self)
     return result
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from .._size import Size
 from .._tensor import Tensor
 from ._codegen import sizes
 from ._registry import LINEAR, Array, composite, op
-from ._rules import call, normalize_dims, sum_to, wrap_dim
+from ._rules import call, in_order, normalize_dims, sum_to, wrap_dim
 
 Shape = tuple[int, ...]
 
@@ -67,6 +68,16 @@ def refuse_shape(shape: Sequence[int], numel: int) -> None:
         raise RuntimeError(f"shape '{shown}' is invalid for input of size {numel}")
 
 
+@lru_cache(1024)
+def whole_shape(shape: Shape, numel: int) -> Shape:
+    """A shape for `numel` elements with a size in place of -1."""
+    known = math.prod(shape)
+    if known == numel and min(shape, default=0) >= 0:
+        return shape
+    refuse_shape(shape, numel)
+    return tuple([numel // -known if size == -1 else size for size in shape])
+
+
 def reshaped(input: Array, shape: Shape) -> Array:
     """NumPy's reshape with PyTorch's errors."""
     try:
@@ -79,14 +90,15 @@ def reshaped(input: Array, shape: Shape) -> Array:
     return result
 
 
-def viewable(input: Array, shape: Shape) -> bool:
-    """Whether a shape, known to fit, can be had without moving elements.
+@lru_cache(1024)
+def viewable(present: Shape, strides: Shape, shape: Shape) -> bool:
+    """Whether another shape, known to fit, can be had without moving elements.
 
     The dimensions of the input form chunks of evenly spaced memory; the new dimensions must divide each chunk among themselves.
     """
     chunks: list[int] = []
     expected = None
-    for size, stride in zip(reversed(input.shape), reversed(input.strides), strict=True):
+    for size, stride in zip(reversed(present), reversed(strides), strict=True):
         if size == 1:
             continue
         if stride == expected:
@@ -109,7 +121,7 @@ def viewable(input: Array, shape: Shape) -> bool:
 def _view(input: Array, shape: Shape) -> Array:
     """The same elements in another shape, without copying."""
     result = reshaped(input, shape)
-    if not input.flags.c_contiguous and not viewable(input, result.shape):
+    if not input.flags.c_contiguous and not viewable(input.shape, input.strides, result.shape):
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous "
             f"subspaces). Use .reshape(...) instead.\n  fix: x.reshape({', '.join(map(str, shape))}) copies where it has to"
@@ -117,7 +129,13 @@ def _view(input: Array, shape: Shape) -> Array:
     return result
 
 
-_view_shape = op("view", method=False, function=False, view=True, jvp=LINEAR, input=lambda g, input_shape: g.reshape(input_shape))(_view)
+def _in_shape(g: Array, input_shape: Shape) -> Array:
+    if g.__class__ is np.ndarray and not g.flags.c_contiguous and not viewable(g.shape, g.strides, input_shape):
+        return in_order(g).reshape(input_shape)
+    return g.reshape(input_shape)
+
+
+_view_shape = op("view", method=False, function=False, view=True, jvp=LINEAR, input=_in_shape)(_view)
 
 
 @op("view_dtype", method=False, function=False, differentiable=False, out=False, view=True)
@@ -154,18 +172,20 @@ def view(input: Any, *shape: Any, size: Any = None, dtype: Any = None) -> Any:
     return _view_shape(input, shape)
 
 
-@op("_unsafe_view", method=False, function=False, jvp=LINEAR, input=lambda g, input_shape: g.reshape(input_shape))
+@op("_unsafe_view", method=False, function=False, jvp=LINEAR, warns=False, input=lambda g, input_shape: g.reshape(input_shape))
 def _copied_view(input: Array, shape: Shape) -> Array:
     """The same elements in another shape, copied."""
-    return reshaped(input.copy(order="C"), shape)
+    return reshaped(in_order(input), shape)
 
 
 def _reshape(input: Any, shape: Shape) -> Any:
     """The same elements in another shape: a view where one is possible, a copy otherwise."""
     if isinstance(input, Tensor):
         data = input._data
-        if not data.flags.c_contiguous and not viewable(data, reshaped(data, shape).shape):
-            return _copied_view(input, shape)
+        if not data.flags.c_contiguous:
+            shape = whole_shape(shape, data.size)
+            if not viewable(data.shape, data.strides, shape):
+                return _copied_view(input, shape)
     return _view_shape(input, shape)
 
 
@@ -396,6 +416,8 @@ def strided(input: Array, shape: Shape, strides: Shape) -> Array:
         return np.ndarray(shape, input.dtype, input, 0, strides)
     if isinstance(input, np.ndarray):
         return np.lib.stride_tricks.as_strided(input, shape, strides)
+    if isinstance(input, np.generic):
+        return strided(np.asarray(input), shape, strides)
     return input.strided(shape, strides)
 
 
@@ -426,13 +448,26 @@ def expanded_shape(input: Array, size: Shape) -> Shape:
 
 def _expand(input: Array, size: Shape) -> Array:
     """Repeat dimensions of size one, and add new ones in front, without copying."""
-    shape = input.shape
-    target = expanded_shape(input, size)
     if input.__class__ is not np.ndarray:
-        return np.broadcast_to(input, target)
-    lead = len(target) - len(shape)
-    kept = tuple(stride if old == new else 0 for stride, old, new in zip(input.strides, shape, target[lead:], strict=True))
-    return strided(input, target, (0,) * lead + kept)  # unlike np.broadcast_to this can be written where nothing repeats
+        return np.broadcast_to(input, expanded_shape(input, size))
+    strides = expanded_strides(input.shape, input.strides, size)
+    if strides is None:  # a -1 to be replaced, or a mistake
+        return _expand(input, expanded_shape(input, size))
+    return strided(input, size, strides)  # unlike np.broadcast_to this can be written where nothing repeats
+
+
+@lru_cache(1024)
+def expanded_strides(shape: Shape, strides: Shape, size: Shape) -> Shape | None:
+    """The strides of an array that `expand` gives another size, which must say all of them."""
+    lead = len(size) - len(shape)
+    found = [0] * lead
+    if lead >= 0:
+        for old, new, stride in zip(shape, size[lead:], strides, strict=True):
+            if old == new:
+                found.append(stride)
+            elif old == 1 and new >= 0:
+                found.append(0)
+    return None if len(found) < len(size) or (lead > 0 and min(size) < 0) else tuple(found)
 
 
 _expanded = op(
@@ -529,9 +564,11 @@ def is_contiguous(input: Any, memory_format: Any = contiguous_format) -> bool:
 _CHANNELS_LAST = {channels_last: 4, channels_last_3d: 5}  # and how many dimensions they are for
 
 
-@op(jvp=LINEAR, out=False, input=lambda g: g)
+@op(jvp=LINEAR, out=False, warns=False, input=lambda g: g)
 def clone(input: Array, *, memory_format: Any = None) -> Array:
     """A copy, through which gradients flow."""
+    if memory_format not in _CHANNELS_LAST and (memory_format is contiguous_format or input.flags.c_contiguous):
+        return in_order(input)
     return copy_in_format(input, input.dtype, memory_format)
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from .._dtype import from_numpy_dtype
-from ._compiled import rowwise
 from ._precision import wide, with_dtype
 from ._registry import FUNCTIONS, Array, composite, op
-from ._rules import cast, wrap_dim
+from ._rules import cast, loops, sum_to, wrap_dim
 
 
 def prepared(name: str, input: Array, dim: Any, dtype: Any) -> Array:
@@ -35,23 +35,71 @@ def along_rows(fn: Any, dim: int, *arrays: Array) -> Array:
     return np.moveaxis(fn(*(np.moveaxis(x, dim, -1) for x in arrays)), -1, dim)
 
 
+def blocks_of_columns(shape: tuple[int, ...], dim: int) -> tuple[int, int, int, int]:
+    """What the kernels for columns work with: the length of a column, the columns of one matrix and of all, and the blocks of columns."""
+    inner = math.prod(shape[dim % len(shape) + 1 :])
+    columns = math.prod(shape) // shape[dim]
+    return shape[dim], inner, columns, columns // inner * -(-inner // loops("softmax").COLUMNS)
+
+
+def along_last(x: Array, logs: int) -> Array | None:
+    """The softmax of rows, or its logarithm, by a kernel; None where none serves."""
+    if x.__class__ is not np.ndarray or not x.size:
+        return None
+    shape = x.shape
+    out, size = np.empty(shape, x.dtype), shape[-1]
+    rows, kernels = x.size // size, loops("softmax")
+    if size <= kernels.SHORT:
+        done = kernels.softmax_short.run(out, x, logs, size, rows, -(-rows // kernels.ROWS), size * kernels.ROWS)
+    else:
+        done = (kernels.log_softmax_rows if logs else kernels.softmax_rows).run(out, x, size, rows, size)
+    return out if done else None
+
+
+def along_other(x: Array, dim: int, logs: int) -> Array | None:
+    """The same along another dimension."""
+    if x.__class__ is not np.ndarray or not x.size:
+        return None
+    out, dtype, (size, inner, columns, blocks) = np.empty(x.shape, x.dtype), x.dtype, blocks_of_columns(x.shape, dim)
+    work = size * min(inner, loops("softmax").COLUMNS)
+    done = loops("softmax").softmax_columns.run(out, x, np.empty(columns, dtype), np.empty(columns), logs, size, inner, blocks, work)
+    return out if done else None
+
+
+def gradient_by_kernel(g: Array, out: Array, dim: int, logs: int) -> Array | None:
+    if g.__class__ is not np.ndarray or not out.size:
+        return None
+    shape = out.shape
+    g, out, grad = np.ascontiguousarray(g), np.ascontiguousarray(out), np.empty(shape, out.dtype)
+    if dim in (-1, len(shape) - 1):
+        size = shape[-1]
+        rows = out.size // size
+        if logs:
+            return grad if loops("softmax").log_softmax_rows_back.run(grad, g, out, size, rows, size) else None
+        return grad if loops("softmax").softmax_rows_back.run(grad, g, out, 1.0, size, rows, size) else None
+    size, inner, columns, blocks = blocks_of_columns(shape, dim)
+    work = size * min(inner, loops("softmax").COLUMNS)
+    done = loops("softmax").softmax_columns_back.run(grad, g, out, np.empty(columns), logs, size, inner, blocks, work)
+    return grad if done else None
+
+
 # ---- softmax ------------------------------------------------------------------------------------------------------------------------
 
 
-@rowwise("T")
-def softmax_rows(x: Array) -> Array:
+def softmax_of_rows(x: Array) -> Array:
     powers = np.exp(x - np.max(x, axis=-1, keepdims=True))
     return powers / np.sum(powers, axis=-1, keepdims=True)
 
 
-@rowwise("TT")
-def softmax_grad_rows(g: Array, out: Array) -> Array:
-    weighted = g * out
-    return weighted - out * np.sum(weighted, axis=-1, keepdims=True)
+def softmax_back(g: Array, out: Array) -> Array:
+    return (g - np.sum(g * out, axis=-1, keepdims=True)) * out
 
 
 def softmax_rule(g: Array, out: Array, dim: int, input_dtype: Any) -> Array:
-    return cast(along_rows(softmax_grad_rows, dim, g, out) if out.shape else g * 0, input_dtype)
+    if not out.shape:
+        return cast(g * 0, input_dtype)
+    grad = gradient_by_kernel(g, out, dim, 0)
+    return cast(along_rows(softmax_back, dim, g, out) if grad is None else grad, input_dtype)
 
 
 def softmax_jvp(input_t: Array, out: Array, dim: int) -> Array:
@@ -62,26 +110,33 @@ def softmax_jvp(input_t: Array, out: Array, dim: int) -> Array:
 @op(input=softmax_rule, jvp=softmax_jvp)
 def softmax(input: Array, dim: int, dtype: Any = None) -> Array:
     """`exp(x) / exp(x).sum(dim)`, computed without overflow."""
+    last = dim == -1 or dim == len(input.shape) - 1
+    if last and dtype is None and input.shape and (out := along_last(input, 0)) is not None:
+        return out
     x = prepared("softmax", input, dim, dtype)
-    return cast(along_rows(softmax_rows, dim, wide(x)), x.dtype) if x.shape and x.size else np.ones_like(x)
+    if not x.shape or not x.size:
+        return np.ones_like(x)
+    out = along_last(x, 0) if last else along_other(x, dim, 0)
+    return cast(along_rows(softmax_of_rows, dim, wide(x)), x.dtype) if out is None else out
 
 
 # ---- log_softmax --------------------------------------------------------------------------------------------------------------------
 
 
-@rowwise("T")
-def log_softmax_rows(x: Array) -> Array:
+def log_softmax_of_rows(x: Array) -> Array:
     shifted = x - np.max(x, axis=-1, keepdims=True)
     return shifted - np.log(np.sum(np.exp(shifted), axis=-1, keepdims=True))
 
 
-@rowwise("TT")
-def log_softmax_grad_rows(g: Array, out: Array) -> Array:
+def log_softmax_back(g: Array, out: Array) -> Array:
     return g - np.exp(out) * np.sum(g, axis=-1, keepdims=True)
 
 
 def log_softmax_rule(g: Array, out: Array, dim: int, input_dtype: Any) -> Array:
-    return cast(along_rows(log_softmax_grad_rows, dim, g, out) if out.shape else g * 0, input_dtype)
+    if not out.shape:
+        return cast(g * 0, input_dtype)
+    grad = gradient_by_kernel(g, out, dim, 1)
+    return cast(along_rows(log_softmax_back, dim, g, out) if grad is None else grad, input_dtype)
 
 
 def log_softmax_jvp(input_t: Array, out: Array, dim: int) -> Array:
@@ -92,8 +147,81 @@ def log_softmax_jvp(input_t: Array, out: Array, dim: int) -> Array:
 @op(input=log_softmax_rule, jvp=log_softmax_jvp)
 def log_softmax(input: Array, dim: int, dtype: Any = None) -> Array:
     """`log(softmax(x, dim))`, computed without overflow or cancellation."""
+    last = dim == -1 or dim == len(input.shape) - 1
+    if last and dtype is None and input.shape and (out := along_last(input, 1)) is not None:
+        return out
     x = prepared("log_softmax", input, dim, dtype)
-    return cast(along_rows(log_softmax_rows, dim, wide(x)), x.dtype) if x.shape and x.size else np.zeros_like(x)
+    if not x.shape or not x.size:
+        return np.zeros_like(x)
+    out = along_last(x, 1) if last else along_other(x, dim, 1)
+    return cast(along_rows(log_softmax_of_rows, dim, wide(x)), x.dtype) if out is None else out
+
+
+# ---- the weights of attention -------------------------------------------------------------------------------------------------------
+
+
+def attention_back(g: Array, out: Array, scale: float) -> Array:
+    if g.__class__ is np.ndarray and out.size:
+        g, out = np.ascontiguousarray(g), np.ascontiguousarray(out)
+        grad, size = np.empty(out.shape, out.dtype), out.shape[-1]
+        if loops("softmax").softmax_rows_back.run(grad, g, out, scale, size, out.size // size, size):
+            return grad
+    return softmax_back(g, out) * scale
+
+
+def attention_scores(g: Array, out: Array, scores_shape: tuple[int, ...], scale: float) -> Array:
+    return sum_to(attention_back(g, out, scale), scores_shape)
+
+
+def attention_mask(g: Array, out: Array, mask_shape: tuple[int, ...]) -> Array:
+    return sum_to(attention_back(g, out, 1.0), mask_shape)
+
+
+def attention_jvp(scores_t: Array, mask_t: Array, out: Array, scale: float) -> Array:
+    tangents = [t for t in (None if scores_t is None else scores_t * scale, mask_t) if t is not None]
+    return softmax_back(sum(tangents[1:], tangents[0]), out)
+
+
+@op(method=False, function=False, out=False, scores=attention_scores, mask=attention_mask, jvp=attention_jvp)
+def attention_weights(scores: Array, mask: Array | None, scale: float, causal: bool) -> Array:
+    """`softmax(scores * scale + mask, -1)`, where a boolean mask says what is allowed, and with `causal` no query sees a later key. A query
+    that may see nothing has weights of zero."""
+    out = attention_by_kernel(scores, mask, scale, causal)
+    if out is not None:
+        return out
+    x = wide(scores) * scale
+    if causal:
+        mask = np.tri(*scores.shape[-2:], dtype=bool)
+    if not scores.size:
+        return np.zeros_like(scores)
+    if mask is None:
+        return cast(softmax_of_rows(x), scores.dtype)
+    forbidden = np.logical_not(mask) if mask.dtype == bool else mask == -np.inf
+    blocked = np.all(forbidden, axis=-1, keepdims=True)
+    x = np.where(forbidden, -np.inf, x) if mask.dtype == bool else x + wide(mask)
+    return cast(np.where(blocked, 0, softmax_of_rows(np.where(blocked, 0, x))), scores.dtype)
+
+
+def attention_by_kernel(scores: Array, mask: Array | None, scale: float, causal: bool) -> Array | None:
+    if scores.__class__ is not np.ndarray or not scores.size or scores.dtype.char not in "fd":
+        return None
+    allowed = bias = None
+    masks, size = 1, scores.shape[-1]
+    if mask is not None:
+        from ._general import check_shapes
+
+        check_shapes((scores, mask))
+        if mask.ndim > scores.ndim or np.broadcast_shapes(mask.shape, scores.shape) != scores.shape:
+            return None
+        while mask.ndim > 2 and mask.shape[0] == 1:
+            mask = mask[0]
+        mask = np.ascontiguousarray(np.broadcast_to(mask, scores.shape[scores.ndim - mask.ndim :]))
+        masks = mask.size // size
+        allowed, bias = (mask, None) if mask.dtype == bool else (None, mask)
+    x, out = np.ascontiguousarray(scores), np.empty(scores.shape, scores.dtype)
+    queries, rows = scores.shape[-2], scores.size // size
+    done = loops("softmax").attention_rows.run(out, x, allowed, bias, scale, int(causal), size, queries, masks, rows, size)
+    return out if done else None
 
 
 @composite(method=False)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._tensor import Tensor
+from ._out import into
 from ._registry import LINEAR, Array, composite, op
 from ._rules import call, wrap_dim
 from .index import index_at, place_at
@@ -66,11 +67,11 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A
 
 
 @composite()
-def diag(input: Any, diagonal: int = 0) -> Any:
+def diag(input: Any, diagonal: int = 0, *, out: Any = None) -> Any:
     """The matrix with a given diagonal, or the diagonal of a given matrix."""
     if input.ndim not in (1, 2):
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
-    return diag_embed(input, diagonal) if input.ndim == 1 else _diagonal_copy(input, diagonal)
+    return into(out, diag_embed(input, diagonal) if input.ndim == 1 else _diagonal_copy(input, diagonal))
 
 
 def _diagonal_copy(input: Any, offset: int) -> Any:

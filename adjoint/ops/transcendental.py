@@ -211,7 +211,7 @@ sigmoid: Any = unary("sigmoid", _sigmoid, lambda g, out: call(sigmoid_backward, 
 def rule_op(name: str, formula: Any, slope: Any) -> Any:
     """`formula(grad, output)`, linear in `grad`, as an op; `slope` is its derivative by `output` times `g`."""
     rules = {"grad": lambda g, output: call(made, g, output), "output": slope}
-    made = elementwise(name, formula, scalars=False, inplace=False, method=False, function=False, **rules)
+    made: Any = elementwise(name, formula, scalars=False, inplace=False, method=False, function=False, **rules)
     return made
 
 
@@ -225,5 +225,5 @@ def _sigmoid_backward(grad: Array, output: Array) -> Array:
     return grad * (1 - output) * output
 
 
-tanh_backward = rule_op("tanh_backward", _tanh_backward, lambda g, grad, output: g * grad * output * -2)
-sigmoid_backward = rule_op("sigmoid_backward", _sigmoid_backward, lambda g, grad, output: g * grad * (1 - 2 * output))
+tanh_backward: Any = rule_op("tanh_backward", _tanh_backward, lambda g, grad, output: g * grad * output * -2)
+sigmoid_backward: Any = rule_op("sigmoid_backward", _sigmoid_backward, lambda g, grad, output: g * grad * (1 - 2 * output))

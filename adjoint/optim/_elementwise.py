@@ -237,7 +237,7 @@ def compiles() -> bool:
 
 
 @cache
-def compiled_pass(cls: type[Elementwise], variant: tuple[Any, ...], buffers: int, numbers: int) -> Any:
+def compiled_pass(cls: Any, variant: tuple[Any, ...], buffers: int, numbers: int) -> Any:
     """The pass of an optimizer; the gradient, its second argument, is only read."""
     from .._kernels import updates
 

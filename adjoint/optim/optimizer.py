@@ -21,6 +21,18 @@ Hook = Callable[..., Any]
 Hooks = OrderedDict[int, Hook]
 Group = dict[str, Any]
 Params = Iterable[Any]  # Tensors, (name, Tensor) pairs, or groups
+ParamsT = Params  # PyTorch's name
+
+
+
+class _Required:
+    """Stands for the default of a setting that has none."""
+
+    def __repr__(self) -> str:
+        return "<required parameter>"
+
+
+required = _Required()
 
 _all_pre_hooks: Hooks = OrderedDict()
 _all_post_hooks: Hooks = OrderedDict()

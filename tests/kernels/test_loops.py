@@ -18,9 +18,13 @@ from adjoint._kernels.loops import (
     Loop,
     Out,
     Strided,
+    Words,
     bits,
+    exactly,
     exp,
+    exp_negative,
     given,
+    larger,
     loop,
     narrow,
     part,
@@ -213,6 +217,68 @@ def test_what_is_not_in_the_language_is_named():
     LOOPS.remove(strange)
     with pytest.raises(translate.UnsupportedError, match=r"strange, line 4: no such operation in the language \(x\[i\] \*\* 2\)"):
         translate.Module(strange.fn, "f32", "")
+
+
+@loop
+def scrambled(out: Out, words: Words, rows: range):
+    for i in rows:
+        words[i] = (words[i] << 7) ^ (words[i] >> 3)
+        out[i] = words[i] * 1.0
+
+
+def test_words_are_integers_of_32_bits():
+    words, out = np.array([0, 1, 2**32 - 1, 2**31 + 5], np.uint32), np.empty(4)
+    expected = (words << np.uint32(7)) ^ (words >> np.uint32(3))
+    assert compiled(scrambled).run(out, words.view("int32"), 4, 1) is None
+    assert scrambled.run(out, words, 4, 1)
+    np.testing.assert_array_equal(words, expected)
+    np.testing.assert_array_equal(out, expected)
+
+
+@loop(reorder=True)
+def shifted(out: Out, x: Floats, top: float, shift: float, rows: range):
+    for i in rows:
+        out[i] = exactly((x[i] - narrow(top)) - narrow(shift))
+
+
+def test_what_is_said_to_be_exact_is_not_reordered():
+    x = np.linspace(1e8 - 200, 1e8, 100, dtype="float32")
+    out = np.empty_like(x)
+    assert compiled(shifted).run(out, x, 1e8, 0.125, 100, 1)
+    np.testing.assert_array_equal(out, (x - np.float32(1e8)) - np.float32(0.125))
+
+
+@loop(reorder=True)
+def tops(out: Out, x: Floats, width: int, rows: range):
+    for i in rows:
+        top = x[i * width]
+        for j in range(width):
+            top = larger(top, x[i * width + j])
+        out[i] = top
+
+
+def test_the_larger_of_numbers():
+    x = np.random.default_rng(0).normal(size=(50, 77))
+    x[3, 5], x[4] = np.inf, -np.inf
+    out = np.empty(50)
+    assert compiled(tops).run(out, x, 77, 50, 77)
+    np.testing.assert_array_equal(out, x.max(1))
+
+
+@loop
+def decayed(out: Out, x: Floats, rows: range):
+    for i in rows:
+        out[i] = exp_negative(x[i])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_exponential_of_what_is_not_positive(dtype):
+    lowest = np.log(np.finfo(dtype).tiny)
+    x = np.concatenate([np.linspace(lowest + 0.01, 0, 4001), [-1e-30, 1.0, 3 * lowest, -np.inf, np.nan]]).astype(dtype)
+    out = np.empty_like(x)
+    assert compiled(decayed).run(out, x, x.size, 1)
+    expected = np.where(x < 2 * lowest, 0, np.exp(x.astype(np.longdouble)))
+    np.testing.assert_allclose(out, expected.astype(dtype), rtol=2 * np.finfo(dtype).eps)
 
 
 def test_a_forked_child_computes_too():

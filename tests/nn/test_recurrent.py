@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 from functools import partial
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -13,7 +15,7 @@ from adjoint import nn
 from adjoint.nn.utils import rnn
 from adjoint.ops import _fused_recurrence
 
-LAYERS = {"LSTM": nn.LSTM, "GRU": nn.GRU, "RNN": nn.RNN, "RELU": partial(nn.RNN, nonlinearity="relu")}
+LAYERS: dict[str, Any] = {"LSTM": nn.LSTM, "GRU": nn.GRU, "RNN": nn.RNN, "RELU": partial(nn.RNN, nonlinearity="relu")}
 CELLS = {"LSTM": nn.LSTMCell, "GRU": nn.GRUCell, "RNN": nn.RNNCell, "RELU": partial(nn.RNNCell, nonlinearity="relu")}
 
 

@@ -8,6 +8,7 @@ import pytest
 import adjoint as ad
 
 torch = pytest.importorskip("torch")
+torch.set_num_threads(1)  # arrays this small gain nothing from more
 
 STEPS = 100
 
@@ -91,7 +92,14 @@ def curve(library, trainer):
     return np.array(list(trainer(library)))
 
 
+# Float32 rounds to 6e-8, and the two libraries add in different orders, so the losses of the first steps differ by 1e-7 or 2e-7. Training
+# carries such differences along without making them much larger: after 100 steps 2e-6 was seen, and more only where the loss has almost
+# vanished, which is what the absolute tolerance is for. A wrong constant in an optimizer or a formula shows in the third digit by then.
+RELATIVE, ABSOLUTE = 1e-5, 1e-6
+
+
 @pytest.mark.parametrize("trainer", [mlp, cnn, gpt, lstm])
 def test_loss_curve(trainer):
     ours, theirs = curve(ad, trainer), curve(torch, trainer)
-    print(trainer.__name__, theirs[[0, 1, 10, -1]], (np.abs(ours - theirs) / theirs)[[0, 1, 10, 30, 50, -1]], (np.abs(ours - theirs) / theirs).max())
+    assert theirs[-1] < 0.6 * theirs[0], "it does not learn, so its curve says little"
+    np.testing.assert_allclose(ours, theirs, rtol=RELATIVE, atol=ABSOLUTE)

@@ -2,3 +2,4 @@
 
 from .data_parallel import DataParallel as DataParallel
 from .data_parallel import data_parallel as data_parallel
+from .distributed import DistributedDataParallel as DistributedDataParallel
