@@ -88,9 +88,9 @@ def erf_slope(z: Any) -> Any:
     return mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 1 if z else 2 / mp.sqrt(mp.pi) - 1
 
 
-def at_zero(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The function, continued to 0, where its formula has none."""
-    return lambda x: function(x if abs(x) > mp.mpf(10) ** -12 else mp.mpf(10) ** -12)
+def at_zero(function: Callable[[Any], Any], least: str = "1e-12") -> Callable[[Any], Any]:
+    """The function, continued to 0, where its formula has none: by its value at a number that is not so small that nothing remains."""
+    return lambda x: function(x if abs(x) > mp.mpf(least) else mp.mpf(least))
 
 
 def scaled_erfc(t: Any) -> Any:
@@ -107,6 +107,43 @@ def turned(x: float) -> Any:
     return (mp.mpf(x) - 3) / (mp.mpf(x) + 3)
 
 
+def erfinv_slope(w: Any) -> Any:
+    """erfinv(x) / x, where w = -log(1 - x²)."""
+    x = mp.sqrt(-mp.expm1(-w))
+    return mp.erfinv(x) / x
+
+
+def stirling_rest(u: Any) -> Any:
+    x = 1 / mp.sqrt(u)
+    return x * (mp.loggamma(x) - (x - mp.mpf("0.5")) * mp.log(x) + x - mp.log(2 * mp.pi) / 2)
+
+
+def digamma_rest(u: Any) -> Any:
+    x = 1 / mp.sqrt(u)
+    return x * x * (mp.log(x) - 1 / (2 * x) - mp.digamma(x))
+
+
+def digamma_slope(z: Any) -> Any:
+    y = z + mp.mpf("1.5")
+    return mp.digamma(y) / (y - DIGAMMA_ROOT) if abs(y - DIGAMMA_ROOT) > mp.mpf(10) ** -20 else mp.psi(1, y)
+
+
+def bessel_rest(order: int) -> Callable[[Any], Any]:
+    """sqrt(x) exp(-x) I(x), in 16 / x - 1."""
+
+    def rest(t: Any) -> Any:
+        x = 16 / (t + 1)
+        return mp.sqrt(x) * mp.exp(-x) * mp.besseli(order, x)
+
+    return rest
+
+
+def bessel_near(order: int) -> Callable[[Any], Any]:
+    """I(x) / x**order, in x²."""
+    return at_zero(lambda z: mp.besseli(order, mp.sqrt(z)) / mp.sqrt(z) ** order, "1e-25")
+
+
+DIGAMMA_ROOT = mp.findroot(mp.digamma, mp.mpf("1.4616"))
 LN2_HALF = mp.log(2) / 2 * mp.mpf("1.0001")
 EIGHTH = mp.pi / 4 * mp.mpf("1.0001")
 ROOT_MANTISSA = ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2 * mp.mpf("1.0001")
@@ -147,6 +184,34 @@ FITS = [
     Fit("ERFC", "(x + 1/2) exp(x²) erfc(x), in (x - 3) / (x + 3), from 0.9 to where erfc(x) rounds to 0",
         scaled_erfc, turned(0.9), turned(10.2), lambda t: 1 / scaled_erfc(t), {"f32": 10}),
     Fit("ERFC", "", scaled_erfc, turned(0.9), turned(27.3), lambda t: 1 / scaled_erfc(t), {"f64": 21}),
+    Fit("ERFINV_NEAR", "(erfinv(x) / x - sqrt(pi) / 2) / w, where w = -log(1 - x²), w <= 6",
+        at_zero(lambda w: (erfinv_slope(w) - mp.sqrt(mp.pi) / 2) / w, "1e-20"), ZERO, mp.mpf(6), weighted(1, "1e-2"),
+        {"f32": 10, "f64": 24}),
+    Fit("ERFINV_FAR", "erfinv(x) / x, in sqrt(w) - 4.25, for greater w",
+        lambda v: erfinv_slope((v + mp.mpf("4.25")) ** 2), mp.sqrt(6) - mp.mpf("4.25"), mp.mpf("-0.25"), lambda v: mp.mpf(1), {"f32": 10}),
+    Fit("ERFINV_FAR", "", lambda v: erfinv_slope((v + mp.mpf("4.25")) ** 2), mp.sqrt(6) - mp.mpf("4.25"), mp.mpf("1.76"),
+        lambda v: mp.mpf(1), {"f64": 31}),
+    Fit("LOG_GAMMA", "log(Gamma(2 + z)) / z, |z| <= 1/2",
+        at_zero(lambda z: mp.loggamma(2 + z) / z, "1e-25"), -mp.mpf("0.5"), mp.mpf("0.5"), lambda z: mp.mpf(1), {"f32": 10, "f64": 19}),
+    Fit("STIRLING", "x (log(Gamma(x)) - (x - 1/2) log(x) + x - log(2 pi) / 2), in 1 / x², x >= 4.5",
+        at_zero(stirling_rest), ZERO, mp.mpf("4.5") ** -2, weighted(1, "1e-3"), {"f32": 4, "f64": 8}),
+    Fit("SINC", "sin(pi f) / (pi f), in f², |f| <= 1/2",
+        at_zero(lambda z: mp.sinc(mp.pi * mp.sqrt(z)), "1e-25"), ZERO, mp.mpf("0.25"), lambda z: mp.mpf(1), {"f32": 6, "f64": 9}),
+    Fit("DIGAMMA_NEAR", "digamma(y) / (y - its root), in y - 3/2, 1 <= y <= 2",
+        digamma_slope, -mp.mpf("0.5"), mp.mpf("0.5"), lambda z: mp.mpf(1), {"f32": 11, "f64": 22}),
+    Fit("DIGAMMA_FAR", "x² (log(x) - 1 / (2 x) - digamma(x)), in 1 / x², x >= 4",
+        at_zero(digamma_rest), ZERO, mp.mpf(4) ** -2, weighted(1, "1e-3"), {"f32": 4, "f64": 11}),
+    Fit("COTANGENT", "(1 / f - pi cot(pi f)) / f, in f², |f| <= 1/2",
+        at_zero(lambda z: 1 / z - mp.pi * mp.cot(mp.pi * mp.sqrt(z)) / mp.sqrt(z), "1e-25"), ZERO, mp.mpf("0.25"), lambda z: mp.mpf(1),
+        {"f32": 8, "f64": 15}),
+    Fit("BESSEL_0_NEAR", "I0(x), in x², |x| <= 8",
+        bessel_near(0), ZERO, mp.mpf(64), lambda z: 1 / bessel_near(0)(z), {"f32": 10, "f64": 16}),
+    Fit("BESSEL_0_FAR", "sqrt(x) exp(-x) I0(x), in 16 / x - 1, x >= 8",
+        bessel_rest(0), mp.mpf("-0.99999"), mp.mpf(1), lambda t: mp.mpf(1), {"f32": 7, "f64": 24}),
+    Fit("BESSEL_1_NEAR", "I1(x) / x, in x², |x| <= 8",
+        bessel_near(1), ZERO, mp.mpf(64), lambda z: 1 / bessel_near(1)(z), {"f32": 10, "f64": 16}),
+    Fit("BESSEL_1_FAR", "sqrt(x) exp(-x) I1(x), in 16 / x - 1, x >= 8",
+        bessel_rest(1), mp.mpf("-0.99999"), mp.mpf(1), lambda t: mp.mpf(1), {"f32": 7, "f64": 24}),
 ]  # fmt: skip
 
 

@@ -105,6 +105,8 @@ def function_parameters(fn: Callable[..., Any]) -> str:
 def composite_parameters(fn: Callable[..., Any]) -> str:
     """The same of a composite, with `axis` for its `dim`."""
     texts = function_parameters(fn)
+    if "dim" not in inspect.signature(fn, follow_wrapped=False).parameters:
+        return texts
     star = "" if ", *" in texts else ", *"
     return f"{texts}{star}, axis: Any = ..."
 

@@ -265,7 +265,8 @@ class CompiledPack:
         optimizer.advance(group, self.scalars)
         scalars = {name: array.item(0) for name, array in self.scalars.items()}
         numbers = np.array(optimizer.numbers(group, scalars), np.float64)
-        update = compiled_pass(type(optimizer), optimizer.variant(group, self.fresh), self.count, len(numbers))
+        cls: Any = type(optimizer)
+        update = compiled_pass(cls, optimizer.variant(group, self.fresh), self.count, len(numbers))
         gradients = [param._grad._data for param in self.params]  # type: ignore[union-attr]
         if not self.blocks.run(update, gradients, numbers):
             dtype = self.params[0]._data.dtype

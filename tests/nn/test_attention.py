@@ -57,6 +57,7 @@ def test_a_row_that_sees_nothing_is_zero_and_has_no_gradient():
     q, k, v = (ad.tensor(array(2, 4, seed=seed), requires_grad=True) for seed in range(3))
     out = F.scaled_dot_product_attention(q, k, v, attn_mask=ad.tensor([[True, True], [False, False]]))
     out.sum().backward()
+    assert q.grad is not None
     assert out[1].tolist() == [0] * 4 and q.grad[1].tolist() == [0] * 4 and np.isfinite(values(k.grad)).all()
 
 
@@ -117,7 +118,8 @@ def test_layers_of_a_stack_are_copies():
         (lambda: F.scaled_dot_product_attention(ad.ones(2), ad.ones(2), ad.ones(2)), RuntimeError, "at least 2 dimensional"),
         (lambda: F.scaled_dot_product_attention(ad.ones(2, 2).double(), ad.ones(2, 2), ad.ones(2, 2)), RuntimeError, "the same dtype"),
         (lambda: F.scaled_dot_product_attention(*[ad.ones(2, 2).long()] * 3), RuntimeError, "expected scalar type Float but found Long"),
-        (lambda: F.scaled_dot_product_attention(*[ad.ones(2, 2)] * 3, ad.ones(2, 2).long()), RuntimeError, "Expected attn_mask dtype"),
+        (lambda: F.scaled_dot_product_attention(ad.ones(2, 2), ad.ones(2, 2), ad.ones(2, 2), ad.ones(2, 2).long()), RuntimeError,
+         "Expected attn_mask dtype"),
         (lambda: nn.MultiheadAttention(5, 2), AssertionError, "embed_dim must be divisible by num_heads"),
     ],
 )

@@ -16,7 +16,7 @@ from adjoint.nn.utils import rnn
 from adjoint.ops import _fused_recurrence
 
 LAYERS: dict[str, Any] = {"LSTM": nn.LSTM, "GRU": nn.GRU, "RNN": nn.RNN, "RELU": partial(nn.RNN, nonlinearity="relu")}
-CELLS = {"LSTM": nn.LSTMCell, "GRU": nn.GRUCell, "RNN": nn.RNNCell, "RELU": partial(nn.RNNCell, nonlinearity="relu")}
+CELLS: dict[str, Any] = {"LSTM": nn.LSTMCell, "GRU": nn.GRUCell, "RNN": nn.RNNCell, "RELU": partial(nn.RNNCell, nonlinearity="relu")}
 
 
 @pytest.fixture

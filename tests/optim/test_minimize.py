@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
@@ -80,7 +81,7 @@ def test_parameters_of_a_model():
     x = ad.tensor([[1.0, 0], [0, 1], [1, 1], [2, -1]], dtype=ad.float64)
     y = x @ ad.tensor([[1.0], [2.0]], dtype=ad.float64) + 3
     unused = nn.Parameter(ad.ones(2))
-    seen = []
+    seen: list[Any] = []
     parameters = [*model.parameters(), unused]
 
     def loss():

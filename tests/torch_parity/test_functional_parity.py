@@ -171,7 +171,7 @@ def test_errors_open_with_the_same_words(call):
 
 
 def custom(t, backward):
-    class Custom(t.autograd.Function):  # type: ignore[name-defined, misc]
+    class Custom(t.autograd.Function):
         @staticmethod
         def forward(ctx, x):
             ctx.save_for_backward(x)

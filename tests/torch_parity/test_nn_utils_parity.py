@@ -26,7 +26,7 @@ def normal(*shape):
     return rng.standard_normal(shape)
 
 
-def same(ours: Any, theirs: Any, tolerance: float = 1e-10) -> None:
+def same(ours, theirs, tolerance=1e-10):
     assert len(ours) == len(theirs)
     for a, b in zip(ours, theirs, strict=True):
         assert a.shape == b.shape and a.dtype == b.dtype

@@ -46,6 +46,20 @@ def test_scalars(tmp_path):
     assert test.endswith(b"\x0a\x07both/of\x15" + struct.pack("<f", 2))
 
 
+def test_histograms_and_texts(tmp_path):
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_histogram("weights", ad.tensor([1.0, 2.0, 4.0]), 1, bins=3)
+        writer.add_text("note", "hello", 1)
+        with pytest.raises(ValueError, match="The input has no element"):
+            writer.add_histogram("weights", ad.ones(0))
+    _, histogram, text = records(only_file(tmp_path))
+    facts = b"".join(bytes([place << 3 | 1]) + struct.pack("<d", fact) for place, fact in enumerate((1, 4, 3, 7, 21), 1))
+    limits, counts = struct.pack("<3d", 2, 3, 4), struct.pack("<3d", 1, 1, 1)
+    assert histogram.endswith(b"\x0a\x07weights" + b"\x2a\x61" + facts + b"\x32\x18" + limits + b"\x3a\x18" + counts)
+    assert b"note/text_summary" in text
+    assert text.endswith(b"\x42\x05hello" + b"\x4a\x08\x0a\x06\x0a\x04text")
+
+
 def test_flush_and_refusal(tmp_path):
     writer = SummaryWriter(tmp_path)
     with pytest.raises(ValueError, match="only one element tensors"):
