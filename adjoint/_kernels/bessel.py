@@ -29,7 +29,7 @@ def plain(c: Code, x: Value, order: int) -> Value:
     n, r, lost = split_exponent(c, c.select(c.compare("ogt", size, end), end, size))
     # The power of two may be too large where its product is not.
     far = c.fma(far, exp_minus_one_near_zero(c, r) + lost, far) * 1024.0 * power_of_two(c, n, -10)
-    far = c.select(c.compare("ogt", size, end), math.inf, far)
+    far = c.select(c.compare("ogt", size, end), size * 0.0 + math.inf, far)  # NaN at infinity, as in PyTorch
     result = c.select(is_near, near, far)
     return c.copysign(result, x) if order else result
 

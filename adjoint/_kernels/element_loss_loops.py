@@ -13,7 +13,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from .loops import Doubles, Floats, Loop, Out, Part, exactly, exp, exp_negative, given, log, log1p, maximum, narrow, part, select, template, wide
+from .loops import (
+    Doubles,
+    Floats,
+    Loop,
+    Out,
+    Part,
+    exactly,
+    exp,
+    exp_negative,
+    given,
+    log,
+    log1p,
+    maximum,
+    narrow,
+    part,
+    select,
+    template,
+    wide,
+)
 
 ELEMENTS = 4096  # in a block
 BLOCK = 512  # elements that are summed in their own type

@@ -58,4 +58,4 @@ def erfinv(c: Code, x: Value) -> Value:
     root, root_rest = root_and_rest(c, w, Value(c, c.number(0.0))) if c.exact else (c.sqrt(w), 0.0)
     factor = c.polynomial((root - 4.25) + root_rest, ERFINV_FAR)
     factor = c.select(c.compare("oeq", size, 1.0), math.inf, factor)
-    return c.select(c.compare("olt", w, 6.0), near, x * factor)
+    return c.copysign(c.select(c.compare("olt", w, 6.0), near, x * factor), x)

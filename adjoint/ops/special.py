@@ -101,10 +101,8 @@ def _polygamma(n: int, input: Array) -> Array:
     """The derivative number `n` of `digamma`."""
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
-    if n == 0:
-        return numerics.digamma(input)
-    sign = 1.0 if n % 2 else -1.0
-    return numerics.zeta(np.asarray(n + 1.0, input.dtype), input) * (sign * math.factorial(n))
+    factor = math.factorial(n) if n % 2 else -math.factorial(n)
+    return numerics.zeta(np.asarray(n + 1.0, input.dtype), input) * float(factor) if n else numerics.digamma(input)
 
 
 lgamma: Any = special("lgamma", _lgamma, lambda g, input: g * call(digamma, input))
