@@ -93,15 +93,16 @@ newaxis = None
 
 # What is imported when first used, so that `import adjoint` stays light: packages, and names out of modules.
 _PACKAGES = frozenset(
-    {"accelerator", "amp", "backends", "compiler", "cuda", "debug", "distributed", "distributions", "fft", "func", "functional", "hub", "io", "jit",
-     "linalg", "masked", "mps", "multiprocessing", "nn", "onnx", "optim", "profiler", "random", "return_types", "serialization", "signal",
-     "special", "testing", "types", "utils", "version", "viz", "xpu"}
+    {"accelerator", "amp", "backends", "compiler", "cuda", "debug", "distributed", "distributions", "fft", "func", "functional", "hub",
+     "io", "jit", "linalg", "masked", "mps", "multiprocessing", "nn", "onnx", "optim", "profiler", "random", "return_types",
+     "serialization", "signal", "special", "testing", "types", "utils", "version", "viz", "xpu"}
 )  # fmt: skip
 _NAMES = {
     **dict.fromkeys(
         ("are_deterministic_algorithms_enabled", "get_float32_matmul_precision", "get_num_interop_threads",
          "is_deterministic_algorithms_warn_only_enabled", "is_storage", "is_warn_always_enabled", "set_default_tensor_type",
-         "set_float32_matmul_precision", "set_flush_denormal", "set_num_interop_threads", "set_warn_always", "typename", "use_deterministic_algorithms"),
+         "set_float32_matmul_precision", "set_flush_denormal", "set_num_interop_threads", "set_warn_always", "typename",
+         "use_deterministic_algorithms"),
         "_settings",
     ),
     **dict.fromkeys(
@@ -128,7 +129,8 @@ _NAMES = {
          "feature_dropout", "feature_dropout_", "frobenius_norm", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "group_norm",
          "hinge_embedding_loss", "instance_norm", "kl_div", "layer_norm", "margin_ranking_loss", "native_batch_norm",
          "native_channel_shuffle", "native_dropout", "native_group_norm", "native_layer_norm",
-         "norm_except_dim", "nuclear_norm", "poisson_nll_loss", "rms_norm", "rrelu", "rrelu_", "triplet_margin_loss"),
+         "norm_except_dim", "nuclear_norm", "poisson_nll_loss", "rms_norm", "rrelu", "rrelu_", "spmm",
+         "triplet_margin_loss"),
         "_native",
     ),
     **dict.fromkeys(("_segment_reduce", "segment_reduce"), "_segments"),

@@ -12,12 +12,13 @@ from . import linalg
 from ._creation import empty_like, ones_like
 from ._dtype import bool_
 from .nn import functional as F
-from .ops import grid, pixels
+from .ops import grid, matmul, pixels
 from .ops.vector_norm import vector_norm
 
 REDUCTIONS = ("none", "mean", "sum")
 affine_grid_generator = grid.affine_grid_generator
 native_channel_shuffle = pixels.channel_shuffle
+spmm = matmul.mm
 
 # ---- padding, sampling, convolution -------------------------------------------------------------------------------------------------
 

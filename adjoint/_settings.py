@@ -53,6 +53,11 @@ def get_num_interop_threads() -> int:
     return int(_settings["interop"])
 
 
+def set_flush_denormal(mode: bool) -> bool:
+    """Whether tiny numbers can be flushed to zero here: they cannot."""
+    return False
+
+
 def set_default_tensor_type(t: Any) -> None:
     """Choose the default dtype by the name of an old tensor type. Deprecated in PyTorch: use `set_default_dtype`."""
     from ._legacy import TENSOR_TYPES, tensortype

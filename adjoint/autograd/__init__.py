@@ -25,7 +25,7 @@ _LATER = {
     "Function": "function",
     "FunctionCtx": "function",
     "GradientEdge": "differentiate",
-    "Variable": ".._tensor",
+    "Variable": "variable",
     "backward": "differentiate",
     "forward_ad": "",
     "function": "",
@@ -44,9 +44,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'adjoint.autograd' has no attribute '{name}'")
     if not _LATER[name]:
         return import_module(f".{name}", __name__)
-    module = import_module(f".{_LATER[name].lstrip('.')}", __name__.rpartition(".")[0] if _LATER[name].startswith("..") else __name__)
-    value = getattr(module, "Tensor" if name == "Variable" else name)
-    globals()[name] = value
+    value = globals()[name] = getattr(import_module(f".{_LATER[name]}", __name__), name)
     return value
 
 

@@ -1,5 +1,23 @@
-"""PyTorch's `torch.autograd.variable`: a Variable is a Tensor."""
+"""PyTorch's `torch.autograd.variable`: every Tensor is a Variable, and making one takes a tensor out of its history."""
 
-from .._tensor import Tensor as Variable
+from __future__ import annotations
+
+from typing import Any
+
+from .._tensor import Tensor
 
 __all__ = ["Variable"]
+
+
+class _EveryTensor(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, Tensor)
+
+
+class Variable(metaclass=_EveryTensor):
+    """`Variable(tensor, requires_grad=True)`, as programs from before PyTorch 0.4 write: the same values, as a new leaf."""
+
+    def __new__(cls, data: Tensor, requires_grad: bool = False, volatile: bool = False, **unused: Any) -> Tensor:  # type: ignore[misc]
+        if not isinstance(data, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}; write torch.tensor(data)")
+        return data.detach().requires_grad_(requires_grad)

@@ -1,24 +1,14 @@
-"""PyTorch's `torch.backends`: none of them is here, and their switches switch nothing."""
+"""PyTorch's `torch.backends`: none of them is here. Their settings can be set and read, and change nothing."""
 
 from __future__ import annotations
 
+from . import cuda as cuda
+from . import cudnn as cudnn
+from . import mkldnn as mkldnn
+from . import mps as mps
+from ._absent import Absent
 
-class _Backend:
-    """A backend that is not available. Its settings can be set and read."""
-
-    def __init__(self, **settings: object) -> None:
-        self.__dict__.update(settings)
-
-    def is_available(self) -> bool:
-        return False
-
-    def is_built(self) -> bool:
-        return False
-
-
-cuda = _Backend(matmul=_Backend(allow_tf32=False))
-cudnn = _Backend(allow_tf32=True, benchmark=False, deterministic=False, enabled=True)
-mkl = _Backend()
-mkldnn = _Backend(enabled=False)
-mps = _Backend()
-openmp = _Backend()
+mkl = Absent()
+openmp = Absent()
+opt_einsum = Absent(enabled=False, strategy=None)
+quantized = Absent(engine="none", supported_engines=["none"])

@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 TORCH, OURS = "torch", "adjoint"
+TORCH_VERSION = "2.13.0"  # what `torch.__version__` says in a script: programs choose by it what to call
 
 
 class _SameModule(Loader):
@@ -62,10 +63,14 @@ def run(script: str, arguments: Sequence[str]) -> None:
     if present:
         raise RuntimeError("PyTorch is loaded in this process already; run the script with `python -m adjoint run` in its own")
     finder = TorchFinder()
+    named: list[Any] = [import_module(OURS), import_module(f"{OURS}.version")]
+    version = named[0].__version__
     argv, path = sys.argv[:], sys.path[:]
     sys.meta_path.insert(0, finder)
     sys.argv[:] = [script, *arguments]
     sys.path[0] = str(Path(script).resolve().parent)
+    for module in named:
+        module.__version__ = TORCH_VERSION
     try:
         runpy.run_path(script, run_name="__main__")
     except (AttributeError, ImportError) as error:
@@ -74,6 +79,8 @@ def run(script: str, arguments: Sequence[str]) -> None:
     finally:
         sys.meta_path.remove(finder)
         sys.argv[:], sys.path[:] = argv, path
+        for module in named:
+            module.__version__ = version
         for name in [name for name in sys.modules if name == TORCH or name.startswith(f"{TORCH}.")]:
             del sys.modules[name]
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections import OrderedDict
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, NoReturn
 
 
 def is_available() -> bool:
@@ -22,12 +24,86 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
     return False
 
 
-def current_device() -> int:
+class OutOfMemoryError(RuntimeError):
+    """What PyTorch raises when a GPU has no memory left. Programs name it to catch it."""
+
+
+def _refuse() -> NoReturn:
     raise AssertionError("Torch not compiled with CUDA enabled: adjoint computes on the CPU; test cuda.is_available() first")
+
+
+def init() -> None:
+    _refuse()
+
+
+def current_device() -> int:
+    _refuse()
+
+
+def set_device(device: Any) -> None:
+    _refuse()
 
 
 def get_device_name(device: Any = None) -> str:
-    raise AssertionError("Torch not compiled with CUDA enabled: adjoint computes on the CPU; test cuda.is_available() first")
+    _refuse()
+
+
+def get_device_capability(device: Any = None) -> tuple[int, int]:
+    _refuse()
+
+
+def get_device_properties(device: Any = None) -> Any:
+    _refuse()
+
+
+def get_arch_list() -> list[str]:
+    return []
+
+
+def mem_get_info(device: Any = None) -> tuple[int, int]:
+    _refuse()
+
+
+def current_stream(device: Any = None) -> Any:
+    _refuse()
+
+
+class Event:
+    """A mark in the work of a GPU, of which there is none."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        _refuse()
+
+
+class Stream:
+    """A queue of work for a GPU, of which there is none."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        _refuse()
+
+
+def stream(stream: Any) -> AbstractContextManager[None]:
+    """Nothing happens for None, which is the only stream there is."""
+    if stream is not None:
+        _refuse()
+    return nullcontext()
+
+
+def get_rng_state_all() -> list[Any]:
+    """The states of no generators."""
+    return []
+
+
+def set_rng_state_all(new_states: Any) -> None:
+    """Nothing happens: there is no generator on a GPU."""
+
+
+def seed() -> None:
+    """Nothing happens: there is no generator on a GPU."""
+
+
+def seed_all() -> None:
+    """Nothing happens: there is no generator on a GPU."""
 
 
 def manual_seed(seed: int) -> None:
@@ -52,6 +128,22 @@ def memory_allocated(device: Any = None) -> int:
 
 def max_memory_allocated(device: Any = None) -> int:
     return 0
+
+
+def memory_reserved(device: Any = None) -> int:
+    return 0
+
+
+def max_memory_reserved(device: Any = None) -> int:
+    return 0
+
+
+def memory_stats(device: Any = None) -> OrderedDict[str, Any]:
+    return OrderedDict()
+
+
+def reset_max_memory_allocated(device: Any = None) -> None:
+    """Nothing happens: there is no memory on a GPU."""
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:

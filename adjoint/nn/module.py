@@ -441,6 +441,9 @@ class Module(CallHooks, StateDict):
         """Accepted for compatibility: threads share memory anyway."""
         return self
 
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Accepted for compatibility: see `adjoint.compile`."""
+
     # ---- modes ------------------------------------------------------------------------------------------------------------------
 
     def train(self, mode: bool = True) -> Self:

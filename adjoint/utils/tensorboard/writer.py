@@ -1,4 +1,4 @@
-"""SummaryWriter: scalars, in the event files that TensorBoard reads, written without TensorBoard.
+"""SummaryWriter: scalars, histograms and texts, in the event files that TensorBoard reads, written without TensorBoard.
 
 An event file is a row of records (length, checksum, content, checksum); a content is a small protocol buffer, encoded here by hand.
 """
@@ -14,6 +14,10 @@ from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+
+import numpy as np
+
+from ..._from_data import as_tensor
 
 _POLYNOMIAL = 0x82F63B78  # CRC-32C, which zlib does not have
 
@@ -55,8 +59,27 @@ def _event(when: float, step: int, rest: bytes) -> bytes:
     return b"\x09" + struct.pack("<d", when) + b"\x10" + _varint(step) + rest
 
 
-def _scalar(tag: str, value: float) -> bytes:
-    return _field(5, _field(1, _field(1, tag.encode()) + b"\x15" + struct.pack("<f", value)))
+def _summary(tag: str, value: bytes) -> bytes:
+    return _field(5, _field(1, _field(1, tag.encode()) + value))
+
+
+def _scalar(value: float) -> bytes:
+    return b"\x15" + struct.pack("<f", value)
+
+
+def _histogram(values: Any, bins: int) -> bytes:
+    values = values.astype(np.float64).ravel()
+    if not values.size:
+        raise ValueError("The input has no element.")
+    counts, limits = np.histogram(values, bins)
+    facts = (values.min(), values.max(), values.size, values.sum(), np.square(values).sum())
+    singles = b"".join(_varint(number << 3 | 1) + struct.pack("<d", fact) for number, fact in enumerate(facts, 1))
+    return _field(5, singles + _field(6, limits[1:].astype("<f8").tobytes()) + _field(7, counts.astype("<f8").tobytes()))
+
+
+def _text(text: str) -> bytes:
+    one = _field(2, b"\x08\x01")  # the shape of a vector with one element
+    return _field(8, b"\x08\x07" + _field(2, one) + _field(8, text.encode())) + _field(9, _field(1, _field(1, b"text")))
 
 
 class _EventFile:
@@ -80,7 +103,7 @@ class _EventFile:
 
 
 class SummaryWriter:
-    """Writes scalars to a folder that TensorBoard shows: `writer.add_scalar("loss", loss, step)`."""
+    """Writes curves, histograms and texts to a folder that TensorBoard shows: `writer.add_scalar("loss", loss, step)`."""
 
     def __init__(
         self, log_dir: Any = None, comment: str = "", purge_step: int | None = None, max_queue: int = 10, flush_secs: float = 120,
@@ -103,7 +126,7 @@ class SummaryWriter:
         double_precision: bool = False,
     ) -> None:  # fmt: skip
         """Add one point to a curve."""
-        self._add("", tag, scalar_value, global_step, walltime)
+        self._add("", tag, _scalar(float(scalar_value)), global_step, walltime)
 
     def add_scalars(
         self, main_tag: str, tag_scalar_dict: Mapping[str, Any], global_step: int | None = None, walltime: float | None = None
@@ -111,10 +134,22 @@ class SummaryWriter:
         """Add a point to each of several curves that are shown in one diagram."""
         for tag, value in tag_scalar_dict.items():
             folder = f"{main_tag.replace('/', '_')}_{tag}"
-            self._add(folder, main_tag, value, global_step, walltime)
+            self._add(folder, main_tag, _scalar(float(value)), global_step, walltime)
 
-    def _add(self, folder: str, tag: str, value: Any, step: int | None, when: float | None) -> None:
-        content = _scalar(tag, float(value))
+    def add_histogram(
+        self, tag: str, values: Any, global_step: int | None = None, bins: Any = "tensorflow", walltime: float | None = None,
+        max_bins: int | None = None,
+    ) -> None:  # fmt: skip
+        """Add how values are distributed: counts in intervals of equal width (30, where `bins` is no number)."""
+        data = as_tensor(values).detach().numpy()
+        self._add("", tag, _histogram(data, bins if isinstance(bins, int) else 30), global_step, walltime)
+
+    def add_text(self, tag: str, text_string: str, global_step: int | None = None, walltime: float | None = None) -> None:
+        """Add a text, in Markdown."""
+        self._add("", f"{tag}/text_summary", _text(text_string), global_step, walltime)
+
+    def _add(self, folder: str, tag: str, value: bytes, step: int | None, when: float | None) -> None:
+        content = _summary(tag, value)
         if folder not in self._files:
             self._files[folder] = _EventFile(Path(self.log_dir) / folder, self._suffix)
         self._files[folder].write(_event(time.time() if when is None else when, int(step or 0), content))

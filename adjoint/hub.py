@@ -1,0 +1,39 @@
+"""PyTorch's `torch.hub`, which adjoint does not have: programs can import it, and are told when they call it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, NoReturn
+
+_directory: list[str] = []
+
+
+def get_dir() -> str:
+    """The directory in which PyTorch keeps what it downloads."""
+    if _directory:
+        return _directory[0]
+    home = os.environ.get("TORCH_HOME") or Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "torch"
+    return str(Path(home).expanduser() / "hub")
+
+
+def set_dir(d: str | os.PathLike[str]) -> None:
+    _directory[:] = [str(Path(d).expanduser())]
+
+
+def _refuse(what: str) -> NoReturn:
+    raise NotImplementedError(
+        f"adjoint does not download {what}; fetch the weights yourself, and write model.load_state_dict(torch.load(path))"
+    )
+
+
+def load(repo_or_dir: str, model: str, *args: Any, **kwargs: Any) -> NoReturn:
+    _refuse("models")
+
+
+def load_state_dict_from_url(url: str, *args: Any, **kwargs: Any) -> NoReturn:
+    _refuse(f"weights ({url})")
+
+
+def download_url_to_file(url: str, dst: str, *args: Any, **kwargs: Any) -> NoReturn:
+    _refuse(f"files ({url})")
