@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 import time
+
+from progress import Steps
 
 import adjoint as ad
 from adjoint import nn
@@ -22,15 +23,6 @@ def make_arcs() -> tuple[ad.Tensor, ad.Tensor]:
     return points, ad.stack([-side, side], dim=1).argmax(dim=1)
 
 
-def show_progress(step: int, loss: float) -> None:
-    """Redraw one line in a terminal; elsewhere print a line now and then."""
-    line = f"step {step:3d}/{STEPS}   loss {loss:.4f}"
-    if sys.stdout.isatty():
-        print(f"\r{line}", end="\n" if step == STEPS else "", flush=True)
-    elif step % (STEPS // 10) == 0:
-        print(line)
-
-
 def main() -> None:
     ad.manual_seed(0)
     points, arcs = make_arcs()
@@ -39,16 +31,17 @@ def main() -> None:
     optimizer = ad.optim.Adam(model.parameters(), lr=0.01)
 
     start = time.perf_counter()
-    for step in range(1, STEPS + 1):
+    steps = Steps(STEPS)
+    for _ in steps:
         loss = loss_of(model(points), arcs)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        show_progress(step, loss.item())
+        steps.show(loss)
     seconds = time.perf_counter() - start
 
     accuracy = (model(points).argmax(dim=1) == arcs).float().mean().item()
-    print(f"final loss {loss.item():.4f}, accuracy {accuracy:.1%}, {STEPS} steps in {seconds:.1f} s")
+    print(f"loss {steps.first:.4f} -> {steps.last:.4f}, accuracy {accuracy:.1%}, {STEPS} steps in {seconds:.1f} s")
 
 
 if __name__ == "__main__":

@@ -10,9 +10,10 @@ from typing import Any
 
 from .loops import Doubles, Floats, Ints, Out, exactly, exp_negative, larger, log, loop, narrow, part, select, wide
 from .softmax_loops import sum_powers
-from .sums import BLOCK, INFINITY, largest
+from .sums import BLOCK, INFINITY, largest, summed
 
 COLUMNS = 64  # in a block
+SHORT = 32  # elements of a short row
 ELEMENTS = 4096  # in a block
 
 
@@ -42,14 +43,25 @@ def share(weight: Any, smoothing: Any) -> Any:
 
 @loop(reorder=True)
 def cross_entropy_rows(
-    losses: Out | None, notes: Doubles, x: Floats, target: Ints, weight: Floats | None,
+    losses: Out | None, powers: Out | None, notes: Doubles, x: Floats, target: Ints, weight: Floats | None,
     ignore: int, smoothing: float, kept: int, size: int, count: int, take: int, blocks: range,
 ) -> None:  # fmt: skip
-    """From place `kept` on, `notes` get, of each row, the largest element and the sum of the powers relative to it."""
+    """From place `kept` on, `notes` get, of each row, the largest element and the sum of the powers relative to it. If
+    rows are short, there is room for their `powers`, which are then computed together."""
     smooth = narrow(smoothing)
     for b in blocks:
         loss_sum, weight_sum, bad = wide(0.0), wide(0.0), 0
-        for i in range(b * take, min(b * take + take, count)):
+        first, last = b * take, min(b * take + take, count)
+        if powers is not None:
+            for i in range(first, last):
+                start = i * size
+                top = largest(x, start, start + size)
+                notes[kept + 2 * i] = wide(top)
+                for j in range(start, start + size):
+                    powers[j] = x[j] - top
+            for j in range(first * size, last * size):
+                powers[j] = exp_negative(powers[j])
+        for i in range(first, last):
             start, t = i * size, target[i]
             if losses is not None:
                 losses[i] = 0.0
@@ -58,9 +70,13 @@ def cross_entropy_rows(
             if t < 0 or t >= size:
                 bad += 1
                 continue
-            top = largest(x, start, start + size)
-            total = sum_powers(x, start, start + size, top)
-            notes[kept + 2 * i] = wide(top)
+            if powers is not None:
+                top = narrow(notes[kept + 2 * i])
+                total = summed(powers, start, start + size)
+            else:
+                top = largest(x, start, start + size)
+                total = sum_powers(x, start, start + size, top)
+                notes[kept + 2 * i] = wide(top)
             notes[kept + 2 * i + 1] = total
             logs = log(narrow(total))
             w = 1.0

@@ -111,8 +111,9 @@ def cross_entropy_by_kernel(
         take = max(1, min(64, 32768 // classes))
         blocks = -(-count // take)
         notes = np.empty(3 * blocks + 2 * count)
+        powers = np.empty(x.shape, dtype) if classes <= kernels.SHORT else None
         done = kernels.cross_entropy_rows.run(
-            losses, notes, x, target, weight, ignore_index, smoothing, 3 * blocks, classes, count, take, blocks, take * classes
+            losses, powers, notes, x, target, weight, ignore_index, smoothing, 3 * blocks, classes, count, take, blocks, take * classes
         )
         kept[:] = [notes]
     elif smoothing:
