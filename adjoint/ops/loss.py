@@ -394,7 +394,8 @@ def kl_div_input(g: Array, input: Array, target: Array, reduction: str, log_targ
 
 
 def kl_div_target(g: Array, input: Array, target: Array, reduction: str, log_target: bool) -> Array:
-    slope = np.exp(target) * (target - input + 1) if log_target else np.log(target) + 1 - input
+    # The quotient is 1, but NaN where the target is 0: there the derivative of t log(t) is not defined.
+    slope = np.exp(target) * (target - input + 1) if log_target else np.log(target) + target / target - input
     return unreduced(g, input, reduction) * slope
 
 
