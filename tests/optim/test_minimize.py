@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
