@@ -115,7 +115,7 @@ def test_settings_of_backends():
 
 
 def test_profile(tmp_path):
-    traces = []
+    traces: list[object] = []
     steps = ad.profiler.schedule(wait=1, warmup=1, active=2, repeat=1)
     with ad.profiler.profile(schedule=steps, on_trace_ready=traces.append) as prof:
         for _ in range(6):

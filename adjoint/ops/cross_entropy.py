@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._dtype import from_numpy_dtype
+from .._quiet import mute, unmute
 from ._loss import finished, reduction_of, refuse_gradient, refuse_integers
 from ._precision import INT64, UINT8, compute_dtype, wide
 from ._registry import Array, op
@@ -246,13 +247,24 @@ def cross_entropy_tangent(
     return tangent * (1 - label_smoothing) + even * (label_smoothing / input.shape[axis])
 
 
-@op("cross_entropy", method=False, function=False, out=False, nodes="NllLossBackward0", input=cross_entropy_rule, jvp=cross_entropy_tangent)
+@op("cross_entropy", method=False, function=False, out=False, nodes="NllLossBackward0", warns=False,
+    input=cross_entropy_rule, jvp=cross_entropy_tangent)  # fmt: skip
 def cross_entropy_op(
     input: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str, label_smoothing: float, kept: Kept
 ) -> Array:
     out = cross_entropy_by_kernel(input, target, weight, ignore_index, reduction, label_smoothing, kept)
     if out is not None:
         return out
+    token = mute()  # only here, for a kernel does not warn
+    try:
+        return cross_entropy_by_numpy(input, target, weight, ignore_index, reduction, label_smoothing)
+    finally:
+        unmute(token)
+
+
+def cross_entropy_by_numpy(
+    input: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str, label_smoothing: float
+) -> Array:
     check_classes("log_softmax_lastdim_kernel_impl", input, target, weight, ignore_index)
     logs = log_softmax_of_rows(rows_of(wide(input)))
     losses = -at_target(logs, safe_target(target, ignore_index))[..., 0]

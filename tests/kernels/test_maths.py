@@ -1,6 +1,7 @@
 """The mathematical functions of the kernels, against a higher precision, over the whole range."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -278,7 +279,8 @@ def test_special_values(kernels, name, dtype):
             given = [x[~(np.abs(x) > 100)] for x in given]
         got = kernels[name](*given)
         expected = REFERENCES[name](*(x.astype(WIDER[dtype]) for x in given)).astype(dtype)
-    least = float(np.finfo(WIDER[dtype]).eps) * 64 if name in TERMS else 0  # what the reference makes of 0
+    wider: Any = WIDER[dtype]
+    least = float(np.finfo(wider).eps) * 64 if name in TERMS else 0  # what the reference makes of 0
     np.testing.assert_allclose(got, expected, rtol=4 * np.finfo(dtype).eps, atol=least)
     zeros = expected == 0
     np.testing.assert_array_equal(np.signbit(got[zeros]), np.signbit(expected[zeros]))
