@@ -55,7 +55,7 @@ def test_selection_by_pattern():
     assert select_cases("no such case") == []
 
 
-SMALL = [c for c in select_cases("") if isinstance(c, TimedCase) and not re.search(r" (1k|10k|1M|10M), ", c.name)]  # they differ in size only
+SMALL = [c for c in select_cases("") if isinstance(c, TimedCase) and not re.search(r" (1k|10k|1M|10M), ", c.name)]  # only the size differs
 
 
 @pytest.mark.parametrize("case", SMALL, ids=lambda case: case.name)
