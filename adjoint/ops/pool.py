@@ -118,8 +118,8 @@ def put_back(g: Array, index: Array, dims: int, input_shape: tuple[int, ...], in
     lead = len(input_shape) - dims
     flat = (*input_shape[:lead], math.prod(input_shape[lead:]))
     if g.__class__ is np.ndarray and _warm(g.size, g) and index.flags.c_contiguous:
-        planes = math.prod(flat[:-1])
-        put = put_directly(np.ascontiguousarray(g).reshape(planes, -1), index.reshape(planes, -1), (planes, flat[-1]))
+        planes, places = math.prod(flat[:-1]), math.prod(g.shape[lead:])
+        put = put_directly(np.ascontiguousarray(g).reshape(planes, places), index.reshape(planes, places), (planes, flat[-1]))
         return put.reshape(input_shape)
     put = call(scatter_add, zeros_on(g, flat, input_dtype), lead, in_line(index, dims), in_line(g, dims))
     return np.reshape(put, input_shape)

@@ -62,7 +62,7 @@ def _argtopk(input: Array, k: int, dim: int, largest: bool) -> Array:
         raise RuntimeError(f"selected index k out of range (k is {k}, dimension {dim} has size {size})")
     lead = (slice(None),) * dim
     if size <= 64 or k * 8 > size or k == 0:
-        chosen = in_order(array, dim, largest)[(*lead, slice(0, k))]
+        chosen = in_order(array, dim, largest)[(*lead, slice(0, k))].copy()
     else:
         # Much fewer than there are: find them first, then sort only them.
         parts = np.argpartition(array, size - k if largest else k - 1, axis=dim)
