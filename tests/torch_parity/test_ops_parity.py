@@ -84,10 +84,9 @@ def compare(ours: Any, theirs: Any, rtol: float | None, what: str) -> None:
     assert tuple(ours.shape) == tuple(theirs.shape), f"{what}: shape {ours.shape}, PyTorch {theirs.shape}"
     default_rtol, atol = TOLERANCES.get(str(theirs.dtype).removeprefix("torch."), (0, 0))
     theirs = theirs.detach().resolve_conj()
-    if theirs.is_floating_point() and theirs.numel():
-        # Sums of large terms are rounded by as much as their terms are, where they nearly cancel too.
-        largest = theirs.abs().nan_to_num(nan=0.0, posinf=0.0)
-        atol *= max(1.0, float(largest.max()))
+    if "conv" in what and theirs.dtype == torch.float32 and theirs.numel():
+        # Hundreds of products in another order than PyTorch's: where they cancel, what is left is as exact as the largest result.
+        atol *= max(1.0, float(theirs.abs().nan_to_num(nan=0.0, posinf=0.0).max()))
     message = f"{what} (actual: adjoint, desired: PyTorch)"
     np.testing.assert_allclose(
         np.asarray(data(ours)), theirs.numpy(force=True), max(rtol or 0, default_rtol), atol, err_msg=message
