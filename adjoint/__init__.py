@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math as _math
 from importlib import import_module as _import_module
+from sys import modules as _modules
 from typing import Any as _Any
 
 from . import _copying as _copying
@@ -93,9 +94,9 @@ newaxis = None
 
 # What is imported when first used, so that `import adjoint` stays light: packages, and names out of modules.
 _PACKAGES = frozenset(
-    {"accelerator", "amp", "backends", "compiler", "cuda", "debug", "distributed", "distributions", "fft", "func", "functional", "hub",
-     "io", "jit", "linalg", "masked", "mps", "multiprocessing", "nn", "onnx", "optim", "profiler", "random", "return_types",
-     "serialization", "signal", "special", "testing", "types", "utils", "version", "viz", "xpu"}
+    {"_C", "accelerator", "amp", "backends", "compiler", "cuda", "debug", "distributed", "distributions", "fft", "func", "functional",
+     "hub", "io", "jit", "linalg", "masked", "mps", "multiprocessing", "nn", "onnx", "optim", "overrides", "profiler", "random",
+     "return_types", "serialization", "signal", "sparse", "special", "testing", "types", "utils", "version", "viz", "xpu"}
 )  # fmt: skip
 _NAMES = {
     **dict.fromkeys(
@@ -149,6 +150,8 @@ _NAMES = {
     **dict.fromkeys(("GradScaler",), "amp"),
     **dict.fromkeys(("OutOfMemoryError",), "cuda"),
     **dict.fromkeys(("compile",), "compiler"),
+    **dict.fromkeys(("explain",), "_explain"),
+    **dict.fromkeys(("sparse_coo_tensor",), "sparse"),
     **dict.fromkeys(("vmap",), "func"),
     **dict.fromkeys(("TypedStorage", "UntypedStorage"), "_interop"),
 }  # fmt: skip
@@ -159,6 +162,8 @@ def __getattr__(name: str) -> _Any:
     try:
         if home is not None:
             module = _import_module(f".{home}", __name__)
+            if "adjoint._overriding" in _modules:
+                _modules["adjoint._overriding"].install()
             return module if home == name else globals().setdefault(name, getattr(module, name))
     except ModuleNotFoundError as error:
         if error.name != f"{__name__}.{home}":  # a package that is to come is a missing name, so that `hasattr` answers

@@ -54,7 +54,7 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
         )
     if id(self) in memo:
         return memo[id(self)]  # type: ignore[no-any-return]
-    trained = isinstance(self, Parameter)
+    trained = issubclass(type(self), Parameter)
     data = self._data.copy(order="K") if trained else _copied_memory(self._data, memo)
     twin = _rebuild(type(self), data, self.requires_grad, {})
     memo[id(self)] = twin

@@ -11,6 +11,7 @@ import numpy as np
 
 from ._device import CPU, device, get_default_device, require_usable, resolve
 from ._dtype import as_dtype, as_numpy_dtype, default_complex_numpy, default_numpy, finfo, from_numpy_dtype, infer_numpy_dtype
+from ._layer import in_layers_of
 from ._layout import contiguous_format, copy_in_format, empty_in_format, layout, memory_format, preserve_format, strided
 from ._quiet import mute, unmute
 from ._site import warn
@@ -217,6 +218,9 @@ def empty_permuted(
 ) -> Tensor:
     """An uninitialised dense tensor whose dimensions lie in memory in the given order, the outermost first."""
     shape = size_of("empty_permuted", (size,))
+    for place, dim in enumerate(physical_layout):
+        if len(physical_layout) == len(shape) and not 0 <= dim < len(shape):
+            raise RuntimeError(f"Dimension out of range (expected to be between 0 and {len(shape) - 1}, but got {dim} at index {place}).")
     if sorted(physical_layout) != list(builtins.range(len(shape))):
         raise RuntimeError(
             f"Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = {len(shape)} is not equal "
@@ -323,7 +327,7 @@ def arange(
     if numpy_dtype.kind in "bc":
         scalar_name = from_numpy_dtype(numpy_dtype).scalar_name
         raise NotImplementedError(f"\"arange_cpu\" not implemented for '{scalar_name}'; make it adjoint.int64 and convert it")
-    count = _range_length(first, last, by, numpy_dtype.kind)
+    count = _range_length(first, last, by, numpy_dtype)
     check_options(layout, pin_memory)
     if out is not None:
         return into(out, _range(first, by, count, numpy_dtype))
@@ -331,18 +335,17 @@ def arange(
     return finish(array, requires_grad)
 
 
-def _range_length(first: Any, last: Any, by: Any, kind: str) -> int:
+def _range_length(first: Any, last: Any, by: Any, dtype: np.dtype[Any]) -> int:
     if not math.isfinite(first) or not math.isfinite(last):
         raise RuntimeError(f"unsupported range: {first} -> {last}")
     if by == 0:
         raise RuntimeError("step must be nonzero")
     if (by > 0 and first > last) or (by < 0 and first < last):
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    if kind in "iu":
-        first, last, by = int(first), int(last), int(by)
-        if by == 0:
-            raise ValueError("step must be nonzero: as an integer it is 0; leave dtype out, or pass a floating dtype")
-        return -int((last - first) // -by)
+    if dtype.kind in "iu" and int(by) == 0:
+        raise ValueError("step must be nonzero: as an integer it is 0; leave dtype out, or pass a floating dtype")
+    if dtype == np.int64:  # (PyTorch counts the steps of the other dtypes in floating point)
+        return -int((int(last) - int(first)) // -int(by))
     count: int = math.ceil((last - first) / by)
     return count
 
@@ -383,7 +386,7 @@ def range(
     )
     if end is None:
         start, end = 0, start
-    _range_length(start, end, step, "f")
+    _range_length(start, end, step, np.dtype(np.float64))
     numpy_dtype = as_numpy_dtype(dtype)
     count = math.floor((end - start) / step) + 1
     check_options(layout, pin_memory)
@@ -399,10 +402,11 @@ def linspace(
     first, last = _ends("linspace", start, end)
 
     def fill(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+        _refuse_bool("linspace_cpu", dtype)
         return _linear(first, last, shape[0], dtype)
 
     dtype = _space_dtype(dtype, out, first, last)
-    shape = (_steps(steps),)
+    shape = (_steps("linspace", steps),)
     return _sized("linspace", fill, (shape,), None, out, dtype, layout, device, pin_memory, requires_grad)
 
 
@@ -414,12 +418,19 @@ def logspace(
     first, last = _ends("logspace", start, end)
 
     def fill(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-        exponents = _linear(first, last, shape[0], dtype if dtype.kind in "fc" else np.dtype(np.float64))
+        _refuse_bool("logspace_cpu", dtype)
+        low, high = (int(first), int(last)) if dtype.kind in "iu" else (first, last)  # as PyTorch takes them
+        exponents = _linear(low, high, shape[0], dtype if dtype.kind in "fc" else np.dtype(np.float64))
         return np.power(np.asarray(base, exponents.dtype), exponents).astype(dtype)
 
     dtype = _space_dtype(dtype, out, first, last)
-    shape = (_steps(steps),)
+    shape = (_steps("logspace", steps),)
     return _sized("logspace", fill, (shape,), None, out, dtype, layout, device, pin_memory, requires_grad)
+
+
+def _refuse_bool(name: str, dtype: np.dtype[Any]) -> None:
+    if dtype.kind == "b":
+        raise NotImplementedError(f"\"{name}\" not implemented for 'Bool'; make numbers and compare them")
 
 
 def _ends(name: str, start: Any, end: Any) -> tuple[Any, Any]:
@@ -437,9 +448,12 @@ def _space_dtype(dtype: Any, out: Tensor | None, *ends: Any) -> Any:
     return dtype
 
 
-def _steps(steps: Any) -> int:
+def _steps(name: str, steps: Any) -> int:
     if not hasattr(steps, "__index__"):
-        raise TypeError(f"argument 'steps' must be int, not {type(steps).__name__}; write int(steps)")
+        raise TypeError(
+            f"{name}() received an invalid combination of arguments - got steps of type {type(steps).__name__}, but expected an int; "
+            "write int(steps)"
+        )
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     return int(steps)
@@ -476,7 +490,7 @@ def _like(
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
     check_options(layout, pin_memory)
     data = input._data
-    numpy_dtype = data.dtype if dtype is None else as_numpy_dtype(dtype)
+    numpy_dtype = as_numpy_dtype(data.dtype if dtype is None else dtype)
     where = input.device if device is None else require_usable(resolve(device))
 
     def make() -> Array:
@@ -488,7 +502,8 @@ def _like(
             fill(array)
         return array
 
-    return finish(make_array(make, data.shape, numpy_dtype, where, lambda: meta_like(data, numpy_dtype, memory_format)), requires_grad)
+    made = finish(make_array(make, data.shape, numpy_dtype, where, lambda: meta_like(data, numpy_dtype, memory_format)), requires_grad)
+    return made if data.__class__ is np.ndarray else in_layers_of(input, made)
 
 
 def empty_like_array(data: Array, dtype: np.dtype[Any]) -> Array:
@@ -547,7 +562,7 @@ def new_zeros(
 ) -> Tensor:
     """Zeros with the dtype and device of this tensor."""
     dtype, device = like_self(self, dtype, device)
-    return _sized("new_zeros", np.zeros, args, size, None, dtype, layout, device, pin_memory, requires_grad)
+    return in_layers_of(self, _sized("new_zeros", np.zeros, args, size, None, dtype, layout, device, pin_memory, requires_grad))
 
 
 @composite(function=False)
@@ -557,7 +572,7 @@ def new_ones(
 ) -> Tensor:
     """Ones with the dtype and device of this tensor."""
     dtype, device = like_self(self, dtype, device)
-    return _sized("new_ones", np.ones, args, size, None, dtype, layout, device, pin_memory, requires_grad)
+    return in_layers_of(self, _sized("new_ones", np.ones, args, size, None, dtype, layout, device, pin_memory, requires_grad))
 
 
 @composite(function=False)
@@ -567,7 +582,7 @@ def new_empty(
 ) -> Tensor:
     """Whatever the memory held, with the dtype and device of this tensor."""
     dtype, device = like_self(self, dtype, device)
-    return _sized("new_empty", np.empty, args, size, None, dtype, layout, device, pin_memory, requires_grad)
+    return in_layers_of(self, _sized("new_empty", np.empty, args, size, None, dtype, layout, device, pin_memory, requires_grad))
 
 
 @composite(function=False)
@@ -581,7 +596,7 @@ def new_empty_strided(self: Tensor, size: Sequence[int], stride: Sequence[int], 
 def new_full(self: Tensor, size: Sequence[int], fill_value: Any, **options: Any) -> Tensor:
     """One value everywhere, with the dtype and device of this tensor."""
     options["dtype"], options["device"] = like_self(self, options.get("dtype"), options.get("device"))
-    return full(size, fill_value, **options)
+    return in_layers_of(self, full(size, fill_value, **options))
 
 
 def like_self(self: Tensor, dtype: Any, device: Device) -> tuple[Any, Device]:

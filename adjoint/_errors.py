@@ -6,7 +6,7 @@ Every class is also PyTorch's exception type for the same mistake, and every mes
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from ._site import Site
 
@@ -16,11 +16,12 @@ class AdjointError(Exception):
 
     sites: dict[str, Site]
     fix: str | None
+    carets: ClassVar[bool] = False  # whether the expression is marked in each line that is shown
 
     def __init__(self, message: str, sites: dict[str, Site] | None = None, fix: str | None = None) -> None:
         self.sites = sites or {}
         self.fix = fix
-        super().__init__(compose(message, self.sites, fix))
+        super().__init__(compose(message, self.sites, fix, self.carets))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Across processes go the message, which names the lines, and the fix; code objects cannot."""
@@ -46,7 +47,9 @@ class GraphFreedError(AdjointError, RuntimeError):
 
 
 class NoGradError(AdjointError, RuntimeError):
-    """There is nothing to differentiate: the tensor has no history."""
+    """There is nothing to differentiate: the tensor has no history. `cause` says why (autograd/causes.py)."""
+
+    cause: Any = None
 
 
 class UnusedInputError(AdjointError, RuntimeError):
@@ -58,15 +61,20 @@ class GradientError(AdjointError, RuntimeError):
 
 
 class AnomalyError(AdjointError, RuntimeError):
-    """Anomaly mode met a non-finite gradient or an error in backward."""
+    """Anomaly mode met a gradient that is not a number. `pattern` names the usual mistake that it looks like."""
+
+    carets = True
+    pattern: str = ""
 
 
-def compose(message: str, sites: dict[str, Site] | None = None, fix: str | None = None) -> str:
+def compose(message: str, sites: dict[str, Site] | None = None, fix: str | None = None, carets: bool = False) -> str:
     """The message, one line per site, and the line to write instead."""
     lines = [message]
     width = max((len(role) for role in sites or {}), default=0)
     for role, site in (sites or {}).items():
         lines.append(f"  {role:<{width}}  {site}")
+        if carets and site.caret:
+            lines.append(f"  {'':<{width}}  {site.caret}")
     if fix:
         lines.append(f"  fix: {fix}")
     return "\n".join(lines)

@@ -12,6 +12,7 @@ from ._dtype import as_dtype, as_numpy_dtype, default_complex_numpy, default_num
 from ._layout import strided
 from ._site import warn
 from ._tensor import Tensor, mark_cut
+from .autograd.taken import mark_taken
 from .ops._registry import composite
 
 _INT64 = np.dtype(np.int64)
@@ -33,8 +34,11 @@ def tensor(
     check_options(strided, pin_memory)
     array = copy_array(data, None if dtype is None else as_numpy_dtype(dtype))
     made = finish(make_array(lambda: array, array.shape, array.dtype, device), requires_grad)
-    if isinstance(data, Tensor):
-        mark_cut(made, data, "torch.tensor(...)")
+    source = data[0] if isinstance(data, list | tuple) and data else data
+    if isinstance(source, Tensor):
+        mark_cut(made, source, "rewrapped", "torch.tensor(...)")
+    else:
+        mark_taken(made, source)
     return made
 
 
@@ -237,7 +241,9 @@ def from_numpy(ndarray: Array) -> Tensor:
     if not isinstance(ndarray, np.ndarray):
         kind = type(ndarray).__name__ if not isinstance(ndarray, np.generic) else f"numpy.{type(ndarray).__name__}"
         raise TypeError(f"expected np.ndarray (got {kind}); use adjoint.as_tensor(...) for anything else")
-    return finish(_shared(ndarray))
+    made = finish(_shared(ndarray))
+    mark_taken(made, ndarray)
+    return made
 
 
 def _shared(array: Array) -> Array:
@@ -256,7 +262,9 @@ def as_tensor(data: Any, dtype: Any = None, device: Device = None) -> Tensor:
         return data if dtype is None and device is None else data.to(dtype=dtype, device=device)
     shared = isinstance(data, np.ndarray) and (dtype is None or as_numpy_dtype(dtype) == data.dtype)
     array = _shared(data) if shared else copy_array(data, None if dtype is None else as_numpy_dtype(dtype))
-    return finish(make_array(lambda: array, array.shape, array.dtype, device))
+    made = finish(make_array(lambda: array, array.shape, array.dtype, device))
+    mark_taken(made, data)
+    return made
 
 
 def asarray(

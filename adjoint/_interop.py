@@ -11,7 +11,9 @@ import numpy as np
 
 from ._errors import compose
 from ._site import here
+from ._state import grad_enabled
 from ._tensor import Tensor, wrap
+from .autograd.taken import take
 from .ops._registry import composite
 
 Ndarray = np.ndarray[Any, Any]
@@ -21,7 +23,7 @@ Ndarray = np.ndarray[Any, Any]
 
 def plain_array(tensor: Tensor) -> Ndarray:
     """The NumPy array that a tensor without history holds."""
-    if tensor.requires_grad:
+    if tensor.requires_grad and grad_enabled():
         _refuse_history()
     data = tensor._data
     if not isinstance(data, np.ndarray):
@@ -30,6 +32,8 @@ def plain_array(tensor: Tensor) -> Ndarray:
             f"can't convert {kind} to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
             + (" A meta tensor has no elements: make one with adjoint.empty_like(x, device='cpu')" if tensor.is_meta else "")
         )
+    if tensor._fn is not None:
+        take(data, ".numpy()")
     return data
 
 

@@ -1,11 +1,16 @@
-"""Writing tensors and plain Python data as the pickle inside a `.pt` file."""
+"""Writing tensors, plain Python data and, where asked, whole objects as the pickle inside a `.pt` file."""
 
 from __future__ import annotations
 
 import argparse
+import copyreg
 import struct
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable
+from importlib import import_module
+from operator import attrgetter
+from pickle import PicklingError
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -34,12 +39,21 @@ _ORDERED = Name("collections", "OrderedDict")
 _REBUILD_PARAMETER = Name("torch._utils", "_rebuild_parameter")
 
 
-class Writer:
-    """One pickle being written. `describe` says for a tensor which function rebuilds it, from what."""
+class NotPlainError(TypeError):
+    """An object among the plain data."""
 
-    def __init__(self, describe: Callable[[Tensor], tuple[Name, tuple[Any, ...]]]) -> None:
+
+class Writer:
+    """One pickle being written. `describe` says for a tensor which function rebuilds it, from what.
+
+    Without `objects`, whatever is no plain data is refused, and subclasses are written as what they are made of. With it, they are
+    pickled as Python does it: classes and functions by name, the rest by `__reduce_ex__`.
+    """
+
+    def __init__(self, describe: Callable[[Tensor], tuple[Name, tuple[Any, ...]]], objects: bool = False) -> None:
         self.out = bytearray(b"\x80\x02")
         self.describe = describe
+        self.objects = objects
         self.memo: dict[int, int] = {}
         self.kept: list[Any] = []  # keeps the ids in the memo valid
 
@@ -61,16 +75,14 @@ class Writer:
             self.out += b"j" + struct.pack("<I", slot)
         elif value is None or value is True or value is False:
             self.out += {None: b"N", True: b"\x88", False: b"\x89"}[value]
+        elif self.objects:
+            _EXACT.get(type(value), Writer._object)(self, value, where)
         else:
             for kind, write in _WRITERS:
                 if isinstance(value, kind):
                     write(self, value, where)
                     return
-            cls = f"{type(value).__module__}.{type(value).__qualname__}"
-            raise TypeError(
-                f"save: {where} is a {cls}, which is neither a tensor nor plain Python data. adjoint saves what can be loaded without "
-                "running code.\n  fix: save model.state_dict() instead of a module, and plain numbers, texts, lists and dicts"
-            )
+            raise NotPlainError(f"save: {where} is a {type(value).__module__}.{type(value).__qualname__}")
 
     def _integer(self, value: Any, where: str) -> None:
         number = int(value)
@@ -156,6 +168,53 @@ class Writer:
         self.out += value.line
 
 
+    # ---- objects --------------------------------------------------------------------------------------------------
+
+    def _object(self, value: Any, where: str) -> None:
+        if isinstance(value, type | FunctionType | BuiltinFunctionType):
+            self._global(value, value.__qualname__, where)
+            return
+        reduce = copyreg.dispatch_table.get(type(value))
+        try:
+            reduced = value.__reduce_ex__(2) if reduce is None else reduce(value)
+        except TypeError as error:
+            raise PicklingError(f"save: {where} cannot be pickled: {error}") from None
+        if isinstance(reduced, str):
+            self._global(value, reduced, where)
+            return
+        function, arguments, state, items, pairs = (*reduced, None, None, None)[:5]
+        if getattr(function, "__name__", "") == "__newobj__":
+            self._write(arguments[0], where)
+            self._tuple(arguments[1:], where)
+            self.out += b"\x81"
+        else:
+            self._write(function, where)
+            self._tuple(arguments, where)
+            self.out += b"R"
+        self._remember(value)
+        for item in items or ():
+            self._write(item, where)
+            self.out += b"a"
+        for key, item in pairs or ():
+            self._write(key, where)
+            self._write(item, f"{where}[{key!r}]")
+            self.out += b"s"
+        if state is not None:
+            self._write(state, where)
+            self.out += b"b"
+
+    def _global(self, value: Any, name: str, where: str) -> None:
+        """A class, a function or a constant by its name, if it can be found by that."""
+        module = getattr(value, "__module__", None) or "builtins"
+        try:
+            found = attrgetter(name)(import_module(module))
+        except (ImportError, AttributeError):
+            found = None
+        if found is not value:
+            raise PicklingError(f"Can't pickle {value!r}: it's not found as {module}.{name} ({where})")
+        self.out += f"c{module}\n{name}\n".encode()
+
+
 def _bytes(writer: Writer, value: bytes, where: str) -> None:
     # In this protocol bytes are a text that is encoded again.
     writer._called(Name("_codecs", "encode"), (value.decode("latin1"), "latin1"), where)
@@ -184,3 +243,5 @@ _WRITERS: tuple[tuple[Any, Callable[[Writer, Any, str], None]], ...] = (
     (complex, lambda writer, value, where: writer._called(Name("builtins", "complex"), (value.real, value.imag), where)),
     (set, lambda writer, value, where: writer._called(Name("builtins", "set"), (list(value),), where)),
 )  # fmt: skip
+# With objects, only these exactly are plain.
+_EXACT = {kind: write for kind, write in _WRITERS if kind is not np.generic} | {Parameter: Writer._tensor}

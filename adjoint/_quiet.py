@@ -23,7 +23,7 @@ NAMELESS: dict[str, Any] = {"__name__": None}
 def nameless(function: Any) -> Any:
     """The function, called from a frame without a module name."""
 
-    return FunctionType(_call.__code__, {"function": function, **NAMELESS})
+    return FunctionType(_call.__code__, {"function": function, "__builtins__": __builtins__, **NAMELESS})
 
 
 def _call(*args: Any) -> Any:

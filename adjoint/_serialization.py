@@ -1,4 +1,4 @@
-"""`save` and `load`: PyTorch's `.pt` files, read and written without PyTorch, and without running anything that is in them.
+"""`save` and `load`: PyTorch's `.pt` files, read and written without PyTorch, and without running anything that is in them unless asked.
 
 A file is a zip archive of uncompressed records: `data.pkl` holds the structure, `data/0`, `data/1`, ... the bytes of the storages.
 """
@@ -25,10 +25,10 @@ import numpy as np
 from ._copying import _INTERNAL
 from ._device import device, require_usable, resolve
 from ._dtype import PUBLIC, dtype
-from ._pickle import Name, Persistent, Writer
+from ._pickle import Name, NotPlainError, Persistent, Writer
 from ._size import Size
 from ._tensor import Parameter, Tensor, wrap
-from ._unpickle import PLAIN, Named, Reader
+from ._unpickle import PLAIN, Named, ObjectReader, Reader
 
 File: TypeAlias = "str | os.PathLike[str] | IO[bytes]"
 Bytes = np.ndarray[Any, Any]
@@ -36,6 +36,7 @@ Bytes = np.ndarray[Any, Any]
 _ALIGNMENT = 64
 _LOCAL_HEADER = struct.Struct("<26xHH")  # the lengths of the name and of the extra field, in front of the bytes of a record
 _MAX_NDIM = 64  # NumPy's limit
+_LARGE = 2**23  # bytes that it takes to occupy another thread
 # The types of storages that PyTorch has names for; the others lie in an untyped one.
 _STORAGES = {f"{kind.scalar_name}Storage": kind for kind in PUBLIC.values() if kind.name not in ("uint16", "uint32", "uint64")}
 
@@ -93,7 +94,8 @@ def save(
     """Write tensors and plain Python data (dicts, lists, numbers, strings, ...) to a file that PyTorch can read too.
 
     A file with that name is replaced only when the new one is complete. Subclasses of tuple, list and dict are written as what they
-    are made of; whole modules are refused: save `model.state_dict()`.
+    are made of. Other objects, such as whole modules, are pickled as Python does it; only `load(..., weights_only=False)` reads those,
+    so rather save `model.state_dict()`.
     """
     if not isinstance(f, str | os.PathLike):
         if not hasattr(f, "write"):
@@ -132,20 +134,40 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
 def _write_archive(obj: Any, file: IO[bytes], name: str) -> None:
     storages = _Storages()
-    pickle = Writer(storages.describe).dump(obj)  # before anything is written: it may refuse
+    try:
+        pickle = Writer(storages.describe).dump(obj)  # before anything is written: it may refuse
+    except NotPlainError:
+        storages = _Storages()
+        pickle = Writer(storages.describe, objects=True).dump(obj)
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
         for record, content in (("data.pkl", pickle), (".format_version", b"1"), (".storage_alignment", b"64"),
                                 ("byteorder", sys.byteorder.encode())):  # fmt: skip
             archive.writestr(zipfile.ZipInfo(f"{name}/{record}"), content)
-        for number, owner in enumerate(storages.records):
+        for number, (memory, checksum) in enumerate(_with_checksums(storages.records)):
             info = zipfile.ZipInfo(f"{name}/data/{number}")
-            info.file_size = owner.nbytes
-            _align(info, file.tell())
-            memory = owner.reshape(-1, order="A").view(np.uint8)
-            with archive.open(info, "w") as record_file:
-                record_file.write(memory.data)
+            info.file_size = info.compress_size = len(memory)
+            info.CRC = checksum
+            info.header_offset = file.tell()
+            _align(info, info.header_offset)
+            archive.filelist.append(info)
+            archive.NameToInfo[info.filename] = info
+            file.write(info.FileHeader())
+            file.write(memory)
+            archive.start_dir = file.tell()
         archive.writestr(zipfile.ZipInfo(f"{name}/version"), b"3\n")
         archive.writestr(zipfile.ZipInfo(f"{name}/.data/serialization_id"), b"0" * 40)
+
+
+def _with_checksums(records: list[Bytes]) -> Iterator[tuple[memoryview, int]]:
+    """The bytes of the records, with their checksums: those of large files are computed while others are written."""
+    contents = [owner.reshape(-1, order="A").view(np.uint8).data for owner in records]
+    if sum(map(len, contents)) < _LARGE:
+        yield from zip(contents, map(zlib.crc32, contents), strict=True)
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(2) as threads:
+        yield from zip(contents, threads.map(zlib.crc32, contents), strict=True)
 
 
 def _align(info: zipfile.ZipInfo, start: int) -> None:
@@ -158,6 +180,9 @@ def _align(info: zipfile.ZipInfo, start: int) -> None:
 
 
 # ---- reading ------------------------------------------------------------------------------------------------------
+
+
+ALLOWED: list[Any] = []  # what `serialization.add_safe_globals` has added: files may name these classes and functions too
 
 
 class _Archive:
@@ -224,7 +249,8 @@ class _Archive:
         count = 0
         while count < size and (more := self._file.readinto(content.data[count:])):  # type: ignore[attr-defined]
             count += more
-        if count != size or zlib.crc32(content.data) != info.CRC:
+        # As in PyTorch, only the structure is checked by its sum: that of 100 MB takes longer than reading them.
+        if count != size or (not name.startswith("data/") and zlib.crc32(content.data) != info.CRC):
             raise RuntimeError(f"PytorchStreamReader failed reading file {name}: the file is truncated or damaged")
         return content
 
@@ -269,8 +295,14 @@ class _Loader:
             "torch._tensor._rebuild_from_type_v2": Named(_with_attributes),
         }
 
-    def load(self) -> Any:
-        return Reader(self._archive.read("data.pkl").tobytes(), self._names, self._storage).load()
+    def load(self, trusted: bool, allowed: list[Any]) -> Any:
+        pickle = self._archive.read("data.pkl").tobytes()
+        if trusted:
+            return ObjectReader(pickle, self._names, self._storage).load()
+        if allowed:
+            named = {f"{one.__module__}.{one.__qualname__}": one for one in allowed}
+            return ObjectReader(pickle, self._names, self._storage, named).load()
+        return Reader(pickle, self._names, self._storage).load()
 
     def _storage(self, description: Any) -> _Storage:
         if not isinstance(description, tuple) or len(description) != 5 or description[0] != "storage":
@@ -333,9 +365,10 @@ def _parameter(data: Any, requires_grad: Any, hooks: Any = None, state: Any = No
 
 
 def _with_attributes(rebuild: Any, kind: Any, arguments: Any, state: Any) -> Any:
-    if not isinstance(rebuild, Named) or rebuild.build is None or kind not in (Tensor, Parameter):
+    function = rebuild.build if isinstance(rebuild, Named) else rebuild
+    if not callable(function) or kind not in (Tensor, Parameter):
         raise UnpicklingError("Weights only load failed. A tensor is of a class that is not known")
-    return _attach(rebuild.build(*arguments), state)
+    return _attach(function(*arguments), state)
 
 
 def _attach(tensor: Any, state: Any) -> Any:
@@ -352,16 +385,17 @@ def load(
 ) -> Any:
     """Read a file that `save` or PyTorch's `torch.save` wrote: tensors and plain Python data.
 
-    No code out of the file runs, whatever `weights_only` says. All tensors come to the CPU; `map_location` may name it. `mmap=True`
-    reads the elements when they are first used.
+    No code out of the file runs, unless `weights_only=False` says that it is trusted: then it may hold any object. All tensors come to
+    the CPU; `map_location` may name it. `mmap=True` reads the elements when they are first used.
     """
     for place in map_location.values() if isinstance(map_location, dict) else (map_location,):
         if isinstance(place, str | device):
             require_usable(resolve(place))
+    trusted = weights_only is not None and not weights_only
     if isinstance(f, str | os.PathLike):
         path = Path(f)
         with path.open("rb") as file:
-            return _Loader(_Archive(file, path if mmap else None)).load()
+            return _Loader(_Archive(file, path if mmap else None)).load(trusted, ALLOWED)
     if mmap:
         raise ValueError("f must be a file path in order to use the mmap argument")
     if not hasattr(f, "readinto") or not hasattr(f, "seek"):
@@ -369,4 +403,4 @@ def load(
             f"'{type(f).__name__}' object has no attribute 'seek'. You can only torch.load from a file that is seekable. Please pre-load "
             "the data into a buffer like io.BytesIO and try to load from it instead."
         )
-    return _Loader(_Archive(f, None)).load()
+    return _Loader(_Archive(f, None)).load(trusted, ALLOWED)

@@ -53,6 +53,21 @@ class Site(NamedTuple):
 
         return f"{Path(self.filename).name}:{self.line}"
 
+    @property
+    def caret(self) -> str:
+        """A line that marks, under `str(site)`, the expression that did it; empty where that is the whole line or not known."""
+        line, last, start, end = list(self.code.co_positions())[self.offset // 2] if self.offset >= 0 else (None,) * 4
+        raw = linecache.getline(self.filename, self.line)
+        if line is None or start is None or end is None or not raw.strip():
+            return ""
+        encoded = raw.encode()  # columns count bytes
+        first = len(encoded[:start].decode(errors="replace"))
+        stop = len(encoded[:end].decode(errors="replace")) if last == line else len(raw.rstrip())
+        before, text = len(raw) - len(raw.lstrip()), raw.strip()
+        if stop - first >= len(text):
+            return ""
+        return " " * (len(self.where) + 3 + first - before) + "^" * (stop - first)
+
     def __str__(self) -> str:
         return f"{self.where}   {self.text}".rstrip()
 

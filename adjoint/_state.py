@@ -12,6 +12,12 @@ INFERENCE = 2  # results are inference tensors
 FORWARD_AD = 4  # a dual level is open
 AUTOCAST_BFLOAT16, AUTOCAST_FLOAT16 = 8, 16  # products are computed in half precision
 AUTOCAST = AUTOCAST_BFLOAT16 | AUTOCAST_FLOAT16
+ANOMALY = 32  # nodes remember their whole traceback
+FUNCTION_MODE = 64  # a `__torch_function__` mode is asked first
+DISPATCH_MODE = 128  # a `__torch_dispatch__` mode sees each op
+PROFILE = 256  # each op is timed
+WATCHED = FUNCTION_MODE | DISPATCH_MODE | PROFILE
+SAVED_HOOKS = 512  # what nodes save is packed by hooks
 
 _mode: ContextVar[int] = ContextVar("adjoint_mode", default=GRAD)
 get_mode = _mode.get

@@ -7,8 +7,9 @@ most tensors live for microseconds and never have a gradient, a hook or a name. 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 from weakref import ref
 
 import numpy as np
@@ -17,16 +18,18 @@ from . import _device, _dtype
 from ._dtype import from_numpy_dtype
 from ._layout import strided
 from ._methods import OpMethods
-from ._site import here
+from ._site import user_frame
 from ._size import Size
 from ._state import INFERENCE, get_mode
-from .autograd.node import INFERENCE_TENSOR, LEAF, Edge, Node, Output
-from .autograd.views import View, counter_of, edge_of
+from .autograd.node import INFERENCE_TENSOR, LEAF, NOWHERE, SAME, Cut, Edge, Node, Output
+from .autograd.taken import take
+from .autograd.views import View, counter_of, cut_of, edge_of
 
 if TYPE_CHECKING:
     from .autograd.hooks import Hook, NodeHooks, RemovableHandle
 
 new = object.__new__
+T = TypeVar("T", bound="Tensor")
 
 
 class Tensor(OpMethods):
@@ -47,6 +50,7 @@ class Tensor(OpMethods):
     _fn: Any
     _vc: Any
     _grad: Tensor | None = None
+    _grad_dtype: Any = SAME
     _hooks: NodeHooks | None = None
     _retains: bool = False
     _tangent: Any = None
@@ -58,6 +62,34 @@ class Tensor(OpMethods):
         from ._legacy import construct
 
         return construct(cls, *args, **kwargs)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """A class derived from Tensor may call it with what it was made of: `__new__` has done the work."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if not cls.__module__.startswith("adjoint."):
+            from ._overriding import derive
+
+            derive(cls)
+
+    @classmethod
+    def __torch_function__(cls, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """How functions act on objects of a class derived from Tensor: as on tensors, and their results are of the class."""
+        from ._overriding import default_torch_function
+
+        return default_torch_function(cls, func, types, args, kwargs)
+
+    @staticmethod
+    def _make_subclass(subclass: type[T], data: Tensor, require_grad: bool = False, **options: Any) -> T:
+        """An object of a class derived from Tensor, on the memory of another tensor, without its history."""
+        tensor = new(subclass)
+        tensor._data = data._data
+        tensor._vc = counter_of(data)
+        tensor._fn = None
+        if require_grad:
+            Tensor.requires_grad_(tensor)
+        return tensor
 
     # ---- facts ------------------------------------------------------------------------------------------------------------------
 
@@ -137,6 +169,8 @@ class Tensor(OpMethods):
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
+        if not isinstance(value, bool):
+            raise RuntimeError(f"requires_grad must be a bool, not {type(value).__name__}")
         if value and not self.is_leaf:
             raise RuntimeError(
                 "you can only change requires_grad flags of leaf variables.\n"
@@ -146,7 +180,9 @@ class Tensor(OpMethods):
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Turn recording on (or off) for a leaf, in place."""
-        if requires_grad == self.requires_grad:
+        if requires_grad.__class__ is not bool:
+            raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {type(requires_grad).__name__}")
+        if requires_grad == self.requires_grad and (not requires_grad or edge_of(self) is not NOWHERE):
             return self
         if not requires_grad:
             if not self.is_leaf:
@@ -164,13 +200,15 @@ class Tensor(OpMethods):
             )
         if self._vc is INFERENCE_TENSOR and not get_mode() & INFERENCE:
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+        if self._fn.__class__ is Cut:
+            self.__dict__["_cut"] = self._fn  # so that it can be told why nothing flows on from here
         self._fn = LEAF
         return self
 
     @property
     def is_leaf(self) -> bool:
         fn = self._fn
-        return fn is None or fn is LEAF or (not fn.direct and fn.resolve(self) is None)
+        return fn is None or fn is LEAF or (not fn.direct and not isinstance(fn.resolve(self), Node | Output))
 
     @property
     def grad_fn(self) -> Any:
@@ -209,47 +247,37 @@ class Tensor(OpMethods):
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
         if value is not None:
-            self._check_gradient(value)
+            accumulate.check_gradient(self, value)
         self._grad = value
 
     @grad.deleter
     def grad(self) -> None:
         self._grad = None
 
-    def _check_gradient(self, value: Any) -> None:
-        if not isinstance(value, Tensor):
-            raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
-        if value is self:
-            raise RuntimeError("can't assign Variable as its own grad")
-        if value.shape != self.shape:
-            raise RuntimeError(
-                f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size '{list(self.shape)}'. "
-                "Please ensure that the gradient and the tensor are the same size"
-            )
-        if value.dtype != self.dtype:
-            raise RuntimeError(
-                f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with dtype '{self.dtype}'\n"
-                f"  fix: x.grad = g.to({self.dtype})"
-            )
-        if value.device != self.device:
-            raise RuntimeError(
-                f"attempting to assign a gradient with device type '{value.device.type}' to a tensor with device type "
-                f"'{self.device.type}'. Please ensure that the gradient and the tensor are on the same device"
-            )
+    @property
+    def grad_dtype(self) -> _dtype.dtype | None:
+        """The dtype that the gradient of a leaf has, its own unless another one was set; None: any."""
+        if not self.is_leaf:
+            raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
+        return self.dtype if self._grad_dtype is SAME else self._grad_dtype
+
+    @grad_dtype.setter
+    def grad_dtype(self, value: _dtype.dtype | None) -> None:
+        accumulate.set_grad_dtype(self, value)
 
     @property
     def data(self) -> Tensor:
         """The same memory without history and with a version counter of its own: writes to it are invisible to autograd."""
         tensor = wrap(self._data)
         if self._fn is not LEAF:  # that of a parameter is no cut: it has no history
-            mark_cut(tensor, self, ".data")
+            mark_cut(tensor, self, "data", ".data")
         return tensor
 
     @data.setter
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
-        if self._fn is not None and not (value.is_floating_point() or value.is_complex()):
+        if self.requires_grad and not (value.is_floating_point() or value.is_complex()):
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         self._data = value._data
 
@@ -257,7 +285,7 @@ class Tensor(OpMethods):
         """The same memory without history. Writes to it are seen by autograd: the version counter is shared."""
         tensor = wrap(self._data)
         tensor._vc = counter_of(self)
-        mark_cut(tensor, self, "detach()")
+        mark_cut(tensor, self, "detach", "detach()")
         return tensor
 
     def detach_(self) -> Self:
@@ -268,7 +296,10 @@ class Tensor(OpMethods):
                 "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be called "
                 "on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function."
             )
-        self._fn = None
+        before, self._fn = self._fn, None
+        if before is not None:
+            frame = user_frame(sys._getframe(1))
+            self._fn = Cut("detach", "detach_()", frame.f_code, frame.f_lasti)
         return self
 
     def backward(
@@ -344,7 +375,10 @@ class Tensor(OpMethods):
                 f"a Tensor with {self.numel()} elements cannot be converted to Scalar\n"
                 "  fix: reduce it first, for example x.sum().item(), or use x.tolist()"
             )
-        return self._data.item()
+        value = self._data.item()
+        if self._fn is not None:
+            take(value, ".item()")
+        return value
 
     def tolist(self) -> Any:
         return self._data.tolist()
@@ -400,15 +434,34 @@ class Tensor(OpMethods):
     def __repr__(self) -> str:
         from ._printing import describe
 
-        return describe(self)
+        return f"Parameter({describe(self)})" if isinstance(self, Parameter) and type(self) is not Parameter else describe(self)
 
 
-class Parameter(Tensor):
-    """A tensor that a module trains: assigning it to an attribute of a module registers it there."""
+def disabled_torch_function(func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """As the `__torch_function__` of a class it says that functions treat its objects as ordinary tensors."""
+    from ._overriding import DisableTorchFunctionSubclass
+
+    with DisableTorchFunctionSubclass():
+        return func(*args, **(kwargs or {}))
+
+
+class _ParameterMeta(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        return super().__instancecheck__(instance) or (isinstance(instance, Tensor) and instance.__dict__.get("_is_param", False))
+
+
+class Parameter(Tensor, metaclass=_ParameterMeta):
+    """A tensor that a module trains: assigning it to an attribute of a module registers it there.
+
+    Made of an object of another class derived from Tensor it stays one of that class, with a mark.
+    """
 
     __slots__ = ()
+    __torch_function__ = disabled_torch_function  # type: ignore[assignment]
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Self:
+        if data is not None and data.__class__ is not Tensor and not issubclass(data.__class__, Parameter):
+            return _marked_parameter(data, requires_grad)  # type: ignore[no-any-return]
         tensor = new(cls)
         tensor._data = np.empty(0, _dtype.default_numpy()) if data is None else data._data
         tensor._vc = None if data is None else data._vc
@@ -421,6 +474,18 @@ class Parameter(Tensor):
         return "Parameter containing:\n" + super().__repr__()
 
 
+def _marked_parameter(data: Any, requires_grad: bool) -> Any:
+    found = data.detach().requires_grad_(requires_grad)
+    if type(found) is not type(data):
+        raise RuntimeError(
+            f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() returns an instance of the same "
+            f"type, but return type {type(found).__name__} was found instead. To use the type as a Parameter, please correct the detach() "
+            "semantics defined by its __torch_dispatch__() implementation."
+        )
+    found._is_param = True
+    return found
+
+
 def wrap(data: Any) -> Tensor:
     """A Tensor around an array, without history."""
     tensor = new(Tensor)
@@ -430,10 +495,28 @@ def wrap(data: Any) -> Tensor:
     return tensor
 
 
-def mark_cut(tensor: Tensor, source: Tensor, how: str) -> None:
-    """Remember which line made a tensor without the history of its source, for the error that may come of it."""
-    if source._fn is not None:
-        tensor.__dict__["_cut"] = how, here()
+def mark_cut(tensor: Tensor, source: Tensor, kind: str, how: str) -> None:
+    """Remember what made a tensor without the history of its source, and on which line, for the error that may come of it."""
+    fn = source._fn
+    if fn is None:
+        return
+    if fn is LEAF or fn.direct or source.requires_grad:
+        frame = user_frame(sys._getframe(2))
+        cut: Cut | None = Cut(kind, how, frame.f_code, frame.f_lasti)
+    else:
+        cut = cut_of(source)
+    if tensor._fn is None or tensor._fn.__class__ is Cut:
+        tensor._fn = cut
+    elif tensor._fn is LEAF and cut is not None:
+        tensor.__dict__["_cut"] = cut
+
+
+def locate_cut(tensor: Tensor) -> None:
+    """Keep the line that is running with a cut that has none, that of an op without derivative."""
+    cut = tensor._fn
+    if cut.__class__ is Cut and cut.code is None and cut.kind == "no derivative":
+        frame = user_frame(sys._getframe(2))
+        tensor._fn = Cut(cut.kind, cut.how, frame.f_code, frame.f_lasti)
 
 
 def wrap_result(data: Any) -> Tensor:

@@ -8,10 +8,11 @@ dict keys, announced lengths) is refused, so that the work is in proportion to t
 from __future__ import annotations
 
 import argparse
+import io
 import struct
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
-from pickle import UnpicklingError
+from pickle import Unpickler, UnpicklingError
 from typing import Any
 
 _SCALARS = (str, int, float, complex, bool, bytes, type(None))
@@ -192,11 +193,7 @@ class Reader:
         full = f"{module}.{name}"
         known = self.names.get(full)
         if known is None:
-            raise UnpicklingError(
-                f"Weights only load failed. Unsupported global: GLOBAL {full} is not plain data. adjoint never runs code out of a file "
-                "(weights_only=False changes nothing), so it reads no whole modules and no other objects.\n"
-                "  fix: where the file was made, save tensors and plain Python data: torch.save(model.state_dict(), path)"
-            )
+            raise refusal(full)
         self.stack.append(known if known.build else known.value)
 
     def _stack_name(self) -> None:
@@ -220,6 +217,43 @@ class Reader:
 
     def _persistent(self) -> None:
         self.stack.append(self.persistent(self._pop()))
+
+
+class ObjectReader(Unpickler):
+    """A pickle read by Python itself, which runs what it names: all of it, or only the classes and functions in `allowed`."""
+
+    def __init__(
+        self, data: bytes, names: Mapping[str, Named], persistent: Callable[[Any], Any], allowed: Mapping[str, Any] | None = None
+    ) -> None:
+        super().__init__(io.BytesIO(data))
+        self._names = names
+        self._persistent = persistent
+        self._allowed = allowed
+
+    def persistent_load(self, pid: Any) -> Any:
+        return self._persistent(pid)
+
+    def find_class(self, module: str, name: str) -> Any:
+        full = f"{module}.{name}"
+        if module.startswith("torch") and (known := self._names.get(full)):
+            return known.build or known.value
+        if self._allowed is None:
+            package, dot, rest = module.partition(".")
+            return super().find_class(f"{__package__}{dot}{rest}" if package == "torch" else module, name)
+        if full in self._allowed:
+            return self._allowed[full]
+        if known := self._names.get(full):
+            return known.build or known.value
+        raise refusal(full)
+
+
+def refusal(full: str) -> UnpicklingError:
+    """The error for a name in a file that is to hold plain data only."""
+    return UnpicklingError(
+        f"Weights only load failed. Unsupported global: GLOBAL {full} is not plain data, so that reading it may run code.\n"
+        "  fix: where the file was made, save tensors and plain Python data: torch.save(model.state_dict(), path)\n"
+        "  or, if you trust whoever made the file: torch.load(path, weights_only=False)"
+    )
 
 
 def _skip(count: int) -> Callable[[Reader], None]:

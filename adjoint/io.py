@@ -1,4 +1,4 @@
-"""Files of other formats: safetensors.
+"""Files of other formats: safetensors, and NumPy's `.npz`.
 
 A safetensors file is the length of a header, the header (JSON: the type, shape and place of every tensor), and the bytes of the tensors.
 """
@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 
 from ._dtype import PUBLIC
+from ._npz import load_npz, save_npz
 from ._serialization import replacing
 from ._tensor import Tensor, wrap
 
-__all__ = ["load_safetensors", "save_safetensors"]
+__all__ = ["load_npz", "load_safetensors", "save_npz", "save_safetensors"]
 
 _TYPES = {
     "BOOL": "bool", "U8": "uint8", "U16": "uint16", "U32": "uint32", "U64": "uint64", "I8": "int8", "I16": "int16", "I32": "int32",

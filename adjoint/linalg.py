@@ -130,7 +130,7 @@ def solve_triangular(A: Any, B: Any, *, upper: bool, left: bool = True, unitrian
     return _into(out, solved)
 
 
-def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> Any:
+def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None, out: Any = None) -> Any:
     """The X with the smallest ‖A X - B‖, and among those the smallest X."""
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError("torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
@@ -158,7 +158,7 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> An
         values = svdvals(A.detach())
     if driver == "gels":
         rank = rank.new_zeros(0)
-    return _types.linalg_lstsq((solution.squeeze(-1) if vector else solution, residuals, rank, values))
+    return _results(_types.linalg_lstsq, (solution.squeeze(-1) if vector else solution, residuals, rank, values), out)
 
 
 def tensorinv(A: Any, ind: int = 2, *, out: Any = None) -> Any:
@@ -445,6 +445,10 @@ def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool =
         if tensor.ndim < 2:
             raise RuntimeError(f"torch.ormqr: {name} must have at least 2 dimensions.")
     size = input.shape[-2]
+    if tau.shape[-1] != min(other.shape[-2 if left else -1], input.shape[-1]):
+        raise RuntimeError(
+            f"torch.ormqr: tau.shape[-1] must be equal to min(other.shape[{-2 if left else -1}], input.shape[-1]), but is {tau.shape[-1]}"
+        )
     if other.shape[-2 if left else -1] != size:
         raise RuntimeError(f"torch.ormqr: other.shape[{-2 if left else -1}] must be equal to input.shape[-2]")
     identity = _identity(input, size, input.shape[-1])
@@ -486,6 +490,8 @@ def cross(input: Any, other: Any, *, dim: int = -1, out: Any = None) -> Any:
     if input.ndim != other.ndim:
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
     dim = _wrap_dim(dim, input.ndim)
+    if input.dtype.name == "bool":
+        raise NotImplementedError("\"cross\" not implemented for 'Bool'\n  fix: x.int()")
     if input.shape[dim] != 3 or other.shape[dim] != 3:
         raise RuntimeError(
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and {other.shape[dim]}"
@@ -497,6 +503,8 @@ def cross(input: Any, other: Any, *, dim: int = -1, out: Any = None) -> Any:
 
 def vecdot(x: Any, y: Any, *, dim: int = -1, out: Any = None) -> Any:
     """The scalar products of vectors along a dimension, the first conjugated."""
+    if not (x.is_floating_point() or x.is_complex()):
+        raise RuntimeError(f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {x.dtype.scalar_name}")
     return _into(out, ((x.conj() if x.is_complex() else x) * y).sum(dim))
 
 

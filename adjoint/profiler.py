@@ -1,32 +1,42 @@
-"""PyTorch's `torch.profiler`, for blocks that a program names: how often each ran, and how long.
+"""PyTorch's `torch.profiler`: which ops ran, and how long, in the steps of a training loop that a schedule chooses.
 
-    with profile() as prof:
-        with record_function("forward"):
-            model(x)
-    print(prof.key_averages().table())
-
-Single operations are not recorded: Python's own `cProfile` shows them, with the lines that called them.
+    with profile(schedule=schedule(wait=1, warmup=1, active=3), on_trace_ready=tensorboard_trace_handler("log")) as prof:
+        for batch in loader:
+            train(batch)
+            prof.step()
+    print(prof.key_averages().table(sort_by="self_cpu_time_total", row_limit=10))
 """
 
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable, Iterable
-from contextlib import ContextDecorator
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-_running: list[profile] = []
+from ._watching import Span, begin, end
+from .autograd import profiler as _autograd_profiler
+from .autograd.profiler import record_function
+from .autograd.profiler_util import EventList
+
+__all__ = [
+    "ProfilerAction", "ProfilerActivity", "kineto_available", "profile", "record_function", "schedule", "supported_activities",
+    "tensorboard_trace_handler",
+]  # fmt: skip
 
 
 class ProfilerActivity(Enum):
     """What to record. There is only the CPU."""
 
     CPU = 0
-    CUDA = 2
     XPU = 1
+    CUDA = 2
+    MTIA = 3
+    HPU = 4
+    PrivateUse1 = 5
 
 
 class ProfilerAction(Enum):
@@ -38,57 +48,7 @@ class ProfilerAction(Enum):
     RECORD_AND_SAVE = 3
 
 
-class Event:
-    """A named block: how often it ran, and for how many microseconds in all."""
-
-    def __init__(self, key: str) -> None:
-        self.key = key
-        self.count = 0
-        self.cpu_time_total = 0.0
-
-    @property
-    def name(self) -> str:
-        return self.key
-
-    @property
-    def self_cpu_time_total(self) -> float:
-        return self.cpu_time_total
-
-    @property
-    def cpu_time(self) -> float:
-        return self.cpu_time_total / self.count if self.count else 0.0
-
-
-class EventList(list[Event]):
-    """The blocks of a profile."""
-
-    def table(
-        self, sort_by: str | None = None, row_limit: int = 100, max_src_column_width: int = 75, max_name_column_width: int = 55,
-        max_shapes_column_width: int = 80, header: str | None = None, top_level_events_only: bool = False, time_unit: str | None = None,
-    ) -> str:  # fmt: skip
-        """The blocks as text, the longest first where `sort_by` names a time."""
-        rows = sorted(self, key=lambda event: -event.cpu_time_total) if sort_by and "time" in sort_by else list(self)
-        rows = rows[:row_limit] if row_limit >= 0 else rows
-        lines = [f"{event.key:30s}  {event.cpu_time_total:12.3f}us  {event.cpu_time:12.3f}us  {event.count:10d}" for event in rows]
-        title = f"{'Name':30s}  {'CPU total':>14s}  {'CPU time avg':>14s}  {'# of Calls':>10s}"
-        return "\n".join([*([header] if header else []), "-" * len(title), title, "-" * len(title), *lines, "-" * len(title)])
-
-
-class record_function(ContextDecorator):
-    """Give a block, or each call of a function, a name in the profiles that are running."""
-
-    def __init__(self, name: str, args: str | None = None) -> None:
-        self.name = name
-        self._started: list[float] = []
-
-    def __enter__(self) -> record_function:
-        self._started.append(time.perf_counter())
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        start, end = self._started.pop(), time.perf_counter()
-        for profiler in _running:
-            profiler._record(self.name, start, end)
+RECORDING = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 
 
 def schedule(
@@ -101,6 +61,8 @@ def schedule(
 
     def action(step: int) -> ProfilerAction:
         step -= skip_first
+        if skip_first_wait:
+            step += wait
         if step < 0 or (repeat and step // cycle >= repeat):
             return ProfilerAction.NONE
         place = step % cycle
@@ -117,70 +79,112 @@ def supported_activities() -> set[ProfilerActivity]:
     return {ProfilerActivity.CPU}
 
 
+def kineto_available() -> bool:
+    return False
+
+
+def _always(step: int) -> ProfilerAction:
+    return ProfilerAction.RECORD
+
+
 class profile:
-    """Records the blocks named by `record_function` that run inside a `with` block, in the steps that `schedule` chooses."""
+    """Records the ops that run inside a `with` block, and the nodes of backward passes, in the steps that `schedule` chooses.
+
+    `on_trace_ready(profile)` is called when the last step of a cycle has been recorded, or at the end. Options of PyTorch for memory,
+    stacks and other devices are accepted, and change nothing.
+    """
 
     def __init__(
-        self, activities: Iterable[ProfilerActivity] | None = None, schedule: Callable[[int], ProfilerAction] | None = None,
+        self, *, activities: Iterable[ProfilerActivity] | None = None, schedule: Callable[[int], ProfilerAction] | None = None,
         on_trace_ready: Callable[[profile], Any] | None = None, record_shapes: bool = False, profile_memory: bool = False,
-        with_stack: bool = False, with_flops: bool = False, with_modules: bool = False, use_cuda: bool | None = None, enabled: bool = True,
-        **options: Any,
+        with_stack: bool = False, with_flops: bool = False, with_modules: bool = False, acc_events: bool = False,
+        use_cuda: bool | None = None, **options: Any,
     ) -> None:  # fmt: skip
-        self._schedule = schedule
-        self._on_trace_ready = on_trace_ready
-        self._enabled = enabled
-        self._spans: list[tuple[str, float, float]] = []
+        self.activities = set(activities) if activities is not None else supported_activities()
+        if not self.activities:
+            raise AssertionError("No valid profiler activities found")
+        self.schedule = schedule or _always
+        self.on_trace_ready = on_trace_ready
+        self.record_shapes = record_shapes
+        self.acc_events = acc_events
         self.step_num = 0
+        self.current_action = self.schedule(0)
+        self.metadata: dict[str, Any] = {}
+        self._with_steps = schedule is not None
+        self._step: Span | None = None
+        self._spans: list[Span] = []
+        self._kept: list[Span] = []
 
-    @property
-    def _action(self) -> ProfilerAction:
-        return self._schedule(self.step_num) if self._schedule else ProfilerAction.RECORD
+    # ---- running ----------------------------------------------------------------------------------------------------------------
 
-    def _record(self, name: str, start: float, end: float) -> None:
-        if self._action in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE):
-            self._spans.append((name, start, end))
-
-    def start(self) -> None:
-        if self._enabled:
-            _running.append(self)
-
-    def stop(self) -> None:
-        if self in _running:
-            _running.remove(self)
-            if self._schedule is None and self._on_trace_ready is not None:
-                self._on_trace_ready(self)
-
-    def step(self) -> None:
-        """A step of training has ended."""
-        if self._action is ProfilerAction.RECORD_AND_SAVE and self._on_trace_ready is not None:
-            self._on_trace_ready(self)
-        self.step_num += 1
-
-    def __enter__(self) -> profile:
+    def __enter__(self) -> Self:
         self.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, **options: Any) -> EventList:
-        """One entry for each name."""
-        events: dict[str, Event] = {}
-        for name, start, end in self._spans:
-            event = events.setdefault(name, Event(name))
-            event.count += 1
-            event.cpu_time_total += (end - start) * 1e6
-        return EventList(events.values())
+    def start(self) -> None:
+        self._go_on()
 
-    def table(self, **options: Any) -> str:
-        return self.key_averages().table(**options)
+    def stop(self) -> None:
+        recorded = self.current_action in RECORDING
+        self._pause()
+        if recorded and self.on_trace_ready is not None:
+            self.on_trace_ready(self)
+        self.current_action = ProfilerAction.NONE
 
-    def export_chrome_trace(self, path: str) -> None:
-        """Write what was recorded for the trace viewer of a browser."""
-        traced = [
-            {"name": name, "ph": "X", "ts": start * 1e6, "dur": (end - start) * 1e6, "pid": 0, "tid": 0} for name, start, end in self._spans
-        ]
-        Path(path).write_text(json.dumps({"traceEvents": traced}), encoding="utf-8")
+    def step(self) -> None:
+        """A step of training has ended."""
+        ended = self.current_action
+        self._pause()
+        self.step_num += 1
+        if ended is ProfilerAction.RECORD_AND_SAVE and self.on_trace_ready is not None:
+            self.on_trace_ready(self)
+        self.current_action = self.schedule(self.step_num)
+        if self.current_action in RECORDING and ended not in (ProfilerAction.RECORD,):
+            self._kept = self._kept + self._spans if self.acc_events else []
+            self._spans = []
+        self._go_on()
+
+    def _go_on(self) -> None:
+        if self.current_action in RECORDING:
+            _autograd_profiler.start_recording(self._spans, self.record_shapes)
+            if self._with_steps:
+                self._step = begin(f"ProfilerStep#{self.step_num}", [], "user_annotation")
+
+    def _pause(self) -> None:
+        if self._step is not None:
+            end(self._step)
+            self._step = None
+        if self.current_action in RECORDING:
+            _autograd_profiler.stop_recording(self._spans)
+
+    # ---- what was found ---------------------------------------------------------------------------------------------------------
+
+    def events(self) -> EventList:
+        """What ran, in the order of its beginning."""
+        return EventList.of([span for span in self._kept + self._spans if span.end >= 0])
+
+    def key_averages(
+        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
+    ) -> EventList:
+        """An average for each name."""
+        return self.events().key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
+
+    def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
+        """Write what was recorded for a trace viewer, such as Perfetto or that of a browser."""
+        self.events().export_chrome_trace(path)
+
+    def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
+        raise RuntimeError("export_stacks needs the stacks of ops, which are not recorded: use Python's own cProfile for those")
+
+    def add_metadata(self, key: str, value: str) -> None:
+        """Keep a text with the profile, in `metadata`."""
+        self.metadata[key] = value
+
+    def add_metadata_json(self, key: str, value: str) -> None:
+        self.metadata[key] = json.loads(value)
 
 
 def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None, use_gzip: bool = False) -> Callable[[profile], None]:
@@ -189,6 +193,7 @@ def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None, use
     def handler(profiler: profile) -> None:
         directory = Path(dir_name)
         directory.mkdir(parents=True, exist_ok=True)
-        profiler.export_chrome_trace(str(directory / f"{worker_name or 'adjoint'}.{time.time_ns()}.pt.trace.json"))
+        name = worker_name or f"adjoint_{os.getpid()}"
+        profiler.export_chrome_trace(str(directory / f"{name}.{time.time_ns()}.pt.trace.json{'.gz' if use_gzip else ''}"))
 
     return handler

@@ -1,4 +1,4 @@
-"""PyTorch's `torch.serialization`. What a file may hold is fixed, so that lists of classes to allow change nothing."""
+"""PyTorch's `torch.serialization`: reading and writing files, and the classes that a file may name besides plain data."""
 
 from __future__ import annotations
 
@@ -6,32 +6,30 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ._serialization import load, save
+from ._serialization import ALLOWED, load, save
 
 __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]
 
-_allowed: list[Any] = []
-
 
 def add_safe_globals(safe_globals: list[Any]) -> None:
-    """Kept; `load` runs no code of a file, whatever it names."""
-    _allowed.extend(safe_globals)
+    """Let files that `load` reads name these classes and functions, which it then calls."""
+    ALLOWED.extend(safe_globals)
 
 
 def get_safe_globals() -> list[Any]:
-    return list(_allowed)
+    return list(ALLOWED)
 
 
 def clear_safe_globals() -> None:
-    _allowed.clear()
+    ALLOWED.clear()
 
 
 @contextmanager
 def safe_globals(safe_globals: list[Any]) -> Iterator[None]:
-    """Kept for the length of a `with` block."""
+    """`add_safe_globals` for the length of a `with` block."""
     before = get_safe_globals()
     add_safe_globals(safe_globals)
     try:
         yield
     finally:
-        _allowed[:] = before
+        ALLOWED[:] = before

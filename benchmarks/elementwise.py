@@ -48,7 +48,7 @@ def register(name: str, label: str, build: Callable[[Any], Case], *, backward: b
     def both(lib: Any) -> Step:
         fn, args = build(lib)
         inputs = [arg.requires_grad_() for arg in args]
-        seed = lib.ones(len(args[0]))
+        seed = lib.ones(len(args[0]), dtype=args[0].dtype)
 
         def step() -> None:
             for x in inputs:
@@ -89,6 +89,41 @@ def selection(size: int) -> Callable[[Any], Case]:
 def clamped(size: int) -> Callable[[Any], Case]:
     return lambda lib: ((lambda x: lib.clamp(x, 0.2, 0.8)), operands(lib, 1, size))
 
+
+# ---- types other than float32 --------------------------------------------------------------------------------------------------------
+
+OF_TYPES = {
+    "float16": ("add", "mul", "exp", "tanh", "gelu", "gt", "sum", "softmax"),
+    "bfloat16": ("add", "mul", "exp", "tanh", "gelu", "gt", "sum", "softmax"),
+    "int64": ("add", "mul", "abs", "gt", "bitwise_and", "sum"),
+    "bool": ("logical_and", "eq", "bitwise_or", "any"),
+    "complex64": ("add", "mul", "div", "exp", "abs"),
+}
+PAIRS = {*BINARY, *COMPARISONS, "bitwise_and", "bitwise_or"}
+WITH_BACKWARD = {"mul", "gelu"}
+
+
+def of_type(name: str, dtype: str, size: int) -> Callable[[Any], Case]:
+    def build(lib: Any) -> Case:
+        x, y = (t * 3 for t in operands(lib, 2, size))
+        if dtype == "bool":
+            x, y = x > 1, y > 1
+        elif dtype == "complex64":
+            x, y = lib.complex(x, y), lib.complex(y, x)
+        else:
+            x, y = x.to(getattr(lib, dtype)), y.to(getattr(lib, dtype))
+        if name == "softmax":
+            return (lambda t: lib.softmax(t, -1)), [x.reshape(-1, 100)]
+        return getattr(lib.nn.functional if name in ACTIVATIONS else lib, name), [x, y] if name in PAIRS else [x]
+
+    return build
+
+
+for _label in ("1k", "10k", "1M"):
+    for _dtype, _names in OF_TYPES.items():
+        for _name in _names:
+            both = _name in WITH_BACKWARD and _dtype in ("float16", "bfloat16")
+            register(f"{_name} of {_dtype}", _label, of_type(_name, _dtype, SIZES[_label]), backward=both)
 
 for _label, _size in SIZES.items():
     for _count, _names in ((1, UNARY + ACTIVATIONS), (2, BINARY), (3, TERNARY)):

@@ -12,6 +12,7 @@ import pytest
 import adjoint as ad
 from adjoint import cli
 from adjoint.cli.check import missing_names
+from adjoint.cli.run import TORCH_VERSION
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -63,6 +64,69 @@ def test_run(script, tmp_path):
     assert done.stderr == ""
     assert done.stdout == f"{[str(tmp_path / 'model.pt'), '--lr', '3']} {path} 42 adjoint\n"
     assert list(ad.load(tmp_path / "model.pt")) == ["0.weight", "0.bias", "2.weight", "2.bias"]
+
+
+NAMES = """
+import torch
+from torch import nn
+for value in (torch.ones(1), nn.Parameter(torch.ones(1)), torch.ones(1).shape, torch.float32, torch.device("cpu"), nn.Linear(1, 1),
+              nn.BatchNorm2d(1), nn.LayerNorm(1), nn.ReflectionPad2d(1), nn.PixelShuffle(1), nn.LSTM(1, 1), nn.MultiheadAttention(1, 1),
+              nn.Sequential(), nn.LazyConv2d(1, 1), nn.Embedding(1, 1), torch.optim.AdamW([torch.ones(1)])):
+    print(type(value))
+"""
+PRINTED = """<class 'torch.Tensor'>
+<class 'torch.nn.parameter.Parameter'>
+<class 'torch.Size'>
+<class 'torch.dtype'>
+<class 'torch.device'>
+<class 'torch.nn.modules.linear.Linear'>
+<class 'torch.nn.modules.batchnorm.BatchNorm2d'>
+<class 'torch.nn.modules.normalization.LayerNorm'>
+<class 'torch.nn.modules.padding.ReflectionPad2d'>
+<class 'torch.nn.modules.pixelshuffle.PixelShuffle'>
+<class 'torch.nn.modules.rnn.LSTM'>
+<class 'torch.nn.modules.activation.MultiheadAttention'>
+<class 'torch.nn.modules.container.Sequential'>
+<class 'torch.nn.modules.conv.LazyConv2d'>
+<class 'torch.nn.modules.sparse.Embedding'>
+<class 'torch.optim.adamw.AdamW'>
+"""
+
+
+def test_classes_have_pytorchs_names_in_a_script(script):
+    done = adjoint("run", script(NAMES))
+    assert done.stdout == PRINTED, done.stderr
+
+
+SPAWNING = """
+import torch
+import torch.multiprocessing as mp
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(2, 1)
+
+def work(rank, model, queue):
+    queue.put((rank, type(model.linear).__module__, torch.__version__, torch.equal(model.linear.weight, torch.ones(1, 2))))
+
+if __name__ == "__main__":
+    model = Net()
+    nn.init.ones_(model.linear.weight)
+    queue = mp.get_context("spawn").SimpleQueue()
+    mp.spawn(work, args=(model, queue), nprocs=2)
+    print(sorted(queue.get() for _ in range(2)))
+    torch.save(model, "model.pt")
+    print(type(torch.load("model.pt", weights_only=False)) is Net)
+"""
+
+
+def test_spawned_processes_run_on_adjoint_too(script, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = adjoint("run", script(SPAWNING))
+    expected = [(rank, "torch.nn.modules.linear", TORCH_VERSION, True) for rank in range(2)]
+    assert done.stdout == f"{expected}\nTrue\n", done.stderr
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ from torch.utils.model_zoo import load_url
 cudnn.benchmark = True
 assert torch.backends.cudnn.benchmark and not torch.backends.mps.is_available()
 assert int(torch.__version__.split(".")[0]) >= 2 and torch.version.__version__ == torch.__version__
-assert not (dist.is_available() or dist.is_initialized() or torch.accelerator.is_available() or torch.xpu.is_available())
+assert not (dist.is_initialized() or torch.accelerator.is_available() or torch.xpu.is_available())
 assert not hasattr(torch, "no_such_package")
 """
 
@@ -92,7 +92,9 @@ def test_compile_and_jit_give_back_what_they_get():
         (lambda: ad.hub.load("a/b", "c"), NotImplementedError, "does not download models"),
         (lambda: ad.utils.model_zoo.load_url("u"), NotImplementedError, r"does not download weights \(u\)"),
         (lambda: ad.jit.save(None, "f"), NotImplementedError, "writes no TorchScript files"),
-        (lambda: ad.distributed.init_process_group("nccl"), RuntimeError, "Distributed package doesn't have nccl built in"),
+        (lambda: ad.distributed.init_process_group("nccl"), RuntimeError, "Distributed package doesn't have NCCL built in"),
+        (lambda: ad.distributed.init_process_group("gloo", rank=0, world_size=2), RuntimeError, "rank 0 of 2; start it without"),
+        (lambda: ad.utils.data.DistributedSampler([1]), ValueError, "Default process group has not been initialized"),
         (ad.distributed.get_rank, ValueError, "Default process group has not been initialized"),
         (lambda: ad.nn.parallel.DistributedDataParallel(ad.nn.Linear(1, 1)), ValueError, "Default process group has not been"),
         (lambda: ad.cuda.set_device(0), AssertionError, "Torch not compiled with CUDA enabled"),
@@ -176,3 +178,26 @@ def test_spmm_and_save_on_cpu():
         y = ad.spmm(x, ad.ones(2, 2)).sum()
     y.backward()
     assert x.grad.tolist() == [[2.0, 2.0], [2.0, 2.0]]
+
+
+def test_a_group_of_one_process():
+    dist = ad.distributed
+    dist.init_process_group("gloo", rank=0, world_size=1)
+    try:
+        with pytest.raises(ValueError, match="twice"):
+            dist.init_process_group("gloo", rank=0, world_size=1)
+        model = ad.nn.parallel.DistributedDataParallel(ad.nn.Linear(2, 1))
+        assert list(model.state_dict()) == ["module.weight", "module.bias"] and model(ad.ones(3, 2)).shape == (3, 1)
+        with model.no_sync():
+            assert not model.require_backward_grad_sync
+        with pytest.raises(RuntimeError, match="not needed when a module doesn't have any parameter"):
+            ad.nn.parallel.DistributedDataParallel(ad.nn.ReLU())
+        x, copies = ad.ones(2), [ad.zeros(2)]
+        assert dist.all_reduce(x) is None and dist.all_reduce(x, async_op=True).wait() and x.tolist() == [1, 1]
+        dist.all_gather(copies, x)
+        assert copies[0].tolist() == [1, 1]
+        assert (dist.get_rank(), dist.get_world_size(), dist.get_backend(), dist.is_initialized()) == (0, 1, "gloo", True)
+        assert list(ad.utils.data.DistributedSampler(range(3), shuffle=False)) == [0, 1, 2]
+    finally:
+        dist.destroy_process_group()
+    assert not dist.is_initialized()

@@ -128,6 +128,11 @@ def digamma_slope(z: Any) -> Any:
     return mp.digamma(y) / (y - DIGAMMA_ROOT) if abs(y - DIGAMMA_ROOT) > mp.mpf(10) ** -20 else mp.psi(1, y)
 
 
+def trigamma_rest(u: Any) -> Any:
+    x = 1 / mp.sqrt(u)
+    return x * x * x * (mp.psi(1, x) - 1 / x - 1 / (2 * x * x))
+
+
 def bessel_rest(order: int) -> Callable[[Any], Any]:
     """sqrt(x) exp(-x) I(x), in 16 / x - 1."""
 
@@ -184,9 +189,9 @@ FITS = [
     Fit("ERFC", "(x + 1/2) exp(x²) erfc(x), in (x - 3) / (x + 3), from 0.9 to where erfc(x) rounds to 0",
         scaled_erfc, turned(0.9), turned(10.2), lambda t: 1 / scaled_erfc(t), {"f32": 10}),
     Fit("ERFC", "", scaled_erfc, turned(0.9), turned(27.3), lambda t: 1 / scaled_erfc(t), {"f64": 21}),
-    Fit("ERFINV_NEAR", "(erfinv(x) / x - sqrt(pi) / 2) / w, where w = -log(1 - x²), w <= 6",
-        at_zero(lambda w: (erfinv_slope(w) - mp.sqrt(mp.pi) / 2) / w, "1e-20"), ZERO, mp.mpf(6), weighted(1, "1e-2"),
-        {"f32": 10, "f64": 24}),
+    Fit("ERFINV_NEAR", "(erfinv(x) / x - sqrt(pi) / 2) / w, in w - 3, where w = -log(1 - x²), w <= 6",
+        lambda v: at_zero(lambda w: (erfinv_slope(w) - mp.sqrt(mp.pi) / 2) / w, "1e-20")(v + 3), mp.mpf(-3), mp.mpf(3),
+        lambda v: v + mp.mpf("3.01"), {"f32": 10, "f64": 24}),
     Fit("ERFINV_FAR", "erfinv(x) / x, in sqrt(w) - 4.25, for greater w",
         lambda v: erfinv_slope((v + mp.mpf("4.25")) ** 2), mp.sqrt(6) - mp.mpf("4.25"), mp.mpf("-0.25"), lambda v: mp.mpf(1), {"f32": 10}),
     Fit("ERFINV_FAR", "", lambda v: erfinv_slope((v + mp.mpf("4.25")) ** 2), mp.sqrt(6) - mp.mpf("4.25"), mp.mpf("1.76"),
@@ -204,6 +209,10 @@ FITS = [
     Fit("COTANGENT", "(1 / f - pi cot(pi f)) / f, in f², |f| <= 1/2",
         at_zero(lambda z: 1 / z - mp.pi * mp.cot(mp.pi * mp.sqrt(z)) / mp.sqrt(z), "1e-25"), ZERO, mp.mpf("0.25"), lambda z: mp.mpf(1),
         {"f32": 8, "f64": 15}),
+    Fit("TRIGAMMA_NEAR", "trigamma(y), in y - 3, 2 <= y <= 4",
+        lambda z: mp.psi(1, z + 3), -mp.mpf(1), mp.mpf(1), lambda z: 1 / mp.psi(1, z + 3), {"f32": 12, "f64": 24}),
+    Fit("TRIGAMMA_FAR", "x³ (trigamma(x) - 1 / x - 1 / (2 x²)), in 1 / x², x >= 4",
+        at_zero(trigamma_rest), ZERO, mp.mpf(4) ** -2, weighted(1, "1e-3"), {"f32": 4, "f64": 11}),
     Fit("BESSEL_0_NEAR", "I0(x), in x², |x| <= 8",
         bessel_near(0), ZERO, mp.mpf(64), lambda z: 1 / bessel_near(0)(z), {"f32": 10, "f64": 16}),
     Fit("BESSEL_0_FAR", "sqrt(x) exp(-x) I0(x), in 16 / x - 1, x >= 8",

@@ -1,11 +1,12 @@
 """Compiled formulas as Python built-in functions: about 0.1 µs a call where a NumPy function costs 0.45.
 
-A built-in takes NumPy arrays of one floating dtype (kind "T"), arrays of truth values ("B") and Python numbers ("S"). It computes when
+A built-in takes NumPy arrays of one dtype (kind "T"), arrays of truth values ("B") and Python numbers ("S"). It computes when
 all arrays are C-contiguous and of one shape, or repeat as a whole; anything else is passed on, unchanged, to a fallback that can deal with
 it. The results of huge arrays go into memory that is used again (memory.py): a second built-in writes into an array that is given. Both
 check their arguments themselves: a wrong one is never a crash.
 
-Loops are compiled when they are first needed, for the dtype and the case in question.
+Loops are compiled when they are first needed, for the dtype and the case in question. A formula is traced in float32 and float64 when it
+is made; what it is for other types (emit_types.py) is found out when the first array of them comes along.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ import numpy as np
 
 from . import entry, jit, memory, workers
 from .code import TYPES
-from .emit import Emitter, scalar_function
+from .emit import Emitter, Scalar, scalar_function
+from .emit_complex import ComplexEmitter
+from .emit_integers import IntegerEmitter
+from .emit_types import BY_DTYPE, FENCE, KINDS, PARTS, loading, register_type, served, storing
 from .entry import FIRST, GIVEN, NEW
 from .expr import MATHS, Expr, Number, Untraceable
 from .maths import OUTSIDE, definitions
@@ -38,39 +42,76 @@ class Case(NamedTuple):
 
 
 class Formula:
-    """What a built-in computes: the cases of its formula for each type (or one Expr for all), and where the result goes."""
+    """What a built-in computes: the cases of its formula for float32 and float64 (or one Expr for all types), how to find those for
+    another type, and where the result goes."""
 
-    def __init__(self, symbol: str, cases: Expr | dict[str, list[Case]], kinds: str, into: str = NEW) -> None:
+    def __init__(
+        self, symbol: str, cases: Expr | dict[str, list[Case]], kinds: str, into: str = NEW, more: Callable[[str], list[Case]] | None = None
+    ) -> None:
         self.symbol = symbol
-        self.cases = {type_: [Case(cases)] for type_ in TYPES} if isinstance(cases, Expr) else cases
         self.kinds = kinds
         self.into = into
+        one = [Case(cases)] if isinstance(cases, Expr) else []
+        self.cases = cases if isinstance(cases, dict) else {type_: one for type_ in TYPES}
+        self.more = more or (lambda _: one)
         every = [case for some in self.cases.values() for case in some]
-        self.result = "B" if every[0].expr.is_bool else "T"
+        self.room = max(map(len, self.cases.values()))  # cases that a type may have
         self.costly = max(case.expr.count(MATHS) for case in every)
         self.constants: list[Any] = []
         for case in every:
             self.constants += [c for c in case.constants.values() if not any(c is known for known in self.constants)]
-            self.check(case)
-
-    def check(self, case: Case) -> None:
-        if "T" not in self.kinds or len(self.kinds) > entry.MOST:
+        if "T" not in kinds or len(kinds) > entry.MOST:
             raise Untraceable("arguments that a built-in does not take")
-        if case.expr.is_bool != (self.result == "B"):
-            raise Untraceable("cases with results of different types")
-        if self.into == FIRST and (self.result == "B" or case.expr.count(OUTSIDE)):
-            raise Untraceable("a result that cannot overwrite an argument")
-        if any(question.count(OUTSIDE) for question, _ in case.answers):
-            raise Untraceable("a question that cannot be answered for all numbers")
+        for kind in self.cases:
+            self.result_of(kind)
+
+    def cases_of(self, kind: str) -> list[Case]:
+        """The cases for a type; Untraceable if there are none, or more than there is room for."""
+        if kind not in self.cases:
+            if not served(kind):
+                raise Untraceable(f"{kind} on this CPU")
+            found = self.more(kind)
+            if not found or len(found) > self.room:
+                raise Untraceable("no cases, or too many")
+            if any(not any(c is known for known in self.constants) for case in found for c in case.constants.values()):
+                raise Untraceable("other constants")
+            self.cases[kind] = found
+        return self.cases[kind]
+
+    def result_of(self, kind: str) -> str:
+        """The kind of the result for arrays of a kind."""
+        results = set()
+        for case in self.cases_of(kind):
+            results.add(self.result_of_case(case.expr, kind))
+            if self.into == FIRST and case.expr.count(OUTSIDE):
+                raise Untraceable("a result that cannot overwrite an argument")
+            if any(question.count(OUTSIDE) for question, _ in case.answers):
+                raise Untraceable("a question that cannot be answered for all numbers")
+        (result,) = results if len(results) == 1 else ("",)
+        if not result or (self.into == FIRST and result != kind):
+            raise Untraceable("results of different types")
+        return result
+
+    def result_of_case(self, expr: Expr, kind: str) -> str:
+        if kind in TYPES:
+            return "bool" if expr.is_bool else kind
+        parts = len(self.scalar(expr, kind).returned)  # and whether there is a formula at all
+        return "bool" if expr.is_bool else kind if parts == KINDS[kind].parts else PARTS[kind]
+
+    def types(self, kind: str) -> list[list[str]]:
+        """The LLVM types of the arguments of the scalar functions, by parts."""
+        element = ["i1"] if kind == "bool" else [register_type(kind)] * KINDS[kind].parts
+        return [{"T": element, "B": ["i1"], "S": ["double"]}[k] for k in self.kinds]
+
+    def scalar(self, expr: Expr, kind: str) -> Scalar:
+        computed = KINDS[kind].computed
+        emitter = ComplexEmitter if computed in PARTS else IntegerEmitter if KINDS[kind].whole else Emitter
+        return scalar_function("scalar", expr, self.types(kind), emitter, computed)
 
     @property
     def constants_at(self) -> int:
         """The place of the first constant in the table."""
-        return entry.LOOPS + 2 * max(map(len, self.cases.values()))
-
-    def types(self, kind: str) -> list[str]:
-        """The LLVM types of the arguments of the scalar functions."""
-        return [{"T": TYPES[kind], "B": "i1", "S": "double"}[k] for k in self.kinds]
+        return entry.LOOPS + len(KINDS) * self.room
 
 
 def load(formulas: list[Formula], fallbacks: list[Any]) -> list[Callable[..., Any]]:
@@ -89,6 +130,8 @@ def unable(*args: Any) -> None:
 
 
 _compiling = Lock()
+NAMES = list(KINDS)
+NUMBERS = {kind: number for number, kind in enumerate(KINDS)}
 
 
 class Kernel:
@@ -96,11 +139,7 @@ class Kernel:
 
     def __init__(self, formula: Formula, fallback: Any) -> None:
         self.formula = formula
-        self.missing = {
-            entry.LOOPS + 2 * place + wide: (case.expr, kind)
-            for wide, (kind, cases) in enumerate(formula.cases.items())
-            for place, case in enumerate(cases)
-        }
+        self.missing: dict[int, tuple[Expr, str]] = {}
         otherwise = self.otherwise(fallback)
         facts = table(otherwise, [0] * (formula.constants_at - OWN) + [id(constant) for constant in formula.constants])
         self.words = memoryview(facts)
@@ -111,16 +150,51 @@ class Kernel:
             threads = workers.workers()
             self.words[entry.SHARE], self.words[entry.STATE] = threads.share, threads.address
         code = {"T": entry.ARRAY, "B": entry.TRUTH, "S": entry.NUMBER}
-        for place, kind in enumerate(formula.result + formula.kinds, entry.RESULT):
+        for place, kind in enumerate(formula.kinds, entry.KINDS):
             self.words[place] = code[kind]
-        for place, cases in enumerate(formula.cases.values(), entry.CHOOSE):
-            if any(case.answers or case.constants for case in cases):
-                self.words[place] = load_choice(formula, cases)
-        self.call = builtin(formula.symbol, entries()[f"entry_{formula.into}"], facts, otherwise, formula.constants)
         into = facts.copy()
         into[FALLBACK] = id(unable)
-        self.into_words = memoryview(into)
+        self.tables = [self.words, memoryview(into)]
+        self.into_words = self.tables[1]
+        for kind, facts_of_kind in KINDS.items():
+            if kind != "bf16":  # whose dtype exists once ml_dtypes has been imported
+                self.expect(kind, np.dtype(facts_of_kind.dtype))
+        for kind in formula.cases:
+            self.prepare(kind)
+        self.call = builtin(formula.symbol, entries()[f"entry_{formula.into}"], facts, otherwise, formula.constants)
         self.into = builtin(formula.symbol, entries()[f"entry_{GIVEN}"], into) if formula.into == NEW else self.call
+
+    def record(self, kind: str) -> int:
+        return entry.RECORDS + entry.RECORD * NUMBERS[kind]
+
+    def write(self, place: int, value: int) -> None:
+        for words in self.tables:
+            words[place] = value
+
+    def expect(self, kind: str, dtype: np.dtype[Any]) -> None:
+        """Let arrays of a dtype be recognised."""
+        at, facts = self.record(kind), KINDS[kind]
+        self.write(at + entry.SIZE, facts.size)
+        self.write(at + entry.WHOLE, facts.whole)
+        for place, limit in ((entry.LEAST, facts.least), (entry.GREATEST, facts.most)):
+            self.write(at + place, int(np.float64(limit).view(np.int64)))
+        self.write(at + entry.DTYPE, id(dtype))
+
+    def prepare(self, kind: str) -> None:
+        """Find out what the formula is for a type: which loops there are to compile, and what the result is."""
+        at = self.record(kind)
+        try:
+            cases, result = self.formula.cases_of(kind), self.formula.result_of(kind)
+        except Untraceable:
+            self.write(at + entry.READY, entry.REFUSED)
+            return
+        for place, case in enumerate(cases):
+            self.missing[entry.LOOPS + len(KINDS) * place + NUMBERS[kind]] = (case.expr, kind)
+        if any(case.answers or case.constants for case in cases):
+            self.write(at + entry.CHOOSE, load_choice(self.formula, cases))
+        self.write(at + entry.RESULT, self.words[self.record(result) + entry.DTYPE])
+        self.write(at + entry.RESULT_SIZE, KINDS[result].size)
+        self.write(at + entry.READY, entry.KNOWN)
 
     def otherwise(self, fallback: Any) -> Callable[..., Any]:
         """The fallback: a loop that is missing is compiled, huge arrays get memory of their own, all else goes to NumPy."""
@@ -130,33 +204,50 @@ class Kernel:
             if self.words[entry.ASKED]:
                 self.compile_missing(self.words)
                 return self.call(*args)
-            if makes and len(args) == count:
+            if len(args) == count:
                 array = args[first]
-                if array.__class__ is np.ndarray and array.nbytes >= memory.HUGE:
-                    result = self.compute_huge(array, args)
-                    if result is not None:
-                        return result
+                if array.__class__ is np.ndarray:
+                    if array.dtype.char == "E" and self.knows(array.dtype):
+                        return self.call(*args)
+                    if makes and array.nbytes >= memory.HUGE // 2:
+                        result = self.compute_huge(array, args)
+                        if result is not None:
+                            return result
             return fallback(*args)
 
         return otherwise
 
+    def knows(self, dtype: np.dtype[Any]) -> bool:
+        """Whether this is bfloat16, not recognised up to now."""
+        if dtype.name != "bfloat16" or self.words[self.record("bf16") + entry.DTYPE]:
+            return False
+        self.expect("bf16", dtype)
+        return True
+
     def compile_missing(self, asking: memoryview[int]) -> None:
-        """Compile the loop that was asked for."""
+        """Compile the loop that was asked for, or find the cases of the type that was."""
         with _compiling:  # another thread may have asked for the same loop
             place = asking[entry.ASKED]
             if place in self.missing:
-                self.words[place] = self.into_words[place] = load_loop(self.formula, *self.missing[place])
+                self.write(place, load_loop(self.formula, *self.missing[place]))
                 del self.missing[place]
+            elif place and place < entry.LOOPS and self.words[place] == entry.UNKNOWN:
+                self.prepare(NAMES[(place - entry.RECORDS) // entry.RECORD])
             asking[entry.ASKED] = 0
 
     def compute_huge(self, array: Any, args: tuple[Any, ...]) -> Any:
         """The result for huge arrays, None if they do not fit."""
-        out = memory.empty(array.shape, np.dtype(np.bool_) if self.formula.result == "B" else array.dtype)
-        result = self.into(out, *args)
-        if result is None and self.into_words[entry.ASKED]:
+        kind = BY_DTYPE.get(array.dtype.name)
+        if kind is None or self.words[self.record(kind) + entry.READY] != entry.KNOWN:
+            return None
+        out = memory.empty(array.shape, array.dtype if (result := self.formula.result_of(kind)) == kind else np.dtype(KINDS[result].dtype))
+        if out.nbytes < memory.HUGE:
+            return None
+        done = self.into(out, *args)
+        if done is None and self.into_words[entry.ASKED]:
             self.compile_missing(self.into_words)
-            result = self.into(out, *args)
-        return result
+            done = self.into(out, *args)
+        return done
 
 
 # ---- text ---------------------------------------------------------------------------------------------------------------------------
@@ -169,10 +260,11 @@ def load_loop(formula: Formula, expr: Expr, kind: str) -> int:
 
 
 def loop_module(formula: Formula, expr: Expr, kind: str) -> str:
-    scalar = scalar_function("scalar", expr, formula.types(kind), kind)
+    scalar = formula.scalar(expr, kind)
     library, declared = definitions(scalar.maths)
-    hints = vector_hints(kind == "f32" and "fpext" in library, expr.count(MATHS) > 0)
-    return "\n".join([*sorted(scalar.declared | declared), library, scalar.text, loop_text(formula, kind), hints])
+    hints = vector_hints(KINDS[kind].computed in ("f32", "c64") and "fpext" in library, bool(scalar.maths))
+    declared |= scalar.declared | ({FENCE} if formula.result_of(kind) == "f16" else set())
+    return "\n".join([*sorted(declared), library, scalar.text, loop_text(formula, kind, scalar), hints])
 
 
 def vector_hints(widens: bool, costly: bool) -> str:
@@ -183,22 +275,25 @@ def vector_hints(widens: bool, costly: bool) -> str:
     return "\n".join([f"!0 = distinct !{{!0{''.join(f', !{place}' for place in range(1, len(wishes) + 1))}}}", *lines])
 
 
-def loop_text(formula: Formula, kind: str) -> str:
+def loop_text(formula: Formula, kind: str, scalar: Scalar) -> str:
     """One pass over contiguous memory."""
-    t = TYPES[kind]
-    size, integer = (4, "i32") if kind == "f32" else (8, "i64")
-    result, result_size = (t, size) if formula.result == "T" else ("i8", 1)
-    before, loads = [], []
+    result = formula.result_of(kind)
+    integer = f"i{max(8, 8 * KINDS[KINDS[kind].computed].size // KINDS[kind].parts)}"
+    before, loads, given = [], [], []
     for i, k in enumerate(formula.kinds):
         if k == "S":
             before += [f"%a{i} = getelementptr double, ptr %numbers, i64 {i}", f"%v{i} = load double, ptr %a{i}"]
+            given.append([f"%v{i}"])
             continue
         before += [f"%a{i} = getelementptr ptr, ptr %arrays, i64 {i}", f"%p{i} = load ptr, ptr %a{i}"]
-        if k == "T":
-            loads += [f"%q{i} = getelementptr {t}, ptr %p{i}, i64 %i", f"%v{i} = load {t}, ptr %q{i}, align {size}"]
-        else:
-            loads += [f"%q{i} = getelementptr i8, ptr %p{i}, i64 %i", f"%b{i} = load i8, ptr %q{i}", f"%v{i} = icmp ne i8 %b{i}, 0"]
-    operands = ", ".join(f"{type_} %v{i}" for i, type_ in enumerate(formula.types(kind)))
+        lines, registers = loading(kind if k == "T" else "bool", f"%p{i}", str(i))
+        loads += lines
+        given.append(registers)
+    pairs = [pair for some in zip(formula.types(kind), given, strict=True) for pair in zip(*some, strict=True)]
+    operands = ", ".join(f"{type_} {register}" for type_, register in pairs)
+    returned = f"{{{', '.join(scalar.returned)}, i1}}"
+    values = [f"%y{part}" for part in range(len(scalar.returned))]
+    parts = [f"{value} = extractvalue {returned} %both, {part}" for part, value in enumerate(values)]
     newline = "\n  "
     # LLVM vectorises a loop that writes over what it reads only if it sees that both are the same array.
     target = f"%p{formula.kinds.index('T')}" if formula.into == FIRST else "%out"
@@ -213,13 +308,12 @@ loop:
   %i = phi i64 [0, %entry], [%next, %loop]
   %seen = phi {integer} [0, %entry], [%seen_next, %loop]
   {newline.join(loads)}
-  %both = call {{{result}, i1}} @scalar({operands})
-  %y = extractvalue {{{result}, i1}} %both, 0
-  %wrong = extractvalue {{{result}, i1}} %both, 1
+  %both = call {returned} @scalar({operands})
+  {newline.join(parts)}
+  %wrong = extractvalue {returned} %both, {len(parts)}
   %mark = sext i1 %wrong to {integer}
   %seen_next = or {integer} %seen, %mark
-  %qo = getelementptr {result}, ptr {target}, i64 %i
-  store {result} %y, ptr %qo, align {result_size}
+  {newline.join(storing(result, target, values))}
   %next = add nuw nsw i64 %i, 1
   %more = icmp slt i64 %next, %n
   br i1 %more, label %loop, label %done, !llvm.loop !0

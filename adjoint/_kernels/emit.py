@@ -7,17 +7,19 @@ where a formula says so. What is computed from numbers alone is computed in doub
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .code import TYPES, constant
-from .expr import ARITHMETIC, COMPARISONS, INTRINSICS, MATHS, Expr, Number
+from .expr import ARITHMETIC, COMPARISONS, INTRINSICS, MATHS, Expr, Number, Untraceable, is_truth
 from .maths import OUTSIDE
 
 
 class Scalar(NamedTuple):
-    """A scalar function: its text, the intrinsics it declares, and the mathematical functions it calls, each with its type."""
+    """A scalar function: its text, the LLVM types of what it returns, the intrinsics it declares, and the mathematical functions it calls,
+    each with its type."""
 
     text: str
+    returned: list[str]
     declared: set[str]
     maths: set[tuple[str, str]]
 
@@ -26,11 +28,13 @@ class Emitter:
     """Writes the instructions of one scalar function. Inputs are registers: arrays' elements in the type of the function, or truth values,
     and numbers as doubles."""
 
-    def __init__(self, kind: str, inputs: list[str], within: Emitter | None = None) -> None:
+    types = TYPES
+
+    def __init__(self, kind: str, inputs: list[Any], within: Emitter | None = None) -> None:
         self.kind = kind
-        self.type = TYPES[kind]
+        self.type = self.types[kind]
         self.inputs = inputs
-        self.known: dict[str, str] = {}  # formula -> register: a formula that occurs twice is computed once
+        self.known: dict[str, Any] = {}  # formula -> register: a formula that occurs twice is computed once
         self.lines: list[str] = within.lines if within else []
         self.declared: set[str] = within.declared if within else set()
         self.maths: set[tuple[str, str]] = within.maths if within else set()
@@ -46,7 +50,13 @@ class Emitter:
         self.lines.append(f"  {register} = {instruction}")
         return register
 
-    def value(self, formula: Expr | float) -> str:
+    def results(self, formula: Expr) -> list[tuple[str, str]]:
+        """What a formula yields, as types and registers; a truth value is a byte."""
+        if formula.is_bool:
+            return [("i8", self.let(f"zext i1 {self.condition(formula)} to i8"))]
+        return [(self.type, self.value(formula))]
+
+    def value(self, formula: Expr | float) -> Any:
         """The register that holds a formula as a number."""
         if not isinstance(formula, Expr):
             return constant(formula, self.kind)
@@ -65,7 +75,7 @@ class Emitter:
             return self.register(formula)
         return self.let(f"fcmp une {self.type} {self.value(formula)}, 0.0")
 
-    def register(self, formula: Expr) -> str:
+    def register(self, formula: Expr) -> Any:
         """The register of a formula; that of a number is a double."""
         if type(formula) is Number and self.kind != "f64":
             return self.doubles.register(formula)
@@ -74,7 +84,7 @@ class Emitter:
             self.known[key] = self.compute(formula)
         return self.known[key]
 
-    def compute(self, formula: Expr) -> str:
+    def compute(self, formula: Expr) -> Any:
         name, args, t = formula.name, formula.args, self.type
         if not args:
             return self.inputs[int(name[1:])]
@@ -90,7 +100,14 @@ class Emitter:
             if name in OUTSIDE:
                 self.outside.append(self.let(f"call i1 @m_{name}_{self.kind}_outside({operands})"))
             return self.let(f"call {t} @m_{name}_{self.kind}({operands})")
-        return getattr(self, f"_{name}")(*args)  # type: ignore[no-any-return]
+        return self.other(name, *args)
+
+    def other(self, name: str, *args: Any) -> Any:
+        """A function that has a method here."""
+        method = getattr(self, f"_{name}", None)
+        if method is None:
+            raise Untraceable(f"{name} of {self.kind}")
+        return method(*args)
 
     def intrinsic(self, name: str, *operands: str) -> str:
         t = self.type
@@ -104,6 +121,8 @@ class Emitter:
         return self.value(x)
 
     def _where(self, condition: Expr, yes: Expr, no: Expr) -> str:
+        if is_truth(yes) and is_truth(no):
+            return self.let(f"select i1 {self.condition(condition)}, i1 {self.condition(yes)}, i1 {self.condition(no)}")
         return self.let(f"select i1 {self.condition(condition)}, {self.type} {self.value(yes)}, {self.type} {self.value(no)}")
 
     def _maximum(self, x: Expr, y: Expr) -> str:
@@ -151,22 +170,21 @@ class Emitter:
         return self.let(f"fcmp olt {self.type} {unit}, 0.0")
 
 
-def scalar_function(name: str, formula: Expr, inputs: list[str], kind: str) -> Scalar:
-    """A function of inputs of the given LLVM types that computes a formula. It returns the value (a truth value as a byte) and whether an
-    argument is outside of what it can compute."""
-    registers = [f"%x{i}" for i in range(len(inputs))]
-    emitter = Emitter(kind, registers)
-    if formula.is_bool:
-        value = f"i8 {emitter.let(f'zext i1 {emitter.condition(formula)} to i8')}"
-    else:
-        value = f"{emitter.type} {emitter.value(formula)}"
+def scalar_function(name: str, formula: Expr, types: list[list[str]], emitter: type[Emitter], kind: str) -> Scalar:
+    """A function that computes a formula of inputs, each of which is given by the LLVM types of its parts. It returns the parts of the
+    value, and whether an argument is outside of what it can compute."""
+    registers = [[f"%x{i}_{part}" for part in range(len(parts))] for i, parts in enumerate(types)]
+    writer = emitter(kind, [parts[0] if len(parts) == 1 else tuple(parts) for parts in registers])
+    values = writer.results(formula)
     wrong = "false"
-    for other in emitter.outside:
-        wrong = other if wrong == "false" else emitter.let(f"or i1 {wrong}, {other}")
-    returned = f"{{{value.split()[0]}, i1}}"
-    result = emitter.let(f"insertvalue {returned} poison, {value}, 0")
-    result = emitter.let(f"insertvalue {returned} {result}, i1 {wrong}, 1")
-    body = "\n".join(emitter.lines)
-    params = ", ".join(f"{t} {r}" for t, r in zip(inputs, registers, strict=True))
+    for other in writer.outside:
+        wrong = other if wrong == "false" else writer.let(f"or i1 {wrong}, {other}")
+    returned = f"{{{', '.join(type_ for type_, _ in values)}, i1}}"
+    result = "poison"
+    for place, (type_, register) in enumerate([*values, ("i1", wrong)]):
+        result = writer.let(f"insertvalue {returned} {result}, {type_} {register}, {place}")
+    body = "\n".join(writer.lines)
+    pairs = [pair for some in zip(types, registers, strict=True) for pair in zip(*some, strict=True)]
+    params = ", ".join(f"{type_} {register}" for type_, register in pairs)
     text = f"define internal {returned} @{name}({params}) alwaysinline {{\n{body}\n  ret {returned} {result}\n}}\n"
-    return Scalar(text, emitter.declared, emitter.maths)
+    return Scalar(text, [type_ for type_, _ in values], writer.declared, writer.maths)

@@ -6,17 +6,20 @@ built-in at hand. So an entry is compiled once for all formulas, and a formula i
     i1 loop(result, arrays, numbers, n)     # whether a number was met that cannot be computed with
     i64 choose(table, objects, numbers, others)     # which of several loops; -1 for none
 
-A loop that is not there yet is asked for: its place goes into the table, and the call to the fallback.
+A loop that is not there yet is asked for: its place goes into the table, and the call to the fallback. So are the cases of a type of
+elements that has not been met yet.
 
-The result has the shape of the first array. Others may be broadcast against it if they repeat as a whole: a bias along rows, a mask for a
-batch, a single number. A short one is copied several times over, and the loop run from one end of the copies to the other, again and again.
+The result has the shape of the first array, or of a later one that is larger. Others may be broadcast against it if they repeat as a whole:
+a bias along rows, a mask for a batch, a single number, a row that was expanded. A short one is copied several times over, and the loop run from one end of the copies to the other, again and again.
 The loop runs over a chunk at a time; the chunks of large arrays are computed without the GIL, and shared among threads (workers.py).
 """
 
 from __future__ import annotations
 
+from .emit_types import KINDS as TYPES
 from .memory import HUGE
 from .objects import (
+    ALIGNED,
     BOOL,
     CONTIGUOUS_ALIGNED,
     DATA,
@@ -24,8 +27,6 @@ from .objects import (
     DESCR,
     ERR_CLEAR,
     ERR_OCCURRED,
-    F32,
-    F64,
     FALLBACK,
     FLAGS,
     FLOAT,
@@ -39,6 +40,7 @@ from .objects import (
     RESTORE_THREAD,
     SAVE_THREAD,
     SHAPE,
+    STRIDES,
     VECTORCALL,
     WRITEABLE,
 )
@@ -49,12 +51,15 @@ MOST = 8  # arguments
 TILE = 512  # elements to which an array that is broadcast is extended by repetition
 
 # Places in the table of a built-in, after those that all have.
-COUNT, LIKE, ASKED, ALONE, SHARE, STATE, CHOOSE = range(OWN, OWN + 7)
-RESULT = CHOOSE + 2  # after one function that chooses for each type
-KINDS = RESULT + 1  # of the arguments
-LOOPS = KINDS + MOST  # two for each case: float32 and float64
+COUNT, LIKE, ASKED, ALONE, SHARE, STATE, OUT_KIND, KINDS = range(OWN, OWN + 8)  # the kinds are those of the result and of the arguments
+RECORDS = KINDS + MOST  # one for each type of elements
+# What is in a record: the dtype, the size of an element, whether the loops are known, the function that chooses among them, dtype and
+# element size of the result, the range of numbers that may be given, and whether they have to be integers.
+DTYPE, SIZE, READY, CHOOSE, RESULT, RESULT_SIZE, LEAST, GREATEST, WHOLE, RECORD = range(10)
+LOOPS = RECORDS + RECORD * len(TYPES)  # of the first case for each type, then of the next
 
-ARRAY, TRUTH, NUMBER = range(3)  # kinds: an array of the floating dtype, an array of truth values, a Python number
+ARRAY, TRUTH, NUMBER = range(3)  # kinds: an array of the type at hand, an array of truth values, a Python number
+UNKNOWN, KNOWN, REFUSED = range(3)  # whether there are loops for a type
 
 # Where the result goes: to a new array, into the first argument, into an array that comes before the arguments.
 NEW, FIRST, GIVEN = "new", "first", "given"
@@ -155,20 +160,23 @@ def entry_text(into: str) -> str:
 
     huge = "br label %arguments"
     if into == NEW:
-        huge = f"%bytes = mul i64 %size, %item\n  %fits = icmp slt i64 %bytes, {HUGE}\n  br i1 %fits, label %arguments, label %slow"
+        huge = f"%bytes = mul i64 %size, %out_item\n  %fits = icmp slt i64 %bytes, {HUGE}\n  br i1 %fits, label %arguments, label %slow"
+
+    def part(register: str, place: int, type_: str = "i64") -> str:
+        """Read a word of the record of the type."""
+        return f"%{register}_at = getelementptr i64, ptr %record, i64 {place}\n  %{register} = load {type_}, ptr %{register}_at"
 
     new_result = f"""
   {entry("new_like", NEW_LIKE, "ptr")}
-  {entry("result_kind", RESULT)}
-  %answers = icmp eq i64 %result_kind, {TRUTH}
-  br i1 %answers, label %truths, label %values
-truths:
-  {entry("truth_type", BOOL, "ptr")}
+  {part("result_type", RESULT, "ptr")}
+  %same_type_results = icmp eq i64 %result_descr, %descr
+  br i1 %same_type_results, label %values, label %other_type
+other_type:
   {entry("keep_type", INC_REF, "ptr")}
-  call void %keep_type(ptr %truth_type)
+  call void %keep_type(ptr %result_type)
   br label %values
 values:
-  %new_type = phi ptr [%truth_type, %truths], [null, %looped]
+  %new_type = phi ptr [%result_type, %other_type], [null, %looped]
   %result = call ptr %new_like(ptr %like, i32 0, ptr %new_type, i32 0)
   %failed = icmp eq ptr %result, null
   br i1 %failed, label %error, label %made
@@ -177,27 +185,25 @@ error:
 made:
   {field("out", "%result", DATA, "ptr")}"""
     given_result = f"""
-  {entry("result_kind", RESULT)}
-  %answers = icmp eq i64 %result_kind, {TRUTH}
   %result = load ptr, ptr %args
   {entry("keep", INC_REF, "ptr")}
   call void %keep(ptr %result)
   %out = load ptr, ptr %data"""
 
     # What happens to an array of another shape than the result's.
-    other_shape = """
+    other_shape = f"""
 other_shape:
   %lead = sub i64 %ndim, %own_ndim
   %shorter = icmp sge i64 %lead, 0
   %is_operand = icmp sge i64 %i, 0
   %may_repeat = and i1 %shorter, %is_operand
-  br i1 %may_repeat, label %suffix, label %slow
+  br i1 %may_repeat, label %suffix, label %larger
 suffix:
   %s = phi i64 [0, %other_shape], [%s_next, %suffix_fits]
   %started = phi i1 [false, %other_shape], [%started_next, %suffix_fits]
-  %own_period = phi i64 [1, %other_shape], [%period_next, %suffix_fits]
+  %suffix_period = phi i64 [1, %other_shape], [%period_next, %suffix_fits]
   %all_suffix = icmp eq i64 %s, %own_ndim
-  br i1 %all_suffix, label %suffix_done, label %suffix_step
+  br i1 %all_suffix, label %repeats, label %suffix_step
 suffix_step:
   %own_extent_at = getelementptr i64, ptr %own_shape, i64 %s
   %own_extent = load i64, ptr %own_extent_at
@@ -208,19 +214,68 @@ suffix_step:
   %is_one = icmp eq i64 %own_extent, 1
   %leading_one = select i1 %started, i1 false, i1 %is_one
   %extent_fits = or i1 %equal_extent, %leading_one
-  br i1 %extent_fits, label %suffix_fits, label %slow
+  br i1 %extent_fits, label %suffix_fits, label %larger
 suffix_fits:
   %not_one = xor i1 %is_one, true
   %started_next = or i1 %started, %not_one
-  %period_next = mul i64 %own_period, %own_extent
+  %period_next = mul i64 %suffix_period, %own_extent
   %s_next = add i64 %s, 1
   br label %suffix
-suffix_done:
+repeats:
+  %own_period = phi i64 [%suffix_period, %suffix], [%dense_part, %expanded]
   %first_period = icmp eq i64 %period, 0
   %same_period = icmp eq i64 %period, %own_period
   %period_fits = or i1 %first_period, %same_period
   %row_bit = shl i64 1, %i
-  br i1 %period_fits, label %array_suits, label %slow"""
+  br i1 %period_fits, label %array_suits, label %slow
+larger:
+  %is_first_try = icmp eq i64 %tries, 0
+  %is_of_type = icmp eq i64 %kind, {ARRAY}
+  %may_be_like = and i1 %is_operand, {"false" if into == FIRST else "%is_of_type"}
+  %tries_again = and i1 %is_first_try, %may_be_like
+  br i1 %tries_again, label %typed, label %slow"""
+
+    # An array of the result's shape that is not contiguous: its last dimensions have to be, and it repeats along the others.
+    expanded = f"""
+not_dense:
+  %aligned_bits = and i32 %flags, {ALIGNED}
+  %aligned = icmp ne i32 %aligned_bits, 0
+  %may_read = icmp sge i64 %i, 0
+  %may_be_expanded = and i1 %aligned, %may_read
+  %is_candidate = and i1 %may_be_expanded, %same_ndim
+  {field("own_strides", "%object", STRIDES, "ptr")}
+  %own_size = select i1 %is_truth, i64 1, i64 %item
+  br i1 %is_candidate, label %expanded, label %slow
+expanded:
+  %from = phi i64 [%ndim, %not_dense], [%axis, %expanded_fits]
+  %dense_part = phi i64 [1, %not_dense], [%dense_next, %expanded_fits]
+  %ended = phi i1 [false, %not_dense], [%ended_next, %expanded_fits]
+  %all_axes = icmp eq i64 %from, 0
+  br i1 %all_axes, label %repeats, label %expanded_step
+expanded_step:
+  %axis = sub i64 %from, 1
+  %axis_extent_at = getelementptr i64, ptr %own_shape, i64 %axis
+  %axis_extent = load i64, ptr %axis_extent_at
+  %like_extent_at = getelementptr i64, ptr %shape, i64 %axis
+  %like_extent = load i64, ptr %like_extent_at
+  %stride_at = getelementptr i64, ptr %own_strides, i64 %axis
+  %stride = load i64, ptr %stride_at
+  %dense_stride = mul i64 %dense_part, %own_size
+  %continues = icmp eq i64 %stride, %dense_stride
+  %still = select i1 %ended, i1 false, i1 %continues
+  %stands = icmp eq i64 %stride, 0
+  %is_flat = icmp eq i64 %axis_extent, 1
+  %any_stride = or i1 %stands, %is_flat
+  %stride_fits = or i1 %any_stride, %still
+  %same_axis = icmp eq i64 %axis_extent, %like_extent
+  %axis_fits = and i1 %stride_fits, %same_axis
+  br i1 %axis_fits, label %expanded_fits, label %slow
+expanded_fits:
+  %factor = select i1 %still, i64 %axis_extent, i64 1
+  %dense_next = mul i64 %dense_part, %factor
+  %repeats_here = select i1 %is_flat, i1 false, i1 %stands
+  %ended_next = or i1 %ended, %repeats_here
+  br label %expanded"""
 
     # What is broadcast is repeated to the length of a chunk, if it is short.
     repeated = f"""
@@ -250,7 +305,7 @@ tile_one:
   %t_truth = icmp eq i64 %t_kind, {TRUTH}
   %t_size = select i1 %t_truth, i64 1, i64 %item
   %t_bytes = mul i64 %period, %t_size
-  %t_buffer = getelementptr [{TILE} x double], ptr %buffers, i64 %t
+  %t_buffer = getelementptr [{2 * TILE} x double], ptr %buffers, i64 %t
   br i1 %t_copies, label %tile_copy, label %tile_next
 tile_copy:
   %c = phi i64 [0, %tile_one], [%c_next, %tile_copy]
@@ -279,7 +334,6 @@ at_once:
   %once_wrong = call i1 %loop(ptr %out, ptr %arrays, ptr %numbers, i64 %size)
   br label %finished
 prepare:
-  %out_item = select i1 %answers, i64 1, i64 %item
   {put("loop", JOB_LOOP, "ptr")}
   {put("out", JOB_OUT, "ptr")}
   {put("out_item", JOB_ITEM)}
@@ -353,7 +407,7 @@ define ptr @entry_{into}(ptr %self, ptr %args, i64 %n) {{
 entry:
   %data = alloca [{MOST + 1} x ptr]
   %numbers = alloca [{MOST} x double]
-  %buffers = alloca [{MOST} x [{TILE} x double]]
+  %buffers = alloca [{MOST} x [{2 * TILE} x double]]
   %job = alloca [{JOB_WORDS} x i64]
   {field("table", "%self", DATA, "ptr")}
   {entry("count", COUNT)}
@@ -364,27 +418,51 @@ counted:
   {entry("like_place", LIKE)}
   %like_argument = add i64 %like_place, {shift}
   %like_slot = getelementptr ptr, ptr %args, i64 %like_argument
-  %like = load ptr, ptr %like_slot
-  {field("like_type", "%like", 8, "i64")}
+  %first_like = load ptr, ptr %like_slot
+  {field("like_type", "%first_like", 8, "i64")}
   {entry("ndarray", NDARRAY)}
   %like_is_array = icmp eq i64 %like_type, %ndarray
   br i1 %like_is_array, label %typed, label %slow
 typed:
+  %like = phi ptr [%first_like, %counted], [%object, %larger]
+  %tries = phi i64 [0, %counted], [1, %larger]
   {field("descr", "%like", DESCR, "i64")}
-  {entry("f32", F32)}
-  {entry("f64", F64)}
   {entry("truth", BOOL)}
-  %is32 = icmp eq i64 %descr, %f32
-  %is64 = icmp eq i64 %descr, %f64
-  %is_float = or i1 %is32, %is64
-  %item = select i1 %is32, i64 4, i64 8
   {field("ndim32", "%like", NDIM, "i32")}
   %ndim = sext i32 %ndim32 to i64
   {field("shape", "%like", SHAPE, "ptr")}
-  br i1 %is_float, label %sizes, label %slow
+  br label %search
+search:
+  %type_number = phi i64 [0, %typed], [%type_next, %compare]
+  %no_type = icmp eq i64 %type_number, {len(TYPES)}
+  br i1 %no_type, label %slow, label %compare
+compare:
+  %records_before = mul i64 %type_number, {RECORD}
+  %record_place = add i64 %records_before, {RECORDS}
+  %record = getelementptr i64, ptr %table, i64 %record_place
+  {part("candidate", DTYPE)}
+  %found_type = icmp eq i64 %candidate, %descr
+  %type_next = add i64 %type_number, 1
+  br i1 %found_type, label %recorded, label %search
+recorded:
+  {part("item", SIZE)}
+  {part("ready", READY)}
+  {part("choose", CHOOSE, "ptr")}
+  {part("result_descr", RESULT)}
+  {part("out_item", RESULT_SIZE)}
+  {part("least", LEAST, "double")}
+  {part("greatest", GREATEST, "double")}
+  {part("whole_only", WHOLE)}
+  %not_whole_only = icmp eq i64 %whole_only, 0
+  %known = icmp eq i64 %ready, {KNOWN}
+  br i1 %known, label %sizes, label %not_ready
+not_ready:
+  %unknown = icmp eq i64 %ready, {UNKNOWN}
+  %ready_place = add i64 %record_place, {READY}
+  br i1 %unknown, label %ask, label %slow
 sizes:
-  %d = phi i64 [0, %typed], [%d_next, %size_step]
-  %size = phi i64 [1, %typed], [%size_next, %size_step]
+  %d = phi i64 [0, %recorded], [%d_next, %size_step]
+  %size = phi i64 [1, %recorded], [%size_next, %size_step]
   %all_sizes = icmp eq i64 %d, %ndim
   br i1 %all_sizes, label %sized, label %size_step
 size_step:
@@ -417,7 +495,9 @@ array:
   br i1 %is_array, label %array_facts, label %slow
 array_facts:
   %is_truth = icmp eq i64 %kind, {TRUTH}
-  %wanted = select i1 %is_truth, i64 %truth, i64 %descr
+  %of_operand = select i1 %is_truth, i64 %truth, i64 %descr
+  %is_result = icmp slt i64 %i, 0
+  %wanted = select i1 %is_result, i64 %result_descr, i64 %of_operand
   {field("own_descr", "%object", DESCR, "i64")}
   %same_descr = icmp eq i64 %own_descr, %wanted
   {field("own_ndim32", "%object", NDIM, "i32")}
@@ -430,10 +510,11 @@ array_facts:
   %writeable = icmp ne i32 %writeable_bits, 0
   %is_read = icmp ne i64 %place, 0
   %may_write = or i1 %writeable, {"true" if into == NEW else "%is_read"}
-  %usable = and i1 %dense, %may_write
-  %suits = and i1 %same_descr, %usable
+  %suits = and i1 %same_descr, %may_write
   {field("own_shape", "%object", SHAPE, "ptr")}
-  br i1 %suits, label %dimensions, label %slow
+  br i1 %suits, label %layout, label %slow
+layout:
+  br i1 %dense, label %dimensions, label %not_dense
 dimensions:
   br i1 %same_ndim, label %extents, label %other_shape
 extents:
@@ -449,10 +530,10 @@ extent_step:
   br i1 %same_extent, label %extent_same, label %other_shape
 extent_same:
   %e_next = add i64 %e, 1
-  br label %extents{other_shape}
+  br label %extents{other_shape}{expanded}
 array_suits:
-  %own_row = phi i64 [0, %extents], [%row_bit, %suffix_done]
-  %new_period = phi i64 [%period, %extents], [%own_period, %suffix_done]
+  %own_row = phi i64 [0, %extents], [%row_bit, %repeats]
+  %new_period = phi i64 [%period, %extents], [%own_period, %repeats]
   {field("memory", "%object", DATA, "ptr")}
   %data_slot = getelementptr ptr, ptr %data, i64 %place
   store ptr %memory, ptr %data_slot
@@ -464,7 +545,7 @@ number:
   br i1 %is_python_float, label %python_float, label %not_float
 python_float:
   {field("float_value", "%object", 16, "double")}
-  br label %number_done
+  br i1 %not_whole_only, label %number_done, label %slow
 not_float:
   {entry("int_type", INT)}
   %is_int = icmp eq i64 %type, %int_type
@@ -484,7 +565,10 @@ too_large:
   call void %error_clear()
   br label %slow
 int_fine:
-  br label %number_done
+  %too_low = fcmp olt double %int_value, %least
+  %too_high = fcmp ogt double %int_value, %greatest
+  %out_of_range = or i1 %too_low, %too_high
+  br i1 %out_of_range, label %slow, label %number_done
 other_object:
   %own_bit = shl i64 1, %i
   br label %number_done
@@ -505,9 +589,6 @@ argument_done:
   br label %arguments
 
 accepted:
-  %wide = zext i1 %is64 to i64
-  %choose_place = add i64 %wide, {CHOOSE}
-  {entry("choose", "%choose_place", "ptr")}
   %has_choice = icmp ne ptr %choose, null
   br i1 %has_choice, label %choice, label %no_choice
 no_choice:
@@ -520,15 +601,16 @@ choice:
   br i1 %none, label %slow, label %chosen
 chosen:
   %case = phi i64 [0, %no_choice], [%picked, %choice]
-  %case_place = shl i64 %case, 1
-  %typed_place = add i64 %case_place, %wide
+  %case_place = mul i64 %case, {len(TYPES)}
+  %typed_place = add i64 %case_place, %type_number
   %loop_place = add i64 %typed_place, {LOOPS}
   {entry("loop", "%loop_place", "ptr")}
   %missing = icmp eq ptr %loop, null
   br i1 %missing, label %ask, label %looped
 ask:
+  %asked_place = phi i64 [%ready_place, %not_ready], [%loop_place, %chosen]
   %asked = getelementptr i64, ptr %table, i64 {ASKED}
-  store i64 %loop_place, ptr %asked
+  store i64 %asked_place, ptr %asked
   br label %slow
 looped:{new_result if into == NEW else given_result}{repeated}
   br i1 %wrong, label %outside, label %done

@@ -56,11 +56,15 @@ class Expr:
         return self._dtype
 
     @property
-    def real(self) -> Expr:
-        return self
+    def real(self) -> Any:
+        return function("real", self)
+
+    @property
+    def is_complex(self) -> bool:
+        return self._dtype is not None and self._dtype.kind == "c"
 
     def astype(self, dtype: Any, copy: bool = True) -> Expr:
-        if self.is_bool and np.dtype(dtype).kind == "f":
+        if self.is_bool and np.dtype(dtype).kind in "fV":
             return Expr("positive", (self,), np.dtype(dtype))
         if self.dtype != dtype:
             raise Untraceable(f"a conversion to {np.dtype(dtype)}")
@@ -129,22 +133,22 @@ class Expr:
         return function("floor_divide", other, self)
 
     def __and__(self, other: Any) -> Any:
-        return function("logical_and", self, other)
+        return function("bitwise_and", self, other)
 
     def __rand__(self, other: Any) -> Any:
-        return function("logical_and", other, self)
+        return function("bitwise_and", other, self)
 
     def __or__(self, other: Any) -> Any:
-        return function("logical_or", self, other)
+        return function("bitwise_or", self, other)
 
     def __ror__(self, other: Any) -> Any:
-        return function("logical_or", other, self)
+        return function("bitwise_or", other, self)
 
     def __xor__(self, other: Any) -> Any:
-        return function("logical_xor", self, other)
+        return function("bitwise_xor", self, other)
 
     def __rxor__(self, other: Any) -> Any:
-        return function("logical_xor", other, self)
+        return function("bitwise_xor", other, self)
 
     def __gt__(self, other: Any) -> Any:
         return function("greater", self, other)
@@ -174,7 +178,7 @@ class Expr:
         return function("absolute", self)
 
     def __invert__(self) -> Any:
-        return function("logical_not", self)
+        return function("invert", self)
 
 
 class Number(Expr):
@@ -239,9 +243,29 @@ def function(name: str, *args: Any) -> Any:
         return Expr(name, args)
     values = [arg for arg in symbols[name == "where" :] if type(arg) is not Number]
     floating = [arg for arg in values if not arg.is_bool]
+    if not floating and name in OF_TRUTHS and all(map(is_truth, args)):
+        return Expr(OF_TRUTHS[name], args)
+    if not floating and name == "where" and all(is_truth(arg) for arg in args[1:]):
+        return Expr(name, args, np.dtype(bool))
     if not floating:
         raise Untraceable(f"{name} of truth values")
     return Expr(name, args, floating[0]._dtype)
+
+
+def is_truth(x: Any) -> bool:
+    return x.is_bool if isinstance(x, Expr) else type(x) is bool
+
+
+def bitwise(name: str, *args: Any) -> Any:
+    """An operation on the bits of integers; of truth values, what it means for them."""
+    symbols = [arg for arg in args if isinstance(arg, Expr)]
+    dtype = next((x._dtype for x in symbols if x._dtype is not None and x._dtype.kind in "iu"), None)
+    return function(f"logical_{name}", *args) if dtype is None else Expr(f"bits_{name}", args, dtype)
+
+
+def complex_part(name: str, x: Any) -> Any:
+    """The real part or the conjugate: of a real number, the number."""
+    return Expr(name, (x,), x._dtype) if isinstance(x, Expr) and x.is_complex else x
 
 
 def power(base: Any, exponent: Any) -> Any:
@@ -313,16 +337,22 @@ ARITHMETIC = {"add": "fadd", "subtract": "fsub", "multiply": "fmul", "divide": "
 INTRINSICS = {
     "absolute": "fabs", "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint", "copysign": "copysign",
 }  # fmt: skip
+OF_TRUTHS = {"add": "logical_or", "multiply": "logical_and", "maximum": "logical_or", "minimum": "logical_and"}  # as NumPy has it
 MATHS = frozenset(maths.FUNCTIONS)
 FUNCTIONS = {*COMPARISONS, *LOGICAL, *ARITHMETIC, *INTRINSICS, *MATHS, "maximum", "minimum", "negative", "positive", "sign", "where"}
 SAME_AS = {
-    "true_divide": "divide", "fabs": "absolute", "abs": "absolute", "bitwise_and": "logical_and", "bitwise_or": "logical_or",
-    "bitwise_xor": "logical_xor", "invert": "logical_not", "bitwise_not": "logical_not", "conjugate": "positive", "degrees": "rad2deg",
-    "radians": "deg2rad", "mod": "remainder",
+    "true_divide": "divide", "fabs": "absolute", "abs": "absolute", "bitwise_not": "invert", "degrees": "rad2deg", "radians": "deg2rad",
+    "mod": "remainder",
 }  # fmt: skip
 
 # Functions that are written with others.
 COMPOSED: dict[str, Callable[..., Any]] = {
+    "bitwise_and": lambda x, y: bitwise("and", x, y),
+    "bitwise_or": lambda x, y: bitwise("or", x, y),
+    "bitwise_xor": lambda x, y: bitwise("xor", x, y),
+    "invert": lambda x: bitwise("not", x),
+    "real": lambda x: complex_part("real", x),
+    "conjugate": lambda x: function("positive", complex_part("conjugate", x)),
     "power": power,
     "square": lambda x: x * x,
     "reciprocal": lambda x: 1.0 / x,
@@ -342,7 +372,7 @@ ARRAY_FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.where: lambda condition, x, y: function("where", condition, x, y),
     np.clip: clip,
     np.copy: lambda x: function("positive", x),
-    np.real: lambda x: x,
+    np.real: lambda x: complex_part("real", x),
     np.zeros_like: lambda x, dtype=None: filled(x, 0.0, dtype),
     np.ones_like: lambda x, dtype=None: filled(x, 1.0, dtype),
     np.full_like: filled,

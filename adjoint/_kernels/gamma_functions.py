@@ -1,7 +1,7 @@
-"""The logarithm of the gamma function, and its derivative.
+"""The logarithm of the gamma function, and its first two derivatives.
 
-Both are a polynomial between 1 and 2.5, brought there by their recurrences from below and from somewhat above, and a series in 1 / x for
-large x; negative numbers are reflected. A float32 is computed in double precision.
+Each is a polynomial for small x, brought to where that holds by a recurrence, and a series in 1 / x for large x; negative numbers are
+reflected. A float32 is computed in double precision.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from .code import LN2, Code, Pair, Value, in_double, nearest, ordered_sum, product, with_short_head
 from .exponential import log, log_parts, normalised
-from .polynomials import COTANGENT, DIGAMMA_FAR, DIGAMMA_NEAR, LOG_GAMMA, SINC, STIRLING
+from .polynomials import COTANGENT, DIGAMMA_FAR, DIGAMMA_NEAR, LOG_GAMMA, SINC, STIRLING, TRIGAMMA_FAR, TRIGAMMA_NEAR
 
 DIGAMMA_ROOT = Fraction("1.4616321449683623412626595423257213284681962040064463512959884")
 
@@ -81,3 +81,26 @@ def digamma(c: Code, x: Value) -> Value:
     turn = c.select(negative, f * c.polynomial(f * f, COTANGENT), 0.0)
     result = c.select(small, result - (1.0 / f - turn), result)
     return c.select(c.both(negative, c.compare("oeq", f, 0.0)), math.nan, result)
+
+
+@in_double
+def trigamma(c: Code, x: Value) -> Value:
+    """For x < 0: (pi / sin(pi x))² - trigamma(1 - x)."""
+    size = abs(x)
+    negative, small = c.compare("olt", x, 0.0), c.compare("olt", x, 1.0)
+    y = c.select(small, size + 1.0, x)
+    inverse = 1.0 / y
+    square = inverse * inverse
+    # trigamma(y) = trigamma(y + 1) + 1 / y²
+    low = c.compare("olt", y, 2.0)
+    near = c.polynomial(c.select(low, y - 2.0, y - 3.0), TRIGAMMA_NEAR) + c.select(low, square, 0.0)
+    far = c.fma(inverse * square, c.polynomial(square, TRIGAMMA_FAR), c.fma(square, 0.5, inverse))
+    result = c.select(c.compare("olt", y, 4.0), near, far)
+    f = x - c.rint(x)
+    divisor = c.select(negative, c.fma(f * (f * f), c.polynomial(f * f, SINC, 1), f), x)
+    pole = 1.0 / divisor
+    rest = c.select(negative, -result, result)
+    if c.exact:  # what rounding the quotient lost, where its square is a number
+        lost = c.select(c.compare("olt", abs(pole), 1e100), c.fma(-pole, divisor, 1.0) * pole * pole, 0.0)
+        rest = c.fma(lost, 2.0, rest)
+    return c.select(small, c.fma(pole, pole, rest), result)

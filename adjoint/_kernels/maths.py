@@ -1,7 +1,7 @@
 """Mathematical functions as code that LLVM vectorises: range reduction, a polynomial, no branches and no tables.
 
-The error is below 2 units in the last place everywhere (4 for Bessel functions of a float64; near the roots of lgamma and digamma the units
-are those of the terms of their sums), and 0, infinities, NaN, overflow and subnormal numbers come out right; tests/kernels/test_maths.py
+The error is below 2 units in the last place everywhere (4 for Bessel functions and trigamma of a float64; near the roots of lgamma and
+digamma the units are those of the terms of their sums), and 0, infinities, NaN, overflow and subnormal numbers come out right; tests/kernels/test_maths.py
 shows both. A few functions are computed for a part of the numbers only: they come with a predicate that says
 where not (`OUTSIDE`), and a kernel leaves arrays with such numbers to NumPy.
 """
@@ -16,14 +16,14 @@ from .bessel import i0, i0e, i1, i1e
 from .code import Code, Function, Value
 from .error_function import erf, erfc, erfinv
 from .exponential import arccosh, arcsinh, arctanh, cosh, exp, exp2, exp_negative, expm1, log, log1p, log2, log10, power, sinh, tanh
-from .gamma_functions import digamma, lgamma
+from .gamma_functions import digamma, lgamma, trigamma
 from .trigonometric import arccos, arcsin, arctan, arctan2, cos, sin, tan, too_large
 
 FUNCTIONS: dict[str, Function] = {
     function.__name__: function
     for function in (
         exp, exp2, expm1, log, log2, log10, log1p, power, sinh, cosh, tanh, arcsinh, arccosh, arctanh, sin, cos, tan, arcsin, arccos,
-        arctan, arctan2, erf, erfc, erfinv, lgamma, digamma, i0, i0e, i1, i1e, fmod, hypot,
+        arctan, arctan2, erf, erfc, erfinv, lgamma, digamma, trigamma, i0, i0e, i1, i1e, fmod, hypot,
     )
 }  # fmt: skip
 

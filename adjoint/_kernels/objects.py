@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 # The layout of a NumPy array object on 64-bit CPython; `supported()` compares it with a real one.
-DATA, NDIM, SHAPE, DESCR, FLAGS = 16, 24, 32, 56, 64
-CONTIGUOUS_ALIGNED, WRITEABLE = 0x101, 0x400
+DATA, NDIM, SHAPE, STRIDES, DESCR, FLAGS = 16, 24, 32, 40, 56, 64
+CONTIGUOUS_ALIGNED, ALIGNED, WRITEABLE = 0x101, 0x100, 0x400
 
 # Places in the table; those after the last are for the function at hand.
 (NDARRAY, F32, F64, BOOL, FLOAT, INT, NEW_LIKE, VECTORCALL, FALLBACK, LONG_AS_DOUBLE, ERR_OCCURRED, ERR_CLEAR, INC_REF, DEC_REF,
@@ -34,12 +34,14 @@ def supported() -> bool:
         return ctypes.c_int64.from_address(at + offset).value
 
     shape = (ctypes.c_int64 * 2).from_address(word(SHAPE)) if word(SHAPE) else (0, 0)
+    strides = (ctypes.c_int64 * 2).from_address(word(STRIDES)) if word(STRIDES) else (0, 0)
     return (
         ctypes.sizeof(ctypes.c_void_p) == 8
         and word(8) == id(np.ndarray)
         and word(DATA) == array.ctypes.data
         and ctypes.c_int32.from_address(at + NDIM).value == 2
         and tuple(shape) == (2, 3)
+        and tuple(strides) == (24, 8)
         and word(DESCR) == id(array.dtype)
         and ctypes.c_int32.from_address(at + FLAGS).value & (CONTIGUOUS_ALIGNED | WRITEABLE) == CONTIGUOUS_ALIGNED | WRITEABLE
     )

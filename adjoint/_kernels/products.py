@@ -18,7 +18,24 @@ import numpy as np
 
 from . import calls, jit, objects, workers
 from .code import TYPES
-from .objects import CONTIGUOUS_ALIGNED, DATA, DESCR, F32, F64, FLAGS, INC_REF, NDARRAY, NDIM, OWN, RESTORE_THREAD, SAVE_THREAD, SHAPE, Text
+from .objects import (
+    ALIGNED,
+    CONTIGUOUS_ALIGNED,
+    DATA,
+    DESCR,
+    F32,
+    F64,
+    FLAGS,
+    INC_REF,
+    NDARRAY,
+    NDIM,
+    OWN,
+    RESTORE_THREAD,
+    SAVE_THREAD,
+    SHAPE,
+    STRIDES,
+    Text,
+)
 
 TINY = 512  # multiplications up to which a loop is sooner done than a call of BLAS
 SINGLE = 1 << 18  # multiplications up to which BLAS computes a product in the calling thread
@@ -26,8 +43,6 @@ HELD = 1 << 16  # multiplications that are computed while the GIL is held
 ALONE = 1 << 17  # multiplications that one thread computes sooner than two
 PIECE = 1 << 16  # multiplications that are handed to a thread at a time
 
-STRIDES = 40  # where an array object has them
-ALIGNED = 0x100
 TRUE, NONE, SHARE, STATE, GEMM32, GEMM64, GET_THREADS, SET_THREADS, USERS, THREADS = range(OWN, OWN + 10)
 
 # Into how many blocks a large product is cut. More share the work more evenly, but BLAS arranges one operand anew for each of them. What
@@ -97,6 +112,7 @@ def work_text(kind: str) -> str:
         type_ = "ptr" if name in ("gemm", "a", "b", "out", "bias") else "i64"
         loads += [f"  %{name}_at = getelementptr i64, ptr %job, i64 {place}", f"  %{name} = load {type_}, ptr %{name}_at"]
     newline = "\n"
+    widths = (8, 4) if kind == "f32" else (4, 2)
     operands = f"{t} 1.0, ptr %a_here, i64 %lda, ptr %b_here, i64 %ldb, {t} 0.0, ptr %out_here, i64 %n"
     return f"""
 define internal void @work_{kind}(ptr noalias %job, i64 %first, i64 %last) {{
@@ -105,6 +121,7 @@ entry:
   %mn = mul i64 %m, %n
   %mnk = mul i64 %mn, %k
   %tiny = icmp sle i64 %mnk, {TINY}
+  %by_vectors = icmp eq i64 %b_column, 1
   %a_trans32 = trunc i64 %a_trans to i32
   %b_trans32 = trunc i64 %b_trans to i32
   br label %next
@@ -154,9 +171,13 @@ rows:
   %a_row_here = getelementptr {t}, ptr %a_here, i64 %a_row_offset
   %out_row_offset = mul i64 %i, %n
   %out_row = getelementptr {t}, ptr %out_here, i64 %out_row_offset
-  br label %columns
+  br i1 %by_vectors, label %wide{widths[0]}, label %columns
+{newline.join(vectors_text(kind, width, after) for width, after in zip(widths, [*widths[1:], 0], strict=True))}
+wide0:
+  %rest_done = icmp eq i64 %j{widths[-1]}, %n
+  br i1 %rest_done, label %row_done, label %columns
 columns:
-  %j = phi i64 [0, %rows], [%j_next, %column_done]
+  %j = phi i64 [0, %rows], [%j{widths[-1]}, %wide0], [%j_next, %column_done]
   %b_column_offset = mul i64 %j, %b_column
   %b_column_here = getelementptr {t}, ptr %b_here, i64 %b_column_offset
   br label %sum
@@ -220,6 +241,42 @@ end:
 !{group + 1} = distinct !{{!{group + 1}, !{group + 2}}}
 !{group + 2} = !{{!"llvm.loop.parallel_accesses", !{group}}}
 """
+
+
+def vectors_text(kind: str, width: int, after: int) -> str:
+    """A part of the loop for tiny products: as many columns of a row at a time as are in a vector, where the columns lie side by side."""
+    t, size = TYPES[kind], 4 if kind == "f32" else 8
+    v = f"<{width} x {t}>"
+    start = "[0, %rows]" if after else f"[%j{2 * width}, %wide{2 * width}]"
+    return f"""
+wide{width}:
+  %j{width} = phi i64 {start}, [%j{width}_end, %stored{width}]
+  %j{width}_end = add i64 %j{width}, {width}
+  %fits{width} = icmp sle i64 %j{width}_end, %n
+  br i1 %fits{width}, label %vectors{width}, label %wide{after}
+vectors{width}:
+  %b{width} = getelementptr {t}, ptr %b_here, i64 %j{width}
+  br label %vector{width}
+vector{width}:
+  %p{width} = phi i64 [0, %vectors{width}], [%p{width}_next, %vector{width}]
+  %total{width} = phi {v} [zeroinitializer, %vectors{width}], [%total{width}_next, %vector{width}]
+  %x{width}_offset = mul i64 %p{width}, %a_column
+  %x{width}_at = getelementptr {t}, ptr %a_row_here, i64 %x{width}_offset
+  %x{width} = load {t}, ptr %x{width}_at, align {size}
+  %x{width}_first = insertelement {v} poison, {t} %x{width}, i64 0
+  %x{width}_all = shufflevector {v} %x{width}_first, {v} poison, <{width} x i32> zeroinitializer
+  %y{width}_offset = mul i64 %p{width}, %b_row
+  %y{width}_at = getelementptr {t}, ptr %b{width}, i64 %y{width}_offset
+  %y{width} = load {v}, ptr %y{width}_at, align {size}
+  %xy{width} = fmul contract {v} %x{width}_all, %y{width}
+  %total{width}_next = fadd contract {v} %total{width}, %xy{width}
+  %p{width}_next = add i64 %p{width}, 1
+  %p{width}_more = icmp slt i64 %p{width}_next, %k
+  br i1 %p{width}_more, label %vector{width}, label %stored{width}
+stored{width}:
+  %target{width} = getelementptr {t}, ptr %out_row, i64 %j{width}
+  store {v} %total{width}_next, ptr %target{width}, align {size}
+  br label %wide{width}"""
 
 
 class Matrices:

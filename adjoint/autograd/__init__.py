@@ -11,6 +11,7 @@ from .grad_mode import enable_grad as enable_grad
 from .grad_mode import inference_mode as inference_mode
 from .grad_mode import no_grad as no_grad
 from .grad_mode import set_grad_enabled as set_grad_enabled
+from .grad_mode import set_multithreading_enabled as set_multithreading_enabled
 
 if TYPE_CHECKING:
     from .differentiate import backward as backward

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -10,10 +11,11 @@ from weakref import ref
 import numpy as np
 
 from .._site import Site
-from .node import VersionCounter
+from .node import SAME, Node, VersionCounter
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
+    from .hooks import NodeHooks
 
 # Set when Tensor exists, which is after this module: looking it up at each call would cost a microsecond.
 wrap: Callable[[Any], Any] = NotImplemented
@@ -76,7 +78,7 @@ def accumulate(leaf: Tensor, gradient: Any, owned: bool, site: Site) -> None:
             leaf._grad = wrap(gradient)
         else:
             target = present._data
-            if target.__class__ is np.ndarray and present._fn is None:
+            if target.__class__ is np.ndarray and 0 not in target.strides:
                 add_into(target, gradient)
                 counter = present._vc
                 if counter is None:
@@ -93,14 +95,59 @@ def accumulate_recorded(leaf: Tensor, gradient: Tensor) -> None:
         leaf._grad = gradient.clone() if present is None else present + gradient
 
 
-class AccumulateGrad:
+# ---- what may be assigned to `.grad` -------------------------------------------------------------------------------------------------
+
+
+def check_gradient(tensor: Tensor, value: Any) -> None:
+    """Refuse what cannot be the gradient of a tensor."""
+    if not hasattr(value, "_fn"):
+        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+    if value is tensor:
+        raise RuntimeError("can't assign Variable as its own grad")
+    if value.shape != tensor.shape:
+        raise RuntimeError(
+            f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size '{list(tensor.shape)}'. "
+            "Please ensure that the gradient and the tensor are the same size"
+        )
+    dtype = tensor.dtype if tensor._grad_dtype is SAME else tensor._grad_dtype
+    if dtype is not None and value.dtype != dtype:
+        raise RuntimeError(
+            f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with grad_dtype '{dtype}'\n"
+            f"  fix: x.grad = g.to({dtype}), or x.grad_dtype = {value.dtype} before"
+        )
+    if value.device != tensor.device:
+        raise RuntimeError(
+            f"attempting to assign a gradient with device type '{value.device.type}' to a tensor with device type "
+            f"'{tensor.device.type}'. Please ensure that the gradient and the tensor are on the same device"
+        )
+
+
+def set_grad_dtype(leaf: Tensor, value: Any) -> None:
+    """Give the gradient of a leaf a dtype of its own; None lets it have any."""
+    from .._dtype import dtype
+
+    if not leaf.is_leaf:
+        raise RuntimeError("grad_dtype can only be set on leaf tensors.")
+    if value is not None and not isinstance(value, dtype):
+        raise RuntimeError(f"grad_dtype must be a torch.dtype or None, but got {type(value).__name__}")
+    if leaf._grad is not None and value is not None and leaf._grad.dtype != value:
+        raise RuntimeError(
+            f"Cannot set grad_dtype to '{value}' because there is already a gradient with dtype '{leaf._grad.dtype}'. Please clear the "
+            "gradient (.grad = None) before changing grad_dtype, or ensure the new grad_dtype matches the existing gradient's dtype."
+        )
+    leaf._grad_dtype = value
+    leaf._leaf_hooks()  # which sends its gradients the way where this is looked at
+
+
+class AccumulateGrad(Node):
     """The node that PyTorch shows for a leaf. A view of the leaf: made on demand, the same one each time while it is in use."""
 
-    __slots__ = ("__weakref__", "variable")
-    next_functions: tuple[()] = ()
+    __slots__ = ("variable",)
 
     def __init__(self, variable: Tensor) -> None:
         self.variable = variable
+        self.next = self.saved = ()
+        self.seq = sys.maxsize  # leaves come first
 
     @classmethod
     def of(cls, leaf: Tensor) -> AccumulateGrad:
@@ -114,19 +161,5 @@ class AccumulateGrad:
     def name(self) -> str:
         return "torch::autograd::AccumulateGrad"
 
-    @property
-    def metadata(self) -> dict[Any, Any]:
-        found: dict[Any, Any] = self._hooks().metadata
-        return found
-
-    def register_hook(self, hook: Callable[..., Any]) -> Any:
-        return self._hooks().add_post(hook)
-
-    def register_prehook(self, hook: Callable[..., Any]) -> Any:
-        return self._hooks().add_pre(hook)
-
-    def _hooks(self) -> Any:
+    def _hooks(self) -> NodeHooks:
         return self.variable._leaf_hooks()
-
-    def __repr__(self) -> str:
-        return f"<AccumulateGrad object at {id(self):#x}>"

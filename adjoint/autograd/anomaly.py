@@ -1,18 +1,28 @@
-"""Anomaly mode: backward stops at the first gradient that is not a number, and says where it was born."""
+"""Anomaly mode: backward stops at the first gradient that is not a number, and says where it was born.
+
+While it is on, every node remembers the whole way to the line that made it (`node.metadata["traceback_"]`), and which node was running if
+a backward pass made it (`"parent_"`). While it is off it costs nothing: the mode is one of the bits that take an op off the fast path, and
+the engine has no Watch to ask.
+"""
 
 from __future__ import annotations
 
+import sys
+import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
 
 from .._errors import AnomalyError
-from .node import Node
+from .._site import Site, is_user, user_frame, warn
+from .._state import ANOMALY, swap_bits
+from .node import Edge, Node
 
 _enabled = False
 _check_nan = True
+timed: Callable[[Sequence[Edge]], Watch] | None = None  # follows backward passes instead, while a profiler runs
 
 
 def is_anomaly_enabled() -> bool:
@@ -23,20 +33,24 @@ def is_anomaly_check_nan_enabled() -> bool:
     return _check_nan
 
 
+def _set(mode: bool, check_nan: bool) -> None:
+    global _enabled, _check_nan
+    _enabled, _check_nan = bool(mode), check_nan
+    swap_bits(ANOMALY, ANOMALY if mode else 0)
+
+
 class set_detect_anomaly:
     """Turns anomaly mode on or off at once; as a context manager, until the end of the block."""
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
-        global _enabled, _check_nan
         self._before = _enabled, _check_nan
-        _enabled, _check_nan = mode, check_nan
+        _set(mode, check_nan)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        global _enabled, _check_nan
-        _enabled, _check_nan = self._before
+        _set(*self._before)
 
 
 class detect_anomaly(set_detect_anomaly):
@@ -61,34 +75,138 @@ class detect_anomaly(set_detect_anomaly):
         )
 
     def __enter__(self) -> Self:
-        global _enabled, _check_nan
         self._before = _enabled, _check_nan
-        _enabled, _check_nan = True, self._wanted
+        _set(True, self._wanted)
         return self
 
 
-def checker() -> Callable[[Node, tuple[Any, ...], Any], None] | None:
-    """What the engine calls after each node; None while anomaly mode is off."""
-    return check if _enabled and _check_nan else None
+# ---- forward: what a node remembers --------------------------------------------------------------------------------------------------
 
 
-def check(node: Node, gradients: tuple[Any, ...], g: Any) -> None:
-    for place, gradient in enumerate(gradients):
-        data = getattr(gradient, "_data", gradient)
-        if data is None or node.next[place] is None or not np.isnan(data).any():
-            continue
+def trace(node: Node) -> None:
+    """Keep with a new node the way to the line that made it, and the node whose backward made it."""
+    from .engine import node_running
+
+    frame = user_frame(sys._getframe(1))
+    stack = [entry for entry in traceback.extract_stack(frame) if is_user(entry.filename)]
+    node.metadata["traceback_"] = traceback.format_list(stack)
+    parent = node_running()
+    if parent is not None:
+        node.metadata["parent_"] = parent
+
+
+def metadata_of(node: Node) -> dict[Any, Any]:
+    return {} if node.hooks is None else node.hooks.metadata
+
+
+def generations(node: Node) -> Iterator[Node]:
+    """A node, the node in whose backward it was made, and so on."""
+    while True:
+        yield node
+        parent = metadata_of(node).get("parent_")
+        if not isinstance(parent, Node):
+            return
+        node = parent
+
+
+def warn_about(node: Node) -> None:
+    """PyTorch's warnings: the forward trace of the node that failed, and of those that induced it."""
+    for generation, found in enumerate(generations(node)):
+        lines = metadata_of(found).get("traceback_")
+        if lines is None:
+            warn(
+                f"Error detected in {found.name()}. No forward pass information available. Enable detect anomaly during forward pass "
+                f"for more information. (The line itself is known: {found.site})"
+            )
+        elif generation == 0:
+            warn(f"Error detected in {found.name()}. Traceback of forward call that caused the error:\n{''.join(lines)}")
+        else:
+            warn(
+                f"\n\nPrevious calculation was induced by {found.name()}. Traceback of forward call that induced the previous "
+                f"calculation:\n{''.join(lines)}"
+            )
+
+
+# ---- backward: what the engine tells --------------------------------------------------------------------------------------------------
+
+
+def watch(roots: Sequence[Edge]) -> Watch | None:
+    """What the engine tells about each node; None while anomaly mode is off and no profiler runs."""
+    if timed is not None:
+        return timed(roots)
+    return Watch(roots) if _enabled else None
+
+
+class Watch:
+    """Follows one backward pass."""
+
+    def __init__(self, roots: Sequence[Edge]) -> None:
+        self.roots = roots
+        self.node: Node | None = None  # which is running
+        self.first_inf: Node | None = None  # PyTorch lets infinities pass, so this is only told with a nan that follows
+
+    def enter(self, node: Node) -> None:
+        self.node = node
+
+    def leave(self, node: Node, gradients: tuple[Any, ...], g: Any) -> None:
+        self.node = None
+        if not _check_nan:
+            return
+        for place, gradient in enumerate(gradients):
+            data = array_of(gradient)
+            if data is None or node.next[place] is None or np.isfinite(data).all():
+                continue
+            if np.isnan(data).any():
+                raise self.error(node, place, data, g)
+            self.first_inf = self.first_inf or node
+
+    def fail(self, node: Any) -> None:
+        """The node raised, or its gradient was refused."""
+        self.node = None
+        if isinstance(node, Node):
+            warn_about(node)
+
+    def error(self, node: Node, place: int, data: Any, g: Any) -> AnomalyError:
+        from .nonfinite import examine
+
+        case = examine(node, data, g, self.roots)
         slot = node.input_slots[place] if node.input_slots else place
-        raise AnomalyError(
-            f"Function '{node.name()}' returned nan values in its {slot}th output.\n  gradient that came in: {summary(g)}\n"
-            f"  gradient that went out: {summary(data)}",
-            {"recorded": node.site},
-            "look at the inputs of this line: sqrt, log, division, norm and pow have no finite derivative at 0; keep zeros away from "
-            "them before the operation, as in torch.where(x > 0, x, 1).sqrt(), because masking its result comes too late",
+        values = {"gradient that came in": case.incoming, **{f"its {name}": [value] for name, value in case.values.items()}}
+        values["gradient that went out"] = [data]
+        ranges = [f"  {role}: {', '.join(map(ranges_of, arrays)) or 'none'}" for role, arrays in values.items()]
+        sites: dict[str, Site] = {"recorded": node.site}
+        for generation, parent in enumerate(generations(node)):
+            if generation:
+                sites["recorded in the backward of " + parent.name()] = parent.site
+        if self.first_inf is not None:
+            sites[f"first inf, from {self.first_inf.name()}"] = self.first_inf.site
+        if case.born is not None and case.born is not node:
+            sites[f"first nan of the forward pass, met by {case.born.name()}"] = case.born.site
+        pattern, fix = case.advice()
+        error = AnomalyError(
+            f"Function '{node.name()}' returned nan values in its {slot}th output.\n" + "\n".join(ranges), sites, fix
         )
+        error.pattern = pattern
+        return error
 
 
-def summary(gradient: Any) -> str:
-    data = np.asarray(getattr(gradient, "_data", gradient))
-    finite = data[np.isfinite(data)]
-    span = f"finite values from {finite.min():.4g} to {finite.max():.4g}" if finite.size else "no finite values"
-    return f"shape {list(data.shape)}, {span}, {int(np.isnan(data).sum())} nan, {int(np.isinf(data).sum())} inf"
+def array_of(gradient: Any) -> Any:
+    """The array in a gradient, however deep; None where there is none to look at."""
+    while hasattr(gradient, "_data"):
+        gradient = gradient._data
+    return gradient if isinstance(gradient, np.ndarray | np.generic) and gradient.dtype.kind in "fcV" else None
+
+
+def ranges_of(array: Any) -> str:
+    """
+    >>> ranges_of(np.array([0.0, 1.0, np.inf]))
+    'float64 [3] from 0 to 1, 1 zero, 1 inf'
+    """
+    data = np.asarray(array)
+    if data.ndim == 0:
+        return f"{data.dtype} {data.item():.4g}"
+    values = data if data.dtype.kind in "fiub" else np.abs(data) if data.dtype.kind == "c" else data.astype(np.float64)
+    finite = values[np.isfinite(values)]
+    span = f" from {finite.min():.4g} to {finite.max():.4g}" if finite.size else " no finite values" if data.size else ""
+    counts = {"zero": values == 0, "inf": np.isinf(values), "nan": np.isnan(values)}
+    return f"{data.dtype} {list(data.shape)}{span}" + "".join(f", {int(n.sum())} {name}" for name, n in counts.items() if n.any())

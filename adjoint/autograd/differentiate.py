@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._errors import GradientError, NoGradError, UnusedInputError
+from .._layer import Layer, top_level
 from .._site import here
 from .._tensor import Tensor, wrap, wrap_result
 from . import engine
 from .accumulate import AccumulateGrad
-from .anomaly import checker
-from .node import Edge, Node, Output
+from .anomaly import watch
+from .node import NOWHERE, Edge, Node, Output
 from .views import edge_of
 
 
@@ -22,7 +24,7 @@ class GradientEdge(NamedTuple):
 
     node: Any
     output_nr: int
-    ownership_token: Any = None
+    ownership_token: Any = None  # the shape and dtype of the tensor, if they are known
 
 
 Differentiable = Tensor | GradientEdge
@@ -47,8 +49,8 @@ def backward(
     """
     roots = as_tuple(tensors)
     if grad_variables is not None:
-        grad_tensors = grad_variables
-    edges, gradients = starts(roots, given_gradients(grad_tensors, len(roots)), create_graph)
+        grad_tensors = renamed(grad_tensors, grad_variables)
+    edges, gradients, as_tensors = starts(roots, given_gradients(grad_tensors, len(roots)), create_graph)
     captured = None
     if inputs is not None:
         wanted = as_tuple(inputs)
@@ -63,10 +65,11 @@ def backward(
         gradients,
         keep_graph=create_graph if retain_graph is None else retain_graph,
         create_graph=create_graph,
+        as_tensors=as_tensors,
         site=here(),
         captured=captured,
         into_grad=True,
-        anomaly=checker(),
+        anomaly=watch(edges),
     )
 
 
@@ -94,11 +97,13 @@ def grad(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
         )
     roots, wanted = as_tuple(outputs), as_tuple(inputs)
+    if not wanted:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     keep = create_graph if retain_graph is None else retain_graph
     given = given_gradients(grad_outputs, len(roots))
     if is_grads_batched:
         return batched(roots, wanted, given, keep, create_graph, bool(allow_unused or materialize_grads), materialize_grads)
-    edges, gradients = starts(roots, given, create_graph)
+    edges, gradients, as_tensors = starts(roots, given, create_graph)
     for place, tensor in enumerate(wanted):
         check_requires_grad(tensor, place)
     results = engine.run(
@@ -106,14 +111,15 @@ def grad(
         gradients,
         keep_graph=keep,
         create_graph=create_graph,
+        as_tensors=as_tensors,
         site=here(),
         captured=[resolve(tensor) for tensor in wanted],
-        anomaly=checker(),
+        anomaly=watch(edges),
     )
     if not (allow_unused or materialize_grads):
         check_used(results, wanted)
     if materialize_grads:
-        results = [zeros_for(t) if g is None else g for g, t in zip(results, wanted, strict=True)]
+        results = [zeros_for(t, create_graph) if g is None else g for g, t in zip(results, wanted, strict=True)]
     return tuple(g if g is None or isinstance(g, Tensor) else wrap_result(g) for g in results)
 
 
@@ -129,6 +135,16 @@ def batched(
         for i in range(count)
     ]
     return tuple(None if column[0] is None else FUNCTIONS["stack"](column) for column in zip(*rows, strict=True))
+
+
+def renamed(grad_tensors: Any, grad_variables: Any) -> Any:
+    """What was given under the name that `grad_tensors` had once."""
+    if grad_tensors is not None:
+        raise RuntimeError(
+            "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use `grad_tensors`."
+        )
+    warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=3)
+    return grad_variables
 
 
 def as_tuple(value: Any) -> tuple[Any, ...]:
@@ -160,22 +176,26 @@ def resolve(tensor: Any) -> Edge:
 # ---- checks -------------------------------------------------------------------------------------------------------------------------
 
 
-def starts(outputs: Sequence[Any], given: Sequence[Any], create_graph: bool) -> tuple[list[Edge], list[Any]]:
-    """Where the backward pass starts: the edges of the outputs, and the gradients that are delivered there."""
+def starts(outputs: Sequence[Any], given: Sequence[Any], create_graph: bool) -> tuple[list[Edge], list[Any], bool]:
+    """Where the backward pass starts: the edges of the outputs, and the gradients that are delivered there: arrays, or Tensors if they
+    are recorded or inside a transform."""
     edges, gradients = [], []
     for place, output in enumerate(outputs):
         edge, gradient = resolve(output), given[place]
-        if edge is None:
+        if edge is None or edge is NOWHERE:
             raise no_history(place, output)
+        if output.__class__ is GradientEdge:
+            output = template(output)
         if gradient is None:
             gradient = implicit_seed(output)
-        elif output.__class__ is not GradientEdge:
+        elif output is not None:
             data, like = gradient._data, output._data
             if data.dtype is not like.dtype or data.shape != like.shape:
                 gradient = fitting(place, output, gradient)
         edges.append(edge)
-        gradients.append(gradient if create_graph else gradient._data)
-    return edges, gradients
+        gradients.append(gradient)
+    as_tensors = create_graph or top_level((*gradients, *outputs)) is not None
+    return edges, gradients if as_tensors else [gradient._data for gradient in gradients], as_tensors
 
 
 def fitting(place: int, output: Tensor, given: Tensor) -> Tensor:
@@ -195,9 +215,19 @@ def fitting(place: int, output: Tensor, given: Tensor) -> Tensor:
     return given
 
 
+def template(edge: GradientEdge) -> Any:
+    """A tensor like the one that an edge stands for, on next to no memory; None if its shape is not known."""
+    if isinstance(edge.node, AccumulateGrad):
+        return edge.node.variable
+    if edge.ownership_token is None:
+        return None
+    shape, dtype = edge.ownership_token
+    return wrap(np.broadcast_to(np.zeros((), dtype), shape))
+
+
 def implicit_seed(output: Any) -> Tensor:
-    if isinstance(output, GradientEdge):
-        raise RuntimeError("grad_outputs must be given for a GradientEdge, whose shape is not known")
+    if output is None:
+        raise RuntimeError("grad_outputs must be given for a GradientEdge whose shape is not known: use get_gradient_edge(tensor)")
     data = output._data
     if data.size != 1:
         fn = output.grad_fn
@@ -208,6 +238,8 @@ def implicit_seed(output: Any) -> Tensor:
         )
     if data.dtype.kind == "c":
         raise GradientError(f"grad can be implicitly created only for real scalar outputs but got {output.dtype}")
+    if isinstance(data, Layer):
+        return wrap(np.ones(data.shape, output.dtype.numpy))
     if data.__class__ is not np.ndarray:
         return wrap(np.ones_like(data))
     one = np.empty(data.shape, data.dtype)  # faster than np.ones, which is written in Python
@@ -217,19 +249,19 @@ def implicit_seed(output: Any) -> Tensor:
 
 def no_history(place: int, output: Tensor) -> NoGradError:
     """There is nothing to differentiate; say why, as far as it is known."""
-    how, cut = output.__dict__.get("_cut", (None, None))
-    if cut is not None:
-        fix = f"{how} on line {cut.line} cut the graph: leave it out where gradients shall flow"
-    elif not (output.is_floating_point() or output.is_complex()):
+    from .causes import Cause, why_no_history
+
+    reason = why_no_history(output)
+    fix = reason.advice
+    if reason.cause is Cause.CONSTANT and not (output.is_floating_point() or output.is_complex()):
         fix = f"the result is {output.dtype}, and integers have no derivative: differentiate a floating-point quantity"
-    else:
-        fix = (
-            "make the inputs with requires_grad=True, and compute the result outside no_grad(), without detach(), .data, .item(), "
-            ".numpy() or torch.tensor(...) in between; setting requires_grad on the result itself does not reach the inputs"
-        )
-    return NoGradError(
-        f"element {place} of tensors does not require grad and does not have a grad_fn", {"cut": cut} if cut is not None else None, fix
+    error = NoGradError(
+        f"element {place} of tensors does not require grad and does not have a grad_fn",
+        {} if reason.site is None else {"cut": reason.site},
+        fix,
     )
+    error.cause = reason.cause
+    return error
 
 
 def check_requires_grad(tensor: Any, place: int) -> None:
@@ -251,5 +283,7 @@ def check_used(results: Sequence[Any], wanted: Sequence[Any]) -> None:
             )
 
 
-def zeros_for(tensor: Any) -> Tensor:
-    return wrap(np.zeros_like(tensor._data))
+def zeros_for(tensor: Any, requires_grad: bool) -> Tensor:
+    if isinstance(tensor, GradientEdge):
+        raise RuntimeError("materialize_grads cannot be used when the given inputs contains GradientEdge(s): pass tensors instead")
+    return tensor.new_zeros(tensor.shape).requires_grad_(requires_grad)  # type: ignore[no-any-return]

@@ -11,9 +11,10 @@ Gradients are plain arrays, nothing is recorded; under `create_graph` they are T
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from heapq import heappop, heappush
 from itertools import count
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from numpy import ndarray
@@ -23,23 +24,29 @@ from .._quiet import mute, unmute
 from .._site import Site
 from .._state import GRAD, get_mode, reset_mode, set_mode
 from .accumulate import accumulate, accumulate_recorded, add_by_numpy
-from .node import Edge, Freed, Node, Output
+from .node import SAME, Edge, Freed, Node, Output
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
+    from .anomaly import Watch
 
 add_into: Callable[[Any, Any], Any] = add_by_numpy  # replaced by a kernel when there is one
 
+PASSES_ON_ONE_STACK = 50  # how many backward passes, one started by the other, run in one thread
 Target = Any  # a Node, or a leaf Tensor: where edges end
 
 
 class Task:
-    """A backward pass that is running: its number, and what to call when it has finished."""
+    """A backward pass that is running: its number, what to call when it has finished, and who follows it in anomaly mode."""
 
-    __slots__ = ("callbacks", "serial")
+    __slots__ = ("callbacks", "captures", "deliveries", "depth", "partial", "serial", "watch")
     _serials = count()
 
-    def __init__(self) -> None:
+    def __init__(self, watch: Watch | None, partial: bool, captures: bool, outer: Task | None) -> None:
+        self.depth: int = 1 if outer is None else outer.depth + 1  # how many passes are running, one started by the other
+        self.watch = watch
+        self.partial = partial  # whether only some of the gradients are computed
+        self.captures = captures  # whether they are returned instead of being added to `.grad`
         self.serial = next(self._serials)
         self.callbacks: list[Callable[[], None]] = []
 
@@ -59,6 +66,35 @@ def graph_task_id() -> int:
     """The number of the backward pass that is running in this thread; -1 if there is none."""
     task = _task.get()
     return -1 if task is None else task.serial
+
+
+def computes_all_gradients() -> bool:
+    """Whether the backward pass of this thread goes to all leaves, not only to those that somebody asked for."""
+    task = _task.get()
+    return task is None or not task.partial
+
+
+def passes_begun() -> bool:
+    """Whether any backward pass was begun so far."""
+    return repr(Task._serials) != "count(0)"
+
+
+def node_running() -> Node | None:
+    """The node that the backward pass of this thread is running, as far as anomaly mode follows it."""
+    task = _task.get()
+    return task.watch.node if task is not None and task.watch is not None else None
+
+
+def will_run(target: Target) -> bool:
+    """Whether a gradient will come to a node or leaf in the backward pass of this thread."""
+    task = _task.get()
+    assert task is not None
+    if task.captures and not isinstance(target, Node):
+        raise RuntimeError(
+            "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). This is currently not "
+            "supported.\n  fix: call backward(), or register the hook on results only"
+        )
+    return target in task.deliveries
 
 
 def target_of(edge: Edge) -> Target:
@@ -138,18 +174,21 @@ def run(
     keep_graph: bool,
     create_graph: bool,
     site: Site,
+    as_tensors: bool = False,
     captured: Sequence[Edge] | None = None,
     into_grad: bool = False,
-    anomaly: Callable[[Node, tuple[Any, ...], Any], None] | None = None,
+    anomaly: Watch | None = None,
 ) -> list[Any]:
-    """Differentiate. With `captured`, compute only what leads there and return the gradients that arrive, or add them to `.grad`."""
+    """Differentiate. With `captured`, compute only what leads there and return the gradients that arrive, or add them to `.grad`.
+    `as_tensors`: gradients are Tensors even if they are not recorded, because they hold something else than arrays."""
     mode = get_mode()
     moded = set_mode(mode | GRAD if create_graph else mode & ~GRAD)
-    task = Task()
+    task = Task(anomaly, captured is not None, captured is not None and not into_grad, _task.get())
     running = _task.set(task)
     muted = mute()
     try:
-        results = _run(roots, gradients, keep_graph, create_graph, site, captured, into_grad, anomaly)
+        pass_ = _run if task.depth % PASSES_ON_ONE_STACK else on_a_new_stack
+        results = pass_(roots, gradients, keep_graph, create_graph or as_tensors, site, captured, into_grad, anomaly)
         for callback in task.callbacks:
             callback()
         return results
@@ -157,6 +196,26 @@ def run(
         unmute(muted)
         _task.reset(running)
         reset_mode(moded)
+
+
+def on_a_new_stack(*args: Any) -> list[Any]:
+    """The pass in a thread of its own. Custom functions start passes inside passes, and Python limits the depth of calls per thread."""
+    results: list[list[Any]] = []
+    errors: list[BaseException] = []
+    context = copy_context()
+
+    def work() -> None:
+        try:
+            results.append(context.run(_run, *args))
+        except BaseException as error:
+            errors.append(error)
+
+    thread = Thread(target=work)
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors.pop()
+    return results[0]
 
 
 def _run(
@@ -167,7 +226,7 @@ def _run(
     site: Site,
     captured: Sequence[Edge] | None,
     into_grad: bool,
-    anomaly: Callable[[Node, tuple[Any, ...], Any], None] | None,
+    anomaly: Watch | None,
 ) -> list[Any]:
     wanted: dict[Target, list[tuple[int, int]]] = {}  # target -> (output number, place in the results)
     results: list[Any] = [None] * len(captured or ())
@@ -178,6 +237,7 @@ def _run(
             wanted.setdefault(target_of(edge), []).append((nr, place))
         needed = leading_to(set(wanted), roots)
     deliveries = expected(roots, needed, wanted)
+    _task.get().deliveries = deliveries  # type: ignore[union-attr]
     ready: list[tuple[int, Delivery]] = []  # a heap; the latest node first
     freed = Freed(site)
     node: Any = None
@@ -227,15 +287,17 @@ def _run(
             _, g, node, _ = following
             following[1] = None
             hooks = node.hooks
+            if needed is not None and node in wanted and node in needed:
+                _capture(node, g, wanted, results)  # before the hooks, which is PyTorch's order where the node has to run as well
             if hooks is not None:
                 g = _run_tensor_hooks(node, g, create_graph)
-            if needed is not None:
-                if node in wanted:
-                    _capture(node, g, wanted, results)
-                if node not in needed:
-                    edges = grads = ()
-                    continue
+            if needed is not None and node not in needed:
+                _capture(node, g, wanted, results)
+                edges = grads = ()
+                continue
             edges = node.next
+            if anomaly is not None:
+                anomaly.enter(node)
             if hooks is not None and (hooks.pre or hooks.post):
                 grads = _apply_with_hooks(node, g, create_graph)
             elif g is None and not node.takes_undefined:
@@ -245,12 +307,16 @@ def _run(
             else:
                 grads = node.apply_recorded(g) if create_graph else node.apply(g)
             if anomaly is not None:
-                anomaly(node, grads, g)
+                anomaly.leave(node, grads, g)
             if not keep_graph and node.keeps_tensors:
                 node.saved = freed
     except GraphFreedError as error:
+        if anomaly is not None:
+            anomaly.fail(node)
         raise _freed_error(node, error, site) from None
     except Exception as error:
+        if anomaly is not None:
+            anomaly.fail(node)
         if isinstance(node, Node):
             error.add_note(f"adjoint: in the backward of {node.name()}, recorded at {node.site}")
         raise
@@ -301,7 +367,10 @@ def _run_tensor_hooks(node: Node, g: Any, create_graph: bool) -> Any:
     assert hooks is not None
     if not hooks.tensor and not hooks.retained:
         return g
-    return _inputs(node, tuple(hooks.run_tensor(nr, grad) for nr, grad in enumerate(_outputs(node, g))), create_graph)
+    gradients = list(_outputs(node, g))
+    for nr in dict.fromkeys((*hooks.tensor, *hooks.retained)):
+        gradients[nr] = hooks.run_tensor(nr, gradients[nr])
+    return _inputs(node, tuple(gradients), create_graph)
 
 
 def _apply_with_hooks(node: Node, g: Any, create_graph: bool) -> tuple[Any, ...]:
@@ -348,15 +417,16 @@ def _finish_leaf(leaf: Tensor, gradient: Any, owned: bool, create_graph: bool, s
         gradient = _leaf_hooked(leaf, gradient, create_graph)
         if hooks.pre:
             gradient = _plain(hooks.run_pre((as_tensor(gradient),))[0], create_graph)
+        if gradient is not None and leaf._grad_dtype not in (None, SAME):
+            gradient = _plain(as_tensor(gradient).to(leaf._grad_dtype), create_graph)
     if gradient is not None:
         if create_graph:
             accumulate_recorded(leaf, gradient)
         else:
             accumulate(leaf, gradient, owned, site)
     if hooks is not None:
-        if gradient is not None:
-            for hook in list(hooks.post_accumulate.values()):
-                hook(leaf)
+        if hooks.post_accumulate:
+            hooks.run_post_accumulate(leaf)
         if hooks.post:
             hooks.run_post((), (as_tensor(gradient),))
 

@@ -178,10 +178,10 @@ def tangents_of(op: Op, primals: list[Any], values: dict[str, Any], outs: tuple[
     if op.jvp == LINEAR:
         names = op.inputs * len(primals) if op.sequence else op.inputs
         linear = [_or_zero(x, t) if op.differentiates(name) else x for name, x, t in zip(names, primals, tangents, strict=True)]
-        result = _call(op, values, linear)
+        result = op.on(linear, values)
         return list(result) if op.several else [result]
     if op.jvp == MULTILINEAR:
-        return [_sum([_call(op, values, [*primals[:i], t, *primals[i + 1 :]]) for i, t in enumerate(tangents) if t is not None])]
+        return [_sum([op.on([*primals[:i], t, *primals[i + 1 :]], values) for i, t in enumerate(tangents) if t is not None])]
     if op.jvp == ELEMENTWISE:
         return [_elementwise(op, primals, values, outs[0], tangents)]
     if op.jvp == REDUCTION:
@@ -195,12 +195,6 @@ def tangents_of(op: Op, primals: list[Any], values: dict[str, Any], outs: tuple[
         facts |= {f"{name}_t": t for name, t in zip(op.inputs, tangents, strict=True)}
     found = op.jvp(*(facts[name] for name in _parameters(op.jvp)))
     return list(found) if op.several else [found]
-
-
-def _call(op: Op, values: dict[str, Any], inputs: list[Any]) -> Any:
-    given = {**values, op.inputs[0]: inputs} if op.sequence else {**values, **dict(zip(op.inputs, inputs, strict=True))}
-    cut = len(op.args) - len(op.keywords)
-    return op.function(*(given[name] for name in op.args[:cut]), **{name: given[name] for name in op.args[cut:]})
 
 
 def _or_zero(x: Any, tangent: Any) -> Any:

@@ -11,12 +11,14 @@
             (x,) = ctx.saved_tensors
             return 2 * x * g
 
-`ctx` is an object of its own, so that any attribute can be stored on it; `y.grad_fn` shows them too, as in PyTorch.
+`ctx` is the node itself, as in PyTorch: what is stored on it in `forward` is there in `backward` and on `y.grad_fn`.
 """
 
 from __future__ import annotations
 
 import functools
+import inspect
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -24,25 +26,30 @@ import numpy as np
 
 from .._errors import GradientError
 from .._site import here
-from .._state import FORWARD_AD, GRAD, get_mode, recording, swap_bits
+from .._state import ANOMALY, FORWARD_AD, GRAD, get_mode, recording, swap_bits, tick
 from .._tensor import Tensor, wrap, wrap_result
-from .node import INFERENCE_TENSOR, LEAF, Edge, Node, Output, VersionCounter, new_node, public_edge
-from .saved import SavedOutput, check_input, output_tensor
-from .views import check_writable, counter_of, edge_of, set_history
+from .anomaly import trace
+from .node import INFERENCE_TENSOR, Cut, Edge, LeafAlias, Node, Output, VersionCounter, public_edge
+from .packed import Packed, SavedTensor
+from .saved import SavedOutput, check_input, output_tensor, pack_saved, refuse_inference
+from .views import CUSTOM, SEVERAL, View, check_writable, counter_of, edge_of, set_history
 
 Facts = tuple[tuple[int, ...], np.dtype[Any]] | None  # shape and dtype of a tensor; None for what is not one
 
 
 class FunctionCtx:
-    """What `forward`, `setup_context`, `backward` and `jvp` are given as `ctx`."""
+    """What `forward`, `setup_context`, `backward` and `jvp` may do with their `ctx`."""
 
-    _node: FunctionNode | None = None  # set while backward runs; always set, it would be a cycle
-    _to_save: tuple[Any, ...] = ()
-    _for_forward: tuple[Any, ...] = ()
-    _dirty: tuple[Tensor, ...] = ()
-    _non_differentiable: tuple[Tensor, ...] = ()
-    _materialize = True
-    needs_input_grad: tuple[bool, ...] = ()
+    to_save: tuple[Any, ...] = ()
+    saved_for_forward: tuple[Any, ...] = ()
+    dirty_tensors: tuple[Tensor, ...] = ()
+    non_differentiable: tuple[Tensor, ...] = ()
+    materialize_grads: bool = True
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """What was saved. A context that is no node has nothing to check."""
+        return self.saved_for_forward or self.to_save
 
     def save_for_backward(self, *tensors: Any) -> None:
         """Keep tensors for backward. Writes to them before backward are detected."""
@@ -52,40 +59,58 @@ class FunctionCtx:
                     f"save_for_backward can only save variables, but argument {place} is of type {type(tensor).__name__}; "
                     "keep other values on ctx itself: ctx.size = size"
                 )
-        self._to_save = tensors
+        self.to_save = tensors
 
     def save_for_forward(self, *tensors: Any) -> None:
         """Keep tensors for `jvp`."""
-        self._for_forward = tensors
-
-    @property
-    def saved_tensors(self) -> tuple[Any, ...]:
-        """What `save_for_backward` kept, each with its history, unless it was written over since."""
-        return self._for_forward or self._to_save if self._node is None else self._node.saved_tensors
-
-    saved_variables = saved_tensors
+        for tensor in tensors:
+            if tensor is not None and not isinstance(tensor, Tensor):
+                raise AssertionError(
+                    "save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes on ctx: "
+                    "ctx.size = size"
+                )
+        self.saved_for_forward = tensors
 
     def mark_dirty(self, *tensors: Tensor) -> None:
         """Say which inputs `forward` has changed in place. They must be returned."""
-        self._dirty = tensors
+        for place, tensor in enumerate(tensors):
+            if not isinstance(tensor, Tensor):
+                raise RuntimeError(f"mark_dirty can only accept variables, but argument {place} is of type {type(tensor).__name__}")
+        self.dirty_tensors = tensors
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
         """Say which outputs have no derivative."""
-        self._non_differentiable = tensors
+        for tensor in tensors:
+            if not isinstance(tensor, Tensor):
+                raise RuntimeError(f"mark_non_differentiable only accepts variable arguments, but got {type(tensor).__name__}")
+        self.non_differentiable = tensors
+
+    def mark_shared_storage(self, *pairs: Any) -> None:
+        """Not needed: shared memory is found without it."""
+        warnings.warn("mark_shared_storage is deprecated. Tensors with shared storages are automatically tracked.", FutureWarning, 2)
 
     def set_materialize_grads(self, value: bool) -> None:
         """Whether gradients that are absent reach `backward` as zeros (the default) or as None."""
-        self._materialize = value
+        if not isinstance(value, bool):
+            raise TypeError(
+                "set_materialize_grads received an invalid combination of arguments - "
+                f"got ({type(value).__name__}), but expected (bool)"
+            )
+        self.materialize_grads = value
 
 
-class FunctionNode(Node):
-    """The node of a custom function."""
+class BackwardCFunction(Node, FunctionCtx):
+    """The node of a custom function, which is its `ctx` too."""
 
-    __slots__ = ("ctx", "edges", "input_facts", "input_slots", "output_facts", "outputs", "own_slot")
+    __slots__ = (
+        "__dict__", "dirty_tensors", "edges", "input_count", "input_facts", "input_slots", "keeps_tensors", "materialize_grads",
+        "needs_input_grad", "non_differentiable", "output_facts", "outputs", "own_slot", "saved_for_forward", "to_save",
+    )  # fmt: skip
     takes_undefined: ClassVar[bool] = True
-    function: ClassVar[type[Function]]
+    _materialize_non_diff_grads = True  # PyTorch's switch, set on ctx: whether outputs without derivative get zeros, too
+    _forward_cls: ClassVar[type[Function]]
 
-    ctx: FunctionCtx
+    needs_input_grad: tuple[bool, ...]
     edges: tuple[Edge, ...]  # for every argument of forward; None where it needs no gradient
     input_facts: tuple[Facts, ...]  # of every argument of forward
     output_facts: tuple[Facts, ...]  # of every output
@@ -94,17 +119,21 @@ class FunctionNode(Node):
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
         return tuple(public_edge(edge) for edge, facts in zip(self.edges, self.input_facts, strict=True) if facts is not None)
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.ctx, name)
-
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        return tuple(self._unpack(place, entry) for place, entry in enumerate(self.saved))
+        """What `save_for_backward` kept (in `jvp`: `save_for_forward`), each with its history, unless it was written over since."""
+        return self.saved_for_forward or tuple(self._unpack(place, entry) for place, entry in enumerate(self.saved))
+
+    saved_variables = saved_tensors
+
+    @property
+    def _raw_saved_tensors(self) -> tuple[SavedTensor, ...]:
+        return tuple(SavedTensor(self, place) for place, _ in enumerate(self.saved))
 
     def _unpack(self, place: int, entry: Any) -> Any:
         if entry is None:
             return None
-        if isinstance(entry, SavedOutput):
+        if isinstance(entry, SavedOutput | Packed):
             return output_tensor(self, entry)
         tensor, edge = entry
         if tensor._vc is not None:
@@ -113,7 +142,7 @@ class FunctionNode(Node):
             return tensor
         alias = wrap(tensor._data)
         alias._vc = tensor._vc
-        alias._fn = LEAF if isinstance(edge, Tensor) else edge
+        alias._fn = LeafAlias(edge) if isinstance(edge, Tensor) else edge
         if tensor._tangent is not None:
             from .forward_ad import keep_tangent
 
@@ -124,13 +153,7 @@ class FunctionNode(Node):
         return tuple(None if grad is None else grad._data for grad in self.apply_recorded(g))
 
     def apply_recorded(self, g: Any) -> tuple[Any, ...]:
-        tuple(self.saved)  # raises if an earlier backward has freed them
-        function = self.function
-        self.ctx._node = self
-        try:
-            results = function.user_backward()(self.ctx, *self._gradients(g))
-        finally:
-            self.ctx._node = None
+        results = self._forward_cls.user_backward()(self, *self._gradients(g))
         return self._checked(results if isinstance(results, tuple) else (results,))
 
     def _gradients(self, g: Any) -> list[Any]:
@@ -138,7 +161,7 @@ class FunctionNode(Node):
         given = [g] if self.outputs is None else g or [None] * self.outputs
         return [
             wrap(np.zeros(*facts))
-            if grad is None and self.ctx._materialize and facts is not None
+            if grad is None and self.materialize_grads and facts is not None
             else grad if grad is None or isinstance(grad, Tensor) else wrap_result(grad)
             for grad, facts in zip(given, self.output_facts, strict=True)
         ]
@@ -152,7 +175,7 @@ class FunctionNode(Node):
             raise GradientError(
                 f"function {name} returned an incorrect number of gradients (expected {expected}, got {len(results)})",
                 {"applied": self.site},
-                f"return one gradient for each argument of {self.function.__name__}.forward, None where there is none",
+                f"return one gradient for each argument of {self._forward_cls.__name__}.forward, None where there is none",
             )
         grads = []
         for place, (grad, edge) in enumerate(zip(results, self.edges, strict=True)):
@@ -160,7 +183,7 @@ class FunctionNode(Node):
                 raise GradientError(
                     f"expected Variable or None (got {type(grad).__name__}) as gradient {place} of {name}",
                     {"applied": self.site},
-                    f"return a tensor: torch.as_tensor(...) where {self.function.__name__}.backward computes with other things",
+                    f"return a tensor: torch.as_tensor(...) where {self._forward_cls.__name__}.backward computes with other things",
                 )
             if grad is not None and self.input_facts[place] is None:
                 raise GradientError(
@@ -187,7 +210,16 @@ class FunctionNode(Node):
                     {"applied": self.site},
                 )
             grad = sum_to(grad, shape)
-        return grad if grad._data.dtype == dtype else cast(grad, dtype)
+        if grad._data.dtype == dtype:
+            return grad
+        if grad._data.dtype.kind == "c" and dtype.kind != "c":
+            raise GradientError(
+                "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex) to be true, but got false: "
+                f"{self.name()} returned a complex gradient at index {place} for a real input",
+                {"applied": self.site},
+                "return its real part: g.real",
+            )
+        return cast(grad, dtype)  # type: ignore[no-any-return]
 
 
 def expands_to(shape: tuple[int, ...], larger: tuple[int, ...]) -> bool:
@@ -197,21 +229,34 @@ def expands_to(shape: tuple[int, ...], larger: tuple[int, ...]) -> bool:
         return False
 
 
-class Function:
+class FunctionMeta(type):
+    """Gives every custom function the class of its nodes, named after it."""
+
+    def __init__(cls, name: str, bases: tuple[type, ...], members: dict[str, Any], **kwargs: Any) -> None:
+        cls._backward_cls = type(f"{name}Backward", (BackwardCFunction,), {"__slots__": (), "_forward_cls": cls})
+        super().__init__(name, bases, members, **kwargs)
+
+
+class Function(metaclass=FunctionMeta):
     """Base of custom functions: write `forward` and `backward` as static methods (`setup_context`, `jvp` where wanted), call `apply`."""
 
-    _node_class: ClassVar[type[FunctionNode]]
+    _backward_cls: ClassVar[type[BackwardCFunction]]
+    generate_vmap_rule = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        warnings.warn(
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke them on the "
+            f"class itself: {type(self).__name__}.apply(x)",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         name = type(self).__name__
         raise RuntimeError(
             "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with static "
             f"forward method.\n  fix: put @staticmethod above forward and backward, and write {name}.apply(x) instead of {name}()(x)"
         )
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        cls._node_class = type(f"{cls.__name__}Backward", (FunctionNode,), {"__slots__": (), "function": cls})
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
@@ -233,6 +278,12 @@ class Function:
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
         raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode AD.")
 
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], *args: Any) -> Any:
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True."
+        )
+
     @classmethod
     def user_backward(cls) -> Callable[..., Any]:
         if cls.vjp is Function.vjp:
@@ -246,39 +297,74 @@ class Function:
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run `forward` on the arguments and record one node for all of it. Gradients are for the arguments in the order of this call."""
-        ctx = FunctionCtx()
-        args = (*args, *kwargs.values())
-        edges = [edge_of(x) if isinstance(x, Tensor) else None for x in args]
-        ctx.needs_input_grad = tuple(edge is not None for edge in edges)
+        separate = cls.setup_context is not Function.setup_context
+        if separate:
+            args, kwargs = with_defaults(cls.forward, args, kwargs)
+        operands = (*args, *kwargs.values())
+        edges = tuple(edge_of(x) if isinstance(x, Tensor) else None for x in operands)
+        ctx = new_context(cls, operands, edges)
         recorded = recording() and any(ctx.needs_input_grad)
-        output = run_forward(cls, ctx, args, tuple(kwargs))
-        results = output if isinstance(output, tuple) else (output,)
-        check_dirty(ctx, results, recorded)
-        site = here()
-        for tensor in ctx._dirty:
-            counter_of(tensor).bump(site)
-        outputs = tuple(own_output(ctx, args, result) for result in results)
+        bits = swap_bits(GRAD | FORWARD_AD, 0)  # nothing inside is recorded, and tangents do not flow through it
+        try:
+            if separate:
+                output = cls.forward(*args, **kwargs)
+                cls.setup_context(ctx, operands, output)
+            else:
+                output = cls.forward(ctx, *args, **kwargs)
+            results = output if isinstance(output, tuple) else (output,)
+            check_dirty(ctx, results, recorded)
+            outputs = tuple(own_output(ctx, operands, result, recorded) for result in results)
+        finally:
+            swap_bits(GRAD | FORWARD_AD, bits)
         if recorded:
-            connect(cls, ctx, args, edges, results, outputs)
+            connect(ctx, operands, results, outputs)
         if get_mode() & FORWARD_AD:
-            forward_mode(cls, ctx, args, outputs)
-        ctx._to_save = ctx._for_forward = ctx._dirty = ctx._non_differentiable = ()
-        return outputs if isinstance(output, tuple) else outputs[0]
+            forward_mode(ctx, operands, results, outputs)
+        ctx.to_save = ctx.saved_for_forward = ctx.dirty_tensors = ctx.non_differentiable = ()
+        return tuple(outputs) if isinstance(output, tuple) else outputs[0]
+
+    @classmethod
+    def apply_named(cls, args: Sequence[Any], names: tuple[str, ...]) -> Any:
+        """The same with the last arguments going by the given names."""
+        positional = len(args) - len(names)
+        return cls.apply(*args[:positional], **dict(zip(names, args[positional:], strict=True)))
 
 
-def run_forward(cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...], names: tuple[str, ...]) -> Any:
-    """The user's forward: nothing inside is recorded, and tangents do not flow through it. The last arguments go by the given names."""
-    positional = args[: len(args) - len(names)]
-    named = dict(zip(names, args[len(positional) :], strict=True))
-    bits = swap_bits(GRAD | FORWARD_AD, 0)
-    try:
-        if cls.setup_context is Function.setup_context:
-            return cls.forward(ctx, *positional, **named)
-        output = cls.forward(*positional, **named)
-        cls.setup_context(ctx, args, output)
-        return output
-    finally:
-        swap_bits(GRAD | FORWARD_AD, bits)
+class InplaceFunction(Function):
+    """PyTorch's old base for functions that change their input; `ctx.mark_dirty` in any Function does the same."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+
+class NestedIOFunction(Function):
+    """PyTorch's old base for functions of nested tuples. New functions take their tensors one by one."""
+
+
+def with_defaults(forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a call with those that were left out, so that `setup_context` sees them all."""
+    code = getattr(forward, "__code__", None)
+    if code is not None and not kwargs and len(args) == code.co_argcount and not code.co_kwonlyargcount:
+        return args, kwargs  # nothing was left out
+    bound = inspect.signature(forward).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return bound.args, bound.kwargs
+
+
+def new_context(cls: type[Function], operands: tuple[Any, ...], edges: tuple[Edge, ...]) -> BackwardCFunction:
+    """A node that is not part of any graph yet."""
+    ctx = cls._backward_cls.__new__(cls._backward_cls)
+    ctx.edges = edges
+    ctx.needs_input_grad = tuple(edge is not None for edge in edges)
+    ctx.input_facts = tuple(map(facts_of, operands))
+    ctx.output_facts = ctx.next = ctx.saved = ctx.to_save = ctx.saved_for_forward = ctx.dirty_tensors = ctx.non_differentiable = ()
+    ctx.restore = ctx.hooks = ctx.outputs = None
+    ctx.keeps_tensors = False  # type: ignore[misc]
+    ctx.materialize_grads = True
+    ctx.code, ctx.offset = here()
+    ctx.seq = 0
+    return ctx
 
 
 def among(tensor: Any, tensors: Sequence[Any]) -> int | None:
@@ -286,85 +372,149 @@ def among(tensor: Any, tensors: Sequence[Any]) -> int | None:
     return next((place for place, other in enumerate(tensors) if other is tensor), None)
 
 
-def check_dirty(ctx: FunctionCtx, results: tuple[Any, ...], recorded: bool) -> None:
-    for tensor in ctx._dirty:
+def check_dirty(ctx: BackwardCFunction, results: tuple[Any, ...], recorded: bool) -> None:
+    for tensor in ctx.dirty_tensors:
         if among(tensor, results) is None:
             raise RuntimeError(
                 "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified "
                 "inplace must all be outputs of the Function."
             )
         check_writable(tensor, recorded)
+    for tensor in ctx.dirty_tensors:
+        counter_of(tensor).bump(ctx.site)
 
 
-def own_output(ctx: FunctionCtx, args: tuple[Any, ...], result: Any) -> Any:
-    """An output that is one of the inputs, and was not changed in place, becomes a new tensor on the same memory."""
-    if not isinstance(result, Tensor) or among(result, args) is None or among(result, ctx._dirty) is not None:
+def has_derivative(ctx: BackwardCFunction, result: Any) -> bool:
+    """Whether a derivative can flow through an output."""
+    if not isinstance(result, Tensor) or among(result, ctx.non_differentiable) is not None:
+        return False
+    return result.is_floating_point() or result.is_complex()
+
+
+def own_output(ctx: BackwardCFunction, operands: tuple[Any, ...], result: Any, recorded: bool) -> Any:
+    """An output that may be given a history: an input that is returned as it is becomes a view of itself."""
+    if not isinstance(result, Tensor):
         return result
-    alias = wrap(result._data)
-    alias._vc = counter_of(result)
-    return alias
+    is_input = among(result, operands) is not None
+    if recorded and has_derivative(ctx, result):
+        if is_input and among(result, ctx.dirty_tensors) is None:
+            from ..ops.alias import alias
+
+            return alias(result)
+        return result
+    if is_input and (result.requires_grad or among(result, ctx.dirty_tensors) is None):
+        return result.detach()
+    if result.requires_grad and not isinstance(result._fn, View):
+        result._fn = None
+    return result
 
 
 def facts_of(x: Any) -> Facts:
     return (x._data.shape, x._data.dtype) if isinstance(x, Tensor) else None
 
 
-def connect(
-    cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...], edges: list[Edge], results: tuple[Any, ...], outputs: tuple[Any, ...]
-) -> None:
-    """Make the node, save what was asked for, and give the outputs their history."""
-    node = new_node(cls._node_class, tuple(edge for edge in edges if edge is not None), (), here())
-    assert isinstance(node, FunctionNode)
-    node.ctx = ctx
-    node.edges = tuple(edges)
-    node.input_slots = tuple(slot for slot, edge in enumerate(edges) if edge is not None)  # type: ignore[misc]
-    node.input_facts = tuple(map(facts_of, args))
-    node.output_facts = tuple(map(facts_of, outputs))
-    node.outputs = len(outputs) if len(outputs) > 1 else None
-    node.own_slot = (among(ctx._dirty[0], args) or 0) if ctx._dirty else 0  # type: ignore[misc]
-    node.saved = tuple(saved_entry(ctx, tensor, args, edges, results, outputs) for tensor in ctx._to_save)
+def connect(ctx: BackwardCFunction, operands: tuple[Any, ...], results: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
+    """Make the context a node of the graph, save what was asked for, and give the outputs their history."""
+    edges = ctx.edges
+    tensors = [slot for slot, facts in enumerate(ctx.input_facts) if facts is not None]
+    ctx.next = tuple(edge for edge in edges if edge is not None)
+    ctx.input_count = len(tensors)  # type: ignore[misc]
+    ctx.input_slots = tuple(place for place, slot in enumerate(tensors) if edges[slot] is not None)  # type: ignore[misc]
+    ctx.own_slot = tensors.index(among(ctx.dirty_tensors[0], operands) or 0) if ctx.dirty_tensors else 0  # type: ignore[misc]
+    differentiable = [has_derivative(ctx, result) for result in results]
+    ctx.output_facts = tuple(
+        facts_of(output) if known or ctx._materialize_non_diff_grads else None
+        for output, known in zip(outputs, differentiable, strict=True)
+    )
+    ctx.outputs = len(outputs) if len(outputs) > 1 else None
+    ctx.saved = tuple(saved_entry(ctx, tensor, operands, results, outputs) for tensor in ctx.to_save)
+    ctx.keeps_tensors = bool(ctx.saved)  # type: ignore[misc]
+    ctx.seq = tick()
+    pack_saved(ctx)
+    if get_mode() & ANOMALY:
+        trace(ctx)
     for nr, (result, output) in enumerate(zip(results, outputs, strict=True)):
-        if not isinstance(output, Tensor) or among(result, ctx._non_differentiable) is not None:
-            continue
-        if not (output.is_floating_point() or output.is_complex()):
-            continue
-        edge = node if node.outputs is None else Output(node, nr)
-        if among(result, ctx._dirty) is not None:
-            set_history(output, edge, node.site)  # type: ignore[arg-type]
-        else:
-            output._fn = edge
+        if differentiable[nr]:
+            edge = ctx if ctx.outputs is None else Output(ctx, nr)
+            if among(result, ctx.dirty_tensors) is not None:
+                set_history(output, edge, ctx.site)  # type: ignore[arg-type]
+            elif isinstance(output._fn, View):
+                output._fn.made_by_custom_function(edge, SEVERAL if sum(differentiable) > 1 else CUSTOM)
+            else:
+                output._fn = edge
+        elif isinstance(output, Tensor) and not isinstance(output._fn, View):
+            output._fn = Cut("non-differentiable output", ctx.name().removesuffix("Backward"), ctx.code, ctx.offset)
 
 
 def saved_entry(
-    ctx: FunctionCtx, tensor: Any, args: tuple[Any, ...], edges: list[Edge], results: tuple[Any, ...], outputs: tuple[Any, ...]
+    ctx: BackwardCFunction, tensor: Any, operands: tuple[Any, ...], results: tuple[Any, ...], outputs: tuple[Any, ...]
 ) -> Any:
     """A saved tensor: an output without its history (which would be a cycle), anything else with the edge it has now."""
     if tensor is None:
         return None
-    nr, slot = among(tensor, results), among(tensor, args)
-    if nr is not None and (slot is None or among(tensor, ctx._dirty) is not None):
+    refuse_inference(tensor)
+    nr, slot = among(tensor, results), among(tensor, operands)
+    if nr is not None and (slot is None or among(tensor, ctx.dirty_tensors) is not None):
         output = outputs[nr]
         if output._vc is None or output._vc is INFERENCE_TENSOR:
             output._vc = VersionCounter()
         return SavedOutput(output._data, output._vc, nr)
-    return tensor, (edges[slot] if slot is not None else edge_of(tensor))
+    return tensor, (ctx.edges[slot] if slot is not None else edge_of(tensor))
 
 
-def forward_mode(cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
+def forward_mode(ctx: BackwardCFunction, operands: tuple[Any, ...], results: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
+    """Give the outputs the tangents that the user's `jvp` computes."""
     from .forward_ad import set_tangent
 
-    tangents = [getattr(x, "_tangent", None) for x in args]
+    tangents = [getattr(x, "_tangent", None) for x in operands]
     if all(tangent is None for tangent in tangents):
         return
-    if ctx._materialize:
-        tangents = [x.new_zeros(x.shape) if t is None and isinstance(x, Tensor) else t for x, t in zip(args, tangents, strict=True)]
-    found = cls.jvp(ctx, *tangents)
+    found = tangents_from(ctx._forward_cls, ctx, operands, tangents, outputs)
+    for nr, (result, output, tangent) in enumerate(zip(results, outputs, found, strict=True)):
+        if tangent is None:
+            continue
+        if not isinstance(tangent, Tensor):
+            raise RuntimeError(f"expected Variable or None (got {type(tangent).__name__}) for grad output {nr}.")
+        if not has_derivative(ctx, result):
+            raise RuntimeError(
+                f"Function's jvp returned a gradient at position {nr}, but  the corresponding forward output is not a differentiable "
+                "Tensor.You should return None at that position instead."
+            )
+        slot = among(result, operands)
+        if slot is not None and among(result, ctx.dirty_tensors) is not None:
+            if tangents[slot] is not None and tangent is not tangents[slot]:
+                raise RuntimeError(
+                    "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is modifying an "
+                    "input inplace, then the jvp function must modify the corresponding gradient inplace: return t.mul_(2)"
+                )
+        elif (slot is not None or output._is_view()) and not tangent._is_view():
+            raise RuntimeError(
+                "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view: "
+                "return t.view_as(t)"
+            )
+        if tangent.shape != output.shape:
+            raise RuntimeError(
+                "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. "
+                f"Tensor is of size {list(output.shape)} while the given forward gradient is of size {list(tangent.shape)}."
+            )
+        set_tangent(output, tangent)
+
+
+def tangents_from(
+    cls: type[Function], ctx: FunctionCtx, operands: tuple[Any, ...], tangents: Sequence[Any], outputs: tuple[Any, ...]
+) -> tuple[Any, ...]:
+    """What the user's `jvp` returns for these tangents: one for each output."""
+    given = [
+        x.new_zeros(x.shape) if t is None and ctx.materialize_grads and isinstance(x, Tensor) else t
+        for x, t in zip(operands, tangents, strict=True)
+    ]
+    found = cls.jvp(ctx, *given)
     found = found if isinstance(found, tuple) else (found,)
     if len(found) != len(outputs):
-        raise RuntimeError(f"{cls.__name__}.jvp returned {len(found)} tangents for {len(outputs)} outputs")
-    for output, tangent in zip(outputs, found, strict=True):
-        if isinstance(output, Tensor) and tangent is not None:
-            set_tangent(output, tangent)
+        raise RuntimeError(
+            f"Function's jvp returned an invalid number of forward gradients (expected {len(outputs)} but got {len(found)})"
+        )
+    return found
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:

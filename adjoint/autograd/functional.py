@@ -108,10 +108,12 @@ def jacobian(
         'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs than inputs, '
         '"forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".'
     )
-    if strict and (vectorize or strategy == FORWARD):
+    if strategy == FORWARD:
+        check_forward_options(create_graph, strict, vectorize)
+    if strict and vectorize:
         raise RuntimeError(
             "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
-            "Please either set `strict=False` or `vectorize=False` (and leave out strategy='forward-mode')."
+            "Please either set `strict=False` or `vectorize=False`."
         )
     with enable_grad():
         points, several = points_of(inputs, "jacobian", create_graph)
@@ -122,6 +124,20 @@ def jacobian(
             rows = [reverse_jacobian(number, out, points, create_graph, strict) for number, out in enumerate(outputs)]
     blocks = [packed(row, several, create_graph) for row in rows]
     return tuple(blocks) if several_outputs else blocks[0]
+
+
+def check_forward_options(create_graph: bool, strict: bool, vectorize: bool) -> None:
+    """Refuse what PyTorch refuses together with forward mode, so that programs mean the same there."""
+    name = "torch.autograd.functional.jacobian"
+    together = 'and `strategy="forward-mode"` are not supported together (yet). Please either set'
+    if create_graph:
+        raise NotImplementedError(f'{name}: `create_graph=True` {together} `create_graph=False` or `strategy="reverse-mode"`.')
+    if strict:
+        raise RuntimeError(f'{name}: `strict=True` {together} `strict=False` or `strategy="reverse-mode"`.')
+    if not vectorize:
+        raise NotImplementedError(
+            "Computing Jacobian using forward-AD or forward-over-reverse Hessian is only implemented for `vectorize=True`."
+        )
 
 
 def hessian(
@@ -180,7 +196,8 @@ def scalar_gradient(func: Func, points: Tensors, name: str, strict: bool) -> tup
     if outputs[0].numel() != 1:
         raise RuntimeError(f"The Tensor returned by the function given to {name} should contain a single element; reduce it, e.g. y.sum()")
     ones = wrap(np.ones_like(outputs[0]._data))
-    found = filled(gradients(outputs, points, (ones,), True), points, strict, INDEPENDENT_OUTPUT)
+    no_path = INDEPENDENT_GRADIENT if name == "hessian" else INDEPENDENT_OUTPUT
+    found = filled(gradients(outputs, points, (ones,), True), points, strict, no_path)
     check_depends(found, strict, INDEPENDENT_GRADIENT)
     return outputs, found
 

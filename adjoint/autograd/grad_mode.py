@@ -7,16 +7,36 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
+from collections import deque
 from collections.abc import Callable, Generator
+from types import CodeType, FrameType
 from typing import Any, Self, TypeVar, overload
 
+from .._site import Site, is_user
 from .._state import GRAD, INFERENCE, grad_enabled, inference_enabled, swap_bits
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+# Where recording was turned off lately, for errors about what was not recorded: code and instruction, or a decorated function.
+_turned_off: deque[tuple[CodeType, int]] = deque(maxlen=8)
+
+
+def last_turned_off() -> Site | None:
+    """The line of user code that last turned recording off."""
+    return next((Site(code, offset) for code, offset in reversed(_turned_off) if is_user(code.co_filename)), None)
+
+
+def _note(frame: FrameType, function: Any) -> None:
+    code = getattr(function, "__code__", None)
+    _turned_off.append((frame.f_code, frame.f_lasti) if code is None else (code, -1))
+
+
 class _Mode:
     """Sets the bits under `mask` for a block, or for the body of a decorated function."""
+
+    _function: Any = None  # which is decorated
 
     def __init__(self, mask: int, bits: int) -> None:
         self._mask = mask
@@ -25,14 +45,18 @@ class _Mode:
 
     def __enter__(self) -> None:
         self._before.append(swap_bits(self._mask, self._bits))
+        if not self._bits & GRAD:
+            _note(sys._getframe(1), self._function)
 
     def __exit__(self, *_: object) -> None:
         swap_bits(self._mask, self._before.pop())
 
-    def clone(self) -> Self:
-        """A fresh object of the same kind."""
+    def clone(self, function: Any = None) -> Self:
+        """A fresh object of the same kind, to be entered while `function` runs."""
         again = self.__class__.__new__(self.__class__)
         _Mode.__init__(again, self._mask, self._bits)
+        if function is not None:
+            again._function = function
         return again
 
     def __call__(self, fn: F) -> F:
@@ -42,14 +66,14 @@ class _Mode:
 
             @functools.wraps(fn)
             async def waiting(*args: Any, **kwargs: Any) -> Any:
-                with self.clone():
+                with self.clone(fn):
                     return await fn(*args, **kwargs)
 
             return waiting  # type: ignore[return-value]
 
         @functools.wraps(fn)
         def inside(*args: Any, **kwargs: Any) -> Any:
-            with self.clone():
+            with self.clone(fn):
                 return fn(*args, **kwargs)
 
         return inside  # type: ignore[return-value]
@@ -63,14 +87,14 @@ class _Mode:
             resume: Callable[[], Any] = lambda: next(generator)  # noqa: E731
             while True:
                 try:
-                    with self.clone():
+                    with self.clone(fn):
                         value = resume()
                 except StopIteration as stop:
                     return stop.value
                 try:
                     sent = yield value
                 except GeneratorExit:
-                    with self.clone():
+                    with self.clone(fn):
                         generator.close()
                     raise
                 except BaseException as error:
@@ -122,13 +146,17 @@ class set_grad_enabled(_Mode):
     def __init__(self, mode: bool) -> None:
         super().__init__(GRAD, GRAD if mode else 0)
         self._first = swap_bits(GRAD, self._bits)
+        if not mode:
+            _note(sys._getframe(1), None)
 
     def __enter__(self) -> None:
         swap_bits(GRAD, self._bits)
         self._before.append(self._first)
+        if not self._bits and self._function is not None:
+            _note(sys._getframe(1), self._function)
 
-    def clone(self) -> Self:
-        again = super().clone()
+    def clone(self, function: Any = None) -> Self:
+        again = super().clone(function)
         again._first = GRAD if grad_enabled() else 0
         return again
 
@@ -157,3 +185,19 @@ def is_grad_enabled() -> bool:
 
 def is_inference_mode_enabled() -> bool:
     return inference_enabled()
+
+
+class set_multithreading_enabled:
+    """Accepted for PyTorch's sake: a backward pass runs in the thread that calls it, with `mode` True or False."""
+
+    def __init__(self, mode: bool) -> None:
+        self.mode = mode
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def clone(self) -> set_multithreading_enabled:
+        return set_multithreading_enabled(self.mode)

@@ -67,11 +67,10 @@ def gradcheck(
     assert check_forward_ad or not check_batched_forward_grad, (
         "Setting check_batched_forward_grad=True requires check_forward_ad to be True"
     )
-    if check_batched_grad or check_batched_forward_grad:
-        raise NotImplementedError("check_batched_grad needs vmap, which adjoint does not have yet; leave the argument out")
     check = Check(func, as_tuple(inputs), eps, atol, rtol, nondet_tol, check_grad_dtypes)
     try:
         check.run(check_forward_ad, check_backward_ad, check_undefined_grad, fast_mode)
+        check.batches(check_batched_grad, check_batched_forward_grad)
     except GradcheckError:
         if raise_exception:
             raise
@@ -104,6 +103,7 @@ def gradgradcheck(
     """
     assert check_fwd_over_rev or check_rev_over_rev, "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True"
     assert check_rev_over_rev or not check_batched_grad, "Setting check_batched_grad=True requires check_rev_over_rev to be True"
+    assert check_rev_over_rev or not check_undefined_grad, "Setting check_undefined_grad=True requires check_rev_over_rev to be True"
     inputs = as_tuple(inputs)
     if grad_outputs is None:
         outputs = differentiable(func(*inputs))
@@ -361,6 +361,7 @@ class Check:
             slow = "The slow mode finds no element that is out of tolerance: the error is spread over many elements, or is rounding."
         except GradcheckError as error:
             slow = str(error)
+            title = slow.split(" mismatch")[0]  # this one says whether it is the real or the imaginary part
         raise GradcheckError(
             f"{title} mismatch for output {output} with respect to input {input},\n"
             f"numerical:{numerical}\nanalytical:{analytical}\n\n"
@@ -415,6 +416,52 @@ class Check:
                     "Expected all input grads to be undefined or zero when all output grads are undefined or zero: "
                     f"output {which} had no gradient, but an input got one\n"
                     "  fix: return None from backward where the gradient of the output is None"
+                )
+
+
+    # ---- under vmap -------------------------------------------------------------------------------------------------------------
+
+    def batches(self, backward: bool, forward: bool) -> None:
+        """Derivatives in several directions at once have to be those in one direction after the other."""
+        if backward:
+            for number, out in enumerate(self.outputs() if any(x.requires_grad for x in self.outputs()) else []):
+                seeds = [random_array(self.rng, tuple(out.shape), out._data.dtype) for _ in range(2)]
+                self.compare_batch(lambda seed, out=out: self.batch_of_vjps(out, seed), seeds, f"For output {number}", "gradients")
+        if forward:
+            for number, x in enumerate(self.wanted):
+                tangents = [random_array(self.rng, tuple(x.shape), x._data.dtype) for _ in range(2)]
+                self.compare_batch(
+                    lambda tangent, number=number: self.batch_of_jvps(number, tangent), tangents, f"For input {number}", "forward gradients"
+                )
+
+    def batch_of_vjps(self, output: Tensor, seed: Tensor) -> tuple[Tensor, ...]:
+        found = grad([output], self.wanted, [seed], retain_graph=True, allow_unused=True)
+        return tuple(x.detach() * 0 if g is None else g for g, x in zip(found, self.wanted, strict=True))
+
+    def batch_of_jvps(self, input: int, tangent: Tensor) -> tuple[Tensor, ...]:
+        with forward_ad.dual_level():
+            inputs = list(self.inputs)
+            inputs[self.places[input]] = forward_ad.make_dual(self.wanted[input].detach(), tangent)
+            duals = [forward_ad.unpack_dual(out) for out in self.outputs(inputs)]
+            return tuple(dual.primal.detach() * 0 if dual.tangent is None else dual.tangent for dual in duals)
+
+    def compare_batch(self, derivative: Func, directions: list[Array], title: str, what: str) -> None:
+        from ..func import vmap
+
+        one_by_one = [derivative(wrap(direction)) for direction in directions]
+        try:
+            together = vmap(derivative)(wrap(np.stack(directions)))
+        except Exception as error:
+            raise GradcheckError(
+                f"While computing batched {what}, got: {error}\n\ngradcheck or gradgradcheck failed while testing batched gradient "
+                "computation"
+            ) from error
+        for place, found in enumerate(together):
+            expected = np.stack([row[place]._data for row in one_by_one])
+            if not np.allclose(found._data, expected, self.rtol, self.atol):
+                raise GradcheckError(
+                    f"{title}, derivative {place}: gradcheck or gradgradcheck failed while testing batched gradient computation\n"
+                    f"one by one:{wrap(expected)!r}\ntogether:{found!r}"
                 )
 
 

@@ -1,17 +1,22 @@
-"""Looking at the graph from outside."""
+"""Looking at the graph from outside, and taking what it saves into one's own hands."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from threading import Lock
 from typing import Any
 
+import numpy as np
+
 from .._site import here
 from .._tensor import Tensor
+from . import engine
 from .differentiate import GradientEdge
 from .hooks import RemovableHandle
-from .node import Node, public_edge
+from .node import INFERENCE_TENSOR, Node, public_edge
+from .packed import MutationGuard, guard, in_force, refusal, saved_tensors_hooks
 from .views import counter_of, edge_of
 
 
@@ -20,65 +25,114 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     if not tensor.requires_grad:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
     node, nr = public_edge(edge_of(tensor))
-    return GradientEdge(node, nr)
+    if node is None:
+        raise AssertionError("Expected gradient function to be set: this view was made when nothing was recorded")
+    data = tensor._data
+    return GradientEdge(node, nr, (data.shape, data.dtype) if isinstance(data, np.ndarray) else None)
 
 
 def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
     """Tell autograd that the memory of a tensor was written by something it cannot see."""
     for one in (tensor,) if isinstance(tensor, Tensor) else tensor:
-        counter_of(one).bump(here())
+        if one._vc is not INFERENCE_TENSOR:
+            counter_of(one).bump(here())
 
 
-def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., Any], *, mode: str = "all") -> _Handles:
-    """Call `fn` once per backward pass: with all gradients when the last has come (`all`), or with the first that comes (`any`)."""
-    if mode not in ("all", "any"):
-        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
-    lock = Lock()
-    arrived: dict[int, Any] = {}
-    current: list[int] = [-1]
+# ---- what the graph saves -----------------------------------------------------------------------------------------------------------
 
-    def hook_for(place: int) -> Callable[[Tensor], None]:
-        def hook(gradient: Tensor) -> None:
-            from .engine import graph_task_id
 
-            with lock:
-                task = graph_task_id()
-                if task != current[0]:
-                    current[0] = task
-                    arrived.clear()
-                arrived[place] = gradient
-                first, complete = len(arrived) == 1, len(arrived) == len(tensors)
-            if mode == "any" and first:
-                fn(gradient)
-            elif mode == "all" and complete:
-                fn([arrived.get(i) for i in range(len(tensors))])
+class save_on_cpu(saved_tensors_hooks):
+    """Keep what is saved inside the block on the CPU, and bring it back to its device for backward."""
 
-        return hook
-
-    return _Handles([tensor.register_hook(hook_for(place)) for place, tensor in enumerate(tensors)])
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
+        super().__init__(lambda tensor: (tensor.device, tensor.cpu()), lambda packed: packed[1].to(packed[0]))
 
 
 @contextmanager
-def save_on_cpu(pin_memory: bool = False, device_type: str = "cuda") -> Iterator[None]:
-    """Nothing happens: what a graph saves is on the CPU anyway."""
-    yield
+def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
+    """Raise `error_message` where somebody puts hooks on saved tensors inside the block."""
+    if in_force.get():
+        raise RuntimeError(error_message)
+    before = refusal.get()
+    refusal.set(error_message)
+    try:
+        yield
+    finally:
+        refusal.set(before)
 
 
-class _Handles:
+@contextmanager
+def allow_mutation_on_saved_tensors() -> Iterator[MutationGuard]:
+    """Inside the block a saved tensor may be written to before backward: it is copied just before. Backward has to be inside too.
+
+    >>> import adjoint as ad
+    >>> x = ad.tensor([1.0, 2.0], requires_grad=True)
+    >>> with ad.autograd.graph.allow_mutation_on_saved_tensors():
+    ...     y = x.clone()
+    ...     loss = (y * y).sum()
+    ...     _ = y.zero_()
+    ...     loss.backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
+    if guard.get() is not None:
+        raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+    present = MutationGuard()
+    with saved_tensors_hooks(present.pack, present.unpack):
+        guard.set(present)
+        try:
+            yield present
+        finally:
+            guard.set(None)
+            present.clear()
+
+
+# ---- hooks on several tensors -------------------------------------------------------------------------------------------------------
+
+
+def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., Any], *, mode: str = "all") -> _MultiHandle:
+    """Call `fn` once per backward pass: with all gradients when the last that is to come has come, None for the others (`all`), or with
+    the first that comes (`any`)."""
+    if mode not in ("all", "any"):
+        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    targets = [engine.target_of(edge_of(tensor)) for tensor in tensors]
+    if None in targets:
+        raise AssertionError("Expected gradient function to be set: all tensors have to require grad")
+    lock = Lock()
+    arrived: dict[int, Any] = {}
+    current, expected = -1, 0
+
+    def hook(place: int, gradient: Tensor) -> None:
+        nonlocal current, expected
+        with lock:
+            task = engine.graph_task_id()
+            if task != current:
+                current = task
+                arrived.clear()
+                expected = sum(map(engine.will_run, targets)) if mode == "all" else 1
+            arrived[place] = gradient
+            complete = len(arrived) == expected
+        if complete:
+            fn([arrived.get(i) for i in range(len(tensors))] if mode == "all" else gradient)
+
+    return _MultiHandle([tensor.register_hook(partial(hook, place)) for place, tensor in enumerate(tensors)])
+
+
+class _MultiHandle(RemovableHandle):
     """Several hooks removed together."""
 
-    def __init__(self, handles: list[RemovableHandle]) -> None:
-        self._handles = handles
+    def __init__(self, handles: Sequence[RemovableHandle]) -> None:
+        self.handles = tuple(handles)
 
     def remove(self) -> None:
-        for handle in self._handles:
+        for handle in self.handles:
             handle.remove()
 
-    def __enter__(self) -> _Handles:
+    def __enter__(self) -> _MultiHandle:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.remove()
 
-
-__all__ = ["GradientEdge", "Node", "get_gradient_edge", "increment_version", "register_multi_grad_hook", "save_on_cpu"]
+__all__ = [
+    "GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge", "increment_version",
+    "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks",
+]  # fmt: skip

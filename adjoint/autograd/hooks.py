@@ -113,17 +113,28 @@ class NodeHooks:
                 inputs = all_checked(result, inputs, hook)
         return inputs
 
+    def run_post_accumulate(self, leaf: Tensor) -> None:
+        from .._tensor import Tensor
+
+        for hook in list(self.post_accumulate.values()):
+            result = hook(leaf)
+            if isinstance(result, Tensor):
+                raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+            if result is not None:
+                raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}' (it should return nothing)")
+
 
 def all_checked(result: Any, gradients: tuple[Any, ...], hook: Hook) -> tuple[Any, ...]:
     """What a hook of a node returned: as many gradients as it was given."""
-    results = result if isinstance(result, tuple) else (result,)
-    if len(results) != len(gradients):
-        name = getattr(hook, "__name__", repr(hook))
+    name = getattr(hook, "__name__", repr(hook))
+    if not isinstance(result, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type(result).__name__}' (hook {name!r}; write return (gradient,))")
+    if len(result) != len(gradients):
         raise GradientError(
-            f"hook {name!r} has returned an incorrect number of values (got {len(results)}, but expected {len(gradients)})",
+            f"hook {name!r} has returned an incorrect number of values (got {len(result)}, but expected {len(gradients)})",
             fix="return a tuple with a gradient or None for each that came in, or return nothing",
         )
-    return tuple(None if new is None else checked(new, old, hook) for new, old in zip(results, gradients, strict=True))
+    return tuple(None if new is None else checked(new, old, hook) for new, old in zip(result, gradients, strict=True))
 
 
 def checked(result: Any, gradient: Tensor | None, hook: Hook) -> Tensor:

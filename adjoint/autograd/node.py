@@ -7,6 +7,7 @@ Note [Edges]
     Node      the node that made the tensor (its only output)
     Output    output number `nr` of a node with several outputs
     LEAF      a leaf: the gradient ends in the tensor itself
+    Cut       no gradient is required, because the history was cut off; it says by what and on which line
     View      a view: its history follows that of its base, so it has to be asked (views.py)
 
 `Node.next` holds edges in resolved form: a Node, an Output, or the leaf Tensor itself. A graph therefore keeps its leaves alive, a leaf
@@ -22,7 +23,7 @@ import numpy as np
 
 from .._errors import GraphFreedError, InplaceError
 from .._site import Site
-from .._state import tick
+from .._state import ANOMALY, get_mode, tick
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -84,6 +85,78 @@ class Leaf:
 
 
 LEAF = Leaf()
+
+
+SAME: Any = "same"  # `grad_dtype` of a leaf whose gradient has the dtype of the leaf itself
+
+
+class LeafAlias:
+    """The history of a tensor that stands for a leaf: its gradient ends in that leaf."""
+
+    __slots__ = ("leaf",)
+    direct = False
+
+    def __init__(self, leaf: Tensor) -> None:
+        self.leaf = leaf
+
+    def resolve(self, tensor: Tensor) -> Edge:
+        return self.leaf
+
+    def required(self, tensor: Tensor) -> bool:
+        return True
+
+
+class Nowhere:
+    """The history of a view that requires grad with its base and was made when nothing was recorded. As an edge: the gradient is lost."""
+
+    __slots__ = ()
+    direct = False
+    _fn = _hooks = None
+
+    def resolve(self, tensor: Tensor) -> Edge:
+        return self
+
+    def required(self, tensor: Tensor) -> bool:
+        return True
+
+    def _leaf_hooks(self) -> NodeHooks:
+        """Hooks are taken and never called."""
+        from .hooks import NodeHooks
+
+        return NodeHooks()
+
+
+NOWHERE = Nowhere()
+
+
+class Cut:
+    """The history of a tensor whose history was cut off, and of all that is computed from it: what did it, and on which line.
+
+    `kind` is the value of a Cause (causes.py), `how` names the call; `code` is None where the line was not kept.
+    """
+
+    __slots__ = ("code", "how", "kind", "offset")
+    direct = False
+
+    def __init__(self, kind: str, how: str, code: Any = None, offset: int = -1) -> None:
+        self.kind = kind
+        self.how = how
+        self.code = code
+        self.offset = offset
+
+    def resolve(self, tensor: Tensor) -> Edge:
+        return None
+
+    def required(self, tensor: Tensor) -> bool:
+        return False
+
+    @property
+    def site(self) -> Site | None:
+        return None if self.code is None else Site(self.code, self.offset)
+
+
+# What is computed while nothing is recorded gets this one: to keep the line of each would slow down every evaluation.
+UNRECORDED = Cut("no_grad", "no_grad()")
 
 
 class Freed:
@@ -153,6 +226,13 @@ class Node:
             edges[slot] = public_edge(edge)
         return tuple(edges)
 
+    def _sequence_nr(self) -> int:
+        """Where it comes among the nodes: later ones have higher numbers."""
+        return self.seq
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(f"cannot pickle '{type(self).__name__}' object")
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"
 
@@ -195,7 +275,7 @@ class Output:
 
 def public_edge(edge: Edge) -> tuple[Any, int]:
     """`(node, output number)` as PyTorch shows it."""
-    if edge is None:
+    if edge is None or edge is NOWHERE:
         return None, 0
     if isinstance(edge, Output):
         return edge.node, edge.nr
@@ -215,6 +295,10 @@ def new_node(cls: type[Node], edges: tuple[Edge, ...], saved: Any, site: Site) -
     node.hooks = None
     node.code, node.offset = site
     node.seq = tick()
+    if get_mode() & ANOMALY:
+        from .anomaly import trace
+
+        trace(node)
     return node
 
 

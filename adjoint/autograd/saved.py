@@ -7,7 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .._state import FORWARD_AD, get_mode
-from .node import INFERENCE_TENSOR, Edge, Node, Output, VersionCounter, overwritten
+from .node import INFERENCE_TENSOR, NOWHERE, Cut, Edge, Node, Output, VersionCounter, overwritten
+from .packed import Packed, SavedTensor, hooks_now
 
 if TYPE_CHECKING:
     from .._site import Site
@@ -53,8 +54,10 @@ def output_array(node: Node, saved: SavedOutput) -> Any:
     return saved.array
 
 
-def output_tensor(node: Node, saved: SavedOutput) -> Tensor:
+def output_tensor(node: Node, saved: SavedOutput | Packed) -> Tensor:
     """The result again, as a tensor with its history."""
+    if isinstance(saved, Packed):
+        return saved.restored(node)
     from .._tensor import wrap
 
     tensor = wrap(output_array(node, saved))
@@ -67,8 +70,10 @@ def output_tensor(node: Node, saved: SavedOutput) -> Tensor:
     return tensor
 
 
-def input_tensor(node: Node, name: str, slot: int, tensor: Tensor) -> Tensor:
+def input_tensor(node: Node, name: str, slot: int, tensor: Tensor | Packed) -> Tensor:
     """A saved input with the history that it had when it was saved, which may not be the one it has now."""
+    if isinstance(tensor, Packed):
+        return tensor.restored(node)
     original = tensor.__dict__.get("_converted_from")
     if original is not None:  # promotion converted it: that step belongs to the history too
         from ..ops._rules import cast
@@ -77,11 +82,11 @@ def input_tensor(node: Node, name: str, slot: int, tensor: Tensor) -> Tensor:
     if tensor._vc is not None:
         check_input(node, name, tensor)
     edge = edge_when_saved(node, slot)
-    if edge is tensor or edge is tensor._fn:
+    if edge is tensor or edge is tensor._fn or (edge is None and tensor._fn.__class__ is Cut):
         return tensor
     from .._tensor import wrap
 
-    if edge is not None and not isinstance(edge, Node | Output):
+    if edge is not None and edge is not NOWHERE and not isinstance(edge, Node | Output):
         return edge  # type: ignore[no-any-return]  # a leaf
     alias = wrap(tensor._data)
     alias._vc = tensor._vc
@@ -104,12 +109,68 @@ def refuse_inference(tensor: Tensor) -> None:
         )
 
 
+# ---- with hooks on what is saved ----------------------------------------------------------------------------------------------------
+
+
+def pack_saved(node: Node) -> None:
+    """Hand what a new node has saved to the hooks in force."""
+    hooks = hooks_now()
+    if hooks is None:
+        return
+    saved = list(node.saved)
+    for place, value in enumerate(saved):
+        if is_tensor_entry(node, place, value):
+            tensor, facts = saved_entry(node, place)
+            saved[place] = Packed(tensor, hooks, **facts)
+    node.saved = tuple(saved)
+
+
+def is_tensor_entry(node: Node, place: int, value: Any) -> bool:
+    """Whether something that a node has saved is a tensor: an output, an input, or (with its edge) what `save_for_backward` was given."""
+    if isinstance(value, SavedOutput):
+        return True
+    if node.op is None:
+        return value is not None
+    return node.layout[place] in node.op.inputs and hasattr(value, "_fn")
+
+
+def saved_entry(node: Node, place: int) -> tuple[Tensor, dict[str, Any]]:
+    """A saved tensor, and what a `Packed` has to know of it."""
+    value = node.saved[place]
+    if isinstance(value, SavedOutput):
+        return output_tensor(node, value), {"nr": value.nr}
+    if isinstance(value, tuple):
+        return value[0], {"edge": value[1]}
+    assert node.op is not None
+    edge = edge_when_saved(node, node.op.inputs.index(node.layout[place]))
+    original = value.__dict__.get("_converted_from")
+    return (value, {"edge": edge}) if original is None else (original, {"edge": edge, "dtype": value._data.dtype})
+
+
+# ---- as attributes of the node ------------------------------------------------------------------------------------------------------
+
+
 def saved_properties(op: Op, layout: Sequence[str]) -> dict[str, property]:
-    """`grad_fn._saved_self`, `grad_fn._saved_dim` and the like: what a node keeps, by PyTorch's names for it.
+    """`grad_fn._saved_self`, `grad_fn._saved_dim` and the like: what a node keeps, by PyTorch's names for it; None for what another
+    node of the same op keeps. `_raw_saved_self` is the place where it is kept.
 
     They are properties of the node's class, not a `__getattr__`: that would slow every other attribute of every node.
     """
-    return {f"_saved_{public_name(op, name)}": property(partial(saved_by_name, name)) for name in layout}
+    properties = {}
+    for name in sometimes_saved(op) | dict.fromkeys(layout):
+        public = public_name(op, name)
+        properties[f"_saved_{public}"] = property(partial(saved_by_name, name))
+        if name == "out" or name in op.inputs:
+            properties[f"_raw_saved_{public}"] = property(partial(raw_saved_by_name, name))
+    return properties
+
+
+def sometimes_saved(op: Op) -> dict[str, None]:
+    """What any of the op's rules asks for."""
+    from ..ops._registry import parameters
+
+    names = [name for _, rule in op.named_rules() for name in parameters(rule)]
+    return dict.fromkeys(name for name in names if name not in ("g", "needs"))
 
 
 def public_name(op: Op, name: str) -> str:
@@ -121,9 +182,16 @@ def public_name(op: Op, name: str) -> str:
 def saved_by_name(name: str, node: Node) -> Any:
     op = node.op
     assert op is not None
-    value = tuple(node.saved)[type(node).layout.index(name)]
-    if isinstance(value, SavedOutput):
+    saved = tuple(node.saved)
+    if name not in node.layout:
+        return None
+    value = saved[node.layout.index(name)]
+    if isinstance(value, SavedOutput | Packed):
         return output_tensor(node, value)
     if name in op.inputs and hasattr(value, "_fn"):
         return input_tensor(node, name, op.inputs.index(name), value)
     return value
+
+
+def raw_saved_by_name(name: str, node: Node) -> SavedTensor:
+    return SavedTensor(node, node.layout.index(name) if name in node.layout else None)

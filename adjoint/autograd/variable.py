@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._tensor import Tensor
+from . import engine
 
 __all__ = ["Variable"]
 
@@ -16,6 +17,8 @@ class _EveryTensor(type):
 
 class Variable(metaclass=_EveryTensor):
     """`Variable(tensor, requires_grad=True)`, as programs from before PyTorch 0.4 write: the same values, as a new leaf."""
+
+    _execution_engine = engine  # whose `queue_callback` is in use
 
     def __new__(cls, data: Tensor, requires_grad: bool = False, volatile: bool = False, **unused: Any) -> Tensor:  # type: ignore[misc]
         if not isinstance(data, Tensor):

@@ -15,14 +15,16 @@ made, and makes it anew when it is asked and finds another (`View.resolve`).
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._errors import InplaceError
-from .._state import GRAD, INFERENCE, get_mode, recording, swap_bits
+from .._layer import raised
+from .._state import GRAD, INFERENCE, SAVED_HOOKS, get_mode, swap_bits
 from .accumulate import laid_out_like
-from .node import INFERENCE_TENSOR, LEAF, Edge, Node, VersionCounter, new_node, public_edge
+from .node import INFERENCE_TENSOR, LEAF, NOWHERE, UNRECORDED, Cut, Edge, Freed, Node, VersionCounter, new_node, public_edge
 
 if TYPE_CHECKING:
     from .._site import Site
@@ -32,13 +34,13 @@ new = object.__new__
 ViewOp = Any  # what has `view_of(base, params)`: an Op, or the Nth result of one
 
 # How a view was made decides what may be done with it later.
-ORDINARY, NO_GRAD, SEVERAL = "ordinary", "no_grad", "several"
+ORDINARY, NO_GRAD, INFERENCE_VIEW, SEVERAL, CUSTOM = "ordinary", "no_grad", "inference", "several", "custom"
 
 
 class View:
     """The history of a view: `op(parent, *params)`, where parent is the base or another view of it."""
 
-    __slots__ = ("base", "creation", "made_for", "node", "op", "params", "parent")
+    __slots__ = ("base", "creation", "made_for", "node", "op", "params", "parent", "version")
     direct = False
 
     def __init__(self, tensor: Tensor, op: ViewOp, params: tuple[Any, ...], node: Edge, creation: str = ORDINARY) -> None:
@@ -50,6 +52,8 @@ class View:
         self.node = node
         self.made_for = self.base._fn
         self.creation: str = creation if self.parent is None or creation != ORDINARY else self.parent.creation
+        if self.creation is not ORDINARY:
+            self.version: int = counter_of(self.base).version
 
     def sibling(self, op: ViewOp, node: Edge) -> View:
         """Another view of the same tensor, made by the same call."""
@@ -61,21 +65,28 @@ class View:
         view.node = node
         view.made_for = self.made_for
         view.creation = self.creation
+        view.version = self.version
         return view
+
+    def made_by_custom_function(self, node: Edge, creation: str) -> None:
+        """The history of a view that the forward of a custom function returned: it is the function's, not the view's own."""
+        self.node = node
+        self.creation = creation
+        self.made_for = self.base._fn
+        self.version = counter_of(self.base).version
 
     def required(self, tensor: Tensor) -> bool:
         """Whether a gradient is required. This may be asked even of a view that may not be used any more."""
-        if self.creation != ORDINARY and self.base._fn is not self.made_for:
-            return self.base.requires_grad
+        if self.creation is not ORDINARY:
+            return self.node is not None or self.base.requires_grad
         return self.resolve(tensor) is not None
 
     def resolve(self, tensor: Tensor) -> Edge:
         fn = self.base._fn
-        if fn is not self.made_for and fn is not None and fn is not LEAF:
-            if self.creation == SEVERAL:
-                raise refused_output(self, "its base or another view of its base has been modified inplace")
-            if self.creation == NO_GRAD:
-                raise refused_no_grad("its base or another view of its base has been modified inplace")
+        if self.creation is not ORDINARY:
+            if self.version != self.base._vc.version and (self.node is not None or self.base.requires_grad):
+                raise refused(self, "its base or another view of its base has been modified inplace")
+        elif fn is not self.made_for and fn is not None and fn is not LEAF and fn.__class__ is not Cut:
             self.made_for = fn
             bits = swap_bits(GRAD | INFERENCE, GRAD)
             try:
@@ -84,7 +95,8 @@ class View:
                 swap_bits(GRAD | INFERENCE, bits)
             before, self.node = self.node, again.node if isinstance(again, View) else again
             move_retained(tensor, before, self.node)
-        return self.node
+        # A view that was made when nothing was recorded requires grad with its base, but its gradient is lost.
+        return self.node if self.node is not None or fn is None or fn.__class__ is Cut else NOWHERE
 
     def replay(self, base: Any) -> Any:
         """The same view of another base of the same shape: an array from an array, a Tensor from a Tensor."""
@@ -106,6 +118,14 @@ class CopySlices(Node):
     def name(self) -> str:
         return "torch::autograd::CopySlices"
 
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        base = (public_edge(self.next[0]),)
+        if isinstance(self.saved, Freed) or self.saved[0] is None:
+            return base + tuple(map(public_edge, self.next[1:]))
+        write = self.saved[0]
+        return base + tuple(edge for slot, edge in enumerate(write.next_functions) if slot != write.own_slot)
+
     def apply(self, g: Any) -> tuple[Any, ...]:
         write, view = self.saved
         whole = laid_out_like(g, view.base._data)
@@ -117,10 +137,10 @@ class CopySlices(Node):
 
     def apply_recorded(self, g: Any) -> tuple[Any, ...]:
         write, view = self.saved
-        whole = g.clone()
-        inside = view.replay(whole)
         grads = write.apply_recorded(view.replay(g)) if write is not None else ()
         own, others = split_own(write, grads)
+        whole = raised(g.clone(), own)
+        inside = view.replay(whole)
         if own is None:
             inside.zero_()
         else:
@@ -149,11 +169,30 @@ def edge_of(tensor: Tensor) -> Edge:
     return fn if fn is None or fn.direct else fn.resolve(tensor)
 
 
+def cut_of(*tensors: Tensor) -> Cut | None:
+    """Why what is computed from these tensors, and not recorded, has no history; None if there never was one."""
+    for tensor in tensors:
+        fn = tensor._fn
+        if isinstance(fn, View):
+            fn = fn.node or fn.base._fn
+        if fn.__class__ is Cut:
+            return fn
+        if fn is not None:
+            return UNRECORDED
+    return None
+
+
+@cache
+def no_derivative(name: str) -> Cut:
+    """The history of what an op without derivative computes from tensors that have one. (Its line is kept where it is made a float.)"""
+    return Cut("no derivative", f"{name}()")
+
+
 def set_history(tensor: Tensor, node: Node | None, site: Site) -> None:
     """Record that `node` made the present value of `tensor`, which was written in place."""
     view = tensor._fn
     if not isinstance(view, View):
-        before, tensor._fn = tensor._fn, node
+        before, tensor._fn = edge_of(tensor), node
         move_retained(tensor, before, node)
         return
     base = view.base
@@ -177,6 +216,10 @@ def move_retained(tensor: Tensor, before: Edge, now: Edge) -> None:
 def check_writable(tensor: Tensor, recorded: bool, *, one_value: bool = False) -> None:
     """Refuse a write that must not happen, before anything is written. `recorded`: some operand requires grad and recording is on.
     `one_value`: all elements get the same value, so they may share memory."""
+    if get_mode() & SAVED_HOOKS:
+        from .packed import before_write
+
+        before_write(tensor)
     data = tensor._data
     if not one_value and data.__class__ is np.ndarray and 0 in data.strides and overlaps_itself(data):
         raise RuntimeError(
@@ -192,8 +235,6 @@ def check_writable(tensor: Tensor, recorded: bool, *, one_value: bool = False) -
         )
     fn = tensor._fn
     if not recorded:
-        if isinstance(fn, View) and fn.creation == NO_GRAD and recording() and fn.base.requires_grad:
-            raise refused_no_grad("is being modified inplace")
         return
     if fn is LEAF:
         raise InplaceError(
@@ -201,41 +242,44 @@ def check_writable(tensor: Tensor, recorded: bool, *, one_value: bool = False) -
             fix="with torch.no_grad(): x.add_(...) to change a parameter, or x = x + ... to compute with it",
         )
     if isinstance(fn, View):
-        check_view(tensor, fn)
+        if fn.creation is not ORDINARY:
+            raise refused(fn, "is being modified inplace")
+        if fn.base._fn is LEAF:
+            raise InplaceError(
+                "a view of a leaf Variable that requires grad is being used in an in-place operation.",
+                fix="with torch.no_grad(): around the write, or write to a copy: y = x.clone(); y[...] = value",
+            )
 
 
-def check_view(tensor: Tensor, view: View) -> None:
-    if view.creation == NO_GRAD:
-        raise refused_no_grad("is being modified inplace")
+def refused(view: View, happened: str) -> InplaceError:
+    """The error for a write that reaches a view whose history cannot be made anew."""
+    mode, when = ("inference", "in normal mode") if view.creation == INFERENCE_VIEW else ("no_grad", "with grad mode enabled")
+    maker, nr = public_edge(view.node)
+    if maker is None:
+        start = f"A view was created in {mode} mode and {happened} {when}."
+    else:
+        start = f"Output {nr} of {maker.name().split('Backward')[0]} is a view"
+        if view.creation in (NO_GRAD, INFERENCE_VIEW):
+            start += f" of a view which was created in {mode} mode and {happened} {when}."
+        else:
+            start += f" and {happened}."
     if view.creation == SEVERAL:
-        raise refused_output(view, "is being modified inplace")
-    if view.base._fn is LEAF:
-        raise InplaceError(
-            "a view of a leaf Variable that requires grad is being used in an in-place operation.",
-            fix="with torch.no_grad(): around the write, or write to a copy: y = x.clone(); y[...] = value",
+        return InplaceError(
+            f"{start} This view is the output of a function that returns multiple views. Such functions do not allow the output views to "
+            "be modified inplace. You should replace the inplace operation by an out-of-place one.",
+            fix="take the parts one by one, x[i] or x.narrow(dim, start, length): those may be written to",
         )
-
-
-def refused_no_grad(happened: str) -> InplaceError:
-    """The error for a write that reaches a view made while nothing was recorded."""
+    if view.creation == CUSTOM:
+        return InplaceError(
+            f"{start} This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
+            "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. "
+            "This behavior is forbidden. You can fix this by cloning the output of the custom Function."
+        )
+    block = "inference_mode" if view.creation == INFERENCE_VIEW else "no_grad"
     return InplaceError(
-        f"A view was created in no_grad mode and {happened} with grad mode enabled. "
-        "Given that this use case is ambiguous and error-prone, it is forbidden. "
-        "You can clarify your code by moving both the view and the inplace either both inside the no_grad block (if you don't want "
-        "the inplace to be tracked) or both outside (if you want the inplace to be tracked)."
-    )
-
-
-def refused_output(view: View, happened: str) -> InplaceError:
-    """The error for a write that reaches one of several views made by one function."""
-    op: Any = getattr(view.op, "op", view.op)
-    nr = getattr(view.op, "nr", 0)
-    name = op.node_name("T").split("Backward")[0]
-    return InplaceError(
-        f"Output {nr} of {name} is a view and {happened}. This view is the output of a function that returns multiple views. "
-        "Such functions do not allow the output views to be modified inplace. "
-        "You should replace the inplace operation by an out-of-place one.",
-        fix="take the parts one by one, x[i] or x.narrow(dim, start, length): those may be written to",
+        f"{start} Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the "
+        f"view and the inplace either both inside the {block} block (if you don't want the inplace to be tracked) or both outside (if you want "
+        "the inplace to be tracked)."
     )
 
 

@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import runpy
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec, spec_from_loader
+from multiprocessing import spawn
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+from .names import pytorch_names, take_names
 
 TORCH, OURS = "torch", "adjoint"
 TORCH_VERSION = "2.13.0"  # what `torch.__version__` says in a script: programs choose by it what to call
@@ -55,6 +59,39 @@ def _exists(module: str) -> bool:
         return False
 
 
+class _InPlace:
+    """Unpickled first thing in a process that the script starts by "spawn": there, too, adjoint takes PyTorch's place."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _take_place, ()
+
+
+def _take_place() -> None:
+    sys.meta_path.insert(0, TorchFinder())
+    take_names()
+    for module in _versioned():
+        module.__version__ = TORCH_VERSION
+
+
+def _versioned() -> list[Any]:
+    return [import_module(OURS), import_module(f"{OURS}.version")]
+
+
+@contextmanager
+def _spawning() -> Iterator[None]:
+    """Processes that are started in the `with` block do what this one does."""
+    prepared = spawn.get_preparation_data
+
+    def get_preparation_data(name: str) -> dict[str, Any]:
+        return {"adjoint": _InPlace(), **prepared(name)}
+
+    spawn.get_preparation_data = get_preparation_data
+    try:
+        yield
+    finally:
+        spawn.get_preparation_data = prepared
+
+
 def run(script: str, arguments: Sequence[str]) -> None:
     """Run a script as `python script.py arguments` would."""
     if not Path(script).is_file():
@@ -63,7 +100,7 @@ def run(script: str, arguments: Sequence[str]) -> None:
     if present:
         raise RuntimeError("PyTorch is loaded in this process already; run the script with `python -m adjoint run` in its own")
     finder = TorchFinder()
-    named: list[Any] = [import_module(OURS), import_module(f"{OURS}.version")]
+    named = _versioned()
     version = named[0].__version__
     argv, path = sys.argv[:], sys.path[:]
     sys.meta_path.insert(0, finder)
@@ -72,7 +109,8 @@ def run(script: str, arguments: Sequence[str]) -> None:
     for module in named:
         module.__version__ = TORCH_VERSION
     try:
-        runpy.run_path(script, run_name="__main__")
+        with pytorch_names(), _spawning():
+            runpy.run_path(script, run_name="__main__")
     except (AttributeError, ImportError) as error:
         _explain(error, script)
         raise

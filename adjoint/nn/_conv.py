@@ -30,10 +30,17 @@ def _check_arguments(name: str, input: Any, weight: Any, bias: Any, numbers: dic
     )
 
 
-def _check_input(name: str, input: Tensor, weight: Tensor, count: int) -> None:
+def _check_input(name: str, input: Tensor, weight: Tensor, count: int, same: bool = False) -> None:
     if input.ndim not in (count + 1, count + 2):
         raise RuntimeError(
             f"Expected {count + 1}D (unbatched) or {count + 2}D (batched) input to {name}, but got input of size: {list(input.shape)}"
+        )
+    if weight.ndim < 3:
+        raise RuntimeError(f"weight should have at least three dimensions, but has size {list(weight.shape)}")
+    if weight.ndim != count + 2 and same:
+        raise RuntimeError(
+            f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight{list(weight.shape)}, but got "
+            f"{input.ndim}-dimensional input of size {list(input.shape)} instead"
         )
     if weight.ndim != count + 2:
         raise RuntimeError(
@@ -70,7 +77,7 @@ def _convolve(
     name = f"conv{count}d"
     numbers = {"stride": stride, "padding": 0 if isinstance(padding, str) else padding, "dilation": dilation}
     _check_arguments(name, input, weight, bias, numbers)
-    _check_input(name, input, weight, count)
+    _check_input(name, input, weight, count, padding == "same")
     steps, spread = expanded(stride, count, "stride"), expanded(dilation, count, "dilation")
     batch = input if input.ndim == count + 2 else input.unsqueeze(0)
     if not isinstance(padding, str):

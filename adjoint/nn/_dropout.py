@@ -12,7 +12,7 @@ from .._creation import empty_like
 from .._kernels import random_loops as loops
 from .._site import warn
 from .._tensor import Tensor
-from ..ops._registry import Array, op
+from ..ops._registry import LEADING, Array, op
 
 ALPHA = 1.7580993408473766  # minus the value that SELU tends to on the left
 
@@ -50,7 +50,7 @@ def dropout_tangent(input_t: Array, kept: Kept) -> Array:
     return dropout_rule(input_t, kept)
 
 
-@op("dropout", method=False, function=False, nodes="MulBackward0", input=dropout_rule, jvp=dropout_tangent)
+@op("dropout", batch=LEADING, method=False, function=False, nodes="MulBackward0", input=dropout_rule, jvp=dropout_tangent)
 def dropped(input: Array, p: float, kept: Kept) -> Array:
     scale = input.dtype.type(1) / input.dtype.type(1 - p)
     if input.__class__ is not np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 from .._dtype import from_numpy_dtype
 from ..ops._registry import LINEAR, Array, op
 from ..ops._rules import loops
-from ..ops.scatter import index_select_rule
+from ..ops.scatter import index_select_rule, select_in_batch
 
 
 def embedding_rule(
@@ -31,7 +31,15 @@ def embedding_rule(
     return index_select_rule(rows, 0, places, weight_shape, weight_dtype)
 
 
-@op(method=False, function=False, jvp=LINEAR, warns=False, weight=embedding_rule)
+def embedding_batch(weight: Any, indices: Any, padding_idx: int, scale_grad_by_freq: bool, batched: list[bool], examples: int) -> Any:
+    if not batched[0]:
+        return embedding(weight, indices, padding_idx, scale_grad_by_freq)
+    return select_in_batch(weight, 0, indices.reshape(examples, -1) if batched[1] else indices.reshape(-1), examples, batched).reshape(
+        examples, *indices.shape[int(batched[1]) :], weight.shape[-1]
+    )
+
+
+@op(method=False, function=False, jvp=LINEAR, warns=False, weight=embedding_rule, batch=embedding_batch)
 def embedding(weight: Array, indices: Array, padding_idx: int = -1, scale_grad_by_freq: bool = False) -> Array:
     """The rows of `weight` that the indices name."""
     if len(weight.shape) != 2:

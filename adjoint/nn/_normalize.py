@@ -31,6 +31,8 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | No
     """The input divided by the root of its mean square over the last dimensions, times `weight`."""
     shape = tuple(normalized_shape)
     _norms.check_normalized_shape(input, shape, weight, None)
+    if not input.is_floating_point() and not input.is_complex():
+        raise NotImplementedError(f"\"rms_norm\" not implemented for '{input.dtype.scalar_name}'\n  fix: x.float()")
     if eps is None:
         eps = EPSILONS.get(input._data.dtype) or finfo(input.dtype).eps
     if input._data.dtype.kind != "c" and (weight is None or weight._data.dtype == input._data.dtype):
@@ -156,4 +158,5 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
     total = padded[:, 0:channels]
     for shift in range(1, size):
         total = total + padded[:, shift : shift + channels]
-    return input / (total / size).mul(alpha).add(k).pow(beta)
+    mean = total / size if input.is_floating_point() else total // size  # (that of integers is one, as in PyTorch)
+    return input / mean.mul(alpha).add(k).pow(beta)

@@ -7,10 +7,12 @@ backward pass. What runs on Tensors, and on arrays that no kernel takes, is the 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from .._dtype import from_numpy_dtype
+from ..ops._batching import behind_batch, expanded
 from ..ops._precision import wide
 from ..ops._registry import Array, op
 from ..ops._rules import cast
@@ -109,7 +111,26 @@ def layer_norm_jvp(
     return affine_tangent(normal, normal_t, weight, weight_t, bias_t, normalized_shape)
 
 
-@op(method=False, function=False, nodes="NativeLayerNormBackward0", joint=layer_norm_grads, jvp=layer_norm_jvp)
+def scaled_examples(normal: Any, weight: Any, bias: Any, batched: list[bool]) -> Any:
+    """A batch of normalised inputs times weights plus biases, either of which may differ between examples."""
+    if weight is not None:
+        normal = normal * (behind_batch(weight, normal.ndim) if batched[1] else weight)
+    if bias is not None:
+        normal = normal + (behind_batch(bias, normal.ndim) if batched[2] else bias)
+    return normal
+
+
+def layer_norm_batch(
+    input: Any, normalized_shape: tuple[int, ...], weight: Any, bias: Any, eps: float, batched: list[bool], examples: int
+) -> Any:
+    input = input if batched[0] else expanded(input, examples)
+    if not batched[1] and not batched[2]:
+        return layer_norm(input, normalized_shape, weight, bias, eps, [])
+    return scaled_examples(layer_norm(input, normalized_shape, None, None, eps, []), weight, bias, batched)
+
+
+@op(wide=True, method=False, function=False, nodes="NativeLayerNormBackward0", joint=layer_norm_grads, jvp=layer_norm_jvp,
+    batch=layer_norm_batch)  # fmt: skip
 def layer_norm(
     input: Array, normalized_shape: tuple[int, ...], weight: Array | None, bias: Array | None, eps: float, kept: Kept
 ) -> Array:
@@ -153,7 +174,14 @@ def rms_norm_jvp(
     return affine_tangent(normal, normal_t, weight, weight_t, None, normalized_shape)
 
 
-@op(method=False, function=False, nodes="MulBackward0", joint=rms_norm_grads, jvp=rms_norm_jvp)
+def rms_norm_batch(input: Any, normalized_shape: tuple[int, ...], weight: Any, eps: float, batched: list[bool], examples: int) -> Any:
+    input = input if batched[0] else expanded(input, examples)
+    if not batched[1]:
+        return rms_norm(input, normalized_shape, weight, eps, [])
+    return scaled_examples(rms_norm(input, normalized_shape, None, eps, []), weight, None, [*batched, False])
+
+
+@op(wide=True, method=False, function=False, nodes="MulBackward0", joint=rms_norm_grads, jvp=rms_norm_jvp, batch=rms_norm_batch)
 def rms_norm(input: Array, normalized_shape: tuple[int, ...], weight: Array | None, eps: float, kept: Kept) -> Array:
     """The input divided by the root of its mean square over the last dimensions, times `weight`."""
     out = fast.rows(input, normalized_shape, weight, None, eps, 0, kept)
@@ -218,7 +246,17 @@ def batch_norm_jvp(input: Array, input_t: Array, weight: Array, weight_t: Array,
     return affine_tangent(normal, normal_t, weight, weight_t, bias_t, channel_shape(input))
 
 
-@op(method=False, function=False, nodes="NativeBatchNormBackward0", joint=batch_norm_grads, jvp=batch_norm_jvp)
+def with_channels_of(normalize: Any, input: Any, weight: Any, bias: Any) -> Any:
+    """The channels of all examples side by side, as those of one input (samples, channels, ...)."""
+    channels = input.movedim(0, 1)
+    flat = channels.reshape(channels.shape[0], -1, *channels.shape[3:])
+    result = normalize(flat, *(None if x is None else x.reshape(-1) for x in (weight, bias)))
+    return result.reshape(channels.shape).movedim(1, 0)
+
+
+@op(wide=True, method=False, function=False, nodes="NativeBatchNormBackward0", joint=batch_norm_grads, jvp=batch_norm_jvp,
+    batch=lambda input, weight, bias, eps: with_channels_of(
+        lambda x, w, b: batch_norm_training(x, w, b, eps, []), input, weight, bias))  # fmt: skip
 def batch_norm_training(input: Array, weight: Array | None, bias: Array | None, eps: float, kept: Kept) -> Array:
     """The input with mean 0 and variance 1 in every channel, times `weight` plus `bias`."""
     out = fast.channels(input, weight, bias, eps, kept)
@@ -263,7 +301,10 @@ def inference_jvp(
     return affine_tangent(normal, normal_t, weight, weight_t, bias_t, channel_shape(input))
 
 
-@op(method=False, function=False, nodes="NativeBatchNormBackward0", joint=inference_grads, jvp=inference_jvp)
+@op(wide=True, method=False, function=False, nodes="NativeBatchNormBackward0", joint=inference_grads, jvp=inference_jvp,
+    batch=lambda input, running_mean, running_var, weight, bias, eps: with_channels_of(
+        lambda x, w, b: batch_norm_inference(x, running_mean.reshape(-1), running_var.reshape(-1), w, b, eps),
+        input, weight, bias))  # fmt: skip
 def batch_norm_inference(
     input: Array, running_mean: Array, running_var: Array, weight: Array | None, bias: Array | None, eps: float
 ) -> Array:
@@ -308,7 +349,22 @@ def group_norm_jvp(input: Array, input_t: Array, weight: Array, weight_t: Array,
     return affine_tangent(normal, normal_t, weight, weight_t, bias_t, channel_shape(input))
 
 
-@op(method=False, function=False, nodes="NativeGroupNormBackward0", joint=group_norm_grads, jvp=group_norm_jvp)
+def group_norm_batch(input: Any, num_groups: int, weight: Any, bias: Any, eps: float, batched: list[bool], examples: int) -> Any:
+    input = input if batched[0] else expanded(input, examples)
+    samples = input.reshape(-1, *input.shape[2:])
+    if not batched[1] and not batched[2]:
+        return group_norm(samples, num_groups, weight, bias, eps, []).reshape(input.shape)
+    normal = group_norm(samples, num_groups, None, None, eps, []).reshape(input.shape)
+    places = (1,) * (input.ndim - 3)
+    weight, bias = (
+        None if x is None else x.reshape(*x.shape[:-1], *(1,) * is_batched, x.shape[-1], *places)
+        for x, is_batched in zip((weight, bias), batched[1:], strict=True)
+    )
+    return scaled_examples(normal, weight, bias, batched)
+
+
+@op(wide=True, method=False, function=False, nodes="NativeGroupNormBackward0", joint=group_norm_grads, jvp=group_norm_jvp,
+    batch=group_norm_batch)  # fmt: skip
 def group_norm(input: Array, num_groups: int, weight: Array | None, bias: Array | None, eps: float, kept: Kept) -> Array:
     """The input with mean 0 and variance 1 in every group of channels of every sample, times `weight` plus `bias`."""
     shape = list(input.shape)

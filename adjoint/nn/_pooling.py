@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from .._layer import level_of
 from .._sampling import rand
 from .._tensor import Tensor, wrap
 from ..ops import pool as ops
+from ..ops._out import into
 from ..ops._pool_windows import INDEX, Windows, adaptive, sliding
 
 Numbers = int | Sequence[int]
@@ -89,6 +91,10 @@ def _windows(
     if input.ndim not in (count + 1, count + 2):
         raise RuntimeError(f"non-empty {count + 1}D or {count + 2}D (batch mode) tensor expected for input, but got {list(input.shape)}")
     if 0 in input.shape[input.ndim - count - 1 :]:
+        if count == 3:
+            raise RuntimeError(
+                f"{function}(): Expected input's non-batch dimensions to have positive length, but input has a shape of {list(input.shape)}"
+            )
         raise RuntimeError(
             f"Expected {count + 1}D or {count + 2}D (batch mode) tensor with optional 0 dim batch size for input, but got:"
             f"{list(input.shape)}"
@@ -124,6 +130,10 @@ NEEDS_TWO_OR_THREE = (
 
 
 def _maxima(select: Any, input: Tensor, windows: tuple[Windows, ...], return_indices: bool) -> Any:
+    if level_of(input) is not None:
+        places = ops.max_pool_places(input.detach(), windows)
+        values = select(input, places, len(windows))
+        return (values, places) if return_indices else values
     found, places = ops.search(input._data, windows)
     index = wrap(places)
     values = select(input, index, len(windows), found)
@@ -146,10 +156,22 @@ def max_pool1d(
     tensor([[3., 5.]])
     """
     name = "max_pool1d"
-    _check_dims(name, input, "{function}: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:{shape}")
+    if input.ndim not in (2, 3) or 0 in input.shape[-2:]:
+        raise RuntimeError(
+            f"{name}: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:{list(input.shape)}"
+        )
     kernel = _single(name, "kernel_size", kernel_size)
     step = _single(name, "stride", _steps(stride, kernel))
     side, spread = _single(name, "padding", padding), _single(name, "dilation", dilation)
+    if not return_indices:  # with it, PyTorch has max_pool2d refuse its arguments
+        _check_line(name, input.shape[-1], kernel, step, side, spread, ceil_mode)
+        if not input.is_floating_point():
+            ops.refuse("max_pool1d_impl", input._data)
+    found = max_pool2d(input.unsqueeze(-2), (1, kernel), (1, step), (0, side), (1, spread), ceil_mode, return_indices)
+    return tuple(x.squeeze(-2) for x in found) if return_indices else found.squeeze(-2)
+
+
+def _check_line(name: str, size: int, kernel: int, step: int, side: int, spread: int, ceil_mode: bool) -> None:
     for what, value in (("kernel_size", kernel), ("stride", step), ("dilation", spread)):
         if value <= 0:
             raise RuntimeError(f"{name}() {what} must be greater than zero, but got {value}")
@@ -157,11 +179,9 @@ def max_pool1d(
         raise RuntimeError(f"{name}() padding must be non-negative, but got {side}")
     if side > kernel // 2:
         raise RuntimeError(f"{name}() padding should be at most half of kernel size, but got padding={side} and kernel_size={kernel}")
-    places = _pooled_size(input.shape[-1], kernel, step, side, spread, ceil_mode)
+    places = _pooled_size(size, kernel, step, side, spread, ceil_mode)
     if places < 1:
         raise RuntimeError(f"{name}() Invalid computed output size: {places}")
-    found = max_pool2d(input.unsqueeze(-2), (1, kernel), (1, step), (0, side), (1, spread), ceil_mode, return_indices)
-    return tuple(x.squeeze(-2) for x in found) if return_indices else found.squeeze(-2)
 
 
 def max_pool2d(
@@ -259,12 +279,14 @@ def avg_pool2d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The mean over windows of the last two dimensions, or their sum divided by `divisor_override`."""
     if divisor_override == 0:
         raise RuntimeError("divisor must be not zero")
     windows = _windows("avg_pool2d", input, kernel_size, stride, padding, 1, ceil_mode, count_include_pad)
-    return ops.avg_pool2d(input, windows, divisor_override)  # type: ignore[no-any-return]
+    return into(out, ops.avg_pool2d(input, windows, divisor_override))  # type: ignore[no-any-return]
 
 
 def avg_pool3d(
@@ -275,12 +297,14 @@ def avg_pool3d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The mean over windows of the last three dimensions, or their sum divided by `divisor_override`."""
     if divisor_override == 0:
         raise RuntimeError("divisor must be not zero")
     windows = _windows("avg_pool3d", input, kernel_size, stride, padding, 1, ceil_mode, count_include_pad)
-    return ops.avg_pool3d(input, windows, divisor_override)  # type: ignore[no-any-return]
+    return into(out, ops.avg_pool3d(input, windows, divisor_override))  # type: ignore[no-any-return]
 
 
 def _power_mean(mean: Tensor, norm_type: float, count: int) -> Tensor:
@@ -317,6 +341,8 @@ def lp_pool3d(
 def _output_size(name: str, input: Tensor, output_size: Any, text: str) -> tuple[int, ...]:
     """The size wanted along each dimension; None keeps that of the input."""
     count = int(name[-2])
+    if not isinstance(output_size, int) and output_size is not None and input.ndim <= len(output_size):
+        raise ValueError(f"Input dimension should be at least {len(output_size) + 1}, but is {input.ndim}")
     wanted = (output_size,) * count if output_size is None or isinstance(output_size, int) else tuple(output_size)
     if len(wanted) != count:
         raise RuntimeError(text.format(name=name, count=count))
@@ -332,6 +358,9 @@ def _output_size(name: str, input: Tensor, output_size: Any, text: str) -> tuple
             )
     chosen = tuple(n if o is None else o for o, n in zip(wanted, sizes, strict=True))
     if min(chosen) < 0:
+        if "max" in name:
+            shape = [*input.shape[: input.ndim - count], *chosen]
+            raise RuntimeError(f"Trying to create tensor with negative dimension {min(chosen)}: {shape}")
         given = ", ".join(map(str, chosen))
         raise RuntimeError(f"{name}: elements of output_size must be greater than or equal to 0 but received {{{given}}}")
     return chosen
@@ -524,6 +553,8 @@ def _unpool(
             f"Input to max_unpooling{count}d should be a {count + 1}d or {count + 2}d Tensor, but got a tensor with {input.ndim} "
             "dimensions."
         )
+    if not input.is_floating_point():
+        ops.refuse(name, input._data)
     if indices._data.dtype != INDEX:
         raise RuntimeError(f"elements in indices should be type int64 but got: {indices.dtype.scalar_name}\n  fix: indices.long()")
     if indices.shape != input.shape:

@@ -219,9 +219,9 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     return _apply(_activation.threshold, inplace, input, threshold, value)
 
 
-def gelu(input: Tensor, approximate: str = "none") -> Tensor:
+def gelu(input: Tensor, approximate: str = "none", *, out: Tensor | None = None) -> Tensor:
     """The input times the share of a normal distribution that lies below it."""
-    return _activation.gelu(input, approximate)  # type: ignore[no-any-return]
+    return _activation.gelu(input, approximate, out=out)  # type: ignore[no-any-return]
 
 
 def rrelu(
@@ -232,6 +232,8 @@ def rrelu(
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     if not training:
         return _apply(_activation.leaky_relu, inplace, input, (lower + upper) / 2)
+    if not input.is_floating_point():
+        raise NotImplementedError(f"\"rrelu_with_noise_out_cpu\" not implemented for '{input.dtype.scalar_name}'\n  fix: x.float()")
     slopes = np.ones_like(input._data)
     below = input._data <= 0
     drawn = wrap(np.empty(int(below.sum()))).uniform_(lower, upper)

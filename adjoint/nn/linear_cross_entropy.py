@@ -42,12 +42,23 @@ def linear_cross_entropy(
     """
     if input.ndim not in (1, 2):
         raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.ndim}; flatten the leading dimensions first")
+    if linear_weight.ndim < 2:
+        raise RuntimeError(f"expected linear_weight with dimensionality at least 2, got {linear_weight.ndim}")
     if input.shape[-1] != linear_weight.shape[-1]:
         raise RuntimeError(
             f"expected equal input and linear_weight last dimensions (in_features), got {input.shape[-1]} and {linear_weight.shape[-1]}, "
             "respectively"
         )
     outputs = tuple(linear_weight.shape[:-1])
+    if len(outputs) > 1 and input.ndim == 1:
+        raise RuntimeError(
+            f"K-dimensional loss defined by linear_weight shape {tuple(linear_weight.shape)} requires batched input, "
+            f"(N, {input.shape[-1]}), got unbatched input with shape {tuple(input.shape)}"
+        )
+    if linear_bias is not None and tuple(linear_bias.shape) != outputs:
+        raise RuntimeError(f"expected linear_bias shape {outputs}, got {tuple(linear_bias.shape)}")
+    if ignore_index is not None and target.is_floating_point():
+        raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
     bias = None if linear_bias is None else linear_bias.reshape(-1)
     scores = linear(input, linear_weight.reshape(prod(outputs), -1), bias).reshape(*input.shape[:-1], *outputs)
     ignored = -100 if ignore_index is None else ignore_index

@@ -42,7 +42,7 @@ def zero_gradient(tensor: Tensor) -> None:
     """Set the gradient of a tensor to zero. One with a history is replaced, so that the history can go."""
     gradient = tensor._grad
     if gradient is not None:
-        tensor._grad = gradient.zero_() if gradient._fn is None else gradient.detach().clone().zero_()
+        tensor._grad = gradient.zero_() if not gradient.requires_grad else gradient.detach().clone().zero_()
 
 
 # ---- tensors whose shape is not known yet -------------------------------------------------------------------------------------------
@@ -90,7 +90,7 @@ class UninitializedTensorMixin(Tensor):
         return f"<{type(self).__name__}>"
 
 
-class UninitializedParameter(UninitializedTensorMixin, Parameter):
+class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc]  # each has its own __torch_function__
     """A parameter of a lazy module: it gets its shape when the module is first called."""
 
     __slots__ = ()

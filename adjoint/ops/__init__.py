@@ -45,3 +45,12 @@ from . import special as special
 from . import strides as strides
 from . import transcendental as transcendental
 from . import vector_norm as vector_norm
+
+
+def __getattr__(name: str) -> object:
+    """`torch.ops.aten`: operations by PyTorch's names."""
+    if name == "aten":
+        from .._aten import aten
+
+        return aten
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

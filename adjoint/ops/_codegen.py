@@ -43,14 +43,16 @@ from typing import Any
 
 import numpy as np
 
+from .._layer import ordinary
 from .._quiet import NAMELESS, mute, unmute
 from .._site import GENERATED, USER_FILES, user_frame
 from .._state import get_mode, tick
 from .._tensor import Parameter, Tensor
-from ..autograd.node import LEAF, Node, SeveralNode, VersionCounter
+from ..autograd.node import LEAF, UNRECORDED, Cut, Node, SeveralNode, VersionCounter
 from ..autograd.saved import SavedOutput, check_input, input_tensor, output_array, output_tensor, refuse_inference, saved_properties
-from ..autograd.views import NO_GRAD, ORDINARY, SEVERAL, View, counter_of
-from ._compiled import WARM, ignite
+from ..autograd.views import NO_GRAD, ORDINARY, SEVERAL, View, counter_of, cut_of, no_derivative
+from ._compiled import WARM, ignite, muted
+from ._precision import in_single, is_half
 from ._registry import FLOAT, KEEP, Op, parameters
 from ._rules import broadcast_restore, conjugate, restored
 from ._several import edges_of, outputs, plain_arrays, views
@@ -61,19 +63,20 @@ _NAMESPACE: dict[str, Any] = {
     "Parameter": Parameter, "SavedOutput": SavedOutput, "Tensor": Tensor, "USER_FILES": USER_FILES, "VersionCounter": VersionCounter,
     "View": View, "broadcast_restore": broadcast_restore, "check_input": check_input, "conjugate": conjugate, "counter_of": counter_of,
     "edges_of": edges_of, "get_mode": get_mode, "getframe": sys._getframe, "asarray": np.asarray, "generic": np.generic,
-    "input_tensor": input_tensor, "mute": mute, "ndarray": np.ndarray, "new": object.__new__, "output_array": output_array,
+    "input_tensor": input_tensor, "mute": mute, "ordinary": ordinary, "ndarray": np.ndarray, "new": object.__new__, "output_array": output_array,
     "output_tensor": output_tensor, "outputs": outputs, "plain_arrays": plain_arrays, "refuse_inference": refuse_inference,
-    "restored": restored, "tick": tick, "unmute": unmute, "user_frame": user_frame, "views": views, **NAMELESS,
+    "restored": restored, "tick": tick, "Cut": Cut, "UNRECORDED": UNRECORDED, "cut_of": cut_of,
+    "unmute": unmute, "user_frame": user_frame, "views": views, **NAMELESS,
 }  # fmt: skip
 
 
 def lazy_function(op: Op, *, out: bool, operator: bool = False) -> Callable[..., Any]:
     """The public function of an op. It replaces its own code with the generated one when it is first called."""
-    from ._general import general, operator_call
+    from ._general import general, operator_call, restore_of
 
     namespace = dict(
         _NAMESPACE, OP=op, impl=op.impl, general=operator_call if operator else general, sizes=sizes, UNSET=UNSET, heat=op.heat,
-        ignite=ignite,
+        ignite=ignite, restore_of=restore_of, NO_DERIVATIVE=no_derivative(op.name),
     )  # fmt: skip
 
     def generate() -> None:
@@ -82,6 +85,8 @@ def lazy_function(op: Op, *, out: bool, operator: bool = False) -> Callable[...,
             namespace[f"{op.name}_{name}"] = op.variants[name]
         for kinds, kernels in op.kernels.items():
             namespace[f"kernel_{kinds}"] = kernels.forward
+        if op.served:
+            namespace.update({f"DT_{dtype.name}": dtype for dtype in op.served}, single_impl=in_single(muted(op), op.wide))
         made = function_from(text, op.name, namespace)
         hidden = {"out": None, "axis": UNSET, "keepdims": UNSET}
         fn.__defaults__ = (UNSET, *(op.defaults or ())) if needs_dim(op) else op.defaults
@@ -106,6 +111,7 @@ def generated_when_called(name: str, namespace: dict[str, Any], generate: Callab
         return fn(*args, **kwargs)
 
     namespace["compile_and_call"] = compile_and_call
+    namespace["generate"] = generate
     fn = FunctionType(_stub.__code__, namespace, name)
     fn.__qualname__ = name
     fn.__module__ = "adjoint"
@@ -209,23 +215,42 @@ def fast_path(op: Op, out: bool) -> list[str]:
     """Tensors of one floating dtype, in ordinary grad or no_grad mode; a Python number as the last input, or None as the last ones.
     Integers and truth values too, where the op takes them and leaves their dtype alone; they have no history."""
     first = op.inputs[0]
-    ordinary = f"{'out is None and ' if out else ''}(mode_ := get_mode()) < 2"
+    ordinary = f"{'out is None and ' if out else ''}(mode_ := get_mode()) < 2{' and ordinary(indices)' if 'indices' in op.params else ''}"
     if op.sequence:
         return [f" if {ordinary} and (a_{first} := plain_arrays({first})) is not None:", *indented(2, body(op, "T"))]
     lines = [f" if {ordinary}:", f"  if {is_tensor(first)}:", f"   a_{first} = {first}._data", f"   dtype_ = a_{first}.dtype"]
     test = "if"
-    if op.floats:
-        lines += ["   if dtype_ is F32 or dtype_ is F64:", *indented(4, choice(op))]
+    for sort, names in dtypes_by_sort(op).items():
+        lines += [f"   {test} {' or '.join(f'dtype_ is {name}' for name in names)}:", *indented(4, choice(op, sort))]
         test = "elif"
-    whole = [name for name in ("I64", "BOOL") if takes(op, _NAMESPACE[name])]
-    if whole:
-        lines += [f"   {test} {' or '.join(f'dtype_ is {name}' for name in whole)}:", *indented(4, choice(op, whole=True))]
-    return lines if op.floats or whole else []
+    return lines if test == "elif" else []
+
+
+# How dtypes are treated: as usual; without history; computed in another precision; with conjugate gradients.
+USUAL, WHOLE, HALF, COMPLEX = "", "w", "h", "c"
+
+
+def dtypes_by_sort(op: Op) -> dict[str, list[str]]:
+    """The dtypes that have a fast path. Those that few programs use get one when the first tensor of them has come along."""
+    found: dict[str, list[str]] = {USUAL: ["F32", "F64"] if op.floats else []}
+    found[WHOLE] = [name for name in ("I64", "BOOL") if takes(op, _NAMESPACE[name])]
+    for dtype in sorted(op.served, key=str):
+        if not takes(op, dtype) or dtype in (_NAMESPACE["I64"], _NAMESPACE["BOOL"]):
+            continue
+        if dtype.kind in "iu":
+            found[WHOLE].append(f"DT_{dtype.name}")
+        elif not op.floats or (op.broadcasts == (op.promote == KEEP) and not op.wide):
+            continue
+        elif is_half(dtype):
+            found.setdefault(HALF if op.wide else USUAL, []).append(f"DT_{dtype.name}")
+        elif dtype.kind == "c" and op.broadcasts != (op.promote == KEEP):
+            found.setdefault(COMPLEX, []).append(f"DT_{dtype.name}")
+    return {sort: names for sort, names in found.items() if names}
 
 
 def takes(op: Op, dtype: np.dtype[Any]) -> bool:
     """Whether an op computes with such tensors as they are."""
-    if op.promote == FLOAT:
+    if op.promote == FLOAT and dtype.kind in "iub":
         return False
     try:
         if op.check is not None:
@@ -235,23 +260,25 @@ def takes(op: Op, dtype: np.dtype[Any]) -> bool:
     return True
 
 
-def choice(op: Op, whole: bool = False) -> list[str]:
+def choice(op: Op, sort: str) -> list[str]:
     """What to do for each kind of the other inputs."""
     others = op.inputs[1:]
     if not others:
-        return body(op, "T", whole)
+        return body(op, "T", sort)
     lines: list[str] = []
     for kinds in ways(op):
         given = [name for name, kind in zip(others, kinds[1:], strict=True) if kind == "T"]
         rest = others[len(given) :]
-        if op.scalars and rest and whole and not isinstance(op.impl, np.ufunc):
+        if op.scalars and rest and sort == WHOLE and not isinstance(op.impl, np.ufunc):
             continue  # which gets a number as an array
-        numbers = "{0}.__class__ is int and dtype_ is I64" if whole else "({0}.__class__ is float or {0}.__class__ is int)"
+        numbers = "({0}.__class__ is float or {0}.__class__ is int)"
+        if sort == WHOLE:
+            numbers = "{0}.__class__ is int and (dtype_ is I64 or (dtype_ is not BOOL and 0 <= {0} < 128))"  # others may have to wrap around
         tests = [*map(is_tensor, given), *((numbers if op.scalars else "{0} is None").format(name) for name in rest)]
         lines.append(f"{'elif' if lines else 'if'} {' and '.join(tests)}:")
         lines += [f" a_{name} = {name}._data" for name in given]
-        same = [f"a_{name}.dtype is dtype_" for name in given if needs_same_dtype(op, name)]
-        lines += [f" if {' and '.join(same) or 'True'}:", *indented(2, body(op, kinds, whole))]
+        same = [f"a_{name}.dtype is dtype_" if needs_same_dtype(op, name) else f"a_{name}.__class__ is ndarray" for name in given]
+        lines += [f" if {' and '.join(same) or 'True'}:", *indented(2, body(op, kinds, sort))]
     return lines
 
 
@@ -277,31 +304,33 @@ def tuple_of(items: Iterable[str]) -> str:
     return f"({''.join(f'{item}, ' for item in items)})"
 
 
-def body(op: Op, kinds: str, whole: bool = False) -> list[str]:
-    """Compute, wrap and record. `whole` numbers are not recorded."""
+def body(op: Op, kinds: str, sort: str = USUAL) -> list[str]:
+    """Compute, wrap and record. Whole numbers are not recorded."""
     tensors = dict(zip(op.inputs, kinds, strict=True))
     value = {name: f"a_{name}" if tensors.get(name) == "T" else name for name in op.args}
     cut = len(op.args) - len(op.keywords)
     call = ", ".join([value[name] for name in op.args[:cut]] + [f"{name}={value[name]}" for name in op.args[cut:]])
-    lines = computed(op, call, kinds, whole)
+    lines = computed(op, call, kinds, sort)
     if not op.several:
         lines += ["if result.__class__ is not ndarray and isinstance(result, generic): result = asarray(result)"]
         lines += ["made = new(Tensor)", "made._data = result", "made._vc = None"]
     differentiable = [name for name, kind in tensors.items() if kind == "T" and op.differentiates(name)]
-    if whole or not differentiable:
-        return lines + finished(op, "None")
+    if sort == WHOLE or not differentiable:
+        return lines + finished(op, why_unrecorded(op, kinds, never=not differentiable))
     lines.append("if mode_:")
     for name in differentiable:
         if op.sequence:
             lines.append(f" f_{name} = edges_of({name})")
         else:
             lines += [f" f_{name} = {name}._fn", f" if f_{name} is not None and not f_{name}.direct: f_{name} = f_{name}.resolve({name})"]
-    lines += indented(1, record(op, kinds, differentiable))
+    lines += indented(1, record(op, kinds, differentiable, sort))
     lines += [" if node is not None:", "  node.seq = tick()", "  node.hooks = None"]
     if op.several:
         lines.append("  node.outputs = len(result)")
     broadcast = [name for name, kind in tensors.items() if kind == "T"]
-    if op.broadcasts and len(broadcast) > 1:
+    if sort == COMPLEX and op.broadcasts:
+        lines.append(f"  node.restore = restore_of(OP, {tuple_of(op.inputs)}, result, node.input_slots)")
+    elif op.broadcasts and len(broadcast) > 1:
         equal = " == ".join(f"a_{name}.shape" for name in broadcast)
         shapes = ", ".join(f"a_{name}.shape" if kind == "T" else "None" for name, kind in tensors.items())
         lines.append(f"  node.restore = None if {equal} else broadcast_restore(node, ({shapes}), result.shape, dtype_)")
@@ -316,13 +345,12 @@ def body(op: Op, kinds: str, whole: bool = False) -> list[str]:
         "  node.code = code",
         "  node.offset = frame.f_lasti",
     ]
-    unrecorded = f"NO_GRAD if {op.inputs[0]}.requires_grad else "
-    return [*lines, *indented(1, finished(op, "node")), *finished(op, "None", unrecorded)]
+    return [*lines, *indented(1, finished(op, "node")), *finished(op, why_unrecorded(op, kinds), "NO_GRAD")]
 
 
-def finished(op: Op, node: str, unrecorded: str = "") -> list[str]:
+def finished(op: Op, node: str, creation: str = "") -> list[str]:
     """Give the results their history and return them. What may be done with a view depends on how it was made."""
-    creation = unrecorded + ("SEVERAL" if op.several else "ORDINARY")
+    creation = creation or ("SEVERAL" if op.several else "ORDINARY")
     base = op.inputs[0]
     params = tuple_of(op.params)
     if op.several:
@@ -332,31 +360,46 @@ def finished(op: Op, node: str, unrecorded: str = "") -> list[str]:
     return [f"made._fn = {node}", "return made"]
 
 
-def computed(op: Op, call: str, kinds: str, whole: bool) -> list[str]:
+def why_unrecorded(op: Op, kinds: str, never: bool = False) -> str:
+    """The history of a result that is not recorded: None, unless one of the inputs has or had one. `never`: the op has no derivative."""
+    names = [name for name, kind in zip(op.inputs, kinds, strict=True) if kind == "T"]
+    if op.view or op.several or not names:
+        return "None"
+    if op.sequence:
+        return f"cut_of(*{names[0]})"
+    constant = f"None if {' and '.join(f'(f_ := {name}._fn) is None' for name in names)} else "
+    if never:
+        return f"{constant}NO_DERIVATIVE if f_ is LEAF or f_.direct else cut_of({', '.join(names)})"
+    return f"{constant}UNRECORDED if f_ is LEAF else f_ if f_.__class__ is Cut else cut_of({', '.join(names)})"
+
+
+def computed(op: Op, call: str, kinds: str, sort: str) -> list[str]:
     """Run the forward: by a kernel if there is one, else muted where NumPy may warn. Where shapes do not broadcast, or NumPy does not
     take numbers of a kind, the general path finds the words for it."""
     if op.warns:
         lines = ["token = mute()", f"try: result = impl({call})", "finally: unmute(token)"]
     else:
         lines = [f"result = impl({call})"]
-    if whole:
+    if sort == WHOLE or sort == COMPLEX:
         refused = "(TypeError, ValueError, OverflowError)" if op.broadcasts else ""
     else:
         refused = "ValueError" if op.broadcasts and kinds.count("T") > 1 else ""
-        kernels = op.kernels.get(kinds)
-        if kernels is not None and kernels.forward is not None:
-            kind_of = dict(zip(op.inputs, kinds, strict=True))
-            values = ", ".join(f"a_{name}" if kind_of.get(name) == "T" else name for name in op.args)
-            lines = [f"result = kernel_{kinds}({values})"]
-        elif kernels is None and op.broadcasts:
-            first = op.inputs[0]
-            lines = [f"heat[0] += 1 + (a_{first}.size >> 14)", f"if heat[0] > {WARM}: ignite(OP, '{kinds}')", *lines]
+    kernels = op.kernels.get(kinds)
+    kind_of = dict(zip(op.inputs, kinds, strict=True))
+    values = ", ".join(f"a_{name}" if kind_of.get(name) == "T" else name for name in op.args)
+    if kernels is not None and kernels.forward is not None:
+        lines = [f"result = kernel_{kinds}({values})"]
+    elif sort == HALF:
+        lines = [f"result = single_impl({values})"]
+    if kernels is None and op.broadcasts:
+        first = op.inputs[0]
+        lines = [f"heat[0] += 1 + (a_{first}.size >> 14)", f"if heat[0] > {WARM}: ignite(OP, '{kinds}')", *lines]
     if refused:
         lines = ["try:", *indented(1, lines), f"except {refused}: return {general_call(op, False)}"]
     return lines
 
 
-def record(op: Op, kinds: str, differentiable: list[str]) -> list[str]:
+def record(op: Op, kinds: str, differentiable: list[str], sort: str) -> list[str]:
     """Make the node for whichever inputs require grad; `node` is None where none does."""
     lines: list[str] = []
     for mask in range(2 ** len(differentiable) - 1, 0, -1):
@@ -368,12 +411,15 @@ def record(op: Op, kinds: str, differentiable: list[str]) -> list[str]:
             if name in op.inputs and name not in needing and kinds[op.inputs.index(name)] == "T":
                 lines.append(f" if {name}._vc is not None: refuse_inference({name})")
         bits = sum(1 << op.inputs.index(name) for name in needing)
-        lines.append(f" node = new({op.name}_{kinds}{bits})")
+        suffix = sort if sort == HALF or (op.holomorphic and not op.sequence) else ""
+        lines.append(f" node = new({op.name}_{kinds}{bits}{suffix})")
         lines.append(f" node.next = {f'f_{needing[0]}' if op.sequence else tuple_of(f'f_{name}' for name in needing)}")
         lines.append(f" node.saved = {tuple_of(saved_value(op, name) for name in layout)}")
         if "out" in layout:
             lines.insert(len(lines) - 1, " made._vc = VersionCounter()")
-    return [*lines, "else: node = None"]
+    if op.view or op.several:
+        return [*lines, "else: node = None"]
+    return [*lines, f"else: made._fn = {why_unrecorded(op, kinds)}; return made"]
 
 
 def saved_value(op: Op, name: str) -> str:
@@ -399,16 +445,15 @@ def saved_names(op: Op, needing: list[str]) -> list[str]:
 
 class Variants(dict[str, type[Node]]):
     """The node classes of an op, made when first needed. The key "TS1" means: a tensor and a number, input 0 requires grad; "TS1c" the
-    same for complex values."""
+    same for complex values, "TS1h" for half precision."""
 
     def __init__(self, op: Op) -> None:
         self.op = op
 
     def __missing__(self, key: str) -> type[Node]:
-        conj = key.endswith("c")
         kinds = "".join(letter for letter in key if letter in "TS")
-        bits = int(key.removesuffix("c")[len(kinds) :])
-        self[key] = made = make_node_class(self.op, kinds, bits, conj)
+        bits = int(key.rstrip("ch")[len(kinds) :])
+        self[key] = made = make_node_class(self.op, kinds, bits, conj=key.endswith("c"), half=key.endswith("h"))
         self.use_kernels(kinds)
         return made
 
@@ -416,7 +461,7 @@ class Variants(dict[str, type[Node]]):
         """Let the nodes for these kinds of inputs call the compiled rules."""
         kernels = self.op.kernels.get(kinds)
         for key, cls in self.items():
-            if kernels is not None and key.rstrip("0123456789c") == kinds:
+            if kernels is not None and key.rstrip("0123456789ch") == kinds:
                 for name, rule in kernels.rules.items():
                     cls.apply.__globals__[f"array_rule_{name}"] = rule
 
@@ -424,13 +469,13 @@ class Variants(dict[str, type[Node]]):
 # ---- the nodes ----------------------------------------------------------------------------------------------------------------------
 
 
-def make_node_class(op: Op, kinds: str, bits: int, conj: bool) -> type[Node]:
+def make_node_class(op: Op, kinds: str, bits: int, conj: bool, half: bool = False) -> type[Node]:
     """The class of nodes for one way an op is differentiated."""
     needing = [name for slot, name in enumerate(op.inputs) if bits >> slot & 1]
     layout = saved_names(op, needing)
     namespace = dict(_NAMESPACE)
     for name, rule in op.named_rules():
-        namespace |= {f"rule_{name or 'all'}": rule, f"array_rule_{name or 'all'}": rule}
+        namespace |= {f"rule_{name or 'all'}": rule, f"array_rule_{name or 'all'}": in_single(rule, half)}
     namespace["NEEDS"] = tuple(bool(bits >> slot & 1) for slot in range(len(op.inputs)))
     members: dict[str, Any] = {
         "__slots__": (),

@@ -15,10 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from .._dtype import bfloat16
 from .._quiet import mute, nameless, unmute
+from ._precision import FLOAT32, in_single
 from ._registry import Op, parameters
 
 WARM = 200
+HALF = ("f16", "bf16")
 _lock = Lock()
 
 
@@ -53,7 +56,7 @@ def kernels_for(op: Op, kinds: str) -> Kernels:
             formulas.append(rule_formula(op, kinds, name) if name else forward_formula(op, kinds))
         except Untraceable:
             continue
-        fallbacks.append(op.rules[name] if name else muted(op))
+        fallbacks.append(in_single(op.rules[name] if name else muted(op), op.wide))
         places.append(name)
     if formulas:
         for place, function in zip(places, builtin.load(formulas, fallbacks), strict=True):
@@ -89,7 +92,7 @@ def forward_formula(op: Op, kinds: str) -> Any:
     def forward(*values: Any) -> Any:
         return op.call(dict(zip(op.args, values, strict=True)))
 
-    return formula(f"{op.name}_{kinds}", forward, op, [(name, kind_of[name]) for name in op.args])
+    return formula(f"{op.name}_{kinds}", forward, op, [(name, kind_of[name]) for name in op.args], op.wide)
 
 
 def rule_formula(op: Op, kinds: str, name: str) -> Any:
@@ -112,16 +115,18 @@ def kinds_by_name(op: Op, kinds: str) -> dict[str, str]:
     return kind_of
 
 
-def formula(symbol: str, fn: Callable[..., Any], op: Op, arguments: list[tuple[str, str]]) -> Any:
-    """The cases of a function of arguments, given by name and kind."""
+def formula(symbol: str, fn: Callable[..., Any], op: Op, arguments: list[tuple[str, str]], wide: bool = False) -> Any:
+    """The cases of a function of arguments, given by name and kind. `wide` says that `fn` gets half precision as float32."""
     from .._kernels import builtin
+    from .._kernels.emit_types import KINDS
     from .._kernels.expr import Expr, Untraceable, trace_cases
 
     kinds = "".join(kind for _, kind in arguments)
-    cases: dict[str, list[builtin.Case]] = {"f32": [], "f64": []}
-    failure = Untraceable("no formula")
-    for type_, dtype in (("f32", np.dtype("float32")), ("f64", np.dtype("float64"))):
+
+    def cases(type_: str) -> list[builtin.Case]:
+        dtype = FLOAT32 if wide and type_ in HALF else bfloat16.numpy if type_ == "bf16" else np.dtype(KINDS[type_].dtype)
         symbols = dict(zip(arguments, Expr.inputs(kinds, dtype), strict=True))
+        failure, made = Untraceable("no formula"), []
         for values in itertools.product(*choices(fn, op, symbols)):
             constants = {place: value for place, value in enumerate(values) if not isinstance(value, Expr)}
             try:
@@ -129,10 +134,12 @@ def formula(symbol: str, fn: Callable[..., Any], op: Op, arguments: list[tuple[s
             except Untraceable as error:
                 failure = error
             else:
-                cases[type_] += [builtin.Case(expr, answers, constants) for answers, expr in found if expr.args]
-    if not all(cases.values()):
-        raise failure
-    return builtin.Formula(symbol, cases, kinds)
+                made += [builtin.Case(expr, answers, constants) for answers, expr in found if expr.args]
+        if not made:
+            raise failure
+        return made
+
+    return builtin.Formula(symbol, {type_: cases(type_) for type_ in ("f32", "f64")}, kinds, more=cases)
 
 
 def choices(fn: Callable[..., Any], op: Op, symbols: dict[tuple[str, str], Any]) -> list[list[Any]]:

@@ -12,21 +12,24 @@ from typing import Any
 import numpy as np
 
 from .._dtype import default_numpy, from_numpy_dtype, result_numpy_dtype
+from .._layer import entered, indices_in, level_of, top_level
 from .._quiet import mute, unmute
 from .._site import here
-from .._state import AUTOCAST, FORWARD_AD, GRAD, INFERENCE, get_mode
+from .._state import AUTOCAST, DISPATCH_MODE, FORWARD_AD, FUNCTION_MODE, GRAD, INFERENCE, PROFILE, SAVED_HOOKS, WATCHED, get_mode
 from .._tensor import Parameter, Tensor, wrap, wrap_result
 from ..autograd.forward_ad import carries_tangent, propagate
-from ..autograd.node import INFERENCE_TENSOR, Node, Output, SeveralNode, VersionCounter, new_node
-from ..autograd.saved import SavedOutput, refuse_inference
-from ..autograd.views import NO_GRAD, ORDINARY, SEVERAL, View, counter_of, edge_of
-from ._precision import FLOAT32, is_half
+from ..autograd.node import INFERENCE_TENSOR, UNRECORDED, Node, Output, SeveralNode, VersionCounter, new_node
+from ..autograd.packed import take_known_result
+from ..autograd.saved import SavedOutput, pack_saved, refuse_inference
+from ..autograd.views import INFERENCE_VIEW, NO_GRAD, ORDINARY, SEVERAL, View, counter_of, cut_of, edge_of, no_derivative
+from ._precision import FLOAT32, in_single, is_half
 from ._registry import FLOAT, KEEP, Op
 from ._rules import cast
 from ._several import nth
 
 PLAIN = (Tensor, Parameter)
 NUMBERS = (bool, int, float, complex)
+COMMON_DTYPES = frozenset(map(np.dtype, ("float32", "float64", "int64", "bool")))
 OPERANDS = (Tensor, np.ndarray, np.generic, *NUMBERS)
 
 
@@ -34,19 +37,32 @@ def general(op: Op, args: tuple[Any, ...], out: Any = None) -> Any:
     """Run an op on any arguments, given in the order of its signature."""
     values = dict(zip(op.args, args, strict=True))
     operands = inputs_of(op, values)
-    overriding = next((x for x in operands if x.__class__ not in PLAIN and hasattr(x, "__torch_function__") and overrides(x)), None)
-    if overriding is not None:
-        return overriding.__torch_function__(op.function, tuple({type(x) for x in operands if isinstance(x, Tensor)}), args, {})
-    operands = [operand(op, slot, value) for slot, value in enumerate(operands)]
+    if get_mode() & WATCHED or any(x.__class__ not in PLAIN and hasattr(x, "__torch_function__") for x in (*operands, out)):
+        answer = watched(op, op.function, args, operands, out)
+        if answer is not NotImplemented:
+            return answer
+    operands = [operand(op, slot, value, operands) for slot, value in enumerate(operands)]
+    operands = with_a_tensor(op, operands)
     if get_mode() & AUTOCAST:
         from ._autocast import autocast
 
         operands = autocast(op, operands)
+    _, operands, values = entered(operands, values)
     if out is not None:
         from ._inplace import write_out
 
         return write_out(op, operands, values, out)
+    notice_dtype(op, operands)
     return finished(op, operands, values, forward(op, operands, values))
+
+
+def notice_dtype(op: Op, operands: list[Any]) -> None:
+    """Get a fast path for the dtype of the first operand, if it has none because it is rarely used."""
+    if operands and operands[0].__class__ is Tensor:
+        array = operands[0]._data
+        if array.__class__ is np.ndarray and array.dtype not in COMMON_DTYPES and array.dtype not in op.served:
+            op.served.add(array.dtype)
+            op.regenerate()
 
 
 def finished(op: Op, operands: list[Any], values: dict[str, Any], results: Any) -> Any:
@@ -58,14 +74,32 @@ def finished(op: Op, operands: list[Any], values: dict[str, Any], results: Any) 
 
 def operator_call(op: Op, args: tuple[Any, ...]) -> Any:
     """The same for a Python operator: an operand that is no tensor, array or number gets its own class's operator."""
+    if isinstance(args[0], NUMBERS):
+        raise TypeError(f"descriptor of '{op.name}' for 'torch.Tensor' objects doesn't apply to a '{type(args[0]).__name__}' object")
     if all(isinstance(x, OPERANDS) or hasattr(x, "__torch_function__") for x in args[: len(op.inputs)]):
-        return general(op, args)
+        try:
+            return general(op, args)
+        except TypeError as error:
+            from .._overriding import NotAnsweredError
+
+            if not isinstance(error, NotAnsweredError):
+                raise
     return NotImplemented
 
 
-def overrides(value: Any) -> bool:
-    """Whether a Tensor subclass (or a foreign class) handles ops itself."""
-    return getattr(type(value), "__torch_function__", None) is not getattr(Tensor, "__torch_function__", None)
+def watched(op: Op, func: Any, args: tuple[Any, ...], operands: Sequence[Any], out: Any = None) -> Any:
+    """The answer of whoever wants to see an op instead of having it run here: an operand, a mode, the profiler. NotImplemented if there is
+    none."""
+    answer: Any = NotImplemented
+    if get_mode() & FUNCTION_MODE or any(x.__class__ not in PLAIN and hasattr(x, "__torch_function__") for x in (*operands, out)):
+        from .._overriding import ask_for_op
+
+        answer = ask_for_op(op, func, args, operands, out)
+    if answer is NotImplemented and get_mode() & (DISPATCH_MODE | PROFILE):
+        from .._watching import run_watched
+
+        return run_watched(op, func, args, out)
+    return answer
 
 
 def inputs_of(op: Op, values: dict[str, Any]) -> list[Any]:
@@ -82,7 +116,7 @@ def inputs_of(op: Op, values: dict[str, Any]) -> list[Any]:
     return [values[name] for name in op.inputs]
 
 
-def operand(op: Op, slot: int, value: Any) -> Any:
+def operand(op: Op, slot: int, value: Any, values: Sequence[Any] = ()) -> Any:
     """An argument as the op takes it: a Tensor, a Python number, or None where that is allowed."""
     if isinstance(value, Tensor):
         return value
@@ -92,8 +126,10 @@ def operand(op: Op, slot: int, value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, NUMBERS):
-        if op.scalars:
+        if op.scalars and op.scalars in (True, "all", name):
             return value
+        if op.scalars:
+            raise wrong_combination(op, values)
     elif isinstance(value, np.ndarray):
         return wrap(value)
     if op.sequence:
@@ -104,8 +140,36 @@ def operand(op: Op, slot: int, value: Any) -> Any:
     )
 
 
+def with_a_tensor(op: Op, operands: list[Any]) -> list[Any]:
+    """Numbers may stand for some of the tensors; only the basic operations take nothing but numbers, of which one becomes a tensor."""
+    if not op.scalars or any(isinstance(x, Tensor) for x in operands):
+        return operands
+    first = operands[0]
+    if op.scalars == "all":
+        return [wrap(np.asarray(first, result_numpy_dtype([first]))), *operands[1:]]
+    if len(operands) == 1:
+        raise TypeError(f"{op.name}(): argument 'input' (position 1) must be Tensor, not {type(first).__name__}")
+    raise wrong_combination(op, operands)
+
+
+def wrong_combination(op: Op, values: Sequence[Any]) -> TypeError:
+    given = ", ".join("Tensor" if isinstance(x, Tensor) else type(x).__name__ for x in values)
+    rest = ", ".join(f"Number or Tensor {name}" for name in op.inputs[1:])
+    return TypeError(
+        f"{op.name}() received an invalid combination of arguments - got ({given}), but expected ({op.inputs[0]} a Tensor, {rest})\n"
+        f"  fix: torch.{op.name}(torch.tensor(...), ...)"
+    )
+
+
 def forward(op: Op, operands: list[Any], values: dict[str, Any]) -> Any:
-    """The op on arrays, after promotion."""
+    """The op on arrays, after promotion. Inside a transform its level computes."""
+    level = top_level((*operands, *indices_in(values)))
+    if level is not None:
+        return level.forward(op, operands, values)
+    if get_mode() & SAVED_HOOKS:
+        known = take_known_result()
+        if known is not None:
+            return known
     arrays = [x._data if isinstance(x, Tensor) else x for x in operands]
     check_devices(op, arrays)
     if op.broadcasts:
@@ -113,6 +177,8 @@ def forward(op: Op, operands: list[Any], values: dict[str, Any]) -> Any:
     if op.check is not None:
         op.check(*arrays)
     narrow = None
+    if op.promote == KEEP and op.wide and not op.sequence:
+        return in_single(lambda *given: computed(op, list(given), values))(*arrays)
     if op.promote != KEEP:
         dtype = common_dtype(op, arrays)
         if op.wide and is_half(dtype):
@@ -194,8 +260,9 @@ def common_dtype(op: Op, arrays: list[Any]) -> np.dtype[Any]:
 def finish(op: Op, operands: list[Any], values: dict[str, Any], tensors: tuple[Tensor, ...]) -> None:
     """Everything about a result but its value: history, view relation, tangent."""
     mode = get_mode()
+    level = level_of(tensors[0]) if tensors else None
     node: Node | None = None
-    if mode & (GRAD | INFERENCE) == GRAD and op.differentiable:
+    if mode & (GRAD | INFERENCE) == GRAD and op.differentiable and (level is None or level.records):
         node = record(op, operands, values, tensors)
     if op.view:
         set_views(op, operands[0], values, tensors, node, mode)
@@ -203,17 +270,24 @@ def finish(op: Op, operands: list[Any], values: dict[str, Any], tensors: tuple[T
         for nr, tensor in enumerate(tensors):
             if node is not None and tensor._data.dtype.kind in "fcV":
                 tensor._fn = Output(node, nr) if op.several else node
+            elif level is None:
+                tensor._fn = cut_of(*(x for x in operands if isinstance(x, Tensor)))
+                if tensor._fn is UNRECORDED and not op.differentiable:
+                    tensor._fn = no_derivative(op.name)
             if mode & INFERENCE:
                 tensor._vc = INFERENCE_TENSOR
-    if mode & FORWARD_AD and op.differentiable and carries_tangent(operands):
+    if mode & FORWARD_AD and op.differentiable and level is None and carries_tangent(operands):
         propagate(op, operands, values, tensors)
 
 
 def set_views(op: Op, base: Tensor, values: dict[str, Any], tensors: tuple[Tensor, ...], node: Node | None, mode: int) -> None:
     params = tuple(values[name] for name in op.params)
-    creation = SEVERAL if op.several else ORDINARY
-    if not mode & GRAD and base.requires_grad:
+    if mode & INFERENCE:
+        creation = INFERENCE_VIEW
+    elif not mode & GRAD:
         creation = NO_GRAD
+    else:
+        creation = SEVERAL if op.several else ORDINARY
     for nr, tensor in enumerate(tensors):
         inference = mode & INFERENCE and base._vc is INFERENCE_TENSOR
         tensor._vc = INFERENCE_TENSOR if inference else counter_of(base)
@@ -240,12 +314,15 @@ def record(
         kinds, next_edges = "".join("T" if isinstance(x, Tensor) else "S" for x in operands), tuple(edges[slot] for slot in needed)
     arrays = [x._data for x in (*operands, *tensors) if isinstance(x, Tensor)]
     conj = op.holomorphic and not op.sequence and any(a.dtype.kind == "c" for a in arrays)
-    cls = op.variants[f"{kinds}{1 if op.sequence else sum(1 << slot for slot in needed)}{'c' if conj else ''}"]
+    suffix = "c" if conj else "h" if op.wide and is_half(tensors[0]._data.dtype) else ""
+    cls = op.variants[f"{kinds}{1 if op.sequence else sum(1 << slot for slot in needed)}{suffix}"]
     saved = [saved_value(op, name, operands, values, tensors, needed, originals or {}) for name in cls.layout]
     node = new_node(cls, next_edges, tuple(saved), here())
     if isinstance(node, SeveralNode):
         node.outputs = len(tensors)
     node.restore = restore_of(op, operands, tensors[0]._data, range(len(operands)) if op.sequence else needed)
+    if get_mode() & SAVED_HOOKS:
+        pack_saved(node)
     return node
 
 

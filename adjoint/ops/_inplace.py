@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from .._dtype import can_cast, from_numpy_dtype
+from .._layer import Layer, entered
 from .._site import here
-from .._state import GRAD, get_mode, recording
+from .._state import GRAD, WATCHED, get_mode, recording
 from .._tensor import Parameter, Tensor, wrap
 from ..autograd.forward_ad import carries_tangent, propagate_inplace
-from ..autograd.node import INFERENCE_TENSOR, Node, new_node
+from ..autograd.node import INFERENCE_TENSOR, Cut, Node, new_node
 from ..autograd.views import check_writable, counter_of, edge_of, set_history
 from ._registry import Op
 
@@ -34,7 +35,14 @@ def inplace_function(op: Op) -> Callable[..., Any]:
 
     changing.__name__ = changing.__qualname__ = f"{op.name}_"
     changing.__doc__ = f"In-place form of `{op.name}`."
+    changing.asks = True  # type: ignore[attr-defined]  # see _overriding.py
+    op.inplace_function = changing
     return changing
+
+
+def has_history(tensor: Tensor) -> bool:
+    """Whether a tensor may require grad; a view has to be asked."""
+    return tensor._fn is not None and tensor._fn.__class__ is not Cut
 
 
 def written_quickly(op: Op, self: Any, args: tuple[Any, ...]) -> bool:
@@ -44,11 +52,11 @@ def written_quickly(op: Op, self: Any, args: tuple[Any, ...]) -> bool:
         return False
     data = self._data
     dtype = data.dtype
-    if dtype not in FAST or data.__class__ is not np.ndarray or not data.flags.c_contiguous or (mode and self._fn is not None):
+    if dtype not in FAST or data.__class__ is not np.ndarray or not data.flags.c_contiguous or (mode and has_history(self)):
         return False
     for other in args:
         if other.__class__ in PLAIN:
-            if other._data.dtype is not dtype or other._data.shape != data.shape or (mode and other._fn is not None):
+            if other._data.dtype is not dtype or other._data.shape != data.shape or (mode and has_history(other)):
                 return False
         elif other.__class__ is not float and other.__class__ is not int:
             return False
@@ -86,17 +94,26 @@ def bound(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, An
 
 
 def write_inplace(op: Op, values: dict[str, Any]) -> Tensor:
-    from ._general import forward, inputs_of, operand, record
+    from ._general import forward, inputs_of, operand, record, watched
 
-    operands = [operand(op, slot, value) for slot, value in enumerate(inputs_of(op, values))]
+    given = inputs_of(op, values)
+    if get_mode() & WATCHED or any(x.__class__ not in PLAIN and hasattr(x, "__torch_function__") for x in given):
+        answer = watched(op, op.inplace_function, tuple(values.values()), given)
+        if answer is not NotImplemented:
+            return answer  # type: ignore[no-any-return]
+    operands = [operand(op, slot, value) for slot, value in enumerate(given)]
     self = operands[0]
     if not isinstance(self, Tensor):
         raise TypeError(f"{op.name}_(): argument 'input' (position 1) must be Tensor, not {type(self).__name__}")
-    recorded = recording() and op.differentiable and any(
-        isinstance(x, Tensor) and edge_of(x) is not None and op.differentiates(name)
+    level, lifted, values = entered(operands, values)
+    if level is not None:
+        level.check_target(op, operands, values)
+    operands, self = lifted, lifted[0]
+    recorded = (level is None or level.records) and recording() and op.differentiable and any(
+        isinstance(x, Tensor) and x.requires_grad and op.differentiates(name)
         for x, name in zip(operands, op.inputs, strict=True)
     )
-    erases = not op.differentiable and recording() and edge_of(self) is not None
+    erases = not op.differentiable and recording() and self.requires_grad
     check_writable(self, recorded or erases)
     result = forward(op, operands, values)
     check_fits(op, result, self)
@@ -181,6 +198,8 @@ def write(target: Tensor, result: Any) -> None:
     data = target._data
     if data.__class__ is np.ndarray:
         np.copyto(data, result, casting="unsafe")
+    elif isinstance(data, Layer):
+        data.level.write(target, result)
     if target._vc is not INFERENCE_TENSOR:
         counter_of(target).bump(here())
 

@@ -104,6 +104,6 @@ def refuse_gradient(name: str, **constants: Array | None) -> None:
             )
 
 
-def refuse_integers(name: str, input: Array) -> None:
-    if input.dtype.kind in "iub":
+def require_floats(name: str, input: Array) -> None:
+    if input.dtype.kind in "iubc":
         raise NotImplementedError(f"\"{name}\" not implemented for '{from_numpy_dtype(input.dtype).scalar_name}'\n  fix: x.float()")

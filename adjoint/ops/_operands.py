@@ -34,7 +34,7 @@ def highest_kind(operands: Sequence[Array]) -> str:
 
 def number_like(value: float, x: Array) -> Any:
     """A number for an array: a floating one takes it as it is, another gets it converted."""
-    return value if x.dtype.kind == "f" else np.asarray(value, x.dtype)
+    return value if x.dtype.kind == "f" else np.asarray(value).astype(x.dtype)
 
 
 def refuse(kinds: str, name: str, message: str | None = None, error: type[Exception] = NotImplementedError) -> Callable[..., None]:

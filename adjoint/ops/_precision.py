@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,27 @@ def real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 def wide(x: Any) -> Any:
     """`x` in the dtype in which it is computed with."""
     return cast(x, FLOAT32) if is_half(x.dtype) else x
+
+
+def in_single(function: Callable[..., Any], widens: bool = True) -> Callable[..., Any]:
+    """A function of arrays that computes half precision in single precision, and rounds what it returns; other arrays as they are."""
+    if not widens:
+        return function
+
+    def widened(*values: Any) -> Any:
+        dtypes = {x.dtype for x in values if isinstance(x, np.ndarray | np.generic) and x.dtype.kind in "fV"}
+        narrow = next(iter(dtypes)) if len(dtypes) == 1 else FLOAT32
+        if not is_half(narrow):  # nor do single and half precision together need it
+            return function(*values)
+        result = function(*(wide(x) if isinstance(x, np.ndarray | np.generic) else x for x in values))
+        return [narrowed(x, narrow) for x in result] if isinstance(result, list | tuple) else narrowed(result, narrow)
+
+    return widened
+
+
+def narrowed(x: Any, dtype: np.dtype[Any]) -> Any:
+    """What was computed in single precision, rounded."""
+    return cast(x, dtype) if x is not None and x.dtype == FLOAT32 else x
 
 
 def with_dtype(x: Any, dtype: Any) -> Any:

@@ -30,6 +30,9 @@ Rule = Callable[..., Any]
 # How forward mode follows from the declaration.
 ELEMENTWISE, LINEAR, MULTILINEAR, REDUCTION = "elementwise", "linear", "multilinear", "reduction"
 
+# How a batch is handed to the op as it is; see _batching.py.
+LEADING, ALONG, FOLDED, REDUCED = "leading", "along", "folded", "reduced"
+
 # What happens to the dtypes of the inputs before the forward sees them.
 COMMON = "common"  # PyTorch's promotion
 FLOAT = "float"  # promotion, and integers become the default floating dtype
@@ -54,14 +57,15 @@ class Op:
         broadcasts: bool = False,
         view: bool = False,
         several: bool = False,
-        scalars: bool = False,
+        scalars: bool | str = False,
         holomorphic: bool = True,
         nodes: str | dict[str, str] | None = None,
         differentiable: bool = True,
         warns: bool = True,
         floats: bool = True,
-        wide: bool = True,
+        wide: bool | None = None,
         check: Callable[..., None] | None = None,
+        batch: str | Rule | None = None,
     ) -> None:
         self.name = name
         self.impl = impl
@@ -72,18 +76,21 @@ class Op:
         self.broadcasts = broadcasts  # inputs of different shapes are broadcast, and the engine sums their gradients back
         self.view = view
         self.several = several  # returns a tuple
-        self.scalars = scalars  # Python numbers may stand for tensors
+        self.scalars = scalars  # Python numbers may stand for tensors: for any but not for all; for the named one; or for "all"
         self.holomorphic = holomorphic
         self.nodes = nodes or f"{camel(name)}Backward0"
         self.differentiable = differentiable
         self.warns = warns and not view and not isinstance(impl, np.ufunc)  # NumPy may warn, so the forward runs muted (_quiet.py)
         self.floats = floats  # float32 and float64 are welcome; otherwise there is no fast path
-        self.wide = wide and broadcasts and promote != KEEP  # half precision is computed in single precision, as in PyTorch
+        # Whether half precision is computed in single precision, as in PyTorch: forward and rules get float32 arrays instead.
+        self.wide = broadcasts and promote != KEEP if wide is None else wide
         self.check = check  # refuses operands other than float32 and float64, which are always welcome
+        self.batch = batch  # how `vmap` runs it on batches, where that does not follow from the rest; see _batching.py
         self._read_signature()
         self._validate()
         self.heat = [0]  # how much it has been used; see _compiled.py
         self.kernels: dict[str, Any] = {}
+        self.served: set[np.dtype[Any]] = set()  # dtypes besides the usual ones that have come along, for which there is a fast path now
         self.generators: list[Callable[[], None]] = []
         from ._codegen import Variants
 
@@ -165,6 +172,12 @@ class Op:
             *(values[name] for name in self.args[:cut]), **{name: values[name] for name in self.args[cut:]}
         )
 
+    def on(self, operands: list[Any], values: dict[str, Any]) -> Any:
+        """The op on other Tensors with the same parameters."""
+        given = {**values, self.inputs[0]: operands} if self.sequence else {**values, **dict(zip(self.inputs, operands, strict=True))}
+        cut = len(self.args) - len(self.keywords)
+        return self.function(*(given[name] for name in self.args[:cut]), **{name: given[name] for name in self.args[cut:]})
+
     def view_of(self, base: Any, params: tuple[Any, ...]) -> Any:
         """The view of another base: an array for an array, a Tensor for a Tensor."""
         if isinstance(base, OpMethods):
@@ -172,6 +185,7 @@ class Op:
         return self.impl(base, *params)
 
     function: Callable[..., Any]
+    inplace_function: Callable[..., Any]
 
     def __repr__(self) -> str:
         return f"<op {self.name}({', '.join(self.args)})>"
@@ -206,6 +220,7 @@ def register(
     fn.__doc__ = doc or op.impl.__doc__ if not isinstance(op.impl, np.ufunc) else doc
     op.function = fn
     fn.op = op  # type: ignore[attr-defined]
+    fn.asks = True  # type: ignore[attr-defined]  # see _overriding.py
     OPS[op.name] = op
     for name in (op.name, *aliases):
         if function:
@@ -214,6 +229,7 @@ def register(
             setattr(OpMethods, name, fn)
     if operators:
         operator = lazy_function(op, out=False, operator=True)  # without keyword arguments the call is faster
+        operator.asks = True  # type: ignore[attr-defined]  # see _overriding.py
         for name in operators:
             setattr(OpMethods, name, operator)
     if inplace:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._layer import Layer
 from .._methods import OpMethods
+from ._conversions import converted
 
 if TYPE_CHECKING:
     from ..autograd.node import Node
@@ -35,6 +37,8 @@ def call(fn: Any, *args: Any, **kwargs: Any) -> Any:
 def holds(condition: Any) -> bool:
     """Whether a condition on values is true. Where there are none, on the meta device, it is taken to be false."""
     values = getattr(condition, "_data", condition)
+    while isinstance(values, Layer):  # inside a transform: for any of its values
+        values = np.any(values.value._data) if values.value._data.__class__ is np.ndarray else values.value._data
     return getattr(values, "device", "cpu") == "cpu" and bool(values)
 
 
@@ -76,8 +80,12 @@ def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
     lead = len(g.shape) - len(shape)
     axes = tuple(range(lead)) + tuple(lead + i for i, size in enumerate(shape) if size == 1 and g.shape[lead + i] != 1)
     if axes:
+        # Half precision is summed in single.
+        narrow = g.dtype if isinstance(g, ARRAYS) and g.itemsize == 2 and g.dtype.kind in "fV" else None
+        g = g if narrow is None else cast(g, np.dtype("float32"))
         total = loops("reduce").total.run(g, axes, True)
         g = np.sum(g, axis=axes, keepdims=True) if total is None else total
+        g = g if narrow is None else cast(g, narrow)
     return g.reshape(shape)
 
 
@@ -91,7 +99,7 @@ def cast(x: Any, dtype: np.dtype[Any]) -> Any:
             return x
         if present.kind == "c" and dtype.kind != "c":
             x = x.real
-        return x.astype(dtype)
+        return converted(x, dtype)
     from .._dtype import from_numpy_dtype
 
     if present.is_complex and dtype.kind != "c":

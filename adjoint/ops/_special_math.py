@@ -58,9 +58,10 @@ BESSEL_1 = (
     4.763780078020254e-09, -1.5218214060680734e-09, -2.2624401109204446e-09, 5.870664618471487e-10,
     6.7727478454462e-10, -1.6283264322621244e-10, -9.491890392992048e-11, 2.2421768596847442e-11,
 )
-# Bernoulli's numbers B_2k, over 2k (2k - 1), over 2k, and over (2k)!
+# Bernoulli's numbers B_2k: over 2k (2k - 1), over 2k, by themselves, and over (2k)!
 STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400, 43867 / 244188)
 DIGAMMA = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12, -3617 / 8160, 43867 / 14364)
+TRIGAMMA = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798)
 ZETA = (
     1 / 12, -1 / 720, 3.306878306878307e-05, -8.267195767195768e-07, 2.08767569878681e-08, -5.284190138687493e-10,
     1.3382536530684679e-11, -3.3896802963225827e-13, 8.586062056277845e-15, -2.174868698558062e-16,
@@ -301,6 +302,23 @@ def digamma_vector(x: Floats) -> Floats:
     return out
 
 
+def trigamma_positive(x: Floats) -> Floats:
+    total = np.zeros_like(x)
+    while (low := x < 10).any():
+        total += np.where(low, 1 / (x * x), 0.0)
+        x = np.where(low, x + 1, x)
+    inverse = 1 / (x * x)
+    return total + (1 / x + inverse * (0.5 + polynomial(TRIGAMMA, inverse) / x))
+
+
+def trigamma_vector(x: Floats) -> Floats:
+    out = np.array(x)
+    on((x > 0) & (x < np.inf), trigamma_positive, x, out)
+    on(x <= 0, lambda v: (np.pi / sin_pi(v)) ** 2 - trigamma_positive(1 - v), x, out)
+    on(x == np.inf, lambda v: np.zeros_like(v), x, out)
+    return out
+
+
 def zeta_sum(s: Floats, q: Floats) -> Floats:
     """Hurwitz's zeta function for s > 1: the first terms of its sum, and Euler's and Maclaurin's formula for the rest."""
     total = np.zeros_like(q)
@@ -388,6 +406,7 @@ igamma = blockwise(igamma_vector)
 igammac = blockwise(igammac_vector)
 lgamma = blockwise(lgamma_vector)
 digamma = blockwise(digamma_vector)
+trigamma = blockwise(trigamma_vector)
 zeta = blockwise(zeta_vector)
 
 # ---- modified Bessel functions ------------------------------------------------------------------------------------------------------

@@ -71,6 +71,8 @@ def prelu(input: Array, weight: Array) -> Array:
     """`input` where it is positive, `weight * input` elsewhere, with one weight for all or one for each channel (dimension 1)."""
     if weight.ndim > 1:
         raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
+    if input.ndim == 0 and weight.numel() != 1:
+        raise RuntimeError("Not allow zero-dim input tensor; with several weights it needs a dimension of channels")
     channels = input.shape[1] if input.ndim > 1 else 1
     if weight.numel() not in (1, channels):
         raise RuntimeError(
@@ -89,6 +91,8 @@ def check_hardtanh(input: Array) -> None:
 def _hardtanh(input: Array, min_val: float = -1.0, max_val: float = 1.0) -> Array:
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
+    if min_val < 0 and input.dtype.kind == "u":
+        raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
     return np.minimum(np.maximum(input, number_like(min_val, input)), number_like(max_val, input))
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ._registry import LINEAR, Array, op
+from ._registry import LEADING, LINEAR, Array, op
 
 
-@op(view=True, method=False, function=False, jvp=LINEAR, input=lambda g: g)
+@op(view=True, method=False, function=False, jvp=LINEAR, batch=LEADING, input=lambda g: g)
 def alias(input: Array) -> Array:
     """The tensor again, as another object on the same memory."""
     return input[...]

@@ -19,7 +19,7 @@ from ._rules import call, holds
 # ---- sums ---------------------------------------------------------------------------------------------------------------------------
 
 add_plain = elementwise(
-    "add", np.add, operators=("__add__", "__radd__"), inplace_operator="__iadd__",
+    "add", np.add, scalars="all", operators=("__add__", "__radd__"), inplace_operator="__iadd__",
     input=lambda g: g,
     other=lambda g: g,
 )  # fmt: skip
@@ -40,7 +40,7 @@ def refuse_bool_subtraction(input: Array, other: Array) -> None:
 
 
 sub_plain = elementwise(
-    "sub", np.subtract, operators=("__sub__",), inplace_operator="__isub__", check=refuse_bool_subtraction,
+    "sub", np.subtract, scalars="all", operators=("__sub__",), inplace_operator="__isub__", check=refuse_bool_subtraction,
     input=lambda g: g,
     other=lambda g: -g,
 )  # fmt: skip
@@ -71,7 +71,7 @@ def _add_scaled(input: Array, other: Array, *, alpha: float = 1) -> Array:
 
 
 add_scaled = elementwise(
-    "add_scaled", _add_scaled, nodes="AddBackward0", method=False, function=False,
+    "add_scaled", _add_scaled, scalars="all", nodes="AddBackward0", method=False, function=False,
     input=lambda g: g,
     other=lambda g, alpha: g * alpha,
 )  # fmt: skip
@@ -84,7 +84,7 @@ def _sub_scaled(input: Array, other: Array, *, alpha: float = 1) -> Array:
 
 
 sub_scaled = elementwise(
-    "sub_scaled", _sub_scaled, nodes="SubBackward0", method=False, function=False, check=refuse_bool_subtraction,
+    "sub_scaled", _sub_scaled, scalars="all", nodes="SubBackward0", method=False, function=False, check=refuse_bool_subtraction,
     input=lambda g: g,
     other=lambda g, alpha: g * -alpha,
 )  # fmt: skip
@@ -92,12 +92,12 @@ sub_scaled = elementwise(
 
 def _rsub(input: Array, other: Array, *, alpha: float = 1) -> Array:
     """`other - alpha * input`."""
-    return np.subtract(other, scaled(input, alpha))
+    return np.subtract(other, input if alpha == 1 else input * factor_for(alpha, input.dtype))
 
 
 rsub = elementwise(
     "rsub", _rsub, operators=("__rsub__",), nodes={"TS": "RsubBackward1", "default": "RsubBackward0"},
-    inplace=False, method=False, check=refuse_bool_subtraction,
+    scalars="other", inplace=False, method=False, check=refuse_bool_subtraction,
     input=lambda g, alpha: g * -alpha,
     other=lambda g: g,
 )  # fmt: skip
@@ -152,7 +152,7 @@ def positive(input: Array) -> Array:
 # ---- products -----------------------------------------------------------------------------------------------------------------------
 
 mul = elementwise(
-    "mul", np.multiply, operators=("__mul__", "__rmul__"), inplace_operator="__imul__", aliases=("multiply",),
+    "mul", np.multiply, scalars="all", operators=("__mul__", "__rmul__"), inplace_operator="__imul__", aliases=("multiply",),
     input=lambda g, other: g * other,
     other=lambda g, input: g * input,
     doc="The product.",
@@ -165,7 +165,7 @@ def _addcmul(input: Array, tensor1: Array, tensor2: Array, *, value: float = 1) 
 
 
 addcmul = elementwise(
-    "addcmul", _addcmul, scalars=False,
+    "addcmul", _addcmul, scalars=False, check=refuse("b", "addcmul_cpu_out"),
     input=lambda g: g,
     tensor1=lambda g, tensor2, value: scaled(g * tensor2, value),
     tensor2=lambda g, tensor1, value: scaled(g * tensor1, value),
@@ -193,7 +193,7 @@ addcdiv = elementwise(
 # ---- quotients ----------------------------------------------------------------------------------------------------------------------
 
 div_true = elementwise(
-    "div", np.true_divide, promote=FLOAT, operators=("__truediv__",), inplace_operator="__itruediv__",
+    "div", np.true_divide, scalars="all", promote=FLOAT, operators=("__truediv__",), inplace_operator="__itruediv__",
     input=lambda g, other: g / other,
     other=lambda g, input, other: -g * (input / other / other),
 )  # fmt: skip
@@ -216,7 +216,7 @@ def _div_rounded(input: Array, other: Array, *, rounding_mode: str | None = None
 
 
 div_rounded = elementwise(
-    "div_rounded", _div_rounded, nodes="DivBackward2", method=False, function=False, check=refuse("bc", "div_floor"),
+    "div_rounded", _div_rounded, scalars="all", nodes="DivBackward2", method=False, function=False, check=refuse("bc", "div_floor"),
     input=zero, other=zero,
 )  # fmt: skip
 
@@ -261,7 +261,7 @@ def _floor_divide(input: Array, other: Array) -> Array:
 
 floor_divide = elementwise(
     "floor_divide", _floor_divide, operators=("__floordiv__",), inplace_operator="__ifloordiv__", nodes={"default": "NotImplemented"},
-    check=refuse("bc", "div_floor"), input=no_derivative("floor_divide"), other=no_derivative("floor_divide"),
+    scalars="all", check=refuse("bc", "div_floor"), input=no_derivative("floor_divide"), other=no_derivative("floor_divide"),
 )  # fmt: skip
 
 
@@ -298,7 +298,7 @@ def _fmod(input: Array, other: Array) -> Array:
 
 
 fmod = elementwise(
-    "fmod", _fmod, check=refuse("bc", "fmod"), nodes={"TS": "FmodBackward0", "default": "FmodBackward1"},
+    "fmod", _fmod, scalars="other", check=refuse("bc", "fmod"), nodes={"TS": "FmodBackward0", "default": "FmodBackward1"},
     input=lambda g: g,
     other=lambda g, input, other: -g * np.trunc(input / other),
 )  # fmt: skip
@@ -414,6 +414,11 @@ def square_(input: Array) -> Array:
 @composite()
 def float_power(input: Array, exponent: Array, *, out: Array = None) -> Array:
     """The power, computed in double precision."""
+    if isinstance(input, NUMBERS) and isinstance(exponent, NUMBERS):
+        raise TypeError(
+            "float_power() received an invalid combination of arguments - got "
+            f"({type(input).__name__}, {type(exponent).__name__}), but expected a Tensor among them"
+        )
     return pow(in_double(input), in_double(exponent), out=out)
 
 

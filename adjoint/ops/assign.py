@@ -9,17 +9,20 @@ from typing import Any
 import numpy as np
 
 from .._dtype import finfo, from_numpy_dtype
+from .._layer import indices_in, top_level
 from .._quiet import mute, unmute
 from .._site import here
 from .._state import recording
 from .._tensor import Tensor
+from .._tensor import wrap as tensor_of
 from ..autograd.forward_ad import carries_tangent, propagate_inplace
 from ..autograd.node import INFERENCE_TENSOR
 from ..autograd.views import check_writable, counter_of, edge_of, set_history
+from ._batching import behind_batch
 from ._general import NUMBERS, operand, record
-from ._inplace import bound, overwritten_operands, shares_memory
+from ._inplace import bound, overwritten_operands, shares_memory, write_inplace
 from ._operands import zero
-from ._registry import ELEMENTWISE, LINEAR, Array, Op, composite, op
+from ._registry import ELEMENTWISE, LEADING, LINEAR, Array, Op, composite, op
 from ._rules import cast, copied, sum_to
 
 # ---- writing a part -----------------------------------------------------------------------------------------------------------------
@@ -32,6 +35,8 @@ def write_through(fn: Callable[..., Any], write: Callable[..., None], *, one_val
     """
     op: Op = fn.op  # type: ignore[attr-defined]
     inputs = [operand(op, slot, values[name]) for slot, name in enumerate(op.inputs)]
+    if top_level((*inputs, *indices_in(values))) is not None:
+        return write_inplace(op, values)
     self: Tensor = inputs[0]
     recorded = recording() and any(
         isinstance(x, Tensor) and edge_of(x) is not None and op.differentiates(name) for x, name in zip(inputs, op.inputs, strict=True)
@@ -109,7 +114,7 @@ def raise_overflow(dtype: np.dtype[Any]) -> None:
 
 
 @op(
-    "copy", method=False, function=False, nodes="CopyBackwards",
+    "copy", method=False, function=False, nodes="CopyBackwards", batch=lambda input, src: _copy(input, behind_batch(src, input.ndim)),
     input=zero,
     src=lambda g, src_shape, src_dtype: cast(sum_to(g, src_shape), src_dtype),
     jvp=lambda input, src_t: np.zeros_like(input) if src_t is None else src_t.to(input.dtype).expand(input.shape),
@@ -146,7 +151,7 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
 # ---- fill ---------------------------------------------------------------------------------------------------------------------------
 
 
-@op("fill", method=False, function=False, input=zero, jvp=ELEMENTWISE)
+@op("fill", method=False, function=False, input=zero, jvp=ELEMENTWISE, batch=LEADING)
 def _fill_number(input: Array, value: Any) -> Array:
     return np.full_like(input, number_as(value, input.dtype))
 
@@ -157,6 +162,7 @@ def _write_number(input: Array, value: Any) -> None:
 
 @op(
     "fill_tensor", method=False, function=False, nodes="FillBackward1",
+    batch=lambda input, value: _copy(input, behind_batch(value, input.ndim)),
     input=zero,
     value=lambda g, value_dtype: cast(np.sum(g), value_dtype),
     jvp=lambda input, value_t: np.zeros_like(input) if value_t is None else value_t.to(input.dtype).expand(input.shape),
@@ -190,7 +196,7 @@ def fill_(input: Tensor, value: Any) -> Tensor:
     return write_through(_fill_number, _write_number, one_value=True, input=input, value=value)
 
 
-@op("zero", method=False, function=False, input=zero, jvp=LINEAR)
+@op("zero", method=False, function=False, input=zero, jvp=LINEAR, batch=LEADING)
 def _zero(input: Array) -> Array:
     return np.zeros_like(input)
 
@@ -222,7 +228,13 @@ def _off_diagonal(g: Any, wrap: bool) -> Any:
     return np.where(mask, g, 0)
 
 
-@op("fill_diagonal", method=False, function=False, jvp=ELEMENTWISE, input=_off_diagonal)
+def _fill_diagonals(input: Any, fill_value: Any, wrap: bool) -> Any:
+    mask = np.zeros(tuple(input.shape[1:]), bool)
+    _set_diagonal(mask, True, wrap)
+    return input.masked_fill(tensor_of(mask), fill_value)
+
+
+@op("fill_diagonal", method=False, function=False, jvp=ELEMENTWISE, input=_off_diagonal, batch=_fill_diagonals)
 def _fill_diagonal(input: Array, fill_value: Any, wrap: bool = False) -> Array:
     result = copied(input)
     _set_diagonal(result, number_as(fill_value, input.dtype), wrap)

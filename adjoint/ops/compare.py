@@ -15,7 +15,9 @@ from ._registry import Array, composite, elementwise
 
 def comparison(name: str, function: np.ufunc, operator: str, *aliases: str, ordered: bool = True, doc: str) -> Any:
     check = refuse("c", name) if ordered else None
-    return elementwise(name, function, operators=(operator,), aliases=aliases, check=check, differentiable=False, doc=doc)
+    return elementwise(
+        name, function, scalars="other", operators=(operator,), aliases=aliases, check=check, differentiable=False, doc=doc
+    )
 
 
 eq = comparison("eq", np.equal, "__eq__", ordered=False, doc="Where the elements are equal.")
@@ -137,6 +139,8 @@ def _isclose(input: Array, other: Array, rtol: float = 1e-05, atol: float = 1e-0
         close = close | (np.isnan(input) & np.isnan(other))
     if input.dtype.kind == "b":
         return close
+    if input.dtype.kind in "iu":  # whose differences wrap around
+        input, other = input.astype(np.float64), other.astype(np.float64)
     difference = np.abs(input - other)
     return close | (np.isfinite(difference) & (difference <= atol + np.abs(rtol * other)))
 

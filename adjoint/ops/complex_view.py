@@ -12,14 +12,14 @@ import numpy as np
 from .._dtype import from_numpy_dtype
 from .._methods import OpMethods
 from ._operands import is_complex
-from ._registry import FLOAT, LINEAR, Array, composite, elementwise, op
+from ._registry import FLOAT, LEADING, LINEAR, Array, composite, elementwise, op
 from ._rules import call
 from .polar import complex as from_parts
 
 # ---- views --------------------------------------------------------------------------------------------------------------------------
 
 
-@op(view=True, method=False, holomorphic=False, jvp=LINEAR, input=lambda g: call(from_parts, g[..., 0], g[..., 1]))
+@op(batch=LEADING, view=True, method=False, holomorphic=False, jvp=LINEAR, input=lambda g: call(from_parts, g[..., 0], g[..., 1]))
 def view_as_real(input: Array) -> Array:
     """The real and imaginary parts as a last dimension of size 2, on the same memory."""
     if input.dtype.kind != "c":
@@ -27,7 +27,7 @@ def view_as_real(input: Array) -> Array:
     return input[..., None].view(np.dtype(f"f{input.dtype.itemsize // 2}"))
 
 
-@op(view=True, method=False, holomorphic=False, jvp=LINEAR, input=lambda g: np.stack([np.real(g), np.imag(g)], axis=-1))
+@op(batch=LEADING, view=True, method=False, holomorphic=False, jvp=LINEAR, input=lambda g: np.stack([np.real(g), np.imag(g)], axis=-1))
 def view_as_complex(input: Array) -> Array:
     """The opposite of `view_as_real`."""
     if input.dtype.kind != "f" or input.dtype.itemsize < 4:

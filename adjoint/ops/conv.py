@@ -18,6 +18,7 @@ import numpy as np
 
 from .._dtype import from_numpy_dtype
 from . import _convolve
+from ._batching import expanded
 from ._precision import is_half, wide
 from ._registry import MULTILINEAR, Array, op
 from ._rules import call, cast
@@ -116,6 +117,29 @@ def with_bias(tangent: Any, bias_t: Any, out: Any) -> Any:
     return moved.expand(out.shape) if tangent is None else tangent + moved
 
 
+def beside(x: Any, dim: int) -> Any:
+    """A batch of tensors with the examples joined along a dimension, one after the other."""
+    moved = x.movedim(0, dim)
+    return moved.reshape(*moved.shape[:dim], -1, *moved.shape[dim + 2 :])
+
+
+def apart(x: Any, dim: int, examples: int) -> Any:
+    """The examples that were joined along a dimension, as a batch."""
+    return x.reshape(*x.shape[:dim], examples, x.shape[dim] // max(examples, 1), *x.shape[dim + 1 :]).movedim(dim, 0)
+
+
+def convolved_examples(convolve: Any, input: Any, weight: Any, bias: Any, batched: list[bool], examples: int, groups: int) -> Any:
+    """The same kernels for all: the examples are more samples. Else each example is a group of channels with kernels of its own."""
+    if not batched[1]:
+        input = input if batched[0] else expanded(input, examples)
+        result = convolve(input.reshape(-1, *input.shape[2:]), weight, None if batched[2] else bias, groups)
+        result = result.reshape(examples, -1, *result.shape[1:])
+        return result + bias.reshape(examples, 1, -1, *(1,) * (result.ndim - 3)) if batched[2] else result
+    channels = beside(input if batched[0] else expanded(input, examples), 1)
+    biases = None if bias is None else (bias if batched[2] else expanded(bias, examples)).reshape(-1)
+    return apart(convolve(channels, beside(weight, 0), biases, groups * examples), 1, examples)
+
+
 def convolution_jvp(
     input: Any, weight: Any, input_t: Any, weight_t: Any, bias_t: Any, out: Any, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Any:
@@ -126,6 +150,9 @@ def convolution_jvp(
 
 @op(
     nodes="ConvolutionBackward0", method=False, function=False, jvp=convolution_jvp,
+    batch=lambda input, weight, bias, stride, padding, dilation, groups, batched, examples: convolved_examples(
+        lambda x, w, b, n: convolution(x, w, b, stride, padding, dilation, n), input, weight, bias, batched, examples, groups
+    ),
     input=lambda g, weight, input_shape, stride, padding, dilation, groups: call(
         convolution_transposed, g, weight, None, input_shape[2:], stride, padding, dilation, groups
     ),
@@ -163,6 +190,10 @@ def transposed_jvp(
 
 @op(
     nodes="ConvolutionBackward0", method=False, function=False, jvp=transposed_jvp,
+    batch=lambda input, weight, bias, size, stride, padding, dilation, groups, batched, examples: convolved_examples(
+        lambda x, w, b, n: convolution_transposed(x, w, b, size, stride, padding, dilation, n),
+        input, weight, bias, batched, examples, groups,
+    ),
     input=lambda g, weight, input_shape, stride, padding, dilation, groups: cut(
         call(convolution, g, weight, None, stride, padding, dilation, groups), input_shape
     ),
@@ -191,6 +222,9 @@ def convolution_transposed(
 
 @op(
     nodes="ConvolutionBackward0", method=False, function=False, jvp=MULTILINEAR,
+    batch=lambda input, grad, kernel_size, stride, padding, dilation, groups, examples: apart(
+        convolution_weight(beside(input, 1), beside(grad, 1), kernel_size, stride, padding, dilation, groups * examples), 0, examples
+    ),
     input=lambda g, grad, input_shape, stride, padding, dilation, groups: call(
         convolution_transposed, grad, g, None, input_shape[2:], stride, padding, dilation, groups
     ),

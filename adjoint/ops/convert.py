@@ -13,22 +13,23 @@ from .._dtype import as_numpy_dtype, dtype, from_numpy_dtype
 from .._layout import copy_in_format, is_in_format, memory_format, preserve_format
 from .._site import here, warn
 from .._state import recording
-from .._tensor import Tensor, mark_cut, wrap
+from .._tensor import Tensor, locate_cut, mark_cut, wrap
 from ..autograd.node import Node, new_node
 from ..autograd.views import edge_of
-from ._registry import LINEAR, Array, composite, op
+from ._conversions import converted
+from ._registry import LEADING, LINEAR, Array, composite, op
 from ._rules import cast
 
 _PRESERVE = preserve_format
 
 
-@op("_to_copy", nodes="ToCopyBackward0", jvp=LINEAR, method=False, function=False, out=False, holomorphic=False,
+@op("_to_copy", nodes="ToCopyBackward0", jvp=LINEAR, method=False, function=False, out=False, holomorphic=False, batch=LEADING,
     input=lambda g, input_dtype: cast(g, input_dtype))  # fmt: skip  # noqa: PLW0108  (rules are read by their argument names)
 def _to_copy(input: Array, dtype: Any, memory_format: memory_format = _PRESERVE) -> Array:
     return _converted(input, dtype, memory_format)
 
 
-@op("_to_integer", method=False, function=False, out=False, differentiable=False)
+@op("_to_integer", method=False, function=False, out=False, differentiable=False, batch=LEADING)
 def _to_integer(input: Array, dtype: Any, memory_format: memory_format = _PRESERVE) -> Array:
     """A copy as integers or truth values, which have no derivative: the history ends here."""
     return _converted(input, dtype, memory_format)
@@ -41,6 +42,8 @@ def _converted(array: Array, dtype: np.dtype[Any], memory_format: memory_format)
         array = array.real
     if array.dtype.kind == "f" and dtype.kind in "iu" and dtype.itemsize < 4:
         array = array.astype(np.int32)  # as the processor does it: too large numbers wrap around
+    if memory_format is _PRESERVE and array.__class__ is np.ndarray and array.flags.c_contiguous:
+        return converted(array, dtype)
     return copy_in_format(array, dtype, memory_format)
 
 
@@ -51,9 +54,12 @@ def convert(
     if self._data.dtype == dtype and not copy and (memory_format is _PRESERVE or is_in_format(self._data, memory_format)):
         return self
     if dtype.kind not in "iub":
-        return _to_copy(self, dtype, memory_format)  # type: ignore[no-any-return]
+        converted: Tensor = _to_copy(self, dtype, memory_format)
+        if self._data.dtype.kind in "iub" and self._fn is not None:
+            locate_cut(converted)
+        return converted
     result: Tensor = _to_integer(self, dtype, memory_format)
-    mark_cut(result, self, f"the conversion to {result.dtype}")
+    mark_cut(result, self, "integers", f"the conversion to {result.dtype}")
     return result
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _return_types as return_types
+from .._dtype import from_numpy_dtype
 from .._tensor import Tensor, wrap, wrap_result
 from ._out import into
 from ._registry import Array, composite
@@ -22,10 +23,16 @@ def _answer(values: Array, inverse: Array | None, counts: Array | None) -> Any:
     return found if len(found) > 1 else found[0]
 
 
+def _refuse_unordered(data: Array) -> None:
+    if data.dtype.kind == "c":
+        raise NotImplementedError(f"\"unique\" not implemented for '{from_numpy_dtype(data.dtype).scalar_name}': torch.view_as_real first")
+
+
 @composite()
 def unique(input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
     """The distinct elements (or slices along `dim`) in order; where each element went, and how often each occurs, if asked for."""
     data = input._data
+    _refuse_unordered(data)
     axis = None if dim is None else wrap_dim(dim, len(data.shape))
     values, inverse, counts = np.unique(data, return_inverse=True, return_counts=True, axis=axis, equal_nan=False)
     inverse = inverse.reshape(data.shape if axis is None else -1)
@@ -36,6 +43,7 @@ def unique(input: Any, sorted: bool = True, return_inverse: bool = False, return
 def unique_consecutive(input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
     """The elements (or slices along `dim`) without those equal to the one before; the same extras as `unique`."""
     data = input._data
+    _refuse_unordered(data)
     axis = 0 if dim is None else wrap_dim(dim, len(data.shape))
     rows = np.moveaxis(data.reshape(-1) if dim is None else data, axis, 0)
     differs = (rows[1:] != rows[:-1]).any(axis=tuple(range(1, rows.ndim)))
@@ -46,10 +54,13 @@ def unique_consecutive(input: Any, return_inverse: bool = False, return_counts: 
 
 
 @composite(method=False)
-def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Any:
+def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False, out: Any = None) -> Any:
     """Whether each element is among the test elements."""
     tested, among = (x._data if isinstance(x, Tensor) else np.asarray(x) for x in (elements, test_elements))
-    return wrap_result(np.isin(tested, among, assume_unique=assume_unique, invert=invert))
+    for x in (tested, among):
+        if x.dtype.kind in "bc":
+            raise RuntimeError(f"Unsupported input type encountered for isin(): {from_numpy_dtype(x.dtype).scalar_name}")
+    return into(out, wrap_result(np.isin(tested, among, assume_unique=assume_unique, invert=invert)))
 
 
 # ---- histograms ---------------------------------------------------------------------------------------------------------------------
@@ -139,6 +150,8 @@ def histogramdd(input: Any, bins: Any, *, range: Any = None, weight: Any = None,
 def histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False, out: Any = None) -> Any:
     """How many elements (or how much weight) lie in each interval, and the edges of the intervals."""
     data = input._data
+    if not input.is_floating_point():
+        raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{input.dtype.scalar_name}'\n  fix: x.float()")
     if isinstance(bins, Tensor):
         edges: Any = bins._data
     else:

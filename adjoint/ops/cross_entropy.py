@@ -14,9 +14,10 @@ import numpy as np
 
 from .._dtype import from_numpy_dtype
 from .._quiet import mute, unmute
-from ._loss import finished, reduction_of, refuse_gradient, refuse_integers
+from ._batching import expanded
+from ._loss import finished, reduction_of, refuse_gradient, require_floats
 from ._precision import INT64, UINT8, compute_dtype, wide
-from ._registry import Array, op
+from ._registry import FUNCTIONS, Array, op
 from ._rules import cast, loops
 from .reduce import total
 from .softmax import log_softmax, log_softmax_of_rows, softmax_of_rows
@@ -205,7 +206,30 @@ def nll_tangent(input_t: Array, target: Array, weight: Array | None, ignore_inde
     return nll_loss_op(input_t, target, weight, ignore_index, reduction, [])
 
 
-@op("nll_loss", method=False, function=False, out=False, input=nll_rule, jvp=nll_tangent)
+def losses_of_examples(
+    loss: Any, input: Any, target: Any, weight: Any, ignore_index: int, reduction: str, batched: list[bool], *more: Any
+) -> Any:
+    """The loss of every sample of every example, then summed or averaged over those of an example."""
+    size = next(x.shape[0] for x, is_batched in zip((input, target, weight), batched, strict=True) if is_batched)
+    input = input if batched[0] else expanded(input, size)
+    target = target if batched[1] else expanded(target, size)
+    if batched[2]:  # each example weighs the classes in its own way
+        return FUNCTIONS["stack"]([loss(input[i], target[i], weight[i], ignore_index, reduction, *more, []) for i in range(size)])
+    single = target.ndim == 1  # an example is one sample
+    samples = input if single else input.reshape(-1, *input.shape[2:])
+    labels = target if single else target.reshape(-1, *target.shape[2:])
+    losses = loss(samples, labels, weight, ignore_index, "none", *more, []).reshape(target.shape)
+    if reduction == "none":
+        return losses
+    total = losses.reshape(size, -1).sum(1)
+    if reduction == "sum":
+        return total
+    return total / class_weights(target, weight, ignore_index, input._data.dtype).reshape(size, -1).sum(1)
+
+
+@op("nll_loss", wide=True, method=False, function=False, out=False, input=nll_rule, jvp=nll_tangent,
+    batch=lambda input, target, weight, ignore_index, reduction, batched: losses_of_examples(
+        nll_loss_op, input, target, weight, ignore_index, reduction, batched))  # fmt: skip
 def nll_loss_op(input: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str, kept: Kept) -> Array:
     out = nll_by_kernel(input, target, weight, ignore_index, reduction, kept)
     if out is not None:
@@ -247,8 +271,10 @@ def cross_entropy_tangent(
     return tangent * (1 - label_smoothing) + even * (label_smoothing / input.shape[axis])
 
 
-@op("cross_entropy", method=False, function=False, out=False, nodes="NllLossBackward0", warns=False,
-    input=cross_entropy_rule, jvp=cross_entropy_tangent)  # fmt: skip
+@op("cross_entropy", wide=True, method=False, function=False, out=False, nodes="NllLossBackward0", warns=False,
+    input=cross_entropy_rule, jvp=cross_entropy_tangent,
+    batch=lambda input, target, weight, ignore_index, reduction, label_smoothing, batched: losses_of_examples(
+        cross_entropy_op, input, target, weight, ignore_index, reduction, batched, label_smoothing))  # fmt: skip
 def cross_entropy_op(
     input: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str, label_smoothing: float, kept: Kept
 ) -> Array:
@@ -277,7 +303,7 @@ def cross_entropy_by_numpy(
 
 def check_classes(name: str, input: Array, target: Array, weight: Array | None, ignore_index: int) -> None:
     """Refuse targets and weights that do not go with the input."""
-    refuse_integers(name, input)
+    require_floats(name, input)
     if target.dtype not in (INT64, UINT8):
         raise RuntimeError(
             f"expected target dtype to be Long or Byte, but got {from_numpy_dtype(target.dtype).scalar_name}\n  fix: target.long()"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._tensor import Tensor, wrap
-from ._loss import reduced, reduction_of, refuse_integers
+from ._loss import reduced, reduction_of, require_floats
 from ._registry import FUNCTIONS, Array
 from .reduce import logsumexp
 
@@ -48,7 +48,7 @@ def ctc_loss(
 ) -> Array:
     """The negative log-probability of the targets, over all ways to spread them over time with blanks in between."""
     reduction = reduction_of(None, None, reduction)
-    refuse_integers("ctc_loss_cpu", log_probs._data)
+    require_floats("ctc_loss_cpu", log_probs._data)
     if not 0 <= blank < log_probs.shape[-1]:
         raise RuntimeError(f"blank must be in label range, which is 0 to {log_probs.shape[-1] - 1}, but it is {blank}")
     single = len(log_probs.shape) == 2

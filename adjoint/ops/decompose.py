@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._dtype import from_numpy_dtype
-from ._registry import Array, op
+from ._registry import LEADING, Array, op
 from ._rules import call, cast, conjugate, holds
 from .linalg import HIDDEN, LinAlgError, added, check_floating, check_matrices, hermitian, is_complex, main_diagonal, on_diagonal, solved
 
@@ -69,7 +69,7 @@ def _eigh_jvp(A_t: Array, out: Any) -> Any:
     return np.real(main_diagonal(inner)) + 0, vectors @ off_diagonal(inner, differences(values))
 
 
-@op(several=True, holomorphic=False, jvp=_eigh_jvp, A=_eigh_rule, **HIDDEN)
+@op(batch=LEADING, several=True, holomorphic=False, jvp=_eigh_jvp, A=_eigh_rule, **HIDDEN)
 def linalg_eigh(A: Array, UPLO: Any) -> tuple[Array, Array]:
     """Eigenvalues in ascending order, and eigenvectors, of Hermitian matrices of which one triangle is read."""
     check_matrices("linalg.eigh", A)
@@ -98,7 +98,7 @@ def _eig_jvp(A_t: Array, out: Any) -> Any:
     return main_diagonal(inner) * 1, vectors @ moved - vectors * lengths[..., None, :]
 
 
-@op(several=True, holomorphic=False, jvp=_eig_jvp, A=_eig_rule, **HIDDEN)
+@op(batch=LEADING, several=True, holomorphic=False, jvp=_eig_jvp, A=_eig_rule, **HIDDEN)
 def linalg_eig(A: Array) -> tuple[Array, Array]:
     """Eigenvalues and eigenvectors, complex even where the matrix is real."""
     check_matrices("linalg.eig", A)
@@ -161,7 +161,7 @@ def _svd_jvp(A_t: Array, full_matrices: bool, out: Any) -> Any:
     return u_t, np.real(main_diagonal(inner)) + 0, hermitian(v_t) * 1
 
 
-@op(several=True, holomorphic=False, jvp=_svd_jvp, A=_svd_rule, **HIDDEN)
+@op(batch=LEADING, several=True, holomorphic=False, jvp=_svd_jvp, A=_svd_rule, **HIDDEN)
 def linalg_svd(A: Array, full_matrices: bool) -> tuple[Array, Array, Array]:
     """U, the singular values in descending order, and Vᴴ."""
     check_matrices("linalg.svd", A, square=False)
@@ -209,7 +209,12 @@ def _qr_jvp(A_t: Array, out: Any, mode: str) -> Any:
     return q @ turn + whole - q @ inner, np.triu((inner - turn) @ r)
 
 
-@op(several=True, holomorphic=False, jvp=_qr_jvp, A=_qr_rule, **HIDDEN)
+def _qr_examples(A: Any, mode: Any, examples: int) -> tuple[Any, Any]:
+    q, r = linalg_qr(A, mode)
+    return (q.new_zeros((examples, 0)) if mode == "r" else q), r
+
+
+@op(several=True, holomorphic=False, jvp=_qr_jvp, A=_qr_rule, batch=_qr_examples, **HIDDEN)
 def linalg_qr(A: Array, mode: Any) -> tuple[Array, Array]:
     """Q with orthonormal columns and the upper triangular R with Q R = A."""
     if mode == "r":

@@ -18,6 +18,9 @@ def pairwise_distance(x1: Array, x2: Array, p: float = 2.0, eps: float = 1e-6, k
 def cosine_similarity(x1: Array, x2: Array, dim: int = 1, eps: float = 1e-8) -> Array:
     """The cosine of the angle between corresponding vectors along `dim`."""
     x1, x2 = FUNCTIONS["broadcast_tensors"](x1, x2)
+    for x in (x1, x2):
+        if x.is_complex():
+            raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {x.dtype.scalar_name}")
     lengths = [vector_norm(x, 2, dim, True).clamp(min=eps) for x in (x1, x2)]
     return (x1 / lengths[0] * (x2 / lengths[1])).sum(dim)
 
@@ -34,7 +37,9 @@ def cdist(
     """The distance of each row of `x1` from each row of `x2`."""
     for name, x in (("x1", x1), ("x2", x2)):
         if len(x.shape) < 2:
-            raise RuntimeError(f"cdist only supports at least 2D tensors, {'X1' if name == 'x1' else 'X2'} got: {len(x.shape)}D")
+            raise RuntimeError(f"cdist only supports at least 2D tensors, {name.upper()} got: {len(x.shape)}D")
+        if not x.is_floating_point():
+            raise RuntimeError(f"cdist only supports floating-point dtypes, {name.upper()} got: {x.dtype.scalar_name}")
     if x1.shape[-1] != x2.shape[-1]:
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
     if p < 0:

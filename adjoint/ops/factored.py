@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ._registry import Array, op
+from ._batching import behind_batch
+from ._registry import LEADING, Array, op
 from ._rules import call, sum_to
 from .linalg import HIDDEN, check_matrices, hermitian, solved
 
@@ -40,8 +41,15 @@ def _solve_jvp(L: Array, L_t: Array, input_t: Array, out: Array, upper: bool) ->
     return cholesky_solve(right, L, upper)
 
 
+def in_line(a: Any, b: Any) -> tuple[Any, Any]:
+    """Two batches whose examples have the same number of dimensions."""
+    ndim = max(a.ndim, b.ndim)
+    return behind_batch(a, ndim), behind_batch(b, ndim)
+
+
 @op(
     "cholesky_solve", holomorphic=False, jvp=_solve_jvp, L=_solve_factor, **HIDDEN,
+    batch=lambda input, L, upper: cholesky_solve(*in_line(input, L), upper),
     input=lambda g, L, upper, input_shape: sum_to(call(cholesky_solve, g, L, upper), input_shape),
 )  # fmt: skip
 def cholesky_solve(input: Array, L: Array, upper: bool) -> Array:
@@ -55,7 +63,7 @@ def _inverse_jvp(input: Array, input_t: Array, out: Array, upper: bool) -> Array
 
 
 @op(
-    "cholesky_inverse", holomorphic=False, jvp=_inverse_jvp, **HIDDEN,
+    "cholesky_inverse", batch=LEADING, holomorphic=False, jvp=_inverse_jvp, **HIDDEN,
     input=lambda g, input, out, upper: of_factor(out @ g @ out, input, upper),
 )  # fmt: skip
 def cholesky_inverse(input: Array, upper: bool) -> Array:
@@ -158,7 +166,7 @@ def ldl_solved(factors: Array, pivots: Array, right: Array, hermitian: bool) -> 
     return x
 
 
-@op("linalg_ldl_factor_ex", several=True, differentiable=False, **HIDDEN)
+@op("linalg_ldl_factor_ex", batch=LEADING, several=True, differentiable=False, **HIDDEN)
 def linalg_ldl_factor_ex(A: Array, hermitian: bool) -> tuple[Array, Array, Array]:
     """L and D in one matrix, the exchanges, and the row of the first zero in D."""
     check_matrices("torch.linalg.ldl_factor_ex", A)
@@ -171,7 +179,9 @@ def linalg_ldl_factor_ex(A: Array, hermitian: bool) -> tuple[Array, Array, Array
     return factors, pivots, info
 
 
-@op("linalg_ldl_solve", differentiable=False, **HIDDEN)
+@op("linalg_ldl_solve", differentiable=False, **HIDDEN,
+    batch=lambda LD, pivots, B, hermitian: linalg_ldl_solve(
+        behind_batch(LD, max(LD.ndim, B.ndim)), behind_batch(pivots, max(LD.ndim, B.ndim) - 1), behind_batch(B, LD.ndim), hermitian))  # fmt: skip
 def linalg_ldl_solve(LD: Array, pivots: Array, B: Array, hermitian: bool) -> Array:
     """The solution X of A X = B from the factors of A."""
     batch = np.broadcast_shapes(LD.shape[:-2], B.shape[:-2])
@@ -187,7 +197,7 @@ def linalg_ldl_solve(LD: Array, pivots: Array, B: Array, hermitian: bool) -> Arr
 # ---- QR in its packed form ----------------------------------------------------------------------------------------------------------
 
 
-@op("geqrf", several=True, differentiable=False, **HIDDEN)
+@op("geqrf", batch=LEADING, several=True, differentiable=False, **HIDDEN)
 def geqrf(input: Array) -> tuple[Array, Array]:
     """R, with the vectors of the reflections below its diagonal, and the factors of the reflections."""
     check_matrices("torch.geqrf", input, square=False)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ._registry import LINEAR, Array, op
+from ._registry import ALONG, LINEAR, Array, op
 from ._rules import call
 
 HIDDEN: dict[str, Any] = {"method": False, "function": False}
@@ -19,7 +19,7 @@ def _c2c_rule(g: Array, dims: tuple[int, ...], scale: float, inverse: bool) -> A
     return call(fft_c2c, g, dims, scale, inverse)  # the matrix of the transform is symmetric
 
 
-@op(nodes="FftC2CBackward0", jvp=LINEAR, input=_c2c_rule, **HIDDEN)
+@op(batch=ALONG, nodes="FftC2CBackward0", jvp=LINEAR, input=_c2c_rule, **HIDDEN)
 def fft_c2c(input: Array, dims: tuple[int, ...], scale: float, inverse: bool) -> Array:
     """The sums of `input[k] * exp(∓2πijk/n)`, times `scale`, over several dimensions."""
     if not dims:
@@ -38,7 +38,7 @@ def _r2c_rule(g: Array, input_shape: tuple[int, ...], dim: int, scale: float) ->
     return np.real(call(fft_c2c, extended(g, dim, input_shape[dim]), (dim,), scale, True)) * 1
 
 
-@op(nodes="FftR2CBackward0", holomorphic=False, jvp=LINEAR, input=_r2c_rule, **HIDDEN)
+@op(batch=ALONG, nodes="FftR2CBackward0", holomorphic=False, jvp=LINEAR, input=_r2c_rule, **HIDDEN)
 def fft_r2c(input: Array, dim: int, scale: float) -> Array:
     """The first half of the transform of real numbers; the other half mirrors it."""
     dtype = np.result_type(input.dtype, np.complex64)
@@ -51,7 +51,7 @@ def _c2r_rule(g: Array, dim: int, scale: float, n: int) -> Array:
     return np.where((index > 0) & (2 * index < n), half * 2, half)  # what has a mirror image counts for both
 
 
-@op(nodes="FftC2RBackward0", holomorphic=False, jvp=LINEAR, input=_c2r_rule, **HIDDEN)
+@op(batch=ALONG, nodes="FftC2RBackward0", holomorphic=False, jvp=LINEAR, input=_c2r_rule, **HIDDEN)
 def fft_c2r(input: Array, dim: int, scale: float, n: int) -> Array:
     """The inverse transform, to `n` real numbers, of a first half."""
     dtype = np.dtype("float32") if input.dtype == np.complex64 else np.dtype("float64")

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from .._dtype import from_numpy_dtype
-from ._registry import LINEAR, Array, op
+from ._registry import LEADING, LINEAR, Array, op
 from ._rules import call
 from ._windows import Sizes, folded, output_size, padded, windows
 
@@ -30,7 +30,7 @@ def check_dtype(name: str, input: Array) -> None:
 
 
 @op(
-    method=False, function=False, out=False, jvp=LINEAR, nodes="Im2ColBackward0",
+    batch=LEADING, method=False, function=False, out=False, jvp=LINEAR, nodes="Im2ColBackward0",
     input=lambda g, input_shape, kernel_size, dilation, padding, stride: call(
         col2im, g, input_shape[-2:], kernel_size, dilation, padding, stride
     ),
@@ -54,7 +54,7 @@ def im2col(input: Array, kernel_size: Sizes, dilation: Sizes, padding: Sizes, st
 
 
 @op(
-    method=False, function=False, out=False, jvp=LINEAR, nodes="Col2ImBackward0",
+    batch=LEADING, method=False, function=False, out=False, jvp=LINEAR, nodes="Col2ImBackward0",
     input=lambda g, kernel_size, dilation, padding, stride: call(im2col, g, kernel_size, dilation, padding, stride),
 )  # fmt: skip
 def col2im(input: Array, output_size: Sizes, kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Array:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._dtype import from_numpy_dtype
-from ._registry import LINEAR, Array, op
+from ._registry import FOLDED, LINEAR, Array, op
 from ._rules import call, cast, zeros_on
 from .scatter import gather, scatter_add
 
@@ -247,7 +247,7 @@ def grid_sampler_jvp(
 
 def sampler(dims: int) -> Any:
     @op(
-        f"grid_sampler_{dims}d", nodes=f"GridSampler{dims}DBackward0", method=False, function=False, out=False, jvp=grid_sampler_jvp,
+        f"grid_sampler_{dims}d", nodes=f"GridSampler{dims}DBackward0", method=False, function=False, out=False, jvp=grid_sampler_jvp, batch=FOLDED,
         input=lambda g, grid, input_shape, input_dtype, mode, padding_mode, align_corners: image_gradient(
             g, grid, input_shape, input_dtype, (mode, padding_mode, align_corners)
         ),

@@ -16,22 +16,98 @@ from typing import Any
 import numpy as np
 
 from .._dtype import from_numpy_dtype
+from .._layer import Layer
 from .._site import here
 from .._state import get_mode, recording
 from .._tensor import Tensor, wrap
 from ..autograd.node import INFERENCE_TENSOR
 from ..autograd.views import check_writable, counter_of
+from ._batching import Index, behind_batch
 from ._general import NUMBERS
 from ._registry import LINEAR, Array, composite, op
 from ._rules import call, copied, loops, sum_to
 from .alias import alias
 from .assign import SMALL, copy_, fill_, number_as, write_through
 from .parts import EVERYTHING, select_part, slice_part, unsqueeze_part
-from .shape import expanded_shape
+from .shape import expanded_shape, inverse_order
 
 INT64, INT32, BOOL = np.dtype(np.int64), np.dtype(np.int32), np.dtype(bool)
 Shape = tuple[int, ...]
 Indices = tuple[Any, ...]  # arrays of integers or truth values, and a full slice where a dimension is not indexed
+
+
+# ---- batches ------------------------------------------------------------------------------------------------------------------------
+
+
+class BatchIndex:
+    """What an advanced index of one example means for a batch: an index whose result has the batch somewhere, and where."""
+
+    def __init__(self, indices: Indices, examples: int, of_batch: bool) -> None:
+        arrays = [(place, item) for place, item in enumerate(whole_numbers(indices)) if item.__class__ is not slice]
+        self.indices: list[Any] = [EVERYTHING] * (1 + len(whole_numbers(indices)))
+        places = [place for place, _ in arrays]
+        apart = places[-1] - places[0] != len(places) - 1
+        self.ndim = max(item.array.ndim - 1 if isinstance(item, Index) else item.ndim for _, item in arrays)
+        several = any(isinstance(item, Index) for _, item in arrays)
+        for place, item in arrays:
+            array = behind_batch(wrap(item.array), self.ndim + 1) if isinstance(item, Index) else wrap(item)
+            self.indices[place + 1] = array._data
+        self.start = 0 if apart else places[0]  # where the dimensions of the index go in the result for one example
+        if several and of_batch:
+            self.indices[0] = np.arange(examples).reshape(-1, *(1,) * self.ndim)
+        elif not of_batch:
+            del self.indices[0]
+        # Where the batch, and then the dimensions of the index, are in the result.
+        if several:
+            self.batch = 0 if of_batch else self.start
+            self.found = self.batch + 1
+        else:
+            self.batch, self.found = (self.ndim, 0) if apart else (0, self.start + 1)
+
+    def order(self, ndim: int) -> list[int]:
+        """The dimensions of the batch's result in the order: batch, then those of an example's."""
+        found = list(range(self.found, self.found + self.ndim))
+        rest = [d for d in range(ndim) if d != self.batch and d not in found]
+        return [self.batch, *rest[: self.start], *found, *rest[self.start :]]
+
+
+def whole_numbers(indices: Indices) -> list[Any]:
+    """Indices with the positions of what they select in place of masks."""
+    found: list[Any] = []
+    for item in indices:
+        data = item.array if isinstance(item, Index) else item
+        if item.__class__ is slice or data.dtype.kind != "b":
+            found.append(item)
+        elif isinstance(item, Index):
+            raise RuntimeError(
+                "vmap: It looks like you're attempting to index with a mask that differs between examples: each would select another "
+                "number of elements. We do not support batching operators that can output dynamic shape.\n"
+                "  fix: torch.where(mask, x, 0) keeps the shape"
+            )
+        else:
+            found += list(data.nonzero())
+    return found
+
+
+def index_batch(input: Tensor, indices: Indices, examples: int, batched: list[bool]) -> Tensor:
+    index = BatchIndex(indices, examples, batched[0])
+    result: Tensor = index_at(input, tuple(index.indices))
+    return result.permute(index.order(result.ndim))
+
+
+def place_batch(input: Tensor, shape: Shape, indices: Indices, examples: int) -> Tensor:
+    index = BatchIndex(indices, examples, True)
+    values = input.permute(inverse_order(index.order(input.ndim)))
+    return place_at(values, (examples, *shape), tuple(index.indices))  # type: ignore[no-any-return]
+
+
+def put_batch(input: Tensor, indices: Indices, values: Tensor, accumulate: bool, examples: int) -> Tensor:
+    index = BatchIndex(indices, examples, True)
+    target: Tensor = index_at(input.detach(), tuple(index.indices))
+    order = index.order(target.ndim)
+    shape = [target.shape[d] for d in order]
+    whole = behind_batch(values, len(shape)).expand(shape).permute(inverse_order(order))
+    return put_at(input, tuple(index.indices), whole, accumulate)  # type: ignore[no-any-return]
 
 
 # ---- advanced indices: the ops ------------------------------------------------------------------------------------------------------
@@ -48,7 +124,7 @@ def only_array(indices: Indices) -> int | None:
     return places[0] if len(places) == 1 and indices[places[0]].dtype.kind != "b" else None
 
 
-@op("index", method=False, function=False, jvp=LINEAR, warns=False,
+@op("index", method=False, function=False, jvp=LINEAR, warns=False, batch=index_batch,
     input=lambda g, input_shape, indices: call(place_at, g, input_shape, indices))  # fmt: skip
 def index_at(input: Array, indices: Indices) -> Array:
     """A copy of the elements at the given indices."""
@@ -64,7 +140,8 @@ def index_at(input: Array, indices: Indices) -> Array:
     return found if found.flags.c_contiguous else found.copy(order="C")
 
 
-@op(method=False, function=False, jvp=LINEAR, warns=False, input=lambda g, indices: call(index_at, g, as_arrays(indices)))
+@op(method=False, function=False, jvp=LINEAR, warns=False, batch=place_batch,
+    input=lambda g, indices: call(index_at, g, as_arrays(indices)))  # fmt: skip
 def place_at(input: Array, shape: Shape, indices: Indices) -> Array:
     """Zeros, with the elements of `input` added at the given indices."""
     if input.__class__ is np.ndarray and len(indices) == 1 and indices[0].__class__ is np.ndarray:
@@ -120,7 +197,7 @@ def flat_positions(shape: Shape, indices: Indices) -> Array:
 
 
 @op(
-    "index_put", method=False, function=False, jvp=LINEAR,
+    "index_put", method=False, function=False, jvp=LINEAR, batch=put_batch,
     input=lambda g, indices, accumulate, input_dtype: (
         g if accumulate else call(put_at, g, indices, np.zeros((), input_dtype))
     ),
@@ -214,7 +291,7 @@ def as_index(array: Array, integers: bool) -> Any:
     if array.dtype == np.uint8:
         warnings.warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.", stacklevel=6)
         array, kind = array.astype(bool), "b"
-    if not array.shape and kind in "iub":
+    if not array.shape and kind in "iub" and not isinstance(array, Layer):
         return bool(array) if kind == "b" else int(array)
     if kind == "b" or (integers and kind in "iu"):
         return array
@@ -332,7 +409,7 @@ def getitem(input: Tensor, index: Any) -> Tensor:
             else:
                 if part is not None:
                     return part(input, index + ending)  # type: ignore[no-any-return]
-        elif kind is Tensor and index._data.dtype == INT64 and index._data.shape and input._data.shape:
+        elif kind is Tensor and index._data.dtype is INT64 and index._data.shape and input._data.shape:
             return index_at(input, kept((index._data,), input))  # type: ignore[no-any-return]
     except IndexError:
         pass  # found again below, with PyTorch's words for it
@@ -376,13 +453,13 @@ def written_at_once(input: Tensor, index: Any, value: Any) -> bool:
     mode, data, kind = get_mode(), input._data, index.__class__
     if mode > 1 or data.__class__ is not np.ndarray or input._vc is INFERENCE_TENSOR or (mode and input.requires_grad) or 0 in data.strides:
         return False
-    if kind is Tensor and index._data.dtype in (INT64, BOOL) and index._data.shape:
+    if kind is Tensor and index._data.dtype in (INT64, BOOL) and index._data.__class__ is np.ndarray and index._data.shape:
         index = index._data
     elif kind is not int and not (kind is slice and index.step is None):
         if kind is not tuple or not all(item.__class__ is int or (item.__class__ is slice and item.step is None) for item in index):
             return False
     if value.__class__ is Tensor:
-        if value._data.dtype != data.dtype or (mode and value.requires_grad):
+        if value._data.dtype != data.dtype or value._data.__class__ is not np.ndarray or (mode and value.requires_grad):
             return False
         value = value._data
     elif not (value.__class__ is float or value.__class__ is int) or data.dtype.kind != "f" or not -SMALL <= value <= SMALL:

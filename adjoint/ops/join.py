@@ -44,7 +44,13 @@ def _some_to_cat(*tensors: Array) -> None:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
 
 
-@op(promote=COMMON, jvp=LINEAR, warns=False, method=False, aliases=("concat", "concatenate"), check=_some_to_cat, joint=_cut)
+def _cat_examples(tensors: list[Any], dim: int) -> Any:
+    counting = [tensor for tensor in tensors if not _is_skipped(tuple(tensor.shape[1:]))] or tensors[:1]
+    return cat(counting, wrap_dim(dim, counting[0].ndim - 1) + 1)
+
+
+@op(promote=COMMON, jvp=LINEAR, warns=False, method=False, aliases=("concat", "concatenate"), check=_some_to_cat, joint=_cut,
+    batch=_cat_examples)  # fmt: skip
 def cat(tensors: Sequence[Array], dim: int = 0) -> Array:
     """Join tensors along a dimension that they have."""
     try:
@@ -96,7 +102,8 @@ def _some_to_stack(*tensors: Array) -> None:
         raise RuntimeError("stack expects a non-empty TensorList")
 
 
-@op(promote=COMMON, jvp=LINEAR, warns=False, method=False, check=_some_to_stack, joint=_unstacked)
+@op(promote=COMMON, jvp=LINEAR, warns=False, method=False, check=_some_to_stack, joint=_unstacked,
+    batch=lambda tensors, dim: stack(tensors, wrap_dim(dim, tensors[0].ndim) + 1))  # fmt: skip
 def stack(tensors: Sequence[Array], dim: int = 0) -> Array:
     """Join tensors of one shape along a new dimension."""
     shape = tensors[0].shape

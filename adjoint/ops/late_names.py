@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._tensor import Tensor, wrap_result
+from ._out import into
 from ._registry import Array, composite
 from ._rules import normalize_dims
 
@@ -76,6 +77,14 @@ def to_dense(input: Tensor, dtype: Any = None, *, masked_grad: bool = True) -> T
     return input if dtype is None else input.to(dtype)
 
 
+@composite("to_sparse", "to_sparse_coo", function=False)
+def to_sparse(input: Tensor, sparse_dim: int | None = None) -> Any:
+    """The elements that are not 0, with their places."""
+    from ..sparse import to_sparse as made_sparse
+
+    return made_sparse(input)
+
+
 # ---- the history ends here ----------------------------------------------------------------------------------------------------------
 
 
@@ -140,11 +149,12 @@ def resize_as(input: Tensor, tensor: Tensor) -> Tensor:
 
 
 @composite()
-def hash_tensor(input: Tensor, dim: Any = None, *, keepdim: bool = False, mode: int = 0) -> Tensor:
+def hash_tensor(input: Tensor, dim: Any = None, *, keepdim: bool = False, mode: int = 0, out: Tensor | None = None) -> Tensor:
     """The exclusive or of the bits of all elements, or along dimensions: two tensors that differ will rarely agree in it."""
     if mode != 0:
         raise RuntimeError(f"hash_tensor: Unknown HashMode {mode}; 0 is the only one")
     data = input._data
     wide = data.astype(np.float64).view(np.uint64) if data.dtype.kind in "fV" else data.astype(np.int64).view(np.uint64)
     combine: Any = np.bitwise_xor.reduce
-    return wrap_result(combine(wide, axis=normalize_dims(dim, data.ndim) if data.ndim else (), keepdims=keepdim))
+    result = wrap_result(combine(wide, axis=normalize_dims(dim, data.ndim) if data.ndim else (), keepdims=keepdim))
+    return into(out, result)  # type: ignore[no-any-return]

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from .._dtype import from_numpy_dtype
-from ._registry import Array, op
+from ._batching import behind_batch
+from ._registry import LEADING, Array, op
 from ._rules import call, conjugate, holds, sum_to
 from .matmul import transposed
 
@@ -135,7 +136,7 @@ def _inv_rule(g: Array, out: Array) -> Array:
     return -(turned @ g @ turned)
 
 
-@op(nodes="LinalgInvExBackward0", jvp=lambda A_t, out: -(out @ A_t @ out), A=_inv_rule, **HIDDEN)
+@op(batch=LEADING, nodes="LinalgInvExBackward0", jvp=lambda A_t, out: -(out @ A_t @ out), A=_inv_rule, **HIDDEN)
 def linalg_inv(A: Array) -> Array:
     """The inverse of each matrix."""
     check_matrices("linalg.inv", A)
@@ -162,7 +163,12 @@ def _solve_jvp(A: Array, A_t: Array, B_t: Array, out: Array) -> Array:
     return solved(A, added(B_t, None if A_t is None else -(A_t @ out)))
 
 
-@op(nodes="LinalgSolveExBackward0", jvp=_solve_jvp, A=_solve_left, B=_solve_right, **HIDDEN)
+def _solve_examples(A: Any, B: Any) -> Any:
+    ndim = max(A.ndim, B.ndim)
+    return linalg_solve(behind_batch(A, ndim), behind_batch(B, ndim))
+
+
+@op(nodes="LinalgSolveExBackward0", jvp=_solve_jvp, A=_solve_left, B=_solve_right, batch=_solve_examples, **HIDDEN)
 def linalg_solve(A: Array, B: Array) -> Array:
     """The solution X of A X = B; batches broadcast."""
     try:
@@ -194,7 +200,7 @@ def _det_rule(g: Array, A: Array, out: Array) -> Array:
     return g[..., None, None] * cofactors(A, out)
 
 
-@op(jvp=lambda A, A_t, out: np.sum(cofactors(A, out) * A_t, axis=(-2, -1)), A=_det_rule, **HIDDEN)
+@op(batch=LEADING, jvp=lambda A, A_t, out: np.sum(cofactors(A, out) * A_t, axis=(-2, -1)), A=_det_rule, **HIDDEN)
 def linalg_det(A: Array) -> Array:
     """The determinant of each matrix."""
     check_matrices("linalg.det", A)
@@ -219,7 +225,7 @@ def _slogdet_jvp(A: Array, A_t: Array, out: Any) -> Any:
     return out[0] * (1j * np.imag(rate)), np.real(rate) + 0
 
 
-@op(several=True, holomorphic=False, jvp=_slogdet_jvp, A=_slogdet_rule, **HIDDEN)
+@op(batch=LEADING, several=True, holomorphic=False, jvp=_slogdet_jvp, A=_slogdet_rule, **HIDDEN)
 def linalg_slogdet(A: Array) -> tuple[Array, Array]:
     """Sign and logarithm of the absolute value of the determinant."""
     sign, size = np.linalg.slogdet(A)
@@ -247,7 +253,7 @@ def _cholesky_jvp(A_t: Array, out: Array) -> Array:
     return out @ lower_half(inner)
 
 
-@op(nodes="LinalgCholeskyExBackward0", holomorphic=False, jvp=_cholesky_jvp, A=_cholesky_rule, **HIDDEN)
+@op(batch=LEADING, nodes="LinalgCholeskyExBackward0", holomorphic=False, jvp=_cholesky_jvp, A=_cholesky_rule, **HIDDEN)
 def linalg_cholesky(A: Array, upper: bool = False) -> Array:
     """The lower triangular L with L Lᴴ = A, of which the lower or the upper triangle is read."""
     check_matrices("linalg.cholesky", A)
@@ -277,7 +283,7 @@ def _lu_jvp(A_t: Array, out: Any) -> Any:
     return lower @ np.tril(inner, -1), np.triu(inner) @ upper
 
 
-@op(nodes="LinalgLuBackward0", several=True, holomorphic=False, jvp=_lu_jvp, A=_lu_rule, **HIDDEN)
+@op(batch=LEADING, nodes="LinalgLuBackward0", several=True, holomorphic=False, jvp=_lu_jvp, A=_lu_rule, **HIDDEN)
 def linalg_lu_square(A: Array) -> tuple[Array, Array]:
     """L and U of square matrices whose rows are in the right order already."""
     lower, upper = np.empty_like(A), np.empty_like(A)
@@ -309,7 +315,7 @@ def _pinv_jvp(A: Array, A_t: Array, out: Array) -> Array:
     )
 
 
-@op(holomorphic=False, jvp=_pinv_jvp, A=_pinv_rule, **HIDDEN)
+@op(batch=LEADING, holomorphic=False, jvp=_pinv_jvp, A=_pinv_rule, **HIDDEN)
 def linalg_pinv(A: Array, atol: Any, rtol: Any, symmetric: bool) -> Array:
     """The pseudoinverse; singular values up to max(atol, rtol · the largest) count as zero."""
     if 0 in A.shape[-2:] or not isinstance(A, np.ndarray):
@@ -363,7 +369,7 @@ def _exp_rule(g: Array, A: Array) -> Array:
     return exponential_along(transposed(A), g)
 
 
-@op(jvp=exponential_along, A=_exp_rule, **HIDDEN)
+@op(batch=LEADING, jvp=exponential_along, A=_exp_rule, **HIDDEN)
 def linalg_matrix_exp(A: Array) -> Array:
     """The exponential of each matrix."""
     check_matrices("linalg.matrix_exp", A)

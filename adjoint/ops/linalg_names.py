@@ -141,10 +141,11 @@ def lu_unpack(LU_data: Array, LU_pivots: Array, unpack_data: bool = True, unpack
 
 
 @composite()
-def lu(input: Array, pivot: bool = True, get_infos: bool = False) -> Any:
+def lu(input: Array, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
     """L and U in one matrix, and the row exchanges. (The older form of `linalg.lu_factor`.)"""
     packed, pivots, infos = linalg().lu_factor_ex(input, pivot=pivot, check_errors=not get_infos)
-    return (packed, pivots, infos) if get_infos else (packed, pivots)
+    results = (packed, pivots, infos) if get_infos else (packed, pivots)
+    return results if out is None else tuple(into(target, x) for target, x in zip(out, results, strict=True))
 
 
 @composite()

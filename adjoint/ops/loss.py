@@ -15,17 +15,18 @@ import numpy as np
 from .._dtype import from_numpy_dtype
 from .._site import warn
 from ._loss import (
+    REDUCTIONS,
     check_sizes,
     reduced,
     reduced_by_kernel,
     reduction_of,
     refuse_gradient,
-    refuse_integers,
+    require_floats,
     slope_by_kernel,
     unreduced,
 )
 from ._precision import wide
-from ._registry import COMMON, FUNCTIONS, REDUCTION, Array, op
+from ._registry import COMMON, FUNCTIONS, REDUCED, REDUCTION, Array, op
 from ._rules import call, cast, holds
 from .activation import logsigmoid, softplus
 from .cross_entropy import cross_entropy, nll_loss
@@ -73,14 +74,14 @@ def mse_rule(g: Array, input: Array, target: Array, reduction: str) -> Array:
     return mse_slope(g, input, target, reduction, 1.0)
 
 
-@op("mse_loss", method=False, function=False, promote=COMMON, jvp=REDUCTION,
+@op("mse_loss", batch=REDUCED, method=False, function=False, promote=COMMON, jvp=REDUCTION,
     input=mse_rule,
     target=lambda g, input, target, reduction: mse_slope(g, input, target, reduction, -1.0))  # fmt: skip
 def mse_loss_op(input: Array, target: Array, reduction: str) -> Array:
     out = reduced_by_kernel("mse_loss", input, target, reduction)
     if out is not None:
         return out
-    refuse_integers("mse_cpu", input)
+    require_floats("mse_cpu", input)
     difference = wide(input - target)
     return cast(reduced(difference * difference, reduction), input.dtype)
 
@@ -124,7 +125,7 @@ def l1_rule(g: Array, input: Array, target: Array, reduction: str) -> Array:
     return l1_slope(g, input, target, reduction, 1.0)
 
 
-@op("l1_loss", method=False, function=False, nodes="MeanBackward0", jvp=REDUCTION,
+@op("l1_loss", batch=REDUCED, method=False, function=False, nodes="MeanBackward0", jvp=REDUCTION,
     input=l1_rule,
     target=lambda g, input, target, reduction: l1_slope(g, input, target, reduction, -1.0))  # fmt: skip
 def l1_loss_op(input: Array, target: Array, reduction: str) -> Array:
@@ -167,14 +168,14 @@ def smooth_l1_rule(g: Array, input: Array, target: Array, reduction: str, beta: 
     return smooth_l1_slope(g, input, target, reduction, beta, 1.0)
 
 
-@op("smooth_l1_loss", method=False, function=False, nodes="SmoothL1LossBackward0", promote=COMMON, jvp=REDUCTION,
+@op("smooth_l1_loss", batch=REDUCED, method=False, function=False, nodes="SmoothL1LossBackward0", promote=COMMON, jvp=REDUCTION,
     input=smooth_l1_rule,
     target=lambda g, input, target, reduction, beta: smooth_l1_slope(g, input, target, reduction, beta, -1.0))  # fmt: skip
 def smooth_l1_loss_op(input: Array, target: Array, reduction: str, beta: float) -> Array:
     out = reduced_by_kernel("smooth_l1_loss", input, target, reduction, beta)
     if out is not None:
         return out
-    refuse_integers("smooth_l1_cpu", input)
+    require_floats("smooth_l1_cpu", input)
     size = np.abs(wide(input - target))
     losses = np.where(size < beta, 0.5 * size * size / beta, size - 0.5 * beta) if beta else size
     return cast(reduced(losses, reduction), input.dtype)
@@ -205,14 +206,14 @@ def huber_rule(g: Array, input: Array, target: Array, reduction: str, delta: flo
     return huber_slope(g, input, target, reduction, delta, 1.0)
 
 
-@op("huber_loss", method=False, function=False, promote=COMMON, jvp=REDUCTION,
+@op("huber_loss", batch=REDUCED, method=False, function=False, promote=COMMON, jvp=REDUCTION,
     input=huber_rule,
     target=lambda g, input, target, reduction, delta: huber_slope(g, input, target, reduction, delta, -1.0))  # fmt: skip
 def huber_loss_op(input: Array, target: Array, reduction: str, delta: float) -> Array:
     out = reduced_by_kernel("huber_loss", input, target, reduction, delta)
     if out is not None:
         return out
-    refuse_integers("huber_cpu", input)
+    require_floats("huber_cpu", input)
     size = np.abs(wide(input - target))
     losses = np.where(size <= delta, 0.5 * size * size, delta * (size - 0.5 * delta))
     return cast(reduced(losses, reduction), input.dtype)
@@ -263,7 +264,8 @@ def gaussian_nll_loss(
             var = var.unsqueeze(-1)
         elif not (input.shape[:-1] == var.shape[:-1] and var.shape[-1:] == (1,)):
             raise ValueError(f"var is of incorrect size: {list(var.shape)}; it must be that of the input, {list(input.shape)}")
-    reduction = reduction_of(None, None, reduction)
+    if reduction not in REDUCTIONS:
+        raise ValueError(f"{reduction} is not valid as a reduction; use 'mean', 'sum' or 'none'")
     if holds((var < 0).any()):
         raise ValueError("var has negative entry/entries")
     var = var.clone()
@@ -289,12 +291,12 @@ def bce_target(g: Array, input: Array, weight: Array | None, reduction: str) -> 
     return unreduced(g, input, reduction) * (slope if weight is None else slope * weight)
 
 
-@op("binary_cross_entropy", method=False, function=False, jvp=REDUCTION, input=bce_input, target=bce_target)
+@op("binary_cross_entropy", batch=REDUCED, method=False, function=False, jvp=REDUCTION, input=bce_input, target=bce_target)
 def binary_cross_entropy_op(input: Array, target: Array, weight: Array | None, reduction: str) -> Array:
     out = reduced_by_kernel("binary_cross_entropy", input, target, reduction, 0.0, weight)
     if out is not None:
         return out
-    refuse_integers("binary_cross_entropy", input)
+    require_floats("binary_cross_entropy", input)
     for other in (target, weight):
         if other is not None and other.dtype != input.dtype:
             found, expected = from_numpy_dtype(other.dtype), from_numpy_dtype(input.dtype)
@@ -348,7 +350,7 @@ def logits_target(g: Array, input: Array, weight: Array | None, pos_weight: Arra
     return unreduced(g, input, reduction) * times(slope, weight)
 
 
-@op("binary_cross_entropy_with_logits", method=False, function=False, promote=COMMON, jvp=REDUCTION,
+@op("binary_cross_entropy_with_logits", batch=REDUCED, method=False, function=False, promote=COMMON, jvp=REDUCTION,
     input=logits_input, target=logits_target)  # fmt: skip
 def binary_cross_entropy_with_logits_op(
     input: Array, target: Array, weight: Array | None, pos_weight: Array | None, reduction: str
@@ -357,7 +359,7 @@ def binary_cross_entropy_with_logits_op(
         out = reduced_by_kernel("binary_cross_entropy_with_logits", input, target, reduction)
         if out is not None:
             return out
-    refuse_integers("binary_cross_entropy_with_logits", input)
+    require_floats("binary_cross_entropy_with_logits", input)
     x = wide(input)
     losses = -times(target, pos_weight) * call(logsigmoid, x) - (1 - target) * call(logsigmoid, -x)
     return cast(reduced(times(losses, weight), reduction), input.dtype)
@@ -380,6 +382,8 @@ def binary_cross_entropy_with_logits(
             "  fix: target.reshape(input.shape), or target.expand_as(input)"
         )
     refuse_gradient("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
+    if not input.is_floating_point():
+        raise NotImplementedError(f"\"log_sigmoid_cpu\" not implemented for '{input.dtype.scalar_name}'\n  fix: input.float()")
     if not target.is_floating_point():
         raise RuntimeError(
             f"result type {input.dtype.scalar_name} can't be cast to the desired output type {target.dtype.scalar_name}"
@@ -399,7 +403,7 @@ def kl_div_target(g: Array, input: Array, target: Array, reduction: str, log_tar
     return unreduced(g, input, reduction) * slope
 
 
-@op("kl_div", method=False, function=False, nodes="SumBackward0", jvp=REDUCTION, input=kl_div_input, target=kl_div_target)
+@op("kl_div", batch=REDUCED, method=False, function=False, nodes="SumBackward0", jvp=REDUCTION, input=kl_div_input, target=kl_div_target)
 def kl_div_op(input: Array, target: Array, reduction: str, log_target: bool) -> Array:
     out = reduced_by_kernel("log_kl_div" if log_target else "kl_div", input, target, reduction)
     if out is not None:
@@ -491,6 +495,11 @@ def above_zero(x: Array) -> Array:
     return np.where(x > 0, x, 0)
 
 
+def refuse_no_classes(input: Array) -> None:
+    if input.ndim and not input.shape[-1]:
+        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}")
+
+
 def multi_margin_loss(
     input: Array,
     target: Array,
@@ -508,12 +517,17 @@ def multi_margin_loss(
     if weight is not None and len(weight.shape) != 1:
         raise ValueError(f"weight must be one-dimensional, got {list(weight.shape)}")
     refuse_gradient("multi_margin_loss", weight=weight)
+    refuse_no_classes(input)
     if target.shape != input.shape[:-1] and not (len(input.shape) <= 1 and target.numel() == 1):
         raise RuntimeError(
             "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). "
             f"Expected target size {list(input.shape[:-1])}, but got {list(target.shape)}. Input has shape {list(input.shape)}."
         )
     shape = target.shape
+    if weight is not None and weight.shape != input.shape[-1:]:
+        raise RuntimeError(f"inconsistent weight size, expected {input.shape[-1]} but got {list(weight.shape)}")
+    if target.dtype.name != "int64":
+        raise RuntimeError(f"expected scalar type Long but found {target.dtype.scalar_name}; write target.long()")
     input = input.reshape(1) if input.ndim == 0 else input
     target = target.reshape(input.shape[:-1])
     classes = input.shape[-1]
@@ -531,6 +545,7 @@ def multilabel_margin_loss(
 ) -> Array:
     """What the scores of the target classes (listed up to the first -1) lack to exceed those of all others by one."""
     reduction = reduction_of(size_average, reduce, reduction)
+    refuse_no_classes(input)
     if target.shape != input.shape:
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
     if input.ndim == 0:

@@ -8,11 +8,12 @@ import numpy as np
 
 from .._dtype import from_numpy_dtype, int64, result_numpy_dtype
 from .._tensor import Tensor, wrap
+from ._batching import behind_batch
 from ._general import NUMBERS
 from ._out import into
 from ._registry import ELEMENTWISE, FUNCTIONS, LINEAR, Array, composite, op
 from ._rules import call, cast, sum_to
-from .assign import inplace_form, number_as, number_for, write_through
+from .assign import inplace_form, number_as, number_for, raise_overflow, write_through
 from .convert import convert
 from .parts import place
 
@@ -23,7 +24,7 @@ Shape = tuple[int, ...]
 
 
 @op(
-    "where", method=False, function=False, broadcasts=True, jvp=ELEMENTWISE, warns=False,
+    "where", wide=True, method=False, function=False, broadcasts=True, jvp=ELEMENTWISE, warns=False,
     input=lambda g, condition: np.where(condition, g, 0),
     other=lambda g, condition: np.where(condition, 0, g),
 )  # fmt: skip
@@ -96,29 +97,37 @@ def _masked_fill_into(input: Array, mask: Array, value: Any) -> None:
     np.copyto(input, number_as(value, input.dtype), where=mask)
 
 
+def _filled_examples(input: Tensor, mask: Tensor, value: Tensor) -> Tensor:
+    ndim = max(input.ndim, mask.ndim)
+    return FUNCTIONS["where"](*(behind_batch(x, ndim) for x in (mask, value, input)))  # type: ignore[no-any-return]
+
+
 @op(
     "masked_fill_tensor", method=False, function=False, broadcasts=True, jvp=ELEMENTWISE, nodes="MaskedFillBackward1", warns=False,
+    batch=lambda input, mask, value: _filled_examples(input, mask, value.to(input.dtype)),
     input=lambda g, mask: np.where(mask, 0, g),
     value=lambda g, mask: np.where(mask, g, 0),
 )  # fmt: skip
 def _masked_fill_tensor(input: Array, mask: Array, value: Array) -> Array:
-    _check_value(mask, value)
+    _check_value(input, mask, value)
     return np.where(mask, cast(value, input.dtype), input)
 
 
 def _masked_fill_tensor_into(input: Array, mask: Array, value: Array) -> None:
-    _check_value(mask, value)
+    _check_value(input, mask, value)
     check_target(input.shape, mask.shape)
     np.copyto(input, cast(value, input.dtype), where=mask)
 
 
-def _check_value(mask: Array, value: Array) -> None:
+def _check_value(input: Array, mask: Array, value: Array) -> None:
     if value.shape:
         raise RuntimeError(
             f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {len(value.shape)} dimension(s).\n"
             "  fix: torch.where(mask, value, x)"
         )
     check_mask("masked_fill_", mask)
+    if value.dtype.kind == "c" and input.dtype.kind != "c":
+        raise_overflow(input.dtype)
 
 
 @composite()

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._dtype import from_numpy_dtype
 from .._tensor import Tensor
+from ._batching import behind_batch
 from ._out import into
 from ._precision import FLOAT32, is_half
 from ._registry import MULTILINEAR, Array, composite, op
@@ -18,6 +19,7 @@ from ._warm import compiles
 # ---- what the ops are made of -------------------------------------------------------------------------------------------------------
 
 
+FLOAT64 = np.dtype("float64")
 LARGE = 1 << 18  # multiplications from which on one product is worth sharing among threads
 
 
@@ -28,8 +30,8 @@ def product(a: Array, b: Array, bias: Array | None = None) -> Array:
         return np.matmul(a, b) if bias is None else np.matmul(a, b) + bias
     dtype = a.dtype
     if is_half(dtype):
-        widened = None if bias is None else bias.astype(FLOAT32)
-        return product(a.astype(FLOAT32), b.astype(FLOAT32), widened).astype(dtype)
+        widened = None if bias is None else cast(bias, FLOAT32)
+        return cast(product(cast(a, FLOAT32), cast(b, FLOAT32), widened), dtype)
     if b.ndim <= 2:
         if a.ndim <= 2:
             if a.size * b.shape[-1] > LARGE and a.ndim == b.ndim == 2 and a.shape[0] > 1 < b.shape[1]:
@@ -159,18 +161,22 @@ def check_batch_dtypes(a: Array, b: Array) -> None:
 # ---- products of two ----------------------------------------------------------------------------------------------------------------
 
 
-@op(jvp=MULTILINEAR,
+@op(jvp=MULTILINEAR, batch=lambda input, mat2, batched: matmul(input, mat2),
     input=lambda g, mat2: product(g, transposed(mat2)),
     mat2=lambda g, input: product(transposed(input), g))  # fmt: skip
 def mm(input: Array, mat2: Array) -> Array:
     """The product of two matrices."""
     a, b = input.shape, mat2.shape
+    dtype = input.dtype
+    if (dtype is FLOAT32 or dtype is FLOAT64) and mat2.dtype is dtype and input.__class__ is mat2.__class__ is np.ndarray:
+        if len(a) == 2 == len(b) and a[1] == b[0] and a[0] * a[1] * b[1] <= LARGE:
+            return input.dot(mat2)  # nothing but that, for small matrices take no longer than a few questions about them
     if len(a) != 2 or len(b) != 2 or a[1] != b[0] or input.dtype is not mat2.dtype or input.dtype.kind == "b":
         check_matrices("self", input, "mat2", mat2)
     return product(input, mat2)
 
 
-@op(jvp=MULTILINEAR,
+@op(jvp=MULTILINEAR, batch=lambda input, mat2, batched: matmul(input, mat2),
     input=lambda g, mat2: product(g, transposed(mat2)),
     mat2=lambda g, input: product(transposed(input), g))  # fmt: skip
 def bmm(input: Array, mat2: Array) -> Array:
@@ -179,7 +185,7 @@ def bmm(input: Array, mat2: Array) -> Array:
     return product(input, mat2)
 
 
-@op(jvp=MULTILINEAR,
+@op(jvp=MULTILINEAR, batch=lambda input, vec, batched: matmul(input, vec.unsqueeze(-1)).squeeze(-1) if batched[1] else matmul(input, vec),
     input=lambda g, vec: np.expand_dims(g, -1) * vec,
     vec=lambda g, input: product(transposed(input), g))  # fmt: skip
 def mv(input: Array, vec: Array) -> Array:
@@ -188,7 +194,8 @@ def mv(input: Array, vec: Array) -> Array:
     return product(input, vec)
 
 
-@op(jvp=MULTILINEAR, input=lambda g, tensor: g * tensor, tensor=lambda g, input: g * input)
+@op(jvp=MULTILINEAR, input=lambda g, tensor: g * tensor, tensor=lambda g, input: g * input,
+    batch=lambda input, tensor: matmul(input.unsqueeze(-2), tensor.unsqueeze(-1)).squeeze(-1).squeeze(-1))  # fmt: skip
 def dot(input: Array, tensor: Array) -> Array:
     """The scalar product of two vectors."""
     if len(input.shape) != 1 or len(tensor.shape) != 1:
@@ -201,6 +208,8 @@ def dot(input: Array, tensor: Array) -> Array:
             f"dot : expected both vectors to have same dtype, but found {names[0]} and {names[1]}"
             f"\n  fix: b.to({from_numpy_dtype(input.dtype)})"
         )
+    if input.dtype.kind == "b":
+        raise NotImplementedError("\"dot\" not implemented for 'Bool'\n  fix: (a & b).sum() counts")
     if input.shape != tensor.shape:
         m, n = input.shape[0], tensor.shape[0]
         raise RuntimeError(
@@ -210,13 +219,18 @@ def dot(input: Array, tensor: Array) -> Array:
     return product(input, tensor)
 
 
+def multiplied_batches(input: Array, other: Array, batched: list[bool]) -> Array:
+    ndim = max(input.ndim - batched[0], other.ndim - batched[1])
+    return matmul(*(behind_batch(x, ndim + 1) if is_batched else x for x, is_batched in zip((input, other), batched, strict=True)))
+
+
 def batched_other(g: Array, input: Array, other_shape: tuple[int, ...]) -> Array:
     if len(other_shape) == 2:
         return product(transposed(as_rows(input)), as_rows(g))
     return sum_to(product(transposed(input), g), other_shape)
 
 
-@op(nodes="UnsafeViewBackward0", method=False, function=False, jvp=MULTILINEAR,
+@op(nodes="UnsafeViewBackward0", method=False, function=False, jvp=MULTILINEAR, batch=multiplied_batches,
     input=lambda g, other, input_shape: sum_to(product(g, transposed(other)), input_shape),
     other=batched_other)  # fmt: skip
 def matmul_batched(input: Array, other: Array) -> Array:
@@ -257,7 +271,7 @@ def matmul(input: Array, other: Array, *, out: Any = None) -> Array:
     else:
         left, right = dims_of("input", input), dims_of("other", other)
     if left == 2 and right == 2:
-        return mm(input, other, out=out)
+        return mm(input, other) if out is None else mm(input, other, out=out)
     if left == 0 or right == 0:
         raise RuntimeError(
             f"both arguments to matmul need to be at least 1D, but they are {left}D and {right}D\n  fix: a * b multiplies by a number"
@@ -301,7 +315,21 @@ def linear_jvp(input: Array, weight: Array, out: Array, input_t: Array, weight_t
     return tangent if weight_t is None else tangent + linear(input, weight_t)
 
 
-@op(method=False, function=False, nodes={"TTT": "AddmmBackward0", "default": "MmBackward0"}, jvp=linear_jvp,
+def linear_batch(input: Array, weight: Array, bias: Array | None, batched: list[bool]) -> Array:
+    if not batched[1] and not batched[2]:
+        return linear(input, weight, bias)
+    if weight.ndim == batched[1] + 1:  # one output without a dimension of its own
+        return linear_batch(input, weight.unsqueeze(-2), None if bias is None else bias.unsqueeze(-1), batched).squeeze(-1)
+    rows = input if batched[0] else input.unsqueeze(0)
+    single = rows.ndim == 2  # an example is one row
+    result = matmul(rows.unsqueeze(1) if single else rows.reshape(rows.shape[0], -1, rows.shape[-1]), transposed(weight))
+    result = result.squeeze(1) if single else result.reshape(result.shape[0], *rows.shape[1:-1], result.shape[-1])
+    if bias is None:
+        return result
+    return result + (behind_batch(bias, result.ndim) if batched[2] else bias)
+
+
+@op(method=False, function=False, nodes={"TTT": "AddmmBackward0", "default": "MmBackward0"}, jvp=linear_jvp, batch=linear_batch,
     input=linear_input, weight=linear_weight, bias=sum_rows)  # fmt: skip
 def linear(input: Array, weight: Array, bias: Array | None = None) -> Array:
     """`input @ weight.T + bias`."""
@@ -375,6 +403,16 @@ def added_input(g: Array, input_shape: tuple[int, ...], beta: float) -> Array:
     return sum_to(scaled(g, beta), input_shape)
 
 
+def added_batch(multiply: Any) -> Any:
+    """The batching rule of `beta * input + alpha * multiply(a, b)`."""
+
+    def rule(input: Array, a: Array, b: Array, beta: float, alpha: float) -> Array:
+        product = multiply(a, b) * alpha
+        return product + behind_batch(input, product.ndim) * beta if beta else product
+
+    return rule
+
+
 def added_jvp(out: Array, beta: float, alpha: float, input_t: Array, multiply: Any, a: Array, b: Array, a_t: Array, b_t: Array) -> Array:
     """Forward mode of `beta * input + alpha * multiply(a, b)`."""
     tangent = out.new_zeros(out.shape) if input_t is None else np.broadcast_to(input_t * beta, out.shape)
@@ -387,7 +425,8 @@ def added_jvp(out: Array, beta: float, alpha: float, input_t: Array, multiply: A
     mat1=lambda g, mat2, alpha: scaled(product(g, transposed(mat2)), alpha),
     mat2=lambda g, mat1, alpha: scaled(product(transposed(mat1), g), alpha),
     jvp=lambda out, beta, alpha, input_t, mat1, mat2, mat1_t, mat2_t: added_jvp(
-        out, beta, alpha, input_t, mm, mat1, mat2, mat1_t, mat2_t))  # fmt: skip
+        out, beta, alpha, input_t, mm, mat1, mat2, mat1_t, mat2_t),
+    batch=lambda input, mat1, mat2, beta, alpha: added_batch(matmul)(input, mat1, mat2, beta, alpha))  # fmt: skip
 def addmm(input: Array, mat1: Array, mat2: Array, *, beta: float = 1, alpha: float = 1) -> Array:
     """`beta * input + alpha * mat1 @ mat2`."""
     check_matrices("mat1", mat1, "mat2", mat2)
@@ -398,7 +437,9 @@ def addmm(input: Array, mat1: Array, mat2: Array, *, beta: float = 1, alpha: flo
     mat=lambda g, vec, alpha: scaled(np.expand_dims(g, -1) * vec, alpha),
     vec=lambda g, mat, alpha: scaled(product(transposed(mat), g), alpha),
     jvp=lambda out, beta, alpha, input_t, mat, vec, mat_t, vec_t: added_jvp(
-        out, beta, alpha, input_t, mv, mat, vec, mat_t, vec_t))  # fmt: skip
+        out, beta, alpha, input_t, mv, mat, vec, mat_t, vec_t),
+    batch=lambda input, mat, vec, beta, alpha: added_batch(lambda a, b: matmul(a, b.unsqueeze(-1)).squeeze(-1))(
+        input, mat, vec, beta, alpha))  # fmt: skip
 def addmv(input: Array, mat: Array, vec: Array, *, beta: float = 1, alpha: float = 1) -> Array:
     """`beta * input + alpha * mat @ vec`."""
     check_vector(mat, vec)
@@ -409,7 +450,8 @@ def addmv(input: Array, mat: Array, vec: Array, *, beta: float = 1, alpha: float
     batch1=lambda g, batch2, alpha: scaled(product(g, transposed(batch2)), alpha),
     batch2=lambda g, batch1, alpha: scaled(product(transposed(batch1), g), alpha),
     jvp=lambda out, beta, alpha, input_t, batch1, batch2, batch1_t, batch2_t: added_jvp(
-        out, beta, alpha, input_t, bmm, batch1, batch2, batch1_t, batch2_t))  # fmt: skip
+        out, beta, alpha, input_t, bmm, batch1, batch2, batch1_t, batch2_t),
+    batch=lambda input, batch1, batch2, beta, alpha: added_batch(matmul)(input, batch1, batch2, beta, alpha))  # fmt: skip
 def baddbmm(input: Array, batch1: Array, batch2: Array, *, beta: float = 1, alpha: float = 1) -> Array:
     """`beta * input + alpha * batch1 @ batch2`, for each pair of matrices."""
     check_batches(batch1, batch2)
@@ -420,7 +462,9 @@ def baddbmm(input: Array, batch1: Array, batch2: Array, *, beta: float = 1, alph
     batch1=lambda g, batch2, alpha: scaled(product(np.expand_dims(g, 0), transposed(batch2)), alpha),
     batch2=lambda g, batch1, alpha: scaled(product(transposed(batch1), np.expand_dims(g, 0)), alpha),
     jvp=lambda out, beta, alpha, input_t, batch1, batch2, batch1_t, batch2_t: added_jvp(
-        out, beta, alpha, input_t, lambda a, b: np.sum(bmm(a, b), axis=0), batch1, batch2, batch1_t, batch2_t))  # fmt: skip
+        out, beta, alpha, input_t, lambda a, b: np.sum(bmm(a, b), axis=0), batch1, batch2, batch1_t, batch2_t),
+    batch=lambda input, batch1, batch2, beta, alpha: added_batch(lambda a, b: matmul(a, b).sum(1))(
+        input, batch1, batch2, beta, alpha))  # fmt: skip
 def addbmm(input: Array, batch1: Array, batch2: Array, *, beta: float = 1, alpha: float = 1) -> Array:
     """`beta * input + alpha * (the sum of the products of each pair of matrices)`."""
     check_batches(batch1, batch2)
@@ -431,7 +475,9 @@ def addbmm(input: Array, batch1: Array, batch2: Array, *, beta: float = 1, alpha
     vec1=lambda g, vec2, alpha: scaled(product(g, vec2), alpha),
     vec2=lambda g, vec1, alpha: scaled(product(transposed(g), vec1), alpha),
     jvp=lambda out, beta, alpha, input_t, vec1, vec2, vec1_t, vec2_t: added_jvp(
-        out, beta, alpha, input_t, lambda a, b: np.expand_dims(a, -1) * b, vec1, vec2, vec1_t, vec2_t))  # fmt: skip
+        out, beta, alpha, input_t, lambda a, b: np.expand_dims(a, -1) * b, vec1, vec2, vec1_t, vec2_t),
+    batch=lambda input, vec1, vec2, beta, alpha: added_batch(lambda a, b: a.unsqueeze(-1) * b.unsqueeze(-2))(
+        input, vec1, vec2, beta, alpha))  # fmt: skip
 def addr(input: Array, vec1: Array, vec2: Array, *, beta: float = 1, alpha: float = 1) -> Array:
     """`beta * input + alpha * outer(vec1, vec2)`."""
     if len(vec1.shape) != 1 or len(vec2.shape) != 1:

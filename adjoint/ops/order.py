@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import _return_types as return_types
 from .._methods import OpMethods
+from ._batching import rows
 from ._out import into
 from ._precision import INT64
 from ._registry import FUNCTIONS, REDUCTION, Array, composite, op
@@ -79,17 +80,23 @@ def checked(name: str, input: Array, dim: int) -> None:
 # ---- median -------------------------------------------------------------------------------------------------------------------------
 
 
+def refuse_median(input: Array) -> None:
+    if input.dtype.is_complex or input.dtype.name == "bool":
+        raise NotImplementedError(f"\"median_cpu\" not implemented for '{input.dtype.scalar_name}'\n  fix: x.float(), x.real or x.abs()")
+
+
 def median_of_all(input: Array, find: Search) -> Array:
     flat = np.reshape(input, (-1,))
     return flat[find(flat, 0)[0]] if flat.shape[0] else np.full_like(input, math.nan, shape=())
 
 
-@op(nodes="MedianBackward0", method=False, function=False, jvp=REDUCTION, input=share_all)
+@op(nodes="MedianBackward0", method=False, function=False, jvp=REDUCTION, input=share_all, batch=lambda input: median(rows(input), 1)[0])
 def median_all(input: Array) -> Array:
     return median_of_all(input, find_median)
 
 
-@op(nodes="NanmedianBackward0", method=False, function=False, jvp=REDUCTION, input=share_all)
+@op(nodes="NanmedianBackward0", method=False, function=False, jvp=REDUCTION, input=share_all,
+    batch=lambda input: nanmedian(rows(input), 1)[0])  # fmt: skip
 def nanmedian_all(input: Array) -> Array:
     return median_of_all(input, find_nanmedian)
 
@@ -97,6 +104,7 @@ def nanmedian_all(input: Array) -> Array:
 @composite()
 def median(input: Array, dim: int | None = None, keepdim: bool = False, *, out: Any = None) -> Any:
     """The element in the middle (the lower one of two); along a dimension, `(values, indices)`."""
+    refuse_median(input)
     if dim is None:
         return median_all(input, out=out)
     checked("median", input, dim)
@@ -106,6 +114,7 @@ def median(input: Array, dim: int | None = None, keepdim: bool = False, *, out: 
 @composite()
 def nanmedian(input: Array, dim: int | None = None, keepdim: bool = False, *, out: Any = None) -> Any:
     """The median of the elements that are not NaN; along a dimension, `(values, indices)`."""
+    refuse_median(input)
     if dim is None:
         return nanmedian_all(input, out=out)
     checked("nanmedian", input, dim)
@@ -126,6 +135,8 @@ def mode(input: Array, dim: int = -1, keepdim: bool = False, *, out: Any = None)
 def kthvalue(input: Array, k: int, dim: int = -1, keepdim: bool = False, *, out: Any = None) -> Any:
     """The k-th smallest element along a dimension, counted from 1."""
     checked("kthvalue", input, dim)
+    if input.dtype.name == "bool":
+        raise NotImplementedError("\"kthvalue_cpu\" not implemented for 'Bool'\n  fix: x.byte()")
     size = input.shape[dim] if input.shape else 1
     if not 1 <= k <= size:
         raise RuntimeError(

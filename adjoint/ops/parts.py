@@ -22,7 +22,8 @@ EVERYTHING = slice(None)
 # ---- basic indexing -----------------------------------------------------------------------------------------------------------------
 
 
-@op(method=False, function=False, jvp=LINEAR, warns=False, input=lambda g, index: g[index])
+@op(method=False, function=False, jvp=LINEAR, warns=False, input=lambda g, index: g[index],
+    batch=lambda input, examples, shape, index: place(input, (examples, *shape), (EVERYTHING, *index)))  # fmt: skip
 def place(input: Array, shape: Shape, index: Any) -> Array:
     """Zeros, with `input` at a basic index."""
     whole = zeros_on(input, shape, input.dtype)
@@ -39,8 +40,10 @@ def _part_op(name: str, nodes: str) -> Any:
     declare = op(
         name, method=False, function=False, view=True, jvp=LINEAR, nodes=nodes,
         input=lambda g, input_shape, index: call(place, g, input_shape, index),
+        batch=lambda input, index: part(input, (EVERYTHING, *index)),
     )  # fmt: skip
-    return declare(_part)
+    part = declare(_part)
+    return part
 
 
 # PyTorch makes one view for each item of an index and names the result after the last; here one view serves for all.
@@ -66,6 +69,8 @@ def narrow(input: Any, dim: int, start: Any, length: int) -> Any:
     """The part of `length` elements of a dimension that begins at `start`."""
     if input.ndim == 0:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    if isinstance(start, OpMethods) and (start.ndim or start.dtype.is_floating_point or start.dtype.name == "bool"):  # type: ignore[attr-defined]
+        raise RuntimeError("start must be an 0-dim integral Tensor.")
     dim, start = wrap_dim(dim, input.ndim), operator.index(start)
     size = input.shape[dim]
     if length < 0:

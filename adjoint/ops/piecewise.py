@@ -13,7 +13,7 @@ from .. import _return_types as return_types
 from ._operands import NUMBERS, inplace, is_complex, no_derivative, raised, refuse, unraised, zero
 from ._out import into
 from ._precision import FLOAT32
-from ._registry import FLOAT, Array, composite, elementwise, op
+from ._registry import FLOAT, LEADING, Array, composite, elementwise, op
 from ._rules import call, cast, conjugate
 
 # ---- sign and absolute value --------------------------------------------------------------------------------------------------------
@@ -65,6 +65,14 @@ abs = elementwise(
 )  # fmt: skip
 
 
+@composite("abs_", "absolute_")
+def abs_(input: Array) -> Array:
+    """In-place form of `abs`."""
+    if is_complex(input):
+        raise RuntimeError("In-place abs is not supported for complex tensors; write x = x.abs(), which is real")
+    return inplace(abs, input)
+
+
 def copysign_rule(g: Array, input: Array, out: Array) -> Array:
     return g * np.where(input == 0, 0, out / input)
 
@@ -75,7 +83,7 @@ def _copysign(input: Array, other: Array) -> Array:
 
 
 copysign = elementwise(
-    "copysign", _copysign, promote=FLOAT, warns=False, nodes={"TS": "CopysignBackward1", "default": "CopysignBackward0"},
+    "copysign", _copysign, scalars="other", promote=FLOAT, warns=False, nodes={"TS": "CopysignBackward1", "default": "CopysignBackward0"},
     check=refuse("c", "copysign"), input=copysign_rule, other=zero,
 )  # fmt: skip
 
@@ -116,7 +124,7 @@ def mantissa_slope(input: Array, dtype: np.dtype[Any]) -> Array:
 
 
 frexp_parts = op(
-    "frexp", several=True, method=False, function=False,
+    "frexp", batch=LEADING, several=True, method=False, function=False,
     input=lambda g, input, input_dtype: np.zeros_like(input) if g[0] is None else g[0] * mantissa_slope(input, input_dtype),
     jvp=lambda input, input_t: (input_t * mantissa_slope(input, input._data.dtype), None),
 )(_frexp)  # fmt: skip
@@ -206,6 +214,11 @@ clamp_number = elementwise(
 )  # fmt: skip
 
 
+def check_clamp(*operands: Array) -> None:
+    refuse("c", "clamp", "clamp is not supported for complex types")(*operands)
+    refuse("b", "clamp_cpu")(*operands)
+
+
 def _clamp_tensor(input: Array, min: Array | None = None, max: Array | None = None) -> Array:
     return bounded(input, min, max)
 
@@ -221,8 +234,7 @@ def max_rule(g: Array, input: Array, min: Array, max: Array) -> Array:
 
 
 clamp_tensor = elementwise(
-    "clamp_tensor", _clamp_tensor, nodes="ClampBackward0", warns=False, method=False, function=False,
-    check=refuse("c", "clamp", "clamp is not supported for complex types"),
+    "clamp_tensor", _clamp_tensor, nodes="ClampBackward0", warns=False, method=False, function=False, check=check_clamp,
     input=lambda g, input, min, max: np.where(inside(input, min, max), g, 0), min=min_rule, max=max_rule,
 )  # fmt: skip
 
@@ -255,7 +267,7 @@ def _clamp_min(input: Array, min: Array) -> Array:
 
 
 clamp_min = elementwise(
-    "clamp_min", _clamp_min, nodes={"TS": "ClampMinBackward0", "default": "ClampMinBackward1"}, warns=False,
+    "clamp_min", _clamp_min, scalars="min", nodes={"TS": "ClampMinBackward0", "default": "ClampMinBackward1"}, warns=False,
     check=refuse("c", "clamp", "clamp is not supported for complex types"),
     input=lambda g, input, min: np.where(input >= min, g, 0),
     min=lambda g, input, min: np.where(input < min, g, 0),
@@ -268,7 +280,7 @@ def _clamp_max(input: Array, max: Array) -> Array:
 
 
 clamp_max = elementwise(
-    "clamp_max", _clamp_max, nodes={"TS": "ClampMaxBackward0", "default": "ClampMaxBackward1"}, warns=False,
+    "clamp_max", _clamp_max, scalars="max", nodes={"TS": "ClampMaxBackward0", "default": "ClampMaxBackward1"}, warns=False,
     check=refuse("c", "clamp", "clamp is not supported for complex types"),
     input=lambda g, input, max: np.where(input <= max, g, 0),
     max=lambda g, input, max: np.where(input > max, g, 0),

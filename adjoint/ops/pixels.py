@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ._registry import LINEAR, Array, op
+from ._registry import FOLDED, LEADING, LINEAR, Array, op
 from ._rules import call
 
 
@@ -15,7 +15,7 @@ def check_dims(name: str, input: Array) -> None:
         raise RuntimeError(f"{name} expects input to have at least 3 dimensions, but got input with {len(input.shape)} dimension(s)")
 
 
-@op(method=False, out=False, jvp=LINEAR, input=lambda g, upscale_factor: call(pixel_unshuffle, g, upscale_factor))
+@op(batch=LEADING, method=False, out=False, jvp=LINEAR, input=lambda g, upscale_factor: call(pixel_unshuffle, g, upscale_factor))
 def pixel_shuffle(input: Array, upscale_factor: int) -> Array:
     """Channels made into pixels: (*, C * r * r, H, W) becomes (*, C, H * r, W * r)."""
     r = upscale_factor
@@ -34,7 +34,7 @@ def pixel_shuffle(input: Array, upscale_factor: int) -> Array:
     return np.reshape(turned, (*batch, channels // (r * r), height * r, width * r)).copy()
 
 
-@op(method=False, out=False, jvp=LINEAR, input=lambda g, downscale_factor: call(pixel_shuffle, g, downscale_factor))
+@op(batch=LEADING, method=False, out=False, jvp=LINEAR, input=lambda g, downscale_factor: call(pixel_shuffle, g, downscale_factor))
 def pixel_unshuffle(input: Array, downscale_factor: int) -> Array:
     """Pixels made into channels: the inverse of `pixel_shuffle`."""
     r = downscale_factor
@@ -54,7 +54,7 @@ def pixel_unshuffle(input: Array, downscale_factor: int) -> Array:
     return np.reshape(turned, (*batch, channels * r * r, height // r, width // r)).copy()
 
 
-@op(method=False, out=False, jvp=LINEAR,
+@op(batch=FOLDED, method=False, out=False, jvp=LINEAR,
     input=lambda g, input_shape, groups: call(channel_shuffle, g, max(1, input_shape[1] // groups)))  # fmt: skip
 def channel_shuffle(input: Array, groups: int) -> Array:
     """Channels of different groups mixed: the first of each group, then the second of each, and so on."""

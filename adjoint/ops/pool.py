@@ -14,7 +14,7 @@ import numpy as np
 from .._dtype import from_numpy_dtype
 from ._pool_windows import INDEX, Windows, divisors, maxima, put_directly, side_by_side, spread, sums
 from ._precision import wide
-from ._registry import LINEAR, Array, op
+from ._registry import LEADING, LINEAR, Array, op
 from ._rules import call, cast, zeros_on
 from ._warm import Heat
 from .scatter import gather, scatter_add
@@ -60,7 +60,7 @@ def shares(grad: Array, windows: Lines, divisor: int | None) -> Array:
 def mean_op(name: str, node: str, kinds: str) -> Any:
     """An op that takes means, with the op that is its transpose; they are each other's derivative."""
 
-    @op(f"{name}_backward", nodes=f"{node}BackwardBackward0", method=False, function=False, out=False, jvp=LINEAR,
+    @op(f"{name}_backward", nodes=f"{node}BackwardBackward0", method=False, function=False, out=False, jvp=LINEAR, batch=LEADING,
         grad=lambda g, windows, divisor: call(forward, g, windows, divisor))  # fmt: skip
     def backward(grad: Array, windows: Lines, divisor: int | None) -> Array:
         if grad.__class__ is not np.ndarray:
@@ -68,7 +68,7 @@ def mean_op(name: str, node: str, kinds: str) -> Any:
             return np.empty_like(grad, order="C", shape=(*grad.shape[:lead], *(line.size for line in windows)))
         return shares(grad, windows, divisor)
 
-    @op(name, nodes=f"{node}Backward0", method=False, function=False, out=False, jvp=LINEAR,
+    @op(name, nodes=f"{node}Backward0", method=False, function=False, out=False, jvp=LINEAR, batch=LEADING,
         input=lambda g, windows, divisor: call(backward, g, windows, divisor))  # fmt: skip
     def forward(input: Array, windows: Lines, divisor: int | None) -> Array:
         if input.dtype.kind in "biuc" and input.dtype.name not in kinds:
@@ -97,6 +97,12 @@ def search(input: Array, windows: Lines) -> tuple[Array, Array]:
         shape = out_shape(input, windows)
         return np.empty_like(input, order="C", shape=shape), np.empty_like(input, INDEX, order="C", shape=shape)
     return maxima(input, windows)
+
+
+@op(method=False, function=False, out=False, differentiable=False, batch=LEADING)
+def max_pool_places(input: Array, windows: Lines) -> Array:
+    """Where the maxima are; for tensors inside a transform, whose arrays cannot be searched at once for places and values."""
+    return search(input, windows)[1]
 
 
 def in_line(x: Array, dims: int) -> Array:
@@ -128,7 +134,7 @@ def put_back(g: Array, index: Array, dims: int, input_shape: tuple[int, ...], in
 def selection(name: str, node: str) -> Any:
     """The op for the elements of the last `dims` dimensions that a search has found. Usually it has found their values, too."""
 
-    @op(f"{name}_values", nodes=f"{node}Backward0", method=False, function=False, out=False, input=put_back, jvp=look_up_tangent)
+    @op(f"{name}_values", nodes=f"{node}Backward0", method=False, function=False, out=False, input=put_back, jvp=look_up_tangent, batch=lambda input, index, dims: select(input, index, dims))
     def select(input: Array, index: Array, dims: int, values: Any = None) -> Array:
         return look_up(input, index, dims) if values is None else values
 
@@ -146,7 +152,7 @@ fractional_max_pool3d = selection("fractional_max_pool3d", "FractionalMaxPool3D"
 def unpool_op(dims: int) -> Any:
     """The op that puts maxima back: zeros elsewhere, and of several for one place the last."""
 
-    @op(f"max_unpool{dims}d", nodes=f"MaxUnpool{dims}DBackward0", method=False, function=False, out=False, jvp=LINEAR,
+    @op(f"max_unpool{dims}d", nodes=f"MaxUnpool{dims}DBackward0", method=False, function=False, out=False, jvp=LINEAR, batch=LEADING,
         input=lambda g, index: look_up(g, index, dims))  # fmt: skip
     def unpool(input: Array, index: Array, size: tuple[int, ...]) -> Array:
         lead = input.shape[: len(input.shape) - dims]

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._methods import OpMethods
+from ._batching import rows
 from ._precision import INT64, compute_dtype, wide, with_dtype
 from ._registry import REDUCTION, Array, composite, op
 from ._rules import call, cast, flipped, loops, unreduce, wrap_dim
@@ -84,7 +85,8 @@ def prod_all_rule(g: Array, input: Array, out: Array, input_shape: Any, input_dt
     return cast(np.reshape(g * others(flat, out, 0), input_shape), input_dtype)
 
 
-@op(nodes="ProdBackward0", method=False, function=False, jvp=REDUCTION, input=prod_all_rule)
+@op(nodes="ProdBackward0", method=False, function=False, jvp=REDUCTION, input=prod_all_rule,
+    batch=lambda input, dtype: prod_dim(rows(input), 1, dtype=dtype))  # fmt: skip
 def prod_all(input: Array, *, dtype: Any = None) -> Array:
     return multiplied(input, None, False, dtype)
 

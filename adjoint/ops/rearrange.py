@@ -11,7 +11,8 @@ import numpy as np
 
 from .._dtype import as_numpy_dtype, from_numpy_dtype
 from .._tensor import Tensor, wrap, wrap_result
-from ._registry import LINEAR, Array, composite, op
+from ._batching import behind_batch, moved, rows
+from ._registry import LEADING, LINEAR, Array, composite, op
 from ._rules import call, holds, in_order, joined, loops, normalize_dims, wrap_dim
 from .parts import EVERYTHING
 from .scatter import index_select
@@ -32,7 +33,8 @@ def _summed_repeats(g: Array, input_shape: Shape, repeats: Shape) -> Array:
     return np.sum(g.reshape(pairs), axis=tuple(range(0, len(pairs), 2))).reshape(input_shape)
 
 
-@op("repeat", method=False, function=False, jvp=LINEAR, warns=False, input=_summed_repeats)
+@op("repeat", method=False, function=False, jvp=LINEAR, warns=False, input=_summed_repeats,
+    batch=lambda input, repeats: _repeat(behind_batch(input, len(repeats) + 1), (1, *repeats)))  # fmt: skip
 def _repeat(input: Array, repeats: Shape) -> Array:
     """The tensor, so many times along each dimension."""
     if len(repeats) < len(input.shape):
@@ -134,6 +136,9 @@ def flipud(input: Any) -> Any:
 
 
 @op("roll", method=False, function=False, jvp=LINEAR, warns=False,
+    batch=lambda input, shifts, dims: (
+        _roll(input, shifts, moved(dims, input.ndim - 1)) if dims else _roll(rows(input), shifts, (1,)).reshape(input.shape)
+    ),
     input=lambda g, shifts, dims: call(_roll, g, tuple([-n for n in shifts]), dims))  # fmt: skip
 def _roll(input: Array, shifts: Shape, dims: Shape) -> Array:
     if not dims or not input.shape:
@@ -209,7 +214,7 @@ def _small_lower(rows: int, columns: int, diagonal: int) -> Array:
     return np.tri(rows, columns, diagonal, dtype=bool)
 
 
-@op(inplace=True, jvp=LINEAR, warns=False, input=lambda g, diagonal: call(tril, g, diagonal))
+@op(batch=LEADING, inplace=True, jvp=LINEAR, warns=False, input=lambda g, diagonal: call(tril, g, diagonal))
 def tril(input: Array, diagonal: int = 0) -> Array:
     """The lower triangle of matrices, up to a diagonal; zeros above."""
     _check_matrix("tril", input)
@@ -221,7 +226,7 @@ def tril(input: Array, diagonal: int = 0) -> Array:
     return np.where(_lower(input.shape, diagonal), input, np.zeros((), input.dtype))
 
 
-@op(inplace=True, jvp=LINEAR, warns=False, input=lambda g, diagonal: call(triu, g, diagonal))
+@op(batch=LEADING, inplace=True, jvp=LINEAR, warns=False, input=lambda g, diagonal: call(triu, g, diagonal))
 def triu(input: Array, diagonal: int = 0) -> Array:
     """The upper triangle of matrices, from a diagonal on; zeros below."""
     _check_matrix("triu", input)
@@ -255,7 +260,7 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
     data = indices._data
     if data.dtype.kind not in "iu":
-        raise ValueError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
     total = math.prod(sizes)
     if data.size and holds((data.min() < -total) | (data.max() >= total)):
         raise ValueError(f"index {data.max()} is out of bounds for a tensor of shape {list(sizes)}, which has {total} elements")

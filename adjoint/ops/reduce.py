@@ -15,8 +15,9 @@ import numpy as np
 from .. import _return_types as return_types
 from .._dtype import bool_, from_numpy_dtype
 from .._methods import OpMethods
+from ._batching import rows
 from ._out import into
-from ._precision import INT64, compute_dtype, wide, with_dtype
+from ._precision import FLOAT32, INT64, compute_dtype, wide, with_dtype
 from ._registry import FLOAT, FUNCTIONS, LINEAR, REDUCTION, Array, composite, op
 from ._rules import as_axis, call, cast, loops, normalize_dims, spread, sum_to, unreduce, wrap_dim, zeros_on
 from .scatter import scatter_add
@@ -75,7 +76,9 @@ def total(x: Array, axis: Any, keepdim: bool) -> Array:
     if dtype not in PLAIN:
         if isinstance(x, OpMethods):
             return np.sum(x, axis=axis, keepdims=keepdim)
-        dtype = INT64 if dtype.kind in "iub" else compute_dtype(dtype)
+        if dtype.kind not in "iub":
+            return total(cast(x, FLOAT32), axis, keepdim)
+        dtype = INT64
     if x.__class__ is np.ndarray:
         return add_reduce(x, axis, dtype, None, keepdim)
     return np.sum(x, axis=axis, dtype=dtype, keepdims=keepdim)
@@ -89,7 +92,7 @@ def summed(x: Array, axis: Any, keepdim: bool, dtype: Any) -> Array:
     return cast(result, x.dtype)
 
 
-@op(nodes="SumBackward0", method=False, function=False, jvp=LINEAR,
+@op(nodes="SumBackward0", method=False, function=False, jvp=LINEAR, batch=lambda input, dtype: sum_dim(rows(input), 1, dtype=dtype),
     input=lambda g, input_shape, input_dtype: cast(spread(g, input_shape, None, False), input_dtype))  # fmt: skip
 def sum_all(input: Array, *, dtype: Any = None) -> Array:
     return summed(input, None, False, dtype)
@@ -148,7 +151,7 @@ def spread_mean(g: Array, input_shape: tuple[int, ...], input_dtype: Any, dim: D
     return cast(spread(g / (count_of(input_shape, dim) or 1), input_shape, dim, keepdim), input_dtype)
 
 
-@op(nodes="MeanBackward0", method=False, function=False, jvp=LINEAR,
+@op(nodes="MeanBackward0", method=False, function=False, jvp=LINEAR, batch=lambda input, dtype: mean_dim(rows(input), 1, dtype=dtype),
     input=lambda g, input_shape, input_dtype: spread_mean(g, input_shape, input_dtype, None, False))  # fmt: skip
 def mean_all(input: Array, *, dtype: Any = None) -> Array:
     return averaged(input, None, False, dtype)
@@ -196,7 +199,7 @@ def share_all(g: Array, input: Array, out: Array, input_dtype: Any) -> Array:
     return shared(g, alike, input_dtype)
 
 
-@op(nodes="MaxBackward1", method=False, function=False, jvp=REDUCTION, input=share_all)
+@op(wide=True, nodes="MaxBackward1", method=False, function=False, jvp=REDUCTION, input=share_all, batch=lambda input: amax(rows(input), 1))
 def max_all(input: Array) -> Array:
     found = loops("reduce").largest.run(input, None, False)
     if found is not None:
@@ -206,7 +209,7 @@ def max_all(input: Array) -> Array:
     return np.max(input)
 
 
-@op(nodes="MinBackward1", method=False, function=False, jvp=REDUCTION, input=share_all)
+@op(wide=True, nodes="MinBackward1", method=False, function=False, jvp=REDUCTION, input=share_all, batch=lambda input: amin(rows(input), 1))
 def min_all(input: Array) -> Array:
     found = loops("reduce").smallest.run(input, None, False)
     if found is not None:
@@ -225,7 +228,7 @@ def share_dim(g: Array, input: Array, out: Array, input_shape: Any, input_dtype:
     return shared(unreduce(g, input_shape, dim, keepdim), input == best, input_dtype, dim)
 
 
-@op(jvp=REDUCTION, input=share_dim)
+@op(wide=True, jvp=REDUCTION, input=share_dim)
 def amax(input: Array, dim: Dims = (), keepdim: bool = False) -> Array:
     """The largest element along dimensions; equal ones share the gradient evenly."""
     axes = axes_of(dim, len(input.shape))
@@ -237,7 +240,7 @@ def amax(input: Array, dim: Dims = (), keepdim: bool = False) -> Array:
     return np.max(input, axis=axes, keepdims=keepdim)
 
 
-@op(jvp=REDUCTION, input=share_dim)
+@op(wide=True, jvp=REDUCTION, input=share_dim)
 def amin(input: Array, dim: Dims = (), keepdim: bool = False) -> Array:
     """The smallest element along dimensions; equal ones share the gradient evenly."""
     axes = axes_of(dim, len(input.shape))
@@ -266,13 +269,20 @@ def position(name: str, input: Array, dim: int | None, keepdim: bool) -> Array:
     return getattr(np, name)(input, axis=dim, keepdims=keepdim)
 
 
-@op(differentiable=False)
+def position_in_batch(find: Any, input: Array, dim: int | None, keepdim: bool) -> Array:
+    if dim is not None and input.ndim > 1:
+        return find(input, wrap_dim(dim, input.ndim - 1) + 1, keepdim)
+    found = find(rows(input), 1)
+    return found.reshape(-1, *(1,) * (input.ndim - 1)) if keepdim else found
+
+
+@op(differentiable=False, batch=lambda input, dim, keepdim: position_in_batch(argmax, input, dim, keepdim))
 def argmax(input: Array, dim: int | None = None, keepdim: bool = False) -> Array:
     """The position of the largest element (the first of several), of the flattened tensor or along a dimension."""
     return position("argmax", input, dim, keepdim)
 
 
-@op(differentiable=False)
+@op(differentiable=False, batch=lambda input, dim, keepdim: position_in_batch(argmin, input, dim, keepdim))
 def argmin(input: Array, dim: int | None = None, keepdim: bool = False) -> Array:
     """The position of the smallest element (the first of several), of the flattened tensor or along a dimension."""
     return position("argmin", input, dim, keepdim)
@@ -307,13 +317,20 @@ def look_up_tangent(input_t: Array, index: Array, dim: int, keepdim: bool) -> Ar
     return look_up(input_t, index, dim, keepdim)
 
 
+def in_batch(select: Any, input: Any, index: Any, dim: int, keepdim: bool) -> Any:
+    """The selected elements of a batch. An example without dimensions is its own only element."""
+    return select(input, index, wrap_dim(dim, input.ndim - 1) + 1, keepdim) if input.ndim > 1 else input.clone()
+
+
 def selection(name: str, node: str) -> Any:
     """The op that looks up the elements that an op of this name has found; see Note [Selected elements]."""
 
     def select(input: Array, index: Array, dim: int, keepdim: bool) -> Array:
         return look_up(input, index, dim, keepdim)
 
-    return op(f"{name}_values", nodes=node, method=False, function=False, out=False, input=put_back, jvp=look_up_tangent)(select)
+    made: Any = op(f"{name}_values", nodes=node, method=False, function=False, out=False, input=put_back, jvp=look_up_tangent,
+              batch=lambda input, index, dim, keepdim: in_batch(made, input, index, dim, keepdim))(select)  # fmt: skip
+    return made
 
 
 def selected(select: Any, result: Any, input: Array, index: Array, dim: int, keepdim: bool, out: Any) -> Any:
@@ -322,13 +339,15 @@ def selected(select: Any, result: Any, input: Array, index: Array, dim: int, kee
     return result(pair if out is None else map(into, out, pair))
 
 
-@op(nodes="MaxBackward0", method=False, function=False, out=False, input=put_back, jvp=look_up_tangent)
+@op(wide=True, nodes="MaxBackward0", method=False, function=False, out=False, input=put_back, jvp=look_up_tangent,
+    batch=lambda input, index, dim, keepdim: in_batch(max_values, input, index, dim, keepdim))  # fmt: skip
 def max_values(input: Array, index: Array, dim: int, keepdim: bool) -> Array:
     found = loops("reduce").largest.run(input, dim, keepdim)  # faster than looking them up
     return look_up(input, index, dim, keepdim) if found is None else found
 
 
-@op(nodes="MinBackward0", method=False, function=False, out=False, input=put_back, jvp=look_up_tangent)
+@op(wide=True, nodes="MinBackward0", method=False, function=False, out=False, input=put_back, jvp=look_up_tangent,
+    batch=lambda input, index, dim, keepdim: in_batch(min_values, input, index, dim, keepdim))  # fmt: skip
 def min_values(input: Array, index: Array, dim: int, keepdim: bool) -> Array:
     found = loops("reduce").smallest.run(input, dim, keepdim)
     return look_up(input, index, dim, keepdim) if found is None else found
@@ -341,16 +360,16 @@ def extreme(name: str, input: Array, dim: Any, keepdim: bool, other: Any, out: A
         return (max_all if largest else min_all)(input, out=out)
     if other is not None or isinstance(dim, OpMethods):
         return FUNCTIONS[f"{name}imum"](input, dim if other is None else other, out=out)
-    if not isinstance(dim, int):
+    if not isinstance(dim, int) or isinstance(input, int | float | complex):
         raise TypeError(
-            f"{name}() received an invalid combination of arguments - got dim of type {type(dim).__name__}, but expected an int or a Tensor"
+            f"{name}() received an invalid combination of arguments - got ({type(input).__name__}, {type(dim).__name__}), but expected a "
+            "Tensor, and an int or a Tensor"
             f"\n  fix: x.a{name}(dim=...) reduces several dimensions"
         )
-    if isinstance(input, OpMethods):
-        data = input._data  # type: ignore[attr-defined]
-        wrap_dim(dim, len(data.shape))
-        require_elements(name, data, dim)
-        refuse_complex(name, data)
+    data = input._data
+    wrap_dim(dim, len(data.shape))
+    require_elements(name, data, dim)
+    refuse_complex(name, data)
     order = input.byte() if input.dtype is bool_ else input
     index = (argmax if largest else argmin)(order, dim, keepdim)
     select, result = (max_values, return_types.max) if largest else (min_values, return_types.min)
@@ -372,8 +391,13 @@ def min(input: Array, dim: Any = None, keepdim: bool = False, *, other: Array | 
 @composite()
 def aminmax(input: Array, *, dim: int | None = None, keepdim: bool = False, out: Any = None) -> Any:
     """The smallest and the largest element, of everything or along a dimension."""
-    if not input.numel() and (dim is None or input.shape[wrap_dim(dim, input.ndim)] == 0):
+    if dim is not None and 0 in input.shape[(place := wrap_dim(dim, input.ndim)) : place + 1]:
+        raise IndexError(f"aminmax: Expected reduction dim {place} to have non-zero size.")
+    if dim is None and not input.numel():
         raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
+    for target in out or ():
+        if target.dtype != input.dtype:
+            raise RuntimeError(f"Expected out tensor to have dtype {input.dtype.name}, but got {target.dtype.name} instead")
     dims = () if dim is None else dim
     results = amin(input, dims, keepdim), amax(input, dims, keepdim)
     return return_types.aminmax(results if out is None else map(into, out, results))
@@ -392,6 +416,8 @@ def nansum_rule(g: Array, input: Array, input_shape: Any, input_dtype: Any, dim:
 @op(input=nansum_rule, jvp=REDUCTION)
 def nansum(input: Array, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Array:
     """The sum, where NaN counts as zero."""
+    if input.dtype.kind == "c":
+        raise RuntimeError("nansum on CPU does not support complex inputs; sum the real and imaginary parts")
     found = loops("reduce").nan_total.run(input, axes_of(dim, len(input.shape)), keepdim) if dtype is None else None
     if found is not None:
         return found
@@ -415,7 +441,7 @@ def logsumexp_rule(g: Array, input: Array, out: Array, input_shape: Any, input_d
     return cast(g * np.exp(input - out), input_dtype)
 
 
-@op(promote=FLOAT, input=logsumexp_rule, jvp=REDUCTION)
+@op(wide=True, promote=FLOAT, input=logsumexp_rule, jvp=REDUCTION)
 def logsumexp(input: Array, dim: Dims, keepdim: bool = False) -> Array:
     """`log(exp(x).sum(dim))`, computed without overflow."""
     axes = axes_of(dim, len(input.shape))

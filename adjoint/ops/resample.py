@@ -15,7 +15,7 @@ import numpy as np
 from .._dtype import from_numpy_dtype
 from ._pool_windows import along
 from ._precision import wide
-from ._registry import LINEAR, Array, op
+from ._registry import LEADING, LINEAR, Array, op
 from ._rules import call, cast
 from ._warm import KINDS, Heat
 
@@ -132,12 +132,12 @@ def resampled_bytes(x: Array, maps: Maps) -> Array:
     return x
 
 
-@op("resample", method=False, function=False, out=False, jvp=LINEAR, input=lambda g, maps: call(resample_back, g, maps))
+@op("resample", batch=LEADING, method=False, function=False, out=False, jvp=LINEAR, input=lambda g, maps: call(resample_back, g, maps))
 def resample(input: Array, maps: Maps) -> Array:
     return resampled(input, maps)
 
 
-@op("resample_back", method=False, function=False, out=False, jvp=LINEAR, grad=lambda g, maps: call(resample, g, maps))
+@op("resample_back", batch=LEADING, method=False, function=False, out=False, jvp=LINEAR, grad=lambda g, maps: call(resample, g, maps))
 def resample_back(grad: Array, maps: Maps) -> Array:
     """The gradient of a resampling."""
     lead = len(grad.shape) - len(maps)
@@ -152,7 +152,7 @@ def resample_back(grad: Array, maps: Maps) -> Array:
 def resampling(name: str, node: str, refused: str = "biuc", known: tuple[str, ...] = ()) -> Any:
     """The op for one of PyTorch's functions. It refuses dtypes of some NumPy kinds, apart from those it knows by name."""
 
-    @op(name, nodes=f"{node}Backward0", method=False, function=False, out=False, jvp=LINEAR,
+    @op(name, nodes=f"{node}Backward0", method=False, function=False, out=False, jvp=LINEAR, batch=LEADING,
         input=lambda g, maps: call(resample_back, g, maps))  # fmt: skip
     def sampled(input: Array, maps: Maps) -> Array:
         if input.dtype.kind in refused and input.dtype.name not in known:

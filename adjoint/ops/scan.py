@@ -13,7 +13,7 @@ from .._dtype import bool_, from_numpy_dtype, get_default_dtype
 from .._methods import OpMethods
 from ._out import into
 from ._precision import INT64, compute_dtype, wide, with_dtype
-from ._registry import FUNCTIONS, LINEAR, Array, composite, op
+from ._registry import ALONG, FUNCTIONS, LINEAR, Array, composite, op
 from ._rules import call, cast, flipped, loops, normalize_dims, wrap_dim, zeros_on
 from .product import from_the_end
 from .reduce import look_up, refuse_complex, selected
@@ -126,7 +126,7 @@ def running_values(name: str) -> Any:
         return declared(input_t, index, dim, keepdim)
 
     node = f"{name.capitalize()}Backward0"
-    declared = op(f"{name}_values", nodes=node, method=False, function=False, out=False, input=add_back, jvp=tangent)(select)
+    declared = op(f"{name}_values", nodes=node, method=False, function=False, out=False, input=add_back, jvp=tangent, batch=ALONG)(select)
     return declared
 
 
@@ -205,6 +205,8 @@ def pieces(name: str, y: Array, x: Array | None, dx: Any, dim: int) -> Array:
         raise IndexError("Dimension specified as -1 but tensor has no dimensions")
     if x is not None and dx is not None:
         raise TypeError(f"{name}() takes either 'x' or 'dx', not both")
+    if y.dtype is bool_:
+        raise RuntimeError(f"{name}: received a bool input for `y`, but bool is not supported\n  fix: y.float()")
     y = y.movedim(dim, -1)
     sums = y[..., 1:] + y[..., :-1]
     if x is None:
@@ -266,6 +268,8 @@ def gradient(input: Array, *, spacing: Any = 1, dim: Any = None, edge_order: int
             f"torch.gradient expected spacing to be unspecified, a scalar or a list of length {len(dims)} "
             f"but got a list of length {len(given)}"
         )
+    if input.dtype.name == "uint8":
+        raise RuntimeError("torch.gradient does not support uint8 input; its differences may be negative: write x.int()")
     results = []
     for d, space in zip(dims, given, strict=True):
         if input.shape[d] < edge_order + 1:

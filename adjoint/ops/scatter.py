@@ -9,7 +9,9 @@ import numpy as np
 
 from .._dtype import from_numpy_dtype
 from .._tensor import Tensor, wrap
-from ._registry import LINEAR, Array, composite, op
+from ._batching import Index, expanded, rows
+from ._out import into
+from ._registry import ALONG, LINEAR, Array, composite, op
 from ._rules import call, copied, loops, wrap_dim, zeros_on
 from .assign import inplace_form, number_as, write_through
 from .index import INT32, INT64, add_at
@@ -114,7 +116,7 @@ def _gather_rule(g: Array, dim: int, index: Array, input_shape: Shape, input_dty
     return call(scatter_add, zeros_on(g, input_shape, input_dtype), dim, index, g)
 
 
-@op(jvp=LINEAR, warns=False, input=_gather_rule)
+@op(batch=ALONG, jvp=LINEAR, warns=False, input=_gather_rule)
 def gather(input: Array, dim: int, index: Array, *, sparse_grad: bool = False) -> Array:
     """The elements that `index` names along a dimension: for two dimensions and dim=0, `out[i, j] = input[index[i, j], j]`."""
     found = loops("index").gather(input, index, dim)
@@ -142,7 +144,7 @@ def write_along(input: Array, dim: int, index: Array, values: Array) -> None:
 
 
 @op(
-    "scatter", method=False, function=False, jvp=LINEAR, warns=False,
+    "scatter", batch=ALONG, method=False, function=False, jvp=LINEAR, warns=False,
     input=lambda g, dim, index: call(scatter_value, g, dim, index, 0),
     src=lambda g, dim, index, src_shape: in_front(call(gather, g, dim, index), src_shape),
 )  # fmt: skip
@@ -153,7 +155,7 @@ def _scatter(input: Array, dim: int, index: Array, src: Array) -> Array:
 
 
 @op(
-    "scatter_value", method=False, function=False, nodes="ScatterBackward1", warns=False,
+    "scatter_value", batch=ALONG, method=False, function=False, nodes="ScatterBackward1", warns=False,
     jvp=lambda input_t, dim, index: scatter_value(input_t, dim, index, 0),
     input=lambda g, dim, index: call(scatter_value, g, dim, index, 0),
 )  # fmt: skip
@@ -170,7 +172,7 @@ def _scatter_value_into(input: Array, dim: int, index: Array, value: Any) -> Non
 
 
 @op(
-    jvp=LINEAR,
+    batch=ALONG, jvp=LINEAR,
     input=lambda g: g,
     src=lambda g, dim, index, src_shape: in_front(call(gather, g, dim, index), src_shape),
 )  # fmt: skip
@@ -228,9 +230,9 @@ def _chosen(input: Any, dim: int, index: Any, src: Any, value: Any, reduce: str 
 
 
 @composite()
-def scatter(input: Any, dim: int, index: Any, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Any:
+def scatter(input: Any, dim: int, index: Any, src: Any = None, *, value: Any = None, reduce: str | None = None, out: Any = None) -> Any:
     """A copy with elements of `src` (or one value) at the places that `index` names along a dimension."""
-    return _chosen(input, dim, index, src, value, reduce, False)
+    return into(out, _chosen(input, dim, index, src, value, reduce, False))
 
 
 @composite(function=False)
@@ -291,7 +293,40 @@ def index_select_rule(g: Array, dim: int, index: Array, input_shape: Shape, inpu
     return call(index_add, zeros_on(g, input_shape, input_dtype), dim, index, g)
 
 
-@op(jvp=LINEAR, warns=False, input=index_select_rule)
+def slices_of_examples(dim: int, ndim: int, index: Tensor, is_batched: bool) -> tuple[Any, ...]:
+    """The slices that `index` names along a dimension of each example, as an index of `x[...]`."""
+    return (slice(None),) * wrap_dim(dim, ndim) + (Index(index._data) if is_batched else index._data,)
+
+
+def select_in_batch(input: Tensor, dim: int, index: Tensor, examples: int, batched: list[bool]) -> Tensor:
+    from .index import index_batch
+
+    ndim = input.ndim - batched[0]
+    index = index if index.ndim > batched[1] else index.unsqueeze(-1)
+    whole = input if ndim else input.unsqueeze(-1)
+    result = index_batch(whole, slices_of_examples(dim, max(ndim, 1), index, batched[1]), examples, batched)
+    return result if ndim else result.squeeze(1)
+
+
+def write_in_batch(
+    input: Tensor, dim: int, index: Tensor, values: Tensor, accumulate: bool, examples: int, batched: list[bool]
+) -> Tensor:
+    """Slices of every example written, or added to. `values` may be one number for each example."""
+    from .index import put_batch
+
+    whole = input if batched[0] else expanded(input, examples)
+    source = values if batched[-1] else expanded(values, examples)
+    index = index if index.ndim > batched[1] else index.unsqueeze(-1)
+    flat = whole.ndim == 1
+    if flat:
+        whole = whole.unsqueeze(1)
+    if 1 < source.ndim < whole.ndim:
+        source = source.unsqueeze(wrap_dim(dim, whole.ndim - 1) + 1)
+    result = put_batch(whole, slices_of_examples(dim, whole.ndim - 1, index, batched[1]), source, accumulate, examples)
+    return result.squeeze(1) if flat else result
+
+
+@op(jvp=LINEAR, warns=False, input=index_select_rule, batch=select_in_batch)
 def index_select(input: Array, dim: int, index: Array) -> Array:
     """The slices that `index` names along a dimension."""
     if len(index.shape) == 1:
@@ -311,6 +346,9 @@ def index_select(input: Array, dim: int, index: Array) -> Array:
 
 @op(
     jvp=LINEAR,
+    batch=lambda input, dim, index, source, alpha, examples, batched: write_in_batch(
+        input, dim, index, source * alpha, True, examples, batched
+    ),
     input=lambda g: g,
     source=lambda g, dim, index, alpha, source_shape: (call(index_select, g, dim, index) * alpha).reshape(source_shape),
 )  # fmt: skip
@@ -375,6 +413,7 @@ def check_source(name: str, input: Array, dim: int, index: Array, source: Array)
 
 @op(
     jvp=LINEAR,
+    batch=lambda input, dim, index, source, examples, batched: write_in_batch(input, dim, index, source, False, examples, batched),
     input=lambda g, dim, index: call(_index_fill, g, dim, index, 0),
     source=lambda g, dim, index, source_shape: call(index_select, g, dim, index).reshape(source_shape),
 )  # fmt: skip
@@ -396,7 +435,11 @@ inplace_form(index_copy, _index_copy_into)
 
 
 @op(
-    "index_fill", method=False, function=False, jvp=lambda input_t, dim, index: _index_fill(input_t, dim, index, 0),
+    "index_fill", method=False, function=False,
+    batch=lambda input, dim, index, value, examples, batched: write_in_batch(
+        input, dim, index, input.new_full((), value), False, examples, [*batched, False]
+    ),
+    jvp=lambda input_t, dim, index: _index_fill(input_t, dim, index, 0),
     input=lambda g, dim, index: call(_index_fill, g, dim, index, 0),
 )  # fmt: skip
 def _index_fill(input: Array, dim: int, index: Array, value: Any) -> Array:
@@ -424,6 +467,9 @@ def once(index: Array) -> Array:
 
 @op(
     "index_fill_tensor", method=False, function=False, jvp=LINEAR, nodes="IndexFillBackward1",
+    batch=lambda input, dim, index, value, examples, batched: write_in_batch(
+        input, dim, index, value.to(input.dtype), False, examples, batched
+    ),
     input=lambda g, dim, index: call(_index_fill, g, dim, index, 0),
     value=lambda g, dim, index: np.sum(call(index_select, g, dim, once(index))),
 )  # fmt: skip
@@ -468,7 +514,20 @@ def check_flat(name: str, input: Array, index: Array) -> None:
                 raise IndexError(f"out of range: tried to access index {extreme} on a tensor of {input.size} elements.")
 
 
+def flat_index(index: Tensor, size: int) -> Tensor:
+    """Places in a batch of vectors, counted from the front."""
+    return rows(index.where(index >= 0, index + size))
+
+
+def put_in_batch(input: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
+    flat, values = rows(input), rows(source)
+    places = flat_index(index, flat.shape[1])
+    result = flat.scatter_add(1, places, values) if accumulate else flat.scatter(1, places, values)
+    return result.reshape(input.shape)
+
+
 @op(jvp=LINEAR, warns=False,
+    batch=lambda input, index: rows(input).gather(1, flat_index(index, rows(input).shape[1])).reshape(index.shape),
     input=lambda g, index, input_shape, input_dtype: call(put, zeros_on(g, input_shape, input_dtype), index, g, True))  # fmt: skip
 def take(input: Array, index: Array) -> Array:
     """The elements at the given places, counted as if the tensor had one dimension."""
@@ -477,7 +536,7 @@ def take(input: Array, index: Array) -> Array:
 
 
 @op(
-    jvp=LINEAR,
+    jvp=LINEAR, batch=put_in_batch,
     input=lambda g, index, accumulate, input_dtype, source_shape: (
         g if accumulate else call(put, g, index, zeros_on(g, source_shape, input_dtype))
     ),

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ._registry import Array, composite, op
+from ._registry import ALONG, Array, composite, op
 from ._rules import call, copied, wrap_dim
 from .assign import inplace_form
 from .scatter import check_along, combine_along, gather, in_front, scatter_add, scatter_value, used_part, write_along
@@ -99,7 +99,7 @@ def _tangent(
     return result if src_t is None else scatter_add(result, dim, index, others * used_part(src_t, index))
 
 
-@op(joint=_grads, jvp=_tangent)
+@op(batch=ALONG, joint=_grads, jvp=_tangent)
 def scatter_reduce(input: Array, dim: int, index: Array, src: Array, reduce: str, *, include_self: bool = True) -> Array:
     """A copy in which the elements of `src` are combined (sum, prod, mean, amax, amin) at the places that `index` names."""
     result = copied(input)
@@ -111,9 +111,9 @@ scatter_reduce_ = inplace_form(scatter_reduce, _combine_into)
 
 
 @composite()
-def index_reduce(input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Any:
+def index_reduce(input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True, out: Any = None) -> Any:
     """A copy in which the slices of `source` are combined with those that `index` names along a dimension."""
-    return scatter_reduce(input, dim, _spread_index(index, source, dim), source, reduce, include_self=include_self)
+    return scatter_reduce(input, dim, _spread_index(index, source, dim), source, reduce, include_self=include_self, out=out)
 
 
 @composite(function=False)

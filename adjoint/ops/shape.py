@@ -20,8 +20,9 @@ from .._methods import OpMethods
 from .._size import Size
 from .._tensor import Tensor
 from ._codegen import sizes
-from ._registry import LINEAR, Array, composite, op
+from ._registry import LEADING, LINEAR, Array, composite, op
 from ._rules import call, in_order, normalize_dims, sum_to, wrap_dim
+from .alias import alias
 
 Shape = tuple[int, ...]
 
@@ -78,10 +79,20 @@ def whole_shape(shape: Shape, numel: int) -> Shape:
     return tuple([numel // -known if size == -1 else size for size in shape])
 
 
+def not_sizes(shape: Sequence[Any]) -> TypeError:
+    found = next(((place, size) for place, size in enumerate(shape) if not hasattr(size, "__index__")), (0, shape))
+    return TypeError(
+        f"view(): argument 'size' (position 1) must be tuple of ints, but found element of type {type(found[1]).__name__} at pos {found[0]}"
+        "\n  fix: round it first, for example with //, which keeps integers"
+    )
+
+
 def reshaped(input: Array, shape: Shape) -> Array:
     """NumPy's reshape with PyTorch's errors."""
     try:
         result = input.reshape(shape)
+    except TypeError:
+        raise not_sizes(shape) from None
     except ValueError:
         refuse_shape(shape, input.size)
         raise
@@ -135,10 +146,13 @@ def _in_shape(g: Array, input_shape: Shape) -> Array:
     return g.reshape(input_shape)
 
 
-_view_shape = op("view", method=False, function=False, view=True, jvp=LINEAR, input=_in_shape)(_view)
+_view_shape: Any = op(
+    "view", method=False, function=False, view=True, jvp=LINEAR, input=_in_shape,
+    batch=lambda input, examples, shape: _view_shape(input, (examples, *shape)),
+)(_view)  # fmt: skip
 
 
-@op("view_dtype", method=False, function=False, differentiable=False, out=False, view=True)
+@op("view_dtype", batch=LEADING, method=False, function=False, differentiable=False, out=False, view=True)
 def _view_dtype(input: Array, dtype: Any) -> Array:
     """The same memory, its bits read as another type."""
     old, new = input.dtype.itemsize, dtype.numpy.itemsize
@@ -172,7 +186,8 @@ def view(input: Any, *shape: Any, size: Any = None, dtype: Any = None) -> Any:
     return _view_shape(input, shape)
 
 
-@op("_unsafe_view", method=False, function=False, jvp=LINEAR, warns=False, input=lambda g, input_shape: g.reshape(input_shape))
+@op("_unsafe_view", method=False, function=False, jvp=LINEAR, warns=False, input=lambda g, input_shape: g.reshape(input_shape),
+    batch=lambda input, examples, shape: _copied_view(input, (examples, *shape)))  # fmt: skip
 def _copied_view(input: Array, shape: Shape) -> Array:
     """The same elements in another shape, copied."""
     return reshaped(in_order(input), shape)
@@ -183,6 +198,8 @@ def _reshape(input: Any, shape: Shape) -> Any:
     if isinstance(input, Tensor):
         data = input._data
         if not data.flags.c_contiguous:
+            if not all(hasattr(size, "__index__") for size in shape):
+                raise not_sizes(shape)  # (to a dictionary 2.0 is the same as 2)
             shape = whole_shape(shape, data.size)
             if not viewable(data.shape, data.strides, shape):
                 return _copied_view(input, shape)
@@ -258,7 +275,8 @@ def swapaxes(input: Any, axis0: int, axis1: int) -> Any:
     return transpose(input, axis0, axis1)
 
 
-@op(view=True, jvp=LINEAR, input=lambda g: g.swapaxes(0, 1) if len(g.shape) == 2 else g)
+@op(view=True, jvp=LINEAR, input=lambda g: g.swapaxes(0, 1) if len(g.shape) == 2 else g,
+    batch=lambda input: transpose(input, 1, 2) if input.ndim == 3 else alias(input))  # fmt: skip
 def t(input: Array) -> Array:
     """The transpose of a matrix; a tensor of fewer dimensions as it is."""
     if len(input.shape) > 2:
@@ -294,8 +312,9 @@ def _permute(input: Array, dims: Shape) -> Array:
 
 
 _permuted: Any = op(
-    "permute", method=False, function=False, view=True, jvp=LINEAR, input=lambda g, dims: call(_permuted, g, inverse_order(dims))
-)(_permute)
+    "permute", method=False, function=False, view=True, jvp=LINEAR, input=lambda g, dims: call(_permuted, g, inverse_order(dims)),
+    batch=lambda input, dims: _permuted(input, (0, *(wrap_dim(dim, input.ndim - 1) + 1 for dim in dims))),
+)(_permute)  # fmt: skip
 permute = spread_arguments("permute", "dims", _permuted)
 
 
@@ -363,7 +382,8 @@ for _name, _getter in (("T", _reversed_dims), ("mT", _matrix_transpose), ("H", _
 # ---- dimensions of size one ---------------------------------------------------------------------------------------------------------
 
 
-@op(view=True, jvp=LINEAR, input=lambda g, input_shape: g.reshape(input_shape))
+@op(view=True, jvp=LINEAR, input=lambda g, input_shape: g.reshape(input_shape),
+    batch=lambda input, dim: unsqueeze(input, wrap_dim(dim, input.ndim) + 1))  # fmt: skip
 def unsqueeze(input: Array, dim: int) -> Array:
     """Insert a dimension of size one."""
     if dim.__class__ is not int and not hasattr(dim, "__index__"):
@@ -375,7 +395,8 @@ def _without(input: Array, dims: Sequence[int]) -> Array:
     return input[(*(0 if dim in dims and size == 1 else slice(None) for dim, size in enumerate(input.shape)), ...)]
 
 
-@op("squeeze", method=False, function=False, view=True, jvp=LINEAR, input=lambda g, input_shape: g.reshape(input_shape))
+@op("squeeze", method=False, function=False, view=True, jvp=LINEAR, input=lambda g, input_shape: g.reshape(input_shape),
+    batch=lambda input: _squeeze_dims(input, tuple(range(1, input.ndim))))  # fmt: skip
 def _squeeze_all(input: Array) -> Array:
     return _without(input, range(len(input.shape)))
 
@@ -390,6 +411,7 @@ def _squeeze_dim(input: Array, dim: int) -> Array:
 
 @op(
     "squeeze_dims", method=False, function=False, view=True, jvp=LINEAR, nodes="SqueezeBackward2",
+    batch=lambda input, dim: _squeeze_dims(input, tuple(d % max(input.ndim - 1, 1) + 1 for d in dim)),
     input=lambda g, input_shape: g.reshape(input_shape),
 )  # fmt: skip
 def _squeeze_dims(input: Array, dim: Shape) -> Array:
@@ -423,11 +445,14 @@ def strided(input: Array, shape: Shape, strides: Shape) -> Array:
 
 def expanded_shape(input: Array, size: Shape) -> Shape:
     """The shape that `expand` to `size` gives an array, where -1 keeps a dimension."""
-    shape = input.shape
+    return expanded_sizes(input.shape, size, input.dtype)
+
+
+def expanded_sizes(shape: Shape, size: Shape, dtype: np.dtype[Any]) -> Shape:
     lead = len(size) - len(shape)
     if lead < 0:
         raise RuntimeError(
-            f"expand(torch.{from_numpy_dtype(input.dtype).scalar_name}Tensor{{{list(shape)}}}, size={list(size)}): the number of sizes "
+            f"expand(torch.{from_numpy_dtype(dtype).scalar_name}Tensor{{{list(shape)}}}, size={list(size)}): the number of sizes "
             f"provided ({len(size)}) must be greater or equal to the number of dimensions in the tensor ({len(shape)})"
         )
     result = []
@@ -470,9 +495,16 @@ def expanded_strides(shape: Shape, strides: Shape, size: Shape) -> Shape | None:
     return None if len(found) < len(size) or (lead > 0 and min(size) < 0) else tuple(found)
 
 
-_expanded = op(
-    "expand", method=False, function=False, view=True, jvp=LINEAR, input=lambda g, input_shape: sum_to(g, shape=input_shape)
-)(_expand)
+def _expand_examples(input: Any, examples: int, size: Shape) -> Any:
+    shape = tuple(input.shape[1:])
+    sizes = expanded_sizes(shape, size, input._data.dtype)
+    return _expanded(_reshape(input, (examples, *(1,) * (len(size) - len(shape)), *shape)), (examples, *sizes))
+
+
+_expanded: Any = op(
+    "expand", method=False, function=False, view=True, jvp=LINEAR, input=lambda g, input_shape: sum_to(g, shape=input_shape),
+    batch=_expand_examples,
+)(_expand)  # fmt: skip
 expand = spread_arguments("expand", "size", _expanded, function=False)
 
 
@@ -564,7 +596,7 @@ def is_contiguous(input: Any, memory_format: Any = contiguous_format) -> bool:
 _CHANNELS_LAST = {channels_last: 4, channels_last_3d: 5}  # and how many dimensions they are for
 
 
-@op(jvp=LINEAR, out=False, warns=False, input=lambda g: g)
+@op(jvp=LINEAR, out=False, warns=False, batch=LEADING, input=lambda g: g)
 def clone(input: Array, *, memory_format: Any = None) -> Array:
     """A copy, through which gradients flow."""
     if memory_format not in _CHANNELS_LAST and (memory_format is contiguous_format or input.flags.c_contiguous):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._dtype import from_numpy_dtype
+from ._batching import behind_batch, expanded
 from ._precision import wide, with_dtype
 from ._registry import FUNCTIONS, Array, composite, op
 from ._rules import cast, loops, sum_to, wrap_dim
@@ -18,7 +19,7 @@ def prepared(name: str, input: Array, dim: Any, dtype: Any) -> Array:
     if not isinstance(dim, int):
         raise TypeError(f"{name}(): argument 'dim' (position 2) must be int, not {type(dim).__name__}\n  fix: torch.{name}(x, dim=-1)")
     input = with_dtype(input, dtype)
-    if input.dtype.kind in "iub":
+    if input.dtype.kind in "iubc":
         kernel = f"{name}_lastdim_kernel_impl" if dim in (-1, len(input.shape) - 1) else f"{name}_kernel_impl"
         raise NotImplementedError(
             f"\"{kernel}\" not implemented for '{from_numpy_dtype(input.dtype).scalar_name}'"
@@ -107,7 +108,7 @@ def softmax_jvp(input_t: Array, out: Array, dim: int) -> Array:
     return softmax_rule(t, out, dim, out._data.dtype)  # the Jacobian is symmetric
 
 
-@op(input=softmax_rule, jvp=softmax_jvp)
+@op(wide=True, input=softmax_rule, jvp=softmax_jvp)
 def softmax(input: Array, dim: int, dtype: Any = None) -> Array:
     """`exp(x) / exp(x).sum(dim)`, computed without overflow."""
     last = dim == -1 or dim == len(input.shape) - 1
@@ -144,7 +145,7 @@ def log_softmax_jvp(input_t: Array, out: Array, dim: int) -> Array:
     return t - np.sum(np.exp(out) * t, axis=dim, keepdims=True) if out.shape else t * 0
 
 
-@op(input=log_softmax_rule, jvp=log_softmax_jvp)
+@op(wide=True, input=log_softmax_rule, jvp=log_softmax_jvp)
 def log_softmax(input: Array, dim: int, dtype: Any = None) -> Array:
     """`log(softmax(x, dim))`, computed without overflow or cancellation."""
     last = dim == -1 or dim == len(input.shape) - 1
@@ -182,7 +183,13 @@ def attention_jvp(scores_t: Array, mask_t: Array, out: Array, scale: float) -> A
     return softmax_back(sum(tangents[1:], tangents[0]), out)
 
 
-@op(method=False, function=False, out=False, scores=attention_scores, mask=attention_mask, jvp=attention_jvp)
+def attention_batch(scores: Any, mask: Any, scale: float, causal: bool, batched: list[bool], examples: int) -> Any:
+    scores = scores if batched[0] else expanded(scores, examples)
+    return attention_weights(scores, behind_batch(mask, scores.ndim) if batched[1] else mask, scale, causal)
+
+
+@op(wide=True, method=False, function=False, out=False, scores=attention_scores, mask=attention_mask, jvp=attention_jvp,
+    batch=attention_batch)  # fmt: skip
 def attention_weights(scores: Array, mask: Array | None, scale: float, causal: bool) -> Array:
     """`softmax(scores * scale + mask, -1)`, where a boolean mask says what is allowed, and with `causal` no query sees a later key. A query
     that may see nothing has weights of zero."""

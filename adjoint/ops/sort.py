@@ -10,7 +10,7 @@ import numpy as np
 from .. import _return_types as return_types
 from .._tensor import Tensor, wrap
 from ._precision import wide
-from ._registry import LINEAR, Array, composite, op
+from ._registry import ALONG, LINEAR, Array, composite, op
 from ._rules import call, loops, wrap_dim, zeros_on
 from .scatter import as_vector, scatter_add
 
@@ -102,7 +102,7 @@ def _ordered(name: str, node: str) -> Any:
             return input[_places(index, dim)]
         return np.take_along_axis(as_vector(input), as_vector(index), dim).reshape(index.shape)
 
-    return op(name, nodes=node, method=False, function=False, out=False, warns=False, input=_put_back, jvp=LINEAR)(look_up)
+    return op(name, nodes=node, method=False, function=False, out=False, warns=False, input=_put_back, jvp=LINEAR, batch=ALONG)(look_up)
 
 
 _sorted_values = _ordered("sort_values", "SortBackward0")
@@ -140,6 +140,8 @@ def msort(input: Any, *, out: Any = None) -> Any:
 @composite()
 def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True, *, out: Any = None) -> Any:
     """The `k` largest (or smallest) elements along a dimension, in order, and their indices."""
+    if input.is_complex() or input.dtype.name == "bool":
+        raise RuntimeError(f"topk does not support {'complex' if input.is_complex() else 'bool'} dtypes on CPU; sort numbers instead")
     indices = _argtopk(input, int(k), dim, largest)
     return _pair(return_types.topk, _topk_values(input, indices, dim), indices, out)
 
@@ -177,6 +179,8 @@ def searchsorted(
     if side == "left" and right:
         raise RuntimeError("torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True")
     given = input if isinstance(input, Tensor) else wrap(np.asarray(input))
+    if sorted_sequence._data.dtype.kind in "bc":
+        raise NotImplementedError(f"\"searchsorted_out_cpu\" not implemented for '{sorted_sequence.dtype.scalar_name}'")
     shape, wanted = tuple(sorted_sequence.shape), tuple(given.shape)
     if len(shape) != 1 and shape[:-1] != wanted[:-1]:
         raise RuntimeError(

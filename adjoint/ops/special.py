@@ -101,8 +101,10 @@ def _polygamma(n: int, input: Array) -> Array:
     """The derivative number `n` of `digamma`."""
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
+    if n < 2:
+        return numerics.trigamma(input) if n else numerics.digamma(input)
     factor = math.factorial(n) if n % 2 else -math.factorial(n)
-    return numerics.zeta(np.asarray(n + 1.0, input.dtype), input) * float(factor) if n else numerics.digamma(input)
+    return numerics.zeta(np.asarray(n + 1.0, input.dtype), input) * float(factor)
 
 
 lgamma: Any = special("lgamma", _lgamma, lambda g, input: g * call(digamma, input))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._layer import raised
 from .._tensor import Tensor
 from ._out import into
 from ._registry import LINEAR, Array, composite, op
@@ -44,6 +45,9 @@ def diagonal(input: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Arr
 
 @op(
     "diag_embed", method=False, function=False, jvp=LINEAR,
+    batch=lambda input, examples, shape, offset, dim1, dim2: place_diagonal(
+        input, (examples, *shape), offset, wrap_dim(dim1, len(shape)) + 1, wrap_dim(dim2, len(shape)) + 1
+    ),
     input=lambda g, offset, dim1, dim2: call(diagonal, g, offset, dim1, dim2),
 )  # fmt: skip
 def place_diagonal(input: Array, shape: Shape, offset: int, dim1: int, dim2: int) -> Array:
@@ -112,6 +116,9 @@ def unfold(input: Array, dimension: int, size: int, step: int) -> Array:
 
 @op(
     method=False, function=False, jvp=LINEAR,
+    batch=lambda input, examples, shape, dimension, size, step: (
+        add_windows(input, (examples, *shape), wrap_dim(dimension, len(shape)) + 1, size, step) if shape else input.sum(-1)
+    ),
     input=lambda g, dimension, size, step: call(unfold, g, dimension, size, step),
 )  # fmt: skip
 def add_windows(input: Array, shape: Shape, dimension: int, size: int, step: int) -> Array:
@@ -210,10 +217,12 @@ def select_scatter(input: Any, src: Any, dim: int, index: int) -> Any:
 
 
 @composite()
-def slice_scatter(input: Any, src: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
+def slice_scatter(
+    input: Any, src: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1, *, out: Any = None
+) -> Any:
     """A copy in which `src` stands in a slice of a dimension."""
     lead = (EVERYTHING,) * wrap_dim(dim, input.ndim)
-    return _with_part(input, src, lambda whole: whole[(*lead, slice(start, end, step))])
+    return into(out, _with_part(input, src, lambda whole: whole[(*lead, slice(start, end, step))]))
 
 
 @composite()
@@ -229,7 +238,7 @@ def as_strided_scatter(input: Any, src: Any, size: Any, stride: Any, storage_off
 
 
 def _with_part(input: Any, src: Any, part_of: Any) -> Any:
-    whole = input.clone()
+    whole = raised(input.clone(), src)
     part = part_of(whole)
     if part.shape != src.shape:
         raise RuntimeError(

@@ -282,11 +282,12 @@ def function_without_jvp(torch):
 @wrong(
     RuntimeError,
     "Function 'SqrtBackward0' returned nan values in its 0th output.\n"
-    "  gradient that came in: shape [1], finite values from 0 to 0, 0 nan, 0 inf\n"
-    "  gradient that went out: shape [1], no finite values, 1 nan, 0 inf\n"
+    "  gradient that came in: float32 [1] from 0 to 0, 1 zero\n"
+    "  its result: float32 [1] from 0 to 0, 1 zero\n"
+    "  gradient that went out: float32 [1] no finite values, 1 nan\n"
     "  recorded  {recorded}\n"
-    "  fix: look at the inputs of this line: sqrt, log, division, norm and pow have no finite derivative at 0; keep zeros "
-    "away from them before the operation, as in torch.where(x > 0, x, 1).sqrt(), because masking its result comes too late",
+    "                                        ^^^^^^^^\n"
+    "  fix: the derivative of sqrt at 0 is infinite: write (x + 1e-12).sqrt() or x.clamp(min=1e-12).sqrt()",
 )
 def nan_in_anomaly_mode(torch):
     x = torch.zeros(1, requires_grad=True)

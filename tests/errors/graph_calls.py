@@ -80,7 +80,7 @@ def backward_after_conversion_to_integers(torch):
     RuntimeError,
     "element 0 of tensors does not require grad and does not have a grad_fn\n"
     "  cut  {cut}\n"
-    "  fix: torch.tensor(...) on line {cut.line} cut the graph: leave it out where gradients shall flow",
+    "  fix: torch.tensor(...) on line {cut.line} cut the graph: use the tensor itself, and torch.stack(tensors) to join several",
 )
 def backward_after_wrapping_again(torch):
     x = torch.ones((), requires_grad=True)
@@ -103,13 +103,12 @@ def backward_after_detach(torch):
 @wrong(
     RuntimeError,
     "element 0 of tensors does not require grad and does not have a grad_fn\n"
-    "  fix: make the inputs with requires_grad=True, and compute the result outside no_grad(), without detach(), .data, "
-    ".item(), .numpy() or torch.tensor(...) in between; setting requires_grad on the result itself does not reach the "
-    "inputs",
+    "  cut  {cut}\n"
+    "  fix: compute it outside no_grad(), and where grad mode was turned off with set_grad_enabled(False), turn it on again",
 )
 def backward_after_no_grad(torch):
     x = torch.ones(3, requires_grad=True)
-    with torch.no_grad():
+    with torch.no_grad():  # cut
         loss = (x * 2).sum()
     loss.backward()
 
@@ -117,7 +116,8 @@ def backward_after_no_grad(torch):
 @wrong(
     RuntimeError,
     "element 0 of tensors does not require grad and does not have a grad_fn\n"
-    "  fix: the result is torch.int64, and integers have no derivative: differentiate a floating-point quantity",
+    "  fix: argmax() has no derivative: use something smooth in its place, such as softmax for argmax, sigmoid for a comparison, "
+    "or give the values themselves to the loss",
 )
 def backward_of_an_integer(torch):
     x = torch.ones(3, requires_grad=True)
@@ -127,13 +127,12 @@ def backward_of_an_integer(torch):
 @wrong(
     RuntimeError,
     "element 0 of tensors does not require grad and does not have a grad_fn\n"
-    "  fix: make the inputs with requires_grad=True, and compute the result outside no_grad(), without detach(), .data, "
-    ".item(), .numpy() or torch.tensor(...) in between; setting requires_grad on the result itself does not reach the "
-    "inputs",
+    "  cut  {cut}\n"
+    "  fix: compute with the tensor itself; .item(), .tolist() and .numpy() give plain numbers, which have no history",
 )
 def backward_after_rewrapping(torch):
     x = torch.ones(3, requires_grad=True)
-    torch.tensor((x * 2).sum().item()).backward()
+    torch.tensor((x * 2).sum().item()).backward()  # cut
 
 
 @wrong(
@@ -479,8 +478,8 @@ def grad_of_another_shape(torch):
 
 @wrong(
     RuntimeError,
-    "attempting to assign a gradient with dtype 'torch.float64' to a tensor with dtype 'torch.float32'\n"
-    "  fix: x.grad = g.to(torch.float32)",
+    "attempting to assign a gradient with dtype 'torch.float64' to a tensor with grad_dtype 'torch.float32'\n"
+    "  fix: x.grad = g.to(torch.float32), or x.grad_dtype = torch.float64 before",
 )
 def grad_of_another_dtype(torch):
     x = torch.ones(3, requires_grad=True)

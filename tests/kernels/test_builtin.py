@@ -34,15 +34,14 @@ def test_equal_to_numpy(mul, shape, dtype):
 
 
 A = np.ones((4, 6), "float32")
-READ_ONLY = np.broadcast_to(np.float32(1), (4, 6))
 
 
 @pytest.mark.parametrize(
     "args",
     [
-        (), (A,), (A, A, A), (A, 2.0), (2.0, A), (A, None), (A, "x"), (A, A.astype("float64")), (A.astype(int), A.astype(int)), (A[0], A),
-        (A[::2], A[::2]), (A.T, A.T), (A, np.asfortranarray(A)), (A, READ_ONLY), (A, np.float32(1)), (A.astype(">f4"), A.astype(">f4")),
-        (A.astype("float16"), A.astype("float16")), (A, np.ones((6, 4), "float32")),
+        (), (A,), (A, A, A), (A, 2.0), (2.0, A), (A, None), (A, "x"), (A, A.astype("float64")), (A.astype("uint32"), A.astype("uint32")),
+        (A[::2], A[::2]), (A.T, A.T), (A, np.asfortranarray(A)), (A, np.broadcast_to(A[:, :1], (4, 6))), (A, np.float32(1)), (A.astype(">f4"), A.astype(">f4")),
+        (A.astype("longdouble"), A.astype("longdouble")), (A, np.ones((6, 4), "float32")),
     ],
 )  # fmt: skip
 def test_anything_unusual_is_passed_on(mul, args):
@@ -232,6 +231,8 @@ def test_arrays_that_repeat_are_broadcast(shapes, dtype):
         (product(a, b, truths), a * b),
         (chosen(a, b, truths), np.where(truths, a, b)),
         (less(a, b, truths), (a < b) & truths),
+        (product(b, a, truths), a * b),
+        (chosen(b, a, truths), np.where(truths, b, a)),
         (product(a, a, truths), a * a),
     ):
         assert result.dtype == expected.dtype
@@ -239,11 +240,32 @@ def test_arrays_that_repeat_are_broadcast(shapes, dtype):
 
 
 @pytest.mark.parametrize(
-    "shapes", [((4, 6), (4, 1)), ((2, 3, 4), (2, 1, 4)), ((6,), (4, 6)), ((1,), (4,)), ((4, 6), (5,)), ((), (3,)), ((4, 1), (4, 6))]
+    "shapes", [((4, 6), (4, 1)), ((2, 3, 4), (2, 1, 4)), ((4, 6), (5,)), ((4, 1), (4, 6)), ((4, 1), (1, 6))]
 )
 def test_other_broadcasting_is_passed_on(mul, shapes):
     a, b = (np.ones(shape, "float32") for shape in shapes)
     assert mul(a, b) is PASSED
+
+
+@pytest.mark.parametrize("size", [4, 300, 40_000])
+@pytest.mark.parametrize("shape", [(4, 6), (3, 4, 6), (2, 1, 6), (5, 1)])
+def test_arrays_that_were_expanded_are_broadcast(mul, shape, size):
+    rng = np.random.default_rng(7)
+    full = rng.standard_normal((size, *shape))
+    for place in range(len(shape) + 1):
+        short = rng.standard_normal((*(1,) * place, *full.shape[place:]))
+        expanded = np.broadcast_to(short, full.shape)
+        np.testing.assert_array_equal(mul(expanded, full), short * full)
+        np.testing.assert_array_equal(mul(full, expanded), short * full)
+        result = mul(expanded, expanded)
+        np.testing.assert_array_equal(result, np.broadcast_to(short * short, full.shape))
+        assert result.flags.c_contiguous and result.flags.writeable
+
+
+@pytest.mark.parametrize("transposed", [np.ones((6, 4)).T, np.ones((4, 12))[:, ::2], np.broadcast_to(np.ones((4, 1)), (4, 6))])
+def test_other_strides_are_passed_on(mul, transposed):
+    assert mul(transposed, np.ones((4, 6))) is PASSED
+    assert mul(np.ones((4, 6)), transposed) is PASSED
 
 
 def test_arrays_of_different_period_are_passed_on():

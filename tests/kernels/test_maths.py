@@ -15,7 +15,7 @@ from adjoint.ops import _special_math as numerics
 WIDER = {"float32": np.float64, "float64": np.longdouble}
 PASSED = object()
 TWO = ("arctan2", "fmod", "hypot", "power")
-BESSEL = ("i0", "i0e", "i1", "i1e")  # in float64 the error is that of squaring the argument, multiplied
+SQUARED = ("i0", "i0e", "i1", "i1e", "trigamma")  # in float64 the error is that of squaring a number, multiplied
 NAMES = sorted(FUNCTIONS)
 # Where a long double is no longer than a double (it is on some systems), the reference has an error of its own.
 ALLOWED = {"float32": 2, "float64": 2 if np.finfo(np.longdouble).eps < np.finfo(np.float64).eps else 4}
@@ -118,6 +118,16 @@ def positive_digamma(x):
     return total
 
 
+def positive_trigamma(x):
+    big, steps = raised(x)
+    total = np.where(x == np.inf, 0, 1 / big + 0.5 / (big * big))
+    for k, (a, b) in enumerate(BERNOULLI, 1):
+        total = total + a / (b * big ** (2 * k + 1))
+    for low, value in steps[::-1]:
+        total = np.where(low, total + 1 / (value * value), total)
+    return total
+
+
 def reflected(function, rest, pole):
     """A function of positive numbers, continued to negative ones; the rest is a function of what lies beyond the nearest whole number."""
 
@@ -125,7 +135,7 @@ def reflected(function, rest, pole):
         negative, whole = x < 0, x == np.rint(x)
         beyond = np.where(negative & ~whole, x - np.rint(x), 0.5).astype(x.dtype)
         value = function(np.where(negative, 1 - x, np.where(x == 0, 1, x)))
-        value = np.where(negative, rest(beyond) - (value if function is positive_lgamma else -value), value)
+        value = np.where(negative, rest(beyond) - (-value if function is positive_digamma else value), value)
         return np.where(whole & (x <= 0), pole(x), value)
 
     return continued
@@ -136,6 +146,11 @@ digamma = reflected(
     positive_digamma,
     lambda f: -PI.astype(f.dtype) / np.tan(PI.astype(f.dtype) * f),
     lambda x: np.where(x == 0, np.copysign(np.inf, -x), np.nan),
+)
+trigamma = reflected(
+    positive_trigamma,
+    lambda f: (PI.astype(f.dtype) / np.sin(PI.astype(f.dtype) * f)) ** 2,
+    lambda x: np.where(x == -np.inf, np.nan, np.inf),
 )
 
 
@@ -164,7 +179,7 @@ def bessel(order, scaled):
 
 
 REFERENCES = {name: getattr(np, name) for name in NAMES if hasattr(np, name)} | {
-    "erf": erf, "erfc": erfc, "erfinv": erfinv, "lgamma": lgamma, "digamma": digamma,
+    "erf": erf, "erfc": erfc, "erfinv": erfinv, "lgamma": lgamma, "digamma": digamma, "trigamma": trigamma,
     "i0": bessel(0, False), "i0e": bessel(0, True), "i1": bessel(1, False), "i1e": bessel(1, True),
 }  # fmt: skip
 
@@ -197,6 +212,8 @@ def test_references_satisfy_identities():
     x = np.linspace(0.05, 60, 2000).astype(np.longdouble)
     np.testing.assert_allclose(digamma(x + 1) - digamma(x), 1 / x, rtol=1e-13)
     np.testing.assert_allclose(digamma(-x[1:] / 101) - digamma(1 - x[1:] / 101), 101 / x[1:], rtol=1e-12)
+    np.testing.assert_allclose(trigamma(x) - trigamma(x + 1), 1 / x**2, rtol=1e-13)
+    assert float(trigamma(np.longdouble([1]))[0]) == math.pi**2 / 6
     assert float(digamma(np.longdouble([1]))[0]) == -0.5772156649015329
     inside = np.linspace(-0.999, 0.999, 2000).astype(np.longdouble)
     np.testing.assert_allclose(erf(erfinv(inside)), inside, rtol=1e-15)
@@ -260,7 +277,7 @@ def test_error_is_below_two_units_in_the_last_place(kernels, name, dtype):
                 size = np.maximum(size, TERMS[name](block[0][~unusual].astype(wide)).astype(dtype))
             spacing = np.spacing(size).astype(wide)
             error = np.abs(got[~unusual].astype(wide) - exact[~unusual]) / spacing
-            assert error.max(initial=0) < (4 if name in BESSEL and dtype == "float64" else ALLOWED[dtype])
+            assert error.max(initial=0) < (4 if name in SQUARED and dtype == "float64" else ALLOWED[dtype])
 
 
 SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 3.0, -3.0, 2.5, 1e30, -1e30, 1e-30]

@@ -90,3 +90,19 @@ def test_shape_errors_name_both_sizes() -> None:
     for x, y in ((ad.ones(2, 3), ad.ones(2, 4)), (ad.ones(2, 3, dtype=ad.int64), ad.ones(4))):
         with pytest.raises(RuntimeError, match=message):
             x + y
+
+
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "div", "floor_divide"])
+def test_the_basic_operations_take_numbers_only(name: str) -> None:
+    function = getattr(ad, name)
+    assert function(2.5, 3).dtype is ad.float32
+    assert function(2, 0.5).dtype is ad.float32
+    assert function(6, 3).dtype is (ad.float32 if name == "div" else ad.int64)
+    assert function(6.0, 3.0).item() == {"add": 9, "sub": 3, "mul": 18, "div": 2, "floor_divide": 2}[name]
+
+
+def test_numbers_that_unsigned_integers_cannot_hold_wrap_around() -> None:
+    x = ad.tensor([1, 2], dtype=ad.uint8)
+    assert ad.rsub(x, x, alpha=-3).tolist() == [4, 8]
+    assert ad.nn.functional.threshold(x, 1.5, -9).tolist() == [247, 2]
+    assert ad.isclose(x, x.flip(0), rtol=1.0).tolist() == [True, True]

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import weakref
+from functools import partial
+
 import pytest
 
 import adjoint as ad
 from adjoint import nn
-from adjoint.utils.checkpoint import CheckpointError, checkpoint, checkpoint_sequential
+from adjoint.ops import aten as torch_ops
+from adjoint.utils.checkpoint import (
+    CheckpointError,
+    CheckpointPolicy,
+    checkpoint,
+    checkpoint_sequential,
+    create_selective_checkpoint_contexts,
+    set_checkpoint_debug_enabled,
+)
 
 
 def gradients(use):
@@ -32,7 +43,7 @@ def test_the_function_runs_again():
 
     def double(x):
         calls.append(x.requires_grad)
-        return 2 * x
+        return 2 * x.exp().log()
 
     x = ad.ones(2, requires_grad=True)
     y = checkpoint(double, x, use_reentrant=False)
@@ -84,9 +95,79 @@ def test_refusals():
     with pytest.raises(ValueError, match="Unexpected keyword arguments: y"):
         checkpoint(lambda x, y: x, x, y=1, use_reentrant=True)
     sizes = iter([1, 2])
-    y = checkpoint(lambda x: (2 * x)[: next(sizes)], x, use_reentrant=False)
+    y = checkpoint(lambda x: x[: next(sizes)].exp(), x, use_reentrant=False)
     with pytest.raises(CheckpointError, match="different metadata"):
         y.sum().backward()
-    (g,) = ad.autograd.grad(checkpoint(ad.exp, x, use_reentrant=False).sum(), x, create_graph=True)
-    with pytest.raises(RuntimeError):
-        g.sum().backward()
+
+
+@pytest.mark.parametrize("switch", [None, True])
+def test_debug_names_the_lines_of_both_runs(switch):
+    x = ad.ones(2, requires_grad=True)
+    steps = iter([lambda x: x.exp().sin(), lambda x: x.exp()])
+    with set_checkpoint_debug_enabled(switch):
+        y = checkpoint(lambda x: next(steps)(x + 0), x, use_reentrant=False, debug=switch is None)
+    with pytest.raises(CheckpointError, match="An error happened while unpacking tensors") as raised:
+        y.sum().backward()
+    assert str(raised.value).count("lambda x: x.exp().sin(), lambda x: x.exp()") == 3
+    assert "A different number of tensors was saved" in str(raised.value)
+
+
+def test_debug_can_be_switched_off():
+    x = ad.ones(2, requires_grad=True)
+    steps = iter([lambda x: x.exp().sin(), lambda x: x.exp()])
+    with set_checkpoint_debug_enabled(False):
+        y = checkpoint(lambda x: next(steps)(x + 0), x, use_reentrant=False, debug=True)
+    with pytest.raises(CheckpointError, match=r"^torch.utils.checkpoint: A different number"):
+        y.sum().backward()
+
+
+@pytest.mark.parametrize("use_reentrant", [False, True])
+def test_memory_is_really_saved(use_reentrant):
+    """Of ten layers' results only the last is alive after the forward pass."""
+
+    def peak(wrapped):
+        alive = []
+
+        def step(x):
+            y = x.exp().tanh()
+            alive.append(weakref.ref(y._data))
+            return y.sin()
+
+        x = ad.full((1000,), 0.5, requires_grad=True)
+        y = x
+        for _ in range(10):
+            y = wrapped(step, y)
+        return sum(r() is not None for r in alive)
+
+    assert peak(lambda f, x: f(x)) == 10
+    assert peak(lambda f, x: checkpoint(f, x, use_reentrant=use_reentrant)) == 0
+
+
+def test_policy_keeps_results():
+    """What the policy keeps is not computed again."""
+    computed = []
+    wanted = torch_ops.exp.default
+
+    def policy(ctx, op, x):
+        computed.append(str(op))
+        return CheckpointPolicy.MUST_SAVE if op == wanted else CheckpointPolicy.PREFER_RECOMPUTE
+
+    x = ad.tensor([0.5, 2.0], requires_grad=True)
+    y = checkpoint(lambda x: x.exp().sin(), x, use_reentrant=False, context_fn=lambda: create_selective_checkpoint_contexts(policy))
+    assert computed == ["aten.exp.default", "aten.sin.default"]
+    x.data.fill_(100.0)  # the kept result is that of the first run
+    y.sum().backward()
+    assert x.grad.tolist() == pytest.approx((ad.tensor([0.5, 2.0]).exp() * ad.tensor([0.5, 2.0]).exp().cos()).tolist())
+
+
+def test_policy_allows_writes_if_asked():
+    x = ad.tensor([0.5, 2.0], requires_grad=True)
+
+    def run(**options):
+        contexts = partial(create_selective_checkpoint_contexts, [torch_ops.sin.default], **options)
+        checkpoint(lambda x: x.sin().mul_(1).exp(), x, use_reentrant=False, context_fn=contexts, early_stop=False).sum().backward()
+
+    with pytest.raises(RuntimeError, match="Tensor cached during selective activation checkpoint has been mutated"):
+        run()
+    run(allow_cache_entry_mutation=True)
+    assert x.grad.tolist() == pytest.approx((x.cos() * x.sin().exp()).tolist())

@@ -359,3 +359,18 @@ def test_ctrl_c_ends_the_workers_quietly():
     assert time.monotonic() - start < 4
     with pytest.raises(ProcessLookupError):
         os.killpg(process.pid, 0)
+
+
+def test_rows_of_tensors_are_taken_together():
+    """The same batches as of samples that are collated one by one, also for indices that are no plain numbers."""
+    x, y = ad.arange(12.0).view(6, 2), ad.arange(6)
+    rows = data.TensorDataset(x, y)
+    plain = [(x[i], y[i]) for i in range(6)]
+    for dataset, samples in ((rows, plain), (data.Subset(rows, [5, 3, 1]), [plain[5], plain[3], plain[1]])):
+        for batch, expected in zip(data.DataLoader(dataset, batch_size=2), data.DataLoader(samples, batch_size=2), strict=True):
+            assert type(batch) is list and all(map(ad.equal, batch, expected))
+    (odd,) = data.DataLoader(rows, batch_sampler=[[ad.tensor(1), ad.tensor(4)]])
+    assert odd[1].tolist() == [1, 4]
+    grown = data.TensorDataset(x.clone().requires_grad_())
+    (first, *_) = data.DataLoader(grown, batch_size=2)
+    assert first[0].requires_grad

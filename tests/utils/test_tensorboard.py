@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import struct
+import zlib
 
+import numpy as np
 import pytest
 
 import adjoint as ad
 from adjoint.utils.tensorboard import SummaryWriter
-from adjoint.utils.tensorboard.writer import masked_checksum
+from adjoint.utils.tensorboard._events import masked_checksum
 
 
 def records(path):
@@ -58,6 +60,56 @@ def test_histograms_and_texts(tmp_path):
     assert histogram.endswith(b"\x0a\x07weights" + b"\x2a\x61" + facts + b"\x32\x18" + limits + b"\x3a\x18" + counts)
     assert b"note/text_summary" in text
     assert text.endswith(b"\x42\x05hello" + b"\x4a\x08\x0a\x06\x0a\x04text")
+
+
+def unpacked(body, width):
+    """The bytes of the picture in a PNG file inside a record."""
+    start = body.index(b"IDAT")
+    (length,) = struct.unpack(">I", body[start - 4 : start])
+    lines = np.frombuffer(zlib.decompress(body[start + 4 : start + 4 + length]), np.uint8).reshape(-1, 1 + 3 * width)
+    assert not lines[:, 0].any()
+    return lines[:, 1:].reshape(len(lines), width, 3)
+
+
+def test_images(tmp_path):
+    bright = ad.tensor([[[0.0, 0.5], [1.0, 2.0]]])
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_image("one", bright, 1)
+        writer.add_image("bytes", np.arange(18, dtype=np.uint8).reshape(2, 3, 3), 1, dataformats="HWC")
+        writer.add_images("several", bright.expand(9, 1, 2, 2), 1)
+        with pytest.raises(AssertionError, match="size of input tensor and input format are different"):
+            writer.add_image("flat", ad.ones(2, 2))
+    _, one, several_channels, several = records(only_file(tmp_path))
+    assert b"\x08\x02\x10\x02\x18\x03\x22" in one  # height, width, channels, file
+    assert unpacked(one, 2)[..., 0].tolist() == [[0, 127], [255, 255]]
+    assert unpacked(several_channels, 3).ravel().tolist() == list(range(18))
+    grid = unpacked(several, 16)[..., 2]
+    assert grid.shape == (4, 16) and grid[2:, :2].tolist() == [[0, 127], [255, 255]] and not grid[2:, 2:].any()
+
+
+def test_curves_of_precision_and_recall(tmp_path):
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_pr_curve("pr", ad.tensor([1, 0, 1]), ad.tensor([0.9, 0.6, 0.2]), 1, num_thresholds=3)
+    _, curve = records(only_file(tmp_path))
+    start = curve.index(b"\x2a\x48") + 2
+    rows = np.frombuffer(curve[start : start + 72], "<f4").reshape(6, 3)
+    assert rows[:4].tolist() == [[2, 1, 0], [1, 1, 0], [0, 0, 1], [0, 1, 2]]
+    np.testing.assert_allclose(rows[4:], [[2 / 3, 0.5, 0], [1, 0.5, 0]], rtol=1e-6)
+    assert curve.endswith(b"\x0a\x09pr_curves\x12\x02\x10\x03")
+
+
+def test_settings_points_and_graphs(tmp_path):
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_hparams({"lr": 0.1}, {"accuracy": 0.5}, run_name="trial")
+        writer.add_embedding(ad.eye(2), ["a", "b"], global_step=3, tag="words")
+        writer.add_graph(ad.nn.Linear(1, 1), ad.ones(1))
+        with pytest.raises(AssertionError, match="#labels should equal"):
+            writer.add_embedding(ad.eye(2), ["a"])
+    _, table, accuracy = records(only_file(tmp_path / "trial"))
+    assert b"| lr | 0.1 |" in table and accuracy.endswith(b"accuracy\x15" + struct.pack("<f", 0.5))
+    assert (tmp_path / "00003" / "words" / "tensors.tsv").read_text() == "1.0\t0.0\n0.0\t1.0\n"
+    assert (tmp_path / "00003" / "words" / "metadata.tsv").read_text() == "a\nb\n"
+    assert 'tensor_path: "00003/words/tensors.tsv"' in (tmp_path / "projector_config.pbtxt").read_text()
 
 
 def test_flush_and_refusal(tmp_path):

@@ -12,7 +12,7 @@ from ... import nn
 from . import utils as utils
 
 # PyTorch's files, and ours that have what is in them.
-_HOMES = {
+HOMES = {
     "activation": ("activation", "multihead"),
     "adaptive": ("adaptive",),
     "batchnorm": ("normalization", "lazy"),
@@ -49,7 +49,7 @@ def _gather(name: str, sources: tuple[str, ...]) -> ModuleType:
     return module
 
 
-for _name, _sources in _HOMES.items():
+for _name, _sources in HOMES.items():
     globals()[_name] = sys.modules[f"{__name__}.{_name}"] = _gather(_name, _sources)
 
 

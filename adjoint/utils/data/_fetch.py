@@ -6,7 +6,10 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
-from .dataset import IterableDataset
+from ..._from_data import as_tensor
+from ..._tensor import Tensor
+from ._collate import default_collate
+from .dataset import IterableDataset, Subset, TensorDataset
 
 Fetch = Callable[[Any], Any]
 
@@ -21,8 +24,32 @@ def _index_fetcher(dataset: Any, batched: bool, collate_fn: Callable[[Any], Any]
     if not batched:
         return lambda index: collate_fn(dataset[index])
     if callable(getattr(dataset, "__getitems__", None)):
-        return lambda indices: collate_fn(dataset.__getitems__(indices))
-    return lambda indices: collate_fn([dataset[index] for index in indices])
+
+        def fetch(indices: Any) -> Any:
+            return collate_fn(dataset.__getitems__(indices))
+    else:
+
+        def fetch(indices: Any) -> Any:
+            return collate_fn([dataset[index] for index in indices])
+
+    take_rows = _row_taker(dataset) if collate_fn is default_collate else None
+    if take_rows is None:
+        return fetch
+    return lambda indices: (take_rows if all(type(index) is int for index in indices) else fetch)(indices)
+
+
+def _row_taker(dataset: Any) -> Fetch | None:
+    """For the rows of tensors, a batch is taken at once: the same values as rows that are taken one by one and put together."""
+    if type(dataset) is Subset:
+        places, take_rows = dataset.indices, _row_taker(dataset.dataset)
+        return take_rows and (lambda indices: take_rows([places[index] for index in indices]))
+    if type(dataset) is not TensorDataset or any(type(x) is not Tensor or x.requires_grad for x in dataset.tensors):
+        return None
+    return lambda indices: _rows(dataset.tensors, as_tensor(indices))
+
+
+def _rows(tensors: tuple[Tensor, ...], indices: Tensor) -> list[Tensor]:
+    return [x[indices] for x in tensors]
 
 
 def _stream_fetcher(dataset: Any, batched: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> Fetch:

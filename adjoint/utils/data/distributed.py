@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..._sampling import Generator, randperm
+from ...distributed import get_rank, get_world_size
 from .sampler import Sampler
 
 
@@ -17,10 +18,8 @@ class DistributedSampler(Sampler[int]):
         self, dataset: Any, num_replicas: int | None = None, rank: int | None = None, shuffle: bool = True, seed: int = 0,
         drop_last: bool = False,
     ) -> None:  # fmt: skip
-        if num_replicas is None or rank is None:
-            raise RuntimeError(
-                "Requires distributed package to be available: write DistributedSampler(dataset, num_replicas=..., rank=...)"
-            )
+        num_replicas = get_world_size() if num_replicas is None else num_replicas
+        rank = get_rank() if rank is None else rank
         if not 0 <= rank < num_replicas:
             raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
         self.dataset = dataset

@@ -70,6 +70,8 @@ def bad_convolutions(make: Make) -> Iterator[ErrorSample]:
     yield ErrorSample(
         error, r"Calculated padded input size per channel: \(2 x 5\). Kernel size: \(3 x 3\). Kernel size can't", make(1, 3, 2, 5), w
     )
+    yield ErrorSample(error, "weight should have at least three dimensions", x, make(3, 3))
+    yield ErrorSample(error, "Expected 3-dimensional input for 3-dimensional weight", x, make(2, 3, 3), padding="same")
     yield ErrorSample(error, "non-positive stride is not supported", x, w, stride=0)
     yield ErrorSample(error, "negative padding is not supported", x, w, padding=-1)
     yield ErrorSample(error, "dilation should be greater than zero", x, w, dilation=0)

@@ -95,6 +95,14 @@ def bad_margins_of_classes(make: Make) -> Iterator[ErrorSample]:
     yield ErrorSample(RuntimeError, "target out of range", make(2, 3), np.array([0, 3]))
     yield ErrorSample(ValueError, "only p == 1 and p == 2 supported", make(2, 3), np.array([0, 1]), 3)
     yield ErrorSample(RuntimeError, "target tensor should be 1-D with size equal to the number of input samples", make(2, 3), np.array([0]))
+    yield ErrorSample(RuntimeError, "inconsistent weight size, expected 3 but got", make(2, 3), np.array([0, 1]), weight=make(2))
+    yield ErrorSample(RuntimeError, "expected scalar type Long but found Int", make(2, 3), np.array([0, 1], "int32"))
+
+
+@error_samples("multi_margin_loss", "multilabel_margin_loss")
+def no_classes(make: Make) -> Iterator[ErrorSample]:
+    target = np.zeros((2, 0), "int64")
+    yield ErrorSample(RuntimeError, "Expected non-empty vector or matrix with optional 0-dim batch size", make(2, 0), target)
 
 
 @loss("multilabel_margin_loss")
@@ -185,6 +193,7 @@ def normal(make: Make) -> Iterator[Sample]:
 def bad_normal(make: Make) -> Iterator[ErrorSample]:
     yield ErrorSample(ValueError, "var has negative entry/entries", make(3), make(3), -np.ones(3))
     yield ErrorSample(ValueError, "var is of incorrect size", make(3, 4), make(3, 4), np.ones(5))
+    yield ErrorSample(ValueError, "median is not valid", make(3), make(3), np.ones(3), reduction="median")
 
 
 # ---- probabilities ------------------------------------------------------------------------------------------------------------------

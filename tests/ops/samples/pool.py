@@ -128,6 +128,9 @@ def bad_max_pool1d(make: Make) -> Iterator[ErrorSample]:
     yield ErrorSample(error, r"max_pool1d\(\) Invalid computed output size: 0", x, 5)
     yield ErrorSample(error, r"max_pool1d\(\) kernel_size must be an int, list of ints or tuple of ints of size 1", x, (2, 2))
     yield ErrorSample(error, r"max_pool1d: Expected 2D or 3D \(batch mode\) tensor", make(4), 2)
+    yield ErrorSample(error, r"max_pool1d: Expected 2D or 3D \(batch mode\) tensor", make(2, 3, 0), 1)
+    yield ErrorSample(error, "pad must be non-negative, but got pad: -1", x, 2, padding=-1, return_indices=True)
+    yield ErrorSample(error, "pad should be at most half of effective kernel size", x, 2, padding=2, return_indices=True)
 
 
 @error_samples("avg_pool2d")
@@ -143,12 +146,15 @@ def bad_adaptive_avg_pool2d(make: Make) -> Iterator[ErrorSample]:
     yield ErrorSample(RuntimeError, "elements of output_size must be greater than or equal to 0 but received", make(1, 1, 4, 4), -1)
     yield ErrorSample(RuntimeError, r"adaptive_avg_pool2d\(\): Expected 3D or 4D tensor, but got \[4, 4\]", make(4, 4), 2)
     yield ErrorSample(RuntimeError, "Expected input to have non-zero size for non-batch dimensions", make(1, 1, 0, 4), 2)
+    yield ErrorSample(ValueError, "Input dimension should be at least 3", make(4, 4), (2, 2))
 
 
 @error_samples("adaptive_max_pool2d")
 def bad_adaptive_max_pool2d(make: Make) -> Iterator[ErrorSample]:
     yield ErrorSample(RuntimeError, r"adaptive_max_pool2d\(\): Expected 3D or 4D tensor, but got: \[4, 4\]", make(4, 4), 2)
     yield ErrorSample(NotImplementedError, "\"adaptive_max_pool2d\" not implemented for 'Long'", make(1, 1, 4, 4, dtype="int64"), 2)
+    yield ErrorSample(ValueError, "Input dimension should be at least 3", make(4, 4), (2, 2))
+    yield ErrorSample(RuntimeError, "Trying to create tensor with negative dimension -2", make(1, 1, 4, 4), (3, -2))
 
 
 @error_samples("max_unpool2d")

@@ -1,0 +1,78 @@
+"""Conversions between types of elements, as built-ins: half precision by the CPU's own instructions, and large arrays by several threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from .builtin import Case, Formula, Kernel
+from .emit import Scalar
+from .emit_types import BY_DTYPE, KINDS, PARTS, register_type, served
+from .entry import NEW
+from .expr import Expr, Untraceable
+
+
+class Conversion(Formula):
+    """To a type, from any that it can be made of by one instruction."""
+
+    def __init__(self, target: str) -> None:
+        self.symbol, self.kinds, self.into = f"to_{target}", "T", NEW
+        self.target = target
+        self.room, self.costly = 1, 0
+        self.cases, self.constants = {}, []
+
+    def cases_of(self, kind: str) -> list[Case]:
+        instruction(kind, self.target)
+        return [Case(Expr(self.symbol, (Expr("x0"),)))]
+
+    def result_of(self, kind: str) -> str:
+        return self.target
+
+    def scalar(self, expr: Expr, kind: str) -> Scalar:
+        given, returned = self.types(kind)[0][0], register_type(self.target)
+        value, lines = "%x", []
+        how = instruction(kind, self.target)
+        if how.endswith("cmp"):
+            test = f"{how} {'ne' if how == 'icmp' else 'une'} {given} %x, {'0' if how == 'icmp' else '0.0'}"
+            lines, value = [f"%t = {test}", f"%y = zext i1 %t to {returned}"], "%y"
+        elif how:
+            lines, value = [f"%y = {how} {given} %x to {returned}"], "%y"
+        both = f"{{{returned}, i1}}"
+        lines += [f"%r = insertvalue {both} poison, {returned} {value}, 0", f"%s = insertvalue {both} %r, i1 false, 1", f"ret {both} %s"]
+        body = "\n  ".join(lines)
+        return Scalar(f"define internal {both} @scalar({given} %x) alwaysinline {{\n  {body}\n}}\n", [returned], set(), set())
+
+
+def instruction(kind: str, target: str) -> str:
+    """What makes one register of the other; nothing where they are the same. Untraceable where it takes more than that."""
+    source, goal = KINDS[kind].computed, KINDS[target].computed
+    floating = {"f32", "f64"}
+    if source in PARTS or goal in PARTS or not served(kind) or not served(target):
+        raise Untraceable("a conversion of its own kind")
+    if source in floating and goal in floating:
+        if source == "f64" and KINDS[target].size == 2:
+            raise Untraceable("two roundings")
+        return "" if source == goal else "fpext" if goal == "f64" else "fptrunc"
+    if target == "bool":
+        return "fcmp" if source in floating else "icmp"
+    if goal in floating:
+        return "sitofp" if source[0] == "i" else "uitofp"
+    if source in floating:
+        raise Untraceable("numbers that may not fit")
+    before, after = 1 if kind == "bool" else int(source[1:]), int(goal[1:])
+    return "" if before == after else "trunc" if before > after else "sext" if source[0] == "i" else "zext"
+
+
+@cache
+def conversion(dtype: np.dtype[Any]) -> Callable[[Any], Any] | None:
+    """The function that converts arrays to a dtype; None where there is none."""
+    kind = BY_DTYPE.get(dtype.name)
+    if kind is None or kind in PARTS:
+        return None
+    kernel = Kernel(Conversion(kind), lambda array: array.astype(dtype))
+    if kind == "bf16":
+        kernel.expect(kind, dtype)
+    return kernel.call

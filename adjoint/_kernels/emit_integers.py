@@ -1,0 +1,89 @@
+"""Formulas of integers and truth values. They wrap around; what would make a floating number of them has no formula here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .emit import Emitter
+from .expr import COMPARISONS, Expr, Number, Untraceable
+
+OPERATIONS = {
+    "add": "add", "subtract": "sub", "multiply": "mul", "bits_and": "and", "bits_or": "or", "bits_xor": "xor",
+}  # fmt: skip
+ORDER = {"greater": "gt", "greater_equal": "ge", "less": "lt", "less_equal": "le"}
+
+
+class IntegerEmitter(Emitter):
+    """The kind is "i" or "u", for numbers without a sign, and how many bits there are. A truth value counts as 0 or 1."""
+
+    types = {f"{sign}{bits}": f"i{bits}" for sign in "iu" for bits in (8, 16, 32, 64)}  # noqa: RUF012
+
+    def value(self, formula: Expr | float) -> str:
+        if type(formula) in (bool, int):
+            return str(int(formula))
+        if not isinstance(formula, Expr):
+            raise Untraceable("a floating number among integers")
+        register: str = self.register(formula)
+        if formula.is_bool:
+            return self.let(f"zext i1 {register} to {self.type}")
+        if type(formula) is Number:
+            if formula.args:
+                raise Untraceable("arithmetic of numbers, which Python does in its own way")
+            exact = self.let(f"fptosi double {register} to i64")
+            return exact if self.type == "i64" else self.let(f"trunc i64 {exact} to {self.type}")
+        return register
+
+    def condition(self, formula: Expr | float) -> str:
+        if isinstance(formula, Expr) and not formula.is_bool:
+            return self.let(f"icmp ne {self.type} {self.value(formula)}, 0")
+        return super().condition(formula)
+
+    def register(self, formula: Expr) -> Any:
+        if type(formula) is Number:
+            return self.doubles.register(formula)
+        return super().register(formula)
+
+    def compute(self, formula: Expr) -> Any:
+        name, args, t = formula.name, formula.args, self.type
+        if not args:
+            return self.inputs[int(name[1:])]
+        if name in OPERATIONS:
+            return self.let(f"{OPERATIONS[name]} {t} {self.value(args[0])}, {self.value(args[1])}")
+        if name in COMPARISONS:
+            how = {"equal": "eq", "not_equal": "ne"}.get(name) or ("u" if self.kind[0] == "u" else "s") + ORDER[name]
+            return self.let(f"icmp {how} {t} {self.value(args[0])}, {self.value(args[1])}")
+        return self.other(name, *args)
+
+    def chosen(self, comparison: str, a: str, b: str, yes: str, no: str) -> str:
+        return self.let(f"select i1 {self.let(f'icmp {comparison} {self.type} {a}, {b}')}, {self.type} {yes}, {self.type} {no}")
+
+    def extreme(self, comparison: str, x: Expr, y: Expr) -> str:
+        a, b = self.value(x), self.value(y)
+        return self.chosen(("u" if self.kind[0] == "u" else "s") + comparison[1:], a, b, a, b)
+
+    def _negative(self, x: Expr) -> str:
+        return self.let(f"sub {self.type} 0, {self.value(x)}")
+
+    def _absolute(self, x: Expr) -> str:
+        value = self.value(x)
+        return value if self.kind[0] == "u" else self.chosen("slt", value, "0", self.let(f"sub {self.type} 0, {value}"), value)
+
+    def _sign(self, x: Expr) -> str:
+        value = self.value(x)
+        positive = self.let(f"zext i1 {self.let(f'icmp ne {self.type} {value}, 0')} to {self.type}")
+        return positive if self.kind[0] == "u" else self.chosen("slt", value, "0", "-1", positive)
+
+    def _bits_not(self, x: Expr) -> str:
+        return self.let(f"xor {self.type} {self.value(x)}, -1")
+
+    def _isnan(self, x: Expr) -> str:
+        return "false"
+
+    def _isinf(self, x: Expr) -> str:
+        return "false"
+
+    def _isfinite(self, x: Expr) -> str:
+        return "true"
+
+    def _signbit(self, x: Expr) -> str:
+        return "false" if self.kind[0] == "u" else self.let(f"icmp slt {self.type} {self.value(x)}, 0")

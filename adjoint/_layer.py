@@ -1,0 +1,270 @@
+"""Layers: what a Tensor holds inside a function transform.
+
+A transform (`func.grad`, `func.jvp`, `func.vmap`) opens a Level and calls its function with Tensors that stand for others: each holds, in
+the place of an array, a Layer over the Tensor one level down.
+
+    x                     Tensor over an array
+    vmap                  Tensor over a Batched over x
+    grad inside vmap      Tensor over a Recorded over a Tensor over a Batched over x
+
+An op on such Tensors belongs to the highest level among its operands. That level says what the op means there (record it, carry a tangent
+along, treat a hidden dimension) in terms of the same op one level down; so transforms nest in any order and to any depth. Tensors of lower
+levels are constants to it.
+
+Note [The dtype of a layer]
+Generated code takes its fast path where a dtype *is* float32's. A layer's dtype equals it and is another object, so that every op on layers
+takes the general path, and ordinary tensors pay nothing for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from itertools import count
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from ._dtype import from_numpy_dtype
+from ._state import get_mode, reset_mode, set_mode
+
+if TYPE_CHECKING:
+    from ._tensor import Tensor
+    from .ops._registry import Op
+
+
+@cache
+def marked(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """An equal dtype that is another object; see Note [The dtype of a layer]."""
+    return np.dtype(dtype, metadata={"layer": True})  # type: ignore[call-overload, no-any-return]
+
+
+class Level:
+    """A transform that is running, or was: the graph that `vjp` leaves behind outlives it. One that begins later is deeper."""
+
+    kind = "transform"
+    hides_dimension = False  # whether its tensors are larger than they look
+    records = False  # whether ops on its tensors are recorded for backward
+
+    _depths = count(1)
+
+    def __init__(self) -> None:
+        self.depth = next(self._depths)
+        self.outside = get_mode()  # the modes of the code around the transform, in which the levels below compute
+        self.alive = True
+
+    def dressed(self, x: Tensor) -> Tensor:
+        """A Tensor of this level that has the value of one of a lower level, a constant."""
+        raise NotImplementedError
+
+    def lift(self, x: Any) -> Any:
+        """The same, for any operand: what is no Tensor, or of this level already, stays as it is."""
+        return self.dressed(x) if hasattr(x, "_data") and level_of(x) is not self else x
+
+    def forward(self, op: Op, operands: list[Any], values: dict[str, Any]) -> Any:
+        """The layers that an op makes of operands of this level."""
+        raise NotImplementedError
+
+    def check_target(self, op: Op, operands: list[Any], values: dict[str, Any]) -> None:
+        """Refuse a write of this level's values into a Tensor that the transform was not given."""
+        if level_of(settled(operands[0])) is not self:
+            raise RuntimeError(
+                f"During a {self.kind} transform, the function provided attempted to call in-place operation ({op.name}_) that would mutate "
+                "a captured Tensor. This is not supported; please rewrite the function being transformed to explicitly accept the mutated "
+                "Tensor(s) as inputs."
+            )
+
+    def write(self, target: Tensor, result: Any) -> None:
+        """Put what an op has made into the memory of a Tensor."""
+        raise NotImplementedError
+
+    def function(self, cls: Any, args: tuple[Any, ...], names: tuple[str, ...]) -> Any:
+        """Apply a custom Function; the last arguments go by the given names."""
+        raise NotImplementedError
+
+    @contextmanager
+    def below(self) -> Iterator[None]:
+        """Compute as the code around the transform would."""
+        token = set_mode(self.outside)
+        try:
+            yield
+        finally:
+            reset_mode(token)
+
+
+_levels: ContextVar[tuple[Level, ...]] = ContextVar("adjoint_levels", default=())
+levels = _levels.get
+
+
+@contextmanager
+def opened(level: Level, mode: int) -> Iterator[None]:
+    """Run a transform: `level` is the innermost one meanwhile, and `mode` holds."""
+    running = _levels.set((*levels(), level))
+    token = set_mode(mode)
+    try:
+        yield
+    finally:
+        reset_mode(token)
+        _levels.reset(running)
+        level.alive = False
+
+
+class Layer:
+    """What a Tensor of a level holds: the Tensor one level down. Behaves as an array as far as facts are concerned."""
+
+    __slots__ = ("level", "value")
+
+    def __init__(self, level: Level, value: Tensor) -> None:
+        self.level = level
+        self.value = value
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.value._data.shape)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return marked(self.value._data.dtype)
+
+    @property
+    def device(self) -> Any:
+        return getattr(self.value._data, "device", "cpu")
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.itemsize
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        return tuple(self.value._data.strides)
+
+    @property
+    def flags(self) -> Any:
+        return self.value._data.flags
+
+    def item(self) -> Any:
+        return self.value.item()
+
+    def tolist(self) -> Any:
+        return self.value.tolist()
+
+    def __bool__(self) -> bool:
+        return bool(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    __index__ = __int__
+
+    def mapped(self, function: Callable[[Tensor], Tensor]) -> Layer:
+        """The layer over what a linear function makes of the values."""
+        return type(self)(self.level, function(self.value))
+
+    def copy(self, order: str = "C") -> Layer:
+        return self.mapped(lambda value: value.clone())
+
+    def astype(self, dtype: np.dtype[Any], copy: bool = True) -> Layer:
+        return self.mapped(lambda value: value.to(from_numpy_dtype(dtype)))
+
+    def __array__(self, *_args: Any, **_kwargs: Any) -> NoReturn:
+        raise RuntimeError(
+            f"Cannot access data pointer of Tensor that doesn't have storage: this one lives inside {self.level.kind}\n"
+            "  fix: call .numpy() on the result of the transform, outside of the function that is transformed"
+        )
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.value!r})"
+
+
+def ordinary(indices: tuple[Any, ...]) -> bool:
+    """Whether the arrays among indices are NumPy's own."""
+    for item in indices:
+        if item.__class__ is not np.ndarray and item.__class__ is not slice:
+            return False
+    return True
+
+
+def level_of(x: Any) -> Level | None:
+    """The level that a Tensor (or what it holds) belongs to; None for an ordinary one."""
+    data = getattr(x, "_data", x)
+    return data.level if isinstance(data, Layer) else None
+
+
+def lowered_indices(level: Level, values: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of an op one level down. Only the indices of `x[...]` may hold layers."""
+    indices = indices_in(values)
+    return {**values, "indices": tuple(array_below(level, item) for item in indices)} if indices else values
+
+
+def array_below(level: Level, item: Any) -> Any:
+    """What an index holds one level down."""
+    data = getattr(item, "_data", item)
+    return data.value._data if level_of(item) is level else data
+
+
+def settled(x: Any) -> Any:
+    """A Tensor without the layers of transforms that have ended."""
+    level = level_of(x)
+    while level is not None and not level.alive:
+        if level.hides_dimension:
+            raise RuntimeError(
+                f"a Tensor that was made inside {level.kind} is used after it has ended: it escaped through a global or an attribute\n"
+                "  fix: return it from the function that is transformed"
+            )
+        x = x._data.value if hasattr(x, "_data") else x.value._data
+        level = level_of(x)
+    return x
+
+
+def top_level(operands: Iterable[Any]) -> Level | None:
+    """The highest level among operands, None if all are ordinary."""
+    top: Level | None = None
+    for x in operands:
+        level = level_of(x)
+        if level is not None and (top is None or level.depth > top.depth):
+            top = level
+    return top
+
+
+def indices_in(values: dict[str, Any]) -> tuple[Any, ...]:
+    """The one parameter of ops that may hold layers: the indices of `x[...]`."""
+    found = values.get("indices")
+    return found if isinstance(found, tuple) else ()
+
+
+def entered(operands: list[Any], values: dict[str, Any]) -> tuple[Level | None, list[Any], dict[str, Any]]:
+    """The level to which an op on these operands belongs, and the operands and parameters as it takes them."""
+    indices = indices_in(values)
+    if top_level((*operands, *indices)) is None:
+        return None, operands, values
+    operands = list(map(settled, operands))
+    if indices:
+        values = {**values, "indices": tuple(map(settled, indices))}
+    level = top_level((*operands, *indices_in(values)))
+    return level, operands if level is None else [level.lift(x) for x in operands], values
+
+
+def in_layers_of(like: Tensor, made: Tensor) -> Tensor:
+    """A new Tensor for the levels that another one belongs to, so that results of those levels can be written into it."""
+    data = like._data
+    return data.level.dressed(in_layers_of(data.value, made)) if isinstance(data, Layer) else made
+
+
+def raised(x: Tensor, other: Any) -> Tensor:
+    """A Tensor that what `other` holds can be written into: of its level, where that is the higher one."""
+    level = top_level((x, other))
+    return x if level is None or level_of(x) is level else level.dressed(x)

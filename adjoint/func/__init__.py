@@ -1,0 +1,19 @@
+"""Functions of functions: derivatives and batches that nest in any order.
+
+>>> import adjoint as ad
+>>> from adjoint.func import grad, vmap
+>>> vmap(grad(ad.sin))(ad.tensor([0.0, 0.0]))
+tensor([1., 1.])
+"""
+
+from ._grad import grad, grad_and_value, vjp
+from ._jacobian import hessian, jacfwd, jacrev
+from ._jvp import jvp, linearize
+from ._modules import functional_call, functionalize, stack_module_state
+from ._second import divergence, hvp, laplacian
+from ._vmap import vmap
+
+__all__ = [
+    "divergence", "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "hvp", "jacfwd", "jacrev", "jvp", "laplacian",
+    "linearize", "stack_module_state", "vjp", "vmap",
+]  # fmt: skip

@@ -1,0 +1,83 @@
+"""The level of forward mode: a tangent goes along with each value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .._layer import Layer, Level, level_of, lowered_indices
+from .._tensor import Tensor, wrap
+from ..autograd.forward_ad import tangents_of
+from ..autograd.views import View, overlaps_itself
+
+
+class Dual(Layer):
+    """A value and its tangent, which is None where the value does not depend on what the level differentiates."""
+
+    __slots__ = ("tangent",)
+
+    def __init__(self, level: Level, value: Tensor, tangent: Tensor | None = None) -> None:
+        super().__init__(level, value)
+        self.tangent = tangent
+
+    def mapped(self, function: Callable[[Tensor], Tensor]) -> Dual:
+        return Dual(self.level, function(self.value), None if self.tangent is None else function(self.tangent))
+
+
+class JvpLevel(Level):
+    kind = "jvp (vjp, jvp, grad, etc)"
+
+    def dressed(self, x: Tensor) -> Tensor:
+        return wrap(Dual(self, x))
+
+    def unpacked(self, x: Any) -> tuple[Any, Tensor | None]:
+        """The value of a tensor one level down, and its tangent at this level."""
+        return (x._data.value, x._data.tangent) if level_of(x) is self else (x, None)
+
+    def forward(self, op: Any, operands: list[Any], values: dict[str, Any]) -> Any:
+        pairs = [self.unpacked(x) for x in operands]
+        primals, tangents = [primal for primal, _ in pairs], [tangent for _, tangent in pairs]
+        values = lowered_indices(self, values)
+        with self.below():
+            results = op.on(primals, values)
+            outs = tuple(results) if op.several else (results,)
+            known = op.differentiable and any(tangent is not None for tangent in tangents)
+            carried = tangents_of(op, primals, values, outs, tangents) if known else [None] * len(outs)
+        layers = tuple(Dual(self, out, tangent) for out, tangent in zip(outs, carried, strict=True))
+        return layers if op.several else layers[0]
+
+    def write(self, target: Tensor, result: Any) -> None:
+        layer, tangent = target._data, result.tangent
+        with self.below():
+            layer.value.copy_(result.value)
+            if tangent is None:
+                if layer.tangent is not None:
+                    layer.tangent.zero_()
+                return
+            view = target._fn
+            if layer.tangent is None and isinstance(view, View):
+                # The write shows in the base and in its other views, and so does its tangent.
+                base = view.base._data
+                if base.tangent is None:
+                    base.tangent = base.value.new_zeros(base.value.shape)
+                layer.tangent = view.replay(base.tangent)
+            if layer.tangent is None or overlaps_itself(layer.tangent._data):
+                layer.tangent = tangent.clone()
+            else:
+                layer.tangent.copy_(tangent)
+
+    def function(self, cls: Any, args: tuple[Any, ...], names: tuple[str, ...]) -> Any:
+        from ..autograd.function import FunctionCtx, tangents_from
+
+        pairs = [self.unpacked(x) for x in args]
+        primals = tuple(primal for primal, _ in pairs)
+        with self.below():
+            output = cls.apply_named(primals, names)
+            ctx = FunctionCtx()
+            cls.setup_context(ctx, primals, output)
+            outputs = output if isinstance(output, tuple) else (output,)
+            carried = tangents_from(cls, ctx, primals, [tangent for _, tangent in pairs], outputs)
+        made = tuple(
+            wrap(Dual(self, out, tangent)) if isinstance(out, Tensor) else out for out, tangent in zip(outputs, carried, strict=True)
+        )
+        return made if isinstance(output, tuple) else made[0]

@@ -1,0 +1,167 @@
+"""`vmap`: a function of one example becomes a function of a batch of them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from .._layer import level_of, opened
+from .._state import get_mode
+from .._tensor import Tensor, wrap
+from ..ops._registry import FUNCTIONS
+from ..utils._pytree import TreeSpec, broadcast_prefix, tree_flatten, tree_unflatten
+from ._batched import Batched, VmapLevel
+
+RANDOMNESS = ("error", "different", "same")
+
+
+def vmap(
+    func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *, chunk_size: int | None = None
+) -> Callable[..., Any]:
+    """A function that does for every example of a batch what `func` does for one. `in_dims` says which dimension of each argument counts
+    the examples (None: all examples share it), `out_dims` where that dimension goes in the results.
+
+    >>> import adjoint as ad
+    >>> x = ad.tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> ad.func.vmap(ad.dot)(x, x)
+    tensor([ 5., 25.])
+    """
+    if randomness not in RANDOMNESS:
+        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
+    if chunk_size is not None and chunk_size <= 0:
+        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
+
+    @functools.wraps(func)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        name = getattr(func, "__name__", repr(func))
+        flat, spec = tree_flatten(args)
+        dims = checked_dims(name, in_dims, args, flat)
+        size = batch_size(name, dims, flat)
+        if chunk_size is None or size <= chunk_size:
+            return run(name, func, flat, dims, spec, size, out_dims, randomness, kwargs)
+        return in_chunks(name, func, flat, dims, spec, size, out_dims, randomness, kwargs, chunk_size)
+
+    return wrapped
+
+
+def checked_dims(name: str, in_dims: Any, args: tuple[Any, ...], flat: list[Any]) -> list[int | None]:
+    """The batch dimension of every leaf of the arguments, counted from the front."""
+    call = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
+    if not isinstance(in_dims, int) and not isinstance(in_dims, tuple):
+        raise ValueError(
+            f"{call}: expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, got: {type(in_dims)}."
+        )
+    if not args:
+        raise ValueError(
+            f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a function with no "
+            "inputs. The latter is unsupported."
+        )
+    found = broadcast_prefix(in_dims, args)
+    if found is None:
+        raise ValueError(
+            f"{call}: in_dims is not compatible with the structure of `inputs`: give a number, or a tuple with an entry for each argument."
+        )
+    for place, (dim, x) in enumerate(zip(found, flat, strict=True)):
+        if dim is None:
+            continue
+        if not isinstance(dim, int):
+            raise ValueError(
+                f"{call}: Got in_dim={dim} for an input but in_dim must be either an integer dimension or None."
+            )
+        if not isinstance(x, Tensor):
+            raise ValueError(
+                f"{call}: Got in_dim={dim} for an input but the input is of type {type(x)}. We cannot vmap over non-Tensor arguments, "
+                "please use None as the respective in_dim"
+            )
+        if not -x.ndim <= dim < x.ndim:
+            raise ValueError(
+                f"{call}: Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {x.ndim} so expected in_dim to "
+                f"satisfy -{x.ndim} <= in_dim < {x.ndim}."
+            )
+        found[place] = dim % x.ndim
+    return found
+
+
+def batch_size(name: str, dims: list[int | None], flat: list[Any]) -> int:
+    sizes = [x.shape[dim] for dim, x in zip(dims, flat, strict=True) if dim is not None]
+    if not sizes:
+        raise ValueError("vmap: at least one of the inputs must be batched: in_dims has only None. Vmap over at least one input.")
+    if len(set(sizes)) > 1:
+        raise ValueError(
+            "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
+            f"{sizes} for the mapped dimension"
+        )
+    return int(sizes[0])
+
+
+def moved_to_front(x: Tensor, dim: int) -> Tensor:
+    return FUNCTIONS["movedim"](x, dim, 0) if dim else x  # type: ignore[no-any-return]
+
+
+def run(
+    name: str, func: Callable[..., Any], flat: list[Any], dims: list[int | None], spec: TreeSpec, size: int, out_dims: Any, randomness: str,
+    kwargs: dict[str, Any],
+) -> Any:  # fmt: skip
+    level = VmapLevel(size, randomness)
+    inputs = [x if dim is None else wrap(Batched(level, moved_to_front(x, dim))) for x, dim in zip(flat, dims, strict=True)]
+    with opened(level, get_mode()):
+        output = func(*tree_unflatten(inputs, spec), **kwargs)
+        leaves, output_spec = tree_flatten(output)
+        for leaf in leaves:
+            if not isinstance(leaf, Tensor):
+                raise ValueError(
+                    f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(leaf)}. Did you mean to set out_dims= to None "
+                    "for output?"
+                )
+        places = output_dims(name, out_dims, output, leaves)
+        results = [unbatched(level, leaf, dim) for leaf, dim in zip(leaves, places, strict=True)]
+    return tree_unflatten(results, output_spec)
+
+
+def output_dims(name: str, out_dims: Any, output: Any, leaves: list[Any]) -> list[int | None]:
+    if isinstance(output, Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1:
+        out_dims = out_dims[0]
+    found = broadcast_prefix(out_dims, output)
+    if found is None or not all(dim is None or isinstance(dim, int) for dim in found):
+        raise ValueError(
+            f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of `outputs`: give a number, or "
+            "one for each output."
+        )
+    return found
+
+
+def unbatched(level: VmapLevel, x: Tensor, dim: int | None) -> Tensor:
+    """A result with its batch dimension where it is wanted."""
+    mine = level_of(x) is level
+    if dim is None:
+        if mine:
+            raise ValueError(
+                "vmap: got a batched output, but out_dims says None for it, so that it should be the same for all examples; give a number"
+            )
+        return x
+    value: Tensor = x._data.value if mine else level.dressed(x)._data.value
+    if not -value.ndim <= dim < value.ndim:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-value.ndim}, {value.ndim - 1}], but got {dim})"
+        )
+    return FUNCTIONS["movedim"](value, 0, dim) if dim % value.ndim else value  # type: ignore[no-any-return]
+
+
+def in_chunks(
+    name: str, func: Callable[..., Any], flat: list[Any], dims: list[int | None], spec: TreeSpec, size: int, out_dims: Any, randomness: str,
+    kwargs: dict[str, Any], chunk_size: int,
+) -> Any:  # fmt: skip
+    """Some examples at a time, which takes less memory."""
+    rows = []
+    for start in range(0, size, chunk_size):
+        length = min(chunk_size, size - start)
+        part = [x if dim is None else x.narrow(dim, start, length) for x, dim in zip(flat, dims, strict=True)]
+        rows.append(run(name, func, part, dims, spec, length, out_dims, randomness, kwargs))
+    flattened = [tree_flatten(row)[0] for row in rows]
+    places = broadcast_prefix(out_dims if not isinstance(rows[0], Tensor) or isinstance(out_dims, int) else out_dims[0], rows[0])
+    assert places is not None
+    joined = [
+        column[0] if dim is None else FUNCTIONS["cat"](column, dim) for column, dim in zip(zip(*flattened, strict=True), places, strict=True)
+    ]
+    return tree_unflatten(joined, tree_flatten(rows[0])[1])

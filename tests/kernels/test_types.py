@@ -1,0 +1,265 @@
+"""Kernels for types other than float32 and float64 give what NumPy gives, bit for bit where arithmetic is exact."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint._kernels import builtin, builtin_conversions, entry
+from adjoint._kernels.expr import Expr
+from adjoint.ops._registry import OPS
+
+ml_dtypes = pytest.importorskip("ml_dtypes")
+BF16 = np.dtype(ml_dtypes.bfloat16)
+F16, F32 = np.dtype("float16"), np.dtype("float32")
+HALVES = [F16, BF16]
+INTEGERS = [np.dtype(name) for name in ("int8", "int16", "int32", "int64", "uint8")]
+PASSED = object()
+
+
+def kernel(function: Callable[..., Any], count: int, dtype: Any) -> Callable[..., Any]:
+    x = Expr.inputs(count)
+
+    def more(kind: str) -> list[builtin.Case]:
+        return [builtin.Case(function(*Expr.inputs(count, np.dtype(dtype))))]
+
+    plain = {kind: [builtin.Case(function(*x))] for kind in ("f32", "f64")}
+    return builtin.Kernel(builtin.Formula("types", plain, "T" * count, more=more), lambda *args: PASSED).call
+
+
+def every_half(dtype: np.dtype[Any]) -> np.ndarray:
+    return np.arange(1 << 16, dtype=np.uint16).view(dtype)
+
+
+# ---- half precision -------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+def test_all_halves_are_widened_and_rounded(dtype: np.dtype[Any]) -> None:
+    every = every_half(dtype)
+    single = builtin_conversions.conversion(F32)(every)
+    assert single.dtype == F32
+    np.testing.assert_array_equal(single, every.astype(F32))
+    back = builtin_conversions.conversion(dtype)(single)
+    assert back.dtype == dtype
+    np.testing.assert_array_equal(back.astype(F32), single)
+
+
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+def test_rounding_is_to_the_nearest_even(dtype: np.dtype[Any]) -> None:
+    finite = every_half(dtype).astype(F32)
+    finite = np.sort(finite[np.isfinite(finite)])
+    between = finite[:-1] / 2 + finite[1:] / 2  # ties
+    with np.errstate(all="ignore"):
+        given = np.concatenate([between, np.nextafter(between, np.float32(np.inf)), np.nextafter(between, -np.float32(np.inf))])
+    given = np.append(given, np.array([np.inf, -np.inf, np.nan, 3e38, -3e38, 65519, 65520, 1e-45, -1e-45], F32))
+    with np.errstate(all="ignore"):
+        expected = given.astype(dtype)
+    rounded = builtin_conversions.conversion(dtype)(given)
+    np.testing.assert_array_equal(rounded.astype(F32), expected.astype(F32))
+    np.testing.assert_array_equal(np.signbit(rounded.astype(F32))[:-9], np.signbit(expected.astype(F32))[:-9])
+
+
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+@pytest.mark.parametrize("function", [np.add, np.subtract, np.multiply, np.divide, np.maximum, np.greater, np.equal])
+@pytest.mark.parametrize("size", [0, 1, 31, 1000, entry.LARGEST + 17])
+def test_arithmetic_is_rounded_once(function: Any, dtype: np.dtype[Any], size: int) -> None:
+    rng = np.random.default_rng(1)
+    a, b = (rng.choice(every_half(dtype), size) for _ in range(2))
+    with np.errstate(all="ignore"):
+        expected = function(a.astype(F32), b.astype(F32))
+        got = kernel(function, 2, dtype)(a, b)
+        expected = expected if expected.dtype == bool else expected.astype(dtype)
+    assert got.dtype == expected.dtype
+    np.testing.assert_array_equal(got.astype(F32), expected.astype(F32))
+
+
+# ---- integers and truth values --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", INTEGERS, ids=str)
+@pytest.mark.parametrize(
+    "function",
+    [
+        np.add, np.subtract, np.multiply, np.maximum, np.minimum, np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.greater,
+        np.greater_equal, np.less, np.less_equal, np.equal, np.not_equal, np.logical_and, np.logical_xor,
+        lambda x, y: np.where(x > y, x, y + 1), lambda x, y: np.sign(x) * np.abs(y), lambda x, y: -x + ~y, lambda x, y: np.clip(x, 1, 5) + y,
+    ],
+)  # fmt: skip
+def test_integers_wrap_around(function: Any, dtype: np.dtype[Any]) -> None:
+    rng = np.random.default_rng(2)
+    ends = np.iinfo(dtype)
+    a, b = (rng.integers(ends.min, ends.max, 999, dtype, endpoint=True) for _ in range(2))
+    a[:4] = b[2:6] = [ends.min, ends.max, 0, 1]
+    with np.errstate(all="ignore"):
+        expected = function(a, b)
+    got = kernel(function, 2, dtype)(a, b)
+    assert got.dtype == expected.dtype
+    np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("function", [np.add, np.multiply, np.logical_or, np.bitwise_xor, np.equal, np.less, np.maximum])
+def test_truth_values(function: Any) -> None:
+    a, b = np.array([False, False, True, True] * 50), np.array([False, True] * 100)
+    got = kernel(function, 2, bool)(a, b)
+    assert got.dtype == bool
+    np.testing.assert_array_equal(got, function(a, b))
+
+
+@pytest.mark.parametrize("dtype", [*INTEGERS, np.dtype(bool)], ids=str)
+def test_what_makes_floating_numbers_of_integers_is_passed_on(dtype: np.dtype[Any]) -> None:
+    a = np.ones(5, dtype)
+    for function in (np.exp, lambda x: x * 0.5, lambda x: 1 / x, lambda x: np.where(x > 0, x, 0.0)):
+        assert kernel(function, 1, dtype)(a) is PASSED
+
+
+def test_numbers_that_an_integer_type_cannot_hold_are_passed_on() -> None:
+    x, n = Expr.inputs("TS")
+    (scaled,) = builtin.load([builtin.Formula("scaled", x * n, "TS")], [lambda *args: PASSED])
+    a = np.arange(6)
+    np.testing.assert_array_equal(scaled(a, 3), a * 3)
+    np.testing.assert_array_equal(scaled(a, 1 - 2**53), a * (1 - 2**53))
+    for number in (2.0, 2**53 + 1, 2**70, True, None):
+        assert scaled(a, number) is PASSED
+    small = a.astype("uint8")
+    np.testing.assert_array_equal(scaled(small, 255), small * np.uint8(255))
+    assert scaled(small, 256) is PASSED
+    assert scaled(small, -1) is PASSED
+    assert scaled(a > 2, 1) is PASSED
+
+
+# ---- complex numbers ------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize(
+    "function",
+    [
+        np.add, np.subtract, np.multiply, np.divide, np.equal, np.not_equal, lambda x, y: np.conjugate(x) * y, lambda x, y: np.abs(x * y),
+        lambda x, y: np.exp(x) + y, lambda x, y: 2 * x - y / 3, lambda x, y: np.where(np.abs(x) > np.abs(y), x, -y), lambda x, y: x.real * y,
+    ],
+)  # fmt: skip
+def test_complex_numbers(function: Any, dtype: str) -> None:
+    rng = np.random.default_rng(3)
+    a, b = ((rng.standard_normal((7, 50)) + 1j * rng.standard_normal((7, 50))).astype(dtype) for _ in range(2))
+    a[0, :5], b[0, :5] = 1 + 2j, 1 + 2j
+    expected = function(a, b)
+    got = kernel(function, 2, dtype)(a, b)
+    assert got.dtype == expected.dtype
+    np.testing.assert_allclose(got, expected, 8 * np.finfo(dtype).eps, 8 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_complex_exponentials_of_large_numbers_are_left_to_numpy(dtype: str) -> None:
+    exp = kernel(np.exp, 1, dtype)
+    for value in (complex(100, 1), complex(np.inf, 0), complex(0, np.inf), complex(np.nan, 0), complex(0, 1e30)):
+        assert exp(np.array([1j, value], dtype)) is PASSED
+
+
+# ---- conversions ----------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("source", [*HALVES, *INTEGERS, *map(np.dtype, ("bool", "float32", "float64"))], ids=str)
+@pytest.mark.parametrize("target", [*HALVES, *INTEGERS, *map(np.dtype, ("bool", "float32", "float64"))], ids=str)
+def test_conversions(source: np.dtype[Any], target: np.dtype[Any]) -> None:
+    given = np.arange(0, 120).astype(source)
+    got = builtin_conversions.conversion(target)(given)
+    assert got.dtype == target
+    np.testing.assert_array_equal(got, given.astype(target))
+
+
+def test_negative_integers_are_converted_as_numpy_does() -> None:
+    given = np.arange(-300, 300)
+    for target in INTEGERS:
+        np.testing.assert_array_equal(builtin_conversions.conversion(target)(given), given.astype(target))
+
+
+# ---- tensors --------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ops_as_before() -> Iterator[None]:
+    before = {name: (op.heat[0], dict(op.kernels), set(op.served)) for name, op in OPS.items()}
+    yield
+    for name, (heat, kernels, served) in before.items():
+        op = OPS[name]
+        op.heat[0] = heat
+        if op.kernels != kernels or op.served != served:
+            op.kernels.clear()
+            op.kernels.update(kernels)
+            op.served = served
+            op.variants.clear()
+            op.regenerate()
+
+
+def cold(name: str) -> None:
+    op = OPS[name]
+    op.heat[0] = 0
+    op.kernels.clear()
+    op.variants.clear()
+    op.regenerate()
+
+
+CALLS: dict[str, Callable[..., Any]] = {
+    "add": lambda x, y: x + y, "mul": lambda x, y: x * y, "div": lambda x, y: x / y, "tanh": lambda x, y: x.tanh(),
+    "gelu": lambda x, y: ad.nn.functional.gelu(x), "exp": lambda x, y: y.exp(), "pow": lambda x, y: y**x, "sigmoid": lambda x, y: x.sigmoid(),
+    "where": lambda x, y: ad.where(x > 0, x, y), "sqrt": lambda x, y: y.sqrt(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [ad.float16, ad.bfloat16], ids=str)
+@pytest.mark.parametrize("shape", [(4, 50), (50,), (1,)])
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.usefixtures("ops_as_before")
+def test_half_precision_is_the_same_compiled_or_not(name: str, shape: tuple[int, ...], dtype: Any) -> None:
+    rng = np.random.default_rng(4)
+    given = [ad.tensor(rng.uniform(*ends, size)).to(dtype) for ends, size in (((-3, 3), (4, 50)), ((0.1, 3), shape))]
+    op = next(op for op in OPS.values() if op.name == {"add": "add", "pow": "pow"}.get(name, name))
+    results = []
+    for heat in (0, 10**9):
+        cold(op.name)
+        for _ in range(3):
+            op.heat[0] = heat
+            inputs = [x.clone().requires_grad_() for x in given]
+            out = CALLS[name](*inputs)
+            out.backward(given[0].expand(out.shape) if out.shape == given[0].shape else ad.ones_like(out))
+        grads = [x.grad for x in inputs if x.grad is not None]
+        assert {x.dtype for x in (out, *grads)} == {dtype}
+        results.append([x.detach().float().numpy() for x in (out, *grads)])
+    assert op.kernels
+    unit = 2.0**-7 if dtype is ad.bfloat16 else 2.0**-10
+    for eager, compiled in zip(*results, strict=True):
+        np.testing.assert_allclose(compiled, eager, rtol=unit, atol=1e-7)
+
+
+@pytest.mark.usefixtures("ops_as_before")
+def test_gradients_of_complex_tensors_are_the_same_compiled_or_not() -> None:
+    rng = np.random.default_rng(5)
+    a, b = rng.standard_normal((2, 3, 4, 2)) @ [1, 1j]
+    results = []
+    for heat in (0, 10**9):
+        for name in ("mul", "div", "exp", "abs"):
+            cold(name)
+        for _ in range(2):
+            for name in ("mul", "div", "exp", "abs"):
+                OPS[name].heat[0] = heat
+            x, y = ad.tensor(a, requires_grad=True), ad.tensor(b, requires_grad=True)
+            (x * y + (x / y).exp()).abs().sum().backward()
+        results.append((x.grad.numpy(), y.grad.numpy()))
+    assert OPS["exp"].kernels
+    for eager, compiled in zip(*results, strict=True):
+        np.testing.assert_allclose(compiled, eager, 1e-12)
+
+
+def test_sums_of_half_precision_accumulate_in_single_precision() -> None:
+    x = ad.full((10_000, 3), 0.1, dtype=ad.bfloat16)
+    bias = ad.zeros(3, dtype=ad.bfloat16, requires_grad=True)
+    (x + bias).backward(x)
+    expected = ad.tensor(1000.0 * float(ad.tensor(0.1, dtype=ad.bfloat16)) * 10).to(ad.bfloat16)
+    assert bias.grad is not None
+    assert (bias.grad == expected).all()
+    assert (x.sum(0) == expected).all()

@@ -1,0 +1,363 @@
+"""`ad.explain`: every cause is found, with the line that is to blame, in words and in HTML."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import adjoint as ad
+from adjoint._explain import NO_HISTORY, Explanation
+from adjoint.autograd.causes import ADVICE, Cause
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+class Doubled(ad.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = x.round()
+        ctx.mark_non_differentiable(y)
+        return x * 2, y
+
+    @staticmethod
+    def backward(ctx, g, _):
+        return None
+
+
+def leaf():
+    return ad.tensor([1.0, 2.0], requires_grad=True)
+
+
+CASES = {}
+
+
+def shows(cause, where=None):
+    """`where`: what stands on the line that is to be named first."""
+
+    def add(case):
+        CASES[case.__name__] = case, cause, where
+        return case
+
+    return add
+
+
+@shows(Cause.DETACH, "y = (x * 2).detach()")
+def detached_and_computed_on():
+    x = leaf()
+    y = (x * 2).detach()
+    return ad.explain((y * 3 + 1).exp().sum())
+
+
+@shows(Cause.DETACH, "y.detach_()")
+def detached_in_place():
+    y = leaf() * 2
+    y.detach_()
+    return ad.explain(y.sum())
+
+
+@shows(Cause.DETACH, "y = x.detach()")
+def view_of_what_was_detached():
+    x = leaf()
+    y = x.detach()
+    return ad.explain(y[0])
+
+
+@shows(Cause.DETACH, "part = x.detach()")
+def joined_with_what_was_detached():
+    x = leaf()
+    part = x.detach()
+    return ad.explain(ad.cat([ad.ones(2), part]).sum())
+
+
+@shows(Cause.DATA, "y = (x * 2).data")
+def through_data():
+    x = leaf()
+    y = (x * 2).data
+    return ad.explain(y + 1)
+
+
+@shows(Cause.NO_GRAD, "with ad.no_grad():")
+def in_no_grad():
+    x = leaf()
+    with ad.no_grad():
+        y = x * 2
+    return ad.explain((y + 1).sum())
+
+
+@shows(Cause.NO_GRAD, "@ad.no_grad()")
+def in_a_decorated_function():
+    @ad.no_grad()
+    def f(x):
+        return x * 2
+
+    return ad.explain(f(leaf()))
+
+
+@shows(Cause.NO_GRAD, "ad.set_grad_enabled(False)")
+def after_turning_grad_off():
+    x = leaf()
+    ad.set_grad_enabled(False)
+    try:
+        y = x * 2
+    finally:
+        ad.set_grad_enabled(True)
+    return ad.explain(y)
+
+
+@shows(Cause.NO_GRAD, "with ad.no_grad():")
+def view_made_in_no_grad():
+    x = leaf()
+    with ad.no_grad():
+        y = x[0]
+    return ad.explain(y)
+
+
+@shows(Cause.INFERENCE_MODE)
+def in_inference_mode():
+    with ad.inference_mode():
+        y = leaf() * 2
+    return ad.explain(y)
+
+
+@shows(Cause.INTEGERS, "y = (x * 2).long()")
+def made_whole():
+    x = leaf()
+    y = (x * 2).long()
+    return ad.explain(y.float().mean())
+
+
+@shows(Cause.NO_DERIVATIVE, "right = (x > 1).float()")
+def compared():
+    x = leaf()
+    right = (x > 1).float()
+    return ad.explain(right.mean())
+
+
+@shows(Cause.NO_DERIVATIVE, "y = x.argmax().float()")
+def argmax_taken():
+    x = leaf()
+    y = x.argmax().float()
+    return ad.explain(y)
+
+
+@shows(Cause.REWRAPPED, "y = ad.tensor([x.sum(), x.mean()])")
+@pytest.mark.filterwarnings("ignore")
+def tensors_wrapped_again():
+    x = leaf()
+    y = ad.tensor([x.sum(), x.mean()])
+    return ad.explain(y.mean())
+
+
+@shows(Cause.VALUE_TAKEN, "value = x.sum().item()")
+def number_taken():
+    x = leaf()
+    value = x.sum().item()
+    return ad.explain(ad.tensor(value) * 2)
+
+
+@shows(Cause.VALUE_TAKEN, "array = x.detach().numpy()")
+def array_taken():
+    x = leaf()
+    array = x.detach().numpy()
+    return ad.explain(ad.from_numpy(array).sum())
+
+
+@shows(Cause.NON_DIFFERENTIABLE_OUTPUT, "_, y = Doubled.apply(x)")
+def output_marked():
+    x = leaf()
+    _, y = Doubled.apply(x)
+    return ad.explain(y * 2)
+
+
+@shows(Cause.CONSTANT)
+def nothing_requires_grad():
+    return ad.explain((ad.ones(2) * 2)[0].view(1).sum())
+
+
+@shows(Cause.CONSTANT)
+def constant_in_no_grad():
+    with ad.no_grad():
+        return ad.explain(ad.ones(2, 2)[0] * 2)
+
+
+@shows(Cause.FROZEN)
+def frozen_parameter():
+    return ad.explain(ad.nn.Linear(2, 1).requires_grad_(False).weight)
+
+
+@shows(Cause.NOT_A_LEAF, "y = x * 2")
+def computed():
+    x = leaf()
+    y = x * 2
+    y.sum().backward()
+    return ad.explain(y)
+
+
+@shows(Cause.REPLACED_LEAF, "w = w - 0.1 * w.grad")
+def leaf_replaced():
+    w = leaf()
+    w.sum().backward()
+    w = w - 0.1 * w.grad
+    return ad.explain(w)
+
+
+@shows(Cause.NO_BACKWARD_YET, "y = leaf() * 2")
+def kept_but_not_yet_there():
+    y = leaf() * 2
+    y.retain_grad()
+    return ad.explain(y)
+
+
+@shows(Cause.NOT_REACHED)
+def leaf_that_nobody_used():
+    leaf().sum().backward()
+    return ad.explain(leaf())
+
+
+@shows(Cause.SET_TO_NONE)
+def gradient_dropped():
+    x = leaf()
+    x.sum().backward()
+    ad.optim.SGD([x], lr=0.1).zero_grad()
+    return ad.explain(x)
+
+
+@shows(Cause.FUNCTION_RETURNED_NONE, "loss = (Doubled.apply(x)[0] * x.detach()).sum()")
+def function_without_gradient():
+    x = leaf()
+    loss = (Doubled.apply(x)[0] * x.detach()).sum()
+    loss.backward()
+    return ad.explain(loss, {"x": x}).parameters["x"]
+
+
+@shows(Cause.ZERO)
+def dead_relu():
+    x = leaf()
+    (x - 5).relu().sum().backward()
+    return ad.explain(x)
+
+
+@shows(Cause.HAS_GRADIENT)
+def all_is_well():
+    x = leaf()
+    x.sum().backward()
+    return ad.explain(x)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", CASES)
+def test_cause_and_line(name):
+    case, cause, where = CASES[name]
+    found = case()
+    assert found.cause is cause
+    assert (found.site.text if found.site is not None else None) == where
+    assert found.message in str(found)
+    assert "{" not in found.message + found.advice
+
+
+def test_every_cause_has_a_case_and_advice():
+    assert {cause for _, cause, _ in CASES.values()} == set(Cause) == set(ADVICE)
+    assert set(NO_HISTORY) < set(Cause)
+
+
+def test_text_shows_lines_and_advice():
+    lines = str(detached_and_computed_on()).splitlines()
+    assert lines[0] == "This tensor (float32 []) requires no grad: detach() cut its history off."
+    assert lines[1].startswith("  cut  test_explain.py:") and lines[1].endswith("   y = (x * 2).detach()")
+    assert lines[1][lines[2].index("^") : len(lines[2])] == "(x * 2).detach()"
+    assert lines[3].startswith("  fix: detach() on line ")
+
+
+def test_html_is_escaped():
+    found = in_no_grad()
+    found.message = "<script>alert(1)</script> & more"
+    found.parameters = {"<b>": found.__class__.__new__(Explanation)}
+    found.parameters["<b>"].message = "a < b"
+    html = found._repr_html_()
+    assert "<script>" not in html and "<b>:" not in html
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; &amp; more" in html
+    assert "<code>&lt;b&gt;</code>: a &lt; b" in html
+    assert "<code>with ad.no_grad():</code>" in html
+
+
+def test_first_backward_is_told_from_none():
+    script = "import adjoint as ad; x = ad.ones(1, requires_grad=True); print(ad.explain(x).cause.name)"
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "NO_BACKWARD_YET"
+
+
+def test_parameters_that_a_loss_does_not_reach():
+    model = ad.nn.Sequential(ad.nn.Linear(2, 2), ad.nn.Linear(2, 1))
+    hidden = model[0](ad.ones(1, 2)).detach()
+    loss = model[1](hidden).sum()
+    found = ad.explain(loss, model)
+    assert list(found.parameters) == ["0.weight", "0.bias"]
+    assert {e.cause for e in found.parameters.values()} == {Cause.NOT_REACHED}
+    assert found.sites["cut by detach()"].text == "hidden = model[0](ad.ones(1, 2)).detach()"
+    assert "detach() on line" in found.advice
+    assert "0.weight: " in str(found) and "2 of 4 parameters" in str(found)
+
+
+def test_all_parameters_reached():
+    model = ad.nn.Linear(2, 1)
+    found = ad.explain(model(ad.ones(1, 2)).sum(), model)
+    assert found.cause is Cause.HAS_GRADIENT
+    assert found.parameters == {}
+
+
+def test_frozen_parameters_are_named():
+    model = ad.nn.Sequential(ad.nn.Linear(2, 2), ad.nn.Linear(2, 1))
+    model[0].requires_grad_(False)
+    found = ad.explain(model(ad.ones(1, 2)).sum(), model)
+    assert {name: e.cause for name, e in found.parameters.items()} == {"0.weight": Cause.FROZEN, "0.bias": Cause.FROZEN}
+
+
+def test_loss_without_history_reaches_nothing():
+    model = ad.nn.Linear(2, 1)
+    with ad.no_grad():
+        loss = model(ad.ones(1, 2)).sum()
+    found = ad.explain(loss, model)
+    assert found.cause is Cause.NO_GRAD
+    assert list(found.parameters) == ["weight", "bias"]
+
+
+def test_parameters_by_place():
+    x, y = leaf(), leaf()
+    assert list(ad.explain(x.sum(), [x, y]).parameters) == ["[1]"]
+    assert list(ad.explain(x.sum(), y).parameters) == ["tensor"]
+
+
+def test_a_leaf_made_of_the_loss_shows_the_cut():
+    x = leaf()
+    loss = x.detach().sum()
+    loss.requires_grad_()  # the fix that does not help
+    found = ad.explain(loss, [x])
+    assert found.parameters["[0]"].cause is Cause.NOT_REACHED
+    assert found.sites["cut by detach()"].text == "loss = x.detach().sum()"
+
+
+def test_errors_carry_the_cause():
+    y = leaf().detach().sum()
+    with pytest.raises(RuntimeError, match=r"detach\(\) on line \d+ cut the graph") as caught:
+        y.backward()
+    assert caught.value.cause is Cause.DETACH
+    assert caught.value.sites["cut"].text == "y = leaf().detach().sum()"
+
+
+def test_only_tensors_are_explained():
+    with pytest.raises(TypeError, match=r"explain\(\): argument 'tensor' \(position 1\) must be Tensor, not float"):
+        ad.explain(1.0)
+
+
+def test_a_cut_keeps_no_tensor_alive():
+    import weakref
+
+    x = leaf() * 2
+    gone = weakref.ref(x)
+    y = x.detach() * 2
+    del x
+    assert gone() is None
+    assert y._fn.kind == "detach"
