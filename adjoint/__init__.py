@@ -94,7 +94,8 @@ newaxis = None
 
 # What is imported when first used, so that `import adjoint` stays light: packages, and names out of modules.
 _PACKAGES = frozenset(
-    {"_C", "accelerator", "amp", "backends", "compiler", "cuda", "debug", "distributed", "distributions", "fft", "func", "functional",
+    {"_C", "__config__",
+     "accelerator", "amp", "backends", "compiler", "cuda", "debug", "distributed", "distributions", "fft", "func", "functional",
      "hub", "io", "jit", "linalg", "masked", "mps", "multiprocessing", "nn", "onnx", "optim", "overrides", "profiler", "random",
      "return_types", "serialization", "signal", "sparse", "special", "testing", "types", "utils", "version", "viz", "xpu"}
 )  # fmt: skip

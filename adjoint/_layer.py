@@ -63,6 +63,12 @@ class Level:
         """The same, for any operand: what is no Tensor, or of this level already, stays as it is."""
         return self.dressed(x) if hasattr(x, "_data") and level_of(x) is not self else x
 
+    def call(self, op: Op, args: tuple[Any, ...]) -> Any:
+        """An op on Tensors the highest of which are of this level."""
+        from .ops._general import generally
+
+        return generally(op, args)
+
     def forward(self, op: Op, operands: list[Any], values: dict[str, Any]) -> Any:
         """The layers that an op makes of operands of this level."""
         raise NotImplementedError

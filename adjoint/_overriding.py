@@ -87,15 +87,15 @@ class DisableTorchFunction(DisableTorchFunctionSubclass):
 # ---- who answers --------------------------------------------------------------------------------------------------------------------
 
 
-def answers(cls: type) -> bool:
-    """Whether objects of a class answer for operations themselves."""
-    if cls in ORDINARY:
+def answers(cls: type, own: bool) -> bool:
+    """Whether objects of a class answer for operations themselves. Lazy parameters, which are `own` tensors, do so for ops only."""
+    if cls in ORDINARY or (not own and issubclass(cls, Tensor) and cls.__module__.startswith("adjoint.")):
         return False
     found = getattr(cls, "__torch_function__", None)
     return found is not None and found is not disabled_torch_function
 
 
-def answering(values: Iterable[Any]) -> list[Any]:
+def answering(values: Iterable[Any], own: bool = False) -> list[Any]:
     """Those of some arguments, also inside lists and tuples, that answer themselves: one of each class, the most derived classes first."""
     if _disabled.get():
         return []
@@ -106,9 +106,9 @@ def answering(values: Iterable[Any]) -> list[Any]:
             continue
         if cls is tuple or cls is list:
             for item in value:
-                if item.__class__ not in ORDINARY and answers(type(item)):
+                if item.__class__ not in ORDINARY and answers(type(item), own):
                     add_in_order(found, item)
-        elif answers(cls):
+        elif answers(cls, own):
             add_in_order(found, value)
     return found
 
@@ -138,7 +138,7 @@ def ask(func: Callable[..., Any], found: list[Any], args: tuple[Any, ...], kwarg
             return result
     from .overrides import resolve_name
 
-    name = resolve_name(func) or getattr(func, "__name__", "a function")
+    name = resolve_name(func) or str(getattr(func, "__name__", func))
     asked = "".join(f"\n\n  - tensor subclass {cls}" for cls in types)
     if name.startswith("torch.nn."):
         raise NotAnsweredError(f"no implementation found for '{name}' on types that implement __torch_function__: {list(types)}")
@@ -330,12 +330,12 @@ def asks_later(fn: FunctionType) -> bool:
 def ask_for_op(op: Any, func: Any, args: tuple[Any, ...], operands: Iterable[Any], out: Any = None) -> Any:
     """The answer for an op that was called with `args` in the order of its signature. Inside a Python function that did not yet ask, the
     answer is for that function, if what the op returns is what it returns."""
-    found = answering([*operands, out])
+    found = answering([*operands, out], own=True)
     if not found and not get_mode() & FUNCTION_MODE:
         return NotImplemented
     if _installed:
         install()
-    elif any(not isinstance(value, Tensor) for value in found):  # those of adjoint itself, such as lazy parameters, know what ops they get
+    elif not all(isinstance(value, Tensor) for value in found):
         install()
         frame = outermost_frame()
         if frame is not None:

@@ -238,7 +238,8 @@ class Tensor(OpMethods):
     @property
     def grad(self) -> Tensor | None:
         gradient = self._grad
-        if gradient is None and self._fn is not None and not self._retains and not self.is_leaf:
+        fn = self._fn
+        if gradient is None and fn is not None and not self._retains and not (isinstance(fn, View) and fn.is_stale()) and not self.is_leaf:
             from .autograd.warnings import warn_non_leaf
 
             warn_non_leaf(self)

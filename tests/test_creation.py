@@ -56,7 +56,7 @@ def test_a_size_may_be_given_as_numbers_or_as_one_sequence(make, size):
         (lambda: ad.arange(0, float("inf")), RuntimeError, "unsupported range: 0 -> inf"),
         (lambda: ad.arange(2, dtype=ad.bool), NotImplementedError, "\"arange_cpu\" not implemented for 'Bool'"),
         (lambda: ad.linspace(0, 1, -1), RuntimeError, "number of steps must be non-negative"),
-        (lambda: ad.linspace(0, 1, 2.0), TypeError, "argument 'steps' must be int, not float"),
+        (lambda: ad.linspace(0, 1, 2.0), TypeError, "linspace() received an invalid combination of arguments"),
         (lambda: ad.linspace(ad.ones(1), 1, 3), RuntimeError, "linspace only supports 0-dimensional start and end tensors"),
         (lambda: ad.eye(-1), RuntimeError, "n must be greater or equal to 0, got -1"),
         (lambda: ad.eye(2, -3), RuntimeError, "m must be greater or equal to 0, got -3"),

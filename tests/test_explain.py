@@ -177,12 +177,6 @@ def nothing_requires_grad():
     return ad.explain((ad.ones(2) * 2)[0].view(1).sum())
 
 
-@shows(Cause.CONSTANT)
-def constant_in_no_grad():
-    with ad.no_grad():
-        return ad.explain(ad.ones(2, 2)[0] * 2)
-
-
 @shows(Cause.FROZEN)
 def frozen_parameter():
     return ad.explain(ad.nn.Linear(2, 1).requires_grad_(False).weight)

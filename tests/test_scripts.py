@@ -124,11 +124,11 @@ def test_profile(tmp_path):
             with ad.profiler.record_function("forward"):
                 pass
             prof.step()
-    (event,) = prof.key_averages()
-    assert (event.key, event.count, traces) == ("forward", 2, [prof])
+    step, event = prof.key_averages()
+    assert (step.key, event.key, event.count, traces) == ("ProfilerStep*", "forward", 2, [prof])
     assert "forward" in prof.key_averages().table(sort_by="cpu_time_total")
     prof.export_chrome_trace(str(tmp_path / "trace.json"))
-    assert len(json.loads((tmp_path / "trace.json").read_text())["traceEvents"]) == 2
+    assert len(json.loads((tmp_path / "trace.json").read_text())["traceEvents"]) == 4
 
 
 @pytest.mark.parametrize(
@@ -170,6 +170,20 @@ def test_make_tensor(dtype):
 def test_benchmark_timer():
     measured = ad.utils.benchmark.Timer("x + 1", globals={"x": 1}).blocked_autorange(min_run_time=0.01)
     assert 0 < measured.median < 1e-3 and "x + 1" in repr(measured)
+
+
+def test_configuration():
+    assert "NumPy" in ad.__config__.show()
+    assert f"get_num_threads() : {ad.get_num_threads()}" in ad.__config__.parallel_info()
+
+
+def test_benchmark_table(capsys):
+    timed = ad.utils.benchmark.Timer("1", sub_label="row", description="one").timeit(10)
+    timed.times = [2.5e-6]
+    table = ad.utils.benchmark.Compare([timed])
+    table.extend_results([ad.utils.benchmark.Measurement([1e-6], 1, "x", "row", "two")])
+    table.print()
+    assert capsys.readouterr().out.splitlines()[:2] == ["     |   one  |   two", "row  |  2.50  |  1.00"]
 
 
 def test_spmm_and_save_on_cpu():

@@ -83,6 +83,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "multiprocessing",
             "onnx",
             "_C",
+            "__config__",
             "overrides",
             "profiler",
             "return_types",

@@ -1,4 +1,4 @@
-"""Conversions between types of elements, as built-ins: half precision by the CPU's own instructions, and large arrays by several threads."""
+"""Conversions between types of elements, as built-ins: half precision by instructions of the CPU, large arrays by several threads."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from . import objects
 from .builtin import Case, Formula, Kernel
 from .emit import Scalar
 from .emit_types import BY_DTYPE, KINDS, PARTS, register_type, served
@@ -70,7 +71,7 @@ def instruction(kind: str, target: str) -> str:
 def conversion(dtype: np.dtype[Any]) -> Callable[[Any], Any] | None:
     """The function that converts arrays to a dtype; None where there is none."""
     kind = BY_DTYPE.get(dtype.name)
-    if kind is None or kind in PARTS:
+    if kind is None or kind in PARTS or not objects.supported():
         return None
     kernel = Kernel(Conversion(kind), lambda array: array.astype(dtype))
     if kind == "bf16":

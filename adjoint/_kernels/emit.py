@@ -67,7 +67,7 @@ class Emitter:
             return self.let(f"fptrunc double {register} to float")
         return register
 
-    def condition(self, formula: Expr | float) -> str:
+    def condition(self, formula: Expr | float) -> Any:
         """The register that holds a formula as a truth value."""
         if not isinstance(formula, Expr):
             return "true" if formula else "false"
@@ -117,7 +117,7 @@ class Emitter:
     def _negative(self, x: Expr) -> str:
         return self.let(f"fneg {self.type} {self.value(x)}")
 
-    def _positive(self, x: Expr) -> str:
+    def _positive(self, x: Expr) -> Any:
         return self.value(x)
 
     def _where(self, condition: Expr, yes: Expr, no: Expr) -> str:

@@ -29,7 +29,7 @@ class ComplexEmitter(Emitter):
     def is_pair(self, formula: Any) -> bool:
         return isinstance(formula, Expr) and not formula.is_bool and isinstance(self.value(formula), tuple)
 
-    def condition(self, formula: Expr | float) -> str:
+    def condition(self, formula: Expr | float) -> Any:
         if not self.is_pair(formula):
             return super().condition(formula)
         re, im = (self.let(f"fcmp une {self.type} {part}, 0.0") for part in self.pair(formula))

@@ -33,7 +33,7 @@ class IntegerEmitter(Emitter):
             return exact if self.type == "i64" else self.let(f"trunc i64 {exact} to {self.type}")
         return register
 
-    def condition(self, formula: Expr | float) -> str:
+    def condition(self, formula: Expr | float) -> Any:
         if isinstance(formula, Expr) and not formula.is_bool:
             return self.let(f"icmp ne {self.type} {self.value(formula)}, 0")
         return super().condition(formula)

@@ -69,8 +69,9 @@ def loading(kind: str, pointer: str, name: str) -> tuple[list[str], list[str]]:
     """The instructions that read element `%i`, and the registers it is in."""
     memory, size, parts = KINDS[kind].memory, KINDS[kind].size, KINDS[kind].parts
     if parts == 2:
-        lines = [f"%q{name} = getelementptr [2 x {memory}], ptr {pointer}, i64 %i", f"%s{name} = getelementptr {memory}, ptr %q{name}, i64 1"]
-        lines += [f"%re{name} = load {memory}, ptr %q{name}, align {size // 2}", f"%im{name} = load {memory}, ptr %s{name}, align {size // 2}"]
+        first, second, half = f"%q{name}", f"%s{name}", size // 2
+        lines = [f"{first} = getelementptr [2 x {memory}], ptr {pointer}, i64 %i", f"{second} = getelementptr {memory}, ptr {first}, i64 1"]
+        lines += [f"%re{name} = load {memory}, ptr {first}, align {half}", f"%im{name} = load {memory}, ptr {second}, align {half}"]
         return lines, [f"%re{name}", f"%im{name}"]
     lines = [f"%q{name} = getelementptr {memory}, ptr {pointer}, i64 %i", f"%l{name} = load {memory}, ptr %q{name}, align {size}"]
     if kind == "bool":
@@ -92,7 +93,8 @@ def storing(kind: str, pointer: str, values: list[str]) -> list[str]:
     memory, size, parts = KINDS[kind].memory, KINDS[kind].size, KINDS[kind].parts
     if parts == 2:
         lines = [f"%qo = getelementptr [2 x {memory}], ptr {pointer}, i64 %i", f"%so = getelementptr {memory}, ptr %qo, i64 1"]
-        return [*lines, f"store {memory} {values[0]}, ptr %qo, align {size // 2}", f"store {memory} {values[1]}, ptr %so, align {size // 2}"]
+        half = size // 2
+        return [*lines, f"store {memory} {values[0]}, ptr %qo, align {half}", f"store {memory} {values[1]}, ptr %so, align {half}"]
     (value,) = values
     lines = [f"%qo = getelementptr {memory}, ptr {pointer}, i64 %i"]
     if kind == "f16":

@@ -9,9 +9,10 @@ built-in at hand. So an entry is compiled once for all formulas, and a formula i
 A loop that is not there yet is asked for: its place goes into the table, and the call to the fallback. So are the cases of a type of
 elements that has not been met yet.
 
-The result has the shape of the first array, or of a later one that is larger. Others may be broadcast against it if they repeat as a whole:
-a bias along rows, a mask for a batch, a single number, a row that was expanded. A short one is copied several times over, and the loop run from one end of the copies to the other, again and again.
-The loop runs over a chunk at a time; the chunks of large arrays are computed without the GIL, and shared among threads (workers.py).
+The result has the shape of the first array, or of a later one that is larger. Others may be broadcast against it if they repeat as a
+whole: a bias along rows, a mask for a batch, a single number, a row that was expanded. A short one is copied several times over, and the
+loop run from one end of the copies to the other, again and again. The loop runs over a chunk at a time; the chunks of large arrays are
+computed without the GIL, and shared among threads (workers.py).
 """
 
 from __future__ import annotations

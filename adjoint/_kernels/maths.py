@@ -1,8 +1,8 @@
 """Mathematical functions as code that LLVM vectorises: range reduction, a polynomial, no branches and no tables.
 
 The error is below 2 units in the last place everywhere (4 for Bessel functions and trigamma of a float64; near the roots of lgamma and
-digamma the units are those of the terms of their sums), and 0, infinities, NaN, overflow and subnormal numbers come out right; tests/kernels/test_maths.py
-shows both. A few functions are computed for a part of the numbers only: they come with a predicate that says
+digamma the units are those of the terms of their sums), and 0, infinities, NaN, overflow and subnormal numbers come out right;
+tests/kernels/test_maths.py shows both. A few functions are computed for a part of the numbers only: they come with a predicate that says
 where not (`OUTSIDE`), and a kernel leaves arrays with such numbers to NumPy.
 """
 

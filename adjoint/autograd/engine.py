@@ -40,6 +40,7 @@ class Task:
     """A backward pass that is running: its number, what to call when it has finished, and who follows it in anomaly mode."""
 
     __slots__ = ("callbacks", "captures", "deliveries", "depth", "partial", "serial", "watch")
+    deliveries: dict[Target, Delivery]  # to whom gradients will come
     _serials = count()
 
     def __init__(self, watch: Watch | None, partial: bool, captures: bool, outer: Task | None) -> None:

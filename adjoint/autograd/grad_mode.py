@@ -10,7 +10,7 @@ import inspect
 import sys
 from collections import deque
 from collections.abc import Callable, Generator
-from types import CodeType, FrameType
+from types import CodeType
 from typing import Any, Self, TypeVar, overload
 
 from .._site import Site, is_user
@@ -28,15 +28,10 @@ def last_turned_off() -> Site | None:
     return next((Site(code, offset) for code, offset in reversed(_turned_off) if is_user(code.co_filename)), None)
 
 
-def _note(frame: FrameType, function: Any) -> None:
-    code = getattr(function, "__code__", None)
-    _turned_off.append((frame.f_code, frame.f_lasti) if code is None else (code, -1))
-
-
 class _Mode:
     """Sets the bits under `mask` for a block, or for the body of a decorated function."""
 
-    _function: Any = None  # which is decorated
+    _decorated: CodeType | None = None  # the function during which it holds
 
     def __init__(self, mask: int, bits: int) -> None:
         self._mask = mask
@@ -46,7 +41,11 @@ class _Mode:
     def __enter__(self) -> None:
         self._before.append(swap_bits(self._mask, self._bits))
         if not self._bits & GRAD:
-            _note(sys._getframe(1), self._function)
+            if self._decorated is None:
+                frame = sys._getframe(1)
+                _turned_off.append((frame.f_code, frame.f_lasti))
+            else:
+                _turned_off.append((self._decorated, -1))
 
     def __exit__(self, *_: object) -> None:
         swap_bits(self._mask, self._before.pop())
@@ -55,8 +54,7 @@ class _Mode:
         """A fresh object of the same kind, to be entered while `function` runs."""
         again = self.__class__.__new__(self.__class__)
         _Mode.__init__(again, self._mask, self._bits)
-        if function is not None:
-            again._function = function
+        again._decorated = getattr(function, "__code__", None)
         return again
 
     def __call__(self, fn: F) -> F:
@@ -147,13 +145,14 @@ class set_grad_enabled(_Mode):
         super().__init__(GRAD, GRAD if mode else 0)
         self._first = swap_bits(GRAD, self._bits)
         if not mode:
-            _note(sys._getframe(1), None)
+            frame = sys._getframe(1)
+            _turned_off.append((frame.f_code, frame.f_lasti))
 
     def __enter__(self) -> None:
         swap_bits(GRAD, self._bits)
         self._before.append(self._first)
-        if not self._bits and self._function is not None:
-            _note(sys._getframe(1), self._function)
+        if not self._bits and self._decorated is not None:
+            _turned_off.append((self._decorated, -1))
 
     def clone(self, function: Any = None) -> Self:
         again = super().clone(function)

@@ -81,10 +81,14 @@ class View:
             return self.node is not None or self.base.requires_grad
         return self.resolve(tensor) is not None
 
+    def is_stale(self) -> bool:
+        """Whether its memory was written to since, and its history cannot be made anew."""
+        return self.creation is not ORDINARY and self.version != self.base._vc.version and self.required(self.base)
+
     def resolve(self, tensor: Tensor) -> Edge:
         fn = self.base._fn
         if self.creation is not ORDINARY:
-            if self.version != self.base._vc.version and (self.node is not None or self.base.requires_grad):
+            if self.is_stale():
                 raise refused(self, "its base or another view of its base has been modified inplace")
         elif fn is not self.made_for and fn is not None and fn is not LEAF and fn.__class__ is not Cut:
             self.made_for = fn
@@ -278,8 +282,8 @@ def refused(view: View, happened: str) -> InplaceError:
     block = "inference_mode" if view.creation == INFERENCE_VIEW else "no_grad"
     return InplaceError(
         f"{start} Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the "
-        f"view and the inplace either both inside the {block} block (if you don't want the inplace to be tracked) or both outside (if you want "
-        "the inplace to be tracked)."
+        f"view and the inplace either both inside the {block} block (if you don't want the inplace to be tracked) or both outside (if you "
+        "want the inplace to be tracked)."
     )
 
 

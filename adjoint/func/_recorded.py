@@ -2,17 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .._layer import Layer, Level, level_of, lowered_indices
+from .._state import reset_mode, set_mode
 from .._tensor import Tensor, wrap
 from ..autograd.node import LEAF
+from ..ops._codegen import nested_function
 
 
 class Recorded(Layer):
     """A value that a level of reverse mode knows about."""
 
     __slots__ = ()
+
+
+def forward_below(op: Any) -> Callable[..., Any]:
+    """The forward of an op on layers: the op itself on what they hold."""
+    function, sequence, several = op.function, op.sequence, op.several
+
+    def forward(*args: Any, **options: Any) -> Any:
+        level = (args[0][0] if sequence else args[0]).level
+        token = set_mode(level.outside)
+        try:
+            if sequence:
+                result = function([layer.value for layer in args[0]], *args[1:], **options)
+            else:
+                result = function(*[x.value if x.__class__ is Recorded else x for x in args], **options)
+        finally:
+            reset_mode(token)
+        return tuple([Recorded(level, x) for x in result]) if several else Recorded(level, result)
+
+    return forward
+
+
+def recorded_layers(tensors: Any) -> list[Recorded] | None:
+    """The layers of a list of Tensors of one level, all of one floating-point dtype."""
+    layers = [tensor._data for tensor in tensors]
+    dtype = layers[0].dtype if layers else None
+    return layers if dtype is not None and dtype.kind == "f" and all(layer.dtype is dtype for layer in layers) else None
 
 
 class GradLevel(Level):
@@ -30,6 +59,12 @@ class GradLevel(Level):
 
     def lower(self, x: Any) -> Any:
         return x._data.value if level_of(x) is self else x
+
+    def call(self, op: Any, args: tuple[Any, ...]) -> Any:
+        recorder = op.recorder
+        if recorder is None:
+            recorder = op.recorder = nested_function(op, forward_below(op), Recorded, recorded_layers)
+        return recorder(*([list(map(self.lift, args[0])), *args[1:]] if op.sequence else map(self.lift, args)))
 
     def forward(self, op: Any, operands: list[Any], values: dict[str, Any]) -> Any:
         with self.below():

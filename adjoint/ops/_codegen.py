@@ -43,7 +43,7 @@ from typing import Any
 
 import numpy as np
 
-from .._layer import ordinary
+from .._layer import marked, ordinary
 from .._quiet import NAMELESS, mute, unmute
 from .._site import GENERATED, USER_FILES, user_frame
 from .._state import get_mode, tick
@@ -202,6 +202,27 @@ def function_text(op: Op, out: bool) -> str:
     return "\n".join(lines)
 
 
+def nested_function(op: Op, forward: Callable[..., Any], layer: type, arrays_of: Callable[[Any], Any]) -> Callable[..., Any]:
+    """The same function for Tensors that hold layers of one level: `forward` runs the op one level down, the rest is recorded as usual."""
+    from ._general import generally
+
+    first = op.inputs[0]
+    lines = [f"def {op.name}({', '.join(op.args)}):", " if (mode_ := get_mode()) < 2:"]
+    if op.sequence:
+        lines += [f"  if (a_{first} := arrays_of({first})) is not None:", *indented(3, body(op, "T", NESTED))]
+    else:
+        lines += [f"  if {is_tensor(first)} and (dtype_ := (a_{first} := {first}._data).dtype) is F32 or dtype_ is F64:"]
+        lines += indented(3, choice(op, NESTED))
+    text = "\n".join([*lines, f" return {general_call(op, False)}"])
+    same = {name: marked(_NAMESPACE[name]) for name in ("F32", "F64")}
+    namespace = dict(
+        _NAMESPACE, OP=op, impl=forward, general=generally, ndarray=layer, arrays_of=arrays_of, NO_DERIVATIVE=no_derivative(op.name), **same
+    )
+    for name in re.findall(rf"new\({op.name}_(\w+)\)", text):
+        namespace[f"{op.name}_{name}"] = op.variants[name]
+    return function_from(text, op.name, namespace)
+
+
 def general_call(op: Op, out: bool) -> str:
     everything = ", ".join(op.args) + ","
     return f"general(OP, ({everything}){', out' if out else ''})"
@@ -226,8 +247,8 @@ def fast_path(op: Op, out: bool) -> list[str]:
     return lines if test == "elif" else []
 
 
-# How dtypes are treated: as usual; without history; computed in another precision; with conjugate gradients.
-USUAL, WHOLE, HALF, COMPLEX = "", "w", "h", "c"
+# How dtypes are treated: as usual; without history; computed in another precision; with conjugate gradients; by a level below.
+USUAL, WHOLE, HALF, COMPLEX, NESTED = "", "w", "h", "c", "n"
 
 
 def dtypes_by_sort(op: Op) -> dict[str, list[str]]:
@@ -273,7 +294,7 @@ def choice(op: Op, sort: str) -> list[str]:
             continue  # which gets a number as an array
         numbers = "({0}.__class__ is float or {0}.__class__ is int)"
         if sort == WHOLE:
-            numbers = "{0}.__class__ is int and (dtype_ is I64 or (dtype_ is not BOOL and 0 <= {0} < 128))"  # others may have to wrap around
+            numbers = "{0}.__class__ is int and (dtype_ is I64 or (dtype_ is not BOOL and 0 <= {0} < 128))"  # others may wrap around
         tests = [*map(is_tensor, given), *((numbers if op.scalars else "{0} is None").format(name) for name in rest)]
         lines.append(f"{'elif' if lines else 'if'} {' and '.join(tests)}:")
         lines += [f" a_{name} = {name}._data" for name in given]
@@ -316,7 +337,7 @@ def body(op: Op, kinds: str, sort: str = USUAL) -> list[str]:
         lines += ["made = new(Tensor)", "made._data = result", "made._vc = None"]
     differentiable = [name for name, kind in tensors.items() if kind == "T" and op.differentiates(name)]
     if sort == WHOLE or not differentiable:
-        return lines + finished(op, why_unrecorded(op, kinds, never=not differentiable))
+        return lines + finished(op, why_unrecorded(op, kinds, "" if differentiable else "NO_DERIVATIVE"))
     lines.append("if mode_:")
     for name in differentiable:
         if op.sequence:
@@ -345,7 +366,7 @@ def body(op: Op, kinds: str, sort: str = USUAL) -> list[str]:
         "  node.code = code",
         "  node.offset = frame.f_lasti",
     ]
-    return [*lines, *indented(1, finished(op, "node")), *finished(op, why_unrecorded(op, kinds), "NO_GRAD")]
+    return [*lines, *indented(1, finished(op, "node")), *finished(op, why_unrecorded(op, kinds, "UNRECORDED"), "NO_GRAD")]
 
 
 def finished(op: Op, node: str, creation: str = "") -> list[str]:
@@ -360,27 +381,30 @@ def finished(op: Op, node: str, creation: str = "") -> list[str]:
     return [f"made._fn = {node}", "return made"]
 
 
-def why_unrecorded(op: Op, kinds: str, never: bool = False) -> str:
-    """The history of a result that is not recorded: None, unless one of the inputs has or had one. `never`: the op has no derivative."""
+def why_unrecorded(op: Op, kinds: str, why: str = "") -> str:
+    """The history of a result that is not recorded: None, unless one of the inputs has or had one. `why`: what is to blame whatever
+    their history; without it, what cut off that of the inputs."""
     names = [name for name, kind in zip(op.inputs, kinds, strict=True) if kind == "T"]
     if op.view or op.several or not names:
         return "None"
     if op.sequence:
         return f"cut_of(*{names[0]})"
-    constant = f"None if {' and '.join(f'(f_ := {name}._fn) is None' for name in names)} else "
-    if never:
-        return f"{constant}NO_DERIVATIVE if f_ is LEAF or f_.direct else cut_of({', '.join(names)})"
-    return f"{constant}UNRECORDED if f_ is LEAF else f_ if f_.__class__ is Cut else cut_of({', '.join(names)})"
+    if why:
+        return " or ".join(f"{name}._fn and {why}" for name in names)
+    constant = [f"((f_ := {name}._fn) is None or f_.__class__ is View and (f_ := f_.base._fn) is None)" for name in names]
+    return f"None if {' and '.join(constant)} else f_ if f_.__class__ is Cut else UNRECORDED"
 
 
 def computed(op: Op, call: str, kinds: str, sort: str) -> list[str]:
     """Run the forward: by a kernel if there is one, else muted where NumPy may warn. Where shapes do not broadcast, or NumPy does not
     take numbers of a kind, the general path finds the words for it."""
+    if sort == NESTED:
+        return [f"result = impl({call})"]
     if op.warns:
         lines = ["token = mute()", f"try: result = impl({call})", "finally: unmute(token)"]
     else:
         lines = [f"result = impl({call})"]
-    if sort == WHOLE or sort == COMPLEX:
+    if sort in (WHOLE, COMPLEX):
         refused = "(TypeError, ValueError, OverflowError)" if op.broadcasts else ""
     else:
         refused = "ValueError" if op.broadcasts and kinds.count("T") > 1 else ""
@@ -411,7 +435,7 @@ def record(op: Op, kinds: str, differentiable: list[str], sort: str) -> list[str
             if name in op.inputs and name not in needing and kinds[op.inputs.index(name)] == "T":
                 lines.append(f" if {name}._vc is not None: refuse_inference({name})")
         bits = sum(1 << op.inputs.index(name) for name in needing)
-        suffix = sort if sort == HALF or (op.holomorphic and not op.sequence) else ""
+        suffix = sort if sort == HALF or (op.holomorphic and not op.sequence and sort != NESTED) else ""
         lines.append(f" node = new({op.name}_{kinds}{bits}{suffix})")
         lines.append(f" node.next = {f'f_{needing[0]}' if op.sequence else tuple_of(f'f_{name}' for name in needing)}")
         lines.append(f" node.saved = {tuple_of(saved_value(op, name) for name in layout)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,17 +12,25 @@ from ._warm import compiles
 WARM = 100
 LARGE = 1 << 14  # elements whose conversion is worth several threads
 _heat = 0
+_kernels: dict[np.dtype[Any], Callable[[Any], Any]] = {}
 
 
 def converted(array: Any, dtype: np.dtype[Any]) -> Any:
     """A converted copy of an array, or of what behaves like one."""
-    global _heat
-    if array.__class__ is not np.ndarray or (array.size < LARGE and array.itemsize != 2 and dtype.itemsize != 2):
+    if array.__class__ is not np.ndarray or (array.itemsize != 2 and dtype.itemsize != 2 and array.size < LARGE):
         return array.astype(dtype)
-    _heat += 1 + (array.size >> 12)
-    if _heat <= WARM or not compiles() or not array.flags.c_contiguous or array.dtype == dtype:
+    kernel = _kernels.get(dtype)
+    if kernel is None:
+        warm_up(array, dtype)
         return array.astype(dtype)
-    from .._kernels.builtin_conversions import conversion
+    return kernel(array)
 
-    kernel = conversion(dtype)
-    return array.astype(dtype) if kernel is None else kernel(array)
+
+def warm_up(array: Any, dtype: np.dtype[Any]) -> None:
+    """Count what is converted, and compile after enough of it."""
+    global _heat
+    _heat += 1 + (array.size >> 12)
+    if _heat > WARM and compiles():
+        from .._kernels.builtin_conversions import conversion
+
+        _kernels[dtype] = conversion(dtype) or (lambda array: array.astype(dtype))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._dtype import default_numpy, from_numpy_dtype, result_numpy_dtype
-from .._layer import entered, indices_in, level_of, top_level
+from .._layer import Layer, Level, entered, indices_in, level_of, top_level
 from .._quiet import mute, unmute
 from .._site import here
 from .._state import AUTOCAST, DISPATCH_MODE, FORWARD_AD, FUNCTION_MODE, GRAD, INFERENCE, PROFILE, SAVED_HOOKS, WATCHED, get_mode
@@ -35,6 +35,30 @@ OPERANDS = (Tensor, np.ndarray, np.generic, *NUMBERS)
 
 def general(op: Op, args: tuple[Any, ...], out: Any = None) -> Any:
     """Run an op on any arguments, given in the order of its signature."""
+    if out is None:
+        level = running_level(op, args)
+        if level is not None and get_mode() < 2:
+            return level.call(op, args)
+    return generally(op, args, out)
+
+
+def running_level(op: Op, args: tuple[Any, ...]) -> Level | None:
+    """The level of an op on Tensors inside a transform, where nothing else is special about them."""
+    top: Level | None = None
+    if op.indexed:
+        return None
+    for x in args[0] if op.sequence and args[0].__class__ in (list, tuple) else args:
+        if x.__class__ in PLAIN and isinstance(x._data, Layer):
+            level = x._data.level
+            if not level.alive:
+                return None
+            if top is None or level.depth > top.depth:
+                top = level
+    return top
+
+
+def generally(op: Op, args: tuple[Any, ...], out: Any = None) -> Any:
+    """The same for Tensors outside of transforms, and for everything uncommon."""
     values = dict(zip(op.args, args, strict=True))
     operands = inputs_of(op, values)
     if get_mode() & WATCHED or any(x.__class__ not in PLAIN and hasattr(x, "__torch_function__") for x in (*operands, out)):

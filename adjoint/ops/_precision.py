@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from .._dtype import as_numpy_dtype
-from ._rules import cast
+from .._quiet import mute, unmute
+from ._rules import ARRAYS, cast
 
 INT64, UINT8, FLOAT32 = np.dtype("int64"), np.dtype("uint8"), np.dtype("float32")
 
 
 def is_half(dtype: Any) -> bool:
-    return dtype.itemsize == 2 and dtype.name in ("float16", "bfloat16")
+    return dtype.itemsize == 2 and dtype.char in "eE"  # NumPy's letter for float16, ml_dtypes' for bfloat16
 
 
 def compute_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -38,12 +39,20 @@ def in_single(function: Callable[..., Any], widens: bool = True) -> Callable[...
         return function
 
     def widened(*values: Any) -> Any:
-        dtypes = {x.dtype for x in values if isinstance(x, np.ndarray | np.generic) and x.dtype.kind in "fV"}
-        narrow = next(iter(dtypes)) if len(dtypes) == 1 else FLOAT32
-        if not is_half(narrow):  # nor do single and half precision together need it
+        narrow = None
+        for x in values:
+            if isinstance(x, ARRAYS) and x.dtype.kind in "fV":
+                if not is_half(x.dtype):  # single and half precision together come out right as they are
+                    return function(*values)
+                narrow = x.dtype
+        if narrow is None:
             return function(*values)
-        result = function(*(wide(x) if isinstance(x, np.ndarray | np.generic) else x for x in values))
-        return [narrowed(x, narrow) for x in result] if isinstance(result, list | tuple) else narrowed(result, narrow)
+        token = mute()
+        try:
+            result = function(*(wide(x) if isinstance(x, ARRAYS) else x for x in values))
+            return [narrowed(x, narrow) for x in result] if isinstance(result, list | tuple) else narrowed(result, narrow)
+        finally:
+            unmute(token)
 
     return widened
 

@@ -90,6 +90,8 @@ class Op:
         self._validate()
         self.heat = [0]  # how much it has been used; see _compiled.py
         self.kernels: dict[str, Any] = {}
+        self.indexed = "indices" in self.params  # parameters that may hold tensors: those of `x[...]`
+        self.recorder: Callable[..., Any] | None = None  # the function for Tensors inside `func.grad`; see func/_recorded.py
         self.served: set[np.dtype[Any]] = set()  # dtypes besides the usual ones that have come along, for which there is a fast path now
         self.generators: list[Callable[[], None]] = []
         from ._codegen import Variants

@@ -315,7 +315,7 @@ def trigamma_vector(x: Floats) -> Floats:
     out = np.array(x)
     on((x > 0) & (x < np.inf), trigamma_positive, x, out)
     on(x <= 0, lambda v: (np.pi / sin_pi(v)) ** 2 - trigamma_positive(1 - v), x, out)
-    on(x == np.inf, lambda v: np.zeros_like(v), x, out)
+    on(x == np.inf, np.zeros_like, x, out)
     return out
 
 

@@ -311,6 +311,8 @@ def power(base: Array, exponent: Any) -> Array:
     """`base ** exponent` for a number. The exponents that occur most are products, quotients and roots, as in PyTorch."""
     if exponent == 2:
         return base * base
+    if exponent == 1:  # in the derivative of a square
+        return np.positive(base)
     if exponent == 0.5:
         return np.sqrt(base)
     if exponent == 3:

@@ -140,9 +140,9 @@ def msort(input: Any, *, out: Any = None) -> Any:
 @composite()
 def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True, *, out: Any = None) -> Any:
     """The `k` largest (or smallest) elements along a dimension, in order, and their indices."""
-    if input.is_complex() or input.dtype.name == "bool":
+    if input._data.dtype.kind in "bc":
         raise RuntimeError(f"topk does not support {'complex' if input.is_complex() else 'bool'} dtypes on CPU; sort numbers instead")
-    indices = _argtopk(input, int(k), dim, largest)
+    indices = _argtopk(input, k if k.__class__ is int else int(k), dim, largest)
     return _pair(return_types.topk, _topk_values(input, indices, dim), indices, out)
 
 

@@ -10,10 +10,12 @@ from typing import Any
 class Measurement:
     """Times of a statement, in seconds for one run."""
 
-    def __init__(self, times: list[float], runs: int, statement: str) -> None:
+    def __init__(self, times: list[float], runs: int, statement: str, row: str = "", column: str = "") -> None:
         self.times = times
         self.number_per_run = runs
         self.statement = statement
+        self.sub_label = row or statement
+        self.description = column or "time"
 
     @property
     def median(self) -> float:
@@ -44,12 +46,12 @@ class Timer:
         env: str | None = None, num_threads: int = 1, language: Any = "python",
     ) -> None:  # fmt: skip
         self._timer = timeit.Timer(stmt, setup, timer, globals)
-        self._statement = label or stmt
+        self._names = label or stmt, sub_label or stmt, description or ""
 
     def timeit(self, number: int = 1_000_000) -> Measurement:
         """The mean of `number` runs."""
         self._timer.timeit(1)
-        return Measurement([self._timer.timeit(number) / number], number, self._statement)
+        return Measurement([self._timer.timeit(number) / number], number, *self._names)
 
     def blocked_autorange(self, callback: Any = None, min_run_time: float = 0.2) -> Measurement:
         """Runs until `min_run_time` seconds have passed, in blocks long enough to measure."""
@@ -63,4 +65,33 @@ class Timer:
             elapsed = self._timer.timeit(runs)
             times.append(elapsed / runs)
             total += elapsed
-        return Measurement(times, runs, self._statement)
+        return Measurement(times, runs, *self._names)
+
+
+class Compare:
+    """A table of measurements: a row for each `sub_label`, a column for each `description`, in microseconds."""
+
+    def __init__(self, results: list[Measurement]) -> None:
+        self._results = list(results)
+
+    def extend_results(self, results: list[Measurement]) -> None:
+        self._results.extend(results)
+
+    def trim_significant_figures(self) -> None:
+        """Nothing happens: times have two decimals."""
+
+    def colorize(self, rowwise: bool = False) -> None:
+        """Nothing happens: the table is plain text."""
+
+    def __str__(self) -> str:
+        columns = list(dict.fromkeys(one.description for one in self._results))
+        rows: dict[str, dict[str, str]] = {}
+        for one in self._results:
+            rows.setdefault(one.sub_label, {})[one.description] = f"{one.median * 1e6:.2f}"
+        lines = [["", *columns], *([name, *(times.get(column, "") for column in columns)] for name, times in rows.items())]
+        widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+        table = ["  |  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines]
+        return "\n".join([*table, "", "Times are in microseconds (us)."])
+
+    def print(self) -> None:
+        print(self)

@@ -40,8 +40,8 @@ A = np.ones((4, 6), "float32")
     "args",
     [
         (), (A,), (A, A, A), (A, 2.0), (2.0, A), (A, None), (A, "x"), (A, A.astype("float64")), (A.astype("uint32"), A.astype("uint32")),
-        (A[::2], A[::2]), (A.T, A.T), (A, np.asfortranarray(A)), (A, np.broadcast_to(A[:, :1], (4, 6))), (A, np.float32(1)), (A.astype(">f4"), A.astype(">f4")),
-        (A.astype("longdouble"), A.astype("longdouble")), (A, np.ones((6, 4), "float32")),
+        (A[::2], A[::2]), (A.T, A.T), (A, np.asfortranarray(A)), (A, np.broadcast_to(A[:, :1], (4, 6))), (A, np.float32(1)),
+        (A.astype(">f4"), A.astype(">f4")), (A.astype("longdouble"), A.astype("longdouble")), (A, np.ones((6, 4), "float32")),
     ],
 )  # fmt: skip
 def test_anything_unusual_is_passed_on(mul, args):
@@ -239,9 +239,7 @@ def test_arrays_that_repeat_are_broadcast(shapes, dtype):
         np.testing.assert_array_equal(result, expected)
 
 
-@pytest.mark.parametrize(
-    "shapes", [((4, 6), (4, 1)), ((2, 3, 4), (2, 1, 4)), ((4, 6), (5,)), ((4, 1), (4, 6)), ((4, 1), (1, 6))]
-)
+@pytest.mark.parametrize("shapes", [((4, 6), (4, 1)), ((2, 3, 4), (2, 1, 4)), ((4, 6), (5,)), ((4, 1), (4, 6)), ((4, 1), (1, 6))])
 def test_other_broadcasting_is_passed_on(mul, shapes):
     a, b = (np.ones(shape, "float32") for shape in shapes)
     assert mul(a, b) is PASSED

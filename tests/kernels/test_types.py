@@ -87,7 +87,8 @@ def test_arithmetic_is_rounded_once(function: Any, dtype: np.dtype[Any], size: i
     [
         np.add, np.subtract, np.multiply, np.maximum, np.minimum, np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.greater,
         np.greater_equal, np.less, np.less_equal, np.equal, np.not_equal, np.logical_and, np.logical_xor,
-        lambda x, y: np.where(x > y, x, y + 1), lambda x, y: np.sign(x) * np.abs(y), lambda x, y: -x + ~y, lambda x, y: np.clip(x, 1, 5) + y,
+        lambda x, y: np.where(x > y, x, y + 1), lambda x, y: np.sign(x) * np.abs(y), lambda x, y: -x + ~y,
+        lambda x, y: np.clip(x, 1, 5) + y,
     ],
 )  # fmt: skip
 def test_integers_wrap_around(function: Any, dtype: np.dtype[Any]) -> None:
@@ -140,7 +141,8 @@ def test_numbers_that_an_integer_type_cannot_hold_are_passed_on() -> None:
     "function",
     [
         np.add, np.subtract, np.multiply, np.divide, np.equal, np.not_equal, lambda x, y: np.conjugate(x) * y, lambda x, y: np.abs(x * y),
-        lambda x, y: np.exp(x) + y, lambda x, y: 2 * x - y / 3, lambda x, y: np.where(np.abs(x) > np.abs(y), x, -y), lambda x, y: x.real * y,
+        lambda x, y: np.exp(x) + y, lambda x, y: 2 * x - y / 3, lambda x, y: np.where(np.abs(x) > np.abs(y), x, -y),
+        lambda x, y: x.real * y,
     ],
 )  # fmt: skip
 def test_complex_numbers(function: Any, dtype: str) -> None:
@@ -206,7 +208,8 @@ def cold(name: str) -> None:
 
 CALLS: dict[str, Callable[..., Any]] = {
     "add": lambda x, y: x + y, "mul": lambda x, y: x * y, "div": lambda x, y: x / y, "tanh": lambda x, y: x.tanh(),
-    "gelu": lambda x, y: ad.nn.functional.gelu(x), "exp": lambda x, y: y.exp(), "pow": lambda x, y: y**x, "sigmoid": lambda x, y: x.sigmoid(),
+    "gelu": lambda x, y: ad.nn.functional.gelu(x), "exp": lambda x, y: y.exp(), "pow": lambda x, y: y**x,
+    "sigmoid": lambda x, y: x.sigmoid(),
     "where": lambda x, y: ad.where(x > 0, x, y), "sqrt": lambda x, y: y.sqrt(),
 }  # fmt: skip
 

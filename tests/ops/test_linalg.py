@@ -139,3 +139,12 @@ def test_singular_and_empty_matrices() -> None:
     assert la.cond(ad.zeros(2, 2), 1) == float("inf")
     for order in ("nuc", 1, 2, float("inf")):
         assert la.matrix_norm(ad.zeros(0, 0), order) == 0
+
+
+def test_largest_complex_number_is_found_again_by_another_kernel() -> None:
+    """The gradient of the maximum norm goes to the largest element, whoever computed the sizes: NumPy or a compiled kernel."""
+    rng = np.random.default_rng(0)
+    for _ in range(400):
+        x = ad.tensor(rng.standard_normal(5) + 1j * rng.standard_normal(5), requires_grad=True)
+        (grad,) = ad.autograd.grad(ad.linalg.vector_norm(x, float("inf")), x, create_graph=True)
+        assert grad.detach().abs().sum().item() == pytest.approx(1.0)

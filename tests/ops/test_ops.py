@@ -123,6 +123,8 @@ def test_inplace_form(name: str) -> None:
         expected = call(call.tensors())[0]
         target = call.arrays[call.args[0]]
         fits = expected.shape == target.shape and ad.can_cast(expected.dtype, ad.from_numpy(target).dtype)
+        if name == "abs" and target.dtype.kind == "c":
+            fits = False  # a modulus is real, and PyTorch does not write it into complex numbers
         tensors = call.tensors()
         if expected._is_view():
             assert_same(call(tensors, changing)[0], expected, f"{name}_{sample}")  # squeeze_ and the like: the tensor looks elsewhere

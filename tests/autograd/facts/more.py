@@ -454,3 +454,31 @@ def saved_hooks_return_other_shape(t):
         y = x.exp()
     y.sum().backward()
     return x.grad
+
+
+@fact
+def stale_views_can_be_looked_at(t):
+    x = leaf(t)
+    with t.no_grad():
+        v = x[:2]
+        x.mul_(2)
+    parts = (x * 1).unbind()
+    with t.no_grad():
+        parts[0].zero_()
+    return [(repr(s), s.tolist(), s.requires_grad, s.grad, attempt(lambda s=s: s.is_leaf)) for s in (v, parts[1])]
+
+
+@fact
+def numpy_in_no_grad(t):
+    x = leaf(t)
+    with t.no_grad():
+        return x.numpy().tolist(), x[:2].numpy().tolist(), (x * 2).numpy().tolist(), repr(x[:1])
+
+
+@fact
+def views_of_inference_mode_used_outside(t):
+    x = leaf(t)
+    with t.inference_mode():
+        v = x[:2]
+    y = v * 2
+    return v.requires_grad, y.requires_grad, names(y.grad_fn.next_functions), attempt(lambda: y.sum().backward()), x.grad
