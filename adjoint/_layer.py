@@ -64,10 +64,15 @@ class Level:
         return self.dressed(x) if hasattr(x, "_data") and level_of(x) is not self else x
 
     def call(self, op: Op, args: tuple[Any, ...]) -> Any:
-        """An op on Tensors the highest of which are of this level."""
-        from .ops._general import generally
+        """An op on Tensors the highest of which are of this level, with arguments in the order of its signature."""
+        from .ops._general import generally, made_by_level
 
-        return generally(op, args)
+        values = dict(zip(op.args, args, strict=True))
+        operands = list(args[0]) if op.sequence else [values[name] for name in op.inputs]
+        for x in operands:
+            if not (hasattr(x, "_data") or x is None or x.__class__ is float or x.__class__ is int):
+                return generally(op, args)
+        return made_by_level(op, operands, values, self.forward(op, operands, values))
 
     def forward(self, op: Op, operands: list[Any], values: dict[str, Any]) -> Any:
         """The layers that an op makes of operands of this level."""
@@ -271,6 +276,12 @@ def in_layers_of(like: Tensor, made: Tensor) -> Tensor:
 
 
 def raised(x: Tensor, other: Any) -> Tensor:
-    """A Tensor that what `other` holds can be written into: of its level, where that is the higher one."""
+    """A new Tensor, made one that what `other` holds can be written into: it gets the levels of that one too."""
     level = top_level((x, other))
-    return x if level is None or level_of(x) is level else level.dressed(x)
+    if level is None:
+        return x
+    below = other._data.value if level_of(other) is level else other
+    if level_of(x) is not level:
+        return level.dressed(raised(x, below))
+    x._data = x._data.mapped(lambda value: raised(value, below))
+    return x

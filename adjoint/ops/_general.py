@@ -57,6 +57,14 @@ def running_level(op: Op, args: tuple[Any, ...]) -> Level | None:
     return top
 
 
+def made_by_level(op: Op, operands: list[Any], values: dict[str, Any], layers: Any) -> Any:
+    """The results of a level that records nothing, as Tensors."""
+    tensors = tuple(map(wrap, layers)) if op.several else (wrap(layers),)
+    if op.view:
+        set_views(op, operands[0], values, tensors, None, get_mode())
+    return tensors if op.several else tensors[0]
+
+
 def generally(op: Op, args: tuple[Any, ...], out: Any = None) -> Any:
     """The same for Tensors outside of transforms, and for everything uncommon."""
     values = dict(zip(op.args, args, strict=True))

@@ -12,6 +12,7 @@ What they compute on arrays is in `_convolve.py`.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -101,7 +102,7 @@ def check_sizes(size: Sizes, kernel: Sizes, padding: Sizes, dilation: Sizes, sha
 def over_places(g: Array) -> Array:
     """The gradient of a bias: one number per channel."""
     batch, channels = g.shape[:2]
-    return np.sum(np.sum(np.reshape(g, (batch, channels, -1)), axis=2), axis=0)
+    return np.sum(np.sum(np.reshape(g, (batch, channels, math.prod(g.shape[2:]))), axis=2), axis=0)
 
 
 def cut(x: Array, shape: Sizes) -> Array:
@@ -120,7 +121,7 @@ def with_bias(tangent: Any, bias_t: Any, out: Any) -> Any:
 def beside(x: Any, dim: int) -> Any:
     """A batch of tensors with the examples joined along a dimension, one after the other."""
     moved = x.movedim(0, dim)
-    return moved.reshape(*moved.shape[:dim], -1, *moved.shape[dim + 2 :])
+    return moved.reshape(*moved.shape[:dim], moved.shape[dim] * moved.shape[dim + 1], *moved.shape[dim + 2 :])
 
 
 def apart(x: Any, dim: int, examples: int) -> Any:
@@ -132,9 +133,10 @@ def convolved_examples(convolve: Any, input: Any, weight: Any, bias: Any, batche
     """The same kernels for all: the examples are more samples. Else each example is a group of channels with kernels of its own."""
     if not batched[1]:
         input = input if batched[0] else expanded(input, examples)
-        result = convolve(input.reshape(-1, *input.shape[2:]), weight, None if batched[2] else bias, groups)
-        result = result.reshape(examples, -1, *result.shape[1:])
-        return result + bias.reshape(examples, 1, -1, *(1,) * (result.ndim - 3)) if batched[2] else result
+        samples = input.shape[1]
+        result = convolve(input.reshape(examples * samples, *input.shape[2:]), weight, None if batched[2] else bias, groups)
+        result = result.reshape(examples, samples, *result.shape[1:])
+        return result + bias.reshape(examples, 1, bias.shape[1], *(1,) * (result.ndim - 3)) if batched[2] else result
     channels = beside(input if batched[0] else expanded(input, examples), 1)
     biases = None if bias is None else (bias if batched[2] else expanded(bias, examples)).reshape(-1)
     return apart(convolve(channels, beside(weight, 0), biases, groups * examples), 1, examples)

@@ -284,7 +284,15 @@ def base_grid(size: tuple[int, ...], align_corners: bool, dtype: Any) -> Array:
     return np.stack([*(m.reshape(-1) for m in reversed(mesh)), np.ones(math.prod(size), dtype)], axis=-1)
 
 
+def mapped_examples(fn: Any, input: Any, size: tuple[int, ...], align_corners: bool, examples: int) -> Any:
+    """The samples of all examples as samples of one."""
+    samples = size[0]
+    result = fn(input.reshape(examples * samples, *input.shape[2:]), (examples * samples, *size[1:]), align_corners)
+    return result.reshape(examples, samples, *result.shape[1:])
+
+
 @op(method=False, function=False, out=False, jvp=LINEAR,
+    batch=lambda grad, size, align_corners, examples: mapped_examples(affine_grid_back, grad, size, align_corners, examples),
     grad=lambda g, size, align_corners: call(affine_grid_generator, g, size, align_corners))  # fmt: skip
 def affine_grid_back(grad: Array, size: tuple[int, ...], align_corners: bool) -> Array:
     """The gradient of the affine maps that a grid was made by."""
@@ -296,6 +304,7 @@ def affine_grid_back(grad: Array, size: tuple[int, ...], align_corners: bool) ->
 
 
 @op(method=False, function=False, out=False, jvp=LINEAR,
+    batch=lambda theta, size, align_corners, examples: mapped_examples(affine_grid_generator, theta, size, align_corners, examples),
     theta=lambda g, size, align_corners: call(affine_grid_back, g, size, align_corners))  # fmt: skip
 def affine_grid_generator(theta: Array, size: tuple[int, ...], align_corners: bool) -> Array:
     """The points of an image after an affine map (N, dimensions, dimensions + 1), one for each sample."""

@@ -286,7 +286,18 @@ def _blocks(g: Array, tensors_shape: tuple[Shape, ...]) -> list[Array]:
     return grads
 
 
-@op("block_diag", method=False, function=False, promote=COMMON, jvp=LINEAR, warns=False, joint=_blocks)
+def _block_diags(tensors: Sequence[Any], examples: int) -> Any:
+    """Rows of blocks, of which all but one hold zeros."""
+    shapes = [_as_block(tensor.shape[1:]) for tensor in tensors]
+    rows = []
+    for place, (tensor, (height, width)) in enumerate(zip(tensors, shapes, strict=True)):
+        before, after = (sum(columns for _, columns in part) for part in (shapes[:place], shapes[place + 1 :]))
+        block = tensor.reshape(examples, height, width)
+        rows.append(cat([block.new_zeros(examples, height, before), block, block.new_zeros(examples, height, after)], 2))
+    return cat(rows, 1)
+
+
+@op("block_diag", method=False, function=False, promote=COMMON, jvp=LINEAR, warns=False, joint=_blocks, batch=_block_diags)
 def _block_diag(tensors: Sequence[Array]) -> Array:
     for number, tensor in enumerate(tensors):
         if len(tensor.shape) > 2:

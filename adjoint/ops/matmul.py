@@ -185,7 +185,13 @@ def bmm(input: Array, mat2: Array) -> Array:
     return product(input, mat2)
 
 
-@op(jvp=MULTILINEAR, batch=lambda input, vec, batched: matmul(input, vec.unsqueeze(-1)).squeeze(-1) if batched[1] else matmul(input, vec),
+def mv_batch(input: Array, vec: Array, batched: list[bool]) -> Array:
+    if not batched[1]:
+        return matmul(input, vec)
+    return matmul(input, vec.unsqueeze(-1)).squeeze(-1) if batched[0] else matmul(vec, transposed(input))  # one product for all examples
+
+
+@op(jvp=MULTILINEAR, batch=mv_batch,
     input=lambda g, vec: np.expand_dims(g, -1) * vec,
     vec=lambda g, input: product(transposed(input), g))  # fmt: skip
 def mv(input: Array, vec: Array) -> Array:

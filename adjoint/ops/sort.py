@@ -149,7 +149,20 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
 # ---- searching ----------------------------------------------------------------------------------------------------------------------
 
 
-@op("searchsorted", method=False, function=False, differentiable=False)
+def _searched_examples(sorted_sequence: Any, input: Any, right: bool, sorter: Any, batched: list[bool], examples: int) -> Any:
+    """One sequence is searched for the values of all examples. Else each example has a row of sequences of its own."""
+    given = (sorted_sequence, input, sorter)
+    shared = sorted_sequence.ndim - batched[0] == 1
+    if shared and not batched[0] and (sorter is None or not batched[2]):
+        return _searchsorted(sorted_sequence, input, right, sorter)
+    sequence, values, order = (
+        x if x is None or is_batched else expanded(x, examples) for x, is_batched in zip(given, batched, strict=True)
+    )
+    found = _searchsorted(sequence, rows(values) if shared else values, right, order)
+    return found.reshape(values.shape)
+
+
+@op("searchsorted", method=False, function=False, differentiable=False, batch=_searched_examples)
 def _searchsorted(sorted_sequence: Array, input: Array, right: bool, sorter: Array | None) -> Array:
     side: Any = "right" if right else "left"
     if len(sorted_sequence.shape) == 1:
