@@ -12,6 +12,7 @@ import numpy as np
 from ._errors import compose
 from ._site import here
 from ._state import grad_enabled
+from ._layer import Layer
 from ._tensor import Tensor, wrap
 from .autograd.taken import take
 from .ops._registry import composite
@@ -27,6 +28,8 @@ def plain_array(tensor: Tensor) -> Ndarray:
         _refuse_history()
     data = tensor._data
     if not isinstance(data, np.ndarray):
+        if isinstance(data, Layer):
+            data.refuse_storage()
         kind = f"{tensor.device.type} device type tensor" if tensor.is_meta else f"a tensor of {type(data).__name__}"
         raise TypeError(
             f"can't convert {kind} to numpy. Use Tensor.cpu() to copy the tensor to host memory first."

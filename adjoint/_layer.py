@@ -23,6 +23,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from itertools import count
+from textwrap import indent
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 @cache
 def marked(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """An equal dtype that is another object; see Note [The dtype of a layer]."""
-    return np.dtype(dtype, metadata={"layer": True})  # type: ignore[call-overload, no-any-return]
+    return np.dtype(dtype, metadata={"layer": True})
 
 
 class Level:
@@ -52,6 +53,7 @@ class Level:
 
     def __init__(self) -> None:
         self.depth = next(self._depths)
+        self.number = len(levels()) + 1  # among those that are running
         self.outside = get_mode()  # the modes of the code around the transform, in which the levels below compute
         self.alive = True
 
@@ -65,14 +67,7 @@ class Level:
 
     def call(self, op: Op, args: tuple[Any, ...]) -> Any:
         """An op on Tensors the highest of which are of this level, with arguments in the order of its signature."""
-        from .ops._general import generally, made_by_level
-
-        values = dict(zip(op.args, args, strict=True))
-        operands = list(args[0]) if op.sequence else [values[name] for name in op.inputs]
-        for x in operands:
-            if not (hasattr(x, "_data") or x is None or x.__class__ is float or x.__class__ is int):
-                return generally(op, args)
-        return made_by_level(op, operands, values, self.forward(op, operands, values))
+        raise NotImplementedError
 
     def forward(self, op: Op, operands: list[Any], values: dict[str, Any]) -> Any:
         """The layers that an op makes of operands of this level."""
@@ -82,9 +77,9 @@ class Level:
         """Refuse a write of this level's values into a Tensor that the transform was not given."""
         if level_of(settled(operands[0])) is not self:
             raise RuntimeError(
-                f"During a {self.kind} transform, the function provided attempted to call in-place operation ({op.name}_) that would mutate "
-                "a captured Tensor. This is not supported; please rewrite the function being transformed to explicitly accept the mutated "
-                "Tensor(s) as inputs."
+                f"During a {self.kind} transform, the function provided attempted to call in-place operation ({op.name}_) that would "
+                "mutate a captured Tensor. This is not supported; please rewrite the function being transformed to explicitly accept the "
+                "mutated Tensor(s) as inputs."
             )
 
     def write(self, target: Tensor, result: Any) -> None:
@@ -125,19 +120,18 @@ def opened(level: Level, mode: int) -> Iterator[None]:
 class Layer:
     """What a Tensor of a level holds: the Tensor one level down. Behaves as an array as far as facts are concerned."""
 
-    __slots__ = ("level", "value")
+    __slots__ = ("dtype", "level", "value")
+    shown = "GradTrackingTensor"  # what PyTorch calls it when it is printed
+    place = ""  # of the batch
 
     def __init__(self, level: Level, value: Tensor) -> None:
         self.level = level
         self.value = value
+        self.dtype: np.dtype[Any] = marked(value._data.dtype)
 
     @property
     def shape(self) -> tuple[int, ...]:
         return tuple(self.value._data.shape)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return marked(self.value._data.dtype)
 
     @property
     def device(self) -> Any:
@@ -174,7 +168,7 @@ class Layer:
         return self.value.tolist()
 
     def __bool__(self) -> bool:
-        return bool(self.item())
+        return bool(self.value)
 
     def __int__(self) -> int:
         return int(self.item())
@@ -191,14 +185,17 @@ class Layer:
     def astype(self, dtype: np.dtype[Any], copy: bool = True) -> Layer:
         return self.mapped(lambda value: value.to(from_numpy_dtype(dtype)))
 
-    def __array__(self, *_args: Any, **_kwargs: Any) -> NoReturn:
+    def refuse_storage(self, *_args: Any, **_kwargs: Any) -> NoReturn:
+        """Say that the elements of one example, or of a value with its derivatives, are nowhere by themselves."""
         raise RuntimeError(
             f"Cannot access data pointer of Tensor that doesn't have storage: this one lives inside {self.level.kind}\n"
             "  fix: call .numpy() on the result of the transform, outside of the function that is transformed"
         )
 
+    __array__ = refuse_storage
+
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.value!r})"
+        return f"{self.shown}(lvl={self.level.number}{self.place}, value=\n{indent(repr(self.value), '    ')}\n)"
 
 
 def ordinary(indices: tuple[Any, ...]) -> bool:
@@ -233,7 +230,8 @@ def settled(x: Any) -> Any:
     while level is not None and not level.alive:
         if level.hides_dimension:
             raise RuntimeError(
-                f"a Tensor that was made inside {level.kind} is used after it has ended: it escaped through a global or an attribute\n"
+                "Either your tensor may have escaped from inside a function being vmapped and this is a user error: it was kept in a "
+                f"global or an attribute, and {level.kind} has ended\n"
                 "  fix: return it from the function that is transformed"
             )
         x = x._data.value if hasattr(x, "_data") else x.value._data
@@ -267,6 +265,14 @@ def entered(operands: list[Any], values: dict[str, Any]) -> tuple[Level | None, 
         values = {**values, "indices": tuple(map(settled, indices))}
     level = top_level((*operands, *indices_in(values)))
     return level, operands if level is None else [level.lift(x) for x in operands], values
+
+
+def deepest(x: Any) -> Any:
+    """The array at the bottom of a Tensor's layers: all examples, without derivatives."""
+    data = x._data
+    while isinstance(data, Layer):
+        data = data.value._data
+    return data
 
 
 def in_layers_of(like: Tensor, made: Tensor) -> Tensor:

@@ -73,7 +73,17 @@ def copy_in_format(array: Any, dtype: np.dtype[Any], wanted: memory_format | Non
 def is_in_format(array: Any, wanted: memory_format) -> bool:
     """Whether a copy in that format would look the same: what is not channels last counts as contiguous."""
     if inner_channels(wanted, len(array.shape)):
-        return bool(np.moveaxis(array, 1, -1).flags.c_contiguous)
+        return channels_inside(array)
     if wanted is contiguous_format and len(array.shape) in (4, 5) and not array.flags.c_contiguous:
-        return not np.moveaxis(array, 1, -1).flags.c_contiguous
+        return not channels_inside(array)
+    return True
+
+
+def channels_inside(array: Any) -> bool:
+    """Whether the elements lie one after the other with those of a pixel together."""
+    expected = array.itemsize
+    for dim in (1, *range(len(array.shape) - 1, 1, -1), 0):
+        if array.shape[dim] != 1 and array.strides[dim] != expected:
+            return not array.size
+        expected *= array.shape[dim]
     return True

@@ -245,6 +245,7 @@ def copied(fn: FunctionType) -> FunctionType:
     twin = FunctionType(fn.__code__, fn.__globals__, fn.__name__, fn.__defaults__, fn.__closure__)
     twin.__kwdefaults__ = fn.__kwdefaults__
     twin.__qualname__ = fn.__qualname__
+    twin.__annotations__ = fn.__annotations__
     return twin
 
 

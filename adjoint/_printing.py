@@ -280,14 +280,15 @@ def _float_text(value: float, spec: str, point: str) -> str:
 def describe(tensor: Any) -> str:
     """The text of a Tensor, as its `repr` gives it."""
     if not isinstance(tensor._data, np.ndarray) and not tensor.is_meta:
-        return f"tensor({tensor._data!r})"  # inside a transform: the array tells what it stands for
+        return repr(tensor._data)  # inside a transform: what it stands for
     try:
         edge = tensor.grad_fn
         node = None if edge is None else type(edge).__name__
     except RuntimeError:  # a view that may not be used any more can still be looked at
         node = "Invalid"
     kind = type(tensor).__name__
-    extras = [] if tensor._tangent is None else [f"tangent={describe(tensor._tangent)}"]
+    tangent = tensor._tangent
+    extras = [] if tangent is None else [f"tangent={describe(tangent) if tangent.dim() else tangent.item()}"]
     return tensor_text(
         tensor._data,
         requires_grad=tensor.requires_grad,

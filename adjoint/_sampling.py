@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -25,6 +26,7 @@ from ._creation import (
 )  # fmt: skip
 from ._device import require_usable, resolve
 from ._dtype import as_numpy_dtype, default_numpy
+from ._layer import levels
 from ._layout import empty_in_format, layout, memory_format, preserve_format, strided
 from ._site import here
 from ._state import recording
@@ -32,7 +34,7 @@ from ._tensor import Tensor, wrap
 from .autograd.node import INFERENCE_TENSOR, Node, new_node
 from .autograd.views import check_writable, counter_of, edge_of, set_history
 from .ops._registry import composite
-from .ops._rules import zeros_on
+from .ops._rules import holds, zeros_on
 
 # ---- generators ---------------------------------------------------------------------------------------------------
 
@@ -108,6 +110,10 @@ def _sampled(
     fill: Callable[[Array], None], shape: tuple[int, ...], out: Tensor | None, dtype: Any, layout: layout, device: Device,
     pin_memory: bool, requires_grad: bool,
 ) -> Tensor:
+    if levels() and out is None:
+        from ._randomness import drawn
+
+        return drawn(lambda size: _sampled(fill, size, None, dtype, layout, device, pin_memory, requires_grad), shape)
     check_options(layout, pin_memory)
     if out is not None:
         numpy_dtype = out_dtype(out, dtype)
@@ -175,6 +181,10 @@ def randperm(
     device: Device = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:
     """The integers from 0 to n - 1 in random order."""
+    if levels() and out is None:
+        from ._randomness import drawn_apart
+
+        return drawn_apart(lambda: randperm(n, generator=generator, dtype=dtype, device=device, requires_grad=requires_grad))
     check_options(layout, pin_memory)
     if out is not None:
         return into(out, _random.randperm(n, out_dtype(out, dtype), generator))
@@ -191,6 +201,9 @@ def _sampled_like(
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
     check_options(layout, pin_memory)
     data = input._data
+    if levels():
+        kind, place = input.dtype if dtype is None else dtype, input.device if device is None else device
+        return _sampled(fill, tuple(data.shape), None, kind, layout, place, pin_memory, requires_grad)
     numpy_dtype = data.dtype if dtype is None else as_numpy_dtype(dtype)
 
     def make() -> Array:
@@ -203,6 +216,12 @@ def _sampled_like(
 
     where = input.device if device is None else require_usable(resolve(device))
     return finish(make_array(make, data.shape, numpy_dtype, where, lambda: meta_like(data, numpy_dtype, memory_format)), requires_grad)
+
+
+def ones_and_zeros(probability: float, like: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """Ones with a probability, and zeros, of the dtype and on the device of a tensor."""
+    fill = lambda array: _random.bernoulli(array, probability)  # noqa: E731
+    return _sampled(fill, shape, None, like.dtype, strided, like.device, False, False)
 
 
 def rand_like(
@@ -283,10 +302,18 @@ def normal(
     if isinstance(std, Tensor):
         if std.is_complex():
             raise RuntimeError("normal expects standard deviation to be non-complex")
-        if std._data.size and std._data.min() < 0:
+        if std._data.size and holds((std < 0).any()):
             raise RuntimeError("normal expects all elements of std >= 0.0")
     elif not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    if levels() and out is None:
+        from ._randomness import drawn_from
+
+        given = [x for x in (mean, std) if isinstance(x, Tensor)]
+        draw = {1: lambda std: normal(mean, std, generator=generator), 2: lambda mean, std: normal(mean, std, generator=generator)}
+        if isinstance(mean, Tensor):
+            draw[1] = lambda mean: normal(mean, std, generator=generator)
+        return drawn_from(draw[len(given)], *given)
     # As in PyTorch: standard normals first, then scaled and moved.
     parts = [x._data if isinstance(x, Tensor) else x for x in (mean, std)]
     like = parts[0] if isinstance(mean, Tensor) else parts[1]
@@ -306,6 +333,10 @@ def normal(
 @composite()
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Ones and zeros; each element of `input` is the probability of a one, unless `p` gives one for all."""
+    if levels() and out is None:
+        from ._randomness import drawn_from
+
+        return drawn_from(lambda input: bernoulli(input, p, generator=generator), input)
     data = input._data
     array = empty_like_array(data, data.dtype if out is None else out._data.dtype)
     _random.bernoulli(array, data if p is None else p, generator)
@@ -321,13 +352,28 @@ def multinomial(
     input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None, out: Tensor | None = None
 ) -> Tensor:
     """Indices drawn from each row of `input`, whose elements are the probabilities, up to a factor."""
+    if levels() and out is None:
+        from ._randomness import drawn_from
+
+        return drawn_from(lambda rows: _indices_of_rows(rows, num_samples, replacement, generator), input)
     array = _random.multinomial(input._data, num_samples, replacement, generator)
     return finish(array) if out is None else into(out, array)
+
+
+def _indices_of_rows(input: Tensor, num_samples: int, replacement: bool, generator: Generator | None) -> Tensor:
+    """The same for rows in more than one dimension: those of a batch of examples."""
+    lead, size = input.shape[:-1], input.shape[-1]
+    rows = input.reshape(math.prod(lead), size) if len(lead) > 1 else input
+    return multinomial(rows, num_samples, replacement, generator=generator).reshape(*lead, num_samples)  # type: ignore[no-any-return]
 
 
 @composite(method=False)
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Poisson distributed numbers; each element of `input` is a rate."""
+    if levels():
+        from ._randomness import drawn_from
+
+        return drawn_from(lambda input: poisson(input, generator), input)
     array = make_array(lambda: _random.poisson(input._data, generator), input._data.shape, input._data.dtype, input.device)
     tensor = finish(array)
     tensor._fn = _node("PoissonBackward0", (input,))
@@ -343,6 +389,10 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     if count.dtype != prob.dtype:
         found, expected = prob.dtype.scalar_name, count.dtype.scalar_name
         raise RuntimeError(f"Found dtype {found} but expected {expected}: count and prob must have the same dtype")
+    if levels():
+        from ._randomness import drawn_from
+
+        return drawn_from(lambda count, prob: binomial(count, prob, generator), count, prob)
     shape = np.broadcast_shapes(count.shape, prob.shape)
     counts, chances = np.broadcast_to(count._data, shape), np.broadcast_to(prob._data, shape)
     tensor = finish(make_array(lambda: _random.binomial(counts, chances, generator), shape, counts.dtype, count.device))
@@ -356,7 +406,11 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
 def _fill(self: Tensor, node_name: str, fill: Callable[[Array], None]) -> Tensor:
     node = _node(node_name, (self,))
     check_writable(self, node is not None)
-    if self._data.__class__ is np.ndarray:
+    if levels():
+        from ._randomness import filled
+
+        filled(self, fill)
+    elif self._data.__class__ is np.ndarray:
         fill(self._data)
     if self._vc is not INFERENCE_TENSOR:
         counter_of(self).bump(here())
@@ -433,6 +487,8 @@ def random_(self: Tensor, *bounds: int | None, to: int | None = None, generator:
 @_in_place
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Fill with ones, of probability `p`, and zeros. `p` may be a tensor that broadcasts to this one."""
+    if levels() and isinstance(p, Tensor):
+        return self.copy_(bernoulli(p.detach().expand(self.shape), generator=generator))
     probability = p._data if isinstance(p, Tensor) else p
     kind = "BernoulliBackward1" if isinstance(p, Tensor) else "BernoulliBackward2"
     return _fill(self, kind, lambda array: _random.bernoulli(array, probability, generator))

@@ -301,6 +301,7 @@ class Tensor(OpMethods):
         if before is not None:
             frame = user_frame(sys._getframe(1))
             self._fn = Cut("detach", "detach_()", frame.f_code, frame.f_lasti)
+        self.__dict__.pop("_tangent", None)
         return self
 
     def backward(
@@ -377,7 +378,8 @@ class Tensor(OpMethods):
                 "  fix: reduce it first, for example x.sum().item(), or use x.tolist()"
             )
         value = self._data.item()
-        if self._fn is not None:
+        fn = self._fn
+        if fn is not None and not (fn.__class__ is View and fn.base._fn is None):
             take(value, ".item()")
         return value
 
@@ -388,7 +390,7 @@ class Tensor(OpMethods):
         if self._data.size != 1:
             count = "no values" if self._data.size == 0 else "more than one value"
             raise RuntimeError(f"Boolean value of Tensor with {count} is ambiguous; use x.any() or x.all()")
-        return bool(self._data.item())
+        return bool(self._data)
 
     def __float__(self) -> float:
         return float(self._only_element())

@@ -10,6 +10,7 @@ import numpy as np
 from . import _return_types as _types
 from ._creation import eye as _eye
 from ._creation import ones_like as _ones_like
+from ._layer import deepest as _deepest
 from ._linalg_norms import cond, matrix_norm, matrix_rank, norm, pinv
 from ._tensor import wrap as _wrap
 from .ops import decompose as _decompose
@@ -17,6 +18,7 @@ from .ops import factored as _factored
 from .ops import linalg as _linalg
 from .ops._out import into as _into
 from .ops._registry import FUNCTIONS as _FUNCTIONS
+from .ops._rules import holds as _holds
 from .ops._rules import wrap_dim as _wrap_dim
 from .ops.contract import multi_dot
 from .ops.linalg import LinAlgError
@@ -151,7 +153,7 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None, out: 
     residuals = solution.reshape(-1)[:0].abs()
     values = residuals.detach()
     rank = matrix_rank(A.detach(), rtol=rtol)
-    full = A.is_meta or bool((rank == columns).all())
+    full = not _holds((rank < columns).any())
     if rows > columns and driver in ("gels", "gelsd", "gelss") and full:
         residuals = (right - A @ solution).abs().square().sum(-2)
     if driver in ("gelsd", "gelss"):
@@ -269,12 +271,7 @@ def qr(A: Any, mode: str = "reduced", *, out: Any = None) -> Any:
 def _row_orders(A: Any, pivot: bool) -> Any:
     """For each matrix the order of rows that partial pivoting chooses."""
     _decompose.check_supported("lu_cpu", A._data)
-    orders = np.broadcast_to(np.arange(A.shape[-2]), A.shape[:-1]).copy()
-    if pivot and not A.is_meta:
-        data = A.detach().numpy()
-        for place in np.ndindex(data.shape[:-2]):
-            orders[place] = _linalg.pivoted_lu(data[place])[0]
-    return orders
+    return _linalg.linalg_lu_rows(A.detach(), pivot)
 
 
 def _factors(A: Any) -> tuple[Any, Any]:
@@ -290,10 +287,7 @@ def _factors(A: Any) -> tuple[Any, Any]:
 
 
 def _in_order(A: Any, orders: Any) -> Any:
-    if A.is_meta:
-        return A.clone()
-    index = _wrap(np.ascontiguousarray(np.broadcast_to(orders[..., None], A.shape)))
-    return _FUNCTIONS["gather"](A, -2, index)
+    return A.clone() if A.is_meta else _FUNCTIONS["gather"](A, -2, orders.unsqueeze(-1).expand(A.shape))
 
 
 def lu(A: Any, *, pivot: bool = True, out: Any = None) -> Any:
@@ -309,18 +303,8 @@ def lu(A: Any, *, pivot: bool = True, out: Any = None) -> Any:
 
 def _permutations(orders: Any, A: Any) -> Any:
     """The matrices P for which the rows of Pᵀ A have these orders."""
-    return _wrap((orders[..., None, :] == np.arange(A.shape[-2])[:, None]).astype(A._data.dtype)).to(A.device)
-
-
-def _exchanges(order: Any) -> list[int]:
-    """The exchanges, counted from one, that lead to an order of rows."""
-    rows = list(range(len(order)))
-    result = []
-    for k, wanted in enumerate(order):
-        place = rows.index(wanted)
-        rows[k], rows[place] = rows[place], rows[k]
-        result.append(place + 1)
-    return result
+    numbers = _wrap(np.arange(A.shape[-2])[:, None]).to(A.device)
+    return (orders.unsqueeze(-2) == numbers).to(A.dtype)
 
 
 def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False, out: Any = None) -> Any:
@@ -333,14 +317,11 @@ def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False, out:
     k = min(rows, columns)
     below = lower.tril(-1)
     packed = upper + below if rows <= k and columns <= k else _packed(below, upper, rows, columns)
-    exchanges = np.zeros((*A.shape[:-2], k), np.int32)
-    for place in np.ndindex(exchanges.shape[:-1]):
-        exchanges[place] = _exchanges(orders[place])[:k]
-    pivots = _wrap(exchanges).to(A.device)
+    pivots = _linalg.linalg_lu_exchanges(orders, k)
     zeros = upper.detach().diagonal(0, -2, -1) == 0
     info = (((zeros.cumsum(-1) == 0).sum(-1) + 1) * zeros.any(-1)).to(pivots.dtype)
-    if check_errors and not A.is_meta and info.any():
-        row = int(info.max())
+    if check_errors and _holds(info.any()):
+        row = int(_deepest(info).max())
         raise RuntimeError(
             f"torch.linalg.lu_factor: U[{row},{row}] is zero and using it on lu_solve would result in a division by zero. If you still "
             "want to perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
@@ -360,18 +341,6 @@ def lu_factor(A: Any, *, pivot: bool = True, out: Any = None) -> Any:
     return _results(_types.linalg_lu_factor, (packed, pivots), out)
 
 
-def _orders_of(pivots: Any, rows: int) -> Any:
-    """The orders of rows to which exchanges lead."""
-    data = pivots.numpy().reshape(math.prod(pivots.shape[:-1]), pivots.shape[-1])
-    orders = []
-    for exchanges in data:
-        order = list(range(rows))
-        for k, place in enumerate(exchanges):
-            order[k], order[place - 1] = order[place - 1], order[k]
-        orders.append(order)
-    return np.asarray(orders, np.int64).reshape(*pivots.shape[:-1], rows)
-
-
 def _unpacked(LU: Any, pivots: Any, data: bool, permutation: bool) -> tuple[Any, Any, Any]:
     """P, L and U; empty where they are not wanted."""
     rows, columns = LU.shape[-2:]
@@ -381,7 +350,7 @@ def _unpacked(LU: Any, pivots: Any, data: bool, permutation: bool) -> tuple[Any,
         lower = LU[..., :k].tril(-1) + _identity(LU, rows, k)
         upper = LU[..., :k, :].triu()
     if permutation:
-        order = _permutations(_orders_of(pivots, rows), LU)
+        order = _permutations(_linalg.linalg_lu_exchanged(pivots, rows), LU)
     return order, lower, upper
 
 
@@ -390,12 +359,11 @@ def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool =
     if not left:
         solution = lu_solve(LU, pivots, B.mH, adjoint=not adjoint).mH
         return _into(out, solution)
-    orders = _orders_of(pivots, LU.shape[-1])
+    orders = _linalg.linalg_lu_exchanged(pivots, LU.shape[-1])
     if adjoint:
         inner = solve_triangular(LU.mH, B, upper=False)
         inner = solve_triangular(LU.mH, inner, upper=True, unitriangular=True)
-        back = np.argsort(orders, axis=-1)
-        return _into(out, _in_order(inner, np.broadcast_to(back, inner.shape[:-1])))
+        return _into(out, _in_order(inner, orders.argsort(-1)))
     ordered = _in_order(B.expand(*np.broadcast_shapes(LU.shape[:-2], B.shape[:-2]), *B.shape[-2:]), orders)
     return _into(out, solve_triangular(LU, solve_triangular(LU, ordered, upper=False, unitriangular=True), upper=True))
 
@@ -417,8 +385,8 @@ def ldl_factor_ex(A: Any, *, hermitian: bool = False, check_errors: bool = False
     _linalg.check_matrices("torch.linalg.ldl_factor_ex", A)
     _linalg.check_floating("torch.linalg.ldl_factor_ex", A._data)
     results = _factored.linalg_ldl_factor_ex(A, hermitian)
-    if check_errors and not A.is_meta and results[2].any():
-        row = int(results[2].max())
+    if check_errors and _holds(results[2].any()):
+        row = int(_deepest(results[2]).max())
         raise LinAlgError(
             f"torch.linalg.ldl_factor_ex: The diagonal element {row} is zero. The factorization has been completed, but the factor D is "
             "exactly singular, and solving a system with it would divide by zero."

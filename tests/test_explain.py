@@ -31,7 +31,7 @@ def leaf():
     return ad.tensor([1.0, 2.0], requires_grad=True)
 
 
-CASES = {}
+CASES: dict = {}
 
 
 def shows(cause, where=None):

@@ -1,7 +1,5 @@
 """Tensors beside other libraries' arrays: NumPy's functions, DLPack, copies and pickles, storage objects."""
 
-# ruff: noqa: PLW0108  (np.sum and lambda x: np.sum(x) are not the same here: each row shows a call)
-
 from __future__ import annotations
 
 import copy

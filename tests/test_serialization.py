@@ -229,7 +229,7 @@ def test_allowed_classes_are_read():
 
 @pytest.mark.parametrize(
     ("value", "message"),
-    [({"a": lambda: 1}, r"Can't pickle .*lambda.*the object\['a'\]"), ([iter(()).__next__, (n for n in ())], "cannot be pickled")],
+    [({"a": lambda: 1}, r"Can't pickle .*lambda.*the object\['a'\]"), ([iter(()).__next__, (n for n in [1])], "cannot be pickled")],
 )
 def test_what_python_cannot_pickle_is_not_saved(value, message):
     with pytest.raises(pickle.PicklingError, match=message):
@@ -340,10 +340,10 @@ CALL = b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n"
 )  # fmt: skip
 def test_bad_files_give_a_clear_error(make, message, capfd):
     file = make()
-    start, memory = time.monotonic(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start, memory = time.thread_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises((RuntimeError, pickle.UnpicklingError), match=message):
         ad.load(file)
-    assert time.monotonic() - start < 3  # about a second, on a machine that has other things to do
+    assert time.thread_time() - start < 3  # about a second; whatever else the machine does meanwhile does not count
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < 200_000  # KiB
     assert capfd.readouterr().out == ""
 

@@ -11,6 +11,7 @@ from weakref import ref
 import numpy as np
 
 from .._site import Site
+from .._state import FORWARD_AD, GRAD, get_mode
 from .node import SAME, Node, VersionCounter
 
 if TYPE_CHECKING:
@@ -92,7 +93,10 @@ def accumulate_recorded(leaf: Tensor, gradient: Tensor) -> None:
     """The same under `create_graph=True`: out of place, so that the gradient keeps its history."""
     with _lock:
         present = leaf._grad
-        leaf._grad = gradient.clone() if present is None else present + gradient
+        if get_mode() & (GRAD | FORWARD_AD) == FORWARD_AD:  # nothing is recorded, and the first gradient leaves its tangent behind
+            leaf._grad = gradient.detach().clone() if present is None else present.add_(gradient)
+        else:
+            leaf._grad = gradient.clone() if present is None else present + gradient
 
 
 # ---- what may be assigned to `.grad` -------------------------------------------------------------------------------------------------

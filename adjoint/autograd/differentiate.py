@@ -11,6 +11,7 @@ import numpy as np
 from .._errors import GradientError, NoGradError, UnusedInputError
 from .._layer import Layer, top_level
 from .._site import here
+from .._state import FORWARD_AD, get_mode
 from .._tensor import Tensor, wrap, wrap_result
 from . import engine
 from .accumulate import AccumulateGrad
@@ -178,8 +179,9 @@ def resolve(tensor: Any) -> Edge:
 
 def starts(outputs: Sequence[Any], given: Sequence[Any], create_graph: bool) -> tuple[list[Edge], list[Any], bool]:
     """Where the backward pass starts: the edges of the outputs, and the gradients that are delivered there: arrays, or Tensors if they
-    are recorded or inside a transform."""
+    are recorded, carry tangents or are inside a transform."""
     edges, gradients = [], []
+    as_tensors = create_graph or bool(get_mode() & FORWARD_AD)
     for place, output in enumerate(outputs):
         edge, gradient = resolve(output), given[place]
         if edge is None or edge is NOWHERE:
@@ -192,9 +194,10 @@ def starts(outputs: Sequence[Any], given: Sequence[Any], create_graph: bool) -> 
             data, like = gradient._data, output._data
             if data.dtype is not like.dtype or data.shape != like.shape:
                 gradient = fitting(place, output, gradient)
+        if gradient._data.__class__ is not np.ndarray or output.__class__ is not Tensor or output._data.__class__ is not np.ndarray:
+            as_tensors = as_tensors or top_level((gradient, output)) is not None
         edges.append(edge)
         gradients.append(gradient)
-    as_tensors = create_graph or top_level((*gradients, *outputs)) is not None
     return edges, gradients if as_tensors else [gradient._data for gradient in gradients], as_tensors
 
 

@@ -14,9 +14,11 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary, ref
 
-from .._state import FORWARD_AD, get_mode, swap_bits
+import numpy as np
+
+from .._state import FORWARD_AD, INFERENCE, get_mode, swap_bits
 from .node import Node, Output
-from .views import View
+from .views import View, overlaps_itself
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -39,20 +41,29 @@ class Level:
 
 # One level at a time, as in PyTorch, but each thread may have its own.
 _level: ContextVar[Level | None] = ContextVar("adjoint_dual_level", default=None)
+_enabled: ContextVar[bool] = ContextVar("adjoint_forward_enabled", default=True)
+
+
+def __getattr__(name: str) -> int:
+    if name == "_current_level":
+        return -1 if _level.get() is None else 0
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def enter_dual_level() -> int:
     if _level.get() is not None:
         raise RuntimeError("Nested forward mode AD is not supported at the moment")
     _level.set(Level())
-    swap_bits(FORWARD_AD, FORWARD_AD)
+    swap_bits(FORWARD_AD, FORWARD_AD if _enabled.get() else 0)
     return 0
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
     current = _level.get()
-    if current is None:
-        raise RuntimeError("Trying to exit a forward AD level that was not entered; use `with dual_level():`.")
+    if current is None and level in (None, -1):
+        raise RuntimeError("Dual level must be a positive number. No level was entered; use `with dual_level():`.")
+    if current is None or level not in (None, 0):
+        raise RuntimeError("Trying to exit a forward AD level that was not the last one that was created. This is not supported.")
     swap_bits(FORWARD_AD, 0)
     _level.set(None)
     for known in current.duals:
@@ -71,7 +82,31 @@ class dual_level:
         exit_dual_level()
 
 
+class _set_fwd_grad_enabled:
+    """Inside the block, tangents pass through operations or do not."""
+
+    def __init__(self, mode: bool) -> None:
+        self._before = _enabled.get()
+        self._switch(mode)
+
+    def _switch(self, mode: bool) -> None:
+        _enabled.set(mode)
+        swap_bits(FORWARD_AD, FORWARD_AD if mode and _level.get() is not None else 0)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        self._switch(self._before)
+
+
+def _is_fwd_grad_enabled() -> bool:
+    return _enabled.get()
+
+
 def set_tangent(tensor: Tensor, tangent: Any) -> None:
+    if tangent._data.__class__ is np.ndarray and tangent._data.strides != tensor._data.strides and tangent._data.size > 1:
+        tangent = laid_out_like(tangent, tensor)
     tensor._tangent = tangent
     level = _level.get()
     assert level is not None
@@ -80,6 +115,36 @@ def set_tangent(tensor: Tensor, tangent: Any) -> None:
     if isinstance(fn, Node | Output):
         node, nr = (fn.node, fn.nr) if isinstance(fn, Output) else (fn, 0)
         level.of_results.setdefault(node, {})[nr] = tangent
+
+
+def laid_out_like(tangent: Tensor, tensor: Tensor) -> Tensor:
+    """The tangent with the strides of its tensor, so that a view of the one can be made of the other."""
+    if overlaps_itself(tensor._data):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the "
+            "tensor before performing the operation: an expanded tensor has no place for a tangent."
+        )
+    return tangent.new_empty_strided(tensor.shape, tensor.stride()).copy_(tangent)
+
+
+def tangent_of(x: Any) -> Any:
+    """The tangent of a tensor. A view that has none looks at its base, which may have got one after the view was made."""
+    found = getattr(x, "_tangent", None)
+    if found is None and isinstance(getattr(x, "_fn", None), View):
+        view = x._fn
+        if view.base._tangent is not None and not is_primal(view):
+            found = view.replay(view.base._tangent)
+            set_tangent(x, found)
+    return found
+
+
+def is_primal(view: View | None) -> bool:
+    """Whether a view was taken without the tangent of its base."""
+    while view is not None:
+        if view.op.name == "primal":
+            return True
+        view = view.parent
+    return False
 
 
 def keep_tangent(tensor: Tensor, tangent: Any) -> Tensor:
@@ -96,7 +161,7 @@ def tangent_of_result(node: Node, nr: int) -> Any:
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
     """A tensor on the same memory that carries `tangent` through the operations applied to it."""
-    if _level.get() is None:
+    if _level.get() is None or level not in (None, 0):
         raise RuntimeError(
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
         )
@@ -108,10 +173,14 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. "
             f"Tensor is of size {list(tensor.shape)} while the given forward gradient is of size {list(tangent.shape)}."
         )
-    if tangent.dtype != tensor.dtype:
-        raise RuntimeError(f"Expected the tangent to have dtype {tensor.dtype}, but it is {tangent.dtype}; write t.to({tensor.dtype})")
+    if tangent_of(tensor) is not None:
+        raise RuntimeError(
+            "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not supported.\n"
+            "  fix: make_dual(unpack_dual(x).primal, tangent)"
+        )
     dual = alias(tensor)
-    set_tangent(dual, tangent)
+    if not get_mode() & INFERENCE:
+        set_tangent(dual, tangent)
     return dual
 
 
@@ -119,12 +188,21 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     """The value of a dual tensor and its tangent (None if it has none)."""
     if _level.get() is None:
         return UnpackedDualTensor(tensor, None)
-    return UnpackedDualTensor(without_tangent(tensor), tensor._tangent)
+    return UnpackedDualTensor(primal(tensor), tangent_of(tensor))
 
 
 def alias(tensor: Tensor) -> Tensor:
-    """A view of the whole tensor, without its tangent."""
-    from ..ops.alias import alias as op
+    """A view of the whole tensor that can have a tangent of its own."""
+    bits = swap_bits(FORWARD_AD, 0)
+    try:
+        return tensor.view(tensor.shape)
+    finally:
+        swap_bits(FORWARD_AD, bits)
+
+
+def primal(tensor: Tensor) -> Tensor:
+    """A view of the whole tensor that has no tangent, and never gets that of its base."""
+    from ..ops.alias import primal as op
 
     bits = swap_bits(FORWARD_AD, 0)
     try:
@@ -134,7 +212,7 @@ def alias(tensor: Tensor) -> Tensor:
 
 
 def without_tangent(x: Any) -> Any:
-    return x if getattr(x, "_tangent", None) is None else alias(x)
+    return x if getattr(x, "_tangent", None) is None else primal(x)
 
 
 # ---- the rules ----------------------------------------------------------------------------------------------------------------------
@@ -142,11 +220,22 @@ def without_tangent(x: Any) -> Any:
 
 def carries_tangent(operands: list[Any]) -> bool:
     """Whether forward mode has anything to do for these operands."""
-    return bool(get_mode() & FORWARD_AD) and any(getattr(x, "_tangent", None) is not None for x in operands)
+    return get_mode() & (FORWARD_AD | INFERENCE) == FORWARD_AD and any([tangent_of(x) is not None for x in operands])
+
+
+def refuse_out(op: Op, operands: list[Any]) -> None:
+    """`out=` gives a result no history, and no tangent."""
+    if carries_tangent(operands):
+        raise NotImplementedError(
+            f"Trying to use forward AD with {op.name}_out that does not support it because it is an out= function.\n"
+            f"  fix: result = torch.{op.name}(...) without out="
+        )
 
 
 def propagate(op: Op, operands: list[Any], values: dict[str, Any], results: tuple[Tensor, ...]) -> None:
     """Give the results of an op their tangents."""
+    from ..ops._tangents import tangents_of
+
     tangents = [getattr(x, "_tangent", None) for x in operands]
     found = tangents_of(op, [without_tangent(x) for x in operands], values, tuple(map(without_tangent, results)), tangents)
     for result, tangent in zip(results, found, strict=True):
@@ -156,8 +245,10 @@ def propagate(op: Op, operands: list[Any], values: dict[str, Any], results: tupl
 
 def propagate_inplace(op: Op, operands: list[Any], values: dict[str, Any], result: Tensor, tangents: list[Any]) -> None:
     """The same for a write: the tangent changes in place too, so that the base of a view and its other views see it."""
+    from ..ops._tangents import tangents_of
+
     (tangent,) = tangents_of(op, [without_tangent(x) for x in operands], values, (without_tangent(result),), tangents)
-    if tangent is None:
+    if tangent is None or result._data.dtype.kind not in "fcV":
         return
     view = result._fn
     if result._tangent is None and isinstance(view, View):
@@ -169,100 +260,3 @@ def propagate_inplace(op: Op, operands: list[Any], values: dict[str, Any], resul
         set_tangent(result, tangent)
     else:
         result._tangent.copy_(tangent)
-
-
-def tangents_of(op: Op, primals: list[Any], values: dict[str, Any], outs: tuple[Any, ...], tangents: list[Any]) -> list[Any]:
-    """The tangents of an op's results. Rules run on Tensors, so a tangent has a history of its own."""
-    from ..ops._registry import ELEMENTWISE, LINEAR, MULTILINEAR, REDUCTION
-
-    if op.jvp == LINEAR:
-        names = op.inputs * len(primals) if op.sequence else op.inputs
-        linear = [_or_zero(x, t) if op.differentiates(name) else x for name, x, t in zip(names, primals, tangents, strict=True)]
-        result = op.on(linear, values)
-        return list(result) if op.several else [result]
-    if op.jvp == MULTILINEAR:
-        return [_sum([op.on([*primals[:i], t, *primals[i + 1 :]], values) for i, t in enumerate(tangents) if t is not None])]
-    if op.jvp == ELEMENTWISE:
-        return [_elementwise(op, primals, values, outs[0], tangents)]
-    if op.jvp == REDUCTION:
-        return [_reduction(op, primals, values, outs[0], tangents)]
-    assert callable(op.jvp)
-    facts = {**values, "out": outs if op.several else outs[0]}
-    if op.sequence:
-        facts |= {op.inputs[0]: primals, "tangents": tangents}
-    else:
-        facts |= dict(zip(op.inputs, primals, strict=True))
-        facts |= {f"{name}_t": t for name, t in zip(op.inputs, tangents, strict=True)}
-    found = op.jvp(*(facts[name] for name in _parameters(op.jvp)))
-    return list(found) if op.several else [found]
-
-
-def _or_zero(x: Any, tangent: Any) -> Any:
-    """The tangent of an operand of a linear op: zero for a constant, a number included."""
-    if tangent is not None or x is None:
-        return tangent
-    return x.new_zeros(x.shape) if hasattr(x, "_data") else 0
-
-
-def _elementwise(op: Op, primals: list[Any], values: dict[str, Any], out: Any, tangents: list[Any]) -> Any:
-    from ..ops._rules import cast
-
-    facts = _facts(op, _promoted(op, primals), values, out)
-    terms = []
-    for name, tangent in zip(op.inputs, tangents, strict=True):
-        if tangent is not None and name in op.rules:
-            rule = op.rules[name]
-            g = cast(tangent, out._data.dtype)
-            term = rule(*(g if p == "g" else facts[p] for p in _parameters(rule)))
-            terms.append(cast(term if term.shape == out.shape else term.expand(out.shape), out._data.dtype))
-    return _sum(terms)
-
-
-def _promoted(op: Op, primals: list[Any]) -> list[Any]:
-    """The operands in the dtype in which the op was computed, which is what rules expect."""
-    from ..ops._general import common_dtype
-    from ..ops._registry import KEEP
-    from ..ops._rules import cast
-
-    if op.promote == KEEP:
-        return primals
-    dtype = common_dtype(op, [x._data if hasattr(x, "_data") else x for x in primals])
-    return [cast(x, dtype) if hasattr(x, "_data") else x for x in primals]
-
-
-def _reduction(op: Op, primals: list[Any], values: dict[str, Any], out: Any, tangents: list[Any]) -> Any:
-    """Each result depends on a slice of the input: its tangent is the sum over that slice of weights times tangents."""
-    facts = _facts(op, primals, values, out) | {"g": out.new_ones(out.shape)}
-    terms = []
-    for name, tangent in zip(op.inputs, tangents, strict=True):
-        if tangent is not None and name in op.rules:
-            weights = op.rules[name](*(facts[p] for p in _parameters(op.rules[name])))
-            terms.append(weights * tangent if op.holomorphic or not tangent.is_complex() else (weights.conj() * tangent).real)
-    product = _sum(terms)
-    if "dim" in values:
-        product = product.sum(values["dim"], values["keepdim"])
-    elif product.shape != out.shape:
-        product = product.sum()
-    return product.to(out.dtype)
-
-
-def _facts(op: Op, primals: list[Any], values: dict[str, Any], out: Any) -> dict[str, Any]:
-    """All that a rule may name, apart from the gradient."""
-    facts = {**values, **dict(zip(op.inputs, primals, strict=True)), "out": out}
-    for name, x in zip(op.inputs, primals, strict=True):
-        if hasattr(x, "_data"):
-            facts |= {f"{name}_shape": x._data.shape, f"{name}_dtype": x._data.dtype}
-    return facts
-
-
-def _sum(terms: list[Any]) -> Any:
-    total = terms[0] if terms else None
-    for term in terms[1:]:
-        total = total + term
-    return total
-
-
-def _parameters(rule: Any) -> tuple[str, ...]:
-    from ..ops._registry import parameters
-
-    return parameters(rule)

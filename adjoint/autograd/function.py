@@ -24,7 +24,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .._dtype import from_numpy_dtype
 from .._errors import GradientError
+from .._layer import Layer, levels
 from .._site import here
 from .._state import ANOMALY, FORWARD_AD, GRAD, get_mode, recording, swap_bits, tick
 from .._tensor import Tensor, wrap, wrap_result
@@ -45,6 +47,7 @@ class FunctionCtx:
     dirty_tensors: tuple[Tensor, ...] = ()
     non_differentiable: tuple[Tensor, ...] = ()
     materialize_grads: bool = True
+    needs_input_grad: tuple[bool, ...] = ()
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
@@ -160,7 +163,7 @@ class BackwardCFunction(Node, FunctionCtx):
         """What backward is given: Tensors, and zeros or None for what did not arrive."""
         given = [g] if self.outputs is None else g or [None] * self.outputs
         return [
-            wrap(np.zeros(*facts))
+            wrap(np.zeros(facts[0], from_numpy_dtype(facts[1]).numpy))
             if grad is None and self.materialize_grads and facts is not None
             else grad if grad is None or isinstance(grad, Tensor) else wrap_result(grad)
             for grad, facts in zip(given, self.output_facts, strict=True)
@@ -301,13 +304,20 @@ class Function(metaclass=FunctionMeta):
         if separate:
             args, kwargs = with_defaults(cls.forward, args, kwargs)
         operands = (*args, *kwargs.values())
+        level = None
+        if levels() or any(isinstance(getattr(x, "_data", None), Layer) for x in operands):
+            from ..func._functions import level_of_call
+
+            level, operands = level_of_call(cls, operands)
+            if level is not None and not level.records:
+                return level.function(cls, operands, tuple(kwargs))
         edges = tuple(edge_of(x) if isinstance(x, Tensor) else None for x in operands)
         ctx = new_context(cls, operands, edges)
         recorded = recording() and any(ctx.needs_input_grad)
         bits = swap_bits(GRAD | FORWARD_AD, 0)  # nothing inside is recorded, and tangents do not flow through it
         try:
             if separate:
-                output = cls.forward(*args, **kwargs)
+                output = cls.forward(*args, **kwargs) if level is None else level.function(cls, operands, tuple(kwargs))
                 cls.setup_context(ctx, operands, output)
             else:
                 output = cls.forward(ctx, *args, **kwargs)
@@ -318,7 +328,7 @@ class Function(metaclass=FunctionMeta):
             swap_bits(GRAD | FORWARD_AD, bits)
         if recorded:
             connect(ctx, operands, results, outputs)
-        if get_mode() & FORWARD_AD:
+        if get_mode() & FORWARD_AD and level is None:
             forward_mode(ctx, operands, results, outputs)
         ctx.to_save = ctx.saved_for_forward = ctx.dirty_tensors = ctx.non_differentiable = ()
         return tuple(outputs) if isinstance(output, tuple) else outputs[0]

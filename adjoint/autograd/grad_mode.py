@@ -14,7 +14,7 @@ from types import CodeType
 from typing import Any, Self, TypeVar, overload
 
 from .._site import Site, is_user
-from .._state import GRAD, INFERENCE, grad_enabled, inference_enabled, swap_bits
+from .._state import GRAD, INFERENCE, get_mode, grad_enabled, inference_enabled, set_mode, swap_bits
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -39,7 +39,10 @@ class _Mode:
         self._before: list[int] = []  # a stack, so that one object can be entered again inside itself
 
     def __enter__(self) -> None:
-        self._before.append(swap_bits(self._mask, self._bits))
+        mask = self._mask
+        mode = get_mode()
+        set_mode(mode & ~mask | self._bits)
+        self._before.append(mode & mask)
         if not self._bits & GRAD:
             if self._decorated is None:
                 frame = sys._getframe(1)

@@ -7,7 +7,6 @@ number or array. Nothing is kept alive but single numbers.
 from __future__ import annotations
 
 import sys
-from collections import deque
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
@@ -17,7 +16,8 @@ from .node import Cut
 if TYPE_CHECKING:
     from .._tensor import Tensor
 
-_taken: deque[tuple[Any, Cut]] = deque(maxlen=16)  # a function that gives the value, and the cut
+KEPT = 16
+_taken: dict[int, tuple[Any, Cut]] = {}  # by the identity of the value: the value, or a reference to it, and the cut
 
 
 def take(value: Any, how: str) -> None:
@@ -26,7 +26,9 @@ def take(value: Any, how: str) -> None:
         return  # Python has just one object for each small one
     frame = user_frame(sys._getframe(2))
     cut = Cut("value taken", how, frame.f_code, frame.f_lasti)
-    _taken.append((ref(value) if hasattr(value, "__array__") else lambda: value, cut))
+    if len(_taken) >= KEPT:
+        _taken.pop(next(iter(_taken)), None)
+    _taken[id(value)] = (value if value.__class__ is float or value.__class__ is complex else ref(value)), cut
 
 
 def mark_taken(made: Tensor, data: Any) -> None:
@@ -35,6 +37,6 @@ def mark_taken(made: Tensor, data: Any) -> None:
         return
     while data.__class__ in (list, tuple) and data:
         data = data[0]
-    for value, cut in _taken:
-        if data is value():
-            made._fn = cut
+    value, cut = _taken.get(id(data), (None, None))
+    if value is not None and data is (value() if value.__class__ is ref else value):
+        made._fn = cut

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .._tensor import Tensor
+from ..utils._pytree import tree_flatten, tree_map
 
 Argnums = int | tuple[int, ...]
 
 
-def place_of(argnum: int, count: int) -> int:
+def place_of(argnum: Any, count: int) -> int:
+    if not isinstance(argnum, int):
+        raise RuntimeError(f"argnum must be int, got: {type(argnum)}")
     if not -count <= argnum < count:
-        raise RuntimeError(f"positional inputs were expected to be indexable by argnums={argnum}, but only {count} were given")
+        raise RuntimeError(f"Got argnum={argnum}, but only {count} positional inputs")
     return argnum % count
 
 
@@ -20,9 +24,9 @@ def places(argnums: Argnums, count: int) -> tuple[int, ...]:
     if isinstance(argnums, int):
         return (place_of(argnums, count),)
     if not isinstance(argnums, tuple):
-        raise RuntimeError(f"argnum must be int or Tuple[int], got: {type(argnums)}")
+        raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
     if not argnums:
-        raise RuntimeError("argnums must be non-empty: name at least one argument")
+        raise RuntimeError("argnums must be non-empty")
     found = tuple(place_of(n, count) for n in argnums)
     if len(set(found)) != len(found):
         raise RuntimeError(f"argnums elements must be unique, got {argnums}")
@@ -52,10 +56,28 @@ def split_aux(name: str, output: Any, has_aux: bool) -> tuple[Any, Any]:
     return output
 
 
-def check_tensors(name: str, function: str, leaves: list[Any]) -> None:
-    """Refuse outputs that have no derivative."""
-    if not leaves:
-        raise RuntimeError(f"{name}: Expected {function} to be a function that has non-empty output.")
+def check_outputs(name: str, output: Any, leaves: list[Any]) -> None:
+    """Refuse what has no derivative because it is no tensor."""
+    if not leaves or output is None:
+        raise RuntimeError(f"{name}: Expected f to be a function that has non-empty output (got output = {leaves})")
     for leaf in leaves:
         if not isinstance(leaf, Tensor):
-            raise RuntimeError(f"{name}: expected {function}(*args) to return only tensors, got unsupported type {type(leaf)}")
+            raise RuntimeError(f"{name}: expected f(*primals) to return only tensors, got unsupported type {type(leaf)}")
+
+
+def check_real(name: str, role: str, leaves: list[Tensor]) -> None:
+    """Refuse complex tensors, of whose derivatives a Jacobian would hold only a part."""
+    for place, leaf in enumerate(leaves):
+        if leaf.is_complex():
+            raise RuntimeError(
+                f"{name}: Expected all {role} to be real but received complex tensor at flattened input idx: {place}\n"
+                "  fix: take the real and the imaginary part as separate tensors: torch.view_as_real(z)"
+            )
+
+
+def unwrapped_aux(lower: Callable[[Any], Any], aux: Any) -> Any:
+    """What a function returns besides, one level down."""
+    for leaf in tree_flatten(aux)[0]:
+        if not isinstance(leaf, Tensor):
+            raise RuntimeError(f"Expected tensors, got unsupported type {type(leaf)}")
+    return tree_map(lower, aux)

@@ -6,18 +6,21 @@ from typing import Any, NoReturn
 
 from .._dtype import from_numpy_dtype
 from .._errors import compose
-from .._layer import Layer, Level, array_below, indices_in, level_of, settled
+from .._layer import Layer, array_below, indices_in, level_of, settled
 from .._site import here
-from .._tensor import Tensor, wrap
+from .._tensor import Parameter, Tensor, wrap
 from ..ops import _batching
 from ..ops._general import common_dtype
 from ..ops._registry import KEEP
+from ._unrecorded import Unrecorded
 
 
 class Batched(Layer):
     """All examples at once: the first dimension of the value is that of the batch."""
 
     __slots__ = ()
+    shown = "BatchedTensor"
+    place = ", bdim=0"
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -37,7 +40,7 @@ class Batched(Layer):
             )
         )
 
-    tolist = item
+    tolist = Layer.refuse_storage
 
     def __bool__(self) -> NoReturn:
         raise RuntimeError(
@@ -50,7 +53,7 @@ class Batched(Layer):
         )
 
 
-class VmapLevel(Level):
+class VmapLevel(Unrecorded):
     kind = "vmap"
     hides_dimension = True
 
@@ -65,16 +68,53 @@ class VmapLevel(Level):
     def dressed(self, x: Tensor) -> Tensor:
         return wrap(Batched(self, _batching.expanded(x, self.size).clone()))  # it may be written to
 
+    def batched(self, value: Tensor) -> Tensor:
+        """A tensor of the level, from one that has the batch in front."""
+        return wrap(Batched(self, value))
+
     def unpacked(self, x: Any) -> tuple[Any, bool]:
         return (x._data.value, True) if level_of(x) is self else (x, False)
 
+    def call(self, op: Any, args: tuple[Any, ...]) -> Any:
+        if op.broadcasts and op.batch is None:
+            physical = self.in_line(op, args)
+            if physical is not None:
+                cut = len(args) - len(op.keywords)
+                return wrap(Batched(self, op.function(*physical[:cut], **dict(zip(op.keywords, physical[cut:], strict=True)))))
+        return super().call(op, args)
+
+    def in_line(self, op: Any, args: tuple[Any, ...]) -> list[Any] | None:
+        """The arguments of an op that broadcasts, if its inputs have the same dtype and number of dimensions, which is the usual case."""
+        physical = list(args)
+        rank = dtype = None
+        for place in op.places:
+            x = args[place]
+            if x.__class__ is Tensor or x.__class__ is Parameter:
+                data = x._data
+                ndim = len(data.shape)
+                if dtype is None:
+                    rank, dtype = ndim, data.dtype
+                elif rank != ndim or dtype != data.dtype:
+                    return None
+                if data.__class__ is Batched and data.level is self:
+                    physical[place] = data.value
+            elif x.__class__ is not float and x.__class__ is not int:
+                return None
+        return physical
+
     def forward(self, op: Any, operands: list[Any], values: dict[str, Any]) -> Any:
+        if isinstance(op.batch, _batching.Composed):
+            composed = op.batch.on(op, operands, values)
+            return tuple(map(self.layer_of, composed)) if op.several else self.layer_of(composed)
         pairs = [self.unpacked(x) for x in self.promoted(op, operands)]
         indices = indices_in(values)
         if indices:
             values = {**values, "indices": tuple(map(self.index, indices))}
         results = _batching.run(op, [x for x, _ in pairs], [is_batched for _, is_batched in pairs], values, self.size)
         return tuple(Batched(self, x) for x in results) if op.several else Batched(self, results)
+
+    def layer_of(self, x: Tensor) -> Batched:
+        return x._data if level_of(x) is self else self.dressed(x)._data  # type: ignore[no-any-return]
 
     def promoted(self, op: Any, operands: list[Any]) -> list[Any]:
         """Operands in the dtype of the result: an example without dimensions counts less than one with them, but not so its batch."""
@@ -90,10 +130,14 @@ class VmapLevel(Level):
 
     def check_target(self, op: Any, operands: list[Any], values: dict[str, Any]) -> None:
         if level_of(settled(operands[0])) is not self:
+            name = "inplace arithmetic" if op.broadcasts or op.name == "copy" else f"{op.name.removesuffix('_tensor').removesuffix('_value')}_"
             raise RuntimeError(
-                f"vmap: {op.name}_(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more "
-                "elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over in a vmap.\n"
-                "  fix: use the out-of-place form, or make self with other.new_zeros(...) instead of torch.zeros(...)"
+                compose(
+                    f"vmap: {name}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more "
+                    "elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over in a vmap.",
+                    {"here": here()},
+                    "use the out-of-place form, or make self with other.new_zeros(...) instead of torch.zeros(...)",
+                )
             )
 
     def write(self, target: Tensor, result: Any) -> None:

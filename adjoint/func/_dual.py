@@ -6,9 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from .._layer import Layer, Level, level_of, lowered_indices
+from .._state import reset_mode, set_mode
 from .._tensor import Tensor, wrap
-from ..autograd.forward_ad import tangents_of
 from ..autograd.views import View, overlaps_itself
+from ..ops._general import generally
+from ..ops._registry import LINEAR
+from ..ops._tangents import tangents_of
+from ._unrecorded import SIMPLE, Unrecorded
 
 
 class Dual(Layer):
@@ -24,7 +28,7 @@ class Dual(Layer):
         return Dual(self.level, function(self.value), None if self.tangent is None else function(self.tangent))
 
 
-class JvpLevel(Level):
+class JvpLevel(Unrecorded):
     kind = "jvp (vjp, jvp, grad, etc)"
 
     def dressed(self, x: Tensor) -> Tensor:
@@ -33,6 +37,35 @@ class JvpLevel(Level):
     def unpacked(self, x: Any) -> tuple[Any, Tensor | None]:
         """The value of a tensor one level down, and its tangent at this level."""
         return (x._data.value, x._data.tangent) if level_of(x) is self else (x, None)
+
+    def call(self, op: Any, args: tuple[Any, ...]) -> Any:
+        if op.sequence or op.view or op.several or op.keywords:
+            return super().call(op, args)
+        primals, tangents, known = list(args), [], False
+        for place in op.places:
+            x = args[place]
+            if x.__class__ not in SIMPLE:
+                return generally(op, args)
+            data = getattr(x, "_data", None)
+            tangent = None
+            if data.__class__ is Dual and data.level is self:
+                primals[place], tangent = data.value, data.tangent
+            tangents.append(tangent)
+            known = known or tangent is not None
+        token = set_mode(self.outside)
+        try:
+            out = op.function(*primals)
+            if not known or not op.differentiable:
+                carried = None
+            elif op.jvp == LINEAR and len(tangents) == 1:
+                primals[op.places[0]] = tangents[0]
+                carried = op.function(*primals)
+            else:
+                values = dict(zip(op.args, primals, strict=True))
+                (carried,) = tangents_of(op, [primals[place] for place in op.places], values, (out,), tangents)
+        finally:
+            reset_mode(token)
+        return wrap(Dual(self, out, carried))
 
     def forward(self, op: Any, operands: list[Any], values: dict[str, Any]) -> Any:
         pairs = [self.unpacked(x) for x in operands]
@@ -67,17 +100,6 @@ class JvpLevel(Level):
                 layer.tangent.copy_(tangent)
 
     def function(self, cls: Any, args: tuple[Any, ...], names: tuple[str, ...]) -> Any:
-        from ..autograd.function import FunctionCtx, tangents_from
+        from ._functions import below_jvp
 
-        pairs = [self.unpacked(x) for x in args]
-        primals = tuple(primal for primal, _ in pairs)
-        with self.below():
-            output = cls.apply_named(primals, names)
-            ctx = FunctionCtx()
-            cls.setup_context(ctx, primals, output)
-            outputs = output if isinstance(output, tuple) else (output,)
-            carried = tangents_from(cls, ctx, primals, [tangent for _, tangent in pairs], outputs)
-        made = tuple(
-            wrap(Dual(self, out, tangent)) if isinstance(out, Tensor) else out for out, tangent in zip(outputs, carried, strict=True)
-        )
-        return made if isinstance(output, tuple) else made[0]
+        return below_jvp(self, cls, args, names)

@@ -11,7 +11,7 @@ from .._state import GRAD, get_mode, grad_enabled
 from .._tensor import Tensor
 from ..autograd import differentiate
 from ..utils._pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
-from ._arguments import Argnums, check_tensors, chosen, replaced, split_aux
+from ._arguments import Argnums, check_outputs, chosen, replaced, split_aux, unwrapped_aux
 from ._recorded import GradLevel
 
 
@@ -19,11 +19,12 @@ def recorded(level: GradLevel, x: Any) -> Any:
     """An input of the function: a leaf of the level."""
     if not isinstance(x, Tensor):
         raise ValueError(f"Thing passed to transform API must be Tensor, got {type(x)}")
+    if not (x.is_floating_point() or x.is_complex()):
+        raise RuntimeError(
+            f"only Tensors of floating point dtype can require gradients: this argument is {x.dtype}\n  fix: convert it, x.float(), or leave "
+            "it out of argnums"
+        )
     return level.leaf(x)
-
-
-def lowered(level: GradLevel, tree: Any) -> Any:
-    return tree_map(level.lower, tree)
 
 
 def gradients(level: GradLevel | None, outputs: Sequence[Any], inputs: Sequence[Any], given: Any, keep: bool, create: bool) -> list[Any]:
@@ -60,8 +61,8 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
                 )
             leaves, spec = tree_flatten(given)
             found = tree_unflatten(gradients(level, [output], leaves, None, False, False), spec)
-            value, aux = level.lower(output), lowered(level, aux)
-        return (found, (value, aux)) if has_aux else (found, value)
+            value = level.lower(output)
+            return (found, (value, unwrapped_aux(level.lower, aux))) if has_aux else (found, value)
 
     return wrapper
 
@@ -98,13 +99,22 @@ def vjp_of(func: Callable[..., Any], primals: tuple[Any, ...], argnums: Argnums 
     """`vjp` with respect to all arguments, or to some."""
     level = GradLevel()
     with opened(level, get_mode() | GRAD):
-        which = tuple(range(len(primals))) if argnums is None else argnums
-        given = tree_map(functools.partial(recorded, level), chosen(primals, which))
-        output, aux = split_aux("vjp(f, *primals)", func(*replaced(primals, which, given)), has_aux)
+        if argnums is None:
+            args = given = tree_map(functools.partial(recorded, level), primals)
+        else:
+            given = tree_map(functools.partial(recorded, level), chosen(primals, argnums))
+            args = replaced(primals, argnums, given)
+        output, aux = split_aux("vjp(f, *primals)", func(*args), has_aux)
         leaves, spec = tree_flatten(given)
         outputs, output_spec = tree_flatten(output)
-        check_tensors("vjp(f, *primals)", "f", outputs)
-        value, aux = lowered(level, output), lowered(level, aux)
+        check_outputs("vjp(f, *primals)", output, outputs)
+        for out in outputs:
+            if not (out.is_floating_point() or out.is_complex()):
+                raise RuntimeError(
+                    f"vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype {out.dtype}"
+                )
+        value = tree_map(level.lower, output)
+        aux = unwrapped_aux(level.lower, aux) if has_aux else None
 
     def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         flat, given_spec = tree_flatten(cotangents)
@@ -122,7 +132,9 @@ def check_cotangents(flat: list[Any], spec: TreeSpec, outputs: list[Any], output
             f"primal output: {output_spec}"
         )
     for place, (g, out) in enumerate(zip(flat, outputs, strict=True)):
-        if g.shape != out.shape:
+        if g is not None and not isinstance(g, Tensor):
+            raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
+        if g is not None and g.shape != out.shape:
             raise RuntimeError(
                 f"Mismatch in shape: grad_output[{place}] has a shape of {g.shape} and output[{place}] has a shape of {out.shape}."
             )

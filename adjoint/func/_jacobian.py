@@ -11,7 +11,7 @@ import numpy as np
 from .._tensor import Tensor, wrap
 from ..ops._registry import FUNCTIONS
 from ..utils._pytree import TreeSpec, tree_flatten, tree_unflatten
-from ._arguments import Argnums, check_tensors, chosen
+from ._arguments import Argnums, check_real, chosen
 from ._grad import vjp_of
 from ._jvp import jvp_of
 from ._vmap import vmap
@@ -53,12 +53,13 @@ def jacrev(
         found = vjp_of(func, args, argnums, has_aux)
         output, pull = found[0], found[1]
         outputs, spec = tree_flatten(output)
-        check_tensors("jacrev", "f", outputs)
+        arguments = tree_flatten(chosen(args, argnums))[0]
+        check_real("jacrev", "inputs", arguments)
+        check_real("jacrev", "outputs", outputs)
         rows = vmap(lambda *g: pull(tree_unflatten(g, spec)), chunk_size=chunk_size)(*basis(outputs))
         columns, argument_spec = tree_flatten(rows)
-        arguments = tree_flatten(chosen(args, argnums))[0]
         blocks = [
-            [part.reshape(*out.shape, *x.shape) for part, out in zip(split(column, outputs), outputs, strict=True)]
+            [part.reshape((*out.shape, *x.shape)) for part, out in zip(split(column, outputs), outputs, strict=True)]
             for column, x in zip(columns, arguments, strict=True)
         ]  # for each argument, the derivatives of each output
         result = tree_unflatten([tree_unflatten(row, argument_spec) for row in zip(*blocks, strict=True)], spec)
@@ -79,7 +80,10 @@ def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
     @functools.wraps(func)
     def wrapper(*args: Any) -> Any:
         arguments, argument_spec = tree_flatten(chosen(args, argnums))
-        check_tensors("jacfwd", "args", arguments)
+        for x in arguments:
+            if not isinstance(x, Tensor):
+                raise RuntimeError(f"jacfwd: Expected all inputs to be Tensors, got unsupported type {type(x)}")
+        check_real("jacfwd", "inputs", arguments)
 
         def push(*directions: Any) -> Any:
             tangents = tree_unflatten(directions, argument_spec)
@@ -88,6 +92,7 @@ def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
 
         tangents, rest = vmap(push, randomness=randomness, out_dims=(0, None))(*basis(arguments))
         outputs, spec = tree_flatten(rest[0] if has_aux else rest)
+        check_real("jacfwd", "outputs", outputs)
         columns = tree_flatten(tangents)[0]
         result = [jacobian_of(column, out, arguments, argument_spec) for column, out in zip(columns, outputs, strict=True)]
         return (tree_unflatten(result, spec), rest[1]) if has_aux else tree_unflatten(result, spec)
@@ -98,7 +103,7 @@ def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
 def jacobian_of(column: Tensor, out: Tensor, arguments: list[Tensor], spec: TreeSpec) -> Any:
     """The derivatives of one output, in the shape of the arguments."""
     parts = [
-        FUNCTIONS["movedim"](part, 0, -1).reshape(*out.shape, *x.shape) for part, x in zip(split(column, arguments), arguments, strict=True)
+        FUNCTIONS["movedim"](part, 0, -1).reshape((*out.shape, *x.shape)) for part, x in zip(split(column, arguments), arguments, strict=True)
     ]
     return tree_unflatten(parts, spec)
 

@@ -9,8 +9,8 @@ from typing import Any
 from .._layer import opened
 from .._state import get_mode
 from .._tensor import Tensor, wrap
-from ..utils._pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
-from ._arguments import Argnums, check_tensors, chosen, replaced, split_aux
+from ..utils._pytree import TreeSpec, tree_flatten, tree_unflatten
+from ._arguments import Argnums, check_outputs, chosen, replaced, split_aux, unwrapped_aux
 from ._dual import Dual, JvpLevel
 from ._grad import vjp
 
@@ -33,14 +33,15 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
         duals = [wrap(Dual(level, x, t)) for x, t in zip(flat, directions, strict=True)]
         output, aux = split_aux("jvp(f, primals, tangents)", func(*tree_unflatten(duals, spec)), has_aux)
         leaves, output_spec = tree_flatten(output)
-        check_tensors("jvp(f, primals, tangents)", "f", leaves)
+        check_outputs("jvp(f, primals, tangents)", output, leaves)
         pairs = [level.unpacked(leaf) for leaf in leaves]
         if strict and any(tangent is None for _, tangent in pairs):
-            raise RuntimeError("jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed.")
+            raise RuntimeError(
+                "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed with strict=True."
+            )
         values = tree_unflatten([value for value, _ in pairs], output_spec)
         carried = tree_unflatten([x.new_zeros(x.shape) if t is None else t for x, t in pairs], output_spec)
-        aux = tree_map(lambda x: level.unpacked(x)[0], aux)
-    return (values, carried, aux) if has_aux else (values, carried)
+        return (values, carried, unwrapped_aux(lambda x: level.unpacked(x)[0], aux)) if has_aux else (values, carried)
 
 
 def check_directions(flat: list[Any], spec: TreeSpec, directions: list[Any], directions_spec: TreeSpec) -> None:
@@ -55,12 +56,15 @@ def check_directions(flat: list[Any], spec: TreeSpec, directions: list[Any], dir
             raise RuntimeError(f"jvp(f, primals, tangents): Expected {name} to be a non-empty tuple of Tensors")
         for x in given:
             if not isinstance(x, Tensor):
-                raise RuntimeError(f"jvp(f, primals, tangents): Expected {name} to contain only Tensors, got unsupported type {type(x)}")
+                raise RuntimeError(f"jvp(f, primals, tangents): Expected {name} to only contain Tensors, got {type(x)}")
     for x, t in zip(flat, directions, strict=True):
+        for role, tensor in (("primal", x), ("tangent", t)):
+            if not (tensor.is_floating_point() or tensor.is_complex()):
+                raise ValueError(f"Expected {role} to be floating point or complex, but got: {tensor.dtype}")
         if x.shape != t.shape:
             raise RuntimeError(
-                "jvp(f, primals, tangents): Expected primals and tangents to have the same sizes: "
-                f"a primal has {list(x.shape)} and its tangent {list(t.shape)}"
+                "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. "
+                f"Tensor is of size {list(x.shape)} while the given forward gradient is of size {list(t.shape)}."
             )
 
 
@@ -85,11 +89,13 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
             raise RuntimeError(
                 f"Expected the tangents {directions_spec} to have the same argspec as the primals {spec}"
             )
-        for x, t in zip(flat, directions, strict=True):
-            if x.shape != t.shape or x.dtype != t.dtype:
-                raise RuntimeError(
-                    f"Expected a tangent of the primal's shape and dtype, {list(x.shape)} {x.dtype}, but got {list(t.shape)} {t.dtype}"
-                )
+        for place, (x, t) in enumerate(zip(flat, directions, strict=True)):
+            for fact in ("shape", "dtype"):
+                own, given = getattr(x, fact), getattr(t, fact)
+                if own != given:
+                    raise RuntimeError(
+                        f"tangent:{place} with {fact} {given} in flattened pytree doesn't match the {fact} {own} of the corresponding primal."
+                    )
         return push(tangents)[0]
 
     return value, jvp_fn

@@ -7,7 +7,7 @@ from typing import Any
 
 from .._layer import Layer, Level, level_of, lowered_indices
 from .._state import reset_mode, set_mode
-from .._tensor import Tensor, wrap
+from .._tensor import Parameter, Tensor, wrap
 from ..autograd.node import LEAF
 from ..ops._codegen import nested_function
 
@@ -64,7 +64,14 @@ class GradLevel(Level):
         recorder = op.recorder
         if recorder is None:
             recorder = op.recorder = nested_function(op, forward_below(op), Recorded, recorded_layers)
-        return recorder(*([list(map(self.lift, args[0])), *args[1:]] if op.sequence else map(self.lift, args)))
+        if op.sequence:
+            return recorder(list(map(self.lift, args[0])), *args[1:])
+        lifted = list(args)
+        for place in op.places:
+            x = args[place]
+            if (x.__class__ is Tensor or x.__class__ is Parameter) and not (x._data.__class__ is Recorded and x._data.level is self):
+                lifted[place] = self.dressed(x)
+        return recorder(*lifted)
 
     def forward(self, op: Any, operands: list[Any], values: dict[str, Any]) -> Any:
         with self.below():
@@ -76,6 +83,6 @@ class GradLevel(Level):
             target._data.value.copy_(result.value)
 
     def function(self, cls: Any, args: tuple[Any, ...], names: tuple[str, ...]) -> Any:
-        with self.below():
-            output = cls.apply_named([self.lower(x) for x in args], names)
-        return tuple(map(self.lift, output)) if isinstance(output, tuple) else self.lift(output)
+        from ._functions import below_grad
+
+        return below_grad(self, cls, args, names)

@@ -10,9 +10,11 @@ import numpy as np
 from .. import _random
 from .._creation import empty_like
 from .._kernels import random_loops as loops
+from .._layer import levels
+from .._sampling import ones_and_zeros
 from .._site import warn
 from .._tensor import Tensor
-from ..ops._registry import LEADING, Array, op
+from ..ops._registry import Array, op
 
 ALPHA = 1.7580993408473766  # minus the value that SELU tends to on the left
 
@@ -24,10 +26,12 @@ def check_probability(p: float) -> None:
 
 def _noise(input: Tensor, p: float, channels: bool) -> Tensor:
     """Zeros with probability `p`, ones elsewhere; with `channels`, one number for each channel of each sample."""
+    if channels and input.ndim < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    if levels():
+        return ones_and_zeros(1 - p, input, tuple(input.shape[:2]) + (1,) * (input.ndim - 2) if channels else tuple(input.shape))
     if not channels:  # laid out as the input is, for that decides which element gets which random number
         return empty_like(input.detach()).bernoulli_(1 - p)
-    if input.ndim < 2:
-        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     return input.new_empty(input.shape[:2] + (1,) * (input.ndim - 2)).bernoulli_(1 - p)
 
 
@@ -50,7 +54,7 @@ def dropout_tangent(input_t: Array, kept: Kept) -> Array:
     return dropout_rule(input_t, kept)
 
 
-@op("dropout", batch=LEADING, method=False, function=False, nodes="MulBackward0", input=dropout_rule, jvp=dropout_tangent)
+@op("dropout", method=False, function=False, nodes="MulBackward0", input=dropout_rule, jvp=dropout_tangent)
 def dropped(input: Array, p: float, kept: Kept) -> Array:
     scale = input.dtype.type(1) / input.dtype.type(1 - p)
     if input.__class__ is not np.ndarray:
@@ -77,7 +81,7 @@ def _dropped(input: Tensor, p: float, training: bool, inplace: bool, channels: b
         return input
     if p == 1:
         return input.mul_(0) if inplace else input * input.new_zeros(())
-    if not channels and not inplace:
+    if not channels and not inplace and not levels():
         return dropped(input, p, [])  # type: ignore[no-any-return]
     noise = _noise(input, p, channels).div_(1 - p)
     return input.mul_(noise) if inplace else input * noise

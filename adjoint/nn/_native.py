@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from .._dtype import from_numpy_dtype
+from ..ops._batching import expanded
 from ..ops._registry import LINEAR, Array, op
 from ..ops._rules import loops
-from ..ops.scatter import index_select_rule, select_in_batch
+from ..ops.scatter import index_select_rule
 
 
 def embedding_rule(
@@ -34,9 +35,11 @@ def embedding_rule(
 def embedding_batch(weight: Any, indices: Any, padding_idx: int, scale_grad_by_freq: bool, batched: list[bool], examples: int) -> Any:
     if not batched[0]:
         return embedding(weight, indices, padding_idx, scale_grad_by_freq)
-    return select_in_batch(weight, 0, indices.reshape(examples, -1) if batched[1] else indices.reshape(-1), examples, batched).reshape(
-        examples, *indices.shape[int(batched[1]) :], weight.shape[-1]
-    )
+    # One table with the rows of all examples, of which the padding is not one row any more.
+    given = indices if batched[1] else expanded(indices, examples)
+    starts = weight.shape[1] * np.arange(examples).reshape((examples,) + (1,) * (given.ndim - 1))
+    found = embedding(weight.flatten(0, 1), given + given.new_tensor(starts), -1, scale_grad_by_freq)
+    return found if padding_idx < 0 else np.where((given == padding_idx).unsqueeze(-1), found.detach(), found)
 
 
 @op(method=False, function=False, jvp=LINEAR, warns=False, weight=embedding_rule, batch=embedding_batch)

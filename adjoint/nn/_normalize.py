@@ -8,8 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from .._dtype import finfo
+from .._layer import Layer, level_of
 from .._site import here
 from .._tensor import Tensor
+from ..autograd.grad_mode import no_grad
 from ..autograd.views import check_writable, counter_of
 from ..ops._precision import wide
 from . import _fast_norms, _norms
@@ -88,17 +90,36 @@ def _of_nothing(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Te
     return result if bias is None else result + bias[0]
 
 
+def _without_derivatives(input: Tensor, running: Tensor) -> Tensor:
+    """The values of an input inside transforms that the running statistics are not part of."""
+    input = input.detach()
+    while (level := level_of(input)) is not None and not level.hides_dimension and level_of(running) is not level:
+        input = input._data.value.detach()
+    return input
+
+
+def _move(running: Tensor, value: Tensor, momentum: float) -> None:
+    with no_grad():
+        running.mul_(1 - momentum).add_(value, alpha=momentum)
+
+
 def _update_statistics(
     input: Tensor, running_mean: Tensor, running_var: Tensor, momentum: float, kept: _fast_norms.Kept
 ) -> None:
     """Move the running statistics towards those of this batch."""
     if input.is_meta:
         return
-    for running in (running_mean, running_var):
-        check_writable(running, False)
+    input = _without_derivatives(input, running_mean)
     data = input._data
     count = data.size // data.shape[1]
     unbiased = count / max(count - 1, 1)
+    if isinstance(data, Layer):
+        axes = _norms.all_but_channel(data)
+        _move(running_mean, input.mean(axes), momentum)
+        _move(running_var, input.var(axes, correction=0) * unbiased, momentum)
+        return
+    for running in (running_mean, running_var):
+        check_writable(running, False)
     if not _fast_norms.move_statistics(running_mean._data, running_var._data, kept, momentum, unbiased):
         axes = _norms.all_but_channel(data)
         mean, _, var = kept or (wide(data).mean(axes), None, wide(data).var(axes))
@@ -133,9 +154,14 @@ def instance_norm(
 
 def _update_instance_statistics(input: Tensor, running_mean: Tensor, running_var: Tensor, momentum: float) -> None:
     """The same with the statistics of each sample, averaged over the samples."""
+    input = _without_derivatives(input, running_mean)
+    axes = tuple(range(2, input.ndim))
+    count = math.prod(input.shape[2:])
+    if isinstance(input._data, Layer):
+        _move(running_mean, input.mean(axes).mean(0), momentum)
+        _move(running_var, input.var(axes).mean(0), momentum)
+        return
     data = wide(input._data)
-    axes = tuple(range(2, data.ndim))
-    count = math.prod(data.shape[2:])
     means, variances = data.mean(axes), data.var(axes) * (count / (count - 1))
     for running, value in ((running_mean, means), (running_var, variances)):
         check_writable(running, False)

@@ -14,6 +14,7 @@ from .._tensor import Tensor, wrap
 from ..ops import pool as ops
 from ..ops._out import into
 from ..ops._pool_windows import INDEX, Windows, adaptive, sliding
+from ..ops._registry import FOLDED, Array, op
 
 Numbers = int | Sequence[int]
 Pair = tuple[Tensor, Tensor]
@@ -458,15 +459,20 @@ def _fractional(
     batch = input if input.ndim == count + 2 else input.unsqueeze(0)
     if samples is None:
         samples = rand(batch.shape[0], batch.shape[1], count, dtype=input.dtype)
-    # As in PyTorch, the first of two random numbers is for the last dimension, but the first of three for the first.
-    order = (1, 0) if count == 2 else (0, 1, 2)
-    lines = zip(sizes, places, kernel, order, strict=True)
-    planes = [_fractional_starts(n, o, k, samples._data[..., which]) for n, o, k, which in lines]
-    index = wrap(_search_planes(batch._data, planes, kernel))
+    index = _search_windows(batch, samples, places, kernel)
     values = select(batch, index, count)
     if batch is not input:
         values, index = values.squeeze(0), index.squeeze(0)
     return (values, index) if return_indices else values
+
+
+@op("fractional_places", method=False, function=False, differentiable=False, batch=FOLDED)
+def _search_windows(input: Array, samples: Array, places: tuple[int, ...], kernel: tuple[int, ...]) -> Array:
+    """Where the maximum over each of the windows is that the samples decide on."""
+    # As in PyTorch, the first of two random numbers is for the last dimension, but the first of three for the first.
+    order = (1, 0) if len(kernel) == 2 else (0, 1, 2)
+    lines = zip(input.shape[2:], places, kernel, order, strict=True)
+    return _search_planes(input, [_fractional_starts(n, o, k, samples[..., which]) for n, o, k, which in lines], kernel)
 
 
 def _search_planes(x: Any, starts: list[Any], kernel: tuple[int, ...]) -> Any:

@@ -9,34 +9,52 @@ once what the op does for one. Most rules follow from the declaration:
 - `batch=LEADING`: the op works on the last dimensions and takes any number in front of them.
 - `batch=FOLDED`: the first dimension of all inputs and results counts samples of its own, which the examples are added to.
 - `batch=REDUCED`: a loss of broadcast inputs, whose parameter `reduction` says what becomes of the elements.
+- `batch=Composed(function)`: a function of one example that does with other ops what the op does; it takes the op's arguments.
+- `batch=DYNAMIC`: values decide about the shape of the result, so there is no batch of results.
 - `batch=rule`: the names in its signature say what the rule needs: the op's arguments, of which the inputs come batched (those that are
   not are expanded), `examples` (their number), and `batched` (for each input whether it is; then nothing is expanded).
 
-An op without any of these is run on one example after the other, and `vmap` says so.
+An op without any of these is run on one example after the other, and `vmap` says so. So are functions that look at values outside of ops
+(`by_example`).
 """
 
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
+from functools import wraps
 from typing import Any, NamedTuple
 
+from .._errors import compose
+from .._layer import level_of, top_level
+from .._site import here, warn
 from .._tensor import Tensor
-from ._registry import ALONG, FOLDED, LEADING, REDUCED, Op, parameters
+from ._registry import ALONG, DYNAMIC, FOLDED, LEADING, REDUCED, Op, parameters
 
 DIMS = frozenset({"dim", "dims", "dim0", "dim1", "dim2", "dimension"})
 # Parameters that mean the same whatever the number of dimensions.
 NEUTRAL = frozenset({"keepdim", "dtype", "memory_format", "correction", "descending", "k", "largest", "shifts", "offset", "ord", "lengths",
                      "size", "step", "sparse_grad", "reduce", "include_self", "find"})  # fmt: skip
 
-Flags = list[bool]
+Flags = list[bool]  # for each operand whether it is batched
 
 
 class Index(NamedTuple):
     """An array among the indices of `x[...]` that is batched."""
 
     array: Any
+
+
+class Composed:
+    """An op as a function of other ops, whose batching rules do the work."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.names = parameters(function)
+
+    def on(self, op: Op, operands: list[Any], values: dict[str, Any]) -> Any:
+        given = {**values, **dict(zip(op.inputs, operands, strict=True))}
+        return self.function(*(given[name] for name in self.names))
 
 
 def run(op: Op, operands: list[Any], batched: Flags, values: dict[str, Any], size: int) -> Any:
@@ -51,6 +69,8 @@ def run(op: Op, operands: list[Any], batched: Flags, values: dict[str, Any], siz
         return reduced(op, all_batched(op, operands, batched, size), values)
     if op.batch == FOLDED:
         return folded(op, all_batched(op, operands, batched, size), values, size)
+    if op.batch == DYNAMIC:
+        raise dynamic_shape(op.name)
     if op.batch == ALONG or moves(op):
         return along(op, all_batched(op, operands, batched, size), values)
     return looped(op, operands, batched, values, size)
@@ -144,18 +164,76 @@ def reduced(op: Op, operands: list[Any], values: dict[str, Any]) -> Any:
 said: set[str] = set()
 
 
+def say_looped(name: str) -> None:
+    if name not in said:
+        said.add(name)
+        warn(
+            f"There is a performance drop because we have not yet implemented the batching rule for aten::{name}: vmap computes one example "
+            "after the other."
+        )
+
+
 def looped(op: Op, operands: list[Any], batched: Flags, values: dict[str, Any], size: int) -> Any:
     """One example after the other."""
     from .join import stack
 
-    if op.name not in said:
-        said.add(op.name)
-        warnings.warn(
-            f"There is a performance drop because we have not yet implemented the batching rule for {op.name}: vmap computes one example "
-            "after the other.",
-            stacklevel=2,
-        )
+    say_looped(op.name)
     if size == 0:
         raise RuntimeError(f"vmap over {op.name} without a batching rule needs at least one example")
     rows = [op.on([x[i] if is_batched else x for x, is_batched in zip(operands, batched, strict=True)], values) for i in range(size)]
     return tuple(stack(column) for column in zip(*rows, strict=True)) if op.several else stack(rows)
+
+
+# ---- functions that look at values --------------------------------------------------------------------------------------------------
+
+
+def dynamic_shape(name: str) -> RuntimeError:
+    return RuntimeError(
+        compose(
+            f"vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::{name}.",
+            {"here": here()},
+            "keep the shape and say which elements count: torch.where(mask, x, 0)",
+        )
+    )
+
+
+def refuse_batches(name: str, *given: Any) -> None:
+    """Refuse examples for each of which the result would have another shape."""
+    level = top_level(given)
+    while level is not None:
+        if level.hides_dimension:
+            raise dynamic_shape(name)
+        given = tuple(x._data.value if level_of(x) is level else x for x in given)
+        level = top_level(given)
+
+
+def by_example(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A function without derivatives that computes outside of ops. Inside transforms it is given plain tensors, one example at a time."""
+
+    @wraps(fn)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        level: Any = top_level((*args, *kwargs.values()))
+        if level is None:
+            return fn(*args, **kwargs)
+
+        def below(part: Callable[[Tensor], Tensor]) -> Any:
+            def lowered(x: Any) -> Any:
+                return part(x._data.value) if level_of(x) is level else x
+
+            return function(*map(lowered, args), **{name: lowered(x) for name, x in kwargs.items()})
+
+        if not level.hides_dimension:
+            return below(lambda value: value)
+        say_looped(fn.__name__)
+        return joined_examples(level, [below(lambda value, place=place: value[place]) for place in range(level.size)])  # type: ignore[misc]
+
+    return function
+
+
+def joined_examples(level: Any, rows: list[Any]) -> Any:
+    """The results of all examples as those of the batch."""
+    from .join import stack
+
+    if isinstance(rows[0], Tensor):
+        return level.batched(stack(rows))
+    return type(rows[0])([joined_examples(level, list(column)) for column in zip(*rows, strict=True)])

@@ -63,9 +63,9 @@ _NAMESPACE: dict[str, Any] = {
     "Parameter": Parameter, "SavedOutput": SavedOutput, "Tensor": Tensor, "USER_FILES": USER_FILES, "VersionCounter": VersionCounter,
     "View": View, "broadcast_restore": broadcast_restore, "check_input": check_input, "conjugate": conjugate, "counter_of": counter_of,
     "edges_of": edges_of, "get_mode": get_mode, "getframe": sys._getframe, "asarray": np.asarray, "generic": np.generic,
-    "input_tensor": input_tensor, "mute": mute, "ordinary": ordinary, "ndarray": np.ndarray, "new": object.__new__, "output_array": output_array,
-    "output_tensor": output_tensor, "outputs": outputs, "plain_arrays": plain_arrays, "refuse_inference": refuse_inference,
-    "restored": restored, "tick": tick, "Cut": Cut, "UNRECORDED": UNRECORDED, "cut_of": cut_of,
+    "input_tensor": input_tensor, "mute": mute, "ordinary": ordinary, "ndarray": np.ndarray, "new": object.__new__,
+    "output_array": output_array, "output_tensor": output_tensor, "outputs": outputs, "plain_arrays": plain_arrays,
+    "refuse_inference": refuse_inference, "restored": restored, "tick": tick, "Cut": Cut, "UNRECORDED": UNRECORDED, "cut_of": cut_of,
     "unmute": unmute, "user_frame": user_frame, "views": views, **NAMELESS,
 }  # fmt: skip
 
@@ -345,27 +345,28 @@ def body(op: Op, kinds: str, sort: str = USUAL) -> list[str]:
         else:
             lines += [f" f_{name} = {name}._fn", f" if f_{name} is not None and not f_{name}.direct: f_{name} = f_{name}.resolve({name})"]
     lines += indented(1, record(op, kinds, differentiable, sort))
-    lines += [" if node is not None:", "  node.seq = tick()", "  node.hooks = None"]
+    recorded = ["node.seq = tick()", "node.hooks = None"]
     if op.several:
-        lines.append("  node.outputs = len(result)")
+        recorded.append("node.outputs = len(result)")
     broadcast = [name for name, kind in tensors.items() if kind == "T"]
     if sort == COMPLEX and op.broadcasts:
-        lines.append(f"  node.restore = restore_of(OP, {tuple_of(op.inputs)}, result, node.input_slots)")
+        recorded.append(f"node.restore = restore_of(OP, {tuple_of(op.inputs)}, result, node.input_slots)")
     elif op.broadcasts and len(broadcast) > 1:
         equal = " == ".join(f"a_{name}.shape" for name in broadcast)
         shapes = ", ".join(f"a_{name}.shape" if kind == "T" else "None" for name, kind in tensors.items())
-        lines.append(f"  node.restore = None if {equal} else broadcast_restore(node, ({shapes}), result.shape, dtype_)")
+        recorded.append(f"node.restore = None if {equal} else broadcast_restore(node, ({shapes}), result.shape, dtype_)")
     else:
-        lines.append("  node.restore = None")
-    lines += [
-        "  frame = getframe(1)",
-        "  code = frame.f_code",
-        "  if code.co_filename not in USER_FILES:",
-        "   frame = user_frame(frame)",
-        "   code = frame.f_code",
-        "  node.code = code",
-        "  node.offset = frame.f_lasti",
+        recorded.append("node.restore = None")
+    recorded += [
+        "frame = getframe(1)",
+        "code = frame.f_code",
+        "if code.co_filename not in USER_FILES:",
+        " frame = user_frame(frame)",
+        " code = frame.f_code",
+        "node.code = code",
+        "node.offset = frame.f_lasti",
     ]
+    lines += [" if node is not None:", *indented(2, recorded)] if op.view or op.several else indented(1, recorded)
     return [*lines, *indented(1, finished(op, "node")), *finished(op, why_unrecorded(op, kinds, "UNRECORDED"), "NO_GRAD")]
 
 
@@ -388,7 +389,7 @@ def why_unrecorded(op: Op, kinds: str, why: str = "") -> str:
     if op.view or op.several or not names:
         return "None"
     if op.sequence:
-        return f"cut_of(*{names[0]})"
+        return f"cut_of(*{names[0]})" if why else f"None if f_{names[0]} is None else cut_of(*{names[0]})"
     if why:
         return " or ".join(f"{name}._fn and {why}" for name in names)
     constant = [f"((f_ := {name}._fn) is None or f_.__class__ is View and (f_ := f_.base._fn) is None)" for name in names]
@@ -429,6 +430,8 @@ def record(op: Op, kinds: str, differentiable: list[str], sort: str) -> list[str
     for mask in range(2 ** len(differentiable) - 1, 0, -1):
         needing = [name for bit, name in enumerate(differentiable) if mask >> bit & 1]
         tests = [f"f_{name} is {'not ' if name in needing else ''}None" for name in differentiable]
+        if op.sequence:
+            tests = [f"f_{needing[0]}"]
         layout = saved_names(op, needing)
         lines.append(f"{'if' if not lines else 'elif'} {' and '.join(tests)}:")
         for name in layout:

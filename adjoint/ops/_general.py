@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._dtype import default_numpy, from_numpy_dtype, result_numpy_dtype
-from .._layer import Layer, Level, entered, indices_in, level_of, top_level
+from .._layer import Layer, Level, entered, indices_in, level_of, settled, top_level
 from .._quiet import mute, unmute
 from .._site import here
 from .._state import AUTOCAST, DISPATCH_MODE, FORWARD_AD, FUNCTION_MODE, GRAD, INFERENCE, PROFILE, SAVED_HOOKS, WATCHED, get_mode
@@ -38,12 +38,12 @@ def general(op: Op, args: tuple[Any, ...], out: Any = None) -> Any:
     if out is None:
         level = running_level(op, args)
         if level is not None and get_mode() < 2:
-            return level.call(op, args)
+            return level.call(op, args) if level.alive else again(op, args)
     return generally(op, args, out)
 
 
 def running_level(op: Op, args: tuple[Any, ...]) -> Level | None:
-    """The level of an op on Tensors inside a transform, where nothing else is special about them."""
+    """The level of an op on Tensors inside a transform, where nothing else is special about them; or one that has ended, if any is of it."""
     top: Level | None = None
     if op.indexed:
         return None
@@ -51,18 +51,17 @@ def running_level(op: Op, args: tuple[Any, ...]) -> Level | None:
         if x.__class__ in PLAIN and isinstance(x._data, Layer):
             level = x._data.level
             if not level.alive:
-                return None
+                return level
             if top is None or level.depth > top.depth:
                 top = level
     return top
 
 
-def made_by_level(op: Op, operands: list[Any], values: dict[str, Any], layers: Any) -> Any:
-    """The results of a level that records nothing, as Tensors."""
-    tensors = tuple(map(wrap, layers)) if op.several else (wrap(layers),)
-    if op.view:
-        set_views(op, operands[0], values, tensors, None, get_mode())
-    return tensors if op.several else tensors[0]
+def again(op: Op, args: tuple[Any, ...]) -> Any:
+    """The same call without the layers of transforms that have ended: `vjp` leaves them in its graph."""
+    cut = len(op.args) - len(op.keywords)
+    given = [[settled(x) for x in args[0]], *args[1:]] if op.sequence else [settled(x) if x.__class__ in PLAIN else x for x in args]
+    return op.function(*given[:cut], **dict(zip(op.keywords, given[cut:], strict=True)))
 
 
 def generally(op: Op, args: tuple[Any, ...], out: Any = None) -> Any:

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from .._dtype import can_cast, from_numpy_dtype
-from .._layer import Layer, entered
+from .._layer import Layer, entered, level_of
 from .._site import here
 from .._state import GRAD, WATCHED, get_mode, recording
 from .._tensor import Parameter, Tensor, wrap
-from ..autograd.forward_ad import carries_tangent, propagate_inplace
+from ..autograd.forward_ad import carries_tangent, propagate_inplace, refuse_out
 from ..autograd.node import INFERENCE_TENSOR, Cut, Node, new_node
 from ..autograd.views import check_writable, counter_of, edge_of, set_history
 from ._registry import Op
@@ -102,13 +102,13 @@ def write_inplace(op: Op, values: dict[str, Any]) -> Tensor:
         if answer is not NotImplemented:
             return answer  # type: ignore[no-any-return]
     operands = [operand(op, slot, value) for slot, value in enumerate(given)]
-    self = operands[0]
-    if not isinstance(self, Tensor):
-        raise TypeError(f"{op.name}_(): argument 'input' (position 1) must be Tensor, not {type(self).__name__}")
+    if not isinstance(operands[0], Tensor):
+        raise TypeError(f"{op.name}_(): argument 'input' (position 1) must be Tensor, not {type(operands[0]).__name__}")
     level, lifted, values = entered(operands, values)
     if level is not None:
         level.check_target(op, operands, values)
-    operands, self = lifted, lifted[0]
+    operands = lifted
+    self: Tensor = operands[0]
     recorded = (level is None or level.records) and recording() and op.differentiable and any(
         isinstance(x, Tensor) and x.requires_grad and op.differentiates(name)
         for x, name in zip(operands, op.inputs, strict=True)
@@ -215,9 +215,15 @@ def write_out(op: Op, operands: list[Any], values: dict[str, Any], out: Any) -> 
             f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires "
             f"grad.\n  fix: result = torch.{op.name}(...) without out=, or wrap the call in torch.no_grad()"
         )
+    refuse_out(op, [*operands, out])
     check_writable(out, False)
     result = forward(op, operands, values)
     check_cast(result.dtype, out._data.dtype)
+    if isinstance(result, Layer) and level_of(out) is not result.level:
+        raise RuntimeError(
+            f"Batching rule not implemented for aten::{op.name}.out; the fallback path doesn't work on out= or view ops.\n"
+            f"  fix: result = torch.{op.name}(...) without out="
+        )
     if result.shape != out._data.shape:
         resize_out(out, result)
     else:

@@ -46,7 +46,8 @@ def finished(notes: Array, blocks: int, dtype: Any, mean: bool) -> Array | None:
     out = np.empty((), dtype)
     if not loops("loss").finish.run(out, notes, int(mean), blocks, 1, blocks):
         notes[:3] = notes[: 3 * blocks].reshape(blocks, 3).sum(0)
-        out[...] = notes[0] / notes[1] if mean else notes[0]
+        with np.errstate(all="ignore"):
+            out[...] = notes[0] / notes[1] if mean else notes[0]
     return None if notes[2] else out
 
 

@@ -32,6 +32,7 @@ ELEMENTWISE, LINEAR, MULTILINEAR, REDUCTION = "elementwise", "linear", "multilin
 
 # How a batch is handed to the op as it is; see _batching.py.
 LEADING, ALONG, FOLDED, REDUCED = "leading", "along", "folded", "reduced"
+DYNAMIC = "dynamic"  # not at all: the shape of the result depends on values
 
 # What happens to the dtypes of the inputs before the forward sees them.
 COMMON = "common"  # PyTorch's promotion
@@ -90,6 +91,7 @@ class Op:
         self._validate()
         self.heat = [0]  # how much it has been used; see _compiled.py
         self.kernels: dict[str, Any] = {}
+        self.places = tuple(self.args.index(name) for name in self.inputs)  # of the inputs among the arguments
         self.indexed = "indices" in self.params  # parameters that may hold tensors: those of `x[...]`
         self.recorder: Callable[..., Any] | None = None  # the function for Tensors inside `func.grad`; see func/_recorded.py
         self.served: set[np.dtype[Any]] = set()  # dtypes besides the usual ones that have come along, for which there is a fast path now

@@ -40,9 +40,10 @@ def plain_arrays(tensors: Any) -> list[Any] | None:
 
 
 def edges_of(tensors: Sequence[Tensor]) -> tuple[Edge, ...] | None:
-    """An edge for each tensor, None for one that requires no gradient; None if no tensor does."""
+    """An edge for each tensor, None for one that requires no gradient; no edges if no tensor does, None if none of them ever had a
+    history."""
     edges: list[Edge] = []
-    found = False
+    found = None
     for tensor in tensors:
         edge = tensor._fn
         if edge is not None:
@@ -50,7 +51,7 @@ def edges_of(tensors: Sequence[Tensor]) -> tuple[Edge, ...] | None:
                 edge = edge.resolve(tensor)
             found = found or edge is not None
         edges.append(edge)
-    return tuple(edges) if found else None
+    return tuple(edges) if found else None if found is None else ()
 
 
 # ---- as the result ------------------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._dtype import from_numpy_dtype
+from .._layer import Layer
 from ._operands import refuse
 from ._registry import Array, composite, elementwise
 
@@ -159,10 +160,22 @@ isclose = elementwise("isclose", _isclose, scalars=False, inplace=False, check=c
 @composite()
 def allclose(input: Array, other: Array, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """Whether all elements agree within `atol + rtol * |other|`."""
-    return bool(np.all(isclose(input, other, rtol, atol, equal_nan)._data))
+    return whole_truth(isclose(input, other, rtol, atol, equal_nan), "vmap over torch.allclose isn't supported yet")
 
 
 @composite()
 def equal(input: Array, other: Array) -> bool:
     """Whether two tensors have the same shape and the same elements."""
-    return input.shape == other.shape and bool(np.all(eq(input, other)._data))
+    return input.shape == other.shape and whole_truth(
+        eq(input, other), "Batching rule not implemented for aten::equal. We could not generate a fallback"
+    )
+
+
+def whole_truth(x: Any, refusal: str) -> bool:
+    """Whether all elements are true, which inside `vmap` would be another thing for each example."""
+    data = x._data
+    while isinstance(data, Layer):
+        if data.level.hides_dimension:
+            raise RuntimeError(f"{refusal}: the answer is a Python number, and each example has its own\n  fix: (x == y).all() is a tensor")
+        data = data.value._data
+    return bool(np.all(data))

@@ -24,7 +24,7 @@ _PRESERVE = preserve_format
 
 
 @op("_to_copy", nodes="ToCopyBackward0", jvp=LINEAR, method=False, function=False, out=False, holomorphic=False, batch=LEADING,
-    input=lambda g, input_dtype: cast(g, input_dtype))  # fmt: skip  # noqa: PLW0108  (rules are read by their argument names)
+    input=lambda g, input_dtype: cast(g, input_dtype))  # fmt: skip
 def _to_copy(input: Array, dtype: Any, memory_format: memory_format = _PRESERVE) -> Array:
     return _converted(input, dtype, memory_format)
 

@@ -9,7 +9,9 @@ import numpy as np
 
 from .. import _return_types as return_types
 from .._dtype import from_numpy_dtype
+from .._layer import deepest
 from .._tensor import Tensor, wrap, wrap_result
+from ._batching import by_example, refuse_batches
 from ._out import into
 from ._registry import Array, composite
 from ._rules import wrap_dim
@@ -31,7 +33,8 @@ def _refuse_unordered(data: Array) -> None:
 @composite()
 def unique(input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
     """The distinct elements (or slices along `dim`) in order; where each element went, and how often each occurs, if asked for."""
-    data = input._data
+    refuse_batches("_unique2", input)
+    data = deepest(input)
     _refuse_unordered(data)
     axis = None if dim is None else wrap_dim(dim, len(data.shape))
     values, inverse, counts = np.unique(data, return_inverse=True, return_counts=True, axis=axis, equal_nan=False)
@@ -42,7 +45,8 @@ def unique(input: Any, sorted: bool = True, return_inverse: bool = False, return
 @composite()
 def unique_consecutive(input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
     """The elements (or slices along `dim`) without those equal to the one before; the same extras as `unique`."""
-    data = input._data
+    refuse_batches("unique_consecutive", input)
+    data = deepest(input)
     _refuse_unordered(data)
     axis = 0 if dim is None else wrap_dim(dim, len(data.shape))
     rows = np.moveaxis(data.reshape(-1) if dim is None else data, axis, 0)
@@ -54,12 +58,17 @@ def unique_consecutive(input: Any, return_inverse: bool = False, return_counts: 
 
 
 @composite(method=False)
+@by_example
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False, out: Any = None) -> Any:
     """Whether each element is among the test elements."""
     tested, among = (x._data if isinstance(x, Tensor) else np.asarray(x) for x in (elements, test_elements))
     for x in (tested, among):
         if x.dtype.kind in "bc":
             raise RuntimeError(f"Unsupported input type encountered for isin(): {from_numpy_dtype(x.dtype).scalar_name}")
+    if top_level((elements, test_elements)) is not None:
+        each = elements.unsqueeze(-1) if isinstance(elements, Tensor) else elements
+        found = (each == (test_elements.reshape(-1) if isinstance(test_elements, Tensor) else test_elements)).any(-1)
+        return into(out, ~found if invert else found)
     return into(out, wrap_result(np.isin(tested, among, assume_unique=assume_unique, invert=invert)))
 
 
@@ -67,6 +76,7 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
 
 
 @composite()
+@by_example
 def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
     """How often each non-negative integer occurs, or the sum of its weights."""
     data = input._data
@@ -85,6 +95,7 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
 
 
 @composite()
+@by_example
 def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0, *, out: Any = None) -> Any:
     """How many elements lie in each of `bins` equal intervals between `min` and `max` (by default those of the elements)."""
     data = input._data
@@ -117,6 +128,7 @@ def _interval(values: Array, edges: Array) -> Array:
 
 
 @composite(method=False)
+@by_example
 def histogramdd(input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False) -> Any:
     """How many rows lie in each cell of a grid with as many dimensions as a row has elements, and the edges of the cells."""
     data = input._data
@@ -147,6 +159,7 @@ def histogramdd(input: Any, bins: Any, *, range: Any = None, weight: Any = None,
 
 
 @composite()
+@by_example
 def histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False, out: Any = None) -> Any:
     """How many elements (or how much weight) lie in each interval, and the edges of the intervals."""
     data = input._data

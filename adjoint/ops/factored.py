@@ -181,7 +181,7 @@ def linalg_ldl_factor_ex(A: Array, hermitian: bool) -> tuple[Array, Array, Array
 
 @op("linalg_ldl_solve", differentiable=False, **HIDDEN,
     batch=lambda LD, pivots, B, hermitian: linalg_ldl_solve(
-        behind_batch(LD, max(LD.ndim, B.ndim)), behind_batch(pivots, max(LD.ndim, B.ndim) - 1), behind_batch(B, LD.ndim), hermitian))  # fmt: skip
+        behind_batch(LD, B.ndim), behind_batch(pivots, B.ndim - 1), behind_batch(B, LD.ndim), hermitian))  # fmt: skip
 def linalg_ldl_solve(LD: Array, pivots: Array, B: Array, hermitian: bool) -> Array:
     """The solution X of A X = B from the factors of A."""
     batch = np.broadcast_shapes(LD.shape[:-2], B.shape[:-2])

@@ -247,7 +247,8 @@ def grid_sampler_jvp(
 
 def sampler(dims: int) -> Any:
     @op(
-        f"grid_sampler_{dims}d", nodes=f"GridSampler{dims}DBackward0", method=False, function=False, out=False, jvp=grid_sampler_jvp, batch=FOLDED,
+        f"grid_sampler_{dims}d", nodes=f"GridSampler{dims}DBackward0", method=False, function=False, out=False,
+        jvp=grid_sampler_jvp, batch=FOLDED,
         input=lambda g, grid, input_shape, input_dtype, mode, padding_mode, align_corners: image_gradient(
             g, grid, input_shape, input_dtype, (mode, padding_mode, align_corners)
         ),

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .._dtype import from_numpy_dtype
+from .._errors import compose
 from .._layer import Layer
 from .._site import here
 from .._state import get_mode, recording
@@ -80,9 +81,12 @@ def whole_numbers(indices: Indices) -> list[Any]:
             found.append(item)
         elif isinstance(item, Index):
             raise RuntimeError(
-                "vmap: It looks like you're attempting to index with a mask that differs between examples: each would select another "
-                "number of elements. We do not support batching operators that can output dynamic shape.\n"
-                "  fix: torch.where(mask, x, 0) keeps the shape"
+                compose(
+                    "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with a "
+                    "boolean mask: each example would select another number of elements.",
+                    {"here": here()},
+                    "torch.where(mask, x, 0) keeps the shape",
+                )
             )
         else:
             found += list(data.nonzero())

@@ -294,6 +294,40 @@ def linalg_lu_square(A: Array) -> tuple[Array, Array]:
     return lower, upper
 
 
+@op(batch=LEADING, differentiable=False, out=False, **HIDDEN)
+def linalg_lu_rows(A: Array, pivot: bool) -> Array:
+    """For each matrix the order of rows that partial pivoting chooses."""
+    rows = np.empty_like(A, np.int64, shape=A.shape[:-1])
+    for place in np.ndindex(*A.shape[:-2]) if isinstance(A, np.ndarray) else ():
+        rows[place] = pivoted_lu(A[place])[0] if pivot else np.arange(A.shape[-2])
+    return rows
+
+
+@op(batch=LEADING, differentiable=False, out=False, **HIDDEN)
+def linalg_lu_exchanges(rows: Array, count: int) -> Array:
+    """The first exchanges, counted from one, that lead to an order of rows."""
+    exchanges = np.empty_like(rows, np.int32, shape=(*rows.shape[:-1], count))
+    for place in np.ndindex(*rows.shape[:-1]) if isinstance(rows, np.ndarray) else ():
+        order = list(range(rows.shape[-1]))
+        for k in range(count):
+            found = order.index(rows[place][k])
+            order[k], order[found] = order[found], order[k]
+            exchanges[(*place, k)] = found + 1
+    return exchanges
+
+
+@op(batch=LEADING, differentiable=False, out=False, **HIDDEN)
+def linalg_lu_exchanged(pivots: Array, rows: int) -> Array:
+    """The order of rows to which exchanges lead."""
+    orders = np.empty_like(pivots, np.int64, shape=(*pivots.shape[:-1], rows))
+    for place in np.ndindex(*pivots.shape[:-1]) if isinstance(pivots, np.ndarray) else ():
+        order = list(range(rows))
+        for k, other in enumerate(pivots[place]):
+            order[k], order[other - 1] = order[other - 1], order[k]
+        orders[place] = order
+    return orders
+
+
 # ---- functions of matrices ----------------------------------------------------------------------------------------------------------
 
 

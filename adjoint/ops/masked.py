@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from .._dtype import from_numpy_dtype, int64, result_numpy_dtype
+from .._errors import compose
+from .._site import here
 from .._tensor import Tensor, wrap
-from ._batching import behind_batch
+from ._batching import Composed, behind_batch, by_example, rows
 from ._general import NUMBERS
 from ._out import into
-from ._registry import ELEMENTWISE, FUNCTIONS, LINEAR, Array, composite, op
-from ._rules import call, cast, sum_to
+from ._registry import DYNAMIC, ELEMENTWISE, FUNCTIONS, LINEAR, Array, composite, op
+from ._rules import call, cast, holds, sum_to, zeros_on
 from .assign import inplace_form, number_as, number_for, raise_overflow, write_through
 from .convert import convert
-from .parts import place
+from .scatter import gather, scatter_add
 
 Shape = tuple[int, ...]
 
@@ -144,7 +147,34 @@ def masked_fill_(input: Tensor, mask: Any, value: Any) -> Tensor:
     return write_through(_masked_fill, _masked_fill_into, input=input, mask=mask, value=value)
 
 
-@op(method=False, function=False, jvp=LINEAR, warns=False, input=lambda g, mask: call(masked_select, g, mask))
+def _same_places(mask: Any, batched: list[bool]) -> Any:
+    """The places, counted in one line, where a mask is true, which all examples must share."""
+    if batched[1]:
+        raise RuntimeError(
+            compose(
+                "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for each batch this "
+                "would return a differently shaped Tensor.",
+                {"here": here()},
+                "torch.where(mask, x, 0) keeps the shape",
+            )
+        )
+    return nonzero(mask.reshape(-1)).reshape(-1)
+
+
+def _placed_examples(input: Any, mask: Any, batched: list[bool]) -> Any:
+    whole = input.new_zeros(input.shape[0], mask.numel())
+    return whole.index_copy(1, _same_places(mask, batched), input).reshape(input.shape[0], *mask.shape)
+
+
+def _selected_examples(input: Any, mask: Any, batched: list[bool]) -> Any:
+    if batched[1]:
+        return _same_places(mask, batched)
+    shape = np.broadcast_shapes(tuple(input.shape[1:]), tuple(mask.shape))
+    wide = behind_batch(input, len(shape) + 1).expand(input.shape[0], *shape)
+    return rows(wide).index_select(1, _same_places(mask.expand(shape), batched))
+
+
+@op(method=False, function=False, jvp=LINEAR, warns=False, input=lambda g, mask: call(masked_select, g, mask), batch=_placed_examples)
 def place_masked(input: Array, mask: Array) -> Array:
     """Zeros, with the elements of `input` in order where the mask is true."""
     whole = np.zeros_like(input, shape=mask.shape)
@@ -157,7 +187,7 @@ def _unselect(g: Array, input_shape: Shape, mask: Array) -> Array:
     return sum_to(call(place_masked, g, np.broadcast_to(mask, shape)), input_shape)
 
 
-@op(jvp=LINEAR, warns=False, input=_unselect)
+@op(jvp=LINEAR, warns=False, input=_unselect, batch=_selected_examples)
 def masked_select(input: Array, mask: Array) -> Array:
     """The elements where the mask is true, in one dimension."""
     if mask.dtype != bool:
@@ -176,15 +206,38 @@ def check_broadcast(a: Shape, b: Shape) -> None:
             )
 
 
-def _source_grad(g: Array, mask: Array, source_shape: Shape) -> Array:
+def _source_places(mask: Array, shape: Shape, count: int) -> Array:
+    """For each element of a mask, laid out in one line, the element of the source that stands there if it is true."""
+    return np.clip(np.cumsum(np.reshape(np.broadcast_to(mask, shape), (math.prod(shape),)), axis=0) - 1, 0, count - 1)
+
+
+def _source_grad(g: Array, mask: Array, source_shape: Shape, source_dtype: Any) -> Array:
     """What was taken from the source has gradients, the rest of it zeros."""
-    taken = call(masked_select, g, mask)
-    count = int(np.prod(source_shape, dtype=np.intp))
-    return call(place, taken, (count,), (slice(0, taken.shape[0]), ...)).reshape(source_shape)
+    count = math.prod(source_shape)
+    rest = zeros_on(g, (count,), source_dtype)
+    if not count:
+        return np.reshape(rest, source_shape)
+    taken = np.reshape(np.where(mask, g, 0), (math.prod(g.shape),))
+    return np.reshape(call(scatter_add, rest, 0, _source_places(mask, tuple(g.shape), count), taken), source_shape)
+
+
+def _scattered_example(input: Any, mask: Any, source: Any) -> Any:
+    check_mask("masked_scatter_", mask._data)
+    check_source(mask.expand(np.broadcast_shapes(input.shape, mask.shape)).sum(), source.numel())
+    if not source.numel():
+        return input.expand(np.broadcast_shapes(input.shape, mask.shape)).clone()
+    shape = np.broadcast_shapes(tuple(input.shape), tuple(mask.shape))
+    taken = gather(source.reshape(-1), 0, _source_places(mask, shape, source.numel()))
+    return where(mask, taken.reshape(shape), input)
+
+
+def check_source(wanted: Any, given: int) -> None:
+    if holds(wanted > given):
+        raise RuntimeError(f"Number of elements of source < number of ones in mask (the source has only {given})\n  fix: give more of them")
 
 
 @op(
-    jvp=LINEAR,
+    jvp=LINEAR, batch=Composed(_scattered_example),
     input=lambda g, mask, input_shape: sum_to(np.where(mask, 0, g), input_shape),
     source=_source_grad,
 )  # fmt: skip
@@ -207,8 +260,7 @@ def _scatter_into(input: Array, mask: Array, source: Array) -> None:
         return  # the meta device: nothing to write
     mask = np.broadcast_to(mask, input.shape)
     count = int(np.count_nonzero(mask))
-    if source.size < count:
-        raise RuntimeError(f"Number of elements of source < number of ones in mask (they are {source.size} and {count})")
+    check_source(count, source.size)
     input[mask] = source.reshape(-1)[:count]
 
 
@@ -218,7 +270,7 @@ inplace_form(masked_scatter, _scatter_into)
 # ---- where values are not zero ------------------------------------------------------------------------------------------------------
 
 
-@op("nonzero", method=False, function=False, differentiable=False, warns=False)
+@op("nonzero", method=False, function=False, differentiable=False, warns=False, batch=DYNAMIC)
 def _nonzero(input: Array) -> Array:
     return np.argwhere(input)
 
@@ -232,6 +284,7 @@ def nonzero(input: Any, *, as_tuple: bool = False, out: Any = None) -> Any:
 
 
 @composite()
+@by_example
 def nonzero_static(input: Any, *, size: int, fill_value: int = -1, out: Any = None) -> Any:
     """The first `size` rows of what `nonzero` finds; rows of `fill_value` after the last."""
     if size < 0:

@@ -90,13 +90,18 @@ def median_of_all(input: Array, find: Search) -> Array:
     return flat[find(flat, 0)[0]] if flat.shape[0] else np.full_like(input, math.nan, shape=())
 
 
-@op(nodes="MedianBackward0", method=False, function=False, jvp=REDUCTION, input=share_all, batch=lambda input: median(rows(input), 1)[0])
+def middle_of_rows(find: Any, input: Any) -> Any:
+    return find(input, 1)[0] if input.shape[1] else input.new_full((input.shape[0],), math.nan)
+
+
+@op(nodes="MedianBackward0", method=False, function=False, jvp=REDUCTION, input=share_all,
+    batch=lambda input: middle_of_rows(median, rows(input)))  # fmt: skip
 def median_all(input: Array) -> Array:
     return median_of_all(input, find_median)
 
 
 @op(nodes="NanmedianBackward0", method=False, function=False, jvp=REDUCTION, input=share_all,
-    batch=lambda input: nanmedian(rows(input), 1)[0])  # fmt: skip
+    batch=lambda input: middle_of_rows(nanmedian, rows(input)))  # fmt: skip
 def nanmedian_all(input: Array) -> Array:
     return median_of_all(input, find_nanmedian)
 

@@ -31,18 +31,16 @@ def place(input: Array, shape: Shape, index: Any) -> Array:
     return whole
 
 
-def _part(input: Array, index: Any) -> Array:
-    """The elements at a basic index: a tuple of numbers, slices and None with an Ellipsis, which keeps the result an array."""
-    return input[index]
-
-
 def _part_op(name: str, nodes: str) -> Any:
-    declare = op(
+    @op(
         name, method=False, function=False, view=True, jvp=LINEAR, nodes=nodes,
         input=lambda g, input_shape, index: call(place, g, input_shape, index),
         batch=lambda input, index: part(input, (EVERYTHING, *index)),
     )  # fmt: skip
-    part = declare(_part)
+    def part(input: Array, index: Any) -> Array:
+        """The elements at a basic index: a tuple of numbers, slices and None with an Ellipsis, which keeps the result an array."""
+        return input[index]
+
     return part
 
 

@@ -38,8 +38,8 @@ def _complex_tangent(real: Any, imag: Any, real_t: Any, imag_t: Any) -> Any:
 
 
 @op(method=False, broadcasts=True, holomorphic=False, jvp=_complex_tangent,
-    real=lambda g: np.real(g),  # noqa: PLW0108  (rules are read by their argument names)
-    imag=lambda g: np.imag(g))  # fmt: skip  # noqa: PLW0108
+    real=lambda g: np.real(g),
+    imag=lambda g: np.imag(g))  # fmt: skip
 def complex(real: Array, imag: Array) -> Array:
     """Complex numbers from their real and imaginary parts."""
     _check(real, imag)

@@ -134,7 +134,10 @@ def put_back(g: Array, index: Array, dims: int, input_shape: tuple[int, ...], in
 def selection(name: str, node: str) -> Any:
     """The op for the elements of the last `dims` dimensions that a search has found. Usually it has found their values, too."""
 
-    @op(f"{name}_values", nodes=f"{node}Backward0", method=False, function=False, out=False, input=put_back, jvp=look_up_tangent, batch=lambda input, index, dims: select(input, index, dims))
+    @op(
+        f"{name}_values", nodes=f"{node}Backward0", method=False, function=False, out=False, input=put_back, jvp=look_up_tangent,
+        batch=lambda input, index, dims: select(input, index, dims),
+    )  # fmt: skip
     def select(input: Array, index: Array, dims: int, values: Any = None) -> Array:
         return look_up(input, index, dims) if values is None else values
 

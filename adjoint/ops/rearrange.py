@@ -11,7 +11,7 @@ import numpy as np
 
 from .._dtype import as_numpy_dtype, from_numpy_dtype
 from .._tensor import Tensor, wrap, wrap_result
-from ._batching import behind_batch, moved, rows
+from ._batching import behind_batch, by_example, moved, refuse_batches, rows
 from ._registry import LEADING, LINEAR, Array, composite, op
 from ._rules import call, holds, in_order, joined, loops, normalize_dims, wrap_dim
 from .parts import EVERYTHING
@@ -70,6 +70,7 @@ tile = spread_arguments("tile", "dims", _tile)
 def repeat_interleave(input: Any, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None) -> Any:
     """Each element (or slice along `dim`) several times in a row; of a vector of counts alone, their indices, so many times each."""
     if repeats is None:
+        refuse_batches("repeat_interleave", input)
         return wrap(np.repeat(np.arange(input.numel()), _counts(input)))
     if dim is None:
         input, dim = input.reshape(-1), 0
@@ -80,6 +81,7 @@ def repeat_interleave(input: Any, repeats: Any = None, dim: int | None = None, *
         shape = input.shape
         wide = input.unsqueeze(dim + 1).expand((*shape[: dim + 1], repeats, *shape[dim + 1 :]))
         return wide.reshape((*shape[:dim], shape[dim] * repeats, *shape[dim + 1 :]))
+    refuse_batches("repeat_interleave", repeats)
     counts = _counts(repeats)
     if counts.size not in (1, input.shape[dim]):
         raise RuntimeError(
@@ -103,7 +105,8 @@ def _counts(repeats: Any) -> Array:
 # ---- reversed, rolled, turned -------------------------------------------------------------------------------------------------------
 
 
-@op("flip", method=False, function=False, jvp=LINEAR, warns=False, input=lambda g, dims: call(_flip, g, dims))
+@op("flip", method=False, function=False, jvp=LINEAR, warns=False, input=lambda g, dims: call(_flip, g, dims),
+    batch=lambda input, dims: _flip(input, moved(dims, input.ndim - 1) if dims and input.ndim > 1 else ()))  # fmt: skip
 def _flip(input: Array, dims: Shape) -> Array:
     """The elements in reverse order along dimensions."""
     return in_order(input[_turned(tuple(dims), len(input.shape))])
@@ -255,6 +258,7 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, layo
 
 
 @composite(method=False)
+@by_example
 def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
     """The coordinates, one tensor for each dimension, of elements counted as if the tensor had one dimension."""
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)

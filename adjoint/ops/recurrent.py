@@ -14,6 +14,7 @@ import numpy as np
 from .._dtype import from_numpy_dtype
 from .._methods import OpMethods
 from ..autograd.forward_ad import alias, keep_tangent
+from ._batching import Composed
 from ._cells import CELLS, Cell
 from ._fused_recurrence import Traced, by_block, compiles, traced, traced_back, weight_gradient
 from ._recurrence import Slopes, Step, Steps, Weights, stepwise, stepwise_back
@@ -80,9 +81,8 @@ def layer_jvp(
         (input, input_t), (hx, hx_t), (cx, cx_t), (weight_ih, weight_ih_t), (weight_hh, weight_hh_t), (bias_ih, bias_ih_t),
         (bias_hh, bias_hh_t), (weight_hr, weight_hr_t),
     )  # fmt: skip
-    x, state, memory, *weights = (primal if tangent is None else keep_tangent(alias(primal), tangent) for primal, tangent in given)
-    results, _ = stepwise(CELLS[cell], x, state, memory, Weights(*weights), steps)
-    return [result._tangent for result in results if result is not None]
+    duals = (primal if tangent is None else keep_tangent(alias(primal), tangent) for primal, tangent in given)
+    return [result._tangent for result in layer_step_by_step(*duals, cell=cell, steps=steps)]
 
 
 def check_products(*pairs: tuple[Array, Array]) -> None:
@@ -100,7 +100,15 @@ def check_products(*pairs: tuple[Array, Array]) -> None:
             )
 
 
-@op(method=False, function=False, several=True, joint=layer_grads, jvp=layer_jvp)
+def layer_step_by_step(
+    input: Any, hx: Any, cx: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any, weight_hr: Any, cell: str, steps: Steps
+) -> tuple[Any, ...]:
+    """The layer on Tensors."""
+    results, _ = stepwise(CELLS[cell], input, hx, cx, Weights(weight_ih, weight_hh, bias_ih, bias_hh, weight_hr), steps)
+    return tuple(result for result in results if result is not None)
+
+
+@op(method=False, function=False, several=True, joint=layer_grads, jvp=layer_jvp, batch=Composed(layer_step_by_step))
 def recurrent_layer(
     input: Array, hx: Array, cx: Array | None, weight_ih: Array, weight_hh: Array, bias_ih: Array | None, bias_hh: Array | None,
     weight_hr: Array | None, cell: str, steps: Steps, kept: Kept | None = None,

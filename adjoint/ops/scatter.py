@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._dtype import from_numpy_dtype
+from .._layer import Layer
 from .._tensor import Tensor, wrap
 from ._batching import Index, expanded, rows
 from ._out import into
@@ -116,7 +117,13 @@ def _gather_rule(g: Array, dim: int, index: Array, input_shape: Shape, input_dty
     return call(scatter_add, zeros_on(g, input_shape, input_dtype), dim, index, g)
 
 
-@op(batch=ALONG, jvp=LINEAR, warns=False, input=_gather_rule)
+def gather_in_batch(input: Tensor, dim: int, index: Tensor) -> Tensor:
+    whole, at = (x if x.ndim > 1 else x.unsqueeze(1) for x in (input, index))
+    found: Tensor = gather(whole, wrap_dim(dim, whole.ndim - 1) + 1, at)
+    return found if index.ndim > 1 else found.squeeze(1)
+
+
+@op(batch=gather_in_batch, jvp=LINEAR, warns=False, input=_gather_rule)
 def gather(input: Array, dim: int, index: Array, *, sparse_grad: bool = False) -> Array:
     """The elements that `index` names along a dimension: for two dimensions and dim=0, `out[i, j] = input[index[i, j], j]`."""
     found = loops("index").gather(input, index, dim)
@@ -263,6 +270,8 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None, *, out: Any
 def from_front(indices: Any, size: int) -> Any:
     """Indices that count from the end, counted from the front."""
     data = indices._data
+    if isinstance(data, Layer):
+        return indices + (indices < 0) * size
     return wrap(np.where(data < 0, data + size, data)) if data.__class__ is np.ndarray and (data < 0).any() else indices
 
 

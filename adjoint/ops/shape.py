@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 from .._dtype import from_numpy_dtype
+from .._layer import Layer
+from .._layer import Layer
 from .._layout import channels_last, channels_last_3d, contiguous_format, copy_in_format, preserve_format
 from .._methods import OpMethods
 from .._size import Size
@@ -411,7 +413,7 @@ def _squeeze_dim(input: Array, dim: int) -> Array:
 
 @op(
     "squeeze_dims", method=False, function=False, view=True, jvp=LINEAR, nodes="SqueezeBackward2",
-    batch=lambda input, dim: _squeeze_dims(input, tuple(d % max(input.ndim - 1, 1) + 1 for d in dim)),
+    batch=lambda input, dim: _squeeze_dims(input, tuple(d % (input.ndim - 1) + 1 for d in dim) if input.ndim > 1 else ()),
     input=lambda g, input_shape: g.reshape(input_shape),
 )  # fmt: skip
 def _squeeze_dims(input: Array, dim: Shape) -> Array:
@@ -561,6 +563,8 @@ def storage_offset(input: Any) -> int:
 
 
 def offset_of(data: Array) -> int:
+    while isinstance(data, Layer):
+        data = data.value._data
     offset = data_address(data) - data_address(owner_of(data)) if isinstance(data, np.ndarray) else data.offset
     return int(offset // data.itemsize)
 
@@ -581,6 +585,8 @@ def data_address(data: Array) -> int:
 @composite(function=False)
 def data_ptr(input: Any) -> int:
     """The address of the first element."""
+    if isinstance(input._data, Layer):
+        input._data.refuse_storage()
     return data_address(input._data) if input.numel() else 0
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import _return_types as return_types
 from .._tensor import Tensor, wrap
+from ._batching import expanded, rows
 from ._precision import wide
 from ._registry import ALONG, LINEAR, Array, composite, op
 from ._rules import call, loops, wrap_dim, zeros_on
@@ -168,10 +169,10 @@ def _searchsorted(sorted_sequence: Array, input: Array, right: bool, sorter: Arr
     if len(sorted_sequence.shape) == 1:
         return np.searchsorted(sorted_sequence, input, side, sorter)
     count = math.prod(sorted_sequence.shape[:-1])
-    rows = sorted_sequence.reshape(count, sorted_sequence.shape[-1])
+    sequences = sorted_sequence.reshape(count, sorted_sequence.shape[-1])
     wanted = input.reshape(count, input.shape[-1])
-    orders = [None] * len(rows) if sorter is None else sorter.reshape(rows.shape)
-    found = [np.searchsorted(row, values, side, order) for row, values, order in zip(rows, wanted, orders, strict=True)]
+    orders = [None] * count if sorter is None else sorter.reshape(sequences.shape)
+    found = [np.searchsorted(row, values, side, order) for row, values, order in zip(sequences, wanted, orders, strict=True)]
     return np.stack(found).reshape(input.shape) if found else np.zeros_like(input, np.int64)
 
 

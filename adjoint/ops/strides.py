@@ -177,7 +177,11 @@ def _as_strided_tangent(input_t: Any, size: Shape, stride: Shape, storage_offset
     return _through_memory(input_t, written, positions(size, stride, storage_offset), written)
 
 
-@op("as_strided", method=False, function=False, view=True, jvp=_as_strided_tangent, input=_as_strided_grad)
+def _as_strided_batch(input: Tensor, size: Shape, stride: Shape, storage_offset: int, examples: int) -> Any:
+    return as_strided(input, (examples, *size), (input.stride(0), *stride), storage_offset)
+
+
+@op("as_strided", method=False, function=False, view=True, jvp=_as_strided_tangent, input=_as_strided_grad, batch=_as_strided_batch)
 def _as_strided(input: Array, size: Shape, stride: Shape, storage_offset: int, own: Geometry) -> Array:
     owner = owner_of(input)
     memory = owner.ravel(order="K").view(input.dtype)

@@ -1,4 +1,4 @@
-"""Nested containers as flat lists of leaves, and back: lists, tuples, named tuples, dicts and what is registered. Anything else is a leaf."""
+"""Nested containers as flat lists of leaves, and back: lists, tuples, named tuples, dicts, what is registered. Anything else is a leaf."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ SUPPORTED_NODES: dict[type, Container] = {
         lambda x: (list(x.values()), (x.default_factory, list(x))),
         lambda children, context: defaultdict(context[0], zip(context[1], children, strict=True)),
     ),
-    deque: Container(lambda x: (list(x), x.maxlen), lambda children, maxlen: deque(children, maxlen)),
+    deque: Container(lambda x: (list(x), x.maxlen), deque),
 }
 _NAMED_TUPLE = Container(lambda x: (list(x), type(x)), lambda children, cls: cls(*children))
 _STRUCT_SEQUENCE = Container(lambda x: (list(x), type(x)), lambda children, cls: cls(children))
@@ -81,7 +81,12 @@ def register_pytree_node(cls: type, flatten_fn: Any, unflatten_fn: Any, **_: Any
     """Make objects of a class containers: `flatten_fn(obj) -> (children, context)`, `unflatten_fn(children, context) -> obj`."""
     if cls in SUPPORTED_NODES:
         raise ValueError(f"{cls} is already registered as pytree node.")
-    SUPPORTED_NODES[cls] = Container(lambda x: (lambda found: (list(found[0]), found[1]))(flatten_fn(x)), unflatten_fn)
+
+    def flatten(x: Any) -> tuple[list[Any], Any]:
+        children, context = flatten_fn(x)
+        return list(children), context
+
+    SUPPORTED_NODES[cls] = Container(flatten, unflatten_fn)
 
 
 def container_of(tree: Any) -> Container | None:
@@ -112,7 +117,9 @@ def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> PyTree:
     """A tree of the given shape."""
     given = list(leaves)
     if len(given) != treespec.num_leaves:
-        raise ValueError(f"tree_unflatten(leaves, treespec): `leaves` has length {len(given)} but the spec refers to {treespec.num_leaves} leaves")
+        raise ValueError(
+            f"tree_unflatten(leaves, treespec): `leaves` has length {len(given)} but the spec refers to {treespec.num_leaves} leaves"
+        )
     return _unflatten(iter(given), treespec)
 
 

@@ -26,6 +26,8 @@ VALUES_DECIDE = (
 OTHERWISE = ("as_strided", "as_strided_copy", "as_strided_scatter", "binomial", "ctc_loss", "dirichlet_path", "dropout", "gamma_path",
              "poisson", "torch.ctc_loss")  # fmt: skip
 EXEMPT = frozenset((*VALUES_DECIDE, *OTHERWISE))
+# What refuses some batches only: masks as indices and lengths of sequences decide about shapes, and may not differ between examples.
+DECIDING_ARGUMENTS = frozenset(("gru", "index", "index_put", "lstm", "place_at", "rnn_relu", "rnn_tanh", "where"))
 NAMES = sorted(name for name in ROWS if not name.endswith("_"))
 
 
@@ -94,13 +96,22 @@ def calls(row: Row) -> Iterator[tuple[Call, tuple[bool, ...], list[list[Any]], l
                 yield call, batched, rows, results, f"vmap({row.name}, {in_dims(batched)}){sample}"
 
 
+def refused(name: str, error: RuntimeError) -> bool:
+    return name in DECIDING_ARGUMENTS and str(error).startswith("vmap: It looks like you're ")
+
+
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in EXEMPT])
 def test_values(name: str) -> None:
     for call, batched, rows, results, what in calls(ROWS[name]):
         with warnings.catch_warnings():
             warnings.filterwarnings("error", message="There is a performance drop")
             _batching.said.clear()
-            ours = vmap(lambda *tensors, call=call: tensors_only(call(tensors)), in_dims(batched))(*stacked(rows, batched))
+            try:
+                ours = vmap(lambda *tensors, call=call: tensors_only(call(tensors)), in_dims(batched))(*stacked(rows, batched))
+            except RuntimeError as error:
+                if not refused(name, error):
+                    raise
+                continue
         for out, expected in zip(ours, zip(*results, strict=True), strict=True):
             assert_alike(out, expected, what)
 
@@ -133,7 +144,12 @@ def test_gradients(name: str) -> None:
             continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            ours = vmap(gradients, in_dims(batched))(*stacked(rows, batched))
+            try:
+                ours = vmap(gradients, in_dims(batched))(*stacked(rows, batched))
+            except RuntimeError as error:
+                if not refused(name, error):
+                    raise
+                continue
         for gradient, wanted in zip(ours, zip(*expected, strict=True), strict=True):
             assert_alike(gradient, wanted, f"gradient of {what}")
 

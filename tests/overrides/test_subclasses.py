@@ -39,11 +39,11 @@ class Untold(ad.Tensor):
 
 
 class Logged(ad.Tensor):
-    log: ClassVar[list[str]] = []
+    calls: ClassVar[list[str]] = []
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
-        cls.log.append(func.__name__)
+        cls.calls.append(func.__name__)
         return super().__torch_function__(func, types, args, kwargs)
 
 
@@ -144,7 +144,8 @@ def test_second_derivatives():
 def test_parameter_of_a_derived_class():
     layer = nn.Linear(2, 2)
     layer.weight = nn.Parameter(ad.ones(2, 2).as_subclass(Plain))
-    assert type(layer.weight) is Plain and isinstance(layer.weight, nn.Parameter) and len(list(layer.parameters())) == 2
+    weight: object = layer.weight
+    assert type(weight) is Plain and isinstance(weight, nn.Parameter) and len(list(layer.parameters())) == 2
     assert not isinstance(made(Plain, 1.0), nn.Parameter)
     layer(ad.ones(1, 2)).sum().backward()
     assert layer.weight.grad.tolist() == [[1.0, 1.0], [1.0, 1.0]]
@@ -173,19 +174,19 @@ CALLS = {
 def test_one_call_is_told_once(call):
     matrix = call == "a.mT"
     names = {"a": ad.ones(2, 2).as_subclass(Logged) if matrix else made(Logged, 1.0, 2.0), "b": ad.ones(2), "ad": ad, "F": F, "copy": copy}
-    Logged.log.clear()
+    Logged.calls.clear()
     eval(call, names)
-    assert Logged.log == [CALLS[call]]
+    assert Logged.calls == [CALLS[call]]
 
 
 def test_writing_tells():
     x = made(Logged, 1.0, 2.0)
-    Logged.log.clear()
+    Logged.calls.clear()
     x[0] = 5.0
-    assert Logged.log == ["__setitem__"]
-    Logged.log.clear()
+    assert Logged.calls == ["__setitem__"]
+    Logged.calls.clear()
     x.grad = ad.ones(2)
-    assert Logged.log == ["__set__"]
+    assert Logged.calls == ["__set__"]
     assert x.tolist() == [5.0, 2.0]
 
 

@@ -187,7 +187,7 @@ def saved_variables_is_the_old_name(T):
 
 @fact
 def to_save(T):
-    seen = []
+    seen: list = []
 
     def forward(ctx, x):
         ctx.save_for_backward(x)

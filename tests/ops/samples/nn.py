@@ -45,7 +45,7 @@ def distinct(make: Make, *shape: int) -> np.ndarray:
     return np.asarray(make.random.permutation(size) * 0.1).reshape(shape)
 
 
-@functional("max_pool2d", "max_pool2d_values")
+@functional("max_pool2d", "max_pool2d_values", "max_pool_places")
 def max_pool2d(make: Make) -> Iterator[Sample]:
     yield Sample(distinct(make, 2, 3, 6, 6), 2)
     yield Sample(distinct(make, 1, 2, 7, 6), (3, 2), stride=(2, 1), padding=1, ceil_mode=True)

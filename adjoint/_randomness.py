@@ -1,0 +1,124 @@
+"""Random numbers inside `vmap`, whose `randomness` says whether the examples share them.
+
+    "error"        nothing may be drawn
+    "same"         drawn once, for all examples
+    "different"    drawn for a whole batch
+
+Functions that draw ask `levels()` first, and come here if a transform is running. Numbers for a level are drawn one level further down,
+where the same question is asked again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from ._errors import compose
+from ._layer import Layer, Level, _levels, level_of, levels
+from ._site import here
+from ._tensor import Tensor
+
+
+@contextmanager
+def only(running: tuple[Level, ...]) -> Iterator[None]:
+    """Draw as if only these levels were running."""
+    token = _levels.set(running)
+    try:
+        yield
+    finally:
+        _levels.reset(token)
+
+
+def innermost() -> tuple[Any, tuple[Level, ...]]:
+    """The innermost `vmap` that is running (None if there is none), and the levels outside of it."""
+    running = levels()
+    for place in range(len(running) - 1, -1, -1):
+        if running[place].hides_dimension:
+            refuse(running[place])
+            return running[place], running[:place]
+    return None, ()
+
+
+def refuse(level: Any) -> None:
+    if level.randomness == "error":
+        raise RuntimeError(
+            compose(
+                "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness "
+                "flags on vmap or perform the randomness operation out of vmap",
+                {"here": here()},
+                'vmap(f, randomness="different")',
+            )
+        )
+
+
+def drawn(draw: Callable[[tuple[int, ...]], Tensor], shape: tuple[int, ...]) -> Tensor:
+    """New numbers: `draw` makes them for any shape."""
+    level, outside = innermost()
+    with only(outside):
+        if level is None or level.randomness == "same":
+            return draw(shape)
+        return level.batched(draw((level.size, *shape)))  # type: ignore[no-any-return]
+
+
+def drawn_apart(draw: Callable[[], Tensor]) -> Tensor:
+    """New numbers that cannot be drawn for a batch at once."""
+    from .ops.join import stack
+
+    level, outside = innermost()
+    with only(outside):
+        if level is None or level.randomness == "same":
+            return draw()
+        return level.batched(stack([draw() for _ in range(level.size)]))  # type: ignore[no-any-return]
+
+
+def drawn_from(draw: Callable[..., Tensor], *given: Any) -> Tensor:
+    """Numbers of distributions that tensors describe, which broadcast."""
+    from .ops._batching import behind_batch, expanded
+
+    level, outside = innermost()
+    tensors = [under(level, x) for x in given]
+    batched = [level is not None and level_of(x) is level for x in tensors]
+    if level is not None and level.randomness == "same" and any(batched):
+        raise RuntimeError(
+            "Vmap does not currently support same randomness with a batched tensor input. Please use unbatched tensor, or "
+            'randomness="different"'
+        )
+    with only(outside):
+        if level is None or level.randomness == "same":
+            return draw(*tensors)
+        values = [x._data.value if mine else expanded(x, level.size) for x, mine in zip(tensors, batched, strict=True)]
+        ndim = max(value.ndim for value in values)
+        return level.batched(draw(*(behind_batch(value, ndim) for value in values)))  # type: ignore[no-any-return]
+
+
+def under(level: Any, x: Any) -> Any:
+    """A tensor without what levels inside of the given one know about it: numbers that are drawn have no derivatives."""
+    while isinstance(x._data, Layer) and (level is None or x._data.level.depth > level.depth):
+        x = x._data.value
+    return x
+
+
+def filled(target: Tensor, fill: Callable[[Any], None]) -> None:
+    """Write random numbers into a tensor."""
+    level, outside = innermost()
+    target = under(level, target)
+    if level is None:
+        if target._data.__class__ is np.ndarray:
+            fill(target._data)
+        return
+    mine = level_of(target) is level
+    if level.randomness == "different" and not mine:
+        raise RuntimeError(
+            "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same randomness.\n"
+            "  fix: draw new numbers, torch.rand_like(x), or fill a tensor that is made from a batched one, x.new_empty(...)"
+        )
+    with only(outside):
+        if level.randomness == "same" and mine:
+            one = target._data.value.new_empty(target.shape)
+            filled(one, fill)
+            target._data.value.copy_(one)
+        else:
+            filled(target._data.value if mine else target, fill)
