@@ -50,6 +50,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "_legacy",
             "_numpy_functions",
             "_pickle",
+            "_randomness",
             "_sampling",
             "_segments",
             "_serialization",

@@ -154,7 +154,7 @@ def assigned(target: np.ndarray, source: np.ndarray) -> bool | None:
     if source.shape != target.shape:
         source = np.broadcast_to(source, target.shape)
     kernel, numbers = plan(target.shape, target.strides, source.strides, target.itemsize)
-    return kernel.run(target, source, *numbers)
+    return kernel.run(target, source, *numbers) if numbers else None
 
 
 @lru_cache(1024)

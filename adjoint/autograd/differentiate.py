@@ -149,13 +149,15 @@ def renamed(grad_tensors: Any, grad_variables: Any) -> Any:
 
 
 def as_tuple(value: Any) -> tuple[Any, ...]:
-    return (value,) if isinstance(value, Tensor | GradientEdge) else tuple(value)
+    return (value,) if value.__class__ is Tensor or isinstance(value, Tensor | GradientEdge) else tuple(value)
 
 
 def given_gradients(value: Any, count: int) -> tuple[Any, ...]:
     if value is None:
         return (None,) * count
     gradients = as_tuple(value)
+    if value.__class__ is Tensor and count == 1:
+        return gradients
     for gradient in gradients:
         if gradient is not None and not isinstance(gradient, Tensor):
             raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
@@ -183,7 +185,8 @@ def starts(outputs: Sequence[Any], given: Sequence[Any], create_graph: bool) -> 
     edges, gradients = [], []
     as_tensors = create_graph or bool(get_mode() & FORWARD_AD)
     for place, output in enumerate(outputs):
-        edge, gradient = resolve(output), given[place]
+        edge = edge_of(output) if output.__class__ is Tensor else resolve(output)
+        gradient = given[place]
         if edge is None or edge is NOWHERE:
             raise no_history(place, output)
         if output.__class__ is GradientEdge:

@@ -189,7 +189,7 @@ def run(
     muted = mute()
     try:
         pass_ = _run if task.depth % PASSES_ON_ONE_STACK else on_a_new_stack
-        results = pass_(roots, gradients, keep_graph, create_graph or as_tensors, site, captured, into_grad, anomaly)
+        results = pass_(task, roots, gradients, keep_graph, create_graph or as_tensors, site, captured, into_grad)
         for callback in task.callbacks:
             callback()
         return results
@@ -220,6 +220,7 @@ def on_a_new_stack(*args: Any) -> list[Any]:
 
 
 def _run(
+    task: Task,
     roots: Sequence[Edge],
     gradients: Sequence[Any],
     keep_graph: bool,
@@ -227,20 +228,20 @@ def _run(
     site: Site,
     captured: Sequence[Edge] | None,
     into_grad: bool,
-    anomaly: Watch | None,
 ) -> list[Any]:
     wanted: dict[Target, list[tuple[int, int]]] = {}  # target -> (output number, place in the results)
-    results: list[Any] = [None] * len(captured or ())
+    results: list[Any] = []
     needed: set[Target] | None = None
+    anomaly = task.watch
     if captured is not None:
+        results = [None] * len(captured)
         for place, edge in enumerate(captured):
             nr = edge.nr if edge.__class__ is Output else 0
             wanted.setdefault(target_of(edge), []).append((nr, place))
         needed = leading_to(set(wanted), roots)
-    deliveries = expected(roots, needed, wanted)
-    _task.get().deliveries = deliveries  # type: ignore[union-attr]
+    task.deliveries = deliveries = expected(roots, needed, wanted)
     ready: list[tuple[int, Delivery]] = []  # a heap; the latest node first
-    freed = Freed(site)
+    freed = None if keep_graph else Freed(site)
     node: Any = None
     try:
         edges, grads, g = roots, gradients, None
@@ -309,7 +310,7 @@ def _run(
                 grads = node.apply_recorded(g) if create_graph else node.apply(g)
             if anomaly is not None:
                 anomaly.leave(node, grads, g)
-            if not keep_graph and node.keeps_tensors:
+            if freed is not None and node.keeps_tensors:
                 node.saved = freed
     except GraphFreedError as error:
         if anomaly is not None:

@@ -184,6 +184,7 @@ class Node:
     op: ClassVar[Op | None] = None
     input_slots: ClassVar[tuple[int, ...]] = ()  # which inputs of the op the edges in `next` belong to
     input_count: ClassVar[int] = 0
+    shown: ClassVar[tuple[int, ...]] = ()  # the order in which `next_functions` has the inputs, where it is not theirs
     layout: ClassVar[tuple[str, ...]] = ()  # the names of what is in `saved`
     own_slot: ClassVar[int] = 0  # the input that an in-place form overwrites
     outputs: int | None = None  # number of outputs, None where there is just one
@@ -224,7 +225,7 @@ class Node:
         edges: list[tuple[Any, int]] = [(None, 0)] * (self.input_count or len(self.next))
         for slot, edge in zip(self.input_slots or range(len(self.next)), self.next, strict=True):
             edges[slot] = public_edge(edge)
-        return tuple(edges)
+        return tuple(edges[slot] for slot in self.shown) if self.shown else tuple(edges)
 
     def _sequence_nr(self) -> int:
         """Where it comes among the nodes: later ones have higher numbers."""

@@ -60,7 +60,8 @@ def checked_dims(name: str, in_dims: Any, args: tuple[Any, ...], flat: list[Any]
     found = broadcast_prefix(in_dims, args)
     if found is None:
         raise ValueError(
-            f"{call}: in_dims is not compatible with the structure of `inputs`: give a number, or a tuple with an entry for each argument."
+            f"{call}: in_dims is not compatible with the structure of `inputs`. in_dims has structure {tree_flatten(in_dims)[1]} but inputs "
+            f"has structure {tree_flatten(args)[1]}.\n  fix: give a number, or a tuple with an entry for each argument"
         )
     for place, (dim, x) in enumerate(zip(found, flat, strict=True)):
         if dim is None:
@@ -86,7 +87,7 @@ def checked_dims(name: str, in_dims: Any, args: tuple[Any, ...], flat: list[Any]
 def batch_size(name: str, dims: list[int | None], flat: list[Any]) -> int:
     sizes = [x.shape[dim] for dim, x in zip(dims, flat, strict=True) if dim is not None]
     if not sizes:
-        raise ValueError("vmap: at least one of the inputs must be batched: in_dims has only None. Vmap over at least one input.")
+        raise ValueError("vmap: Expected at least one Tensor to vmap over: in_dims has only None")
     if len(set(sizes)) > 1:
         raise ValueError(
             "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
@@ -108,38 +109,44 @@ def run(
     with opened(level, get_mode()):
         output = func(*tree_unflatten(inputs, spec), **kwargs)
         leaves, output_spec = tree_flatten(output)
-        for leaf in leaves:
-            if not isinstance(leaf, Tensor):
-                raise ValueError(
-                    f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(leaf)}. Did you mean to set out_dims= to None "
-                    "for output?"
-                )
-        places = output_dims(name, out_dims, output, leaves)
-        results = [unbatched(level, leaf, dim) for leaf, dim in zip(leaves, places, strict=True)]
+        places = output_dims(name, out_dims, output)
+        results = [unbatched(name, level, leaf, dim) for leaf, dim in zip(leaves, places, strict=True)]
     return tree_unflatten(results, output_spec)
 
 
-def output_dims(name: str, out_dims: Any, output: Any, leaves: list[Any]) -> list[int | None]:
+def output_dims(name: str, out_dims: Any, output: Any) -> list[int | None]:
+    """The place of the batch in every leaf of the output."""
+    if not all(dim is None or isinstance(dim, int) for dim in tree_flatten(out_dims)[0]):
+        raise ValueError(
+            f"vmap({name}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python collection of ints representing where in "
+            "the outputs the vmapped dimension should appear."
+        )
     if isinstance(output, Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1:
         out_dims = out_dims[0]
     found = broadcast_prefix(out_dims, output)
-    if found is None or not all(dim is None or isinstance(dim, int) for dim in found):
+    if found is None:
         raise ValueError(
-            f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of `outputs`: give a number, or "
-            "one for each output."
+            f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of `outputs`. out_dims has "
+            f"structure {tree_flatten(out_dims)[1]} but outputs has structure {tree_flatten(output)[1]}.\n"
+            "  fix: give a number, or one for each output"
         )
     return found
 
 
-def unbatched(level: VmapLevel, x: Tensor, dim: int | None) -> Tensor:
+def unbatched(name: str, level: VmapLevel, x: Any, dim: int | None) -> Any:
     """A result with its batch dimension where it is wanted."""
     mine = level_of(x) is level
     if dim is None:
         if mine:
             raise ValueError(
-                "vmap: got a batched output, but out_dims says None for it, so that it should be the same for all examples; give a number"
+                f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None: it differs between examples\n"
+                "  fix: out_dims=0"
             )
         return x
+    if not isinstance(x, Tensor):
+        raise ValueError(
+            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(x)}. Did you mean to set out_dims= to None for output?"
+        )
     value: Tensor = x._data.value if mine else level.dressed(x)._data.value
     if not -value.ndim <= dim < value.ndim:
         raise IndexError(
@@ -159,8 +166,7 @@ def in_chunks(
         part = [x if dim is None else x.narrow(dim, start, length) for x, dim in zip(flat, dims, strict=True)]
         rows.append(run(name, func, part, dims, spec, length, out_dims, randomness, kwargs))
     flattened = [tree_flatten(row)[0] for row in rows]
-    places = broadcast_prefix(out_dims if not isinstance(rows[0], Tensor) or isinstance(out_dims, int) else out_dims[0], rows[0])
-    assert places is not None
+    places = output_dims(name, out_dims, rows[0])
     joined = [
         column[0] if dim is None else FUNCTIONS["cat"](column, dim) for column, dim in zip(zip(*flattened, strict=True), places, strict=True)
     ]

@@ -109,7 +109,8 @@ def _update_statistics(
     """Move the running statistics towards those of this batch."""
     if input.is_meta:
         return
-    input = _without_derivatives(input, running_mean)
+    if isinstance(input._data, Layer):
+        input, kept = _without_derivatives(input, running_mean), []
     data = input._data
     count = data.size // data.shape[1]
     unbiased = count / max(count - 1, 1)

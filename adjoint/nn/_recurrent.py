@@ -69,7 +69,7 @@ def run_layers(
         rows = shown[0] if len(shown) == 1 else cat(shown, 1)
         if dropout and layer < num_layers - 1:
             rows = dropped(rows, dropout)
-    return rows, tuple(stack(column) if len(column) > 1 else column[0].unsqueeze(0) for column in zip(*last, strict=True))
+    return rows, tuple(map(stack, zip(*last, strict=True)))
 
 
 def run_batch(
@@ -89,7 +89,9 @@ def run_batch(
     rows = input.reshape(length * samples, input.shape[2])
     out, last = run_layers(cell, rows, states, params, has_biases, num_layers, probability, steps)
     out = out.view(*input.shape[:2], out.shape[1])
-    return out.transpose(0, 1) if turned else out, last
+    out = out.transpose(0, 1) if turned else out
+    name_as_in_pytorch(out, cell == "lstm", bidirectional, batch_first, len(params[-1].shape) == 2 and has_biases)
+    return out, last
 
 
 def run_packed(
@@ -100,7 +102,31 @@ def run_packed(
         raise RuntimeError(f"input must have 2 dimensions, got {data.ndim}")
     sizes = tuple(batch_sizes.tolist())
     steps = [steps_of_packed(sizes, reverse) for reverse in (False, True)[: 1 + bidirectional]]
-    return run_layers(cell, data, states, params, has_biases, num_layers, dropout if train else 0.0, steps)
+    out, last = run_layers(cell, data, states, params, has_biases, num_layers, dropout if train else 0.0, steps)
+    rename(out, "CatBackward0")
+    return out, last
+
+
+def name_as_in_pytorch(out: Tensor, lstm: bool, bidirectional: bool, batch_first: bool, projected: bool) -> None:
+    """Give the last node the name of PyTorch's, which has a fused layer for an LSTM in single precision."""
+    if batch_first:
+        rename(out, "TransposeBackward0" if lstm else "TransposeBackward1")
+    elif bidirectional:
+        rename(out, "CatBackward0")
+    else:
+        fused = lstm and not projected and out._data.dtype.itemsize == 4
+        rename(out, "MkldnnRnnLayerBackward0" if fused else "StackBackward0")
+
+
+def rename(out: Tensor, name: str) -> None:
+    node = out.grad_fn
+    if node is not None:
+        node.__class__ = renamed(type(node), name)
+
+
+@lru_cache
+def renamed(kind: type[Any], name: str) -> type[Any]:
+    return type(name, (kind,), {"__slots__": ()})
 
 
 def lstm(input: Tensor, *args: Any) -> tuple[Tensor, Tensor, Tensor]:

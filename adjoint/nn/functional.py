@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._layer import Layer as _Layer
 from .._site import warn
 from .._tensor import Tensor, wrap
 from ..ops import activation as _activation
@@ -18,6 +19,7 @@ from ..ops import pixels as _pixels
 from ..ops import softmax as _softmax
 from ..ops import transcendental as _transcendental
 from ..ops._operands import inplace as _inplace
+from ..ops._rules import holds as _holds
 from ..ops.einsum import einsum as _einsum
 from . import _attention, _conv, _dropout, _embedding, _interpolate, _multihead, _normalize, _padding, _pooling, _vision
 from . import linear_cross_entropy as _linear_cross_entropy
@@ -234,6 +236,9 @@ def rrelu(
         return _apply(_activation.leaky_relu, inplace, input, (lower + upper) / 2)
     if not input.is_floating_point():
         raise NotImplementedError(f"\"rrelu_with_noise_out_cpu\" not implemented for '{input.dtype.scalar_name}'\n  fix: x.float()")
+    if isinstance(input._data, _Layer):
+        drawn = input.detach().clone().uniform_(lower, upper)
+        return input * np.where(input.detach() > 0, 1.0, drawn)
     slopes = np.ones_like(input._data)
     below = input._data <= 0
     drawn = wrap(np.empty(int(below.sum()))).uniform_(lower, upper)
@@ -314,15 +319,14 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     tensor([[1, 0, 0],
             [0, 0, 1]])
     """
-    classes = tensor._data
-    if classes.dtype != np.int64:
+    if tensor._data.dtype != np.int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.\n  fix: x.long()")
-    if classes.size == 0 and num_classes <= 0:
+    if tensor.numel() == 0 and num_classes <= 0:
         raise RuntimeError("Can not infer total number of classes from empty tensor.\n  fix: pass num_classes")
-    if classes.size and classes.min() < 0:
+    if tensor.numel() and _holds(tensor.min() < 0):
         raise RuntimeError("Class values must be non-negative.")
     if num_classes == -1:
-        num_classes = int(classes.max()) + 1
-    elif classes.size and classes.max() >= num_classes:
+        num_classes = int(tensor.max()) + 1
+    elif tensor.numel() and _holds(tensor.max() >= num_classes):
         raise RuntimeError("Class values must be smaller than num_classes.")
-    return wrap((classes[..., None] == np.arange(num_classes)).astype(np.int64))
+    return (tensor.unsqueeze(-1) == tensor.new_tensor(np.arange(num_classes))).long()

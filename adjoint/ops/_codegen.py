@@ -515,6 +515,8 @@ def make_node_class(op: Op, kinds: str, bits: int, conj: bool, half: bool = Fals
         "keeps_tensors": any(name == "out" or name in op.inputs for name in layout),
         **saved_properties(op, layout),
     }
+    if kinds.count("T") == len(op.edges):
+        members["shown"] = op.edges
     if members["input_slots"] and members["input_slots"][-1] >= members["input_count"]:
         members["input_count"] = len(op.inputs)
     for method, recorded in (("apply", False), ("apply_recorded", True)):

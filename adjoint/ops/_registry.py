@@ -61,6 +61,7 @@ class Op:
         scalars: bool | str = False,
         holomorphic: bool = True,
         nodes: str | dict[str, str] | None = None,
+        edges: tuple[int, ...] = (),
         differentiable: bool = True,
         warns: bool = True,
         floats: bool = True,
@@ -80,6 +81,7 @@ class Op:
         self.scalars = scalars  # Python numbers may stand for tensors: for any but not for all; for the named one; or for "all"
         self.holomorphic = holomorphic
         self.nodes = nodes or f"{camel(name)}Backward0"
+        self.edges = edges  # the order in which a node of all inputs shows their edges, where PyTorch's is another
         self.differentiable = differentiable
         self.warns = warns and not view and not isinstance(impl, np.ufunc)  # NumPy may warn, so the forward runs muted (_quiet.py)
         self.floats = floats  # float32 and float64 are welcome; otherwise there is no fast path

@@ -100,6 +100,8 @@ def cast(x: Any, dtype: np.dtype[Any]) -> Any:
         if present.kind == "c" and dtype.kind != "c":
             x = x.real
         return converted(x, dtype)
+    if x._data.dtype == dtype:
+        return x
     from .._dtype import from_numpy_dtype
 
     if present.is_complex and dtype.kind != "c":

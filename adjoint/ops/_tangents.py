@@ -48,7 +48,7 @@ def _elementwise(op: Op, primals: list[Any], values: dict[str, Any], out: Any, t
             rule = op.rules[name]
             g = cast(tangent, out._data.dtype)
             term = rule(*(g if p == "g" else facts[p] for p in parameters(rule)))
-            terms.append(cast(term if term.shape == out.shape else term.expand(out.shape), out._data.dtype))
+            terms.append(cast(term if term._data.shape == out._data.shape else term.expand(out.shape), out._data.dtype))
     return _sum(terms)
 
 

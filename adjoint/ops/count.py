@@ -10,6 +10,7 @@ import numpy as np
 from .. import _return_types as return_types
 from .._dtype import from_numpy_dtype
 from .._layer import deepest
+from .._layer import top_level
 from .._tensor import Tensor, wrap, wrap_result
 from ._batching import by_example, refuse_batches
 from ._out import into
@@ -160,7 +161,7 @@ def histogramdd(input: Any, bins: Any, *, range: Any = None, weight: Any = None,
 
 @composite()
 @by_example
-def histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False, out: Any = None) -> Any:
+def histogram(input: Any, bins: Any = 100, *, range: Any = None, weight: Any = None, density: bool = False, out: Any = None) -> Any:
     """How many elements (or how much weight) lie in each interval, and the edges of the intervals."""
     data = input._data
     if not input.is_floating_point():

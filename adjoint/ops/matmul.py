@@ -335,8 +335,8 @@ def linear_batch(input: Array, weight: Array, bias: Array | None, batched: list[
     return result + (behind_batch(bias, result.ndim) if batched[2] else bias)
 
 
-@op(method=False, function=False, nodes={"TTT": "AddmmBackward0", "default": "MmBackward0"}, jvp=linear_jvp, batch=linear_batch,
-    input=linear_input, weight=linear_weight, bias=sum_rows)  # fmt: skip
+@op(method=False, function=False, nodes={"TTT": "AddmmBackward0", "default": "MmBackward0"}, edges=(2, 0, 1), jvp=linear_jvp,
+    batch=linear_batch, input=linear_input, weight=linear_weight, bias=sum_rows)  # fmt: skip
 def linear(input: Array, weight: Array, bias: Array | None = None) -> Array:
     """`input @ weight.T + bias`."""
     if input.shape[-1:] != weight.shape[-1:] or weight.dtype != input.dtype or len(weight.shape) > 2 or input.dtype.kind == "b":
