@@ -9,6 +9,7 @@ import numpy as np
 
 from ._creation import Array, Device, check_options, finish, like_self, make_array, quietly
 from ._dtype import as_dtype, as_numpy_dtype, default_complex_numpy, default_numpy, from_numpy_dtype, infer_numpy_dtype, promote_numpy
+from ._layer import levels, made_inside
 from ._layout import strided
 from ._site import warn
 from ._tensor import Tensor, mark_cut
@@ -39,7 +40,7 @@ def tensor(
         mark_cut(made, source, "rewrapped", "torch.tensor(...)")
     else:
         mark_taken(made, source)
-    return made
+    return made_inside(made) if levels() else made
 
 
 def _warn_copy(call: str) -> None:

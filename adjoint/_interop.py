@@ -10,9 +10,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ._errors import compose
+from ._layer import Layer
 from ._site import here
 from ._state import grad_enabled
-from ._layer import Layer
 from ._tensor import Tensor, wrap
 from .autograd.taken import take
 from .ops._registry import composite
@@ -150,10 +150,7 @@ class UntypedStorage:
         return list(self._owner.tobytes())
 
     def is_shared(self) -> bool:
-        return False
-
-    def share_memory_(self) -> UntypedStorage:
-        return self
+        return _shared(self._owner)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, UntypedStorage) and self.data_ptr() == other.data_ptr()
@@ -204,6 +201,12 @@ def _owner(tensor: Tensor) -> Ndarray:
     return owner
 
 
+def _shared(owner: Ndarray) -> bool:
+    from ._sharing import memory_of
+
+    return memory_of(owner) is not None
+
+
 @composite(function=False)
 def untyped_storage(self: Tensor) -> UntypedStorage:
     """The memory that the tensor shares with its views."""
@@ -218,14 +221,17 @@ def storage(self: Tensor) -> TypedStorage:
 
 @composite(function=False)
 def share_memory_(self: Tensor) -> Tensor:
-    """Nothing happens: threads share all memory, and adjoint does not share it between processes."""
+    """Move the elements into memory that processes share: those that are forked, and those that the tensor is sent to."""
+    from ._sharing import share
+
+    share([self])
     return self
 
 
 @composite(function=False)
 def is_shared(self: Tensor) -> bool:
     """Whether the memory is shared between processes."""
-    return False
+    return _shared(_owner(self))
 
 
 @composite(function=False)

@@ -46,6 +46,7 @@ class Level:
     """A transform that is running, or was: the graph that `vjp` leaves behind outlives it. One that begins later is deeper."""
 
     kind = "transform"
+    shown_as = "GradTrackingTensor(lvl={}"  # how the text of its tensors begins
     hides_dimension = False  # whether its tensors are larger than they look
     records = False  # whether ops on its tensors are recorded for backward
 
@@ -179,6 +180,10 @@ class Layer:
         """The layer over what a linear function makes of the values."""
         return type(self)(self.level, function(self.value))
 
+    def detached(self) -> Layer:
+        """The same value without derivatives of any level."""
+        return type(self)(self.level, self.value.detach())
+
     def copy(self, order: str = "C") -> Layer:
         return self.mapped(lambda value: value.clone())
 
@@ -196,6 +201,15 @@ class Layer:
 
     def __repr__(self) -> str:
         return f"{self.shown}(lvl={self.level.number}{self.place}, value=\n{indent(repr(self.value), '    ')}\n)"
+
+
+def refuse_inside(call: str, besides: str = "") -> NoReturn:
+    """Refuse what would change tensors for ordinary autograd while a transform is running."""
+    raise RuntimeError(
+        f"You are attempting to call Tensor.{call}{besides} inside of a function being transformed by a functorch transform. This is "
+        "unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call "
+        f"{call} outside of a function being transformed instead."
+    )
 
 
 def ordinary(indices: tuple[Any, ...]) -> bool:
@@ -273,6 +287,17 @@ def deepest(x: Any) -> Any:
     while isinstance(data, Layer):
         data = data.value._data
     return data
+
+
+def made_inside(made: Tensor) -> Tensor:
+    """A new Tensor of numbers for the transforms that are running, so that the code inside may write results into it. For `vmap` it is the
+    same for all examples."""
+    if made._data.__class__ is not np.ndarray or made._data.dtype.kind not in "fcV" or made.requires_grad:
+        return made
+    for level in levels():
+        if not level.hides_dimension:
+            made = level.dressed(made)
+    return made
 
 
 def in_layers_of(like: Tensor, made: Tensor) -> Tensor:

@@ -16,6 +16,7 @@ import numpy as np
 
 from . import _device, _dtype
 from ._dtype import from_numpy_dtype
+from ._layer import Layer, levels, refuse_inside
 from ._layout import strided
 from ._methods import OpMethods
 from ._site import user_frame
@@ -176,12 +177,17 @@ class Tensor(OpMethods):
                 "you can only change requires_grad flags of leaf variables.\n"
                 "  fix: leave the line out, for this tensor requires grad already, or make it a leaf: x = x.detach().requires_grad_()"
             )
-        self.requires_grad_(value)
+        self._set_requires_grad(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Turn recording on (or off) for a leaf, in place."""
         if requires_grad.__class__ is not bool:
             raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {type(requires_grad).__name__}")
+        if levels():
+            refuse_inside("requires_grad_()", " (or perhaps using torch.autograd.functional.* APIs)")
+        return self._set_requires_grad(requires_grad)
+
+    def _set_requires_grad(self, requires_grad: bool) -> Self:
         if requires_grad == self.requires_grad and (not requires_grad or edge_of(self) is not NOWHERE):
             return self
         if not requires_grad:
@@ -269,7 +275,12 @@ class Tensor(OpMethods):
     @property
     def data(self) -> Tensor:
         """The same memory without history and with a version counter of its own: writes to it are invisible to autograd."""
-        tensor = wrap(self._data)
+        data = self._data
+        if isinstance(data, Layer):
+            if data.level.hides_dimension:
+                raise RuntimeError("accessing `data` under vmap transform is not allowed\n  fix: use x.detach()")
+            data = data.detached()
+        tensor = wrap(data)
         if self._fn is not LEAF:  # that of a parameter is no cut: it has no history
             mark_cut(tensor, self, "data", ".data")
         return tensor
@@ -284,7 +295,8 @@ class Tensor(OpMethods):
 
     def detach(self) -> Tensor:
         """The same memory without history. Writes to it are seen by autograd: the version counter is shared."""
-        tensor = wrap(self._data)
+        data = self._data
+        tensor = wrap(data.detached() if isinstance(data, Layer) else data)
         tensor._vc = counter_of(self)
         mark_cut(tensor, self, "detach", "detach()")
         return tensor
@@ -342,6 +354,8 @@ class Tensor(OpMethods):
 
     def retain_grad(self) -> None:
         """Keep the gradient of a non-leaf tensor in `.grad`."""
+        if levels():
+            refuse_inside("retain_grad()")
         edge = edge_of(self)
         if edge is None:
             raise RuntimeError(

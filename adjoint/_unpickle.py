@@ -250,9 +250,10 @@ class ObjectReader(Unpickler):
 def refusal(full: str) -> UnpicklingError:
     """The error for a name in a file that is to hold plain data only."""
     return UnpicklingError(
-        f"Weights only load failed. Unsupported global: GLOBAL {full} is not plain data, so that reading it may run code.\n"
+        "Weights only load failed. This file can still be loaded, if you trust whoever made it: torch.load(path, weights_only=False)\n"
+        f"  WeightsUnpickler error: Unsupported global: GLOBAL {full} was not an allowed global by default: reading it may run code\n"
         "  fix: where the file was made, save tensors and plain Python data: torch.save(model.state_dict(), path)\n"
-        "  or, if you trust whoever made the file: torch.load(path, weights_only=False)"
+        f"  or allow just this one: torch.serialization.add_safe_globals([{full}])"
     )
 
 

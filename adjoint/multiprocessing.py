@@ -1,4 +1,4 @@
-"""PyTorch's `torch.multiprocessing`: Python's own module. Tensors are copied from process to process, not shared."""
+"""PyTorch's `torch.multiprocessing`: Python's own module. Tensors are copied from process to process, unless `share_memory_` has been called."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def get_sharing_strategy() -> str:
 
 
 def set_sharing_strategy(new_strategy: str) -> None:
-    """Kept; tensors are copied."""
+    """Kept; there is one way of sharing."""
     if new_strategy not in get_all_sharing_strategies():
         raise AssertionError(f"Unknown sharing strategy {new_strategy!r}: choose one of {sorted(get_all_sharing_strategies())}")
     _strategy[0] = new_strategy

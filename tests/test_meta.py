@@ -394,7 +394,6 @@ EXEMPT = {
     "histogram": "the range of the bins depends on the values",
     "index": "how many elements a mask selects depends on its values",
     "index_put": "how many elements a mask selects depends on its values",
-    "masked_scatter": "the gradient of its source is selected by a mask",
     "masked_select": "how many elements a mask selects depends on its values",
     "nonzero": "the shape of the result depends on the values",
     "place_at": "how many elements a mask selects depends on its values",

@@ -70,7 +70,9 @@ def merge_rest(memory: Ints, n: int, source: int, target: int, begin: int, m: in
 
 
 @loop
-def sort_rows(result: Ints, x: Floats, memory: Ints, n: int, rows: int, take: int, low: int, direction: int, units: range) -> None:
+def sort_rows(
+    result: Ints, values: Out, x: Floats, memory: Ints, n: int, rows: int, take: int, low: int, direction: int, units: range
+) -> None:
     """Each unit sorts `take` rows, in memory for two copies of one row: keys, and where they come from."""
     for unit in units:
         first = unit * take
@@ -96,11 +98,19 @@ def sort_rows(result: Ints, x: Floats, memory: Ints, n: int, rows: int, take: in
                 m = 2 * m
                 source, target = target, source
             for j in range(n):
-                result[at + j] = memory[source + n + j]
+                place = memory[source + n + j]
+                result[at + j] = place
+                values[at + j] = x[at + place]
 
 
 def sorted_places(x: np.ndarray, descending: bool) -> np.ndarray | None:
     """The indices that sort the rows of an array, or None where NumPy has to."""
+    found = sorted_rows(x, descending)
+    return None if found is None else found[1]
+
+
+def sorted_rows(x: np.ndarray, descending: bool) -> tuple[np.ndarray, np.ndarray] | None:
+    """The rows of an array in order, and the indices where their elements were."""
     if not suits(x):
         return None
     if not x.size or not x.shape:
@@ -109,10 +119,11 @@ def sorted_places(x: np.ndarray, descending: bool) -> np.ndarray | None:
     rows = x.size // n
     take = min(rows, max(1, PIECE // n))
     units = -(-rows // take)
-    result = np.empty(x.shape, INT64)
+    result, values = np.empty(x.shape, INT64), np.empty(x.shape, x.dtype)
     memory = np.empty((4 * n + 2) * units, INT64)
     low = (1 << (8 * x.itemsize - 1)) - 1
-    return result if sort_rows.run(result, x, memory, n, rows, take, low, -1 if descending else 1, units, take * n) else None
+    served = sort_rows.run(result, values, x, memory, n, rows, take, low, -1 if descending else 1, units, take * n)
+    return (values, result) if served else None
 
 
 # ---- the first few ------------------------------------------------------------------------------------------------------------------
@@ -168,15 +179,21 @@ first_smallest = first_of_rows("first_smallest", better=smaller, beats=below, ho
 
 def first_places(x: np.ndarray, k: int, largest: bool) -> np.ndarray | None:
     """The indices of the `k` largest or smallest elements of each row, in order."""
+    found = first_elements(x, k, largest)
+    return None if found is None else found[1]
+
+
+def first_elements(x: np.ndarray, k: int, largest: bool) -> tuple[np.ndarray, np.ndarray] | None:
+    """The `k` largest or smallest elements of each row, in order, and their indices."""
     if not suits(x):
         return None
     if not x.size or not x.shape or not 0 < k <= x.shape[-1]:
         return None
     n = x.shape[-1]
     if k > 8 and k * (k + 20) * (1 + math.log(n / k)) > 8 * n * math.log2(n):  # insertions against comparisons
-        found = sorted_places(x, largest)
-        return None if found is None else found[..., :k].copy()
+        found = sorted_rows(x, largest)
+        return None if found is None else (found[0][..., :k].copy(), found[1][..., :k].copy())
     shape = (*x.shape[:-1], k)
     result, best = np.empty(shape, INT64), np.empty(shape, x.dtype)
     kernel = first_largest if largest else first_smallest
-    return result if kernel.run(result, best, x, n, k, x.size // n, n) else None
+    return (best, result) if kernel.run(result, best, x, n, k, x.size // n, n) else None

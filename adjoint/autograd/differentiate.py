@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy import ndarray
 
 from .._errors import GradientError, NoGradError, UnusedInputError
-from .._layer import Layer, top_level
+from .._layer import Layer, levels, top_level
 from .._site import here
 from .._state import FORWARD_AD, get_mode
 from .._tensor import Tensor, wrap, wrap_result
@@ -48,6 +49,11 @@ def backward(
     >>> x.grad
     tensor([3., 5.])
     """
+    if levels():
+        raise RuntimeError(
+            "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp instead or "
+            "call backward() outside of functorch transforms."
+        )
     roots = as_tuple(tensors)
     if grad_variables is not None:
         grad_tensors = renamed(grad_tensors, grad_variables)
@@ -127,15 +133,25 @@ def grad(
 def batched(
     roots: Sequence[Any], wanted: Sequence[Any], given: Sequence[Any], keep: bool, create: bool, unused: bool, fill: bool
 ) -> tuple[Any, ...]:
-    """`is_grads_batched`: one backward for each slice of the given gradients, results stacked."""
-    from ..ops._registry import FUNCTIONS
+    """`is_grads_batched`: one backward for a batch of gradients, by `vmap`. None stays None."""
+    from ..func import vmap
 
-    count = next(g.shape[0] for g in given if g is not None)
-    rows = [
-        grad(roots, wanted, [None if g is None else g[i] for g in given], keep or i < count - 1, create, True, unused, False, fill)
-        for i in range(count)
-    ]
-    return tuple(None if column[0] is None else FUNCTIONS["stack"](column) for column in zip(*rows, strict=True))
+    for place, (output, g) in enumerate(zip(roots, given, strict=True)):
+        if g is not None and isinstance(output, Tensor) and (not g.ndim or g.shape[1:] != output.shape):
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The sizes of the "
+                "remaining dimensions are expected to match the shape of corresponding output, but a mismatch was detected: "
+                f"grad_output[{place}] has a shape of {g.shape} and output[{place}] has a shape of {output.shape}."
+            )
+    found: Sequence[Any] = ()
+
+    def of_one(gradients: Sequence[Any]) -> list[Any]:
+        nonlocal found
+        found = grad(roots, wanted, gradients, keep, create, True, unused, False, fill)
+        return [g for g in found if g is not None]
+
+    batches = iter(vmap(of_one, in_dims=([None if g is None else 0 for g in given],))(list(given)))
+    return tuple(None if g is None else next(batches) for g in found)
 
 
 def renamed(grad_tensors: Any, grad_variables: Any) -> Any:
@@ -182,8 +198,8 @@ def resolve(tensor: Any) -> Edge:
 def starts(outputs: Sequence[Any], given: Sequence[Any], create_graph: bool) -> tuple[list[Edge], list[Any], bool]:
     """Where the backward pass starts: the edges of the outputs, and the gradients that are delivered there: arrays, or Tensors if they
     are recorded, carry tangents or are inside a transform."""
-    edges, gradients = [], []
-    as_tensors = create_graph or bool(get_mode() & FORWARD_AD)
+    edges, gradients, arrays = [], [], []
+    nested = False
     for place, output in enumerate(outputs):
         edge = edge_of(output) if output.__class__ is Tensor else resolve(output)
         gradient = given[place]
@@ -197,11 +213,14 @@ def starts(outputs: Sequence[Any], given: Sequence[Any], create_graph: bool) -> 
             data, like = gradient._data, output._data
             if data.dtype is not like.dtype or data.shape != like.shape:
                 gradient = fitting(place, output, gradient)
-        if gradient._data.__class__ is not np.ndarray or output.__class__ is not Tensor or output._data.__class__ is not np.ndarray:
-            as_tensors = as_tensors or top_level((gradient, output)) is not None
+        array = gradient._data
+        if array.__class__ is not ndarray or output is None or output._data.__class__ is not ndarray:
+            nested = nested or top_level((gradient, output)) is not None
         edges.append(edge)
         gradients.append(gradient)
-    return edges, gradients if as_tensors else [gradient._data for gradient in gradients], as_tensors
+        arrays.append(array)
+    as_tensors = nested or create_graph or get_mode() & FORWARD_AD != 0
+    return edges, gradients if as_tensors else arrays, as_tensors
 
 
 def fitting(place: int, output: Tensor, given: Tensor) -> Tensor:
@@ -292,4 +311,4 @@ def check_used(results: Sequence[Any], wanted: Sequence[Any]) -> None:
 def zeros_for(tensor: Any, requires_grad: bool) -> Tensor:
     if isinstance(tensor, GradientEdge):
         raise RuntimeError("materialize_grads cannot be used when the given inputs contains GradientEdge(s): pass tensors instead")
-    return tensor.new_zeros(tensor.shape).requires_grad_(requires_grad)  # type: ignore[no-any-return]
+    return tensor.new_zeros(tensor.shape)._set_requires_grad(requires_grad)  # type: ignore[no-any-return]

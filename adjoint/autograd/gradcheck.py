@@ -99,7 +99,7 @@ def gradgradcheck(
 ) -> bool:
     """The same for second derivatives: `gradcheck` of the gradient of `func` with respect to inputs and `grad_outputs`.
 
-    Without `grad_outputs` they are drawn at random, always the same ones.
+    Without `grad_outputs` they are drawn at random, from the generator that `manual_seed` seeds.
     """
     assert check_fwd_over_rev or check_rev_over_rev, "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True"
     assert check_rev_over_rev or not check_batched_grad, "Setting check_batched_grad=True requires check_rev_over_rev to be True"
@@ -107,7 +107,7 @@ def gradgradcheck(
     inputs = as_tuple(inputs)
     if grad_outputs is None:
         outputs = differentiable(func(*inputs))
-        seeds = tuple(random_like(out, gen_non_contig_grad_outputs, number) for number, out in enumerate(outputs))
+        seeds = tuple(random_like(out, gen_non_contig_grad_outputs) for out in outputs)
     else:
         seeds = as_tuple(grad_outputs)
 
@@ -133,10 +133,11 @@ def differentiable(outputs: Any) -> tuple[Tensor, ...]:
     return tuple(out for out in as_tuple(outputs) if out.requires_grad)
 
 
-def random_like(output: Tensor, non_contiguous: bool, seed: int) -> Tensor:
+def random_like(output: Tensor, non_contiguous: bool) -> Tensor:
     """A gradient for `output`: random, requiring grad itself."""
-    shape = tuple(output.shape)
-    values = random_array(np.random.default_rng(seed), shape, output._data.dtype)
+    values = np.empty(tuple(output.shape), output._data.dtype)
+    numbers: Any = wrap(values.reshape(-1).view(values.real.dtype))
+    numbers.uniform_(-1, 1)
     if non_contiguous and values.ndim:
         values = np.repeat(values, 2, axis=-1)[..., ::2]
     return wrap(values).requires_grad_()

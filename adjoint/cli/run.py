@@ -20,8 +20,12 @@ from typing import Any
 
 from .names import pytorch_names, take_names
 
-TORCH, OURS = "torch", "adjoint"
+TORCH, FUNCTORCH, OURS = "torch", "functorch", "adjoint"
 TORCH_VERSION = "2.13.0"  # what `torch.__version__` says in a script: programs choose by it what to call
+
+
+def is_pytorch(module: str) -> bool:
+    return module.partition(".")[0] in (TORCH, FUNCTORCH)
 
 
 class _SameModule(Loader):
@@ -41,12 +45,12 @@ class _SameModule(Loader):
 
 
 class TorchFinder(MetaPathFinder):
-    """Finds `torch` and `torch.*` in adjoint."""
+    """Finds `torch`, `functorch` and what is below them in adjoint."""
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        if fullname != TORCH and not fullname.startswith(f"{TORCH}."):
+        if not is_pytorch(fullname):
             return None
-        ours = OURS + fullname.removeprefix(TORCH)
+        ours = f"{OURS}.{fullname}" if fullname.startswith(FUNCTORCH) else OURS + fullname.removeprefix(TORCH)
         if not _exists(ours):
             raise ModuleNotFoundError(f"No module named '{fullname}': adjoint has no {fullname} yet", name=fullname)
         return spec_from_loader(fullname, _SameModule(ours))
@@ -96,7 +100,7 @@ def run(script: str, arguments: Sequence[str]) -> None:
     """Run a script as `python script.py arguments` would."""
     if not Path(script).is_file():
         raise FileNotFoundError(f"there is no script {script}")
-    present = [name for name in sys.modules if name == TORCH or name.startswith(f"{TORCH}.")]
+    present = [name for name in sys.modules if is_pytorch(name)]
     if present:
         raise RuntimeError("PyTorch is loaded in this process already; run the script with `python -m adjoint run` in its own")
     finder = TorchFinder()
@@ -119,7 +123,7 @@ def run(script: str, arguments: Sequence[str]) -> None:
         sys.argv[:], sys.path[:] = argv, path
         for module in named:
             module.__version__ = version
-        for name in [name for name in sys.modules if name == TORCH or name.startswith(f"{TORCH}.")]:
+        for name in [name for name in sys.modules if is_pytorch(name)]:
             del sys.modules[name]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .._creation import arange
+from .._ranges import arange
 from .._tensor import Tensor
 from ..autograd.grad_mode import no_grad
 from ..ops.loss import binary_cross_entropy_with_logits

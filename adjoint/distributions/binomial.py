@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._creation import arange
+from .._ranges import arange
 from .._tensor import Tensor
 from ..autograd.grad_mode import no_grad
 from . import constraints

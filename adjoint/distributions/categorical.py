@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._creation import arange
 from .._dtype import finfo, int64
+from .._ranges import arange
 from .._size import Size
 from .._tensor import Tensor
 from ..autograd.grad_mode import no_grad

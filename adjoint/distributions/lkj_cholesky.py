@@ -6,8 +6,8 @@ import math
 import operator
 from typing import Any
 
-from .._creation import arange
 from .._dtype import finfo, get_default_dtype
+from .._ranges import arange
 from .._sampling import randn
 from .._tensor import Tensor
 from ..autograd.grad_mode import no_grad

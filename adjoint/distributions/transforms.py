@@ -6,8 +6,9 @@ import math
 from numbers import Number
 from typing import Any
 
-from .._creation import arange, eye, full_like
+from .._creation import eye, full_like
 from .._dtype import finfo
+from .._ranges import arange
 from .._size import Size
 from .._tensor import Tensor
 from . import constraints

@@ -6,9 +6,9 @@ import math
 from numbers import Number
 from typing import Any
 
-from .._creation import arange
 from .._dtype import finfo
 from .._from_data import tensor
+from .._ranges import arange
 from .._sampling import randn
 from .._site import warn
 from .._size import Size

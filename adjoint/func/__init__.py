@@ -6,14 +6,17 @@
 tensor([1., 1.])
 """
 
+from ._derivatives import derivatives
+from ._batch_norm import debug_unwrap, replace_all_batch_norm_modules_
 from ._grad import grad, grad_and_value, vjp
 from ._jacobian import hessian, jacfwd, jacrev
+from ._jet import jet
 from ._jvp import jvp, linearize
 from ._modules import functional_call, functionalize, stack_module_state
 from ._second import divergence, hvp, laplacian
 from ._vmap import vmap
 
 __all__ = [
-    "divergence", "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "hvp", "jacfwd", "jacrev", "jvp", "laplacian",
-    "linearize", "stack_module_state", "vjp", "vmap",
+    "derivatives", "debug_unwrap", "divergence", "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "hvp", "jacfwd", "jacrev", "jet",
+    "jvp", "laplacian", "linearize", "replace_all_batch_norm_modules_", "stack_module_state", "vjp", "vmap",
 ]  # fmt: skip

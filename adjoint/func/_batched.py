@@ -55,6 +55,7 @@ class Batched(Layer):
 
 class VmapLevel(Unrecorded):
     kind = "vmap"
+    shown_as = "BatchedTensor(lvl={}, bdim=0"
     hides_dimension = True
 
     def __init__(self, size: int, randomness: str) -> None:

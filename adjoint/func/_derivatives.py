@@ -16,13 +16,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from fractions import Fraction
+from functools import cache, partial
 from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._tensor import Tensor
+from ..autograd.grad_mode import no_grad
+from ..ops._registry import FUNCTIONS
 from ._grad import grad
 from ._jet import jet
 from ._vmap import vmap
@@ -57,17 +60,16 @@ def derivatives(u: Callable[[Any], Any], x: Tensor, orders: Iterable[int | Seque
     wanted = [(order,) if isinstance(order, int) else tuple(order) for order in orders]
     plain = all(len(index) == 1 for index in wanted)
     count = check_orders(x, wanted, plain)
-    values: dict[Index, Any] = {}
     needed = tuple(sorted({index for index in wanted if sum(index)}))
-    if len(needed) < len(set(wanted)) and not needed:
-        return [u(x) for _ in wanted]
-    forward = plan_of(needed)
-    split = split_by_reverse(needed)
-    if split is not None and split[0].cost * REVERSE_COST < forward.cost and one_number_each(u, x):
-        reverse, parts = split
-        values = by_reverse(u, x, reverse, parts)
+    if not needed:
+        value = u(x)
+        return [value for _ in wanted]
+    forward, reverse = plan_of(needed), plan_below(needed)
+    if reverse.cost < forward.cost and one_number_each(u, x):
+        values = by_reverse(u, x, reverse)
     else:
-        values = by_series(u, x, forward, count)
+        found = along(u, x, forward)
+        values = {(0,) * count: next(iter(found.values()))[0], **combined(forward, found)}
     return [values[index] for index in wanted]
 
 
@@ -93,20 +95,30 @@ def check_orders(x: Any, wanted: list[Index], plain: bool) -> int:
 @cache
 def plan_of(needed: tuple[Index, ...]) -> Plan:
     """Few directions that determine all the derivatives that are needed."""
-    chosen = sorted({v for index in needed for v in candidates(index)}, key=lambda v: (sum(map(abs, v)), v))
-    for direction in reversed(list(chosen)):  # the simplest stay
-        rest = [v for v in chosen if v != direction]
-        if all(combination(index, rest) is not None for index in needed):
-            chosen = rest
+    simple_first = sorted({v for index in needed for v in candidates(index)}, key=lambda v: (sum(map(abs, v)), v))
+    return min((reduced(needed, simple_first), reduced(needed, simple_first[::-1])), key=lambda plan: plan.cost)
+
+
+def reduced(needed: tuple[Index, ...], directions: list[Direction]) -> Plan:
+    """A plan without the directions that the others can replace; the first ones stay."""
+    for direction in reversed(directions):
+        rest = [v for v in directions if v != direction]
+        if all(combination(index, rest) is not None for index in needed if within(direction, index)):
+            directions = rest
     orders: dict[Direction, int] = {}
     weights = {}
     for index in needed:
-        found = combination(index, chosen)
+        found = combination(index, directions)
         assert found is not None
         weights[index] = found
         for v in found:
             orders[v] = max(orders.get(v, 0), sum(index))
     return Plan(orders, weights, 1 + float(sum(orders.values())))
+
+
+def within(direction: Direction, index: Index) -> bool:
+    """Whether a direction moves only variables by which an index differentiates."""
+    return all(index[i] for i, n in enumerate(direction) if n)
 
 
 def candidates(index: Index) -> set[Direction]:
@@ -130,7 +142,7 @@ def monomials(order: int, variables: int) -> list[Index]:
 def combination(index: Index, directions: list[Direction]) -> dict[Direction, float] | None:
     """The weights with which derivatives along some directions add up to a partial derivative; None where they cannot."""
     variables = [i for i, n in enumerate(index) if n]
-    usable = [v for v in directions if all(n == 0 or i in variables for i, n in enumerate(v))]
+    usable = [v for v in directions if within(v, index)]
     if not usable:
         return None
     order = sum(index)
@@ -140,7 +152,8 @@ def combination(index: Index, directions: list[Direction]) -> dict[Direction, fl
     weights = np.linalg.lstsq(matrix, target, rcond=None)[0]
     if np.abs(matrix @ weights - target).max() > 1e-9:
         return None
-    return {v: float(w) for v, w in zip(usable, weights, strict=True) if abs(w) > 1e-12}
+    exact = [float(Fraction(w).limit_denominator(10**6)) for w in weights]  # they are simple fractions
+    return {v: w for v, w in zip(usable, exact, strict=True) if w}
 
 
 def share(index: Index, direction: Sequence[int]) -> float:
@@ -151,44 +164,52 @@ def share(index: Index, direction: Sequence[int]) -> float:
     return factor
 
 
-def split_by_reverse(needed: tuple[Index, ...]) -> tuple[Plan, dict[Index, tuple[Index, int]]] | None:
-    """The plan for derivatives of one order less, of which a gradient is taken: for each index what remains of it and the variable that
-    the gradient is for."""
+@cache
+def plan_below(needed: tuple[Index, ...]) -> Plan:
+    """The plan for derivatives of one order less, of which gradients are taken. It stands for the values themselves too, as the zeroth."""
     if max(map(sum, needed)) > REVERSED_ORDERS:
-        return None
+        return Plan({}, {}, math.inf)
     uses = [sum(index[i] > 0 for index in needed) for i in range(len(needed[0]))]
-    parts = {}
+    rest = set()
     for index in needed:
-        # What remains is a derivative by variables that many others have in common, so that they share it.
+        # What remains is a derivative by a variable that many others have in common, so that they share it.
         by = min((i for i, n in enumerate(index) if n), key=lambda i: (uses[i], -i))
-        parts[index] = (tuple(n - (i == by) for i, n in enumerate(index)), by)
-    rest = tuple(sorted({part for part, _ in parts.values() if sum(part)}))
-    return (plan_of(rest) if rest else Plan({}, {}, 1.0)), parts
+        rest.add(without(index, by))
+    below = plan_of(tuple(sorted(part for part in rest if sum(part))))
+    return below._replace(cost=REVERSE_COST * below.cost)
+
+
+def without(index: Index, variable: int) -> Index:
+    """One derivative less by a variable."""
+    return tuple(n - (i == variable) for i, n in enumerate(index))
 
 
 # ---- execution ----------------------------------------------------------------------------------------------------------------------
 
 
-def along(u: Callable[[Any], Any], x: Tensor, plan: Plan) -> tuple[Any, dict[Direction, list[Any]]]:
-    """The value of u, and its derivatives along all directions of a plan: directions of the same order together."""
+def along(u: Callable[[Any], Any], x: Tensor, plan: Plan) -> dict[Direction, list[Any]]:
+    """The value of u and its derivatives, along all directions of a plan. Those of the same order go together, as a batch."""
     groups: dict[int, list[Direction]] = {}
     for direction, order in plan.orders.items():
         groups.setdefault(order, []).append(direction)
     highest = max(groups)
     if 1 + highest * len(plan.orders) <= len(groups) + sum(plan.orders.values()):
         groups = {highest: list(plan.orders)}
-    value, found = None, {}
+    found = {}
     for order, directions in groups.items():
-        straight = [0.0] * (order - 1)
+        rest = [0.0] * (order - 1)  # the paths are straight
         if len(directions) == 1:
-            value, terms = jet(u, (x,), ([towards(x, directions[0]), *straight],))
-            found[directions[0]] = terms
+            value, terms = jet(u, (x,), ([towards(x, directions[0]), *rest],))
+            found[directions[0]] = [value, *terms]
         else:
-            value, batch = vmap(lambda v, order=order: jet(u, (x,), ([v.expand(x.shape), *[0.0] * (order - 1)],)), out_dims=(None, 0))(
-                x.new_tensor(directions)
-            )
-            found |= {v: [term[place] for term in batch] for place, v in enumerate(directions)}
-    return value, found
+            push = partial(pushed, u, x, rest)
+            value, terms = vmap(push, out_dims=(None, 0))(x.new_tensor(directions))
+            found |= {v: [value, *(term[place] for term in terms)] for place, v in enumerate(directions)}
+    return found
+
+
+def pushed(u: Callable[[Any], Any], x: Tensor, rest: list[float], direction: Tensor) -> Any:
+    return jet(u, (x,), ([direction.expand(x.shape), *rest],))
 
 
 def towards(x: Tensor, direction: Direction) -> Tensor:
@@ -199,43 +220,39 @@ def combined(plan: Plan, found: dict[Direction, list[Any]]) -> dict[Index, Any]:
     """The partial derivatives from those along the directions."""
     result = {}
     for index, weights in plan.weights.items():
-        total = None
-        for v, weight in weights.items():
-            term = found[v][sum(index) - 1] if weight == 1 else found[v][sum(index) - 1] * weight
-            total = term if total is None else total + term
-        result[index] = total
+        terms = [found[v][sum(index)] if weight == 1 else found[v][sum(index)] * weight for v, weight in weights.items()]
+        result[index] = sum(terms[1:], terms[0])
     return result
-
-
-def by_series(u: Callable[[Any], Any], x: Tensor, plan: Plan, variables: int) -> dict[Index, Any]:
-    value, found = along(u, x, plan)
-    return {(0,) * variables: value, **combined(plan, found)}
 
 
 def one_number_each(u: Callable[[Any], Any], x: Tensor) -> bool:
     """Whether u has one result for each point, as a gradient needs it."""
-    return u(x[:1]).numel() == 1
+    with no_grad():
+        return bool(u(x).numel() == len(x))
 
 
-def by_reverse(u: Callable[[Any], Any], x: Tensor, plan: Plan, parts: dict[Index, tuple[Index, int]]) -> dict[Index, Any]:
-    """Gradients of the value and of the derivatives of a lower order."""
+def by_reverse(u: Callable[[Any], Any], x: Tensor, plan: Plan) -> dict[Index, Any]:
+    """Forward over reverse: the derivatives of the value and of the gradient, side by side as columns."""
+    shape: list[Any] = []
+
+    def summed(y: Any) -> Any:
+        value = u(y)
+        shape[:] = value.shape
+        return value.sum(), value.reshape(-1, 1)
+
+    def value_and_slopes(y: Any) -> Any:
+        slopes, value = grad(summed, has_aux=True)(y)
+        return FUNCTIONS["cat"]([value, slopes], 1)
+
     start = (0,) * int(x.shape[1])
+    if plan.orders:
+        found = along(value_and_slopes, x, plan)
+        columns = {start: next(iter(found.values()))[0], **combined(plan, found)}
+    else:
+        columns = {start: value_and_slopes(x)}
     values: dict[Index, Any] = {}
-
-    def lower(y: Any) -> dict[Index, Any]:
-        if not plan.orders:
-            return {start: u(y)}
-        value, found = along(u, y, plan)
-        return {start: value, **combined(plan, found)}
-
-    for part in sorted({part for part, _ in parts.values()}):
-        def total(y: Any, part: Index = part) -> Any:
-            found = lower(y)
-            return found[part].sum(), found
-
-        slopes, found = grad(total, has_aux=True)(x)
-        values |= found
-        for index, (rest, by) in parts.items():
-            if rest == part:
-                values[index] = slopes[:, by].reshape(found[start].shape)
+    for part, table in columns.items():
+        values[part] = table[:, 0].reshape(shape)
+        for i in range(len(start)):
+            values[tuple(n + (j == i) for j, n in enumerate(part))] = table[:, 1 + i].reshape(shape)
     return values

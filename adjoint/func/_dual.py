@@ -28,8 +28,25 @@ class Dual(Layer):
         return Dual(self.level, function(self.value), None if self.tangent is None else function(self.tangent))
 
 
+def zeros_for(value: Tensor, tangent: Tensor) -> Tensor:
+    """A tangent for a value that had none, into which another tangent can be written."""
+    zeros = value.new_zeros(value.shape)
+    for level in sorted(levels_of(tangent) - levels_of(value), key=lambda level: level.depth):
+        zeros = level.dressed(zeros)
+    return zeros
+
+
+def levels_of(x: Tensor) -> set[Level]:
+    """All levels that a Tensor belongs to."""
+    found = set()
+    while (level := level_of(x)) is not None:
+        found.add(level)
+        x = x._data.value
+    return found
+
+
 class JvpLevel(Unrecorded):
-    kind = "jvp (vjp, jvp, grad, etc)"
+    kind = "grad (vjp, jvp, grad, etc)"
 
     def dressed(self, x: Tensor) -> Tensor:
         return wrap(Dual(self, x))
@@ -92,7 +109,7 @@ class JvpLevel(Unrecorded):
                 # The write shows in the base and in its other views, and so does its tangent.
                 base = view.base._data
                 if base.tangent is None:
-                    base.tangent = base.value.new_zeros(base.value.shape)
+                    base.tangent = zeros_for(base.value, tangent)
                 layer.tangent = view.replay(base.tangent)
             if layer.tangent is None or overlaps_itself(layer.tangent._data):
                 layer.tangent = tangent.clone()

@@ -7,12 +7,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._layer import opened
-from .._state import GRAD, get_mode, grad_enabled
+from .._state import GRAD, INFERENCE, get_mode, grad_enabled
 from .._tensor import Tensor
 from ..autograd import differentiate
 from ..utils._pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 from ._arguments import Argnums, check_outputs, chosen, replaced, split_aux, unwrapped_aux
 from ._recorded import GradLevel
+
+
+def recording_mode() -> int:
+    """The mode inside a transform that records, whatever the one around it is."""
+    return (get_mode() | GRAD) & ~INFERENCE
 
 
 def recorded(level: GradLevel, x: Any) -> Any:
@@ -49,9 +54,10 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         level = GradLevel()
-        with opened(level, get_mode() | GRAD):
+        with opened(level, recording_mode()):
             given = tree_map(functools.partial(recorded, level), chosen(args, argnums))
-            output, aux = split_aux("grad_and_value(f)(*args)", func(*replaced(args, argnums, given), **kwargs), has_aux)
+            args = replaced(tree_map(level.lift, args), argnums, given)
+            output, aux = split_aux("grad_and_value(f)(*args)", func(*args, **kwargs), has_aux)
             if not isinstance(output, Tensor):
                 raise RuntimeError(f"grad_and_value(f)(*args): Expected f(*args) to return a tensor, got type {type(output)}")
             if output.ndim != 0:
@@ -98,12 +104,12 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 def vjp_of(func: Callable[..., Any], primals: tuple[Any, ...], argnums: Argnums | None, has_aux: bool) -> Any:
     """`vjp` with respect to all arguments, or to some."""
     level = GradLevel()
-    with opened(level, get_mode() | GRAD):
+    with opened(level, recording_mode()):
         if argnums is None:
             args = given = tree_map(functools.partial(recorded, level), primals)
         else:
             given = tree_map(functools.partial(recorded, level), chosen(primals, argnums))
-            args = replaced(primals, argnums, given)
+            args = replaced(tree_map(level.lift, primals), argnums, given)
         output, aux = split_aux("vjp(f, *primals)", func(*args), has_aux)
         leaves, spec = tree_flatten(given)
         outputs, output_spec = tree_flatten(output)

@@ -37,7 +37,7 @@ class JetLevel(Unrecorded):
         if orders and op.differentiable:
             carried = terms_of(self, op, operands, values, outs, min(orders))
             if not op.view:
-                own = {id(term) for _, terms in pairs for term in terms or ()}
+                own = {id(term) for _, terms in pairs for term in terms or () if term is not None}
                 carried = [unshared(terms, own) for terms in carried]
         layers = tuple(Series(self, out, terms) for out, terms in zip(outs, carried, strict=True))
         return layers if op.several else layers[0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -76,29 +75,6 @@ def stacked(tensors: Sequence[Tensor]) -> Tensor:
         raise RuntimeError("Expected parameters from each model to have the same .requires_grad")
     result: Tensor = FUNCTIONS["stack"]([tensor.detach() for tensor in tensors])
     return result.requires_grad_(tensors[0].requires_grad)
-
-
-def make_functional(model: Module, disable_autograd_tracking: bool = False) -> tuple[Callable[..., Any], tuple[Tensor, ...]]:
-    """A module as `(function, parameters)`, in the way that came before `functional_call`."""
-    function, parameters, _ = make_functional_with_buffers(model, disable_autograd_tracking)
-    return (lambda values, *args, **kwargs: function(values, None, *args, **kwargs)), parameters
-
-
-def make_functional_with_buffers(
-    model: Module, disable_autograd_tracking: bool = False
-) -> tuple[Callable[..., Any], tuple[Tensor, ...], tuple[Tensor, ...]]:
-    """The same with buffers: `(function, parameters, buffers)`."""
-    body = copy.deepcopy(model)
-    names, buffer_names = [name for name, _ in model.named_parameters()], [name for name, _ in model.named_buffers()]
-    parameters = tuple(p.detach() if disable_autograd_tracking else p for _, p in model.named_parameters())
-
-    def function(values: Sequence[Tensor], buffers: Sequence[Tensor] | None, *args: Any, **kwargs: Any) -> Any:
-        given = dict(zip(names, values, strict=True))
-        if buffers is not None:
-            given |= dict(zip(buffer_names, buffers, strict=True))
-        return functional_call(body, given, args, kwargs)
-
-    return function, parameters, tuple(b for _, b in model.named_buffers())
 
 
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:

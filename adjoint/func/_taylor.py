@@ -36,7 +36,7 @@ def terms_of(level: Level, op: Op, operands: list[Any], values: dict[str, Any], 
             facts = {**values, **dict(zip(op.inputs, series, strict=True)), "out": outs[0]}
             found = recurrence(*(facts[name] for name in parameters(recurrence)))
             return [[fitted(term, outs[0]) for term in found[1:]]]
-    if op.jvp == LINEAR or op.name in PIECEWISE_LINEAR and not any(out._data.dtype.kind == "c" for out in outs):
+    if op.jvp == LINEAR or (op.name in PIECEWISE_LINEAR and not any(is_complex(x) for x in operands)):
         return term_by_term(level, op, pairs, values, outs, order)
     factors = op.inputs if op.jvp == MULTILINEAR else FACTORS.get(op.name)
     if factors is not None:
@@ -56,6 +56,10 @@ def fitted(term: Any, out: Tensor) -> Any:
         return None
     term = term if term._data.shape == out._data.shape else term.expand(out.shape)
     return term if term._data.dtype == out._data.dtype else term.to(from_numpy_dtype(out._data.dtype))
+
+
+def is_complex(x: Any) -> bool:
+    return isinstance(x, Tensor) and x.is_complex()
 
 
 def names_result(op: Op) -> bool:
@@ -94,7 +98,7 @@ def term_by_term(
             found = tangents_of(op, primals, values, outs, tangents) if known else [None] * len(outs)
             for terms, term in zip(results, found, strict=True):
                 terms.append(term)
-    return [terms for terms in results]
+    return [*results]
 
 
 def by_products(
@@ -190,8 +194,8 @@ def logarithm(scale: float = 1.0, shift: float = 0.0) -> Callable[[Any, Terms], 
 def square_root(out: Any, input: Terms) -> Terms:
     y, half = [out], 0.5 / out
     for k in range(1, len(input)):
-        rest = minus(squared(y + [None], k), None) if k > 1 else None
-        y.append(times(minus(input[k], rest), half))
+        y.append(None)  # the term in question, which the sum leaves out
+        y[k] = times(minus(input[k], squared(y, k)), half)
     return y
 
 

@@ -99,6 +99,13 @@ def _without_derivatives(input: Tensor, running: Tensor) -> Tensor:
 
 
 def _move(running: Tensor, value: Tensor, momentum: float) -> None:
+    level = level_of(value)
+    if level is not None and level.hides_dimension and level_of(running) is not level:
+        raise RuntimeError(
+            "Batch norm got a batched tensor as input while the running_mean or running_var, which will be updated in place, were not "
+            "batched.\n  fix: vmap over the running statistics too (torch.func.stack_module_state), use GroupNorm, or set "
+            "track_running_stats=False"
+        )
     with no_grad():
         running.mul_(1 - momentum).add_(value, alpha=momentum)
 
@@ -114,7 +121,7 @@ def _update_statistics(
     data = input._data
     count = data.size // data.shape[1]
     unbiased = count / max(count - 1, 1)
-    if isinstance(data, Layer):
+    if isinstance(data, Layer) or isinstance(running_mean._data, Layer) or isinstance(running_var._data, Layer):
         axes = _norms.all_but_channel(data)
         _move(running_mean, input.mean(axes), momentum)
         _move(running_var, input.var(axes, correction=0) * unbiased, momentum)

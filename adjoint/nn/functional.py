@@ -12,8 +12,10 @@ from .._site import warn
 from .._tensor import Tensor, wrap
 from ..ops import activation as _activation
 from ..ops import cross_entropy as _cross_entropy
+from ..ops import ctc as _ctc
 from ..ops import distance as _distance
 from ..ops import loss as _loss
+from ..ops import margin_loss as _margin_loss
 from ..ops import matmul as _matmul
 from ..ops import pixels as _pixels
 from ..ops import softmax as _softmax
@@ -133,26 +135,26 @@ tanhshrink: _Function = _activation.tanhshrink
 
 binary_cross_entropy: _Function = _loss.binary_cross_entropy
 binary_cross_entropy_with_logits: _Function = _loss.binary_cross_entropy_with_logits
-cosine_embedding_loss: _Function = _loss.cosine_embedding_loss
+cosine_embedding_loss: _Function = _margin_loss.cosine_embedding_loss
 cross_entropy: _Function = _cross_entropy.cross_entropy
-ctc_loss: _Function = _loss.ctc_loss
+ctc_loss: _Function = _ctc.ctc_loss
 gaussian_nll_loss: _Function = _loss.gaussian_nll_loss
-hinge_embedding_loss: _Function = _loss.hinge_embedding_loss
+hinge_embedding_loss: _Function = _margin_loss.hinge_embedding_loss
 huber_loss: _Function = _loss.huber_loss
 kl_div: _Function = _loss.kl_div
 l1_loss: _Function = _loss.l1_loss
 linear_cross_entropy = _linear_cross_entropy.linear_cross_entropy
-margin_ranking_loss: _Function = _loss.margin_ranking_loss
+margin_ranking_loss: _Function = _margin_loss.margin_ranking_loss
 mse_loss: _Function = _loss.mse_loss
-multi_margin_loss: _Function = _loss.multi_margin_loss
-multilabel_margin_loss: _Function = _loss.multilabel_margin_loss
-multilabel_soft_margin_loss: _Function = _loss.multilabel_soft_margin_loss
+multi_margin_loss: _Function = _margin_loss.multi_margin_loss
+multilabel_margin_loss: _Function = _margin_loss.multilabel_margin_loss
+multilabel_soft_margin_loss: _Function = _margin_loss.multilabel_soft_margin_loss
 nll_loss: _Function = _cross_entropy.nll_loss
 poisson_nll_loss: _Function = _loss.poisson_nll_loss
 smooth_l1_loss: _Function = _loss.smooth_l1_loss
-soft_margin_loss: _Function = _loss.soft_margin_loss
-triplet_margin_loss: _Function = _loss.triplet_margin_loss
-triplet_margin_with_distance_loss: _Function = _loss.triplet_margin_with_distance_loss
+soft_margin_loss: _Function = _margin_loss.soft_margin_loss
+triplet_margin_loss: _Function = _margin_loss.triplet_margin_loss
+triplet_margin_with_distance_loss: _Function = _margin_loss.triplet_margin_with_distance_loss
 
 # ---- activations that can work in place ---------------------------------------------------------------------------------------------
 
@@ -326,6 +328,8 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     if tensor.numel() and _holds(tensor.min() < 0):
         raise RuntimeError("Class values must be non-negative.")
     if num_classes == -1:
+        if any(level.hides_dimension for level in levels()):
+            raise RuntimeError("When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument.")
         num_classes = int(tensor.max()) + 1
     elif tensor.numel() and _holds(tensor.max() >= num_classes):
         raise RuntimeError("Class values must be smaller than num_classes.")

@@ -438,7 +438,11 @@ class Module(CallHooks, StateDict):
         return self.to(_device.device("cuda") if device is None else device)
 
     def share_memory(self) -> Self:
-        """Accepted for compatibility: threads share memory anyway."""
+        """Move parameters, their gradients and buffers into memory that processes share: see `Tensor.share_memory_`."""
+        from .._sharing import share
+
+        parameters = list(self.parameters())
+        share([*parameters, *(each.grad for each in parameters if each.grad is not None), *self.buffers()])
         return self
 
     def compile(self, *args: Any, **kwargs: Any) -> None:

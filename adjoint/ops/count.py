@@ -9,8 +9,7 @@ import numpy as np
 
 from .. import _return_types as return_types
 from .._dtype import from_numpy_dtype
-from .._layer import deepest
-from .._layer import top_level
+from .._layer import deepest, top_level
 from .._tensor import Tensor, wrap, wrap_result
 from ._batching import by_example, refuse_batches
 from ._out import into
@@ -59,7 +58,6 @@ def unique_consecutive(input: Any, return_inverse: bool = False, return_counts: 
 
 
 @composite(method=False)
-@by_example
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False, out: Any = None) -> Any:
     """Whether each element is among the test elements."""
     tested, among = (x._data if isinstance(x, Tensor) else np.asarray(x) for x in (elements, test_elements))

@@ -16,7 +16,6 @@ import numpy as np
 
 from .._dtype import from_numpy_dtype
 from .._layer import Layer
-from .._layer import Layer
 from .._layout import channels_last, channels_last_3d, contiguous_format, copy_in_format, preserve_format
 from .._methods import OpMethods
 from .._size import Size

@@ -8,12 +8,17 @@ from typing import Any
 import numpy as np
 
 from .. import _return_types as return_types
+from .._state import GRAD, get_mode
 from .._tensor import Tensor, wrap
+from ..autograd.views import no_derivative
 from ._batching import expanded, rows
 from ._precision import wide
 from ._registry import ALONG, LINEAR, Array, composite, op
 from ._rules import call, loops, wrap_dim, zeros_on
 from .scatter import as_vector, scatter_add
+
+
+NO_DERIVATIVE = no_derivative("sort")
 
 
 def by_rows(kernel: Any, array: Array, axis: int, *args: Any) -> Array | None:
@@ -92,9 +97,12 @@ def _put_back(g: Array, index: Array, dim: int, input_shape: tuple[int, ...], in
 
 
 def _ordered(name: str, node: str) -> Any:
-    """The op that looks up the elements at `index` along a dimension; no index occurs twice."""
+    """The op that looks up the elements at `index` along a dimension; no index occurs twice. `found`: these elements, where they came
+    with the index."""
 
-    def look_up(input: Array, index: Array, dim: int) -> Array:
+    def look_up(input: Array, index: Array, dim: int, found: Array | None = None) -> Array:
+        if found is not None:
+            return found
         dim = wrap_dim(dim, len(input.shape))
         found = loops("select").taken(input, index, dim)
         if found is not None:
@@ -110,6 +118,19 @@ _sorted_values = _ordered("sort_values", "SortBackward0")
 _topk_values = _ordered("topk_values", "TopkBackward0")
 
 
+def _at_once(op: Any, search: Any, input: Any, dim: int, *args: Any) -> tuple[Tensor, Tensor] | None:
+    """Elements and indices of ordinary rows by one kernel; None where it takes two ops."""
+    data = input._data
+    if get_mode() > GRAD or data.__class__ is not np.ndarray or (dim != -1 and dim != len(data.shape) - 1):
+        return None
+    found = search(data, *args)
+    if found is None:
+        return None
+    indices = wrap(found[1])
+    indices._fn = input._fn and NO_DERIVATIVE
+    return op(input, indices, dim, found[0]), indices
+
+
 def _pair(kind: Any, values: Tensor, indices: Tensor, out: Any) -> Any:
     if out is None:
         return kind((values, indices))
@@ -121,8 +142,11 @@ def _pair(kind: Any, values: Tensor, indices: Tensor, out: Any) -> Any:
 @composite()
 def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False, *, out: Any = None) -> Any:
     """The elements in order along a dimension, and the indices where they were. Equal elements keep their order."""
-    indices = _argsort(input, dim, descending)
-    return _pair(return_types.sort, _sorted_values(input, indices, dim), indices, out)
+    found = _at_once(_sorted_values, loops("order").sorted_rows, input, dim, descending)
+    if found is None:
+        indices = _argsort(input, dim, descending)
+        found = _sorted_values(input, indices, dim), indices
+    return return_types.sort(found) if out is None else _pair(return_types.sort, *found, out)
 
 
 @composite()
@@ -143,8 +167,12 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
     """The `k` largest (or smallest) elements along a dimension, in order, and their indices."""
     if input._data.dtype.kind in "bc":
         raise RuntimeError(f"topk does not support {'complex' if input.is_complex() else 'bool'} dtypes on CPU; sort numbers instead")
-    indices = _argtopk(input, k if k.__class__ is int else int(k), dim, largest)
-    return _pair(return_types.topk, _topk_values(input, indices, dim), indices, out)
+    k = k if k.__class__ is int else int(k)
+    found = _at_once(_topk_values, loops("order").first_elements, input, dim, k, largest)
+    if found is None:
+        indices = _argtopk(input, k, dim, largest)
+        found = _topk_values(input, indices, dim), indices
+    return return_types.topk(found) if out is None else _pair(return_types.topk, *found, out)
 
 
 # ---- searching ----------------------------------------------------------------------------------------------------------------------
