@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ._state import GRAD, swap_bits
 from ._overriding import DisableTorchFunction, DisableTorchFunctionSubclass, _disabled, modes
 from ._tensor import Tensor
 from ._tensor import disabled_torch_function as _disabled_torch_function_impl
@@ -18,4 +19,8 @@ def _is_torch_function_mode_enabled() -> bool:
     return bool(modes())
 
 
-__all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "TensorBase", "_disabled_torch_function_impl"]
+def _set_grad_enabled(mode: bool) -> None:
+    swap_bits(GRAD, GRAD if mode else 0)
+
+
+__all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "TensorBase", "_disabled_torch_function_impl", "_set_grad_enabled"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from ._watching import DispatchedOp
@@ -20,12 +21,19 @@ class Packet:
         return DispatchedOp(self.__name__, self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self.__name__ not in FUNCTIONS:
-            raise AttributeError(f"'_OpNamespace' 'aten' object has no attribute '{self.__name__}' that can be called")
-        return FUNCTIONS[self.__name__](*args, **kwargs)
+        return function_named(self.__name__)(*args, **kwargs)
 
     def __repr__(self) -> str:
         return f"<OpOverloadPacket(op='aten.{self.__name__}')>"
+
+
+def function_named(name: str) -> Any:
+    """What runs under a name: an op, a function that has its name here only, or one that `torch` itself has."""
+    for home in (FUNCTIONS, "adjoint._aten_names", "adjoint", "adjoint.nn.functional"):
+        found = home.get(name) if isinstance(home, dict) else getattr(import_module(home), name, None)
+        if callable(found):
+            return found
+    raise AttributeError(f"'_OpNamespace' 'aten' object has no attribute '{name}' that can be called")
 
 
 class Namespace:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._layout import contiguous_format
 from ._methods import OpMethods
 from .ops._out import into
 from .ops._registry import FUNCTIONS
@@ -23,9 +24,9 @@ def _copy_of(name: str, view: Any, several: bool) -> Any:
     def copy(input: Any, *args: Any, out: Any = None, **kwargs: Any) -> Any:
         viewed = view(input, *args, **kwargs)
         if not several:
-            return into(out, viewed.clone())
+            return into(out, viewed.clone(memory_format=contiguous_format))
         if out is None:
-            return tuple(part.clone() for part in viewed)
+            return tuple(part.clone(memory_format=contiguous_format) for part in viewed)
         for target, part in zip(out, viewed, strict=True):
             into(target, part)
         return None

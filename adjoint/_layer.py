@@ -46,7 +46,6 @@ class Level:
     """A transform that is running, or was: the graph that `vjp` leaves behind outlives it. One that begins later is deeper."""
 
     kind = "transform"
-    shown_as = "GradTrackingTensor(lvl={}"  # how the text of its tensors begins
     hides_dimension = False  # whether its tensors are larger than they look
     records = False  # whether ops on its tensors are recorded for backward
 

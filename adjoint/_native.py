@@ -13,6 +13,9 @@ from ._creation import empty_like, ones_like
 from ._dtype import bool_
 from .nn import functional as F
 from .ops import grid, matmul, pixels
+from .ops._out import into
+from .ops.join import cat
+from .ops.parts import EVERYTHING
 from .ops.vector_norm import vector_norm
 
 REDUCTIONS = ("none", "mean", "sum")
@@ -104,16 +107,23 @@ def _statistics(x: Any, dims: tuple[int, ...], eps: float, keepdim: bool) -> tup
 
 
 def native_batch_norm(
-    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float, eps: float
+    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float, eps: float, *, out: Any = None
 ) -> tuple[Any, Any, Any]:
     """`batch_norm`, with the mean and the factor of each channel; empty in evaluation."""
     result = batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
-    if not training:
-        return result, input.new_empty(0), input.new_empty(0)
-    return result, *_statistics(input.detach(), (0, *range(2, input.ndim)), eps, False)
+    if training:
+        mean, factor = _statistics(input.detach(), (0, *range(2, input.ndim)), eps, False)
+    else:
+        mean, factor = input.new_empty(0), input.new_empty(0)
+    targets = (None, None, None) if out is None else out
+    return into(targets[0], result), into(targets[1], mean), into(targets[2], factor)
 
 
-_native_batch_norm_legit = native_batch_norm
+def _native_batch_norm_legit(input: Any, weight: Any, bias: Any, *args: Any, out: Any = None) -> tuple[Any, Any, Any]:
+    """The same; running statistics may be left away."""
+    if len(args) == 3:
+        args = (None, None, *args)
+    return native_batch_norm(input, weight, bias, *args, out=out)
 
 
 def native_layer_norm(input: Any, normalized_shape: Sequence[int], weight: Any, bias: Any, eps: float) -> tuple[Any, Any, Any]:
@@ -135,13 +145,66 @@ def native_group_norm(
 
 def _softmax_backward_data(grad_output: Any, output: Any, dim: int, input_dtype: Any) -> Any:
     """The gradient of `softmax` from its result."""
-    inner = grad_output * output
-    return (inner - output * inner.sum(dim, keepdim=True)).to(input_dtype)
+    grad, result = (x.float() if x.element_size() == 2 else x for x in (grad_output, output))
+    inner = grad * result
+    return (inner - result * inner.sum(dim, keepdim=True)).to(input_dtype)
 
 
 def _log_softmax_backward_data(grad_output: Any, output: Any, dim: int, input_dtype: Any) -> Any:
     """The gradient of `log_softmax` from its result."""
-    return (grad_output - output.exp() * grad_output.sum(dim, keepdim=True)).to(input_dtype)
+    grad, result = (x.float() if x.element_size() == 2 else x for x in (grad_output, output))
+    return (grad - result.exp() * grad.sum(dim, keepdim=True)).to(input_dtype)
+
+
+# ---- parts of several tensors, and masks --------------------------------------------------------------------------------------------
+
+
+def _chunk_cat(tensors: Sequence[Any], dim: int, num_chunks: int, *, out: Any = None) -> Any:
+    """Each tensor cut into chunks along a dimension, the last one filled up with zeros, and the chunks of all tensors side by side."""
+    _check_chunks(tensors, dim, num_chunks)
+    if dim < 0:
+        dim += tensors[0].ndim
+    rows = []
+    for x in tensors:
+        size = -(-x.shape[dim] // num_chunks)
+        missing = size * num_chunks - x.shape[dim]
+        full = F.pad(x, (0, 0) * (x.ndim - dim - 1) + (0, missing))
+        rows.append(full.reshape(*x.shape[:dim], num_chunks, -1))
+    return into(out, cat(rows, dim + 1))
+
+
+def _check_chunks(tensors: Sequence[Any], dim: int, num_chunks: int) -> None:
+    problem = ""
+    if not tensors:
+        problem = "a non-empty input tensor list"
+    elif num_chunks < 1:
+        problem = "positive num_chunks"
+    elif not all(x.numel() for x in tensors):
+        problem = "non-empty tensor"
+    elif dim < 0 and len({x.ndim for x in tensors}) > 1:
+        problem = "non-negative dim when input tensors have different ndims"
+    elif any(dim >= x.ndim for x in tensors):
+        problem = "dim < ndim for all input tensors"
+    elif len({tuple(x.shape[:dim]) for x in tensors}) > 1:
+        problem = "same sizes of 0,...,dim-1 dimensions for all tensors"
+    if problem:
+        raise RuntimeError(f"_chunk_cat expects {problem}")
+
+
+def _unsafe_masked_index(input: Any, mask: Any, indices: Sequence[Any], fill: Any) -> Any:
+    """The elements at the indices, and a number where the mask is false and an index may lie outside."""
+    return input[_inside(input, indices)].masked_fill(~mask, fill)
+
+
+def _unsafe_masked_index_put_accumulate(input: Any, mask: Any, indices: Sequence[Any], values: Any) -> Any:
+    """A copy with the values added at the indices, but for those where the mask is false."""
+    return input.index_put(_inside(input, indices), values.masked_fill(~mask, 0), accumulate=True)
+
+
+def _inside(input: Any, indices: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple(
+        EVERYTHING if index is None else index.clamp(-size, size - 1) for index, size in zip(indices, input.shape, strict=False)
+    )
 
 
 # ---- dropout ------------------------------------------------------------------------------------------------------------------------

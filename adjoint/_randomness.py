@@ -75,7 +75,7 @@ def drawn_apart(draw: Callable[[], Tensor]) -> Tensor:
 
 
 def drawn_from(draw: Callable[..., Tensor], *given: Any) -> Tensor:
-    """Numbers of distributions that tensors describe, which broadcast."""
+    """Numbers of distributions that tensors and numbers describe, which broadcast."""
     from .ops._batching import behind_batch, expanded
 
     level, outside = innermost()
@@ -89,14 +89,17 @@ def drawn_from(draw: Callable[..., Tensor], *given: Any) -> Tensor:
     with only(outside):
         if level is None or level.randomness == "same":
             return draw(*tensors)
-        values = [x._data.value if mine else expanded(x, level.size) for x, mine in zip(tensors, batched, strict=True)]
-        ndim = max(value.ndim for value in values)
-        return level.batched(draw(*(behind_batch(value, ndim) for value in values)))  # type: ignore[no-any-return]
+        ndim = max(x.ndim for x in tensors if isinstance(x, Tensor)) + 1
+        values = [
+            behind_batch(x._data.value if mine else expanded(x, level.size), ndim) if isinstance(x, Tensor) else x
+            for x, mine in zip(tensors, batched, strict=True)
+        ]
+        return level.batched(draw(*values))  # type: ignore[no-any-return]
 
 
 def under(level: Any, x: Any) -> Any:
-    """A tensor without what levels inside of the given one know about it: numbers that are drawn have no derivatives."""
-    while isinstance(x._data, Layer) and (level is None or x._data.level.depth > level.depth):
+    """A tensor (or a number) without what levels inside of the given one know about it: numbers that are drawn have no derivatives."""
+    while isinstance(x, Tensor) and isinstance(x._data, Layer) and (level is None or x._data.level.depth > level.depth):
         x = x._data.value
     return x
 

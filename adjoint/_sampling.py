@@ -309,11 +309,7 @@ def normal(
     if levels() and out is None:
         from ._randomness import drawn_from
 
-        given = [x for x in (mean, std) if isinstance(x, Tensor)]
-        draw = {1: lambda std: normal(mean, std, generator=generator), 2: lambda mean, std: normal(mean, std, generator=generator)}
-        if isinstance(mean, Tensor):
-            draw[1] = lambda mean: normal(mean, std, generator=generator)
-        return drawn_from(draw[len(given)], *given)
+        return drawn_from(lambda mean, std: normal(mean, std, generator=generator), mean, std)
     # As in PyTorch: standard normals first, then scaled and moved.
     parts = [x._data if isinstance(x, Tensor) else x for x in (mean, std)]
     like = parts[0] if isinstance(mean, Tensor) else parts[1]
@@ -352,6 +348,8 @@ def multinomial(
     input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None, out: Tensor | None = None
 ) -> Tensor:
     """Indices drawn from each row of `input`, whose elements are the probabilities, up to a factor."""
+    if out is not None and out._data.dtype != np.int64:
+        raise RuntimeError(f"multinomial expects Long tensor out, got: {out.dtype.scalar_name}\n  fix: out=torch.empty(0, dtype=torch.int64)")
     if levels() and out is None:
         from ._randomness import drawn_from
 

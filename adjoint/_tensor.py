@@ -89,7 +89,7 @@ class Tensor(OpMethods):
         tensor._vc = counter_of(data)
         tensor._fn = None
         if require_grad:
-            Tensor.requires_grad_(tensor)
+            tensor._set_requires_grad(True)
         return tensor
 
     # ---- facts ------------------------------------------------------------------------------------------------------------------
@@ -484,7 +484,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         tensor._vc = None if data is None else data._vc
         tensor._fn = None
         if requires_grad:
-            tensor.requires_grad_()
+            tensor._set_requires_grad(True)
         return tensor
 
     def __repr__(self) -> str:
@@ -492,7 +492,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 
 
 def _marked_parameter(data: Any, requires_grad: bool) -> Any:
-    found = data.detach().requires_grad_(requires_grad)
+    found = data.detach()._set_requires_grad(requires_grad)
     if type(found) is not type(data):
         raise RuntimeError(
             f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() returns an instance of the same "

@@ -247,7 +247,7 @@ def _frequencies(values: Any, n: int, d: float, dtype: Any, device: Any, require
     kind = _default_numpy() if dtype is None else _as_dtype(dtype).numpy
     made = _wrap((values / (n * d)).astype(kind))
     made = made if device is None else made.to(device) if str(device) != "meta" else _empty(len(values), dtype=dtype, device=device)
-    return _into(out, made.requires_grad_(requires_grad))
+    return _into(out, made._set_requires_grad(requires_grad))
 
 
 def fftfreq(

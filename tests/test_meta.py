@@ -377,6 +377,7 @@ def test_moving_to_the_device_is_recorded():
 
 # Ops that cannot work without values, and why.
 EXEMPT = {
+    "fractional_places": "the values of the random samples decide about the regions",
     "fractional_max_pool2d_values": "the values of the random samples decide about the regions",
     "fractional_max_pool3d_values": "the values of the random samples decide about the regions",
     "allclose": "the result is a Python bool",

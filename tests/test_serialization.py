@@ -207,7 +207,7 @@ def test_whole_modules_come_back_where_the_file_is_trusted():
 
 @pytest.mark.parametrize(
     ("value", "message"),
-    [(Network(), "GLOBAL .*Network is not plain data"), ([np.ones(2)], "GLOBAL numpy"), ({"f": len}, "GLOBAL builtins.len is not plain")],
+    [(Network(), "GLOBAL .*Network was not an allowed global"), ([np.ones(2)], "GLOBAL numpy"), ({"f": len}, "GLOBAL builtins.len was not an allowed global")],
 )
 def test_objects_are_not_read_by_default(value, message):
     for options in ({}, {"weights_only": True}, {"weights_only": None}):
@@ -219,11 +219,11 @@ def test_allowed_classes_are_read():
     value = argparse.ArgumentTypeError("text")
     with ad.serialization.safe_globals([argparse.ArgumentTypeError]):
         assert again({"a": value, "x": ad.ones(2)})["a"].args == ("text",)
-        with pytest.raises(pickle.UnpicklingError, match="Network is not plain data"):
+        with pytest.raises(pickle.UnpicklingError, match="Network was not an allowed global"):
             again(Network())
-        with pytest.raises(pickle.UnpicklingError, match=r"GLOBAL (posix|nt).system is not plain data"):
+        with pytest.raises(pickle.UnpicklingError, match=r"GLOBAL (posix|nt).system was not an allowed global"):
             ad.load(archive({"data.pkl": pickle.dumps(Evil(), 2)}))
-    with pytest.raises(pickle.UnpicklingError, match="ArgumentTypeError is not plain data"):
+    with pytest.raises(pickle.UnpicklingError, match="ArgumentTypeError was not an allowed global"):
         again(value)
 
 
@@ -311,8 +311,8 @@ CALL = b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n"
         (lambda: archive({"data.pkl": b"cabc"}), "inside a name"),
         (lambda: archive({"data.pkl": b"}]Ns."}), "no key"),
         (lambda: archive({"data.pkl": b"Nr\xff\xff\xff\x7fcos\nsystem\n."}), "GLOBAL os.system"),
-        (lambda: archive({"data.pkl": pickle.dumps(Evil(), 2)}), "GLOBAL (posix|nt).system is not plain data"),
-        (lambda: archive({"data.pkl": pickle.dumps(Evil())}), "system is not plain data"),
+        (lambda: archive({"data.pkl": pickle.dumps(Evil(), 2)}), "GLOBAL (posix|nt).system was not an allowed global"),
+        (lambda: archive({"data.pkl": pickle.dumps(Evil())}), "system was not an allowed global"),
         (lambda: archive({"data.pkl": pickle.dumps(nn.Linear(1, 1), 2)}), r"adjoint.nn.linear.Linear .*\n.*state_dict"),
         (lambda: archive({"data.pkl": b"cbuiltins\nbytearray\nJ\xff\xff\xff\x7f\x85R."}), "only known with bytes"),
         (lambda: archive({"data.pkl": b"ccollections\nOrderedDict\n)RNb."}), "Attributes"),

@@ -24,13 +24,13 @@ def train(model: nn.Module, x: ad.Tensor) -> None:
 
 
 def answer(queue: object) -> None:
-    tensor = queue.get()  # type: ignore[attr-defined]
+    tensor = queue.get()
     tensor.mul_(3)
-    queue.task_done()  # type: ignore[attr-defined]
+    queue.task_done()
 
 
 def run(method: str, function: object, *args: object) -> None:
-    process = mp.get_context(method).Process(target=function, args=args)  # type: ignore[attr-defined]
+    process = mp.get_context(method).Process(target=function, args=args)
     process.start()
     process.join(60)
     assert process.exitcode == 0

@@ -63,6 +63,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "user packages",
         (
+            "_aten_names",
             "accelerator",
             "amp",
             "backends",

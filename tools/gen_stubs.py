@@ -133,15 +133,17 @@ def method(name: str, fn: Callable[..., Any]) -> str:
     if op is not None:
         parameters = op_parameters(op) if generated else function_parameters(fn)
         return f"(self{parameters}) -> {'tuple[Tensor, ...]' if op.several else 'Tensor'}"
-    if getattr(fn, "__doc__", "") == f"In-place form of `{fn.__name__[:-1]}`." and (op := inplace_op(fn.__name__)) is not None:
+    in_place = fn.__doc__ == f"In-place form of `{fn.__name__[:-1]}`."
+    if in_place and fn.__code__.co_name == "changing" and (op := inplace_op(fn.__name__)) is not None:  # derived, not written
         return "(self, other: Any) -> Self" if name.startswith("__") else f"(self{op_parameters(op)}) -> Self"
     if name in UNARY:
         return "(self) -> Tensor"
+    made = "Self" if in_place else result(fn.__annotations__.get("return", "Any"))
     if hasattr(fn, "__wrapped__"):  # a composite that takes NumPy's names as well
-        return f"(self{composite_parameters(fn.__wrapped__)}) -> {result(fn.__annotations__.get('return', 'Any'))}"
+        return f"(self{composite_parameters(fn.__wrapped__)}) -> {made}"
     if generated:  # an operator
         return "(self, other: Any) -> Tensor"
-    return f"(self{function_parameters(fn)}) -> {result(fn.__annotations__.get('return', 'Any'))}"
+    return f"(self{function_parameters(fn)}) -> {made}"
 
 
 def members() -> Iterator[str]:

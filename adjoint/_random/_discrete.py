@@ -277,7 +277,7 @@ def multinomial(
     if count == 1:
         order = np.argmax(speeds, axis=-1, keepdims=True)
     else:
-        order = np.argsort(-speeds, axis=-1, kind="stable")[..., :count]
+        order = np.argsort(-speeds, axis=-1, kind="stable")[..., :count].copy()
     return order
 
 
@@ -312,6 +312,8 @@ def _checked_weights(weights: Array, count: int, replacement: bool, repeated: bo
             "cannot sample n_sample > prob_dist.size(-1) samples without replacement",
             f"{count} of {weights.shape[-1]}; pass replacement=True",
         )
+    if weights.shape[-1] > 1 << 24:
+        refuse("number of categories cannot exceed 2^24", f"there are {weights.shape[-1]}")
     wide = weights if kind.name == "float64" else weights.astype(np.float32)
     if not np.all((wide >= 0) & (wide < np.inf)):
         words = "probability tensor contains either `inf`, `nan` or element < 0"

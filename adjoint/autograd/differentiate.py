@@ -19,6 +19,7 @@ from .accumulate import AccumulateGrad
 from .anomaly import watch
 from .node import NOWHERE, Edge, Node, Output
 from .views import edge_of
+from .warnings import warn_of_cycle
 
 
 class GradientEdge(NamedTuple):
@@ -59,6 +60,8 @@ def backward(
         grad_tensors = renamed(grad_tensors, grad_variables)
     edges, gradients, as_tensors = starts(roots, given_gradients(grad_tensors, len(roots)), create_graph)
     captured = None
+    if create_graph:
+        warn_of_cycle()
     if inputs is not None:
         wanted = as_tuple(inputs)
         if not wanted:
@@ -99,6 +102,13 @@ def grad(
     >>> ad.autograd.grad(dx, x)
     (tensor(12.),)
     """
+    if not only_inputs:
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other parts of the "
+            "graph, please use torch.autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
     if materialize_grads and allow_unused is False:
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."

@@ -195,7 +195,8 @@ def alias(tensor: Tensor) -> Tensor:
     """A view of the whole tensor that can have a tangent of its own."""
     bits = swap_bits(FORWARD_AD, 0)
     try:
-        return tensor.view(tensor.shape)
+        view: Tensor = tensor.view(tensor.shape)
+        return view
     finally:
         swap_bits(FORWARD_AD, bits)
 

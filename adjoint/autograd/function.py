@@ -171,7 +171,7 @@ class BackwardCFunction(Node, FunctionCtx):
 
     def _checked(self, results: tuple[Any, ...]) -> tuple[Any, ...]:
         """Gradients for the edges, refused where they cannot be right."""
-        expected, name = len(self.edges), self.name()
+        expected, name = len(self.edges), Node.name(self)  # users may have put another `name` on their ctx
         if len(results) > expected and all(extra is None for extra in results[expected:]):
             results = results[:expected]
         if len(results) != expected:
@@ -208,7 +208,7 @@ class BackwardCFunction(Node, FunctionCtx):
         if grad._data.shape != shape:
             if not expands_to(shape, grad._data.shape):
                 raise GradientError(
-                    f"Function {self.name()} returned an invalid gradient at index {place} - got {list(grad._data.shape)} but expected "
+                    f"Function {Node.name(self)} returned an invalid gradient at index {place} - got {list(grad._data.shape)} but expected "
                     f"shape compatible with {list(shape)}",
                     {"applied": self.site},
                 )
@@ -218,7 +218,7 @@ class BackwardCFunction(Node, FunctionCtx):
         if grad._data.dtype.kind == "c" and dtype.kind != "c":
             raise GradientError(
                 "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex) to be true, but got false: "
-                f"{self.name()} returned a complex gradient at index {place} for a real input",
+                f"{Node.name(self)} returned a complex gradient at index {place} for a real input",
                 {"applied": self.site},
                 "return its real part: g.real",
             )
@@ -453,7 +453,7 @@ def connect(ctx: BackwardCFunction, operands: tuple[Any, ...], results: tuple[An
             else:
                 output._fn = edge
         elif isinstance(output, Tensor) and not isinstance(output._fn, View):
-            output._fn = Cut("non-differentiable output", ctx.name().removesuffix("Backward"), ctx.code, ctx.offset)
+            output._fn = Cut("non-differentiable output", Node.name(ctx).removesuffix("Backward"), ctx.code, ctx.offset)
 
 
 def saved_entry(

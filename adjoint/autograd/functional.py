@@ -121,7 +121,12 @@ def jacobian(
             rows, several_outputs = forward_jacobian(func, points)
         else:
             outputs, several_outputs = outputs_of(func, points, "jacobian", strict)
-            rows = [reverse_jacobian(number, out, points, create_graph, strict) for number, out in enumerate(outputs)]
+            rows = [
+                jacobian_at_once(out, points, create_graph)
+                if vectorize and out.numel()
+                else reverse_jacobian(number, out, points, create_graph, strict)
+                for number, out in enumerate(outputs)
+            ]
     blocks = [packed(row, several, create_graph) for row in rows]
     return tuple(blocks) if several_outputs else blocks[0]
 
@@ -213,26 +218,40 @@ def reverse_jacobian(number: int, output: Tensor, points: Tensors, record: bool,
     return tuple(stacked([row[place] for row in rows], (*output.shape, *x.shape), x) for place, x in enumerate(points))
 
 
+def jacobian_at_once(output: Tensor, points: Tensors, record: bool) -> Tensors:
+    """The same by one backward for all elements of the output."""
+    count = output.numel()
+    found: Sequence[Tensor | None] = [None] * len(points)
+    if output.requires_grad:
+        units = wrap(np.eye(count, dtype=output.dtype.numpy).reshape(count, *output.shape))
+        found = grad((output,), points, (units,), True, record, allow_unused=True, is_grads_batched=True)
+    shapes = [(*output.shape, *x.shape) for x in points]
+    return tuple(
+        wrap(np.zeros(shape, x.dtype.numpy)) if g is None else g.reshape(shape)
+        for g, x, shape in zip(found, points, shapes, strict=True)
+    )
+
+
 def forward_jacobian(func: Func, points: Tensors) -> tuple[list[Tensors], bool]:
-    """The Jacobian of every output with respect to each input, a column per element of the input."""
-    columns: list[list[Tensors]] = []  # by input, element of the input, output
+    """The Jacobian of every output with respect to each input, by one forward for all elements of an input."""
+    from ..func import vmap
+
     outputs, several = outputs_of(func, points, "jacobian", False)
-    for place, x in enumerate(points):
-        columns.append([])
-        for index in np.ndindex(tuple(x.shape)):
-            with forward_ad.dual_level():
-                dual = forward_ad.make_dual(x, unit_like(x, index))
-                found, _ = outputs_of(func, (*points[:place], dual, *points[place + 1 :]), "jacobian", False)
-                tangents = [forward_ad.unpack_dual(out).tangent for out in found]
-                columns[-1].append(filled(tangents, outputs, False, ""))
-    rows = []
-    for number, out in enumerate(outputs):
-        blocks = []
-        for x, column in zip(points, columns, strict=True):
-            block = stacked([element[number] for element in column], (*x.shape, *out.shape), out)
-            dims = range(block.dim())
-            blocks.append(block.permute(*dims[x.dim() :], *dims[: x.dim()]))
-        rows.append(tuple(blocks))
+    columns: list[Tensors] = []  # by input and output
+
+    def push(direction: Tensor) -> Tensors:
+        with forward_ad.dual_level():
+            dual = forward_ad.make_dual(points[len(columns)], direction)
+            found, _ = outputs_of(func, (*points[: len(columns)], dual, *points[len(columns) + 1 :]), "jacobian", False)
+            return filled([forward_ad.unpack_dual(out).tangent for out in found], outputs, False, "")
+
+    for x in points:
+        count = x.numel()
+        columns.append(vmap(push, out_dims=-1)(wrap(np.eye(count, dtype=x.dtype.numpy).reshape(count, *x.shape))))
+    rows = [
+        tuple(column[number].reshape(*out.shape, *x.shape) for column, x in zip(columns, points, strict=True))
+        for number, out in enumerate(outputs)
+    ]
     return rows, several
 
 

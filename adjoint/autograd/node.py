@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 Edge = Any  # Node | Output | Tensor | None; see Note [Edges]
 
+NAMES_WITH_A_SCOPE = ("CopyBackwards", "Identity", "NotImplemented")  # PyTorch writes torch::autograd:: before these
+
 
 class VersionCounter:
     """Counts the in-place writes to a piece of memory; shared by all tensors that look at it.
@@ -218,7 +220,20 @@ class Node:
         >>> (ad.ones(2, requires_grad=True) * 2).grad_fn.name()
         'MulBackward0'
         """
-        return type(self).__name__
+        kind = type(self).__name__
+        return f"torch::autograd::{kind}" if kind in NAMES_WITH_A_SCOPE else kind
+
+    def __call__(self, *gradients: Any) -> Any:
+        """The gradients of the inputs, as Tensors, from those of the outputs."""
+        expected = 1 if self.outputs is None else self.outputs
+        if len(gradients) != expected:
+            raise TypeError(f"expected {expected} arguments, got {len(gradients)} instead")
+        found = self.apply_recorded(gradients[0] if self.outputs is None else list(gradients))
+        slots = self.input_slots or range(len(self.next))
+        full: list[Any] = [None] * (self.input_count or len(self.next))
+        for slot, gradient in zip(slots, found, strict=True):
+            full[slot] = gradient
+        return full[0] if len(full) == 1 else tuple(full)
 
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:

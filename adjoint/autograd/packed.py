@@ -11,13 +11,13 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 
+import numpy as np
+
 from .._state import GRAD, SAVED_HOOKS, get_mode, swap_bits
 from .node import Edge, Freed, LeafAlias, Node, Output, VersionCounter
 from .views import counter_of, edge_of
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from .._tensor import Tensor
 
 Hook = Callable[[Any], Any]
@@ -171,16 +171,23 @@ class SavedTensor:
 
 
 class _Handle:
-    """Stands in a graph for a saved tensor that may yet be written over. `counter` keeps its identity taken."""
+    """Stands in a graph for a saved tensor that may yet be written over. `memory` keeps its identity taken."""
 
-    __slots__ = ("__weakref__", "counter")
+    __slots__ = ("__weakref__", "memory")
 
-    def __init__(self, counter: VersionCounter) -> None:
-        self.counter = counter
+    def __init__(self, memory: Any) -> None:
+        self.memory = memory
+
+
+def owner(data: Any) -> Any:
+    """The array that has the memory which another one looks at."""
+    while isinstance(getattr(data, "base", None), np.ndarray):
+        data = data.base
+    return data
 
 
 class MutationGuard:
-    """Copies a saved tensor just before somebody writes to its memory. Everything that shares memory shares its version counter."""
+    """Copies a saved tensor just before somebody writes to its memory, be it through a view or through `.data`."""
 
     def __init__(self) -> None:
         self.clear()
@@ -196,9 +203,10 @@ class MutationGuard:
         key = id(tensor._data), counter.version
         handle = self._known.get(key)
         if handle is None:
-            self._known[key] = handle = _Handle(counter)
+            memory = owner(tensor._data)
+            self._known[key] = handle = _Handle(memory)
             self.original[handle] = tensor.detach()
-            self._of_memory.setdefault(id(counter), WeakSet()).add(handle)
+            self._of_memory.setdefault(id(memory), WeakSet()).add(handle)
         return handle
 
     def unpack(self, handle: _Handle) -> Tensor:
@@ -210,7 +218,7 @@ class MutationGuard:
         return found
 
     def before_write(self, tensor: Tensor) -> None:
-        for handle in self._of_memory.pop(id(tensor._vc), ()):
+        for handle in self._of_memory.pop(id(owner(tensor._data)), ()):
             self.cloned[handle] = self.original.pop(handle).clone()
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from functools import partial
+from math import prod
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from .._state import FORWARD_AD, get_mode
 from .node import INFERENCE_TENSOR, NOWHERE, Cut, Edge, Node, Output, VersionCounter, overwritten
@@ -156,12 +160,12 @@ def saved_properties(op: Op, layout: Sequence[str]) -> dict[str, property]:
 
     They are properties of the node's class, not a `__getattr__`: that would slow every other attribute of every node.
     """
-    properties = {}
+    properties = {f"_saved_{public}": property(read) for public, read in read_from_others(op).items()}
     for name in sometimes_saved(op) | dict.fromkeys(layout):
-        public = public_name(op, name)
-        properties[f"_saved_{public}"] = property(partial(saved_by_name, name))
-        if name == "out" or name in op.inputs:
-            properties[f"_raw_saved_{public}"] = property(partial(raw_saved_by_name, name))
+        for public in public_names(op, name):
+            properties.setdefault(f"_saved_{public}", property(partial(saved_by_name, name)))
+            if name == "out" or name in op.inputs:
+                properties[f"_raw_saved_{public}"] = property(partial(raw_saved_by_name, name))
     return properties
 
 
@@ -173,10 +177,49 @@ def sometimes_saved(op: Op) -> dict[str, None]:
     return dict.fromkeys(name for name in names if name not in ("g", "needs"))
 
 
-def public_name(op: Op, name: str) -> str:
+def public_names(op: Op, name: str) -> tuple[str, ...]:
+    """PyTorch's names for what an op saves. The first input is `self` there, or has the name that it has here."""
     if name == "out":
-        return "result"
-    return "self" if op.inputs and name == op.inputs[0] else name
+        return ("result",)
+    if name == "lengths":
+        return ("split_sizes",)
+    for slot, of in enumerate(op.inputs):
+        public = ("self", of) if slot == 0 else (of,)
+        if name == of:
+            return ("indices",) if of == "index" and op.name.endswith("_values") else public
+        for ending, theirs in (("_shape", "_sym_sizes"), ("_dtype", "_scalar_type")):
+            if name == of + ending:
+                return tuple(one + theirs for one in public)
+    return (name,)
+
+
+def read_from_others(op: Op) -> dict[str, Callable[[Node], Any]]:
+    """What PyTorch saves and adjoint can tell from what it saves itself."""
+    if op.name in ("add", "sub"):
+        return {"alpha": lambda node: 1}
+    if op.name == "split":
+        return {"split_size": lambda node: saved_by_name("lengths", node)[0]}
+    if op.name in ("mean_all", "mean_dim"):
+        return {"self_sym_numel": lambda node: prod(saved_by_name("input_shape", node))}
+    if op.name == "select_part":
+        return {"dim": lambda node: selection(node)[0], "index": lambda node: wrapped(selection(node)[1])}
+    if op.name == "slice_part":
+        return {
+            "dim": lambda node: selection(node)[0], "start": lambda node: selection(node)[1].start or 0,
+            "end": lambda node: sys.maxsize if selection(node)[1].stop is None else selection(node)[1].stop,
+            "step": lambda node: selection(node)[1].step or 1,
+        }  # fmt: skip
+    return {}
+
+
+def selection(node: Node) -> tuple[int, Any]:
+    """The last dimension of which an index takes a part, and what it takes of it."""
+    index, dims = saved_by_name("index", node), len(saved_by_name("input_shape", node))
+    items = list(index) if isinstance(index, tuple) else [index]
+    if Ellipsis in items:
+        place = items.index(Ellipsis)
+        items[place : place + 1] = [slice(None)] * (dims - len(items) + 1)
+    return next((dim, item) for dim, item in reversed(list(enumerate(items))) if item != slice(None))
 
 
 def saved_by_name(name: str, node: Node) -> Any:
@@ -190,7 +233,32 @@ def saved_by_name(name: str, node: Node) -> Any:
         return output_tensor(node, value)
     if name in op.inputs and hasattr(value, "_fn"):
         return input_tensor(node, name, op.inputs.index(name), value)
-    return value
+    return public_value(op, name, value)
+
+
+REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
+
+
+def public_value(op: Op, name: str, value: Any) -> Any:
+    """A saved value as PyTorch shows it: arrays, and numbers that stand for tensors, as tensors, dimensions as a tuple."""
+    from .._tensor import wrap
+
+    if isinstance(value, np.ndarray):
+        return wrap(value)
+    if isinstance(value, tuple | list):
+        return tuple(public_value(op, "", one) for one in value)
+    if name in op.inputs and isinstance(value, bool | int | float | complex) and isinstance(op.nodes, str):
+        return wrap(np.asarray(value))
+    if name == "reduction":
+        return REDUCTIONS.get(value, value)
+    if name == "dim" and isinstance(value, int) and getattr(op.impl, "__annotations__", {}).get("dim") == "Dims":
+        return (wrapped(value),)
+    return wrapped(value)
+
+
+def wrapped(value: Any) -> Any:
+    """A negative integer as PyTorch shows it: taken for one without a sign."""
+    return value + (1 << 64) if type(value) is int and value < 0 else value
 
 
 def raw_saved_by_name(name: str, node: Node) -> SavedTensor:

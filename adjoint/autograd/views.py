@@ -55,19 +55,6 @@ class View:
         if self.creation is not ORDINARY:
             self.version: int = counter_of(self.base).version
 
-    def sibling(self, op: ViewOp, node: Edge) -> View:
-        """Another view of the same tensor, made by the same call."""
-        view = new(View)
-        view.parent = self.parent
-        view.base = self.base
-        view.op = op
-        view.params = self.params
-        view.node = node
-        view.made_for = self.made_for
-        view.creation = self.creation
-        view.version = self.version
-        return view
-
     def made_by_custom_function(self, node: Edge, creation: str) -> None:
         """The history of a view that the forward of a custom function returned: it is the function's, not the view's own."""
         self.node = node

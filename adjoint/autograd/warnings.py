@@ -20,6 +20,22 @@ class NonLeafWarning(UserWarning):
 _told: set[tuple[CodeType, int]] = set()
 
 
+def warn_of_cycle() -> None:
+    """A gradient with a history, in a leaf that is part of the history. PyTorch says so once."""
+    site = here()
+    if site in _told:
+        return
+    _told.add(site)
+    warnings.warn_explicit(
+        "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can cause a "
+        "memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use this function, make "
+        "sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid the leak.",
+        UserWarning,
+        site.filename,
+        site.line,
+    )
+
+
 def warn_non_leaf(tensor: Tensor) -> None:
     site = here()
     if site in _told:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from inspect import isclass
+from types import ModuleType
 from typing import Any
 
 from .. import nn, optim
@@ -14,6 +15,8 @@ from .._size import Size
 from .._tensor import Tensor
 from ..nn.modules import HOMES
 from ..nn.parameter import Parameter
+
+OURS = f"{nn.__name__.partition('.')[0]}."
 
 # Of a file of ours that serves for several of PyTorch's: which parts of names belong where.
 _PARTS = {
@@ -43,23 +46,39 @@ def _pytorch_modules() -> Iterator[tuple[Any, str]]:
     for cls in vars(optim).values():
         if isclass(cls) and issubclass(cls, optim.Optimizer):
             yield cls, f"torch.optim.{cls.__module__.rpartition('.')[2]}"
+    for cls in vars(optim.lr_scheduler).values():
+        if isclass(cls) and cls.__module__.startswith(OURS):
+            yield cls, "torch.optim.lr_scheduler"
 
 
-def take_names() -> dict[Any, str]:
-    """Give the classes PyTorch's names. The result is what they were called before."""
-    before = {}
+_before: dict[Any, str] = {}  # what the classes were called
+
+
+def take_names() -> None:
+    """Give the classes PyTorch's names."""
     for cls, module in list(_pytorch_modules()):
-        before[cls] = cls.__module__
-        cls.__module__ = module
-    return before
+        _name(cls, module)
+
+
+def take_names_in(module: ModuleType) -> None:
+    """The same for a module that the script imports and whose files are called as PyTorch's."""
+    for cls in list(vars(module).values()):
+        if isclass(cls) and cls.__module__.startswith(OURS):
+            _name(cls, f"torch.{cls.__module__.removeprefix(OURS)}")
+
+
+def _name(cls: Any, module: str) -> None:
+    _before.setdefault(cls, cls.__module__)
+    cls.__module__ = module
 
 
 @contextmanager
 def pytorch_names() -> Iterator[None]:
     """PyTorch's names inside a `with` block."""
-    before = take_names()
+    take_names()
     try:
         yield
     finally:
-        for cls, module in before.items():
+        for cls, module in _before.items():
             cls.__module__ = module
+        _before.clear()

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from .names import pytorch_names, take_names
+from .names import pytorch_names, take_names, take_names_in
 
 TORCH, FUNCTORCH, OURS = "torch", "functorch", "adjoint"
 TORCH_VERSION = "2.13.0"  # what `torch.__version__` says in a script: programs choose by it what to call
@@ -37,6 +37,8 @@ class _SameModule(Loader):
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = import_module(self._name)
+        if self._name.count(".") > 1:  # the larger packages are named class by class
+            take_names_in(module)
         self._spec = module.__spec__
         return module
 

@@ -29,7 +29,7 @@ class ExponentialFamily(Distribution):
 
     def entropy(self) -> Tensor:
         """F(theta) - <theta, grad F(theta)> - E[k(x)]: a Bregman divergence, by automatic differentiation."""
-        parameters = [p.detach().requires_grad_() for p in self._natural_params]
+        parameters = [p.detach()._set_requires_grad(True) for p in self._natural_params]
         normalizer = self._log_normalizer(*parameters)
         slopes = grad(normalizer.sum(), parameters, create_graph=True)
         result: Tensor = normalizer - self._mean_carrier_measure

@@ -162,7 +162,7 @@ def _exponential_family(p: ExponentialFamily, q: ExponentialFamily) -> Tensor:
             f"The cross KL-divergence between different exponential families cannot be computed using Bregman divergences: "
             f"{type(p).__name__} and {type(q).__name__}"
         )
-    ours = [parameter.detach().requires_grad_() for parameter in p._natural_params]
+    ours = [parameter.detach()._set_requires_grad(True) for parameter in p._natural_params]
     theirs = q._natural_params
     normalizer = p._log_normalizer(*ours)
     slopes = grad(normalizer.sum(), ours, create_graph=True)

@@ -55,7 +55,6 @@ class Batched(Layer):
 
 class VmapLevel(Unrecorded):
     kind = "vmap"
-    shown_as = "BatchedTensor(lvl={}, bdim=0"
     hides_dimension = True
 
     def __init__(self, size: int, randomness: str) -> None:
@@ -131,7 +130,8 @@ class VmapLevel(Unrecorded):
 
     def check_target(self, op: Any, operands: list[Any], values: dict[str, Any]) -> None:
         if level_of(settled(operands[0])) is not self:
-            name = "inplace arithmetic" if op.broadcasts or op.name == "copy" else f"{op.name.removesuffix('_tensor').removesuffix('_value')}_"
+            arithmetic = op.broadcasts or op.name == "copy"
+            name = "inplace arithmetic" if arithmetic else f"{op.name.removesuffix('_tensor').removesuffix('_value')}_"
             raise RuntimeError(
                 compose(
                     f"vmap: {name}(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has more "

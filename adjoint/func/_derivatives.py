@@ -73,7 +73,7 @@ def derivatives(u: Callable[[Any], Any], x: Tensor, orders: Iterable[int | Seque
     return [values[index] for index in wanted]
 
 
-def check_orders(x: Any, wanted: list[Index], plain: bool) -> int:
+def check_orders(x: Any, wanted: list[tuple[Any, ...]], plain: bool) -> int:
     """The number of variables."""
     if not isinstance(x, Tensor) or not x.is_floating_point():
         raise RuntimeError(f"derivatives(u, x, orders): Expected x to be a floating-point Tensor, got {getattr(x, 'dtype', type(x))}")

@@ -269,7 +269,7 @@ def generated(cls: type[Function]) -> type[Function]:
     if found is None:
         found = type(f"Vmapped{cls.__name__}", (Generated,), {"generate_vmap_rule": True, **parts(cls)})
         cls._generated = found  # type: ignore[attr-defined]
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 class Generated(Function):

@@ -38,7 +38,7 @@ def gradients(level: GradLevel | None, outputs: Sequence[Any], inputs: Sequence[
     found: Sequence[Any] = [None] * len(inputs)
     if pairs:
         found = differentiate.grad([out for out, _ in pairs], inputs, [g for _, g in pairs], keep, create, allow_unused=True)
-    lower = (lambda x: x) if level is None else level.lower
+    lower: Callable[[Any], Any] = (lambda x: x) if level is None else level.lower
     values = [lower(x) for x in inputs]
     return [value.new_zeros(value.shape) if g is None else lower(g) for g, value in zip(found, values, strict=True)]
 

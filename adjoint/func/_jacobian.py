@@ -10,7 +10,7 @@ import numpy as np
 
 from .._tensor import Tensor, wrap
 from ..ops._registry import FUNCTIONS
-from ..utils._pytree import TreeSpec, tree_flatten, tree_unflatten
+from ..utils._pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 from ._arguments import Argnums, check_real, chosen
 from ._grad import vjp_of
 from ._jvp import jvp_of
@@ -90,7 +90,9 @@ def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
             found = jvp_of(func, args, argnums, (tangents,) if isinstance(argnums, int) else tangents, has_aux)
             return (found[1], (found[0], found[2])) if has_aux else (found[1], found[0])
 
-        tangents, rest = vmap(push, randomness=randomness, out_dims=(0, None))(*basis(arguments))
+        differs = randomness == "different"  # then the values belong to examples, too
+        tangents, rest = vmap(push, randomness=randomness, out_dims=(0, 0 if differs else None))(*basis(arguments))
+        rest = tree_map(lambda x: x[0], rest) if differs else rest
         outputs, spec = tree_flatten(rest[0] if has_aux else rest)
         check_real("jacfwd", "outputs", outputs)
         columns = tree_flatten(tangents)[0]

@@ -62,19 +62,19 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[s
         raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
     if len({type(model) for model in models}) != 1:
         raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
-    parameters = {name: stacked([dict(model.named_parameters())[name] for model in models]) for name, _ in models[0].named_parameters()}
-    buffers = {name: stacked([dict(model.named_buffers())[name] for model in models]) for name, _ in models[0].named_buffers()}
+    parameters = {name: stacked(name, [dict(model.named_parameters())[name] for model in models]) for name, _ in models[0].named_parameters()}
+    buffers = {name: stacked(name, [dict(model.named_buffers())[name] for model in models]) for name, _ in models[0].named_buffers()}
     return parameters, buffers
 
 
-def stacked(tensors: Sequence[Tensor]) -> Tensor:
+def stacked(name: str, tensors: Sequence[Tensor]) -> Tensor:
     """A new leaf that holds them all, if all of them are leaves."""
     if not all(tensor.is_leaf for tensor in tensors):
         return FUNCTIONS["stack"](tensors)  # type: ignore[no-any-return]
     if len({tensor.requires_grad for tensor in tensors}) != 1:
-        raise RuntimeError("Expected parameters from each model to have the same .requires_grad")
+        raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
     result: Tensor = FUNCTIONS["stack"]([tensor.detach() for tensor in tensors])
-    return result.requires_grad_(tensors[0].requires_grad)
+    return result._set_requires_grad(tensors[0].requires_grad)
 
 
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:

@@ -21,9 +21,10 @@ class Recorded(Layer):
 def forward_below(op: Any) -> Callable[..., Any]:
     """The forward of an op on layers: the op itself on what they hold."""
     function, sequence, several = op.function, op.sequence, op.several
+    first = op.args.index(op.inputs[0])
 
     def forward(*args: Any, **options: Any) -> Any:
-        level = (args[0][0] if sequence else args[0]).level
+        level = (args[0][0] if sequence else args[first]).level
         token = set_mode(level.outside)
         try:
             if sequence:

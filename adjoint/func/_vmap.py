@@ -60,8 +60,8 @@ def checked_dims(name: str, in_dims: Any, args: tuple[Any, ...], flat: list[Any]
     found = broadcast_prefix(in_dims, args)
     if found is None:
         raise ValueError(
-            f"{call}: in_dims is not compatible with the structure of `inputs`. in_dims has structure {tree_flatten(in_dims)[1]} but inputs "
-            f"has structure {tree_flatten(args)[1]}.\n  fix: give a number, or a tuple with an entry for each argument"
+            f"{call}: in_dims is not compatible with the structure of `inputs`. in_dims has structure {tree_flatten(in_dims)[1]} but "
+            f"inputs has structure {tree_flatten(args)[1]}.\n  fix: give a number, or a tuple with an entry for each argument"
         )
     for place, (dim, x) in enumerate(zip(found, flat, strict=True)):
         if dim is None:
@@ -97,7 +97,7 @@ def batch_size(name: str, dims: list[int | None], flat: list[Any]) -> int:
 
 
 def moved_to_front(x: Tensor, dim: int) -> Tensor:
-    return FUNCTIONS["movedim"](x, dim, 0) if dim else x  # type: ignore[no-any-return]
+    return FUNCTIONS["movedim"](x, dim, 0) if dim else x
 
 
 def run(
@@ -152,7 +152,7 @@ def unbatched(name: str, level: VmapLevel, x: Any, dim: int | None) -> Any:
         raise IndexError(
             f"Dimension out of range (expected to be in range of [{-value.ndim}, {value.ndim - 1}], but got {dim})"
         )
-    return FUNCTIONS["movedim"](value, 0, dim) if dim % value.ndim else value  # type: ignore[no-any-return]
+    return FUNCTIONS["movedim"](value, 0, dim) if dim % value.ndim else value
 
 
 def in_chunks(
@@ -167,7 +167,6 @@ def in_chunks(
         rows.append(run(name, func, part, dims, spec, length, out_dims, randomness, kwargs))
     flattened = [tree_flatten(row)[0] for row in rows]
     places = output_dims(name, out_dims, rows[0])
-    joined = [
-        column[0] if dim is None else FUNCTIONS["cat"](column, dim) for column, dim in zip(zip(*flattened, strict=True), places, strict=True)
-    ]
+    columns = zip(*flattened, strict=True)
+    joined = [column[0] if dim is None else FUNCTIONS["cat"](column, dim) for column, dim in zip(columns, places, strict=True)]
     return tree_unflatten(joined, tree_flatten(rows[0])[1])

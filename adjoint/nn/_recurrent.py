@@ -121,11 +121,12 @@ def name_as_in_pytorch(out: Tensor, lstm: bool, bidirectional: bool, batch_first
 def rename(out: Tensor, name: str) -> None:
     node = out.grad_fn
     if node is not None:
-        node.__class__ = renamed(type(node), name)
+        kind: Any = type(node)
+        node.__class__ = renamed(kind, name)
 
 
 @lru_cache
-def renamed(kind: type[Any], name: str) -> type[Any]:
+def renamed(kind: Any, name: str) -> type[Any]:
     return type(name, (kind,), {"__slots__": ()})
 
 

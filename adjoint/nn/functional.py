@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._layer import Layer as _Layer
+from .._layer import levels as _levels
 from .._site import warn
 from .._tensor import Tensor, wrap
 from ..ops import activation as _activation
@@ -328,7 +329,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     if tensor.numel() and _holds(tensor.min() < 0):
         raise RuntimeError("Class values must be non-negative.")
     if num_classes == -1:
-        if any(level.hides_dimension for level in levels()):
+        if any(level.hides_dimension for level in _levels()):
             raise RuntimeError("When vmap-ing torch.nn.functional.one_hot, please provide an explicit positive num_classes argument.")
         num_classes = int(tensor.max()) + 1
     elif tensor.numel() and _holds(tensor.max() >= num_classes):

@@ -168,8 +168,8 @@ def say_looped(name: str) -> None:
     if name not in said:
         said.add(name)
         warn(
-            f"There is a performance drop because we have not yet implemented the batching rule for aten::{name}: vmap computes one example "
-            "after the other."
+            f"There is a performance drop because we have not yet implemented the batching rule for aten::{name}: vmap computes one "
+            "example after the other."
         )
 
 

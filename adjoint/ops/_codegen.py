@@ -211,7 +211,7 @@ def nested_function(op: Op, forward: Callable[..., Any], layer: type, arrays_of:
     if op.sequence:
         lines += [f"  if (a_{first} := arrays_of({first})) is not None:", *indented(3, body(op, "T", NESTED))]
     else:
-        lines += [f"  if {is_tensor(first)} and (dtype_ := (a_{first} := {first}._data).dtype) is F32 or dtype_ is F64:"]
+        lines += [f"  if {is_tensor(first)} and ((dtype_ := (a_{first} := {first}._data).dtype) is F32 or dtype_ is F64):"]
         lines += indented(3, choice(op, NESTED))
     text = "\n".join([*lines, f" return {general_call(op, False)}"])
     same = {name: marked(_NAMESPACE[name]) for name in ("F32", "F64")}

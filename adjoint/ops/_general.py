@@ -307,7 +307,7 @@ def finish(op: Op, operands: list[Any], values: dict[str, Any], tensors: tuple[T
                     tensor._fn = no_derivative(op.name)
             if mode & INFERENCE:
                 tensor._vc = INFERENCE_TENSOR
-    if mode & FORWARD_AD and op.differentiable and level is None and carries_tangent(operands):
+    if mode & FORWARD_AD and op.differentiable and carries_tangent(operands):
         propagate(op, operands, values, tensors)
 
 

@@ -193,6 +193,18 @@ def check_cast(source: np.dtype[Any], target: np.dtype[Any]) -> None:
             )
 
 
+C_NAMES = {"float32": "float", "float64": "double", "int64": "long int", "int32": "int", "complex64": "c10::complex<float>"}
+
+
+def check_same(source: np.dtype[Any], target: np.dtype[Any]) -> None:
+    """Refuse to convert the result of an op that returns the dtype it is given."""
+    if source != target:
+        wanted, given = (C_NAMES.get(from_numpy_dtype(x).name, from_numpy_dtype(x).name) for x in (source, target))
+        raise RuntimeError(
+            f"Expected out tensor to have dtype {wanted}, but got {given} instead\n  fix: out=torch.empty(0, dtype={from_numpy_dtype(source)})"
+        )
+
+
 def write(target: Tensor, result: Any) -> None:
     """Put new values into a tensor's memory and count the write."""
     data = target._data
@@ -218,6 +230,8 @@ def write_out(op: Op, operands: list[Any], values: dict[str, Any], out: Any) -> 
     refuse_out(op, [*operands, out])
     check_writable(out, False)
     result = forward(op, operands, values)
+    if not op.converts:
+        check_same(result.dtype, out._data.dtype)
     check_cast(result.dtype, out._data.dtype)
     if isinstance(result, Layer) and level_of(out) is not result.level:
         raise RuntimeError(

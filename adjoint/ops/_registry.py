@@ -67,6 +67,7 @@ class Op:
         floats: bool = True,
         wide: bool | None = None,
         check: Callable[..., None] | None = None,
+        converts: bool = False,
         batch: str | Rule | None = None,
     ) -> None:
         self.name = name
@@ -91,6 +92,8 @@ class Op:
         self.batch = batch  # how `vmap` runs it on batches, where that does not follow from the rest; see _batching.py
         self._read_signature()
         self._validate()
+        # Whether `out=` may have another dtype: it may where operands are promoted, or sums have a dtype of their own.
+        self.converts = converts or promote != KEEP or not {"dtype", "correction"}.isdisjoint(self.params)
         self.heat = [0]  # how much it has been used; see _compiled.py
         self.kernels: dict[str, Any] = {}
         self.places = tuple(self.args.index(name) for name in self.inputs)  # of the inputs among the arguments
@@ -203,7 +206,8 @@ def parameters(rule: Rule) -> tuple[str, ...]:
 
 
 def camel(name: str) -> str:
-    return "".join(part.capitalize() for part in name.strip("_").split("_"))
+    """`log1p` is Log1P: a digit ends a word too."""
+    return "".join(part.title() for part in name.strip("_").split("_"))
 
 
 def register(

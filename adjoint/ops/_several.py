@@ -71,12 +71,22 @@ def views(base: Tensor, op: Op, params: tuple[Any, ...], arrays: Sequence[Any], 
     """The same for views of one tensor."""
     counter = counter_of(base)
     first = View(base, op, params, None, creation)
+    parent, root, made_for, creation, version = first.parent, first.base, first.made_for, first.creation, first.version
     tensors = []
     for nr, array in enumerate(arrays):
+        view = new(View)  # written out, since `split` and `unbind` make many
+        view.parent = parent
+        view.base = root
+        view.op = nth(op, nr)
+        view.params = params
+        view.node = None if node is None else Output(node, nr)
+        view.made_for = made_for
+        view.creation = creation
+        view.version = version
         tensor = new(Tensor)
         tensor._data = array
         tensor._vc = counter
-        tensor._fn = first.sibling(nth(op, nr), None if node is None else Output(node, nr))
+        tensor._fn = view
         tensors.append(tensor)
     return tuple(tensors)
 

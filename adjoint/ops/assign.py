@@ -38,7 +38,7 @@ def write_through(fn: Callable[..., Any], write: Callable[..., None], *, one_val
     if top_level((*inputs, *indices_in(values))) is not None:
         return write_inplace(op, values)
     self: Tensor = inputs[0]
-    recorded = recording() and any(
+    recorded = recording() and self._data.dtype.kind in "fcV" and any(
         isinstance(x, Tensor) and edge_of(x) is not None and op.differentiates(name) for x, name in zip(inputs, op.inputs, strict=True)
     )
     check_writable(self, recorded, one_value=one_value)

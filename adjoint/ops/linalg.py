@@ -349,7 +349,7 @@ def _pinv_jvp(A: Array, A_t: Array, out: Array) -> Array:
     )
 
 
-@op(batch=LEADING, holomorphic=False, jvp=_pinv_jvp, A=_pinv_rule, **HIDDEN)
+@op(batch=LEADING, holomorphic=False, converts=True, jvp=_pinv_jvp, A=_pinv_rule, **HIDDEN)
 def linalg_pinv(A: Array, atol: Any, rtol: Any, symmetric: bool) -> Array:
     """The pseudoinverse; singular values up to max(atol, rtol · the largest) count as zero."""
     if 0 in A.shape[-2:] or not isinstance(A, np.ndarray):

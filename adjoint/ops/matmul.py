@@ -477,7 +477,7 @@ def addbmm(input: Array, batch1: Array, batch2: Array, *, beta: float = 1, alpha
     return added(input, np.sum(product(batch1, batch2), axis=0, dtype=batch1.dtype), beta, alpha)
 
 
-@op(inplace=True, input=added_input,
+@op(inplace=True, converts=True, input=added_input,
     vec1=lambda g, vec2, alpha: scaled(product(g, vec2), alpha),
     vec2=lambda g, vec1, alpha: scaled(product(transposed(g), vec1), alpha),
     jvp=lambda out, beta, alpha, input_t, vec1, vec2, vec1_t, vec2_t: added_jvp(

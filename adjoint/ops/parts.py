@@ -127,7 +127,7 @@ def _joined(g: Sequence[Any], input_shape: Shape, input_dtype: Any, lengths: Seq
 
 
 def _parts(input: Array, lengths: Sequence[int], dim: int) -> tuple[Array, ...]:
-    lead = (EVERYTHING,) * wrap_dim(dim, len(input.shape))
+    lead = (EVERYTHING,) * wrap_dim(dim, len(input.shape)) if dim else ()
     parts = []
     start = 0
     for length in lengths:

@@ -146,6 +146,8 @@ def flipud(input: Any) -> Any:
 def _roll(input: Array, shifts: Shape, dims: Shape) -> Array:
     if not dims or not input.shape:
         return _rolled(input.reshape(-1), shifts[0], 0).reshape(input.shape)
+    if len(dims) == 1:
+        return _rolled(input, shifts[0], dims[0])
     for shift, dim in zip(shifts, dims, strict=True):
         input = _rolled(input, shift, dim)
     return input

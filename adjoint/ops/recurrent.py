@@ -82,7 +82,8 @@ def layer_jvp(
         (bias_hh, bias_hh_t), (weight_hr, weight_hr_t),
     )  # fmt: skip
     duals = (primal if tangent is None else keep_tangent(alias(primal), tangent) for primal, tangent in given)
-    return [result._tangent for result in layer_step_by_step(*duals, cell=cell, steps=steps)]
+    arguments: list[Any] = [*duals, cell, steps]
+    return [result._tangent for result in layer_step_by_step(*arguments)]
 
 
 def check_products(*pairs: tuple[Array, Array]) -> None:

@@ -199,7 +199,8 @@ def share_all(g: Array, input: Array, out: Array, input_dtype: Any) -> Array:
     return shared(g, alike, input_dtype)
 
 
-@op(wide=True, nodes="MaxBackward1", method=False, function=False, jvp=REDUCTION, input=share_all, batch=lambda input: amax(rows(input), 1))
+@op(wide=True, nodes="MaxBackward1", converts=True, method=False, function=False, jvp=REDUCTION, input=share_all,
+    batch=lambda input: amax(rows(input), 1))  # fmt: skip
 def max_all(input: Array) -> Array:
     found = loops("reduce").largest.run(input, None, False)
     if found is not None:
@@ -209,7 +210,8 @@ def max_all(input: Array) -> Array:
     return np.max(input)
 
 
-@op(wide=True, nodes="MinBackward1", method=False, function=False, jvp=REDUCTION, input=share_all, batch=lambda input: amin(rows(input), 1))
+@op(wide=True, nodes="MinBackward1", converts=True, method=False, function=False, jvp=REDUCTION, input=share_all,
+    batch=lambda input: amin(rows(input), 1))  # fmt: skip
 def min_all(input: Array) -> Array:
     found = loops("reduce").smallest.run(input, None, False)
     if found is not None:

@@ -51,6 +51,7 @@ def _resize(input: Tensor, size: tuple[int, ...]) -> Tensor:
     """Give a tensor another size, in place. The elements that there is memory for are kept; new ones are arbitrary."""
     if input.requires_grad:
         raise RuntimeError("cannot resize variables that require grad\n  fix: make a new tensor, or work on x.detach()")
+    check_writable(input, False)
     count = math.prod(size)
     data = input._data
     if not isinstance(data, np.ndarray):
@@ -78,7 +79,8 @@ def resize_as_(input: Tensor, other: Tensor, *, memory_format: Any = None) -> Te
 
 @composite(function=False)
 def set_(input: Tensor, source: Tensor | None = None) -> Tensor:
-    """Let a tensor share the memory, the shape and the version counter of another; without one it becomes empty."""
+    """Let a tensor share the memory and the shape of another; without one it becomes empty."""
+    check_writable(input, recording() and input.requires_grad)
     if source is None:
         input._data = np.empty(0, input._data.dtype)
         return input

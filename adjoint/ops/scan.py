@@ -274,8 +274,10 @@ def gradient(input: Array, *, spacing: Any = 1, dim: Any = None, edge_order: int
     for d, space in zip(dims, given, strict=True):
         if input.shape[d] < edge_order + 1:
             raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
-        x = input if input.is_floating_point() or input.is_complex() else input.to(get_default_dtype())
+        half = input.is_floating_point() and input.element_size() == 2
+        x = input.float() if half else input if input.is_floating_point() or input.is_complex() else input.to(get_default_dtype())
         even = FUNCTIONS["cumsum"](x.detach().new_ones((input.shape[d],)), 0)
         points = space if isinstance(space, OpMethods) and len(space.shape) else even * space  # type: ignore[attr-defined]
-        results.append(slopes(x, d, points, edge_order))
+        found = slopes(x, d, points, edge_order)
+        results.append(found.to(input.dtype) if half else found)
     return tuple(results)

@@ -383,7 +383,7 @@ for _name, _getter in (("T", _reversed_dims), ("mT", _matrix_transpose), ("H", _
 # ---- dimensions of size one ---------------------------------------------------------------------------------------------------------
 
 
-@op(view=True, jvp=LINEAR, input=lambda g, input_shape: g.reshape(input_shape),
+@op(view=True, jvp=LINEAR, input=lambda g, dim: np.squeeze(g, dim),
     batch=lambda input, dim: unsqueeze(input, wrap_dim(dim, input.ndim) + 1))  # fmt: skip
 def unsqueeze(input: Array, dim: int) -> Array:
     """Insert a dimension of size one."""

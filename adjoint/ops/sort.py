@@ -100,7 +100,7 @@ def _ordered(name: str, node: str) -> Any:
     """The op that looks up the elements at `index` along a dimension; no index occurs twice. `found`: these elements, where they came
     with the index."""
 
-    def look_up(input: Array, index: Array, dim: int, found: Array | None = None) -> Array:
+    def look_up(input: Array, index: Array, dim: int, found: Any = None) -> Array:
         if found is not None:
             return found
         dim = wrap_dim(dim, len(input.shape))
@@ -131,10 +131,10 @@ def _at_once(op: Any, search: Any, input: Any, dim: int, *args: Any) -> tuple[Te
     return op(input, indices, dim, found[0]), indices
 
 
-def _pair(kind: Any, values: Tensor, indices: Tensor, out: Any) -> Any:
+def _pair(kind: Any, found: tuple[Tensor, Tensor], out: Any) -> Any:
     if out is None:
-        return kind((values, indices))
-    for target, source in zip(out, (values, indices), strict=True):
+        return tuple.__new__(kind, found)
+    for target, source in zip(out, found, strict=True):
         target.resize_(source.shape).copy_(source)
     return kind(out)
 
@@ -146,7 +146,7 @@ def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool = Fal
     if found is None:
         indices = _argsort(input, dim, descending)
         found = _sorted_values(input, indices, dim), indices
-    return return_types.sort(found) if out is None else _pair(return_types.sort, *found, out)
+    return _pair(return_types.sort, found, out)
 
 
 @composite()
@@ -172,7 +172,7 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
     if found is None:
         indices = _argtopk(input, k, dim, largest)
         found = _topk_values(input, indices, dim), indices
-    return return_types.topk(found) if out is None else _pair(return_types.topk, *found, out)
+    return _pair(return_types.topk, found, out)
 
 
 # ---- searching ----------------------------------------------------------------------------------------------------------------------

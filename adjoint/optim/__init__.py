@@ -21,7 +21,7 @@ from .rprop import Rprop as Rprop
 from .sgd import SGD as SGD
 
 # Imported when first used.
-_NAMES = {"minimize_scipy": "_minimize"}
+_NAMES = {"SparseAdam": "sparse_adam", "minimize_scipy": "_minimize"}
 _PACKAGES = frozenset({"swa_utils"})
 
 

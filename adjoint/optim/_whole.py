@@ -18,11 +18,11 @@ Array = Any
 class Whole(Optimizer):
     """The base class of these optimizers."""
 
-    def begin(self, param: Tensor) -> dict[str, Tensor]:
+    def begin(self, param: Tensor) -> dict[str, Any]:
         """The state of a parameter before its first step."""
         raise NotImplementedError
 
-    def update(self, group: Group, state: dict[str, Tensor], param: Array, grad: Array) -> None:
+    def update(self, group: Group, state: dict[str, Any], param: Array, grad: Array) -> None:
         """The formulas, in place."""
         raise NotImplementedError
 

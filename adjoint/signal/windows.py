@@ -37,7 +37,7 @@ def _window(
     def make() -> Array:
         return np.asarray(np.ones(M) if M < 2 else values(np.arange(M, dtype=np.float64))).astype(kind)
 
-    return _wrap(_make_array(make, (M,), kind, device, None)).requires_grad_(requires_grad)
+    return _wrap(_make_array(make, (M,), kind, device, None))._set_requires_grad(requires_grad)
 
 
 def _intervals(M: int, sym: bool) -> int:

@@ -21,6 +21,7 @@ from weakref import ref
 
 import numpy as np
 
+from .._layer import levels
 from .._sampling import fork_rng, get_rng_state, set_rng_state
 from .._site import Site, here
 from .._state import AUTOCAST, get_mode, swap_bits
@@ -81,7 +82,7 @@ def checkpoint(
     if determinism_check not in _COMPARISONS:
         raise ValueError(f"determinism_check should be one of {list(_COMPARISONS)}, but got {determinism_check}")
     first, again = context_fn()
-    if not is_grad_enabled():
+    if not is_grad_enabled() or levels():  # a transform keeps its graph only until it returns
         with first:
             return function(*args, **kwargs)
     switches = _debug.get(), _early_stop.get()
@@ -235,6 +236,10 @@ class _Inputs(Function):
         ctx.save_for_backward(*tensors)
         return carrier.detach()
 
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> None:
+        """The carrier has no tangent."""
+
 
 class _Place:
     """Where a saved tensor will be when the function has run again, for each backward pass that needs it."""
@@ -268,7 +273,7 @@ class _Segment:
     ) -> None:  # fmt: skip
         self.function = call[0]
         self.arguments, tensors = _without_tensors(call[1:])
-        self.node = _Inputs.apply(wrap(np.empty(0)).requires_grad_(), *tensors).grad_fn
+        self.node = _Inputs.apply(wrap(np.empty(0))._set_requires_grad(True), *tensors).grad_fn
         self.state = state
         self.context = context
         self.agrees = agrees
@@ -419,7 +424,7 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     """The same tensors without their history, requiring grad as before."""
     if not isinstance(inputs, tuple):
         raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
-    return tuple(x.detach().requires_grad_(x.requires_grad) if isinstance(x, Tensor) else x for x in inputs)
+    return tuple(x.detach()._set_requires_grad(x.requires_grad) if isinstance(x, Tensor) else x for x in inputs)
 
 
 def check_backward_validity(inputs: Iterable[Any]) -> None:

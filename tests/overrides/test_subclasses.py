@@ -150,7 +150,8 @@ def test_parameter_of_a_derived_class():
     layer(ad.ones(1, 2)).sum().backward()
     assert layer.weight.grad.tolist() == [[1.0, 1.0], [1.0, 1.0]]
     twin = copy.deepcopy(layer)
-    assert type(twin.weight) is Plain and len(list(twin.parameters())) == 2
+    copied: object = twin.weight
+    assert type(copied) is Plain and len(list(twin.parameters())) == 2
 
 
 def test_classes_derived_from_parameter_are_not_told():

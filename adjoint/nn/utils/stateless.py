@@ -58,6 +58,8 @@ def _reparametrize_module(
     for value in values.values():
         if not isinstance(value, Tensor):
             raise TypeError(f"{value} is not an instance of torch.Tensor")
+    for key in values.keys() - own.keys():
+        _check_path(module, key)
     places = {key: _place(module, key) for key in values if key in own}
     before = {key: table[name] for key, (table, name) in places.items()}
     try:
@@ -92,6 +94,14 @@ def _check_keys(module: Module, values: dict[str, Tensor], own: dict[str, Tensor
     ]
     if problems:
         raise RuntimeError(f"Error(s) in reparametrizing for {module._get_name()}:{''.join(problems)}")
+
+
+def _check_path(module: Module, key: str) -> None:
+    """Refuse a name that leads through a module that is not there."""
+    for name in key.split(".")[:-1]:
+        if name not in module._modules:
+            raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
+        module = module._modules[name]  # type: ignore[assignment]
 
 
 def _place(module: Module, key: str) -> tuple[dict[str, Any], str]:

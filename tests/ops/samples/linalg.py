@@ -132,6 +132,22 @@ def packed(make: Make) -> Iterator[Sample]:
     yield Sample(make(4, 3))
 
 
+@samples("linalg_lu_rows")
+def order_of_rows(make: Make) -> Iterator[Sample]:
+    for pivot in (True, False):
+        yield Sample(make(2, 3, 4), pivot).not_in_torch()
+
+
+@samples("linalg_lu_exchanges")
+def exchanges_of_rows(make: Make) -> Iterator[Sample]:
+    yield Sample(np.array([[2, 0, 1], [0, 1, 2]]), 2).not_in_torch()
+
+
+@samples("linalg_lu_exchanged")
+def exchanged_rows(make: Make) -> Iterator[Sample]:
+    yield Sample(np.array([[3, 3], [1, 2]], np.int32), 3).not_in_torch()
+
+
 @samples("linalg_pinv", **linalg("pinv"))
 def pseudoinverse(make: Make) -> Iterator[Sample]:
     for dtype in KINDS:

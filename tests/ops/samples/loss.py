@@ -291,7 +291,7 @@ def embeddings(make: Make) -> Iterator[Sample]:
     yield Sample(make(3), make(3), np.array(1))
 
 
-@samples("ctc_loss", ours="ops.loss.ctc_loss", torch="nn.functional.ctc_loss")
+@samples("ctc_loss", ours="nn.functional.ctc_loss", torch="nn.functional.ctc_loss")
 def alignments(make: Make) -> Iterator[Sample]:
     def log_probabilities() -> np.ndarray:
         logits = make(6, 2, 4)

@@ -81,6 +81,11 @@ functional("fractional_max_pool2d", "fractional_max_pool2d_values")(regions(2))
 functional("fractional_max_pool3d", "fractional_max_pool3d_values")(regions(3))
 
 
+@samples("fractional_places")
+def fractional_places(make: Make) -> Iterator[Sample]:
+    yield Sample(distinct(make, 1, 2, 6, 6), make(1, 2, 2, low=0, high=1), (3, 3), (2, 2)).not_in_torch()
+
+
 @functional("max_pool2d_with_indices", "max_pool_index")
 def max_pool_index(make: Make) -> Iterator[Sample]:
     yield Sample(distinct(make, 2, 3, 6, 6), 2)

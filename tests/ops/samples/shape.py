@@ -80,7 +80,7 @@ def whole(make: Make) -> Iterator[Sample]:
     yield Sample(make(2, 3, dtype="complex128"))
 
 
-@samples("alias", torch="ops.aten.alias")
+@samples("alias", "primal", torch="ops.aten.alias")
 def the_same_again(make: Make) -> Iterator[Sample]:
     yield Sample(make(3, 4))
 

@@ -1,0 +1,54 @@
+"""SparseAdam: Adam for embeddings, of which each step uses few rows."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from .._tensor import Tensor, wrap
+from ._whole import Array, Whole
+from .optimizer import Group, Params
+
+
+class SparseAdam(Whole):
+    """Adam in which only the rows that have a gradient move, and only their moments change.
+
+    Gradients of embeddings are dense in adjoint, with `sparse=True` too: a row of zeros counts as one without a gradient.
+
+    >>> import adjoint as ad
+    >>> table = ad.nn.Embedding(3, 2, sparse=True)
+    >>> before = table.weight.clone()
+    >>> optimizer = ad.optim.SparseAdam(table.parameters())
+    >>> table(ad.tensor([1])).sum().backward()
+    >>> optimizer.step()
+    >>> (table.weight != before).any(1)
+    tensor([False,  True, False])
+    """
+
+    def __init__(
+        self, params: Params, lr: Any = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, maximize: bool = False
+    ) -> None:
+        if not 0.0 < lr:
+            raise ValueError(f"Invalid learning rate: {lr}")
+        if not 0.0 < eps:
+            raise ValueError(f"Invalid epsilon value: {eps}")
+        for place, beta in enumerate(betas):
+            if not 0.0 <= beta < 1.0:
+                raise ValueError(f"Invalid beta parameter at index {place}: {beta}")
+        super().__init__(params, dict(lr=lr, betas=betas, eps=eps, maximize=maximize))
+
+    def begin(self, param: Tensor) -> dict[str, Any]:
+        return {"step": 0, "exp_avg": wrap(np.zeros_like(param._data)), "exp_avg_sq": wrap(np.zeros_like(param._data))}
+
+    def update(self, group: Group, state: dict[str, Any], param: Array, grad: Array) -> None:
+        state["step"] += 1
+        beta1, beta2 = group["betas"]
+        rows = np.nonzero(grad.reshape(len(grad), -1).any(axis=1) if grad.ndim else grad != 0)
+        change = -grad[rows] if group["maximize"] else grad[rows]
+        means, squares = state["exp_avg"]._data, state["exp_avg_sq"]._data
+        means[rows] += (change - means[rows]) * (1 - beta1)
+        squares[rows] += (change * change - squares[rows]) * (1 - beta2)
+        rate = group["lr"] * sqrt(1 - beta2 ** state["step"]) / (1 - beta1 ** state["step"])
+        param[rows] -= means[rows] / (np.sqrt(squares[rows]) + group["eps"]) * rate
