@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ._state import GRAD, swap_bits
 from ._overriding import DisableTorchFunction, DisableTorchFunctionSubclass, _disabled, modes
+from ._state import GRAD, swap_bits
 from ._tensor import Tensor
 from ._tensor import disabled_torch_function as _disabled_torch_function_impl
 

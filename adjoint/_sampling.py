@@ -349,7 +349,7 @@ def multinomial(
 ) -> Tensor:
     """Indices drawn from each row of `input`, whose elements are the probabilities, up to a factor."""
     if out is not None and out._data.dtype != np.int64:
-        raise RuntimeError(f"multinomial expects Long tensor out, got: {out.dtype.scalar_name}\n  fix: out=torch.empty(0, dtype=torch.int64)")
+        raise RuntimeError(f"multinomial expects Long tensor out, got: {out.dtype.scalar_name}\n  fix: out=out.long()")
     if levels() and out is None:
         from ._randomness import drawn_from
 

@@ -1,7 +1,7 @@
 """Tensors in memory that several processes share: writing in one is seen in all.
 
-The memory is a file without a name, so nothing is left behind when the last process ends. Forked processes inherit it; others are handed its
-descriptor when a tensor is sent to them, by Python's own means (`multiprocessing.reduction`).
+The memory is a file without a name, so nothing is left behind when the last process ends. Forked processes inherit it; others are handed
+its descriptor when a tensor is sent to them, by Python's own means (`multiprocessing.reduction`).
 """
 
 from __future__ import annotations

@@ -421,6 +421,10 @@ class Tensor(OpMethods):
                 f"only one element tensors can be converted to Python scalars (this one has {self.numel()} elements)\n"
                 "  fix: reduce it first, for example float(x.sum()), or use x.tolist()"
             )
+        if self._fn is not None and self.requires_grad:
+            from .autograd.warnings import warn_of_scalar
+
+            warn_of_scalar()
         return self.item()
 
     def __index__(self) -> int:

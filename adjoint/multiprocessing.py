@@ -1,4 +1,4 @@
-"""PyTorch's `torch.multiprocessing`: Python's own module. Tensors are copied from process to process, unless `share_memory_` has been called."""
+"""PyTorch's `torch.multiprocessing`: Python's own module. Tensors are copied from process to process, unless `share_memory_` was called."""
 
 from __future__ import annotations
 

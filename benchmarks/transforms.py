@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from ._timing import Step, timed
@@ -10,7 +11,7 @@ from ._timing import Step, timed
 def network(lib: Any, *sizes: int, activation: str = "Tanh") -> Any:
     lib.manual_seed(0)
     layers: list[Any] = []
-    for inputs, outputs in zip(sizes, sizes[1:], strict=False):
+    for inputs, outputs in pairwise(sizes):
         layers += [lib.nn.Linear(inputs, outputs), getattr(lib.nn, activation)()]
     return lib.nn.Sequential(*layers[:-1]).requires_grad_(False)
 

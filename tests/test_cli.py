@@ -199,3 +199,21 @@ def test_cache(tmp_path):
     cleared = adjoint("cache", "--clear", ADJOINT_CACHE_DIR=str(tmp_path)).stdout
     assert cleared.startswith("removed ")
     assert ": 0 kernels" in adjoint("cache", ADJOINT_CACHE_DIR=str(tmp_path)).stdout
+
+
+NAMED = """
+import torch
+import torch.nn.utils.prune as prune
+from torch import nn, optim
+
+layer = nn.Linear(2, 2)
+prune.random_unstructured(layer, "weight", 0.5)
+schedule = optim.lr_scheduler.StepLR(optim.SGD(layer.parameters(), lr=0.1), 1)
+print(type(next(iter(layer._forward_pre_hooks.values()))), type(schedule))
+"""
+
+
+def test_classes_of_modules_that_a_script_imports_carry_pytorchs_names(script):
+    done = adjoint("run", script(NAMED))
+    assert done.returncode == 0, done.stderr
+    assert "torch.nn.utils.prune.RandomUnstructured" in done.stdout and "torch.optim.lr_scheduler.StepLR" in done.stdout

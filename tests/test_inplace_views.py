@@ -441,3 +441,12 @@ def test_gradients_of_repeated_rows_are_added():
         np.add.at(expected, (slice(None),) * axis + (rows,), weights)
         assert x.grad is not None
         np.testing.assert_allclose(x.grad.numpy(), expected, atol=1e-12)
+
+
+def test_a_large_tensor_of_many_dimensions_in_any_order_is_copied():
+    """Strides that no kernel knows, in a tensor that is large enough for one."""
+    x = ad.arange(8 * 3 * 32 * 32).reshape(8, 3, 32, 32)
+    patches = x.unfold(2, 8, 8).unfold(3, 8, 8).permute(0, 2, 3, 4, 5, 1)
+    expected = x.numpy().reshape(8, 3, 4, 8, 4, 8).transpose(0, 2, 4, 3, 5, 1)
+    assert np.array_equal(patches.flatten(3).numpy().reshape(expected.shape), expected)
+    assert np.array_equal(patches.contiguous().numpy(), expected)

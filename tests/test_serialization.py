@@ -207,7 +207,11 @@ def test_whole_modules_come_back_where_the_file_is_trusted():
 
 @pytest.mark.parametrize(
     ("value", "message"),
-    [(Network(), "GLOBAL .*Network was not an allowed global"), ([np.ones(2)], "GLOBAL numpy"), ({"f": len}, "GLOBAL builtins.len was not an allowed global")],
+    [
+        (Network(), "GLOBAL .*Network was not an allowed global"),
+        ([np.ones(2)], "GLOBAL numpy"),
+        ({"f": len}, "GLOBAL builtins.len was not an allowed global"),
+    ],
 )
 def test_objects_are_not_read_by_default(value, message):
     for options in ({}, {"weights_only": True}, {"weights_only": None}):

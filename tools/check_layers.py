@@ -80,6 +80,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "jit",
             "_linalg_norms", "linalg",
             "_lowrank",
+            "_aten_names",
             "_native",
             "_npz",
             "_spectral",

@@ -111,7 +111,8 @@ def tanh(c: Code, x: Value) -> Value:
     e = c.fma(power, near, power - 1.0)
     lost = (lost + more) * power
     below = e + 2.0
-    lost_below = e - (below - 2.0) + lost
+    part = below - e  # of 2, as far as it is in the sum
+    lost_below = (e - (below - part)) + (2.0 - part) + lost
     quotient = e / below
     rest = c.fma(-quotient, below, e) + lost - quotient * lost_below
     return c.copysign(quotient + rest / below, x)

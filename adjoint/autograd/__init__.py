@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from . import anomaly as anomaly_mode  # noqa: F401  (PyTorch's name of the module)
 from .anomaly import detect_anomaly as detect_anomaly
 from .anomaly import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from .anomaly import is_anomaly_enabled as is_anomaly_enabled
@@ -35,7 +36,9 @@ _LATER = {
     "gradcheck": "gradcheck",
     "gradgradcheck": "gradcheck",
     "graph": "",
+    "kineto_available": "profiler",
     "profiler": "",
+    "profiler_util": "",
     "variable": "",
 }
 
@@ -45,8 +48,10 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'adjoint.autograd' has no attribute '{name}'")
     if not _LATER[name]:
         return import_module(f".{name}", __name__)
-    value = globals()[name] = getattr(import_module(f".{_LATER[name]}", __name__), name)
-    return value
+    home = import_module(f".{_LATER[name]}", __name__)
+    # All of them, because importing `gradcheck` has put the module where its function belongs.
+    globals().update({other: getattr(home, other) for other, module in _LATER.items() if module == _LATER[name]})
+    return globals()[name]
 
 
 def __dir__() -> list[str]:

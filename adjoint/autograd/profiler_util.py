@@ -68,6 +68,7 @@ class FunctionEvent(Times):
     """One run of an op, of a node in a backward pass, or of a block that `record_function` names."""
 
     count = 1
+    fwd_thread = None
 
     def __init__(self, nr: int, span: Span, origin: int) -> None:
         self.id = nr

@@ -201,6 +201,10 @@ def read_from_others(op: Op) -> dict[str, Callable[[Node], Any]]:
         return {"split_size": lambda node: saved_by_name("lengths", node)[0]}
     if op.name in ("mean_all", "mean_dim"):
         return {"self_sym_numel": lambda node: prod(saved_by_name("input_shape", node))}
+    if op.name == "convolution":
+        return {"transposed": lambda node: False, "output_padding": lambda node: (0,) * len(saved_by_name("stride", node))}
+    if op.name == "convolution_transposed":
+        return {"transposed": lambda node: True}
     if op.name == "select_part":
         return {"dim": lambda node: selection(node)[0], "index": lambda node: wrapped(selection(node)[1])}
     if op.name == "slice_part":

@@ -20,6 +20,23 @@ class NonLeafWarning(UserWarning):
 _told: set[tuple[CodeType, int]] = set()
 
 
+_scalars_told: list[bool] = []
+
+
+def warn_of_scalar() -> None:
+    """A number was taken out of a tensor with a history. Said once, as in PyTorch."""
+    if not _scalars_told:
+        _scalars_told.append(True)
+        site = here()
+        warnings.warn_explicit(
+            "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+            "Consider using tensor.detach() first, or tensor.item().",
+            UserWarning,
+            site.filename,
+            site.line,
+        )
+
+
 def warn_of_cycle() -> None:
     """A gradient with a history, in a leaf that is part of the history. PyTorch says so once."""
     site = here()

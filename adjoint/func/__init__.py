@@ -6,8 +6,8 @@
 tensor([1., 1.])
 """
 
-from ._derivatives import derivatives
 from ._batch_norm import debug_unwrap, replace_all_batch_norm_modules_
+from ._derivatives import derivatives
 from ._grad import grad, grad_and_value, vjp
 from ._jacobian import hessian, jacfwd, jacrev
 from ._jet import jet
@@ -17,6 +17,23 @@ from ._second import divergence, hvp, laplacian
 from ._vmap import vmap
 
 __all__ = [
-    "derivatives", "debug_unwrap", "divergence", "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "hvp", "jacfwd", "jacrev", "jet",
-    "jvp", "laplacian", "linearize", "replace_all_batch_norm_modules_", "stack_module_state", "vjp", "vmap",
+    "debug_unwrap",
+    "derivatives",
+    "divergence",
+    "functional_call",
+    "functionalize",
+    "grad",
+    "grad_and_value",
+    "hessian",
+    "hvp",
+    "jacfwd",
+    "jacrev",
+    "jet",
+    "jvp",
+    "laplacian",
+    "linearize",
+    "replace_all_batch_norm_modules_",
+    "stack_module_state",
+    "vjp",
+    "vmap",
 ]  # fmt: skip

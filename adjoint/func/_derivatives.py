@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -193,7 +193,7 @@ def along(u: Callable[[Any], Any], x: Tensor, plan: Plan) -> dict[Direction, lis
     for direction, order in plan.orders.items():
         groups.setdefault(order, []).append(direction)
     highest = max(groups)
-    if 1 + highest * len(plan.orders) <= len(groups) + sum(plan.orders.values()):
+    if 1 + highest * len(plan.orders) < len(groups) + sum(plan.orders.values()):
         groups = {highest: list(plan.orders)}
     found = {}
     for order, directions in groups.items():
@@ -202,14 +202,13 @@ def along(u: Callable[[Any], Any], x: Tensor, plan: Plan) -> dict[Direction, lis
             value, terms = jet(u, (x,), ([towards(x, directions[0]), *rest],))
             found[directions[0]] = [value, *terms]
         else:
-            push = partial(pushed, u, x, rest)
-            value, terms = vmap(push, out_dims=(None, 0))(x.new_tensor(directions))
+            value, terms = vmap(pushing(u, x, rest), out_dims=(None, 0))(x.new_tensor(directions))
             found |= {v: [value, *(term[place] for term in terms)] for place, v in enumerate(directions)}
     return found
 
 
-def pushed(u: Callable[[Any], Any], x: Tensor, rest: list[float], direction: Tensor) -> Any:
-    return jet(u, (x,), ([direction.expand(x.shape), *rest],))
+def pushing(u: Callable[[Any], Any], x: Tensor, rest: list[float]) -> Callable[[Tensor], Any]:
+    return lambda direction: jet(u, (x,), ([direction.expand(x.shape), *rest],))
 
 
 def towards(x: Tensor, direction: Direction) -> Tensor:

@@ -26,8 +26,8 @@ def recorded(level: GradLevel, x: Any) -> Any:
         raise ValueError(f"Thing passed to transform API must be Tensor, got {type(x)}")
     if not (x.is_floating_point() or x.is_complex()):
         raise RuntimeError(
-            f"only Tensors of floating point dtype can require gradients: this argument is {x.dtype}\n  fix: convert it, x.float(), or leave "
-            "it out of argnums"
+            f"only Tensors of floating point dtype can require gradients: this argument is {x.dtype}\n"
+            "  fix: convert it, x.float(), or leave it out of argnums"
         )
     return level.leaf(x)
 

@@ -104,9 +104,8 @@ def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
 
 def jacobian_of(column: Tensor, out: Tensor, arguments: list[Tensor], spec: TreeSpec) -> Any:
     """The derivatives of one output, in the shape of the arguments."""
-    parts = [
-        FUNCTIONS["movedim"](part, 0, -1).reshape((*out.shape, *x.shape)) for part, x in zip(split(column, arguments), arguments, strict=True)
-    ]
+    pairs = zip(split(column, arguments), arguments, strict=True)
+    parts = [FUNCTIONS["movedim"](part, 0, -1).reshape((*out.shape, *x.shape)) for part, x in pairs]
     return tree_unflatten(parts, spec)
 
 

@@ -119,7 +119,7 @@ def checked_order(primals: Any, series: Any) -> int:
         raise RuntimeError("jet(f, primals, series): Expected a list of derivatives for each of the primals: jet(f, (x, y), ([v], [w]))")
     for x, terms in zip(primals, series, strict=True):
         if not isinstance(x, Tensor) or not (x.is_floating_point() or x.is_complex()):
-            raise RuntimeError(f"jet(f, primals, series): Expected primals to be floating-point Tensors, got {getattr(x, 'dtype', type(x))}")
+            raise RuntimeError(f"jet(f, primals, series): Expected floating-point Tensors as primals, got {getattr(x, 'dtype', type(x))}")
         if not isinstance(terms, tuple | list) or len(terms) != len(series[0]):
             raise RuntimeError("jet(f, primals, series): Expected lists of derivatives, all of one length")
         for term in terms:

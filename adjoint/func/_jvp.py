@@ -37,7 +37,8 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
         pairs = [level.unpacked(leaf) for leaf in leaves]
         if strict and any(tangent is None for _, tangent in pairs):
             raise RuntimeError(
-                "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed with strict=True."
+                "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. "
+                "This is not allowed with strict=True."
             )
         values = tree_unflatten([value for value, _ in pairs], output_spec)
         carried = tree_unflatten([x.new_zeros(x.shape) if t is None else t for x, t in pairs], output_spec)
@@ -94,7 +95,8 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
                 own, given = getattr(x, fact), getattr(t, fact)
                 if own != given:
                     raise RuntimeError(
-                        f"tangent:{place} with {fact} {given} in flattened pytree doesn't match the {fact} {own} of the corresponding primal."
+                        f"tangent:{place} with {fact} {given} in flattened pytree doesn't match the {fact} {own} "
+                        "of the corresponding primal."
                     )
         return push(tangents)[0]
 

@@ -62,9 +62,13 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[s
         raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
     if len({type(model) for model in models}) != 1:
         raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
-    parameters = {name: stacked(name, [dict(model.named_parameters())[name] for model in models]) for name, _ in models[0].named_parameters()}
-    buffers = {name: stacked(name, [dict(model.named_buffers())[name] for model in models]) for name, _ in models[0].named_buffers()}
-    return parameters, buffers
+    parameters = [dict(model.named_parameters()) for model in models]
+    buffers = [dict(model.named_buffers()) for model in models]
+    return stacked_by_name(parameters), stacked_by_name(buffers)
+
+
+def stacked_by_name(states: list[dict[str, Any]]) -> dict[str, Any]:
+    return {name: stacked(name, [state[name] for state in states]) for name in states[0]}
 
 
 def stacked(name: str, tensors: Sequence[Tensor]) -> Tensor:

@@ -7,11 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from .._layer import deepest, level_of
 from .._site import here
 from .._tensor import Tensor, wrap
+from ..autograd.grad_mode import no_grad
 from ..autograd.views import check_writable, counter_of
+from ..ops.count import isin
 from ..ops.scatter import index_add
 from ..ops.scatter_reduce import scatter_reduce
+from ..ops.vector_norm import vector_norm
 from . import _native
 
 
@@ -46,14 +50,26 @@ def _row(padding_idx: int | None, weight: Tensor) -> int:
 
 
 def limit_norms(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) -> None:
-    """Scale down, in place, the rows that are about to be used and are longer than `max_norm`."""
+    """Scale down, in place, the rows that are about to be used and are longer than `max_norm`. Derivatives know nothing of it."""
+    while (level := level_of(weight)) is not None:
+        if level.hides_dimension:
+            _limit_in_batch(weight, input, max_norm, norm_type)
+            return
+        weight = weight._data.value
     check_writable(weight, False)
     data = weight._data
-    used = np.unique(input._data)
+    used = np.unique(deepest(input))
     norms = np.linalg.norm(data[used], norm_type, axis=1)
     long = norms > max_norm
     data[used[long]] *= (max_norm / (norms[long] + 1e-7))[:, None].astype(data.dtype)
     counter_of(weight).bump(here())
+
+
+def _limit_in_batch(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) -> None:
+    norms = vector_norm(weight.detach(), norm_type, 1, True)
+    used = isin(wrap(np.arange(weight.shape[0])), input).unsqueeze(1)
+    with no_grad():
+        weight.mul_(np.where(used & (norms > max_norm), max_norm / (norms + 1e-7), 1.0))
 
 
 def embedding_bag(

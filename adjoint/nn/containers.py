@@ -151,9 +151,12 @@ class Sequential(_ModuleSequence):
             raise AssertionError(f"module should be of type: {Module}")
         if not -len(self) <= index <= len(self):
             raise IndexError(f"Index out of range: {index}")
-        modules = list(self)
-        modules.insert(index, module)
-        self._renumber(modules)
+        place = index if index >= 0 else index + len(self)
+        moved = list(self._modules.items())[place:]
+        for name, _ in moved:
+            del self._modules[name]
+        for one in (module, *(one for _, one in moved)):
+            self._modules[str(len(self._modules))] = one
         return self
 
     def __add__(self, other: Any) -> Sequential:

@@ -43,7 +43,7 @@ def general(op: Op, args: tuple[Any, ...], out: Any = None) -> Any:
 
 
 def running_level(op: Op, args: tuple[Any, ...]) -> Level | None:
-    """The level of an op on Tensors inside a transform, where nothing else is special about them; or one that has ended, if any is of it."""
+    """The level of an op on Tensors inside a transform, where nothing else is special about them; or one that has ended, if any has."""
     top: Level | None = None
     if op.indexed:
         return None

@@ -201,7 +201,8 @@ def check_same(source: np.dtype[Any], target: np.dtype[Any]) -> None:
     if source != target:
         wanted, given = (C_NAMES.get(from_numpy_dtype(x).name, from_numpy_dtype(x).name) for x in (source, target))
         raise RuntimeError(
-            f"Expected out tensor to have dtype {wanted}, but got {given} instead\n  fix: out=torch.empty(0, dtype={from_numpy_dtype(source)})"
+            f"Expected out tensor to have dtype {wanted}, but got {given} instead\n"
+            f"  fix: out=torch.empty(0, dtype={from_numpy_dtype(source)})"
         )
 
 

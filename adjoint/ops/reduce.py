@@ -64,11 +64,25 @@ def require_elements(name: str, input: Array, dim: Dims = None) -> None:
 
 
 PLAIN = frozenset(map(np.dtype, ("float32", "float64", "complex64", "complex128")))  # summed as they are
-add_reduce: Any = np.add.reduce  # what np.sum does in the end, in half the time
+# What np.sum and the others do in the end, in half the time: (array, axis, dtype, out, keepdims).
+add_reduce: Any = np.add.reduce
+max_reduce: Any = np.maximum.reduce
+min_reduce: Any = np.minimum.reduce
+or_reduce: Any = np.logical_or.reduce
+and_reduce: Any = np.logical_and.reduce
+
+
+def is_whole(x: Any) -> bool:
+    """Whether these are whole numbers or truth values, for which there are no kernels."""
+    return x.__class__ is np.ndarray and x.dtype.kind in "iub"
 
 
 def total(x: Array, axis: Any, keepdim: bool) -> Array:
     """The sum as it is computed: integers as int64, half precision in single. For rules too, which may run on Tensors."""
+    if is_whole(x):
+        if axis is None and not keepdim and x.dtype.kind == "b":
+            return np.asarray(np.count_nonzero(x), INT64)
+        return add_reduce(x, axis, INT64, None, keepdim)
     found = loops("reduce").total.run(x, axis, keepdim)
     if found is not None:
         return found
@@ -202,6 +216,8 @@ def share_all(g: Array, input: Array, out: Array, input_dtype: Any) -> Array:
 @op(wide=True, nodes="MaxBackward1", converts=True, method=False, function=False, jvp=REDUCTION, input=share_all,
     batch=lambda input: amax(rows(input), 1))  # fmt: skip
 def max_all(input: Array) -> Array:
+    if is_whole(input) and input.size:
+        return max_reduce(input, None)
     found = loops("reduce").largest.run(input, None, False)
     if found is not None:
         return found
@@ -213,6 +229,8 @@ def max_all(input: Array) -> Array:
 @op(wide=True, nodes="MinBackward1", converts=True, method=False, function=False, jvp=REDUCTION, input=share_all,
     batch=lambda input: amin(rows(input), 1))  # fmt: skip
 def min_all(input: Array) -> Array:
+    if is_whole(input) and input.size:
+        return min_reduce(input, None)
     found = loops("reduce").smallest.run(input, None, False)
     if found is not None:
         return found
@@ -234,6 +252,8 @@ def share_dim(g: Array, input: Array, out: Array, input_shape: Any, input_dtype:
 def amax(input: Array, dim: Dims = (), keepdim: bool = False) -> Array:
     """The largest element along dimensions; equal ones share the gradient evenly."""
     axes = axes_of(dim, len(input.shape))
+    if is_whole(input) and input.size:
+        return max_reduce(input, axes, None, None, keepdim)
     found = loops("reduce").largest.run(input, axes, keepdim)
     if found is not None:
         return found
@@ -246,6 +266,8 @@ def amax(input: Array, dim: Dims = (), keepdim: bool = False) -> Array:
 def amin(input: Array, dim: Dims = (), keepdim: bool = False) -> Array:
     """The smallest element along dimensions; equal ones share the gradient evenly."""
     axes = axes_of(dim, len(input.shape))
+    if is_whole(input) and input.size:
+        return min_reduce(input, axes, None, None, keepdim)
     found = loops("reduce").smallest.run(input, axes, keepdim)
     if found is not None:
         return found
@@ -466,31 +488,35 @@ def logsumexp(input: Array, dim: Dims, keepdim: bool = False) -> Array:
 EXACT = 1 << 24  # whole numbers up to this are exact in float32, in which kernels count
 
 
-def truth(x: Array) -> Any:
-    return np.dtype("uint8") if x.dtype == np.uint8 else np.dtype("bool")  # bytes stay bytes, as in PyTorch
-
-
 @op(differentiable=False)
 def all(input: Array, dim: Dims = None, keepdim: bool = False) -> Array:
     """Whether all elements are nonzero."""
     axes = axes_of(dim, len(input.shape))
+    if is_whole(input):
+        found = and_reduce(input, axes, None, None, keepdim)
+        return found if input.dtype.char != "B" else cast(found, input.dtype)  # bytes stay bytes, as in PyTorch
     if (found := loops("reduce").whether_all(input, axes, keepdim)) is not None:
         return found
-    return cast(np.all(input, axis=axes, keepdims=keepdim), truth(input))
+    return np.all(input, axis=axes, keepdims=keepdim)
 
 
 @op(differentiable=False)
 def any(input: Array, dim: Dims = None, keepdim: bool = False) -> Array:
     """Whether some element is nonzero."""
     axes = axes_of(dim, len(input.shape))
+    if is_whole(input):
+        found = or_reduce(input, axes, None, None, keepdim)
+        return found if input.dtype.char != "B" else cast(found, input.dtype)  # bytes stay bytes, as in PyTorch
     if (found := loops("reduce").whether_any(input, axes, keepdim)) is not None:
         return found
-    return cast(np.any(input, axis=axes, keepdims=keepdim), truth(input))
+    return np.any(input, axis=axes, keepdims=keepdim)
 
 
 @op(differentiable=False)
 def count_nonzero(input: Array, dim: Dims = None) -> Array:
     """The number of nonzero elements."""
     axes = axes_of(dim, len(input.shape))
+    if is_whole(input) and axes is None:
+        return np.asarray(np.count_nonzero(input), INT64)
     found = loops("reduce").count.run(input, axes, False) if count_of(input.shape, dim) <= EXACT else None
     return np.sum(input != 0, axis=axes, dtype=INT64) if found is None else found.astype(INT64)

@@ -404,7 +404,7 @@ def _squeeze_all(input: Array) -> Array:
 
 @op(
     "squeeze_dim", method=False, function=False, view=True, jvp=LINEAR, nodes="SqueezeBackward1",
-    input=lambda g, input_shape: g.reshape(input_shape),
+    input=lambda g, input_shape, dim: g.reshape(input_shape),  # `dim` is saved for those who look: `grad_fn._saved_dim`
 )  # fmt: skip
 def _squeeze_dim(input: Array, dim: int) -> Array:
     return _without(input, (wrap_dim(dim, len(input.shape)),))

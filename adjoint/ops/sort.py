@@ -17,7 +17,6 @@ from ._registry import ALONG, LINEAR, Array, composite, op
 from ._rules import call, loops, wrap_dim, zeros_on
 from .scatter import as_vector, scatter_add
 
-
 NO_DERIVATIVE = no_derivative("sort")
 
 

@@ -327,3 +327,10 @@ def test_exact_values(kernels, dtype):
     np.testing.assert_array_equal(kernels["power"](whole, np.full_like(whole, 3)), whole * whole * whole)
     np.testing.assert_array_equal(kernels["hypot"](whole * 3, whole * 4), whole * 5)
     assert kernels["cos"](np.zeros(1, dtype))[0] == kernels["exp"](np.zeros(1, dtype))[0] == kernels["cosh"](np.zeros(1, dtype))[0] == 1
+
+
+def test_tanh_is_rounded_correctly_near_saturation(kernels):
+    """There 1 - tanh(x)² consists of the last bits alone."""
+    x = np.linspace(3, 9.2, 200_001).astype(np.float32)
+    exact = np.tanh(x.astype(np.float64))
+    assert np.max(np.abs(kernels["tanh"](x) - exact) / np.spacing(exact.astype(np.float32))) <= 0.51

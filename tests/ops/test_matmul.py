@@ -57,7 +57,7 @@ def test_arrays_may_stand_on_either_side() -> None:
 def test_linear_frees_nothing_it_needs_and_keeps_no_more() -> None:
     x, w, b = (ad.ones(*shape, requires_grad=True) for shape in ((2, 3), (4, 3), (4,)))
     node = ad.nn.functional.linear(x, w, b).grad_fn
-    assert [function.variable is leaf for (function, _), leaf in zip(node.next_functions, (x, w, b), strict=True)] == [True] * 3
+    assert [function.variable is leaf for (function, _), leaf in zip(node.next_functions, (b, x, w), strict=True)] == [True] * 3
 
 
 def test_chains_are_multiplied_in_the_cheapest_order() -> None:

@@ -292,3 +292,14 @@ def batched_gradients(T):
 @pytest.mark.parametrize("name", fact)
 def test_fact(name):
     assert outcome(fact[name], adjoint) == outcome(fact[name], torch)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_gradgradcheck_draws_from_the_global_generator(dtype):
+    drawn = []
+    for library in (adjoint, torch):
+        x = library.ones(3, dtype=getattr(library, dtype), requires_grad=True)
+        library.manual_seed(0)
+        library.autograd.gradgradcheck(lambda x: (x.sin(), x.cos().sum()), (x,))
+        drawn.append(library.rand(1).item())
+    assert drawn[0] == drawn[1]

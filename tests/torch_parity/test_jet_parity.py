@@ -11,6 +11,13 @@ import pytest
 import adjoint as ad
 
 torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script:DeprecationWarning")  # PyTorch's own use of it
+
+
+def standardized(x: Any) -> Any:
+    """Layer normalisation by its formula: PyTorch's own forward mode of it is wrong from the second derivative on: they do not sum to 0."""
+    return (x - x.mean(1, keepdim=True)) / (x.var(1, keepdim=True, correction=0) + 1e-5).sqrt()
+
 
 FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
     **{
@@ -26,7 +33,7 @@ FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "softmax": lambda lib, x: lib.softmax(x, 1),
     "log_softmax": lambda lib, x: lib.log_softmax(x, 0),
     "logsumexp": lambda lib, x: lib.logsumexp(x, 1),
-    "layer_norm": lambda lib, x: lib.nn.functional.layer_norm(x, (3,)),
+    "layer_norm": lambda lib, x: standardized(x) if lib is torch else lib.nn.functional.layer_norm(x, (3,)),
     "matmul": lambda lib, x: (x @ x.T) @ x,
     "linear": lambda lib, x: lib.nn.functional.linear(x, x.exp(), x[:, 0]),
     "prod": lambda lib, x: x.prod(1),

@@ -11,6 +11,7 @@ import pytest
 import adjoint as ad
 
 torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated", "ignore:There is a performance drop")
 
 X = np.linspace(-2.0, 2.5, 24).reshape(2, 3, 4)
 ROWS = np.array([[0, 2, 1], [3, 3, 0]])
@@ -65,6 +66,12 @@ PROGRAMS: dict[str, Program] = {
     "embedding of batched indices": lambda m: [
         m.vmap(m.nn.functional.embedding)(m.tensor(ROWS) % 3, *tensors(m, X))
     ],
+    "embedding with limited norms": lambda m: with_gradient(
+        m, lambda w: m.nn.functional.embedding(m.tensor([0, 2, 2]), w * 1, max_norm=1.0), X
+    ),
+    "embedding with limited norms, pushed": lambda m: pushed(
+        m, lambda w: m.nn.functional.embedding(m.tensor([0, 2, 2]), w, max_norm=1.0), X[0]
+    ),
     "to channels_last": lambda m: pushed(m, lambda x: x.to(memory_format=m.channels_last) * 2, X[None]),
     "batch_norm": lambda m: running(m, lambda x, *stats: m.nn.functional.batch_norm(x, *stats, training=True)),
     "instance_norm": lambda m: running(m, lambda x, *stats: m.nn.functional.instance_norm(x, *stats)),

@@ -262,3 +262,35 @@ def test_messages_begin_with_pytorchs_words(mistake):
         with pytest.raises(theirs.type) as ours:
             mistake(ad)
     assert str(ours.value).startswith(str(theirs.value).split("\n")[0].rstrip(". "))
+
+
+# ---- SparseAdam ---------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("settings", [{}, dict(lr=0.05, betas=(0.5, 0.9), eps=1e-4), dict(maximize=True)], ids=str)
+def test_sparse_adam(settings):
+    made = []
+    for library in LIBRARIES:
+        library.manual_seed(0)
+        table = library.nn.Embedding(7, 3, sparse=True)
+        optimizer = library.optim.SparseAdam(table.parameters(), **settings)
+        for step in range(6):
+            optimizer.zero_grad()
+            (table(library.tensor([step, 2, step])) ** 2).sum().backward()
+            optimizer.step()
+        state = optimizer.state[table.weight]
+        made.append([numbers(table.weight), numbers(state["exp_avg"]), numbers(state["exp_avg_sq"]), state["step"]])
+    for ours, theirs in zip(*made, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-7)
+
+
+def test_sparse_adam_of_ours_reads_the_state_of_pytorch():
+    tables = [library.nn.Embedding(4, 2, sparse=True) for library in LIBRARIES]
+    optimizers = [library.optim.SparseAdam(table.parameters()) for library, table in zip(LIBRARIES, tables, strict=True)]
+    tables[1](torch.tensor([1])).sum().backward()
+    optimizers[1].step()
+    state = optimizers[1].state_dict()
+    for entry in state["state"].values():
+        entry.update(exp_avg=ad.tensor(numbers(entry["exp_avg"])), exp_avg_sq=ad.tensor(numbers(entry["exp_avg_sq"])))
+    optimizers[0].load_state_dict(state)
+    assert optimizers[0].state[tables[0].weight]["step"] == 1

@@ -202,3 +202,19 @@ def test_packed_sequences_print_alike(lengths, batch_first):
         padded = rnn.pad_packed_sequence(packed, batch_first=batch_first, padding_value=-1.0, total_length=5)
         shown.append(repr((packed, padded, rnn.unpack_sequence(packed), packed.float(), rnn.pad_sequence(lib.tensor(x).unbind()))))
     assert shown[0] == shown[1]
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    "settings", [{}, dict(num_layers=2, dropout=0.5), dict(bidirectional=True), dict(batch_first=True), dict(bidirectional=True, batch_first=True)],
+    ids=str,
+)  # fmt: skip
+def test_the_last_nodes_have_pytorchs_names(kind, dtype, settings):
+    found = []
+    for library in (ad, torch):
+        layer = getattr(library.nn, kind)(3, 4, **settings).to(getattr(library, dtype))
+        out, last = layer(library.ones(5, 2, 3, dtype=getattr(library, dtype)))
+        states = last if isinstance(last, tuple) else (last,)
+        found.append([out.grad_fn.name(), *(state.grad_fn.name() for state in states)])
+    assert found[0] == found[1]

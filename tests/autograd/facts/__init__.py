@@ -1,6 +1,31 @@
 """Small facts about autograd: programs that say what they saw, run with adjoint and with PyTorch."""
 
-from . import copies, edges, gradients, graph, hooks, leaves, more, retained, saving, views
+from . import (
+    attributes,
+    checks,
+    copies,
+    edges,
+    forward,
+    forward_ops,
+    forward_reverse,
+    gradients,
+    graph,
+    hooks,
+    inference,
+    kinks,
+    leaves,
+    more,
+    mutation,
+    nodes,
+    retained,
+    saving,
+    threads,
+    views,
+    writes,
+)
 from ._base import FACTS, answer
 
-__all__ = ["FACTS", "answer", "copies", "edges", "gradients", "graph", "hooks", "leaves", "more", "retained", "saving", "views"]
+__all__ = [
+    "FACTS", "answer", "attributes", "checks", "copies", "edges", "forward", "forward_ops", "forward_reverse", "gradients", "graph",
+    "hooks", "inference", "kinks", "leaves", "more", "mutation", "nodes", "retained", "saving", "threads", "views", "writes",
+]  # fmt: skip

@@ -26,7 +26,7 @@ def plain(value: Any) -> Any:
     if hasattr(value, "detach") and hasattr(value, "tolist"):
         return plain(value.detach().resolve_conj().tolist() if value.is_complex() else value.detach().tolist())
     if isinstance(value, float):
-        return round(value, 4)
+        return round(value, 4) if value == value else "nan"
     if isinstance(value, complex):
         return f"{value + 0:.4g}"
     if isinstance(value, dict):

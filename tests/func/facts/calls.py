@@ -38,8 +38,7 @@ def argnums_of_jacrev(t):
 def argnums_of_jacfwd(t):
     x, y = vector(t, 1.0, 2.0), vector(t, 4.0, 5.0)
     return [
-        attempt(lambda n=n: t.func.jacfwd(lambda a, b: a * b, argnums=n)(x, y))
-        for n in (0, 1, (0,), (1, 0), 2, -3, (0, 0), (), [0], "a")
+        attempt(lambda n=n: t.func.jacfwd(lambda a, b: a * b, argnums=n)(x, y)) for n in (0, 1, (0,), (1, 0), 2, -3, (0, 0), (), [0], "a")
     ]
 
 
@@ -51,16 +50,21 @@ def argnums_of_hessian(t):
 
 @fact
 def grad_without_arguments(t):
-    return attempt(lambda: t.func.grad(lambda: t.ones(()))()), t.func.vjp(lambda: t.ones(()))[0], attempt(
-        lambda: t.func.jacrev(lambda: t.ones(()))()
-    ), attempt(lambda: t.func.jacfwd(lambda: t.ones(()))())
+    return (
+        attempt(lambda: t.func.grad(lambda: t.ones(()))()),
+        t.func.vjp(lambda: t.ones(()))[0],
+        attempt(lambda: t.func.jacrev(lambda: t.ones(()))()),
+        attempt(lambda: t.func.jacfwd(lambda: t.ones(()))()),
+    )
 
 
 @fact
 def keyword_arguments(t):
     x = vector(t)
-    return t.func.grad(lambda x, *, k: (x * k).sum())(x, k=3), t.func.grad(lambda x, k=1: (x * k).sum())(x, k=x), attempt(
-        lambda: t.func.grad(lambda x: x.sum())(x=x)
+    return (
+        t.func.grad(lambda x, *, k: (x * k).sum())(x, k=3),
+        t.func.grad(lambda x, k=1: (x * k).sum())(x, k=x),
+        attempt(lambda: t.func.grad(lambda x: x.sum())(x=x)),
     )
 
 
@@ -97,9 +101,12 @@ def grad_of_ordered_dict(t):
 
 @fact
 def grad_of_tree_with_other_things(t):
-    return attempt(lambda: t.func.grad(lambda p: p[0].sum())([vector(t), 3])), attempt(
-        lambda: t.func.grad(lambda p: p[0].sum())([vector(t), None])
-    ), attempt(lambda: t.func.grad(lambda x: t.ones(()) * x)(3.0)), attempt(lambda: t.func.grad(lambda p: t.ones(()))({}))
+    return (
+        attempt(lambda: t.func.grad(lambda p: p[0].sum())([vector(t), 3])),
+        attempt(lambda: t.func.grad(lambda p: p[0].sum())([vector(t), None])),
+        attempt(lambda: t.func.grad(lambda x: t.ones(()) * x)(3.0)),
+        attempt(lambda: t.func.grad(lambda p: t.ones(()))({})),
+    )
 
 
 @fact
@@ -127,7 +134,11 @@ def jacobians_of_trees(t):
         return {"u": p["x"] * q, "v": (q.sum(),)}
 
     args = {"x": vector(t, 1.0, 2.0)}, vector(t, 3.0, 4.0)
-    return [(name, n, attempt(lambda n=n, name=name: getattr(t.func, name)(f, argnums=n)(*args))) for name in ("jacrev", "jacfwd") for n in (0, 1, (0, 1))]
+    return [
+        (name, n, attempt(lambda n=n, name=name: getattr(t.func, name)(f, argnums=n)(*args)))
+        for name in ("jacrev", "jacfwd")
+        for n in (0, 1, (0, 1))
+    ]
 
 
 @fact
@@ -199,7 +210,9 @@ def has_aux_without_a_pair(t):
 
 @fact
 def a_pair_without_has_aux(t):
-    return attempt(lambda: t.func.grad(lambda x: (x.sum(), x))(vector(t))), attempt(lambda: t.func.grad_and_value(lambda x: (x.sum(),))(vector(t)))
+    return attempt(lambda: t.func.grad(lambda x: (x.sum(), x))(vector(t))), attempt(
+        lambda: t.func.grad_and_value(lambda x: (x.sum(),))(vector(t))
+    )
 
 
 # ---- outputs ------------------------------------------------------------------------------------------------------------------------
@@ -211,7 +224,8 @@ def grad_of_other_outputs(t):
     return [
         attempt(lambda f=f: t.func.grad(f)(x))
         for f in (
-            lambda x: x, lambda x: x[:1], lambda x: 3.0, lambda x: None, lambda x: [x.sum()], lambda x: t.tensor(3.0), lambda x: (x.sum() > 0),
+            lambda x: x, lambda x: x[:1], lambda x: 3.0, lambda x: None, lambda x: [x.sum()], lambda x: t.tensor(3.0),
+            lambda x: (x.sum() > 0),
             lambda x: x.sum().long(), lambda x: x.sum() * 1j, lambda x: x[:0],
         )
     ]  # fmt: skip
@@ -231,7 +245,16 @@ def jvp_of_other_outputs(t):
     x = vector(t)
     return [
         attempt(lambda f=f: t.func.jvp(f, (x,), (x,)))
-        for f in (lambda x: 3.0, lambda x: None, lambda x: (), lambda x: [x, 1], lambda x: {}, lambda x: t.ones(2), lambda x: x > 0, lambda x: x.long())
+        for f in (
+            lambda x: 3.0,
+            lambda x: None,
+            lambda x: (),
+            lambda x: [x, 1],
+            lambda x: {},
+            lambda x: t.ones(2),
+            lambda x: x > 0,
+            lambda x: x.long(),
+        )
     ]
 
 
@@ -241,7 +264,16 @@ def jacobians_of_other_outputs(t):
     return [
         attempt(lambda f=f, name=name: getattr(t.func, name)(f)(x))
         for name in ("jacrev", "jacfwd", "hessian")
-        for f in (lambda x: 3.0, lambda x: None, lambda x: (), lambda x: [x, 1], lambda x: t.ones(2), lambda x: x > 0, lambda x: x[:0], lambda x: x[0])
+        for f in (
+            lambda x: 3.0,
+            lambda x: None,
+            lambda x: (),
+            lambda x: [x, 1],
+            lambda x: t.ones(2),
+            lambda x: x > 0,
+            lambda x: x[:0],
+            lambda x: x[0],
+        )
     ]
 
 
@@ -269,10 +301,14 @@ def strict_jvp(t):
 @fact
 def identity_functions(t):
     x = vector(t)
-    out, pull = t.func.vjp(lambda x: x, x)
-    return pull(x), t.func.jvp(lambda x: x, (x,), (x * 2,)), t.func.jacrev(lambda x: x)(x), t.func.jacfwd(lambda x: x)(x), t.func.grad(
-        lambda x: x
-    )(t.tensor(2.0))
+    _, pull = t.func.vjp(lambda x: x, x)
+    return (
+        pull(x),
+        t.func.jvp(lambda x: x, (x,), (x * 2,)),
+        t.func.jacrev(lambda x: x)(x),
+        t.func.jacfwd(lambda x: x)(x),
+        t.func.grad(lambda x: x)(t.tensor(2.0)),
+    )
 
 
 # ---- vjp functions ------------------------------------------------------------------------------------------------------------------
@@ -312,9 +348,11 @@ def pulling_without_keeping(t):
 def pulling_in_another_transform(t):
     x = vector(t)
     _, pull = t.func.vjp(lambda x: x**3, x)
-    return t.func.grad(lambda v: (pull(v)[0] ** 2).sum())(t.ones(3)), t.func.jvp(lambda v: pull(v)[0], (x,), (t.ones(3),)), t.func.jacrev(
-        lambda v: pull(v)[0]
-    )(x)
+    return (
+        t.func.grad(lambda v: (pull(v)[0] ** 2).sum())(t.ones(3)),
+        t.func.jvp(lambda v: pull(v)[0], (x,), (t.ones(3),)),
+        t.func.jacrev(lambda v: pull(v)[0])(x),
+    )
 
 
 # ---- jvp --------------------------------------------------------------------------------------------------------------------------------
@@ -327,7 +365,8 @@ def wrong_tangents(t):
         attempt(lambda p=p, d=d: t.func.jvp(t.sin, p, d))
         for p, d in (
             (x, x), ([x], [x]), ((x,), [x]), ((x,), (x, x)), ((x,), x), ((x,), (t.ones(2),)), ((x,), (3.0,)), ((3.0,), (x,)), ((), ()),
-            ((x,), (x.double(),)), ((x,), (t.ones(3, dtype=t.int64),)), ((t.arange(3),), (t.arange(3),)), ((x,), (None,)), ((x,), (t.ones(()),)),
+            ((x,), (x.double(),)), ((x,), (t.ones(3, dtype=t.int64),)), ((t.arange(3),), (t.arange(3),)), ((x,), (None,)),
+            ((x,), (t.ones(()),)),
         )
     ]  # fmt: skip
 
@@ -361,8 +400,10 @@ def integers(t):
     return [
         attempt(action)
         for action in (
-            lambda: t.func.grad(lambda x: x.sum())(x), lambda: t.func.grad(lambda x: x.float().sum())(x), lambda: t.func.vjp(lambda x: x * 2, x)[0],
-            lambda: t.func.jacrev(lambda x: x * 2.0)(x), lambda: t.func.jacfwd(lambda x: x * 2.0)(x), lambda: t.func.hessian(lambda x: x.sum())(x),
+            lambda: t.func.grad(lambda x: x.sum())(x), lambda: t.func.grad(lambda x: x.float().sum())(x),
+            lambda: t.func.vjp(lambda x: x * 2, x)[0],
+            lambda: t.func.jacrev(lambda x: x * 2.0)(x), lambda: t.func.jacfwd(lambda x: x * 2.0)(x),
+            lambda: t.func.hessian(lambda x: x.sum())(x),
             lambda: t.func.grad(lambda x, n: (x**n).sum())(vector(t), x), lambda: t.func.grad(lambda x: x.sum())(t.tensor([True])),
             lambda: t.func.grad(lambda x, n: (x[n]).sum())(vector(t), t.tensor([0, 0, 2])),
         )
@@ -400,7 +441,8 @@ def complex_numbers(t):
             lambda: t.func.grad(lambda z: (z * z.conj()).real.sum())(z), lambda: t.func.grad(lambda z: (z * z).sum())(z),
             lambda: t.func.vjp(lambda z: z * z, z)[1](t.ones(2, dtype=t.complex64)), lambda: t.func.vjp(lambda z: z * z, z)[1](t.ones(2)),
             lambda: t.func.jvp(lambda z: z * z, (z,), (t.ones(2, dtype=t.complex64),)), lambda: t.func.jacrev(lambda z: z * z)(z),
-            lambda: t.func.jacfwd(lambda z: z * z)(z), lambda: t.func.jacrev(lambda z: z.abs())(z), lambda: t.func.jacrev(lambda x: x * 1j)(x),
+            lambda: t.func.jacfwd(lambda z: z * z)(z), lambda: t.func.jacrev(lambda z: z.abs())(z),
+            lambda: t.func.jacrev(lambda x: x * 1j)(x),
             lambda: t.func.jacfwd(lambda x: x * 1j)(x), lambda: t.func.hessian(lambda z: (z * z).sum())(z),
             lambda: t.func.grad(lambda x: (x * (1 + 1j)).abs().sum())(x),
         )
@@ -413,7 +455,8 @@ def nothing_in_it(t):
     return [
         attempt(action)
         for action in (
-            lambda: t.func.grad(lambda x: x.sum())(x), lambda: t.func.jacrev(lambda x: x * 2)(x).shape, lambda: t.func.jacfwd(lambda x: x * 2)(x).shape,
+            lambda: t.func.grad(lambda x: x.sum())(x), lambda: t.func.jacrev(lambda x: x * 2)(x).shape,
+            lambda: t.func.jacfwd(lambda x: x * 2)(x).shape,
             lambda: t.func.hessian(lambda x: x.sum())(x).shape, lambda: t.func.jvp(lambda x: x * 2, (x,), (x,)),
             lambda: t.func.jacrev(lambda x: x[:0])(vector(t)).shape, lambda: t.func.jacrev(lambda x: t.cat([x, t.ones(2)]))(x).shape,
             lambda: t.func.grad(lambda x, y: (x.sum() + y.sum()), argnums=(0, 1))(x, vector(t)),
@@ -430,7 +473,11 @@ def chunks(t):
 @fact
 def chunks_of_trees(t):
     return [
-        attempt(lambda n=n: t.func.jacrev(lambda x, y: (x * y.sum(), {"b": y * x.sum()}), argnums=(0, 1), chunk_size=n)(vector(t), vector(t, 1.0, 2.0)))
+        attempt(
+            lambda n=n: t.func.jacrev(lambda x, y: (x * y.sum(), {"b": y * x.sum()}), argnums=(0, 1), chunk_size=n)(
+                vector(t), vector(t, 1.0, 2.0)
+            )
+        )
         for n in (1, 2, 4)
     ]
 
@@ -448,12 +495,23 @@ def names_and_documentation(t):
         """What it is."""
         return x.sum()
 
-    return [(wrapped.__name__, wrapped.__doc__) for wrapped in (t.func.grad(loss), t.func.grad_and_value(loss), t.func.jacrev(loss), t.func.jacfwd(loss), t.func.hessian(loss), t.func.vmap(loss))]
+    return [
+        (wrapped.__name__, wrapped.__doc__)
+        for wrapped in (
+            t.func.grad(loss),
+            t.func.grad_and_value(loss),
+            t.func.jacrev(loss),
+            t.func.jacfwd(loss),
+            t.func.hessian(loss),
+            t.func.vmap(loss),
+        )
+    ]
 
 
 @fact
 def random_jacobians(t):
     x = vector(t)
     return [
-        attempt(lambda r=r: t.func.jacfwd(lambda x: x * t.rand(3).sum(), randomness=r)(x).shape) for r in ("error", "same", "different", "other")
+        attempt(lambda r=r: t.func.jacfwd(lambda x: x * t.rand(3).sum(), randomness=r)(x).shape)
+        for r in ("error", "same", "different", "other")
     ], attempt(lambda: t.func.jacrev(lambda x: x * t.rand(3).sum())(x).shape)

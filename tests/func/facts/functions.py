@@ -31,7 +31,9 @@ def cube(t, **more):
 
 
 def doubled(t, **more):
-    return cube(t, **({"forward": lambda x: x * 2, "setup_context": lambda ctx, inputs, output: None, "backward": lambda ctx, g: g * 2} | more))
+    return cube(
+        t, **({"forward": lambda x: x * 2, "setup_context": lambda ctx, inputs, output: None, "backward": lambda ctx, g: g * 2} | more)
+    )
 
 
 def both(t, **more):
@@ -123,7 +125,8 @@ def derivatives_of_custom(t):
     return [
         attempt(action)
         for action in (
-            lambda: t.func.grad(total)(x), lambda: t.func.grad(lambda x: t.func.grad(total)(x).sum())(x), lambda: t.func.vmap(mine.apply)(x),
+            lambda: t.func.grad(total)(x), lambda: t.func.grad(lambda x: t.func.grad(total)(x).sum())(x),
+            lambda: t.func.vmap(mine.apply)(x),
             lambda: t.func.vmap(t.func.grad(mine.apply))(x), lambda: t.func.vmap(t.func.grad(t.func.grad(mine.apply)))(x),
             lambda: t.func.grad(lambda x: t.func.vmap(mine.apply)(x).sum())(x), lambda: t.func.jvp(mine.apply, (x,), (t.ones(3),)),
             lambda: t.func.jvp(t.func.vmap(mine.apply), (x,), (t.ones(3),)),
@@ -189,7 +192,8 @@ def custom_gradients_that_are_broadcast(t):
 @fact
 def non_differentiable_outputs(t):
     mine = function(
-        t, forward=lambda x: (x * 2, (x > 1), x.argmax()), setup_context=lambda ctx, inputs, output: ctx.mark_non_differentiable(*output[1:]),
+        t, forward=lambda x: (x * 2, (x > 1), x.argmax()),
+        setup_context=lambda ctx, inputs, output: ctx.mark_non_differentiable(*output[1:]),
         backward=lambda ctx, g, *rest: g * 2, jvp=lambda ctx, s: (s * 2, None, None), generate_vmap_rule=True,
     )  # fmt: skip
     x = vector(t)
@@ -218,8 +222,10 @@ def dirty_inputs(t):
         mine.apply(y)
         return (y * x).sum()
 
-    return attempt(lambda: t.func.grad(f)(vector(t))), attempt(lambda: t.func.jvp(f, (vector(t),), (t.ones(3),))), attempt(
-        lambda: t.func.grad(lambda x: t.func.grad(f)(x).sum())(vector(t))
+    return (
+        attempt(lambda: t.func.grad(f)(vector(t))),
+        attempt(lambda: t.func.jvp(f, (vector(t),), (t.ones(3),))),
+        attempt(lambda: t.func.grad(lambda x: t.func.grad(f)(x).sum())(vector(t))),
     )
 
 
@@ -252,9 +258,11 @@ def things_on_the_context(t):
         return g * (ctx.x + ctx.out + ctx.many["x"][0]) * len(ctx.name)
 
     mine, x = function(t, forward=lambda x: x * 2, setup_context=setup_context, backward=backward, generate_vmap_rule=True), vector(t)
-    return t.func.grad(lambda x: mine.apply(x).sum())(x), t.func.vmap(t.func.grad(mine.apply))(x), t.func.grad(
-        lambda x: t.func.vmap(mine.apply)(x).sum()
-    )(x)
+    return (
+        t.func.grad(lambda x: mine.apply(x).sum())(x),
+        t.func.vmap(t.func.grad(mine.apply))(x),
+        t.func.grad(lambda x: t.func.vmap(mine.apply)(x).sum())(x),
+    )
 
 
 @fact
@@ -266,9 +274,12 @@ def saved_outputs(t):
         return g * ctx.saved_tensors[0]
 
     mine, x = function(t, forward=lambda x: x.exp(), setup_context=setup_context, backward=backward, generate_vmap_rule=True), vector(t)
-    return t.func.grad(lambda x: mine.apply(x).sum())(x), t.func.vmap(t.func.grad(t.func.grad(mine.apply)))(x), t.func.grad(
-        lambda x: t.func.vmap(mine.apply)(x).sum()
-    )(x), t.func.vmap(t.func.grad(t.func.grad(t.func.grad(mine.apply))))(x)
+    return (
+        t.func.grad(lambda x: mine.apply(x).sum())(x),
+        t.func.vmap(t.func.grad(t.func.grad(mine.apply)))(x),
+        t.func.grad(lambda x: t.func.vmap(mine.apply)(x).sum())(x),
+        t.func.vmap(t.func.grad(t.func.grad(t.func.grad(mine.apply))))(x),
+    )
 
 
 @fact

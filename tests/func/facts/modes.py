@@ -20,9 +20,12 @@ def no_grad_inside(t):
 @fact
 def no_grad_outside(t):
     with t.no_grad():
-        return t.func.grad(lambda x: (x * x).sum())(vector(t)), t.func.jacrev(t.sin)(vector(t)), t.func.jacfwd(t.sin)(vector(t)), t.func.hessian(
-            lambda x: (x**3).sum()
-        )(vector(t))
+        return (
+            t.func.grad(lambda x: (x * x).sum())(vector(t)),
+            t.func.jacrev(t.sin)(vector(t)),
+            t.func.jacfwd(t.sin)(vector(t)),
+            t.func.hessian(lambda x: (x**3).sum())(vector(t)),
+        )
 
 
 @fact
@@ -38,16 +41,6 @@ def no_grad_between(t):
         return (c * x).sum()
 
     return t.func.grad(f)(vector(t)), t.func.jvp(f, (vector(t),), (t.ones(3),))
-
-
-@fact
-def no_grad_of_the_inner_level_only(t):
-    def inner(x, y):
-        with t.no_grad():
-            c = x * y
-        return (c * x).sum()
-
-    return t.func.grad(lambda y: t.func.grad(inner)(vector(t), y).sum())(vector(t, 2.0, 2.0, 2.0))
 
 
 @fact
@@ -93,8 +86,10 @@ def grad_enabled_seen(t):
 @fact
 def inference_mode_around(t):
     with t.inference_mode():
-        return attempt(lambda: t.func.grad(lambda x: (x * x).sum())(vector(t))), attempt(lambda: t.func.vmap(t.sin)(vector(t))), attempt(
-            lambda: t.func.jvp(t.sin, (vector(t),), (vector(t),))
+        return (
+            attempt(lambda: t.func.grad(lambda x: (x * x).sum())(vector(t))),
+            attempt(lambda: t.func.vmap(t.sin)(vector(t))),
+            attempt(lambda: t.func.jvp(t.sin, (vector(t),), (vector(t),))),
         )
 
 
@@ -133,7 +128,7 @@ def jacobian_of_what_requires_grad(t):
     found = []
     for name in ("jacrev", "jacfwd", "hessian"):
         x.grad = None
-        j = getattr(t.func, name)(lambda x: (x**3).sum() if name == "hessian" else x**3)(x)
+        j = getattr(t.func, name)(lambda x, name=name: (x**3).sum() if name == "hessian" else x**3)(x)
         j.sum().backward()
         found += [j.requires_grad, x.grad]
     return found
@@ -194,9 +189,13 @@ def requires_grad_set_inside(t):
 
     return [
         attempt(lambda f=f, call=call: call(f))
-        for f in (set_it, set_new, set_attribute, lambda x: (x * t.ones(3, requires_grad=True)).sum(), lambda x: x.requires_grad_(False).sum())
+        for f in (
+            set_it, set_new, set_attribute, lambda x: (x * t.ones(3, requires_grad=True)).sum(),
+            lambda x: x.requires_grad_(False).sum(),
+        )
         for call in (
-            lambda f: t.func.grad(f)(vector(t)), lambda f: t.func.vmap(f)(t.ones(2, 3)), lambda f: t.func.jvp(f, (vector(t),), (vector(t),)),
+            lambda f: t.func.grad(f)(vector(t)), lambda f: t.func.vmap(f)(t.ones(2, 3)),
+            lambda f: t.func.jvp(f, (vector(t),), (vector(t),)),
         )
     ]  # fmt: skip
 
@@ -206,9 +205,14 @@ def detached_inside(t):
     def f(x):
         return (x.detach() * x).sum()
 
-    return t.func.grad(f)(vector(t)), t.func.jvp(f, (vector(t),), (t.ones(3),)), t.func.vmap(f)(t.ones(2, 3)), t.func.grad(t.func.grad(lambda x: x.detach() * x**2))(
-        t.tensor(3.0)
-    ), t.func.jacfwd(lambda x: x.detach() * x)(vector(t)), t.func.hessian(lambda x: (x.detach() * x * x).sum())(vector(t))
+    return (
+        t.func.grad(f)(vector(t)),
+        t.func.jvp(f, (vector(t),), (t.ones(3),)),
+        t.func.vmap(f)(t.ones(2, 3)),
+        t.func.grad(t.func.grad(lambda x: x.detach() * x**2))(t.tensor(3.0)),
+        t.func.jacfwd(lambda x: x.detach() * x)(vector(t)),
+        t.func.hessian(lambda x: (x.detach() * x * x).sum())(vector(t)),
+    )
 
 
 @fact
@@ -232,9 +236,12 @@ def backward_inside(t):
         (w * w).sum().backward()
         return (x * w).sum()
 
-    return attempt(lambda: t.func.grad(f)(vector(t))), attempt(lambda: t.func.vmap(f)(t.ones(2, 3))), attempt(
-        lambda: t.func.grad(of_captured)(vector(t))
-    ), w.grad
+    return (
+        attempt(lambda: t.func.grad(f)(vector(t))),
+        attempt(lambda: t.func.vmap(f)(t.ones(2, 3))),
+        attempt(lambda: t.func.grad(of_captured)(vector(t))),
+        w.grad,
+    )
 
 
 @fact
@@ -302,7 +309,8 @@ def numbers_inside(t):
             lambda x: x.sum() * len(x.tolist()), lambda x: x.sum() * int(x[1]), lambda x: x.sum() * bool(x[1]),
         )
         for call in (
-            lambda f: t.func.grad(f)(vector(t)), lambda f: t.func.jvp(f, (vector(t),), (t.ones(3),)), lambda f: t.func.vmap(f)(t.ones(2, 3)),
+            lambda f: t.func.grad(f)(vector(t)), lambda f: t.func.jvp(f, (vector(t),), (t.ones(3),)),
+            lambda f: t.func.vmap(f)(t.ones(2, 3)),
             lambda f: t.func.grad(lambda x: t.func.vmap(f)(x).sum())(t.ones(2, 3)),
         )
     ]  # fmt: skip
@@ -313,7 +321,8 @@ def numpy_inside(t):
     return [
         attempt(lambda call=call: call(lambda x: x.sum() * float(x.detach().numpy()[0])))
         for call in (
-            lambda f: t.func.grad(f)(vector(t)), lambda f: t.func.vmap(f)(t.ones(2, 3)), lambda f: t.func.jvp(f, (vector(t),), (t.ones(3),)),
+            lambda f: t.func.grad(f)(vector(t)), lambda f: t.func.vmap(f)(t.ones(2, 3)),
+            lambda f: t.func.jvp(f, (vector(t),), (t.ones(3),)),
         )
     ]  # fmt: skip
 
@@ -337,7 +346,19 @@ def facts_inside(t):
     seen = []
 
     def f(x):
-        seen.append((list(x.shape), str(x.dtype), x.ndim, x.numel(), str(x.device), x.is_floating_point(), len(x), list(x.stride()), x.is_contiguous()))
+        seen.append(
+            (
+                list(x.shape),
+                str(x.dtype),
+                x.ndim,
+                x.numel(),
+                str(x.device),
+                x.is_floating_point(),
+                len(x),
+                list(x.stride()),
+                x.is_contiguous(),
+            )
+        )
         return x.sum()
 
     t.func.grad(f)(t.ones(2, 3))
@@ -356,7 +377,14 @@ def writes_to_inputs(t):
         return (x * x).sum()
 
     x = vector(t)
-    return [attempt(lambda: t.func.grad(f)(x)), x.clone(), attempt(lambda: t.func.vmap(f)(x)), x.clone(), attempt(lambda: t.func.jvp(f, (x,), (t.ones(3),))), x]
+    return [
+        attempt(lambda: t.func.grad(f)(x)),
+        x.clone(),
+        attempt(lambda: t.func.vmap(f)(x)),
+        x.clone(),
+        attempt(lambda: t.func.jvp(f, (x,), (t.ones(3),))),
+        x,
+    ]
 
 
 @fact
@@ -368,8 +396,12 @@ def writes_to_intermediates(t):
         y[1:].add_(x[1:])
         return (y * x).sum()
 
-    return t.func.grad(f)(vector(t)), t.func.vmap(f)(t.ones(2, 3)), t.func.jvp(f, (vector(t),), (t.ones(3),)), t.func.hessian(f)(vector(t)), t.func.vmap(t.func.grad(f))(
-        t.ones(2, 3)
+    return (
+        t.func.grad(f)(vector(t)),
+        t.func.vmap(f)(t.ones(2, 3)),
+        t.func.jvp(f, (vector(t),), (t.ones(3),)),
+        t.func.hessian(f)(vector(t)),
+        t.func.vmap(t.func.grad(f))(t.ones(2, 3)),
     )
 
 
@@ -394,7 +426,8 @@ def writes_into_new_tensors(t):
         attempt(lambda f=f, call=call: call(f))
         for f in (g, h, like)
         for call in (
-            lambda f: t.func.grad(f)(vector(t)), lambda f: t.func.vmap(f)(t.ones(2, 3)), lambda f: t.func.jvp(f, (vector(t),), (t.ones(3),)),
+            lambda f: t.func.grad(f)(vector(t)), lambda f: t.func.vmap(f)(t.ones(2, 3)),
+            lambda f: t.func.jvp(f, (vector(t),), (t.ones(3),)),
             lambda f: t.func.hessian(f)(vector(t)), lambda f: t.func.vmap(t.func.grad(f))(t.ones(2, 3)),
         )
     ]  # fmt: skip
@@ -417,7 +450,7 @@ def writes_to_captured(t):
             w[0] = x[0]
             return w.sum()
 
-        found += [attempt(lambda f=f: call(f)) for f in (of_values, by_index)] + [w]
+        found += [attempt(lambda f=f, call=call: call(f)) for f in (of_values, by_index)] + [w]
     return found
 
 
@@ -431,7 +464,12 @@ def writes_into_views(t):
         w[2] = x[0]
         return (y * x).sum()
 
-    return t.func.grad(f)(vector(t)), t.func.jvp(f, (vector(t),), (t.ones(3),)), t.func.vmap(f)(t.ones(2, 3)), t.func.jacfwd(t.func.grad(f))(vector(t))
+    return (
+        t.func.grad(f)(vector(t)),
+        t.func.jvp(f, (vector(t),), (t.ones(3),)),
+        t.func.vmap(f)(t.ones(2, 3)),
+        t.func.jacfwd(t.func.grad(f))(vector(t)),
+    )
 
 
 @fact

@@ -88,7 +88,9 @@ def gradient_of_detached_parameters(t):
 def stacking(t):
     made = layer(t)
     params, buffers = t.func.stack_module_state([made, layer(t), layer(t)])
-    out = t.func.vmap(lambda p, b, x: t.func.functional_call(made, (p, b), (x,)), in_dims=(0, 0, None))(params, buffers, vector(t, 1.0, 2.0))
+    out = t.func.vmap(lambda p, b, x: t.func.functional_call(made, (p, b), (x,)), in_dims=(0, 0, None))(
+        params, buffers, vector(t, 1.0, 2.0)
+    )
     return params, buffers, {name: (p.requires_grad, p.is_leaf, type(p).__name__) for name, p in params.items()}, out
 
 
@@ -127,8 +129,10 @@ def functionalized(t):
         return y * 2
 
     x = vector(t)
-    return t.func.functionalize(f)(x), t.func.functionalize(f, remove="mutations_and_views")(x), attempt(
-        lambda: t.func.functionalize(f, remove="other")(x)
+    return (
+        t.func.functionalize(f)(x),
+        t.func.functionalize(f, remove="mutations_and_views")(x),
+        attempt(lambda: t.func.functionalize(f, remove="other")(x)),
     )
 
 

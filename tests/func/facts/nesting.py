@@ -21,10 +21,14 @@ def functional_inside(t):
     return [
         attempt(action)
         for action in (
-            lambda: t.func.vmap(lambda x: functional.jacobian(t.sin, x))(x), lambda: t.func.jvp(lambda x: functional.jacobian(t.sin, x), (x,), (x,)),
-            lambda: t.func.grad(lambda x: functional.vjp(power, x)[1].sum())(x), lambda: t.func.vmap(lambda x: functional.hessian(power, x))(x),
-            lambda: functional.jacobian(lambda x: t.func.grad(power)(x), x), lambda: functional.hessian(lambda x: t.func.grad(power)(x).sum(), x),
-            lambda: functional.vjp(lambda x: t.func.jvp(t.sin, (x,), (x,))[1], x, x), lambda: functional.jvp(lambda x: t.func.grad(power)(x), x, x),
+            lambda: t.func.vmap(lambda x: functional.jacobian(t.sin, x))(x),
+            lambda: t.func.jvp(lambda x: functional.jacobian(t.sin, x), (x,), (x,)),
+            lambda: t.func.grad(lambda x: functional.vjp(power, x)[1].sum())(x),
+            lambda: t.func.vmap(lambda x: functional.hessian(power, x))(x),
+            lambda: functional.jacobian(lambda x: t.func.grad(power)(x), x),
+            lambda: functional.hessian(lambda x: t.func.grad(power)(x).sum(), x),
+            lambda: functional.vjp(lambda x: t.func.jvp(t.sin, (x,), (x,))[1], x, x),
+            lambda: functional.jvp(lambda x: t.func.grad(power)(x), x, x),
         )
     ]  # fmt: skip
 
@@ -102,8 +106,10 @@ def errors_close_levels(t):
     found = [
         attempt(action)
         for action in (
-            lambda: t.func.grad(fails)(x), lambda: t.func.vmap(fails)(x), lambda: t.func.jvp(fails, (x,), (x,)), lambda: t.func.jacrev(fails)(x),
-            lambda: t.func.jacfwd(fails)(x), lambda: t.func.vmap(t.func.grad(fails))(x), lambda: t.func.grad(t.func.vmap(t.func.grad(fails)))(x),
+            lambda: t.func.grad(fails)(x), lambda: t.func.vmap(fails)(x), lambda: t.func.jvp(fails, (x,), (x,)),
+            lambda: t.func.jacrev(fails)(x),
+            lambda: t.func.jacfwd(fails)(x), lambda: t.func.vmap(t.func.grad(fails))(x),
+            lambda: t.func.grad(t.func.vmap(t.func.grad(fails)))(x),
         )
     ]  # fmt: skip
     x.requires_grad_()
@@ -176,7 +182,9 @@ def six_levels(t):
     g = f
     for _ in range(6):
         g = t.func.grad(g)
-    mixed = t.func.vmap(t.func.grad(lambda x: t.func.jvp(t.func.grad(lambda x: t.func.vmap(t.func.grad(f))(x[None])[0]), (x,), (t.ones(()),))[1]))
+    mixed = t.func.vmap(
+        t.func.grad(lambda x: t.func.jvp(t.func.grad(lambda x: t.func.vmap(t.func.grad(f))(x[None])[0]), (x,), (t.ones(()),))[1])
+    )
     return g(t.tensor(0.5, dtype=t.float64)), mixed(vector(t, dtype=t.float64))
 
 
@@ -185,9 +193,11 @@ def captured_between_levels(t):
     def f(x, y):
         return t.func.grad(lambda y: (x * y**2).sum())(y).sum()
 
-    return t.func.grad(f)(vector(t), vector(t, 2.0, 2.0, 2.0)), t.func.vmap(t.func.grad(f))(t.ones(2, 3), t.ones(2, 3) * 3), t.func.grad(
-        lambda x: t.func.grad(lambda y: (x * y).sum() * x.sum())(x).sum()
-    )(vector(t))
+    return (
+        t.func.grad(f)(vector(t), vector(t, 2.0, 2.0, 2.0)),
+        t.func.vmap(t.func.grad(f))(t.ones(2, 3), t.ones(2, 3) * 3),
+        t.func.grad(lambda x: t.func.grad(lambda y: (x * y).sum() * x.sum())(x).sum())(vector(t)),
+    )
 
 
 @fact
@@ -196,17 +206,23 @@ def perturbations_are_not_confused(t):
         return lambda x: t.func.jvp(f, (x,), (t.ones(()),))[1]
 
     x = t.tensor(1.0)
-    return forward(lambda x: x * forward(lambda y: x + y)(t.tensor(1.0)))(x), t.func.grad(lambda x: x * t.func.grad(lambda y: x + y)(t.tensor(1.0)))(x), forward(
-        lambda x: x * t.func.grad(lambda y: x * y)(t.tensor(1.0))
-    )(x), t.func.grad(lambda x: x * forward(lambda y: x * y)(t.tensor(1.0)))(x)
+    return (
+        forward(lambda x: x * forward(lambda y: x + y)(t.tensor(1.0)))(x),
+        t.func.grad(lambda x: x * t.func.grad(lambda y: x + y)(t.tensor(1.0)))(x),
+        forward(lambda x: x * t.func.grad(lambda y: x * y)(t.tensor(1.0)))(x),
+        t.func.grad(lambda x: x * forward(lambda y: x * y)(t.tensor(1.0)))(x),
+    )
 
 
 @fact
 def products_with_hessians(t):
     x, v = vector(t), vector(t, 1.0, 0.0, 1.0)
-    return t.func.jvp(t.func.grad(power), (x,), (v,))[1], t.func.vjp(t.func.grad(power), x)[1](v), t.func.grad(
-        lambda x: (t.func.grad(power)(x) * v).sum()
-    )(x), t.func.grad(lambda x: t.func.jvp(power, (x,), (v,))[1])(x)
+    return (
+        t.func.jvp(t.func.grad(power), (x,), (v,))[1],
+        t.func.vjp(t.func.grad(power), x)[1](v),
+        t.func.grad(lambda x: (t.func.grad(power)(x) * v).sum())(x),
+        t.func.grad(lambda x: t.func.jvp(power, (x,), (v,))[1])(x),
+    )
 
 
 @fact

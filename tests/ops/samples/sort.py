@@ -132,6 +132,7 @@ def histograms(make: Make) -> Iterator[Sample]:
 
 @samples("histogram")
 def histograms_with_edges(make: Make) -> Iterator[Sample]:
+    yield Sample(make(20)).no_gradient()
     yield Sample(make(20), 5).no_gradient()
     yield Sample(make(20), 4, range=(-1.0, 1.0), density=True).no_gradient()
     yield Sample(make(20), np.array([-1.0, 0.0, 2.0])).no_gradient()
