@@ -61,7 +61,7 @@ def test_vjp_keeps_its_graph_as_long_as_the_function_lives():
 
     def f(x):
         y = x.exp()
-        kept.append(weakref.ref(y._data))
+        kept.append(weakref.ref(y._data.value))
         return y * y
 
     _, pull = vjp(f, ad.tensor([0.0]))
