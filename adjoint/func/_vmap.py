@@ -34,7 +34,7 @@ def vmap(
 
     @functools.wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        name = getattr(func, "__name__", repr(func))
+        name = getattr(func, "__name__", None) or f"{type(func).__name__}(...)"
         flat, spec = tree_flatten(args)
         dims = checked_dims(name, in_dims, args, flat)
         size = batch_size(name, dims, flat)

@@ -10,7 +10,16 @@ from ._rules import cast
 
 
 def tangents_of(op: Op, primals: list[Any], values: dict[str, Any], outs: tuple[Any, ...], tangents: list[Any]) -> list[Any]:
-    """The tangents of an op's results. Rules run on Tensors, so a tangent has a history of its own."""
+    """The tangents of an op's results. Rules run on Tensors, so a tangent has a history of its own; and memory of its own, unless the
+    result is a view: a write to the result changes its tangent in place."""
+    found = derived(op, primals, values, outs, tangents)
+    if op.view:
+        return found
+    return [t.clone() if t is not None and any(t is given for given in tangents) else t for t in found]
+
+
+def derived(op: Op, primals: list[Any], values: dict[str, Any], outs: tuple[Any, ...], tangents: list[Any]) -> list[Any]:
+    """The tangents by the rule that the declaration names."""
     if op.jvp == LINEAR:
         names = op.inputs * len(primals) if op.sequence else op.inputs
         linear = [_or_zero(x, t) if op.differentiates(name) else x for name, x, t in zip(names, primals, tangents, strict=True)]

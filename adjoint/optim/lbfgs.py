@@ -22,6 +22,11 @@ CURVATURE = 1e-10  # a step along which the gradient changes less than this says
 ARMIJO, WOLFE = 1e-4, 0.9  # how much the loss must fall, and how flat it must become, along a search direction
 
 
+def number(loss: Any) -> float:
+    """What a closure returns, a Tensor with a history or a number, without the warning that float() gives of the former."""
+    return float(loss.item() if isinstance(loss, Tensor) else loss)
+
+
 class LBFGS(Optimizer):
     """L-BFGS. `step` needs a closure that clears the gradients, computes the loss, calls `backward` and returns the loss.
 
@@ -72,7 +77,7 @@ class LBFGS(Optimizer):
         small = group["tolerance_change"]
 
         original = with_grad(closure)
-        loss, gradient = float(original), flat_gradient(params)
+        loss, gradient = number(original), flat_gradient(params)
         state = self.state[params[0]]
         memory = Memory(state, group["history_size"])
         memory.evaluations += 1
@@ -84,7 +89,7 @@ class LBFGS(Optimizer):
         def evaluate(start: list[Vector], direction: Vector, t: float) -> Point:
             """Loss and gradient at a distance `t` along a direction; the parameters stay at the start."""
             move(params, t, direction)
-            value = float(with_grad(closure))
+            value = number(with_grad(closure))
             found = flat_gradient(params)
             site = here()
             for param, array in zip(params, start, strict=True):
@@ -112,7 +117,7 @@ class LBFGS(Optimizer):
                 move(params, memory.step_size, direction)
                 used = 0
                 if iteration != max_iter:  # after the last step nobody needs the loss
-                    loss, gradient = float(with_grad(closure)), flat_gradient(params)
+                    loss, gradient = number(with_grad(closure)), flat_gradient(params)
                     used = 1
             evaluations += used
             memory.evaluations += used

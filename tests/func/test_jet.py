@@ -31,7 +31,7 @@ def nested(f: Callable[..., Any], primals: Sequence[Any], series: Sequence[Seque
 
     zero, one = ad.zeros((), dtype=ad.float64), ad.ones((), dtype=ad.float64)
     found = []
-    function = along_path
+    function: Callable[[Any], Any] = along_path
     for _ in range(order):
         function = differentiated(function, one)
         found.append(function(zero))

@@ -153,4 +153,5 @@ def test_insert_into_a_sequential_keeps_the_names_in_front():
     net.insert(1, nn.LayerNorm(3))
     assert [(name, type(one).__name__) for name, one in net.named_children()] == [("first", "Linear"), ("1", "LayerNorm"), ("2", "Tanh")]
     net.insert(-1, nn.ReLU())
-    assert [type(one).__name__ for one in net] == ["Linear", "LayerNorm", "ReLU", "Tanh"] and list(dict(net.named_children()))[0] == "first"
+    assert [type(one).__name__ for one in net] == ["Linear", "LayerNorm", "ReLU", "Tanh"]
+    assert net.first is net[0]

@@ -207,7 +207,8 @@ def test_packed_sequences_print_alike(lengths, batch_first):
 @pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(
-    "settings", [{}, dict(num_layers=2, dropout=0.5), dict(bidirectional=True), dict(batch_first=True), dict(bidirectional=True, batch_first=True)],
+    "settings",
+    [{}, dict(num_layers=2, dropout=0.5), dict(bidirectional=True), dict(batch_first=True), dict(bidirectional=True, batch_first=True)],
     ids=str,
 )  # fmt: skip
 def test_the_last_nodes_have_pytorchs_names(kind, dtype, settings):

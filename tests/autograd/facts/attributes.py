@@ -67,7 +67,7 @@ def attrs_readonly(t):
 
 
 @fact
-def hook_on_constant(t):
+def hook_on_constant_again(t):
     return (
         attempt(lambda: t.ones(2).register_hook(print)),
         attempt(lambda: t.ones(2).retain_grad()),
@@ -322,7 +322,7 @@ def sets(t):
 
 
 @fact
-def data_assignment(t):
+def data_assignment_again(t):
     x = leaf(t)
     v = x._version
     x.data = t.zeros(2)

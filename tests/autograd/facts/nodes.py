@@ -35,7 +35,7 @@ def names_in_graph(t):
 
 
 @fact
-def node_metadata(t):
+def node_metadata_again(t):
     y = leaf(t) * 2
     y.grad_fn.metadata["k"] = 5
     return y.grad_fn.metadata, (y * 2).grad_fn.next_functions[0][0].metadata["k"]
