@@ -488,16 +488,20 @@ def logsumexp(input: Array, dim: Dims, keepdim: bool = False) -> Array:
 EXACT = 1 << 24  # whole numbers up to this are exact in float32, in which kernels count
 
 
+def truth(found: Array, input: Array) -> Array:
+    """Truth values, but bytes of bytes, as in PyTorch."""
+    return cast(found, input.dtype) if input.dtype.char == "B" else found
+
+
 @op(differentiable=False)
 def all(input: Array, dim: Dims = None, keepdim: bool = False) -> Array:
     """Whether all elements are nonzero."""
     axes = axes_of(dim, len(input.shape))
     if is_whole(input):
-        found = and_reduce(input, axes, None, None, keepdim)
-        return found if input.dtype.char != "B" else cast(found, input.dtype)  # bytes stay bytes, as in PyTorch
+        return truth(and_reduce(input, axes, None, None, keepdim), input)
     if (found := loops("reduce").whether_all(input, axes, keepdim)) is not None:
         return found
-    return np.all(input, axis=axes, keepdims=keepdim)
+    return truth(np.all(input, axis=axes, keepdims=keepdim), input)
 
 
 @op(differentiable=False)
@@ -505,11 +509,10 @@ def any(input: Array, dim: Dims = None, keepdim: bool = False) -> Array:
     """Whether some element is nonzero."""
     axes = axes_of(dim, len(input.shape))
     if is_whole(input):
-        found = or_reduce(input, axes, None, None, keepdim)
-        return found if input.dtype.char != "B" else cast(found, input.dtype)  # bytes stay bytes, as in PyTorch
+        return truth(or_reduce(input, axes, None, None, keepdim), input)
     if (found := loops("reduce").whether_any(input, axes, keepdim)) is not None:
         return found
-    return np.any(input, axis=axes, keepdims=keepdim)
+    return truth(np.any(input, axis=axes, keepdims=keepdim), input)
 
 
 @op(differentiable=False)
