@@ -57,7 +57,6 @@ class Tensor(OpMethods):
     _tangent: Any = None
     names = None
     layout = strided
-    is_sparse = is_quantized = is_cuda = is_mkldnn = is_nested = is_mps = is_xpu = property(lambda self: False)
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         from ._legacy import construct
@@ -140,6 +139,12 @@ class Tensor(OpMethods):
     @property
     def is_meta(self) -> bool:
         return self.device.type == "meta"
+
+    @property
+    def is_sparse(self) -> bool:
+        return False
+
+    is_quantized = is_cuda = is_mkldnn = is_nested = is_mps = is_xpu = is_sparse
 
     def get_device(self) -> int:
         return -1
