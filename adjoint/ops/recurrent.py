@@ -13,7 +13,6 @@ import numpy as np
 
 from .._dtype import from_numpy_dtype
 from .._methods import OpMethods
-from ..autograd.forward_ad import alias, keep_tangent
 from ._batching import Composed
 from ._cells import CELLS, Cell
 from ._fused_recurrence import Traced, by_block, compiles, traced, traced_back, weight_gradient
@@ -81,9 +80,18 @@ def layer_jvp(
         (input, input_t), (hx, hx_t), (cx, cx_t), (weight_ih, weight_ih_t), (weight_hh, weight_hh_t), (bias_ih, bias_ih_t),
         (bias_hh, bias_hh_t), (weight_hr, weight_hr_t),
     )  # fmt: skip
-    duals = (primal if tangent is None else keep_tangent(alias(primal), tangent) for primal, tangent in given)
-    arguments: list[Any] = [*duals, cell, steps]
-    return [result._tangent for result in layer_step_by_step(*arguments)]
+    from ..func import jvp  # late: a level above the ops, opened for the steps
+
+    moving = [place for place, (_, tangent) in enumerate(given) if tangent is not None]
+
+    def layer(*values: Any) -> tuple[Any, ...]:
+        arguments: list[Any] = [primal for primal, _ in given]
+        for place, value in zip(moving, values, strict=True):
+            arguments[place] = value
+        return tuple(layer_step_by_step(*arguments, cell, steps))
+
+    _, tangents = jvp(layer, tuple(given[place][0] for place in moving), tuple(given[place][1] for place in moving))
+    return list(tangents)
 
 
 def check_products(*pairs: tuple[Array, Array]) -> None:

@@ -265,3 +265,16 @@ def test_new_tensors_take_results():
     close(jacfwd(matrix)(x), [[[0.0, 0.0], [1.0, 0.0]], [[3.0, 2.0], [0.0, 0.0]]])
     close(hessian(lambda x: matrix(x).sum())(x), [[0.0, 1.0], [1.0, 0.0]])
     close(grad(lambda x: grad(lambda y: (matrix(y) ** 2).sum())(x).sum())(x), [2.0 + 18.0 + 24.0, 24.0 + 8.0])
+
+
+@pytest.mark.parametrize("kind", [ad.nn.RNN, ad.nn.GRU, ad.nn.LSTM])
+def test_second_derivatives_of_recurrent_layers(kind):
+    """Forward over forward, and reverse over forward, agree."""
+    layer = kind(3, 4).double()
+    x, v = ad.randn(5, 3, dtype=ad.float64), ad.randn(5, 3, dtype=ad.float64)
+
+    def slope(y):
+        return jvp(lambda z: layer(z)[0].sin().sum(), (y,), (v,))[1]
+
+    twice = jvp(slope, (x,), (v,))[1]
+    assert ad.allclose(twice, (grad(slope)(x) * v).sum(), rtol=1e-9)
