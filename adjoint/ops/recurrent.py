@@ -85,10 +85,10 @@ def layer_jvp(
     moving = [place for place, (_, tangent) in enumerate(given) if tangent is not None]
 
     def layer(*values: Any) -> tuple[Any, ...]:
-        arguments: list[Any] = [primal for primal, _ in given]
+        arguments: list[Any] = [*(primal for primal, _ in given), cell, steps]
         for place, value in zip(moving, values, strict=True):
             arguments[place] = value
-        return tuple(layer_step_by_step(*arguments, cell, steps))
+        return tuple(layer_step_by_step(*arguments))
 
     _, tangents = jvp(layer, tuple(given[place][0] for place in moving), tuple(given[place][1] for place in moving))
     return list(tangents)

@@ -28,14 +28,17 @@ def gradients(use):
     hidden = x * 2
     out = use(part, hidden)
     out.square().sum().backward()
-    return out.tolist(), x.grad.tolist(), [p.grad.tolist() for p in part.parameters()], ad.rand(1).item()
+    return out, x.grad, *(p.grad for p in part.parameters()), ad.rand(1)
 
 
 @pytest.mark.parametrize("use_reentrant", [False, True])
 def test_same_gradients(use_reentrant):
     plain = gradients(lambda part, x: part(x))
-    assert gradients(lambda part, x: checkpoint(part, x, use_reentrant=use_reentrant)) == plain
-    assert gradients(lambda part, x: checkpoint_sequential(part, 2, x, use_reentrant=use_reentrant)) == plain
+    whole = gradients(lambda part, x: checkpoint(part, x, use_reentrant=use_reentrant))
+    parts = gradients(lambda part, x: checkpoint_sequential(part, 2, x, use_reentrant=use_reentrant))
+    for found in (whole, parts):  # the last digit may differ: a kernel may take over between two runs
+        for ours, expected in zip(found, plain, strict=True):
+            ad.testing.assert_close(ours, expected, rtol=1e-6, atol=1e-6)
 
 
 def test_the_function_runs_again():
