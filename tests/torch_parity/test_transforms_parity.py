@@ -73,7 +73,7 @@ def nested(t, name, chain):
     for transform in reversed(chain):
         f = transforms(t)[transform](f)
     with warnings.catch_warnings(action="ignore"):
-        return f(t.tensor([0.4, -0.3, 1.2], dtype=t.float64)).detach().numpy()
+        return f(t.tensor([0.4, -0.3, 1.2], dtype=t.float64)).detach().clone().numpy()
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -85,20 +85,13 @@ def test_pairs(name, outer):
         )
 
 
-@pytest.mark.parametrize("outer", list(itertools.product(TRANSFORMS[:4], repeat=2)), ids="-".join)
+@pytest.mark.parametrize("outer", list(itertools.product([name for name in TRANSFORMS if name != "vjp"], repeat=2)), ids="-".join)
 def test_triples(outer):
-    for inner in TRANSFORMS[:4]:
-        for name in ("softmax", "cat"):
+    """All but those of `vjp`, of which `grad` and `jacrev` are made."""
+    for inner, name in itertools.product(TRANSFORMS, NAMES):
+        if inner != "vjp":
             chain = (*outer, inner)
-            np.testing.assert_allclose(nested(ad, name, chain), nested(torch, name, chain), rtol=1e-9, atol=1e-9, err_msg=f"{name} {inner}")
-
-
-@pytest.mark.parametrize(
-    "chain", [("jacrev", "jacfwd", "jacrev"), ("hessian", "vmap", "jacfwd"), ("vmap", "hessian", "grad")], ids="-".join
-)
-def test_triples_of_jacobians(chain):
-    for name in ("product", "norm"):
-        np.testing.assert_allclose(nested(ad, name, chain), nested(torch, name, chain), rtol=1e-9, atol=1e-9, err_msg=name)
+            np.testing.assert_allclose(nested(ad, name, chain), nested(torch, name, chain), rtol=1e-8, atol=1e-8, err_msg=f"{name} {inner}")
 
 
 # ---- modules ----------------------------------------------------------------------------------------------------------------------------
