@@ -120,7 +120,8 @@ def vmapped(level: VmapLevel, cls: type[Function], args: tuple[Any, ...], names:
         else:
             output = generated(cls).apply(Batch(level.size, level.randomness, dims, names), *values)
             found = output, each(output, lambda out: 0 if isinstance(out, Tensor) else None)
-    return batched_outputs(level, *checked(found))
+    written = {id(x._data.value): x for x in flat if level_of(x) is level}
+    return batched_outputs(level, *checked(found), written)
 
 
 def checked(found: Any) -> tuple[Any, list[Any]]:
@@ -141,15 +142,17 @@ def checked(found: Any) -> tuple[Any, list[Any]]:
     return output, dims
 
 
-def batched_outputs(level: VmapLevel, output: Any, dims: list[Any]) -> Any:
+def batched_outputs(level: VmapLevel, output: Any, dims: list[Any], written: dict[int, Tensor]) -> Any:
+    """The outputs as tensors of the level. One that is an argument, written to in place, stays that argument."""
     leaves, spec = tree_flatten(output)
-    return tree_unflatten(
-        [
-            wrap(Batched(level, moved_to_front(x, dim % x.ndim))) if dim is not None and isinstance(x, Tensor) else x
-            for x, dim in zip(leaves, dims, strict=True)
-        ],
-        spec,
-    )
+
+    def batched(x: Any, dim: int | None) -> Any:
+        if dim is None or not isinstance(x, Tensor):
+            return x
+        found = moved_to_front(x, dim % x.ndim)
+        return written[id(found)] if id(found) in written else wrap(Batched(level, found))
+
+    return tree_unflatten(map(batched, leaves, dims), spec)
 
 
 # ---- a rule made from the parts of the function -------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ def embedding_batch(weight: Any, indices: Any, padding_idx: int, scale_grad_by_f
     if not batched[0]:
         return embedding(weight, indices, padding_idx, scale_grad_by_freq)
     # One table with the rows of all examples, of which the padding is not one row any more.
-    given = indices if batched[1] else expanded(indices, examples)
+    given = expanded(indices, examples, batched[1])
     starts = weight.shape[1] * np.arange(examples).reshape((examples,) + (1,) * (given.ndim - 1))
     found = embedding(weight.flatten(0, 1), given + given.new_tensor(starts), -1, scale_grad_by_freq)
     return found if padding_idx < 0 else np.where((given == padding_idx).unsqueeze(-1), found.detach(), found)

@@ -123,7 +123,7 @@ def scaled_examples(normal: Any, weight: Any, bias: Any, batched: list[bool]) ->
 def layer_norm_batch(
     input: Any, normalized_shape: tuple[int, ...], weight: Any, bias: Any, eps: float, batched: list[bool], examples: int
 ) -> Any:
-    input = input if batched[0] else expanded(input, examples)
+    input = expanded(input, examples, batched[0])
     if not batched[1] and not batched[2]:
         return layer_norm(input, normalized_shape, weight, bias, eps, [])
     return scaled_examples(layer_norm(input, normalized_shape, None, None, eps, []), weight, bias, batched)
@@ -175,7 +175,7 @@ def rms_norm_jvp(
 
 
 def rms_norm_batch(input: Any, normalized_shape: tuple[int, ...], weight: Any, eps: float, batched: list[bool], examples: int) -> Any:
-    input = input if batched[0] else expanded(input, examples)
+    input = expanded(input, examples, batched[0])
     if not batched[1]:
         return rms_norm(input, normalized_shape, weight, eps, [])
     return scaled_examples(rms_norm(input, normalized_shape, None, eps, []), weight, None, [*batched, False])
@@ -350,7 +350,7 @@ def group_norm_jvp(input: Array, input_t: Array, weight: Array, weight_t: Array,
 
 
 def group_norm_batch(input: Any, num_groups: int, weight: Any, bias: Any, eps: float, batched: list[bool], examples: int) -> Any:
-    input = input if batched[0] else expanded(input, examples)
+    input = expanded(input, examples, batched[0])
     samples = input.reshape(-1, *input.shape[2:])
     if not batched[1] and not batched[2]:
         return group_norm(samples, num_groups, weight, bias, eps, []).reshape(input.shape)

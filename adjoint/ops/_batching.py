@@ -82,9 +82,15 @@ def moves(op: Op) -> bool:
     return len(op.inputs) == 1 and not op.sequence and bool(params & DIMS) and params <= DIMS | NEUTRAL
 
 
-def expanded(x: Tensor, size: int) -> Tensor:
-    """A tensor that is the same for all examples, as a batch of them."""
-    return x.expand(size, *x.shape)
+def expanded(x: Tensor, size: int, is_batched: bool = False) -> Tensor:
+    """A tensor that is the same for all examples, as a batch of them; one that is a batch already stays as it is."""
+    return x if is_batched else x.expand(size, *x.shape)
+
+
+def aligned(*batches: Tensor) -> tuple[Tensor, ...]:
+    """Batches whose examples have the same number of dimensions, so that they broadcast."""
+    ndim = max(x.ndim for x in batches)
+    return tuple(behind_batch(x, ndim) for x in batches)
 
 
 def behind_batch(x: Tensor, ndim: int) -> Tensor:

@@ -132,13 +132,13 @@ def apart(x: Any, dim: int, examples: int) -> Any:
 def convolved_examples(convolve: Any, input: Any, weight: Any, bias: Any, batched: list[bool], examples: int, groups: int) -> Any:
     """The same kernels for all: the examples are more samples. Else each example is a group of channels with kernels of its own."""
     if not batched[1]:
-        input = input if batched[0] else expanded(input, examples)
+        input = expanded(input, examples, batched[0])
         samples = input.shape[1]
         result = convolve(input.reshape(examples * samples, *input.shape[2:]), weight, None if batched[2] else bias, groups)
         result = result.reshape(examples, samples, *result.shape[1:])
         return result + bias.reshape(examples, 1, bias.shape[1], *(1,) * (result.ndim - 3)) if batched[2] else result
-    channels = beside(input if batched[0] else expanded(input, examples), 1)
-    biases = None if bias is None else (bias if batched[2] else expanded(bias, examples)).reshape(-1)
+    channels = beside(expanded(input, examples, batched[0]), 1)
+    biases = None if bias is None else expanded(bias, examples, batched[2]).reshape(-1)
     return apart(convolve(channels, beside(weight, 0), biases, groups * examples), 1, examples)
 
 

@@ -211,8 +211,8 @@ def losses_of_examples(
 ) -> Any:
     """The loss of every sample of every example, then summed or averaged over those of an example."""
     size = next(x.shape[0] for x, is_batched in zip((input, target, weight), batched, strict=True) if is_batched)
-    input = input if batched[0] else expanded(input, size)
-    target = target if batched[1] else expanded(target, size)
+    input = expanded(input, size, batched[0])
+    target = expanded(target, size, batched[1])
     if batched[2]:  # each example weighs the classes in its own way
         return FUNCTIONS["stack"]([loss(input[i], target[i], weight[i], ignore_index, reduction, *more, []) for i in range(size)])
     single = target.ndim == 1  # an example is one sample

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ._batching import behind_batch
+from ._batching import aligned, behind_batch
 from ._registry import LEADING, Array, op
 from ._rules import call, sum_to
 from .linalg import HIDDEN, check_matrices, hermitian, solved
@@ -41,15 +41,9 @@ def _solve_jvp(L: Array, L_t: Array, input_t: Array, out: Array, upper: bool) ->
     return cholesky_solve(right, L, upper)
 
 
-def in_line(a: Any, b: Any) -> tuple[Any, Any]:
-    """Two batches whose examples have the same number of dimensions."""
-    ndim = max(a.ndim, b.ndim)
-    return behind_batch(a, ndim), behind_batch(b, ndim)
-
-
 @op(
     "cholesky_solve", holomorphic=False, jvp=_solve_jvp, L=_solve_factor, **HIDDEN,
-    batch=lambda input, L, upper: cholesky_solve(*in_line(input, L), upper),
+    batch=lambda input, L, upper: cholesky_solve(*aligned(input, L), upper),
     input=lambda g, L, upper, input_shape: sum_to(call(cholesky_solve, g, L, upper), input_shape),
 )  # fmt: skip
 def cholesky_solve(input: Array, L: Array, upper: bool) -> Array:

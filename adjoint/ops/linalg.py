@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._dtype import from_numpy_dtype
-from ._batching import behind_batch
+from ._batching import aligned
 from ._registry import LEADING, Array, op
 from ._rules import call, conjugate, holds, sum_to
 from .matmul import transposed
@@ -164,8 +164,7 @@ def _solve_jvp(A: Array, A_t: Array, B_t: Array, out: Array) -> Array:
 
 
 def _solve_examples(A: Any, B: Any) -> Any:
-    ndim = max(A.ndim, B.ndim)
-    return linalg_solve(behind_batch(A, ndim), behind_batch(B, ndim))
+    return linalg_solve(*aligned(A, B))
 
 
 @op(nodes="LinalgSolveExBackward0", jvp=_solve_jvp, A=_solve_left, B=_solve_right, batch=_solve_examples, **HIDDEN)

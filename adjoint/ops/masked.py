@@ -11,7 +11,7 @@ from .._dtype import from_numpy_dtype, int64, result_numpy_dtype
 from .._errors import compose
 from .._site import here
 from .._tensor import Tensor, wrap
-from ._batching import Composed, behind_batch, by_example, rows
+from ._batching import Composed, aligned, behind_batch, by_example, rows
 from ._general import NUMBERS
 from ._out import into
 from ._registry import DYNAMIC, ELEMENTWISE, FUNCTIONS, LINEAR, Array, composite, op
@@ -101,8 +101,7 @@ def _masked_fill_into(input: Array, mask: Array, value: Any) -> None:
 
 
 def _filled_examples(input: Tensor, mask: Tensor, value: Tensor) -> Tensor:
-    ndim = max(input.ndim, mask.ndim)
-    return FUNCTIONS["where"](*(behind_batch(x, ndim) for x in (mask, value, input)))  # type: ignore[no-any-return]
+    return FUNCTIONS["where"](*aligned(mask, value, input))  # type: ignore[no-any-return]
 
 
 @op(

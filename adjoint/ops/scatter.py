@@ -323,8 +323,8 @@ def write_in_batch(
     """Slices of every example written, or added to. `values` may be one number for each example."""
     from .index import put_batch
 
-    whole = input if batched[0] else expanded(input, examples)
-    source = values if batched[-1] else expanded(values, examples)
+    whole = expanded(input, examples, batched[0])
+    source = expanded(values, examples, batched[-1])
     index = index if index.ndim > batched[1] else index.unsqueeze(-1)
     flat = whole.ndim == 1
     if flat:

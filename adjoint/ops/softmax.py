@@ -184,7 +184,7 @@ def attention_jvp(scores_t: Array, mask_t: Array, out: Array, scale: float) -> A
 
 
 def attention_batch(scores: Any, mask: Any, scale: float, causal: bool, batched: list[bool], examples: int) -> Any:
-    scores = scores if batched[0] else expanded(scores, examples)
+    scores = expanded(scores, examples, batched[0])
     return attention_weights(scores, behind_batch(mask, scores.ndim) if batched[1] else mask, scale, causal)
 
 

@@ -181,6 +181,7 @@ def test_dirty_inputs_in_a_batch():
 
     x = ad.tensor([1.0, 2.0])
     close(vmap(lambda x: Double.apply(x.clone()))(x), [2.0, 4.0])
+    close(vmap(grad(lambda x: Double.apply(x * x)))(x), [4.0, 8.0])
 
 
 def test_a_name_on_the_context_is_the_users():
