@@ -15,7 +15,7 @@ from contextvars import ContextVar, copy_context
 from heapq import heappop, heappush
 from itertools import count
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from numpy import ndarray
 
@@ -42,13 +42,14 @@ class Task:
     __slots__ = ("callbacks", "captures", "deliveries", "depth", "partial", "serial", "watch")
     deliveries: dict[Target, Delivery]  # to whom gradients will come
     _serials = count()
+    latest: ClassVar[int] = -1  # the number of the pass that was begun last
 
     def __init__(self, watch: Watch | None, partial: bool, captures: bool, outer: Task | None) -> None:
         self.depth: int = 1 if outer is None else outer.depth + 1  # how many passes are running, one started by the other
         self.watch = watch
         self.partial = partial  # whether only some of the gradients are computed
         self.captures = captures  # whether they are returned instead of being added to `.grad`
-        self.serial = next(self._serials)
+        self.serial = Task.latest = next(self._serials)
         self.callbacks: list[Callable[[], None]] = []
 
 
@@ -77,7 +78,7 @@ def computes_all_gradients() -> bool:
 
 def passes_begun() -> bool:
     """Whether any backward pass was begun so far."""
-    return repr(Task._serials) != "count(0)"
+    return Task.latest >= 0
 
 
 def node_running() -> Node | None:
