@@ -7,56 +7,24 @@ from typing import Any
 
 from .._creation import full_like
 from .._tensor import Tensor
-from . import constraints
-from ._functions import where
+from ._folded import Folded
 from .cauchy import Cauchy
-from .transformed_distribution import TransformedDistribution
-from .transforms import AbsTransform
 
 __all__ = ["HalfCauchy"]
 
 
-class HalfCauchy(TransformedDistribution):
+class HalfCauchy(Folded):
     """|x| for x from `Cauchy(0, scale)`."""
 
-    arg_constraints = {"scale": constraints.positive}  # noqa: RUF012
-    support = constraints.nonnegative
-    base_dist: Cauchy
-
-    def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
-        super().__init__(Cauchy(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)
+    symmetric = Cauchy
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         return self._expand_transformed(HalfCauchy, batch_shape, _instance)
-
-    @property
-    def scale(self) -> Tensor:
-        return self.base_dist.scale
 
     @property
     def mean(self) -> Tensor:
         return full_like(self.scale.detach(), math.inf)
 
     @property
-    def mode(self) -> Tensor:
-        return self.scale.detach() * 0
-
-    @property
     def variance(self) -> Tensor:
         return self.base_dist.variance
-
-    def log_prob(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
-        return where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
-
-    def cdf(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
-        return 2 * self.base_dist.cdf(value) - 1
-
-    def icdf(self, prob: Tensor) -> Tensor:
-        return self.base_dist.icdf((prob + 1) / 2)
-
-    def entropy(self) -> Tensor:
-        return self.base_dist.entropy() - math.log(2)
