@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from ._timing import Step, timed
+from ._passes import Build, Case, register
 
 SIZES = {"64": 64, "1k": 1_000, "10k": 10_000, "1M": 1_000_000, "10M": 10_000_000}
 
@@ -26,8 +25,6 @@ TERNARY = ("addcdiv", "addcmul", "lerp")
 TESTS = ("isfinite", "isinf", "isnan", "logical_not", "signbit")
 COMPARISONS = ("eq", "ge", "gt", "le", "logical_and", "lt", "ne")
 
-Case = tuple[Callable[..., Any], list[Any]]
-
 
 def operands(lib: Any, count: int, size: int) -> list[Any]:
     """Distinct values where every function above is defined and smooth."""
@@ -35,30 +32,7 @@ def operands(lib: Any, count: int, size: int) -> list[Any]:
     return [lib.linspace(low, high, size) for low, high in ends[:count]]
 
 
-def register(name: str, label: str, build: Callable[[Any], Case], *, backward: bool = True) -> None:
-    @timed(f"{name} {label}, forward")
-    def forward(lib: Any) -> Step:
-        fn, args = build(lib)
-        return lambda: fn(*args)
-
-    if not backward:
-        return
-
-    @timed(f"{name} {label}, forward+backward")
-    def both(lib: Any) -> Step:
-        fn, args = build(lib)
-        inputs = [arg.requires_grad_() for arg in args]
-        seed = lib.ones(len(args[0]), dtype=args[0].dtype)
-
-        def step() -> None:
-            for x in inputs:
-                x.grad = None
-            fn(*inputs).backward(seed)
-
-        return step
-
-
-def of(name: str, count: int, size: int) -> Callable[[Any], Case]:
+def of(name: str, count: int, size: int) -> Build:
     def build(lib: Any) -> Case:
         if name in ACTIVATIONS:  # both sides of the bend: PyTorch computes no exponential where all numbers are positive
             return getattr(lib.nn.functional, name), [lib.linspace(-3, 3, size)]
@@ -67,7 +41,7 @@ def of(name: str, count: int, size: int) -> Callable[[Any], Case]:
     return build
 
 
-def with_scalar(name: str, size: int) -> Callable[[Any], Case]:
+def with_scalar(name: str, size: int) -> Build:
     """A tensor and a Python number."""
 
     def build(lib: Any) -> Case:
@@ -77,7 +51,7 @@ def with_scalar(name: str, size: int) -> Callable[[Any], Case]:
     return build
 
 
-def selection(size: int) -> Callable[[Any], Case]:
+def selection(size: int) -> Build:
     def build(lib: Any) -> Case:
         x, y = operands(lib, 2, size)
         mask = x > y
@@ -86,7 +60,7 @@ def selection(size: int) -> Callable[[Any], Case]:
     return build
 
 
-def clamped(size: int) -> Callable[[Any], Case]:
+def clamped(size: int) -> Build:
     return lambda lib: ((lambda x: lib.clamp(x, 0.2, 0.8)), operands(lib, 1, size))
 
 
@@ -103,7 +77,7 @@ PAIRS = {*BINARY, *COMPARISONS, "bitwise_and", "bitwise_or"}
 WITH_BACKWARD = {"mul", "gelu"}
 
 
-def of_type(name: str, dtype: str, size: int) -> Callable[[Any], Case]:
+def of_type(name: str, dtype: str, size: int) -> Build:
     def build(lib: Any) -> Case:
         x, y = (t * 3 for t in operands(lib, 2, size))
         if dtype == "bool":
@@ -123,15 +97,15 @@ for _label in ("1k", "10k", "1M"):
     for _dtype, _names in OF_TYPES.items():
         for _name in _names:
             both = _name in WITH_BACKWARD and _dtype in ("float16", "bfloat16")
-            register(f"{_name} of {_dtype}", _label, of_type(_name, _dtype, SIZES[_label]), backward=both)
+            register(f"{_name} of {_dtype} {_label}", of_type(_name, _dtype, SIZES[_label]), backward=both)
 
 for _label, _size in SIZES.items():
     for _count, _names in ((1, UNARY + ACTIVATIONS), (2, BINARY), (3, TERNARY)):
         for _name in _names:
-            register(_name, _label, of(_name, _count, _size))
+            register(f"{_name} {_label}", of(_name, _count, _size))
     for _name in ("add", "mul", "pow"):
-        register(f"{_name} of a number", _label, with_scalar(_name, _size))
-    register("where", _label, selection(_size))
-    register("clamp", _label, clamped(_size))
+        register(f"{_name} of a number {_label}", with_scalar(_name, _size))
+    register(f"where {_label}", selection(_size))
+    register(f"clamp {_label}", clamped(_size))
     for _name in TESTS + COMPARISONS:
-        register(_name, _label, of(_name, 1 if _name in TESTS else 2, _size), backward=False)
+        register(f"{_name} {_label}", of(_name, 1 if _name in TESTS else 2, _size), backward=False)

@@ -2,40 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from ._timing import Step, timed
-
-Build = Callable[[Any], tuple[Callable[..., Any], list[Any]]]
-
-
-def register(name: str, build: Build) -> None:
-    @timed(f"{name}, forward")
-    def forward(lib: Any) -> Step:
-        fn, args = build(lib)
-        return lambda: fn(*args)
-
-    @timed(f"{name}, forward+backward")
-    def both(lib: Any) -> Step:
-        fn, args = build(lib)
-        for x in args:
-            x.requires_grad_()
-        result = fn(*args)
-        outputs = result if isinstance(result, tuple | list) else [result]
-        seeds = [lib.ones_like(out).detach() for out in outputs]
-
-        def step() -> None:
-            for x in args:
-                x.grad = None
-            result = fn(*args)
-            lib.autograd.backward(result if isinstance(result, tuple | list) else [result], seeds)
-
-        return step
+from ._passes import Build, Case, register
 
 
 def embedding(rows: int, width: int, *shape: int) -> Build:
-    def build(lib: Any) -> tuple[Callable[..., Any], list[Any]]:
+    def build(lib: Any) -> Case:
         lib.manual_seed(0)
         indices = lib.randint(0, rows, shape)
         return (lambda weight: lib.nn.functional.embedding(indices, weight)), [lib.randn(rows, width)]
@@ -51,12 +24,12 @@ SIZES = {"8x4": (8, 4), "512x512": (512, 512)}
 
 
 def with_indices(name: str, rows: int, width: int) -> Build:
-    def build(lib: Any) -> tuple[Callable[..., Any], list[Any]]:
+    def build(lib: Any) -> Case:
         lib.manual_seed(0)
         x, y = lib.randn(rows, width), lib.randn(rows, width)
         index = lib.randint(0, rows, (rows, width))
         line = lib.randint(0, rows, (rows,))
-        calls: dict[str, tuple[Callable[..., Any], list[Any]]] = {
+        calls: dict[str, Case] = {
             "gather": (lambda x: lib.gather(x, 0, index), [x]),
             "scatter_add": (lambda x, y: lib.scatter_add(x, 0, index, y), [x, y]),
             "index_select": (lambda x: lib.index_select(x, 0, line), [x]),
@@ -70,10 +43,10 @@ def with_indices(name: str, rows: int, width: int) -> Build:
 
 
 def by_shape(name: str, rows: int, width: int) -> Build:
-    def build(lib: Any) -> tuple[Callable[..., Any], list[Any]]:
+    def build(lib: Any) -> Case:
         lib.manual_seed(0)
         x, y = lib.randn(rows, width), lib.randn(rows, width)
-        calls: dict[str, tuple[Callable[..., Any], list[Any]]] = {
+        calls: dict[str, Case] = {
             "cat": (lambda x, y: lib.cat([x, y], dim=1), [x, y]),
             "stack": (lambda x, y: lib.stack([x, y]), [x, y]),
             "split": (lambda x: lib.split(x, width // 2, dim=1), [x]),

@@ -2,34 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from ._timing import Step, timed
-
-Build = Callable[[Any], tuple[Callable[..., Any], list[Any]]]
-
-
-def register(name: str, build: Build) -> None:
-    @timed(f"{name}, forward")
-    def forward(lib: Any) -> Step:
-        fn, args = build(lib)
-        return lambda: fn(*args)
-
-    @timed(f"{name}, forward+backward")
-    def both(lib: Any) -> Step:
-        fn, args = build(lib)
-        for x in args:
-            x.requires_grad_()
-        seed = lib.ones_like(fn(*args)).detach()
-
-        def step() -> None:
-            for x in args:
-                x.grad = None
-            fn(*args).backward(seed)
-
-        return step
-
+from ._passes import Build, Case, register
 
 MATRICES: tuple[tuple[int, ...], ...] = (
     (8, 8, 8), (32, 32, 32), (64, 784, 256), (128, 128, 128), (512, 512, 512), (768, 128, 512), (1024, 1024, 1024), (4096, 64, 64),
@@ -43,7 +18,7 @@ BATCHES: tuple[tuple[int, ...], ...] = (
 def product(*shape: int) -> Build:
     *batch, n, k, m = shape
 
-    def build(lib: Any) -> tuple[Callable[..., Any], list[Any]]:
+    def build(lib: Any) -> Case:
         lib.manual_seed(0)
         return lib.matmul, [lib.randn(*batch, n, k), lib.randn(*batch, k, m)]
 
@@ -51,7 +26,7 @@ def product(*shape: int) -> Build:
 
 
 def linear(rows: int, inputs: int, outputs: int) -> Build:
-    def build(lib: Any) -> tuple[Callable[..., Any], list[Any]]:
+    def build(lib: Any) -> Case:
         lib.manual_seed(0)
         return lib.nn.functional.linear, [lib.randn(rows, inputs), lib.randn(outputs, inputs), lib.randn(outputs)]
 
@@ -78,7 +53,7 @@ CONVOLUTIONS = (
 
 
 def convolution(batch: int, channels: int, size: int, kernels: int, width: int, stride: int, padding: int) -> Build:
-    def build(lib: Any) -> tuple[Callable[..., Any], list[Any]]:
+    def build(lib: Any) -> Case:
         lib.manual_seed(0)
         x, weight, bias = lib.randn(batch, channels, size, size), lib.randn(kernels, channels, width, width), lib.randn(kernels)
         return (lambda x, w, b: lib.nn.functional.conv2d(x, w, b, stride=stride, padding=padding)), [x, weight, bias]
@@ -94,23 +69,23 @@ for _case in CONVOLUTIONS:
     )
 
 
-def depthwise(lib: Any) -> tuple[Callable[..., Any], list[Any]]:
+def depthwise(lib: Any) -> Case:
     lib.manual_seed(0)
     return (lambda x, w: lib.nn.functional.conv2d(x, w, padding=1, groups=64)), [lib.randn(16, 64, 28, 28), lib.randn(64, 1, 3, 3)]
 
 
-def transposed(lib: Any) -> tuple[Callable[..., Any], list[Any]]:
+def transposed(lib: Any) -> Case:
     lib.manual_seed(0)
     fn = lib.nn.functional.conv_transpose2d
     return (lambda x, w: fn(x, w, stride=2, padding=1)), [lib.randn(16, 64, 14, 14), lib.randn(64, 32, 4, 4)]
 
 
-def signal(lib: Any) -> tuple[Callable[..., Any], list[Any]]:
+def signal(lib: Any) -> Case:
     lib.manual_seed(0)
     return (lambda x, w: lib.nn.functional.conv1d(x, w, padding=2)), [lib.randn(32, 64, 128), lib.randn(64, 64, 5)]
 
 
-def volume(lib: Any) -> tuple[Callable[..., Any], list[Any]]:
+def volume(lib: Any) -> Case:
     lib.manual_seed(0)
     return (lambda x, w: lib.nn.functional.conv3d(x, w, padding=1)), [lib.randn(4, 8, 16, 16, 16), lib.randn(16, 8, 3, 3, 3)]
 
@@ -122,7 +97,7 @@ register("conv3d 4x8x16x16x16, 16 kernels 3x3x3", volume)
 
 
 def pooled(name: str) -> Build:
-    def build(lib: Any) -> tuple[Callable[..., Any], list[Any]]:
+    def build(lib: Any) -> Case:
         lib.manual_seed(0)
         fn = getattr(lib.nn.functional, name)
         return (lambda x: fn(x, 2)), [lib.randn(64, 64, 24, 24)]

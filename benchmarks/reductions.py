@@ -5,32 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ._timing import Step, timed
+from ._passes import Case
+from ._passes import register as register_passes
 
 Function = Callable[[Any], Any]
 
 
 def register(name: str, shape: tuple[int, ...], build: Callable[[Any], Function], *, backward: bool = True) -> None:
-    @timed(f"{name}, forward")
-    def forward(lib: Any) -> Step:
+    """A function of one tensor of normal numbers."""
+
+    def case(lib: Any) -> Case:
         lib.manual_seed(0)
-        fn, x = build(lib), lib.randn(*shape)
-        return lambda: fn(x)
+        return build(lib), [lib.randn(*shape)]
 
-    if not backward:
-        return
-
-    @timed(f"{name}, forward+backward")
-    def both(lib: Any) -> Step:
-        lib.manual_seed(0)
-        fn, x = build(lib), lib.randn(*shape).requires_grad_()
-        seed = lib.ones_like(fn(x)).detach()
-
-        def step() -> None:
-            x.grad = None
-            fn(x).backward(seed)
-
-        return step
+    register_passes(name, case, backward=backward)
 
 
 REDUCTIONS = ("sum", "mean", "amax", "max", "var", "std", "norm", "logsumexp", "prod", "argmax", "any", "cumsum")
