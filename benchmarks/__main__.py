@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from . import __path__ as case_folders
-from ._report import as_json, as_markdown, as_text
+from ._report import as_json, as_text, with_tables
 from ._timing import CASES, Case
 
 TORCH_THREADS = 2
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", metavar="PATTERN", default="", help="run only the cases whose name matches")
     parser.add_argument("--seconds", type=float, default=2.0, help="time for each timed case (default: 2)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures as JSON")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table as Markdown")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="put the tables into this page, below its own text")
     options = parser.parse_args(arguments)
 
     cases = select_cases(options.only)
@@ -49,7 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.json:
         options.json.write_text(as_json(rows), encoding="utf-8")
     if options.markdown:
-        options.markdown.write_text(as_markdown(rows), encoding="utf-8")
+        page = options.markdown.read_text(encoding="utf-8") if options.markdown.exists() else ""
+        options.markdown.write_text(with_tables(page, rows), encoding="utf-8")
     return 0
 
 

@@ -52,6 +52,14 @@ KINDS = ("forward", "forward+backward")
 SIZES = ("64", "1k", "10k", "1M", "10M")
 
 
+TABLES_BEGIN = "<!-- The rest is written by ./dev bench --markdown. -->\n\n"
+
+
+def with_tables(page: str, rows: Sequence[Row]) -> str:
+    """A page with these tables in the place of those that it had; its text above them stays."""
+    return page.partition(TABLES_BEGIN)[0] + TABLES_BEGIN + as_markdown(rows)
+
+
 def as_markdown(rows: Sequence[Row]) -> str:
     """Tables for a page: elementwise functions by size, other functions with both passes in a line, and the rest."""
     by_size: dict[str, dict[tuple[str, str], Row]] = {}

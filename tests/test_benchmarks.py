@@ -9,7 +9,7 @@ import pytest
 
 import adjoint as ad
 from benchmarks.__main__ import select_cases
-from benchmarks._report import as_markdown, as_text
+from benchmarks._report import as_markdown, as_text, with_tables
 from benchmarks._timing import Row, TimedCase, best_times, geometric_mean
 
 ROWS = [Row("fast", "µs", 1.0, 4.0), Row("slow", "µs", 9.0, 9.0), Row("light", "MB", 5.0, 0.0)]
@@ -42,6 +42,16 @@ def test_markdown_has_a_table_by_size_and_one_for_the_rest():
     assert "| add of a number | 1.00 |  |  |" in text
     assert "| softmax 2x3 | 1 | 4 | 0.25 | 3 | 4 | 0.75 |" in text
     assert "| import time | ms | 1.0 | 10.0 | 0.10 |" in text
+
+
+def test_tables_of_a_page_are_replaced_and_its_text_stays():
+    page = with_tables("# Figures\n\n", ROWS[:1])
+    assert page.startswith("# Figures\n\n")
+    assert "| fast | µs |" in page
+    again = with_tables(page, ROWS[1:2])
+    assert again.startswith("# Figures\n\n")
+    assert "| slow | µs |" in again
+    assert "| fast | µs |" not in again
 
 
 def test_best_times_tells_fast_from_slow():
