@@ -8,19 +8,17 @@ A variable is memory on the stack; LLVM turns it into registers. So loops need n
         total.set(f.let(f"fadd float {total.get()}, {f.load('float', '%x', i)}"))
     f.store("float", total.get(), "%out")
 
-A kernel that Python calls takes one argument: the address of a table of 64-bit numbers, sizes and addresses of memory. Their names are
-given in one string, for the kernel (`fields`) and for its caller (`table`); a name with a star is an address.
+A kernel that Python calls is told what it works on by a table of 64-bit numbers, sizes and addresses of memory. Their names are given in
+one string, for the kernel (`fields`) and for its caller (`table`, or `builtin` in sharing.py); a name with a star is an address.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
-
-from . import jit, pool
 
 Table = Any  # a ctypes array of 64-bit numbers
 
@@ -83,7 +81,10 @@ class Function:
         return self.let(f"icmp eq i64 {a}, {b}")
 
     def smaller(self, a: str, b: str | int) -> str:
-        return self.let(f"select i1 {self.less(a, b)}, i64 {a}, i64 {b}")
+        return self.pick(self.less(a, b), "i64", a, b)
+
+    def pick(self, condition: str, type_: str, yes: str | int, no: str | int) -> str:
+        return self.let(f"select i1 {condition}, {type_} {yes}, {type_} {no}")
 
     # ---- memory -----------------------------------------------------------------------------------------------------------------
 
@@ -147,39 +148,16 @@ def fields(f: Function, names: str, facts: str = "%facts") -> dict[str, str]:
     """The numbers in a table, by name."""
     found = {}
     for place, name in enumerate(names.split()):
-        found[name.strip("*")] = f.load("ptr" if name.endswith("*") else "i64", f.at("i64", facts, place))
+        name, star, _ = name.partition("*")
+        found[name] = f.load("ptr" if star else "i64", f.at("i64", facts, place))
     return found
 
 
 @cache
 def order(names: str) -> tuple[str, ...]:
-    return tuple(name.strip("*") for name in names.split())
+    return tuple(name.partition("*")[0] for name in names.split())
 
 
 def table(names: str, **values: int) -> Table:
     """The arguments of a kernel, in order."""
     return (ctypes.c_int64 * len(values))(*map(values.__getitem__, order(names)))
-
-
-@cache
-def loaded(family: str, name: str, kind: str, text: Callable[[str], str]) -> Callable[[int], None]:
-    """A kernel for float32 or float64. It takes the address of its table and runs without the GIL; it trusts what the table says."""
-    symbol = f"{name}_{kind}"
-    found = jit.load(f"{family} {symbol}", lambda: text(kind), [symbol])
-    return ctypes.CFUNCTYPE(None, ctypes.c_void_p)(found[symbol])
-
-
-def run(kernel: Callable[[int], None], facts: Table) -> None:
-    kernel(ctypes.addressof(facts))
-
-
-ALONE = 1 << 17  # elements below which waking another thread costs more than it saves
-
-
-def over(work: Callable[[int, int], None], count: int, size: int) -> None:
-    """Call `work(first, last)` for pieces of `count` things of `size` elements each, so that all are done."""
-    if count * size <= ALONE or count == 1:
-        work(0, count)
-        return
-    step = max(1, pool.PIECE // size)
-    pool.run(lambda i: work(i * step, min(count, (i + 1) * step)), -(-count // step))

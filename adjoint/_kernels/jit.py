@@ -64,6 +64,11 @@ def float_lanes() -> int:
 
 
 @cache
+def vector_registers() -> int:
+    return 32 if float_lanes() == 16 or platform.machine().lower() in ("arm64", "aarch64") else 16
+
+
+@cache
 def compiler() -> Any:
     return llvm().create_lljit_compiler(machine())
 
@@ -77,26 +82,27 @@ def fingerprint() -> str:
     return disk.key(*sources, version, binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten(), platform.python_version())
 
 
-def object_code(text: str) -> bytes:
+def object_code(text: str, vectors: bool = False) -> bytes:
+    """Machine code. What is written in `vectors` is ready in half the time if it is not searched for more, and not unrolled."""
     binding = llvm()
     module = binding.parse_assembly(text)
     module.triple = machine().triple
     module.verify()
-    options = binding.create_pipeline_tuning_options(speed_level=3)
+    options = binding.create_pipeline_tuning_options(speed_level=2 if vectors else 3)
     options.loop_vectorization = True
-    options.slp_vectorization = True
+    options.slp_vectorization = options.loop_unrolling = not vectors
     builder = binding.create_pass_builder(machine(), options)
     builder.getModulePassManager().run(module, builder)
     return machine().emit_object(module)  # type: ignore[no-any-return]
 
 
-def load(description: str, text: Callable[[], str], symbols: list[str]) -> dict[str, int]:
+def load(description: str, text: Callable[[], str], symbols: list[str], vectors: bool = False) -> dict[str, int]:
     """The addresses of the functions in `text()`, which is asked for only if the cache has no code for `description`."""
     with _lock:
         name = disk.key(fingerprint(), description)
         code = disk.read(name)
         if code is None:
-            code = object_code(text())
+            code = object_code(text(), vectors)
             disk.write(name, code)
         builder = llvm().JITLibraryBuilder().add_object_img(code)
         for symbol in symbols:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
@@ -14,48 +15,48 @@ from ._out import into
 from ._precision import FLOAT32, is_half
 from ._registry import MULTILINEAR, Array, composite, op
 from ._rules import cast, sum_to
-from ._warm import compiles
+from ._warm import KINDS
 
 # ---- what the ops are made of -------------------------------------------------------------------------------------------------------
 
 
 FLOAT64 = np.dtype("float64")
-LARGE = 1 << 18  # multiplications from which on one product is worth sharing among threads
+KERNELS: dict[np.dtype[Any], Callable[..., Array | None]] = {}  # compiled products, once they are worth it
+WARM = 1 << 18  # multiplications after which they are, each product being counted as `CALL` more
+CALL = 1 << 10
+multiplied = {FLOAT32: 0, FLOAT64: 0}  # so far
 
 
 def product(a: Array, b: Array, bias: Array | None = None) -> Array:
-    """The matrix product the fastest way there is, with a bias added to its rows: one call of BLAS wherever one suffices, half precision
-    computed in single."""
+    """The matrix product the fastest way there is, with a bias added to its rows; half precision is computed in single."""
     if a.__class__ is not np.ndarray or b.__class__ is not np.ndarray:
         return np.matmul(a, b) if bias is None else np.matmul(a, b) + bias
     dtype = a.dtype
     if is_half(dtype):
         widened = None if bias is None else cast(bias, FLOAT32)
         return cast(product(cast(a, FLOAT32), cast(b, FLOAT32), widened), dtype)
-    if b.ndim <= 2:
-        if a.ndim <= 2:
-            if a.size * b.shape[-1] > LARGE and a.ndim == b.ndim == 2 and a.shape[0] > 1 < b.shape[1]:
-                result = shared_product(a, b, bias)
-                if result is not None:
-                    return result
-            result = a.dot(b)  # half the overhead of np.matmul
-            return result if bias is None else np.add(result, bias, result)
+    if a.ndim > 2 and b.ndim <= 2:
         rows = a.reshape(math.prod(a.shape[:-1]), a.shape[-1])
         return product(rows, b, bias).reshape(*a.shape[:-1], *b.shape[1:])
-    result = shared_product(a, b, bias) if a.ndim > 1 else None
+    kernel = KERNELS.get(dtype) or warmed(a, b)
+    result = kernel(a, b, bias) if kernel else None
     if result is None:
-        result = np.matmul(a, b)
+        result = a.dot(b) if b.ndim <= 2 else np.matmul(a, b)  # half the overhead of np.matmul
         return result if bias is None else np.add(result, bias, result)
     return result
 
 
-def shared_product(a: Array, b: Array, bias: Array | None) -> Array | None:
-    """The product computed by several threads; None where that cannot be."""
-    if a.dtype is not b.dtype or not compiles():
+def warmed(a: Array, b: Array) -> Callable[..., Array | None] | None:
+    """The compiled product if there has been enough to multiply, that of these operands included."""
+    if a.dtype not in multiplied:
         return None
-    from .._kernels.products import multiply
+    multiplied[a.dtype] += a.size * b.shape[-1] + CALL
+    if multiplied[a.dtype] < WARM:
+        return None
+    from .._kernels.products import function
 
-    return multiply(a, b, bias)
+    kernel = KERNELS[a.dtype] = function(KINDS[a.dtype.char])
+    return kernel
 
 
 def transposed(x: Array) -> Array:
@@ -166,13 +167,12 @@ def check_batch_dtypes(a: Array, b: Array) -> None:
     mat2=lambda g, input: product(transposed(input), g))  # fmt: skip
 def mm(input: Array, mat2: Array) -> Array:
     """The product of two matrices."""
-    a, b = input.shape, mat2.shape
-    dtype = input.dtype
-    if (dtype is FLOAT32 or dtype is FLOAT64) and mat2.dtype is dtype and input.__class__ is mat2.__class__ is np.ndarray:
-        if len(a) == 2 == len(b) and a[1] == b[0] and a[0] * a[1] * b[1] <= LARGE:
-            return input.dot(mat2)  # nothing but that, for small matrices take no longer than a few questions about them
-    if len(a) != 2 or len(b) != 2 or a[1] != b[0] or input.dtype is not mat2.dtype or input.dtype.kind == "b":
-        check_matrices("self", input, "mat2", mat2)
+    kernel = KERNELS.get(input.dtype)
+    if kernel and input.ndim == 2 == mat2.ndim:
+        result = kernel(input, mat2, None)
+        if result is not None:
+            return result
+    check_matrices("self", input, "mat2", mat2)
     return product(input, mat2)
 
 

@@ -312,8 +312,17 @@ def all_distances(make: Make) -> Iterator[Sample]:
     for p in (2.0, 1.0, 3.0, 0.5, float("inf")):
         yield Sample(make(3, 4), make(5, 4), p)
     yield Sample(make(2, 3, 4), make(2, 5, 4))
+    yield Sample(make(3, 4), make(5, 4), compute_mode="use_mm_for_euclid_dist")
+    yield Sample(make(2, 3, 4), make(5, 4), compute_mode="use_mm_for_euclid_dist")
+    yield Sample(make(3, 4), make(5, 4), compute_mode="donot_use_mm_for_euclid_dist")
     same = make(2, 3)
     yield Sample(same, same).only_values()
+
+
+@samples("euclidean_distances", torch="cdist")
+def distances_by_products(make: Make) -> Iterator[Sample]:
+    yield Sample(make(3, 4), make(5, 4))
+    yield Sample(make(2, 3, 4), make(5, 4))
 
 
 @samples("pdist", torch="nn.functional.pdist")
