@@ -10,8 +10,9 @@ so an element of a column is at `image[offset of the column + offset of the plac
     lines      the same for up to three rows, which are not worth gathering for: lines of places are read where they are
     spread     put what was computed for every n-th element of the result there
     forward    all of these, sample by sample
+    arrange    lay all images out, if there are so few that each is worked on by several threads
 
-`winograd.py` has another way to multiply. The functions trust their arguments, which are addresses: only `ops/_direct.py` calls them.
+`winograd.py` has another way to multiply. The functions trust what they are told about sizes and tables: only `ops/_direct.py` calls them.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from functools import partial
 from . import winograd
 from .blocks import Function, fields
 from .code import TYPES
-from .sharing import ROOMS, room, work
+from .sharing import ROOMS, builtin, room
 from .vectors import LANES, MULTIPLIER, ROWS, SIZES, VECTORS, fma, lanes_below, splat, width
 
 DEPTH = 192  # how much of a column is gathered at a time, at most
@@ -66,17 +67,33 @@ def lay_text(kind: str) -> str:
     return f.text(internal=True).replace("ptr %source, ptr %target", "ptr noalias %source, ptr noalias %target")
 
 
-SPREAD = "source rows source_plane source_line count target_plane step line_table*"
+ARRANGE = "laid*T! image*T source_plane plane lay*"
+
+
+def arrange_text(kind: str) -> str:
+    """Lay images out. A piece of work is a channel of a sample."""
+    t = TYPES[kind]
+    f = Function(f"arrange_{kind}", "ptr %facts", "i64 %first", "i64 %last")
+    a = fields(f, ARRANGE)
+    with f.loop("%last", "%first") as piece:
+        source, target = f.at(t, a["image"], f.mul(piece, a["source_plane"])), f.at(t, a["laid"], f.mul(piece, a["plane"]))
+        with f.loop(a["plane"]) as i:
+            f.store(t, "0.0", f.at(t, target, i))
+        f.do(f"call void @lay_{kind}(ptr {a['lay']}, i64 1, i64 1, ptr {source}, ptr {target})")
+    return "\n".join([lay_text(kind), f.text()])
+
+
+SPREAD = "source source_plane source_line count target_plane step line_table*"
 
 
 def spread_text(kind: str) -> str:
-    """Lines of every row, to where `line_table` says, `step` apart; a line that is at -1 does not exist."""
+    """Lines of some rows, to where `line_table` says, `step` apart; a line that is at -1 does not exist."""
     t = TYPES[kind]
-    f = Function(f"spread_{kind}", "ptr %facts", "ptr %scratch", "ptr %out", "i64 %first", "i64 %last")
+    f = Function(f"spread_{kind}", "ptr %facts", "ptr %scratch", "ptr %out", "i64 %first", "i64 %last", "i64 %first_row", "i64 %last_row")
     a = fields(f, SPREAD)
     single = f.equal(a["step"], 1)
     begin = f.at(t, "%scratch", a["source"])
-    with f.loop(a["rows"]) as row:
+    with f.loop("%last_row", "%first_row") as row:
         source = f.at(t, begin, f.mul(row, a["source_plane"]))
         target = f.at(t, "%out", f.mul(row, a["target_plane"]))
         with f.loop("%last", "%first") as line:
@@ -107,7 +124,7 @@ def pack_text(rows: int, kind: str) -> str:
         group = f.let(f"udiv i64 {piece}, {blocks}")
         block = f.sub(piece, f.mul(group, blocks))
         weight = f.at(t, a["weight"], f.mul(group, a["group_step"]))
-        packed = f.at(t, a["packed"], f.mul(group, a["packed_step"]))
+        packed = f.at(t, a["packed"], f.add(a["start"], f.mul(group, a["packed_step"])))
         numbers = [f.add(f.mul(block, rows), i) for i in range(rows)]
         there = [f.less(number, a["rows"]) for number in numbers]
         sources = [f.at(t, weight, f.mul(f.smaller(number, last), a["row_step"])) for number in numbers]
@@ -148,7 +165,7 @@ def tiles_text(kind: str) -> str:
             full = f.invert(f.less(left, wide))
             gather(f, kind, a, tile, place, depth, columns, gathered, scattered)
             masks = [lanes_below(f, kind, f.sub(left, part * n)) for part in range(VECTORS)]
-            with f.loop(blocks) as block:
+            with f.loop("%last_block", "%first_block") as block:
                 sums = [[f.variable(v, "zeroinitializer") for _ in range(VECTORS)] for _ in range(ROWS)]
                 weights = f.at(t, packed, f.mul(block, f.mul(depth, ROWS)))
                 with f.loop(depth) as k:
@@ -267,10 +284,11 @@ def lines_text(rows: int, kind: str) -> str:
 # ---- sample by sample ---------------------------------------------------------------------------------------------------------------
 
 FORWARD = (
-    "image* out* bias* packed* last_unit splits groups channels fold laid clear image_step image_room out_step rows scratch work lay* "
-    "parts part_table* strange* " + ROOMS
+    f"out*T! image*T packed*T bias*T strange*I! {ROOMS} last_unit splits row_splits groups channels fold laid clear image_step image_room "
+    "out_step rows scratch work lay* parts part_table*"
 )
-# A part of the result is computed as tiles or lines from `places` * n / `wide` on, where n goes from 0 to `count`: what can be split.
+# A part of the result is computed as tiles or lines from `places` * n / `wide` on, where n goes from 0 to `count`: what can be split. So
+# can its rows, in blocks.
 PART = "multiplier* packed packed_step count places wide spreads spread_table*"
 
 
@@ -286,8 +304,15 @@ def forward_text(name: str, kind: str) -> str:
             f.store(t, "0.0", f.at(t, own, i))
         scratch, rest = f.at(t, own, a["scratch"]), f.at(t, own, a["work"])
         with f.loop("%last", "%first") as piece:
-            unit = f.let(f"udiv i64 {piece}, {a['splits']}")
-            share = f.sub(piece, f.mul(unit, a["splits"]))
+            with_rows = f.let(f"udiv i64 {piece}, {a['splits']}")
+            share = f.sub(piece, f.mul(with_rows, a["splits"]))
+            unit = f.let(f"udiv i64 {with_rows}, {a['row_splits']}")
+            row_share = f.sub(with_rows, f.mul(unit, a["row_splits"]))
+            blocks = f.let(f"udiv i64 {f.add(a['rows'], ROWS - 1)}, {ROWS}")
+            first_block, last_block = (
+                f.let(f"udiv i64 {f.mul(blocks, limit)}, {a['row_splits']}") for limit in (row_share, f.add(row_share, 1))
+            )
+            first_row, last_row = f.mul(first_block, ROWS), f.smaller(f.mul(last_block, ROWS), a["rows"])
             group = f.let(f"urem i64 {unit}, {a['groups']}")
             there = f.at(t, a["image"], f.mul(f.mul(unit, a["fold"]), a["image_step"]))
             source = f.variable("ptr", there)
@@ -308,10 +333,11 @@ def forward_text(name: str, kind: str) -> str:
                 end = f.let(f"udiv i64 {f.add(f.mul(last, b['places']), f.sub(b['wide'], 1))}, {b['wide']}")
                 target = f.let(f"select i1 {f.equal(b['spreads'], 0)}, ptr {out}, ptr {scratch}")
                 pointers = ", ".join(f"ptr {value}" for value in (b["multiplier"], image, packed, target, bias, rest, a["strange"]))
-                f.do(f"call void @{name}_{kind}({pointers}, i64 {begin}, i64 {end})")
+                f.do(f"call void @{name}_{kind}({pointers}, i64 {begin}, i64 {end}, i64 {first_block}, i64 {last_block})")
                 with f.loop(b["spreads"]) as entry:
                     entry = f.at("i64", b["spread_table"], f.mul(entry, len(SPREAD.split())))
-                    f.do(f"call void @spread_{kind}(ptr {entry}, ptr {scratch}, ptr {out}, i64 {first}, i64 {last})")
+                    numbers = ", ".join(f"i64 {number}" for number in (first, last, first_row, last_row))
+                    f.do(f"call void @spread_{kind}(ptr {entry}, ptr {scratch}, ptr {out}, {numbers})")
     return "\n".join([lay_text(kind), spread_text(kind), MULTIPLIERS[name](kind), f.text()])
 
 
@@ -320,13 +346,14 @@ def forward_text(name: str, kind: str) -> str:
 MULTIPLIERS: dict[str, Callable[[str], str]] = {
     "tiles": tiles_text, "winograd": winograd.text, **{f"lines{rows}": partial(lines_text, rows) for rows in LINE_VECTORS},
 }  # fmt: skip
-TEXTS: dict[str, Callable[[str], str]] = {
-    **{f"forward_{name}": partial(forward_text, name) for name in MULTIPLIERS},
-    **{f"pack{rows}": partial(pack_text, rows) for rows in (*LINE_VECTORS, ROWS)},
-    "pack_winograd": winograd.pack_text,
+TEXTS: dict[str, tuple[str, Callable[[str], str]]] = {
+    "arrange": (ARRANGE, arrange_text),
+    **{f"forward_{name}": (FORWARD, partial(forward_text, name)) for name in MULTIPLIERS},
+    **{f"pack{rows}": (PACK, partial(pack_text, rows)) for rows in (*LINE_VECTORS, ROWS)},
+    "pack_winograd": (PACK, winograd.pack_text),
 }
 
 
-def function(name: str, kind: str) -> int:
-    """The address of a function for float32 or float64."""
-    return work("convolve", name, kind, TEXTS[name])
+def function(name: str) -> Callable[..., bool | None]:
+    """A kernel as a built-in."""
+    return builtin("convolve", name, *TEXTS[name])

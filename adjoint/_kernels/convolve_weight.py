@@ -7,17 +7,18 @@
 Samples are laid out one after the other within a channel, so that sums are long. If there are few rows or few gaps the columns are not
 made compact; then the gradient has zeros in the gaps.
 
-The functions trust their arguments, which are addresses: only `ops/_direct.py` calls them.
+The functions trust what they are told about sizes and tables: only `ops/_direct.py` calls them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from .blocks import Function, fields
 from .code import TYPES
 from .convolve import lay_text
-from .sharing import ROOMS, room, work
+from .sharing import ROOMS, builtin, room
 from .vectors import LANES, SIZES, fma, lanes_below
 
 CHUNK = 1024  # places whose products are summed before the sum goes to memory
@@ -59,20 +60,53 @@ def dots_text(rows: int, kind: str) -> str:
                 left = some(f.at(t, grads[i], whole))
                 for j in range(columns):
                     fma(f, kind, left, right[j], sums[i][j])
+        masks = [lanes_below(f, kind, f.sub("%count", f.add(column, j)), 4) for j in range(0, columns, 4)]
         for i in range(rows):
-            for j in range(columns):
-                r, c = f.add(row, i), f.add(column, j)
-                there = f.let(f"and i1 {f.less(r, '%last')}, {f.less(c, '%count')}")
-                sum_ = f.let(f"call reassoc {t} @llvm.vector.reduce.fadd.v{n}{kind}({t} 0.0, {v} {sums[i][j].get()})")
-                with f.when(there):
-                    target = f.at(t, "%out", f.add(f.mul(r, a["columns"]), c))
-                    f.store(t, f.let(f"fadd {t} {f.load(t, target)}, {sum_}"), target)
+            r = f.add(row, i)
+            with f.when(f.less(r, "%last")):
+                target = f.at(t, "%out", f.add(f.mul(r, a["columns"]), column))
+                for four, mask in enumerate(masks):
+                    some_sums = [total.get() for total in sums[i][4 * four : 4 * four + 4]]
+                    totals = four_sums(f, kind, some_sums + ["zeroinitializer"] * (4 - len(some_sums)))
+                    there = f"ptr {f.at(t, target, 4 * four)}, i32 {size}, <4 x i1> {limited(f, mask, len(some_sums))}"
+                    known = f.let(f"call <4 x {t}> @llvm.masked.load.v4{kind}.p0({there}, <4 x {t}> zeroinitializer)")
+                    total = f.let(f"fadd <4 x {t}> {known}, {totals}")
+                    f.do(f"call void @llvm.masked.store.v4{kind}.p0(<4 x {t}> {total}, {there})")
     declared = [
         f"declare {v} @llvm.fma.v{n}{kind}({v}, {v}, {v})",
-        f"declare {v} @llvm.masked.load.v{n}{kind}.p0(ptr, i32, <{n} x i1>, {v})",
-        f"declare {t} @llvm.vector.reduce.fadd.v{n}{kind}({t}, {v})",
+        *(f"declare <{m} x {t}> @llvm.masked.load.v{m}{kind}.p0(ptr, i32, <{m} x i1>, <{m} x {t}>)" for m in {4, n}),
+        f"declare void @llvm.masked.store.v4{kind}.p0(<4 x {t}>, ptr, i32, <4 x i1>)",
     ]
     return "\n".join([*declared, f.text(internal=True)])
+
+
+def limited(f: Function, mask: str, count: int) -> str:
+    """The first lanes of a mask of four."""
+    if count == 4:
+        return mask
+    return f.let(f"and <4 x i1> {mask}, <{', '.join('i1 true' if i < count else 'i1 false' for i in range(4))}>")
+
+
+def four_sums(f: Function, kind: str, vectors: list[str]) -> str:
+    """The sums of the lanes of four vectors, as one vector: neighbours are added, of two vectors at a time within each 16 bytes."""
+    t, n = TYPES[kind], LANES[kind]
+
+    def added(a: str, b: str, one: list[int], other: list[int]) -> str:
+        parts = []
+        for numbers in (one, other):
+            mask = f"<{len(numbers)} x i32> <{', '.join(f'i32 {i}' for i in numbers)}>"
+            parts.append(f.let(f"shufflevector <{n} x {t}> {a}, <{n} x {t}> {b}, {mask}"))
+        return f.let(f"fadd <{len(one)} x {t}> {parts[0]}, {parts[1]}")
+
+    half = n // 2
+    evens = [which + start + i for start in (0, half) for which in (0, n) for i in range(0, half, 2)]
+    odds = [i + 1 for i in evens]
+    a, b, c, d = vectors
+    ab, cd = added(a, b, evens, odds), added(c, d, evens, odds)
+    if kind == "f64":
+        return added(ab, cd, [0, 1, 4, 5], [2, 3, 6, 7])
+    together = added(ab, cd, evens, odds)
+    return added(together, together, [0, 1, 2, 3], [4, 5, 6, 7])
 
 
 def compact_text(kind: str) -> str:
@@ -93,9 +127,9 @@ def compact_text(kind: str) -> str:
 
 
 BACKWARD = (
-    "image* grad* out* samples parts groups spans rows share shares out_part out_group image_group grad_group image_step grad_step laid "
-    "clear grad_room image_source grad_source image_plane grad_plane channels batch sample length lay_image* lay_grad* dots* columns "
-    "column_block column_table* compact compact_room compact_table* split_table* " + ROOMS
+    f"out*T! image*T grad*T {ROOMS} samples parts groups spans rows share shares out_part out_group image_group grad_group image_step "
+    "grad_step laid clear grad_room image_source grad_source image_plane grad_plane channels batch sample length lay_image* lay_grad* "
+    "dots* columns column_block column_table* compact compact_room compact_table* split_table*"
 )
 
 
@@ -160,6 +194,6 @@ def backward_text(rows: int, kind: str) -> str:
 TEXTS = {rows: partial(backward_text, rows) for rows in SHAPES}
 
 
-def function(rows: int, kind: str) -> int:
-    """The address of `backward` for float32 or float64."""
-    return work("convolve", f"backward{rows}", kind, TEXTS[rows])
+def function(rows: int) -> Callable[..., bool | None]:
+    """`backward` as a built-in."""
+    return builtin("convolve", f"backward{rows}", BACKWARD, TEXTS[rows])

@@ -18,7 +18,7 @@ from functools import cache
 
 import numpy as np
 
-from . import jit, pool, workers
+from . import calls, jit, pool, workers
 from .blocks import Function, Table
 
 Work = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
@@ -30,7 +30,7 @@ KEPT = 1 << 25  # bytes of rooms that a thread keeps
 def work(family: str, name: str, kind: str, text: Callable[[str], str]) -> int:
     """The address of a kernel for float32 or float64."""
     symbol = f"{name}_{kind}"
-    return jit.load(f"{family} {symbol}", lambda: text(kind), [symbol])[symbol]
+    return jit.load(f"{family} {symbol}", lambda: text(kind), [symbol], vectors=True)[symbol]
 
 
 @cache
@@ -50,6 +50,15 @@ def share(kernel: int, facts: Table, pieces: int, step: int, *, alone: bool = Fa
         pool.run(lambda i: call(where, i * step, min(pieces, (i + 1) * step)), -(-pieces // step))
 
 
+@cache
+def builtin(family: str, name: str, names: str, text: Callable[[str], str]) -> Callable[..., bool | None]:
+    """A shared kernel as a built-in, which is called like a `Loop` (loops.py). Its arguments are those in the table, the number of pieces,
+    and how many elements there are to a piece. After the star of an array's name is its kind: T for floating numbers, I for int64, a
+    question mark if it may be None, an exclamation mark if it is written to."""
+    marks = " ".join([*(kind or "i" for _, _, kind in (name.partition("*") for name in names.split())), "r"])
+    return calls.Kernel(name, marks, lambda kind: work(family, name, kind, text)).call
+
+
 # ---- rooms --------------------------------------------------------------------------------------------------------------------------
 
 
@@ -59,24 +68,24 @@ class Rooms(threading.local):
     def __init__(self) -> None:
         self.memory = np.empty(0, np.int64)
 
-    def take(self, size: int) -> tuple[int, int, int, np.ndarray]:
-        """At least `size` bytes for each thread: where they are, how far apart, how many, and what has to be kept alive meanwhile. Before
-        the rooms are as many flags, all zero, that say which are taken."""
+    def take(self, size: int) -> tuple[np.ndarray, int, int]:
+        """At least `size` bytes for each thread: their memory, how far apart they are, and how many. Before the rooms are as many flags,
+        all zero, that say which are taken."""
         count = pool.get_num_threads()
         size = -(-size // 64) * 64 + 64
-        words = (count * (size + 64) + 64) // 8
+        words = count * (size + 64) // 8
         memory = self.memory
         if memory.size < words:
-            memory = np.empty(words, np.int64)
+            memory = np.empty(words + 8, np.int64)
+            memory = memory[-memory.ctypes.data % 64 // 8 :]
             if memory.nbytes <= KEPT:
                 self.memory = memory
-        start = -(-memory.ctypes.data // 64) * 64
-        ctypes.memset(start, 0, 64 * count)
-        return start, size, count, memory
+        memory[: 8 * count] = 0
+        return memory, size, count
 
 
 rooms = Rooms()
-ROOMS = "rooms* room_size room_count"  # the fields that `room` needs
+ROOMS = "rooms*I! room_size room_count"  # the fields that `room` needs
 
 
 @contextmanager

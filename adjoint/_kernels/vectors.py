@@ -13,9 +13,10 @@ SIZES = {"f32": 4, "f64": 8}  # bytes of a number
 ROWS, VECTORS = 4, 3
 
 # The arguments of a function that multiplies the kernels of a convolution, which are the rows, by the columns of an image. If it is not
-# made for infinite numbers and NaN, it says in `strange` that there are some.
+# made for infinite numbers and NaN, it says in `strange` that there are some. It computes some tiles (or lines) of some blocks of rows.
 MULTIPLIER = (
     "ptr %facts", "ptr %image", "ptr %packed", "ptr %out", "ptr %bias", "ptr %work", "ptr %strange", "i64 %first", "i64 %last",
+    "i64 %first_block", "i64 %last_block",
 )  # fmt: skip
 
 
@@ -24,11 +25,15 @@ def width(kind: str) -> int:
     return VECTORS * LANES[kind]
 
 
+def repeated(f: Function, type_: str, n: int, value: str) -> str:
+    """A number in all lanes of a vector."""
+    one = f.let(f"insertelement <{n} x {type_}> poison, {type_} {value}, i64 0")
+    return f.let(f"shufflevector <{n} x {type_}> {one}, <{n} x {type_}> poison, <{n} x i32> zeroinitializer")
+
+
 def splat(f: Function, kind: str, value: str) -> str:
-    """A number in all lanes."""
-    t, n = TYPES[kind], LANES[kind]
-    one = f.let(f"insertelement <{n} x {t}> poison, {t} {value}, i64 0")
-    return f.let(f"shufflevector <{n} x {t}> {one}, <{n} x {t}> poison, <{n} x i32> zeroinitializer")
+    """A floating number in all lanes of a vector."""
+    return repeated(f, TYPES[kind], LANES[kind], value)
 
 
 def fma(f: Function, kind: str, a: str, b: str, total: Variable) -> None:
@@ -37,10 +42,8 @@ def fma(f: Function, kind: str, a: str, b: str, total: Variable) -> None:
     total.set(f.let(f"call {v} @llvm.fma.v{LANES[kind]}{kind}({v} {a}, {v} {b}, {v} {total.get()})"))
 
 
-def lanes_below(f: Function, kind: str, limit: str) -> str:
-    """A mask of the lanes whose numbers are smaller than `limit`."""
-    n = LANES[kind]
+def lanes_below(f: Function, kind: str, limit: str, n: int = 0) -> str:
+    """A mask of the lanes whose numbers are smaller than `limit`; of a whole vector, if `n` does not say of how many."""
+    n = n or LANES[kind]
     numbers = ", ".join(f"i64 {i}" for i in range(n))
-    one = f.let(f"insertelement <{n} x i64> poison, i64 {limit}, i64 0")
-    all_ = f.let(f"shufflevector <{n} x i64> {one}, <{n} x i64> poison, <{n} x i32> zeroinitializer")
-    return f.let(f"icmp slt <{n} x i64> <{numbers}>, {all_}")
+    return f.let(f"icmp slt <{n} x i64> <{numbers}>, {repeated(f, 'i64', n, limit)}")

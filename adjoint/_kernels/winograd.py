@@ -52,7 +52,7 @@ def kernel(f: Function, type_: str, half: str, g: Sequence[str]) -> list[str]:
 
 # ---- the kernels --------------------------------------------------------------------------------------------------------------------
 
-PACK = "weight* packed* packed_step rows columns depth group_step row_step column_table* ordered"
+PACK = "packed*T! weight*T start packed_step rows columns depth group_step row_step column_table* ordered"
 
 
 def pack_text(kind: str) -> str:
@@ -69,7 +69,7 @@ def pack_text(kind: str) -> str:
         group = f.let(f"udiv i64 {piece}, {blocks}")
         block = f.sub(piece, f.mul(group, blocks))
         weight = f.at(t, a["weight"], f.mul(group, a["group_step"]))
-        packed = f.at(t, a["packed"], f.mul(group, a["packed_step"]))
+        packed = f.at(t, a["packed"], f.add(a["start"], f.mul(group, a["packed_step"])))
         rows = [f.add(f.mul(block, ROWS), i) for i in range(ROWS)]
         exist = "poison"
         for i, row in enumerate(rows):
@@ -120,7 +120,7 @@ def text(kind: str) -> str:
             split = f.at("i64", a["split_table"], f.mul(f.add(f.mul(tile, VECTORS), part), 3))
             transform(f, kind, split, f.at("i64", a["channel_table"], first), taps, f.at(t, "%work", f.mul(part, n)), depth)
         begin, end = f.equal(first, 0), f.invert(f.less(f.add(first, depth), a["channels"]))
-        with f.loop(blocks) as block:
+        with f.loop("%last_block", "%first_block") as block:
             sums_at = f.at(t, products, f.mul(block, a["sum_step"]))
             packed = f.at(t, "%packed", f.mul(f.add(f.mul(first, blocks), f.mul(block, depth)), ROWS * TAPS))
             with f.loop(TAPS) as tap:

@@ -14,7 +14,15 @@ from ._padding import pad
 Numbers = int | Sequence[int]
 
 
+def _plain(numbers: Any) -> bool:
+    """Whether an argument is an int or a tuple of ints, as it nearly always is."""
+    return numbers.__class__ is int or (numbers.__class__ is tuple and all(n.__class__ is int for n in numbers))
+
+
 def _check_arguments(name: str, input: Any, weight: Any, bias: Any, numbers: dict[str, Any]) -> None:
+    if input.__class__ is Tensor and isinstance(weight, Tensor) and all(map(_plain, numbers.values())):
+        if bias is None or isinstance(bias, Tensor):
+            return
     for key, value in numbers.items():
         if isinstance(value, str):
             raise TypeError(f"{name}(): argument '{key}' must be tuple of ints, not str")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from .._layer import level_of
 from .._sampling import rand
+from .._state import GRAD, get_mode
 from .._tensor import Tensor, wrap
 from ..ops import pool as ops
 from ..ops._out import into
@@ -66,7 +68,22 @@ def _windows(
     include_pad: bool = True,
 ) -> tuple[Windows, ...]:
     """The windows along the last dimensions, after all checks."""
-    count = int(function[-2])
+    numbers = [tuple(n) if n.__class__ is list else n for n in (kernel_size, stride, padding, dilation)]
+    return _checked_windows(function, input.shape, *numbers, bool(ceil_mode), include_pad)
+
+
+@lru_cache(maxsize=512, typed=True)
+def _checked_windows(
+    function: str,
+    shape: tuple[int, ...],
+    kernel_size: Numbers,
+    stride: Numbers | None,
+    padding: Numbers,
+    dilation: Numbers,
+    ceil_mode: bool,
+    include_pad: bool,
+) -> tuple[Windows, ...]:
+    count, ndim = int(function[-2]), len(shape)
     kernel = _expanded(function, "kernel_size", kernel_size, count)
     steps = _expanded(function, "stride", _steps(stride, kernel), count)
     sides, spread = _expanded(function, "padding", padding, count), _expanded(function, "dilation", dilation, count)
@@ -89,18 +106,18 @@ def _windows(
         pairs += [(f"k{name}", k) for name, k in zip(names, kernel, strict=True)]
         given = ", ".join(f"{name} = {value}" for name, value in pairs)
         raise RuntimeError(f"pad should be smaller than or equal to half of kernel size, but got {given}")
-    if input.ndim not in (count + 1, count + 2):
-        raise RuntimeError(f"non-empty {count + 1}D or {count + 2}D (batch mode) tensor expected for input, but got {list(input.shape)}")
-    if 0 in input.shape[input.ndim - count - 1 :]:
+    if ndim not in (count + 1, count + 2):
+        raise RuntimeError(f"non-empty {count + 1}D or {count + 2}D (batch mode) tensor expected for input, but got {list(shape)}")
+    if 0 in shape[ndim - count - 1 :]:
         if count == 3:
             raise RuntimeError(
-                f"{function}(): Expected input's non-batch dimensions to have positive length, but input has a shape of {list(input.shape)}"
+                f"{function}(): Expected input's non-batch dimensions to have positive length, but input has a shape of {list(shape)}"
             )
         raise RuntimeError(
             f"Expected {count + 1}D or {count + 2}D (batch mode) tensor with optional 0 dim batch size for input, but got:"
-            f"{list(input.shape)}"
+            f"{list(shape)}"
         )
-    channels, *sizes = input.shape[input.ndim - count - 1 :]
+    channels, *sizes = shape[ndim - count - 1 :]
     lines = list(zip(sizes, kernel, steps, sides, spread, strict=True))
     places = [_pooled_size(n, k, s, p, d, ceil_mode) for n, k, s, p, d in lines]
     if min(places) < 1:
@@ -135,8 +152,10 @@ def _maxima(select: Any, input: Tensor, windows: tuple[Windows, ...], return_ind
         places = ops.max_pool_places(input.detach(), windows)
         values = select(input, places, len(windows))
         return (values, places) if return_indices else values
-    found, places = ops.search(input._data, windows)
-    index = wrap(places)
+    mode = get_mode()
+    needed = return_indices or mode > GRAD or (mode == GRAD and input.requires_grad)  # nobody asks for the places without a backward pass
+    found, places = ops.search(input._data, windows, needed)
+    index = wrap(found if places is None else places)
     values = select(input, index, len(windows), found)
     return (values, index) if return_indices else values
 

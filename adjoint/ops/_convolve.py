@@ -1,7 +1,8 @@
 """The three convolutions on arrays; see Note [Three convolutions] in conv.py.
 
 There are two ways. On NumPy the input is unfolded into columns, one for each place of the kernel, and matrices are multiplied.
-Compiled code (`_direct.py`) does the same without making the columns. It is compiled once convolutions are a good part of the work.
+Compiled code (`_direct.py`) does the same without making the columns. It is compiled once convolutions are a good part of the work, and
+what it is told about convolutions of the same sizes is made once.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ from ._warm import KINDS, Heat
 from ._windows import Sizes, folded, padded, windows
 
 if TYPE_CHECKING:
-    from ._direct import Part
+    from ._direct import Correlation, Gradient, Part
 
-SMALL = 2e4  # multiplications of one convolution below which NumPy is as fast
+CALL = 2e5  # what a call counts in multiplications, at least
 _warm = Heat(2e7)
 
 
 def direct(x: Array, other: Array, multiplications: float) -> bool:
     """Whether to use compiled code."""
-    return multiplications > SMALL and _warm(multiplications, x, other)
+    return _warm(max(multiplications, CALL), x, other)
 
 
 # ---- with NumPy ---------------------------------------------------------------------------------------------------------------------
@@ -57,7 +58,9 @@ def correlated(
     x: Array, weight: Array, bias: Array | None, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Array:
     if direct(x, weight, math.prod(shape) * math.prod(weight.shape[1:])):
-        return correlated_directly(x, weight, bias, shape, stride, padding, dilation, groups)
+        plan = correlation_for(x.shape, weight.shape, shape, stride, padding, dilation, groups, KINDS[x.dtype.char])
+        if (found := in_order(plan, x, weight, bias)) is not None:
+            return found
     cols = columns(x, weight.shape[2:], shape[2:], stride, padding, dilation, groups)
     return add_bias(np.matmul(rows(weight, groups), cols).reshape(shape), bias)
 
@@ -70,18 +73,20 @@ def ordinary(kernel: Sizes, counts: Sizes, padding: Sizes, dilation: Sizes) -> P
     return Part(counts, taps, tuple(tuple(range(n)) for n in kernel), (0,) * len(kernel))
 
 
-def correlated_directly(
-    x: Array, weight: Array, bias: Array | None, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
-) -> Array:
+@lru_cache(maxsize=256)
+def correlation_for(
+    given: Sizes, weight: Sizes, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int, kind: str
+) -> Correlation:
     from ._direct import Task, correlation
 
-    kernel = weight.shape[2:]
-    part = ordinary(kernel, shape[2:], padding, dilation)
-    task = Task(
-        len(x), x.shape[2:], shape[2:], (part,), stride, (1,) * len(stride), kernel, False, weight.shape[1], weight.shape[0] // groups,
-        groups, KINDS[x.dtype.char],
-    )  # fmt: skip
-    return correlation(task)(np.ascontiguousarray(x), np.ascontiguousarray(weight), None if bias is None else np.ascontiguousarray(bias))
+    part = ordinary(weight[2:], shape[2:], padding, dilation)
+    return correlation(Task(
+        given[0], given[2:], shape[2:], (part,), stride, (1,) * len(stride), weight[2:], False, weight[1], weight[0] // groups, groups, kind
+    ))  # fmt: skip
+
+
+def in_order(plan: Correlation, x: Array, weight: Array, bias: Array | None) -> Array | None:
+    return plan(np.ascontiguousarray(x), np.ascontiguousarray(weight), None if bias is None else np.ascontiguousarray(bias))
 
 
 # ---- the gradient of the input ------------------------------------------------------------------------------------------------------
@@ -91,7 +96,9 @@ def scattered(
     x: Array, weight: Array, bias: Array | None, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Array:
     if direct(x, weight, math.prod(x.shape) * math.prod(weight.shape[1:])):
-        return scattered_directly(x, weight, bias, shape, stride, padding, dilation, groups)
+        plan = scattering_for(x.shape, weight.shape, shape, stride, padding, dilation, groups, KINDS[x.dtype.char])
+        if (found := in_order(plan, x, weight, bias)) is not None:
+            return found
     batch, outputs = shape[:2]
     given = x.reshape(batch, groups, x.shape[1] // groups, math.prod(x.shape[2:]))
     cols = np.matmul(rows(weight, groups).mT, given)
@@ -111,7 +118,6 @@ def phase_taps(phase: int, kernel: int, stride: int, padding: int, dilation: int
     return [(k, quotient) for k, (quotient, remainder) in found if remainder == 0]
 
 
-@lru_cache(maxsize=256)
 def phases(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> tuple[Part, ...]:
     from ._direct import Part
 
@@ -124,29 +130,27 @@ def phases(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: 
     return tuple(parts)
 
 
-def scattered_directly(
-    x: Array, weight: Array, bias: Array | None, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
-) -> Array:
+@lru_cache(maxsize=256)
+def scattering_for(
+    given: Sizes, weight: Sizes, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int, kind: str
+) -> Correlation:
     from ._direct import Task, correlation
 
-    kernel = weight.shape[2:]
-    task = Task(
-        len(x), x.shape[2:], shape[2:], phases(shape[2:], kernel, stride, padding, dilation), (1,) * len(stride), stride, kernel, True,
-        weight.shape[0] // groups, weight.shape[1], groups, KINDS[x.dtype.char],
-    )  # fmt: skip
-    return correlation(task)(np.ascontiguousarray(x), np.ascontiguousarray(weight), None if bias is None else np.ascontiguousarray(bias))
+    parts = phases(shape[2:], weight[2:], stride, padding, dilation)
+    return correlation(Task(
+        given[0], given[2:], shape[2:], parts, (1,) * len(stride), stride, weight[2:], True, weight[0] // groups, weight[1], groups, kind
+    ))  # fmt: skip
 
 
 # ---- the gradient of the weight -----------------------------------------------------------------------------------------------------
 
 
 def products(x: Array, grad: Array, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Array:
-    if direct(x, grad, math.prod(grad.shape) * math.prod(shape[1:])):
-        from ._direct import gradient
-
-        part = ordinary(shape[2:], grad.shape[2:], padding, dilation)
-        found = gradient(len(x), x.shape[2:], part, stride, shape[1], shape[0] // groups, groups, KINDS[x.dtype.char])
-        return found(np.ascontiguousarray(x), np.ascontiguousarray(grad)).reshape(shape)
+    work = math.prod(grad.shape) * math.prod(shape[1:])
+    if work and direct(x, grad, work):
+        plan = gradient_for(x.shape, grad.shape, shape, stride, padding, dilation, groups, KINDS[x.dtype.char])
+        if (found := plan(np.ascontiguousarray(x), np.ascontiguousarray(grad))) is not None:
+            return found.reshape(shape)
     batch, outputs = grad.shape[:2]
     cols = columns(x, shape[2:], grad.shape[2:], stride, padding, dilation, groups)
     given = grad.reshape(batch, groups, outputs // groups, math.prod(grad.shape[2:]))
@@ -154,3 +158,13 @@ def products(x: Array, grad: Array, shape: Sizes, stride: Sizes, padding: Sizes,
     left = np.moveaxis(given, 0, 2).reshape(groups, outputs // groups, batch * given.shape[3])
     right = np.moveaxis(cols, 0, 1).swapaxes(-1, -2).reshape(groups, batch * given.shape[3], cols.shape[2])
     return np.matmul(left, right).reshape(shape)
+
+
+@lru_cache(maxsize=256)
+def gradient_for(
+    given: Sizes, grad: Sizes, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int, kind: str
+) -> Gradient:
+    from ._direct import Gradient
+
+    part = ordinary(shape[2:], grad[2:], padding, dilation)
+    return Gradient(given[0], given[2:], part, stride, shape[1], shape[0] // groups, groups, kind)

@@ -15,11 +15,12 @@ import numpy as np
 
 from .._kernels import winograd
 from .._kernels.blocks import Table, table
-from .._kernels.convolve import DEPTH, FORWARD, LAY, LINE_VECTORS, LINES, PACK, PART, SPREAD, TILES, function
-from .._kernels.convolve_weight import BACKWARD, CHUNK, DOTS, LINE, SHAPES
+from .._kernels.calls import PIECE
+from .._kernels.convolve import DEPTH, LAY, LINE_VECTORS, LINES, PART, SPREAD, TILES, function
+from .._kernels.convolve_weight import CHUNK, DOTS, LINE, SHAPES
 from .._kernels.convolve_weight import function as backward_function
 from .._kernels.pool import get_num_threads
-from .._kernels.sharing import rooms, share
+from .._kernels.sharing import rooms
 from .._kernels.vectors import LANES, ROWS, SIZES, width
 from .._kernels.winograd import WINOGRAD
 from ._registry import Array
@@ -31,7 +32,9 @@ PARTS = 8  # pieces into which the gradient of the kernels is cut; fixed, so tha
 ROWS_FOR_COMPACT = 16  # rows of a gradient that are worth making columns compact
 ROOM = 1 << 22  # numbers that partial sums may take
 LEAST = 2e5  # multiplications that are worth a piece of work of their own
+SHARED = 4 * PIECE  # elements of a piece of work, for it to be handed to a thread by itself
 PIECES = 16  # of a convolution at most: enough for a few threads to finish at about the same time
+ROWS_OF_PIECE, TILES_OF_PIECE = 64, 4  # so few that preparing the others' share of an image is not worth it
 CACHE = 1 << 17  # bytes of an image that may well be in the second level of the cache
 CHANNELS = 12  # and as many rows, from which on the transforms of `winograd.py` pay
 FOLDS = (1, 2, 4, 8)  # samples that may be computed together
@@ -58,14 +61,16 @@ class Dimension(NamedTuple):
     """One dimension of an image as it is laid out.
 
     Place `o` of the result reads elements `o * step + tap`. Elements whose numbers leave the same remainder by the step are put next to
-    each other (a phase), after `before` zeros, so that neighbouring places read neighbouring elements.
+    each other (a phase), after `before` zeros, so that neighbouring places read neighbouring elements. Or each tap has a copy of its own of
+    the elements that it reads (`copied`), so that there are no gaps between lines of places.
     """
 
     size: int
     step: int
-    phases: tuple[int, ...]  # the remainders that taps use
+    phases: tuple[int, ...]  # the remainders that taps use, or the taps
     before: int
     length: int  # of a phase
+    copied: bool = False
 
     @classmethod
     def made(cls, size: int, reads: list[tuple[int, Line]], step: int) -> Dimension:
@@ -77,22 +82,47 @@ class Dimension(NamedTuple):
             length = size  # as it is
         return cls(size, step, tuple(sorted({tap % step for tap in taps})), before, length)
 
+    @classmethod
+    def copies(cls, size: int, reads: list[tuple[int, Line]], step: int) -> Dimension:
+        taps = {tap for _, line in reads for tap in line}
+        return cls(size, step, tuple(sorted(taps)), 0, max((places for places, _ in reads), default=1), True)
+
     @property
     def unchanged(self) -> bool:
-        return self.step == 1 and self.before == 0 and self.length == self.size
+        return not self.copied and self.step == 1 and self.before == 0 and self.length == self.size
 
     def elements(self) -> list[tuple[int, int, int]]:
         """The elements that are laid out: their number, phase and position."""
         used = (i for i in range(self.size) if i % self.step in self.phases and self.before + i // self.step < self.length)
         return [(i, self.phases.index(i % self.step), self.before + i // self.step) for i in used]
 
+    def where(self, tap: int) -> tuple[int, int]:
+        """The phase that a tap reads, and the position there for the first place."""
+        if self.copied:
+            return self.phases.index(tap), 0
+        return self.phases.index(tap % self.step), self.before + tap // self.step
+
+    def runs(self) -> list[tuple[int, int, int]]:
+        """For each phase: its first element, how many are laid out, and the position of the first."""
+        found = []
+        for phase in self.phases:
+            skipped = max(0, -(phase // self.step))
+            first, begin = phase + skipped * self.step, self.before + skipped
+            found.append((first, max(0, min(-(-(self.size - first) // self.step), self.length - begin)), begin))
+        return found
+
 
 class Layout:
-    """How an image is laid out for some convolutions. If the first dimension is of samples, it says how far `apart` those are."""
+    """How an image is laid out for some convolutions. If the first dimension is of samples, it says how far `apart` those are. If lines
+    are `narrow`, each tap has a copy of its own of them."""
 
-    def __init__(self, size: Sizes, parts: tuple[Part, ...], steps: Sizes, channels: int, kind: str, apart: int = 0) -> None:
+    def __init__(
+        self, size: Sizes, parts: tuple[Part, ...], steps: Sizes, channels: int, kind: str, apart: int = 0, narrow: bool = False
+    ) -> None:
         reads = [[(part.counts[d], part.taps[d]) for part in parts] for d in range(len(size))]
         self.dims = [Dimension.made(*facts) for facts in zip(size, reads, steps, strict=True)]
+        if narrow:
+            self.dims[-1] = Dimension.copies(size[-1], reads[-1], steps[-1])
         self.kind, self.channels = kind, channels
         self.strides = [math.prod(d.length for d in self.dims[i + 1 :]) for i in range(len(size))]
         one = math.prod(d.length for d in self.dims)
@@ -118,19 +148,15 @@ class Layout:
             for k, d in enumerate(dims[:-1])
         ]
         rows = [[sum(source for source, _ in row), sum(target for _, target in row)] for row in itertools.product(*outer)]
-        inner = dims[-1]
-        runs = []
-        for place, phase in enumerate(inner.phases):
-            count = min(-(-(inner.size - phase) // inner.step), inner.length - inner.before)
-            runs.append([phase, max(0, count), place * self.phase_strides[-1] + inner.before])
+        runs = [(first, count, place * self.phase_strides[-1] + begin) for place, (first, count, begin) in enumerate(dims[-1].runs())]
         return np.array(rows, np.int64).reshape(-1, 2), np.array(runs, np.int64)
 
     def columns(self, taps: tuple[Line, ...]) -> Array:
         """The offsets of columns: of each channel, for each combination of taps."""
 
         def offset(tap: int, d: int) -> int:
-            whole, rest = divmod(tap, self.dims[d].step)
-            return self.dims[d].phases.index(rest) * self.phase_strides[d] + (self.dims[d].before + whole) * self.strides[d]
+            phase, position = self.dims[d].where(tap)
+            return phase * self.phase_strides[d] + position * self.strides[d]
 
         tap_offsets = [sum(offset(tap, d) for d, tap in enumerate(combination)) for combination in itertools.product(*taps)]
         return np.add.outer(np.arange(self.channels) * self.plane, tap_offsets).astype(np.int64).reshape(-1)
@@ -190,12 +216,12 @@ class Task(NamedTuple):
 
 
 class Packing(NamedTuple):
-    """How the kernels of a part are packed: `weight` and `packed` are filled in for every call."""
+    """How the kernels of a part are packed."""
 
     name: str
-    facts: dict[str, int]
+    facts: tuple[int, ...]
     pieces: int
-    size: int
+    work: int  # numbers of a piece
 
 
 class Correlation:
@@ -215,11 +241,13 @@ class Correlation:
         self.way = "winograd" if fours else f"lines{task.rows}" if few else "tiles"
         add = self.add_winograd if fours else self.add_lines if few else self.add_tiles
         parts, steps = ((fours,), (*task.steps[:-2], 2, 2)) if fours else (parts, task.steps)
-        self.layout = Layout(task.size, parts, steps, task.channels, task.kind)
+        narrow = not few and max((part.counts[-1] for part in parts), default=0) < LANES[task.kind] - bool(fours)
+        self.layout = Layout(task.size, parts, steps, task.channels, task.kind, narrow=narrow)
         self.fold = 1 if few else self.chosen_fold(max((math.prod(part.counts) for part in parts), default=1))
         self.parts = self.kept([number for part in parts for number in add(part)])
         self.count = len(parts)
         self.multiplications = sum(math.prod(map(len, part.taps)) * math.prod(part.counts) for part in parts) * task.rows * task.channels
+        self.plan()
 
     def kept(self, numbers: list[int] | Array) -> Array:
         array = np.array(numbers, np.int64)
@@ -238,7 +266,9 @@ class Correlation:
         counts = (*counts[:-2], *(-(-count // 2) for count in counts[-2:]))
         in_order = tuple(tuple(k for _, k in sorted(zip(*both, strict=True))) for both in zip(taps[-2:], used[-2:], strict=True))
         more = tuple(tuple(range(min(line), min(line) + 4)) for line in taps[-2:])
-        return Part(counts, (*taps[:-2], *more), (*used[:-2], *in_order), remainders) if counts[-1] >= LANES[task.kind] - 1 else None
+        if math.prod(counts[-2:]) < LANES[task.kind]:
+            return None
+        return Part(counts, (*taps[:-2], *more), (*used[:-2], *in_order), remainders)
 
     def chosen_fold(self, places: int) -> int:
         """How many samples are computed together, so that there are few places too many in the last tile."""
@@ -262,10 +292,9 @@ class Correlation:
         blocks = -(-task.rows // block)
         counted = len(columns) // 9 if name == "pack_winograd" else len(columns)
         size = blocks * block * counted * per_column
-        self.packings.append(Packing(name, {
-            "packed_step": size, "rows": task.rows, "columns": counted, "depth": depth, "group_step": task.rows * task.channels * volume,
-            "row_step": row_step, "column_table": address(columns), "ordered": int((np.diff(columns) == 1).all() and columns[0] == 0),
-        }, task.groups * blocks, size * task.groups))  # fmt: skip
+        ordered = int((np.diff(columns) == 1).all() and columns[0] == 0)
+        facts = (self.packed_size, size, task.rows, counted, depth, task.rows * task.channels * volume, row_step, address(columns), ordered)
+        self.packings.append(Packing(name, facts, task.groups * blocks, max(1, size // blocks)))
         self.arrays.append(multiplier)
         at, self.packed_size = self.packed_size, self.packed_size + size * task.groups
         spread_table = address(self.kept(spreads)) if spreads else 0
@@ -282,7 +311,7 @@ class Correlation:
         step, start = task.out_steps[-1], part.remainders[-1]
         where = self.kept(np.where(lines < 0, -1, lines + start))
         entries = {
-            "source": source, "rows": task.rows, "source_plane": plane, "source_line": line, "count": count,
+            "source": source, "source_plane": plane, "source_line": line, "count": count,
             "target_plane": math.prod(task.out_size), "step": step, "line_table": address(where),
         }  # fmt: skip
         return list(table(SPREAD, **entries))
@@ -359,49 +388,67 @@ class Correlation:
     def packed(self, weight: Array) -> Array:
         """The kernels of all groups, arranged for multiplication."""
         result = np.empty(self.packed_size, weight.dtype)
-        at = address(result)
-        for name, facts, pieces, size in self.packings:
-            step = max(1, -(-(1 << 14) * pieces // size))
-            share(function(name, self.task.kind), table(PACK, weight=address(weight), packed=at, **facts), pieces, step)
-            at += size * weight.itemsize
+        for name, facts, pieces, work in self.packings:
+            function(name)(result, weight, *facts, pieces, work)
         return result
 
-    def __call__(self, x: Array, weight: Array, bias: Array | None) -> Array:
-        """out[n, row] = bias[row] + the sum over columns of kernel[row, column] * x[n, column + place]. All are contiguous."""
-        task, layout, size = self.task, self.layout, SIZES[self.task.kind]
-        out = np.empty((len(x), task.rows * task.groups, *task.out_size), x.dtype)
-        if self.fixed:
-            out[...] = 0 if bias is None else bias.reshape(-1, *(1,) * len(task.size))
-        units = len(x) * task.groups // self.fold
+    def plan(self) -> None:
+        """How the work is cut into pieces, and what `forward` is told about it."""
+        task, layout = self.task, self.layout
+        units = task.samples * task.groups // self.fold
+        self.pieces = 0
         if not self.count or not units:
-            return out
-        if bias is None:
-            bias = np.zeros(out.shape[1], x.dtype)
-        kernel = self.packed(weight)
+            return
+        splits, row_splits, step = self.cut(units)
+        self.pieces, self.size = units * splits * row_splits, PIECE // step if step > 1 else SHARED
+        # Images that several threads work on are laid out before.
+        self.arranged = splits * row_splits > 1
+        laid = not (layout.unchanged or self.arranged)
         image = self.fold * task.channels * layout.plane + layout.slack
         image += -image % 16
         scratch = self.scratch + -self.scratch % 16
-        start, room_size, room_count, memory = rooms.take((image + scratch + self.work) * size)
-        splits, step = self.cut(units)
-        strange = ctypes.c_int64(0)
-        facts = table(
-            FORWARD, image=address(x), out=address(out), bias=address(bias), packed=address(kernel), last_unit=units - 1, splits=splits,
-            groups=task.groups, channels=task.channels, fold=self.fold, laid=int(not layout.unchanged),
-            clear=0 if layout.unchanged else image, image_step=task.channels * layout.source_plane,
-            image_room=task.channels * layout.plane, out_step=self.fold * task.rows * math.prod(task.out_size), rows=task.rows,
-            scratch=image, work=image + scratch, lay=ctypes.addressof(layout.lay), parts=self.count, part_table=address(self.parts),
-            strange=ctypes.addressof(strange), rooms=start, room_size=room_size, room_count=room_count,
+        self.room = (image + scratch + self.work) * SIZES[task.kind]
+        self.facts = (
+            -1 if self.arranged else units - 1, splits, row_splits, task.groups, task.channels, self.fold, int(laid), image if laid else 0,
+            task.channels * (layout.plane if self.arranged else layout.source_plane), task.channels * layout.plane,
+            self.fold * task.rows * math.prod(task.out_size), task.rows, image, image + scratch, ctypes.addressof(layout.lay), self.count,
+            address(self.parts),
         )  # fmt: skip
-        share(function(f"forward_{self.way}", task.kind), facts, units * splits, step)
-        del memory
-        return correlation(task._replace(plain=True))(x, weight, bias) if strange.value else out
 
-    def cut(self, units: int) -> tuple[int, int]:
-        """Into how many pieces a unit is cut, and how many pieces are done at a time. No number of the result depends on it."""
+    def __call__(self, x: Array, weight: Array, bias: Array | None) -> Array | None:
+        """out[n, row] = bias[row] + the sum over columns of kernel[row, column] * x[n, column + place]. All are contiguous. None if they
+        are not in the form that compiled code takes."""
+        task, layout = self.task, self.layout
+        out = np.empty((task.samples, task.rows * task.groups, *task.out_size), x.dtype)
+        if self.fixed:
+            out[...] = 0 if bias is None else bias.reshape(-1, *(1,) * len(task.size))
+        if not self.pieces:
+            return out
+        if bias is None:
+            bias = np.zeros(out.shape[1], x.dtype)
+        kernel, image = self.packed(weight), x
+        if self.arranged:
+            planes = task.samples * task.groups * task.channels
+            image = np.empty(planes * layout.plane + layout.slack, x.dtype)
+            facts = layout.source_plane, layout.plane, ctypes.addressof(layout.lay)
+            function("arrange")(image, x, *facts, planes, layout.plane)
+        strange = np.zeros(1, np.int64)
+        places = rooms.take(self.room)
+        if not function(f"forward_{self.way}")(out, image, kernel, bias, strange, *places, *self.facts, self.pieces, self.size):
+            return None
+        return correlation(task._replace(plain=True))(x, weight, bias) if strange[0] else out
+
+    def cut(self, units: int) -> tuple[int, int, int]:
+        """Into how many pieces the places of a unit are cut, into how many its rows, and how many pieces are done at a time. No number of
+        the result depends on it."""
         pieces = max(1, min(PIECES, int(units * self.fold * self.multiplications / LEAST)))
-        if units >= min(pieces, 2 * get_num_threads()):  # a unit that is cut is laid out several times
-            return 1, -(-units // pieces)
-        return int(min(-(-pieces // units), *self.parts.reshape(self.count, -1)[:, PART.split().index("count")])), 1
+        if units >= min(pieces, 2 * get_num_threads()):
+            return 1, 1, -(-units // pieces)
+        wanted = -(-pieces // units)
+        rows = min(wanted, max(1, self.task.rows // ROWS_OF_PIECE))
+        counts, places, wide = (self.parts.reshape(self.count, -1)[:, PART.split().index(name)] for name in ("count", "places", "wide"))
+        tiles = int((counts * places // wide).min())
+        return min(-(-wanted // rows), max(1, tiles // TILES_OF_PIECE), int(counts.min())), rows, 1
 
 
 @lru_cache(maxsize=256)
@@ -416,13 +463,13 @@ class Gradient:
     """The sum over samples and places of grad[n, row, place] * x[n, column + place]: (rows, columns) of all groups."""
 
     def __init__(self, samples: int, size: Sizes, part: Part, steps: Sizes, channels: int, rows: int, groups: int, kind: str) -> None:
-        self.samples, self.rows, self.groups, self.kind = samples, rows, groups, kind
-        one = Layout(size, (part,), steps, 1, kind)
+        narrow = 1 < part.counts[-1] < LANES[kind]
+        one = Layout(size, (part,), steps, 1, kind, narrow=narrow)
         self.places, self.sample = math.prod(part.counts), math.prod(d.length for d in one.dims)
         self.batch = -(-samples // -(-samples // max(1, CHUNK // self.sample)))  # samples that are laid out together
         part = Part((self.batch, *part.counts), ((0,), *part.taps), ((0,), *part.used), (0, *part.remainders))
         apart = groups * channels * one.source_plane
-        self.layout = Layout((self.batch, *size), (part,), (1, *steps), channels, kind, apart)
+        self.layout = Layout((self.batch, *size), (part,), (1, *steps), channels, kind, apart, narrow)
         self.columns = self.layout.columns(part.taps)
         offsets, line = self.layout.places(part.counts), part.counts[-1]
         self.length = int(offsets[self.places - 1]) + 1  # of the places of a sample with the gaps between them
@@ -447,36 +494,29 @@ class Gradient:
         self.compact_offsets = np.arange(self.column_block) * LINE
         self.dots = table(DOTS, rows=rows, columns=len(self.columns), grad_plane=self.grad_plane)
 
-    def __call__(self, x: Array, grad: Array) -> Array:
-        layout, samples, rows, groups = self.layout, self.samples, self.rows, self.groups
-        columns = len(self.columns)
-        parts = max(1, min(samples // self.batch, PARTS, ROOM // (groups * rows * columns)))
-        total = np.zeros((parts, groups * rows, columns), x.dtype)
-        image = layout.channels * layout.plane
+        columns, layout = len(self.columns), self.layout
+        self.shape = parts, *_ = max(1, min(samples // self.batch, PARTS, ROOM // (groups * rows * columns))), groups * rows, columns
+        image = channels * layout.plane
         room = image + layout.slack + rows * self.grad_plane if self.laid else 0
         compact_room = room + -room % 16
-        start, room_size, room_count, memory = rooms.take((compact_room + self.column_block * LINE * self.compact) * x.itemsize)
+        self.room = (compact_room + self.column_block * LINE * self.compact) * SIZES[kind]
         spans = min(groups, -(-PARTS // parts))
         blocks = -(-rows // self.block)
         share_rows = -(-blocks // -(-2 * get_num_threads() // (parts * spans))) * self.block  # no number depends on it
         shares = -(-rows // share_rows)
-        facts = table(
-            BACKWARD, image=address(x), grad=address(grad), out=address(total), samples=samples, parts=parts, groups=groups, spans=spans,
-            rows=rows, share=share_rows, shares=shares, out_part=total[0].size, out_group=rows * columns,
-            image_group=layout.channels * layout.source_plane, grad_group=rows * self.places, image_step=x[0].size,
-            grad_step=grad[0].size, laid=int(self.laid), clear=room, grad_room=image + layout.slack, image_source=layout.source_plane,
-            grad_source=self.places, image_plane=layout.plane, grad_plane=self.grad_plane, channels=layout.channels, batch=self.batch,
-            sample=self.sample, length=self.length, lay_image=ctypes.addressof(layout.lay), lay_grad=ctypes.addressof(self.lay),
-            dots=ctypes.addressof(self.dots), columns=columns, column_block=self.column_block, column_table=address(self.columns),
-            compact=int(self.compact), compact_room=compact_room, compact_table=address(self.compact_offsets),
-            split_table=address(self.splits), rooms=start, room_size=room_size, room_count=room_count,
+        self.pieces = parts * spans * shares
+        self.facts = (
+            samples, parts, groups, spans, rows, share_rows, shares, groups * rows * columns, rows * columns,
+            channels * layout.source_plane, rows * self.places, apart, groups * rows * self.places, int(self.laid), room,
+            image + layout.slack, layout.source_plane, self.places, layout.plane, self.grad_plane, channels, self.batch, self.sample,
+            self.length, ctypes.addressof(layout.lay), ctypes.addressof(self.lay), ctypes.addressof(self.dots), columns,
+            self.column_block, address(self.columns), int(self.compact), compact_room, address(self.compact_offsets), address(self.splits),
         )  # fmt: skip
-        alone = float(samples * groups * rows * columns * self.places) < LEAST
-        share(backward_function(self.block, self.kind), facts, parts * spans * shares, 1, alone=alone)
-        del memory
-        return total[0] if parts == 1 else total.sum(0)
+        self.alone = float(samples * groups * rows * columns * self.places) < LEAST
 
-
-@lru_cache(maxsize=256)
-def gradient(samples: int, size: Sizes, part: Part, steps: Sizes, channels: int, rows: int, groups: int, kind: str) -> Gradient:
-    return Gradient(samples, size, part, steps, channels, rows, groups, kind)
+    def __call__(self, x: Array, grad: Array) -> Array | None:
+        total = np.zeros(self.shape, x.dtype)
+        work = 1 if self.alone else SHARED
+        if not backward_function(self.block)(total, x, grad, *rooms.take(self.room), *self.facts, self.pieces, work):
+            return None
+        return total[0] if len(total) == 1 else np.add.reduce(total, 0)

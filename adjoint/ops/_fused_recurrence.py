@@ -151,11 +151,11 @@ def weight_gradient(left: Array, right: Array) -> tuple[Array, Array]:
     wide = recurrence.panel(kind)
     rows, columns, right_columns = left.shape[0], left.shape[1], right.shape[1]
     out, sums = np.zeros((columns, right_columns), left.dtype), np.zeros(columns, left.dtype)
-    start, size, count, _alive = rooms.take(recurrence.TURN * wide * (1 + -(-right_columns // wide)) * left.itemsize)
+    memory, size, count = rooms.take(recurrence.TURN * wide * (1 + -(-right_columns // wide)) * left.itemsize)
     facts = table(
         recurrence.WEIGHTS, left=left.ctypes.data, right=right.ctypes.data, out=out.ctypes.data, sums=sums.ctypes.data, rows=rows,
         left_step=left.strides[0] // left.itemsize, columns=columns, right_step=right.strides[0] // right.itemsize,
-        right_columns=right_columns, rooms=start, room_size=size, room_count=count,
+        right_columns=right_columns, rooms=memory.ctypes.data, room_size=size, room_count=count,
     )  # fmt: skip
     shared(recurrence.weights(kind), facts, -(-columns // wide), rows * columns * right_columns)
     return out, sums

@@ -7,19 +7,22 @@ finds the same one of several equal maxima that a search row by row finds.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ._registry import Array
-from ._warm import KINDS, Heat
+from ._warm import Heat
 
 INDEX = np.dtype("int64")
+MANY = 8  # places from which on a row of them is computed tap by tap
 _warm = Heat(2e5)
 
 
-class Windows(NamedTuple):
+@dataclass(frozen=True, eq=False, slots=True)  # two are the same if they are one object: that makes them quick to look up
+class Windows:
     """For each place, the elements from `starts` to before `stops` in steps of `step`, all within the input."""
 
     size: int  # of the input
@@ -105,12 +108,13 @@ def spread(g: Array, axis: int, windows: Windows) -> Array:
     return out[along(axis, slice(padding, padding + windows.size))]
 
 
-def divisors(windows: tuple[Windows, ...], dtype: Any) -> Array:
+@lru_cache(maxsize=512)
+def divisors(windows: tuple[Windows, ...], divisor: int | None, dtype: Any) -> Array:
     """By how much the sum at each place is divided."""
     total = np.ones((), dtype)
     for line in windows:
         total = total[..., None] * np.array(line.counts, dtype)
-    return total
+    return total if divisor is None else np.full_like(total, divisor)
 
 
 # ---- maxima -------------------------------------------------------------------------------------------------------------------------
@@ -133,15 +137,15 @@ def picks(windows: Windows) -> list[tuple[Any, Array]]:
     return found
 
 
-def maxima(x: Array, windows: tuple[Windows, ...]) -> tuple[Array, Array]:
+def maxima(x: Array, windows: tuple[Windows, ...], places: bool = True) -> tuple[Array, Array | None]:
     """The maximum over each window of the last dimensions, and its position in them laid out in one line: of several the first, but the
-    last NaN if there is one."""
+    last NaN if there is one. Where `places` are not asked for, there may be none."""
     lead = x.ndim - len(windows)
-    shape = (*x.shape[:lead], *(len(line.starts) for line in windows))
+    shape = x.shape[:lead] + plan(windows).shape
     if 0 in shape:
         return np.empty(shape, x.dtype), np.empty(shape, INDEX)
-    if _warm(x.size, x):
-        return maxima_directly(np.ascontiguousarray(x), windows, shape)
+    if _warm(x.size, x) and (both := maxima_directly(x, windows, shape, places)) is not None:
+        return both
     index: Array = np.zeros((), INDEX)
     weight = 1
     for axis, line in reversed(list(enumerate(windows, lead))):
@@ -165,90 +169,91 @@ def maxima(x: Array, windows: tuple[Windows, ...]) -> tuple[Array, Array]:
 # ---- by compiled code ---------------------------------------------------------------------------------------------------------------
 
 
-class Tables(NamedTuple):
-    """Windows as compiled code takes them, see `_kernels/pooling.py`."""
+class Plan(NamedTuple):
+    """Windows of three dimensions as compiled code takes them, see `_kernels/pool_loops.py`."""
 
-    starts: Array
-    stops: Array
-    first: int
-    last: int
-    taps: int
-    origin: int
-    stride: int
-
-
-@lru_cache(maxsize=512)
-def tables(windows: Windows) -> Tables:
-    starts, stops = np.array(windows.starts, INDEX), np.array(windows.stops, INDEX)
-    if windows.regular is None:
-        return Tables(starts, stops, 0, 0, 0, 0, 1)
-    kernel, stride, padding = windows.regular
-    first = -(-padding // stride)
-    last = (windows.size - 1 - windows.step * (kernel - 1) + padding) // stride + 1
-    return Tables(starts, stops, first, min(last, len(starts)), kernel, -padding, stride)
+    shape: tuple[int, ...]  # of the places, in as many dimensions as there are windows
+    lines: Array
+    counts: tuple[int, ...]
+    sizes: tuple[int, ...]
+    steps: tuple[int, ...]
+    taps: tuple[int, int, int]  # of the last dimension: how many, the position of the first at the first place, and the stride
+    inside: tuple[int, ...]  # the places along the last dimension whose windows are whole, from the first to before the last; and the taps
+    plane: int  # elements of the input
+    places: int
 
 
 ONE = sliding(1, 1, 1, 1, 0, 1)  # a dimension that is not there
 
 
-def side_by_side(g: Array, windows: tuple[Windows, ...], divisor: int | None) -> Array | None:
-    """The transpose of a mean over windows of one size that neither overlap nor leave gaps; None if they are not such."""
-    from .._kernels.pool_loops import shared_out
+def merged(windows: tuple[Windows, ...]) -> list[Windows]:
+    """Windows of three dimensions. A last dimension that windows cover as a whole is one with the dimension before it: the elements of a
+    window follow each other."""
+    *lines, last = windows
+    while lines and lines[-1].step == last.step == 1 and (last.starts, last.stops) == ((0,), (last.size,)):
+        before, n = lines.pop(), last.size
+        starts, stops = (tuple(n * place for place in places) for places in (before.starts, before.stops))
+        last = Windows(before.size * n, starts, stops, 1, (), None)
+    return [*[ONE] * (2 - len(lines)), *lines, last]
 
-    lines = [ONE] * (3 - len(windows)) + list(windows)
-    counts = [len(line.starts) for line in lines]
-    kernels = [line.regular[0] for line in lines if line.regular and line.regular[1:] == (line.regular[0], 0)]
-    sizes = [line.size for line in lines]
-    if len(kernels) < 3 or g.dtype.kind != "f" or any(n * k > size for n, k, size in zip(counts, kernels, sizes, strict=True)):
+
+@lru_cache(maxsize=512)
+def plan(windows: tuple[Windows, ...]) -> Plan:
+    three = merged(windows)
+    lines: list[int] = []
+    for line in three:
+        lines += [*line.starts, *line.stops]
+    last, taps = three[-1], (0, 0, 1)
+    count = len(last.starts)
+    if last.regular is not None and count >= MANY:
+        kernel, stride, padding = last.regular
+        taps = kernel, -padding, stride
+        for first in range(-padding, -padding + kernel * last.step, last.step):
+            lines += [max(0, -(first // stride)), min(count, (last.size - 1 - first) // stride + 1)]
+    counts, sizes = tuple(len(line.starts) for line in three), tuple(line.size for line in three)
+    steps, inside = tuple(line.step for line in three), (0, 0, 0, 0, 1)
+    if last.regular is not None and math.prod(sizes) < 2**31:
+        kernel, stride, padding = last.regular
+        end = (last.size - 1 - last.step * (kernel - 1) + padding) // stride + 1
+        inside = -(-padding // stride), min(end, count), kernel, -padding, stride
+    shape = tuple(len(line.starts) for line in windows)
+    return Plan(shape, np.array(lines, INDEX), counts, sizes, steps, taps, inside, math.prod(sizes), math.prod(counts))
+
+
+def maxima_directly(x: Array, windows: tuple[Windows, ...], shape: tuple[int, ...], places: bool) -> tuple[Array, Array | None] | None:
+    from .._kernels.pooling import maxima
+
+    values, index, x = np.empty(shape, x.dtype), np.empty(shape, INDEX) if places else None, np.ascontiguousarray(x)
+    _, lines, counts, sizes, steps, _, inside, plane, _ = plan(windows)
+    done = maxima()(values, index, x, lines, *counts, *sizes, *steps, *inside, x.size // plane, plane)
+    return (values, index) if done else None
+
+
+def means_directly(x: Array, windows: tuple[Windows, ...], divisor: int | None) -> Array | None:
+    from .._kernels.pool_loops import means
+
+    shape, lines, counts, sizes, _, taps, _, plane, places = plan(windows)
+    if x.dtype.kind != "f" or not x.size or not places:
         return None
+    out, x = np.empty(x.shape[: x.ndim - len(shape)] + shape, x.dtype), np.ascontiguousarray(x)
+    by, rows, work = divisors(windows, divisor, "d"), out.size // counts[2], max(plane // (counts[0] * counts[1]), counts[2])
+    return out if means.run(out, x, lines, by, *counts, *sizes, *taps, rows, work) else None
+
+
+def spread_directly(g: Array, windows: tuple[Windows, ...]) -> Array | None:
+    """Each number added to all elements of its window."""
+    from .._kernels.pool_loops import add_to_windows
+
+    _, lines, counts, sizes, _, taps, _, plane, places = plan(windows)
     out = np.empty((*g.shape[: g.ndim - len(windows)], *(line.size for line in windows)), g.dtype)
-    plane = math.prod(sizes)
-    by = math.prod(kernels) if divisor is None else divisor
-    done = plane and shared_out.run(out, np.ascontiguousarray(g), float(by), *sizes, *counts, *kernels, out.size // plane, plane)
-    return out if done else None
+    planes = g.size // places
+    return out if add_to_windows.run(out, g, lines, *counts, *sizes, *taps, planes, max(plane, places)) else None
 
 
-def maxima_directly(x: Array, windows: tuple[Windows, ...], shape: tuple[int, ...]) -> tuple[Array, Array]:
-    from .._kernels.blocks import over, run, table
-    from .._kernels.pooling import MAXIMA, function
+def put_directly(g: Array, index: Array, shape: tuple[int, ...], dims: int) -> Array | None:
+    """Zeros of a shape, with `g` added at the positions that `index` names, counted in the last `dims` dimensions."""
+    from .._kernels.pool_loops import put
 
-    values, index = np.empty(shape, x.dtype), np.empty(shape, INDEX)
-    lines = [ONE] * (3 - len(windows)) + list(windows)
-    a, b, c = map(tables, lines)
-    plane = lines[0].size * lines[1].size * lines[2].size
-    planes, out_plane = x.size // plane, len(a.starts) * len(b.starts) * len(c.starts)
-    kernel = function("maxima", KINDS[x.dtype.char])
-    source, target, place = x.ctypes.data, values.ctypes.data, index.ctypes.data
-
-    def work(first: int, last: int) -> None:
-        run(kernel, table(
-            MAXIMA, source=source + first * plane * x.itemsize, values=target + first * out_plane * x.itemsize,
-            index=place + first * out_plane * 8, planes=last - first, source_plane=plane, counts_a=len(a.starts), counts_b=len(b.starts),
-            counts_c=len(c.starts), size_b=lines[1].size, size_c=lines[2].size, starts_a=a.starts.ctypes.data,
-            stops_a=a.stops.ctypes.data, step_a=lines[0].step, starts_b=b.starts.ctypes.data, stops_b=b.stops.ctypes.data,
-            step_b=lines[1].step, starts_c=c.starts.ctypes.data, stops_c=c.stops.ctypes.data, step_c=lines[2].step, first=c.first,
-            last=c.last if plane < 2**31 else c.first, taps=c.taps, origin=c.origin, stride=c.stride,
-        ))  # fmt: skip
-
-    over(work, planes, plane)
-    return values, index
-
-
-def put_directly(g: Array, index: Array, shape: tuple[int, int]) -> Array:
-    """Zeros of a shape (planes, elements) with `g` (planes, count) added at the positions that `index` names."""
-    from .._kernels.blocks import over, run, table
-    from .._kernels.pooling import PUT, function
-
-    out = np.empty(shape, g.dtype)
-    count, plane, size = g.shape[1], shape[1], g.itemsize
-    kernel = function("put", KINDS[g.dtype.char])
-    numbers, places, target = g.ctypes.data, index.ctypes.data, out.ctypes.data
-
-    def work(first: int, last: int) -> None:
-        run(kernel, table(
-            PUT, numbers=numbers + first * count * size, index=places + first * count * 8, target=target + first * plane * size,
-            planes=last - first, count=count, plane=plane,
-        ))  # fmt: skip
-
-    over(work, shape[0], plane)
-    return out
+    out, plane = np.empty(shape, g.dtype), math.prod(shape[len(shape) - dims :])
+    planes = out.size // plane
+    return out if put.run(out, np.ascontiguousarray(g), index, g.size // planes, plane, planes, plane) else None

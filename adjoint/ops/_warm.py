@@ -16,9 +16,9 @@ KINDS = {"f": "f32", "d": "f64"}  # the dtypes that kernels are made for, by Num
 
 @cache
 def compiles() -> bool:
-    from .._kernels import jit
+    from .._kernels import calls, jit
 
-    return jit.available()
+    return jit.available() and calls.supported()
 
 
 class Heat:

@@ -13,6 +13,7 @@ What they compute on arrays is in `_convolve.py`.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -69,18 +70,18 @@ def check_numbers(shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, 
         )
 
 
-def check_channels(given: str, input: Array, channels: int, weight: Array, bias: Array | None, outputs: int) -> None:
-    shape, kernel = list(input.shape), list(weight.shape)
+def check_channels(given: str, input: Sizes, channels: int, weight: Sizes, bias: Sizes | None, outputs: int) -> None:
+    shape, kernel = list(input), list(weight)
     if shape[1] != channels:
         raise RuntimeError(
             f"Given {given}, weight of size {kernel}, expected input{shape} to have {channels} channels, but got {shape[1]} channels "
             "instead"
         )
-    if bias is not None and bias.shape != (outputs,):
+    if bias is not None and bias != (outputs,):
         given = f"{given}, " if given.startswith("transposed") else ""
         raise RuntimeError(
             f"Given {given}weight of size {kernel}, expected bias to be 1-dimensional with {outputs} elements, but got bias of size "
-            f"{list(bias.shape)} instead"
+            f"{list(bias)} instead"
         )
 
 
@@ -150,6 +151,17 @@ def convolution_jvp(
     return with_bias(sum(terms[1:], terms[0]) if terms else None, bias_t, out)
 
 
+@lru_cache(maxsize=512)
+def convolution_shape(
+    input: Sizes, weight: Sizes, bias: Sizes | None, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+) -> Sizes:
+    """The shape of the result, after all checks of the others."""
+    check_numbers(weight, stride, padding, dilation, groups)
+    check_channels(f"groups={groups}", input, weight[1] * groups, weight, bias, weight[0])
+    check_sizes(input[2:], weight[2:], padding, dilation, input)
+    return (input[0], weight[0], *output_size(input[2:], weight[2:], stride, padding, dilation))
+
+
 @op(
     nodes="ConvolutionBackward0", method=False, function=False, jvp=convolution_jvp,
     batch=lambda input, weight, bias, stride, padding, dilation, groups, batched, examples: convolved_examples(
@@ -167,12 +179,8 @@ def convolution(
     input: Array, weight: Array, bias: Array | None, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Array:
     """Cross-correlation of a batch (N, C, spatial...) with kernels (O, C / groups, kernel...)."""
-    check_numbers(weight.shape, stride, padding, dilation, groups)
-    check_channels(f"groups={groups}", input, weight.shape[1] * groups, weight, bias, weight.shape[0])
-    check_sizes(input.shape[2:], weight.shape[2:], padding, dilation, input.shape)
+    shape = convolution_shape(input.shape, weight.shape, None if bias is None else bias.shape, stride, padding, dilation, groups)
     check_dtypes(input, weight, bias)
-    size = output_size(input.shape[2:], weight.shape[2:], stride, padding, dilation)
-    shape = (input.shape[0], weight.shape[0], *size)
     if input.__class__ is not np.ndarray:
         return np.empty_like(input, order="C", shape=shape)
     if is_half(input.dtype):
@@ -211,7 +219,7 @@ def convolution_transposed(
     element of `input` spreads the kernel over a result of the given size."""
     check_numbers(weight.shape, stride, padding, dilation, groups)
     channels = weight.shape[1] * groups
-    check_channels("transposed=1", input, weight.shape[0], weight, bias, channels)
+    check_channels("transposed=1", input.shape, weight.shape[0], weight.shape, None if bias is None else bias.shape, channels)
     check_dtypes(input, weight, bias)
     shape = (input.shape[0], channels, *size)
     if input.__class__ is not np.ndarray:

@@ -12,14 +12,12 @@ from typing import Any
 import numpy as np
 
 from .._dtype import from_numpy_dtype
-from ._pool_windows import INDEX, Windows, divisors, maxima, put_directly, side_by_side, spread, sums
+from ._pool_windows import INDEX, Windows, divisors, maxima, means_directly, put_directly, spread, spread_directly, sums
 from ._precision import wide
 from ._registry import LEADING, LINEAR, Array, op
 from ._rules import call, cast, zeros_on
-from ._warm import Heat
 from .scatter import gather, scatter_add
 
-_warm = Heat(2e5)
 Lines = tuple[Windows, ...]  # the windows along each of the last dimensions
 
 
@@ -36,25 +34,24 @@ def refuse(name: str, input: Array) -> None:
 
 def means(input: Array, windows: Lines, divisor: int | None) -> Array:
     x = wide(input)
+    if (found := means_directly(x, windows, divisor)) is not None:
+        return cast(found, input.dtype)
     for axis, line in enumerate(windows, x.ndim - len(windows)):
         x = sums(x, axis, line)
-    return cast(divided(x, windows, divisor), input.dtype)
-
-
-def divided(x: Array, windows: Lines, divisor: int | None) -> Array:
-    by = divisors(windows, x.dtype) if divisor is None else divisor
-    return np.trunc(x / by).astype(x.dtype) if x.dtype.kind == "i" else x / by
+    by = divisors(windows, divisor, x.dtype)
+    return cast(np.trunc(x / by).astype(x.dtype) if x.dtype.kind == "i" else x / by, input.dtype)
 
 
 def shares(grad: Array, windows: Lines, divisor: int | None) -> Array:
     """The transpose of `means`."""
     g = wide(grad)
-    if (whole := side_by_side(g, windows, divisor)) is not None:
-        return cast(whole, grad.dtype)
-    g = g / (divisors(windows, g.dtype) if divisor is None else divisor)
-    for axis, line in enumerate(windows, g.ndim - len(windows)):
-        g = spread(g, axis, line)
-    return cast(np.ascontiguousarray(g), grad.dtype)
+    g = np.ascontiguousarray(g / divisors(windows, divisor, g.dtype))
+    found = spread_directly(g, windows) if g.size else None
+    if found is None:
+        for axis, line in enumerate(windows, g.ndim - len(windows)):
+            g = spread(g, axis, line)
+        found = np.ascontiguousarray(g)
+    return cast(found, grad.dtype)
 
 
 def mean_op(name: str, node: str, kinds: str) -> Any:
@@ -89,14 +86,14 @@ adaptive_avg_pool3d = mean_op("adaptive_avg_pool3d", "AdaptiveAvgPool3D", "")
 # ---- maxima -------------------------------------------------------------------------------------------------------------------------
 
 
-def search(input: Array, windows: Lines) -> tuple[Array, Array]:
-    """The maximum over each window, and where it is, counted in the last dimensions laid out in one line."""
+def search(input: Array, windows: Lines, places: bool = True) -> tuple[Array, Array | None]:
+    """The maximum over each window, and (if that is asked for) where it is, counted in the last dimensions laid out in one line."""
     if input.dtype.kind in "bc":
         refuse(f"max_pool{len(windows)}d", input)
     if input.__class__ is not np.ndarray:
         shape = out_shape(input, windows)
         return np.empty_like(input, order="C", shape=shape), np.empty_like(input, INDEX, order="C", shape=shape)
-    return maxima(input, windows)
+    return maxima(input, windows, places)
 
 
 @op(method=False, function=False, out=False, differentiable=False, batch=LEADING)
@@ -121,12 +118,12 @@ def look_up_tangent(input_t: Array, index: Array, dims: int) -> Array:
 
 
 def put_back(g: Array, index: Array, dims: int, input_shape: tuple[int, ...], input_dtype: Any) -> Array:
+    if g.__class__ is np.ndarray and g.size:
+        found = put_directly(g, index, input_shape, dims)
+        if found is not None:
+            return found
     lead = len(input_shape) - dims
     flat = (*input_shape[:lead], math.prod(input_shape[lead:]))
-    if g.__class__ is np.ndarray and _warm(g.size, g) and index.flags.c_contiguous:
-        planes, places = math.prod(flat[:-1]), math.prod(g.shape[lead:])
-        put = put_directly(np.ascontiguousarray(g).reshape(planes, places), index.reshape(planes, places), (planes, flat[-1]))
-        return put.reshape(input_shape)
     put = call(scatter_add, zeros_on(g, flat, input_dtype), lead, in_line(index, dims), in_line(g, dims))
     return np.reshape(put, input_shape)
 

@@ -17,9 +17,7 @@ from ._pool_windows import along
 from ._precision import wide
 from ._registry import LEADING, LINEAR, Array, op
 from ._rules import call, cast
-from ._warm import KINDS, Heat
-
-_warm = Heat(2e5)
+from ._warm import KINDS
 
 
 class Taps:
@@ -38,8 +36,8 @@ class Taps:
     @cached_property
     def tables(self) -> dict[str, Array]:
         """Indices, and weights by dtype, as compiled code takes them."""
-        weight = np.ones(self.index.shape) if self.weight is None else self.weight
-        return {"index": np.ascontiguousarray(self.index, np.int64), **{c: np.ascontiguousarray(weight, c) for c in KINDS}}
+        weights = {c: None if self.weight is None else np.ascontiguousarray(self.weight, c) for c in KINDS}
+        return {"index": np.ascontiguousarray(self.index, np.int64), **weights}
 
     @cached_property
     def by_source(self) -> tuple[Array, Array, Array]:
@@ -59,10 +57,10 @@ def shaped(weight: Array, axis: int, ndim: int, dtype: Any) -> Array:
 
 
 def applied(x: Array, axis: int, taps: Taps) -> Array:
+    if (found := directly("resample", x, axis, taps, taps.count)) is not None:
+        return found
     if taps.weight is None:
         return np.take(x, taps.index[:, 0], axis)
-    if _warm(x.size, x):
-        return directly("resample", x, axis, taps, taps.count)
     total: Array = None
     for t in range(taps.index.shape[1]):
         term = np.take(x, taps.index[:, t], axis) * shaped(taps.weight[:, t], axis, x.ndim, x.dtype)
@@ -72,8 +70,8 @@ def applied(x: Array, axis: int, taps: Taps) -> Array:
 
 def applied_back(g: Array, axis: int, taps: Taps) -> Array:
     """The transpose of `applied`."""
-    if _warm(g.size, g):
-        return directly("resample_back", g, axis, taps, taps.size)
+    if (found := directly("resample_back", g, axis, taps, taps.size)) is not None:
+        return found
     out = np.zeros((*g.shape[:axis], taps.size, *g.shape[axis + 1 :]), g.dtype)
     if not taps.count:
         return out
@@ -85,28 +83,20 @@ def applied_back(g: Array, axis: int, taps: Taps) -> Array:
     return out
 
 
-def directly(name: str, x: Array, axis: int, taps: Taps, length: int) -> Array:
+def directly(name: str, x: Array, axis: int, taps: Taps, length: int) -> Array | None:
     """The same by compiled code: `length` is that of the result along the axis."""
-    from .._kernels.blocks import over, run, table
-    from .._kernels.pooling import RESAMPLE, function
+    from .._kernels import resample_loops
 
-    x = np.ascontiguousarray(x)
+    outer, inner = math.prod(x.shape[:axis]), math.prod(x.shape[axis + 1 :])
+    if x.dtype.char not in KINDS or not x.size or not length:
+        return None
     out = np.empty((*x.shape[:axis], length, *x.shape[axis + 1 :]), x.dtype)
-    outer, inner, size = math.prod(x.shape[:axis]), math.prod(x.shape[axis + 1 :]), x.itemsize
-    source_plane, target_plane = x.shape[axis] * inner, length * inner
-    source, target = x.ctypes.data, out.ctypes.data
-    index, weight = taps.tables["index"].ctypes.data, taps.tables[x.dtype.char].ctypes.data
-    kernel = function(name, KINDS[x.dtype.char])
-
-    def work(first: int, last: int) -> None:
-        run(kernel, table(
-            RESAMPLE, source=source + first * source_plane * size, target=target + first * target_plane * size, outer=last - first,
-            count=taps.count, inner=inner, taps=taps.index.shape[1], index=index, weight=weight, source_plane=source_plane,
-            target_plane=target_plane,
-        ))  # fmt: skip
-
-    over(work, outer, max(1, source_plane, target_plane))
-    return out
+    kernel = getattr(resample_loops, name)
+    done = kernel.run(
+        out, np.ascontiguousarray(x), taps.tables["index"], taps.tables[x.dtype.char], taps.size, taps.count, inner,
+        taps.index.shape[1], outer, max(taps.size, taps.count) * inner,
+    )  # fmt: skip
+    return out if done else None
 
 
 def resampled(input: Array, maps: Maps) -> Array:
@@ -116,9 +106,10 @@ def resampled(input: Array, maps: Maps) -> Array:
     if input.dtype.kind == "u":
         return resampled_bytes(input, maps)
     x = wide(input) if any(taps.weight is not None for taps in maps) else input
-    # Dimensions that shrink go first: the others then have less to do. Rows are quicker than columns, so they go last.
-    for axis in sorted(range(lead, input.ndim), key=lambda axis: (maps[axis - lead].count / max(1, maps[axis - lead].size), -axis)):
-        x = applied(x, axis, maps[axis - lead])
+    # Dimensions that shrink go before the last one, and those that grow after it: along the last one there are no rows to work on at once.
+    growth = [taps.count / max(1, taps.size) for taps in maps[:-1]]
+    for axis in sorted(range(len(maps)), key=[*growth, 1.0].__getitem__):
+        x = applied(x, lead + axis, maps[axis])
     return cast(np.ascontiguousarray(x), input.dtype)
 
 

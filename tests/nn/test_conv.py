@@ -44,7 +44,6 @@ CASES = [
 @pytest.fixture(params=[False, True], ids=["numpy", "compiled"])
 def compiled(request, monkeypatch):
     """Both ways of computing a convolution, whatever the size. (Without llvmlite there is only one.)"""
-    monkeypatch.setattr(_convolve, "SMALL", -1)
     monkeypatch.setattr(_convolve._warm, "warm", -1.0 if request.param else math.inf)
 
 
@@ -89,7 +88,6 @@ def test_transposed_convolution_is_the_gradient_of_a_convolution(compiled, dims)
 
 def test_many_shapes_both_ways(monkeypatch):
     """Compiled code against NumPy: odd sizes, widths below and above a vector, more channels than fit into one step."""
-    monkeypatch.setattr(_convolve, "SMALL", -1)
     rng = np.random.default_rng(0)
     for _ in range(60):
         dims = int(rng.integers(1, 4))
@@ -127,6 +125,10 @@ WAYS = {
     "two rows": (3, (10, 18, 21), (4, 3, 3), 2, 1, 2),
     "three rows": (2, (4, 40, 33), (3, 5, 5), 1, 2, 1),
     "compact columns": (5, (6, 13, 14), (20, 3, 3), 2, 1, 1),
+    "one image, cut by rows": (1, (40, 14, 14), (300, 3, 3), 1, 1, 1),
+    "one image, cut by rows and places": (1, (20, 31, 40), (130, 5, 5), 1, 0, 1),
+    "narrow images": (4, (30, 7, 7), (33, 3, 3), 1, 1, 1),
+    "narrow images with a stride": (4, (30, 12, 13), (33, 4, 4), 2, 1, 1),
 }
 
 
@@ -134,7 +136,6 @@ WAYS = {
 @pytest.mark.parametrize("way", WAYS)
 def test_every_way_gives_what_numpy_gives(monkeypatch, way, dtype):
     samples, (inputs, *size), (outputs, *kernel), stride, padding, groups = WAYS[way]
-    monkeypatch.setattr(_convolve, "SMALL", -1)
     found = []
     for warm in (math.inf, -1.0):
         monkeypatch.setattr(_convolve._warm, "warm", warm)

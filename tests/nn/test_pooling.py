@@ -9,15 +9,18 @@ import pytest
 
 import adjoint as ad
 from adjoint import nn
+from adjoint._kernels import pool_loops, resample_loops
 from adjoint.nn import functional as F
-from adjoint.ops import _pool_windows, pool, resample
+from adjoint.ops import _pool_windows
 
 
 @pytest.fixture(params=[False, True], ids=["numpy", "compiled"], autouse=True)
 def compiled(request, monkeypatch):
     """Every test on NumPy and by compiled code. (Without llvmlite there is only one way.)"""
-    for module in (_pool_windows, pool, resample):
-        monkeypatch.setattr(module._warm, "warm", -1.0 if request.param else math.inf)
+    monkeypatch.setattr(_pool_windows._warm, "warm", -1.0 if request.param else math.inf)
+    for kernel in (pool_loops.means, pool_loops.add_to_windows, pool_loops.put, resample_loops.resample, resample_loops.resample_back):
+        monkeypatch.setattr(kernel, "run", kernel.warm_up)
+        monkeypatch.setattr(kernel, "heat", math.inf if request.param else -math.inf)
 
 
 IMAGE = [[1.0, 2.0, 3.0, 4.0], [5.0, 9.0, 7.0, 8.0], [4.0, 3.0, 2.0, 1.0], [0.0, 6.0, 5.0, 6.0]]
@@ -273,3 +276,11 @@ def test_layers_return_indices():
 def test_fractional_layer_errors(options, words):
     with pytest.raises(ValueError, match=words):
         nn.FractionalMaxPool2d(2, **options)
+
+
+def test_maxima_are_the_same_where_nobody_asks_for_their_places():
+    x = ad.randn(3, 20, 21)
+    for kernel in (2, 3):
+        values, _ = F.max_pool2d(x, kernel, padding=1, return_indices=True)
+        assert F.max_pool2d(x, kernel, padding=1).equal(values)
+        assert F.max_pool2d(x.clone().requires_grad_(), kernel, padding=1).detach().equal(values)
