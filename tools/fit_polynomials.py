@@ -94,8 +94,8 @@ def at_zero(function: Callable[[Any], Any], least: str = "1e-12") -> Callable[[A
 
 
 def scaled_erfc(t: Any) -> Any:
-    x = 3 * (1 + t) / (1 - t)
-    return (x + mp.mpf("0.5")) * mp.exp(x * x) * mp.erfc(x)
+    x = (1 + t) / (1 - t)
+    return (x + 1) * mp.exp(x * x) * mp.erfc(x)
 
 
 def log_erfc(x: Any) -> Any:
@@ -104,7 +104,7 @@ def log_erfc(x: Any) -> Any:
 
 def turned(x: float) -> Any:
     """The variable of `scaled_erfc`."""
-    return (mp.mpf(x) - 3) / (mp.mpf(x) + 3)
+    return (mp.mpf(x) - 1) / (mp.mpf(x) + 1)
 
 
 def erfinv_slope(w: Any) -> Any:
@@ -113,9 +113,20 @@ def erfinv_slope(w: Any) -> Any:
     return mp.erfinv(x) / x
 
 
+def erfinv_rest(v: Any) -> Any:
+    root = v + mp.mpf("3.5")
+    return erfinv_slope(root * root) - root
+
+
 def stirling_rest(u: Any) -> Any:
     x = 1 / mp.sqrt(u)
     return x * (mp.loggamma(x) - (x - mp.mpf("0.5")) * mp.log(x) + x - mp.log(2 * mp.pi) / 2)
+
+
+def log_gamma_slope(z: Any) -> Any:
+    b = z + mp.mpf("1.6")
+    roots = (b - 1) * (b - 2)
+    return mp.loggamma(b) / roots if abs(roots) > mp.mpf(10) ** -25 else -mp.digamma(b) if b < mp.mpf("1.5") else mp.digamma(b)
 
 
 def digamma_rest(u: Any) -> Any:
@@ -134,10 +145,10 @@ def trigamma_rest(u: Any) -> Any:
 
 
 def bessel_rest(order: int) -> Callable[[Any], Any]:
-    """sqrt(x) exp(-x) I(x), in 16 / x - 1."""
+    """sqrt(x) exp(-x) I(x), in 0.725 - 16 / (x + 8)."""
 
     def rest(t: Any) -> Any:
-        x = 16 / (t + 1)
+        x = 16 / (mp.mpf("0.725") - t) - 8
         return mp.sqrt(x) * mp.exp(-x) * mp.besseli(order, x)
 
     return rest
@@ -186,26 +197,26 @@ FITS = [
     Fit("ERF", "erf(x) / x - 1, in x², |x| <= 1", erf_slope, ZERO, mp.mpf(1), lambda z: 1 / (1 + erf_slope(z)), {"f32": 7, "f64": 13}),
     Fit("LOG_ERFC", "log(erfc(x)), from 1 to where 1 - erfc(x) rounds to 1", log_erfc, mp.mpf("0.99"), mp.mpf("4.01"), mp.erfc, {"f32": 7}),
     Fit("LOG_ERFC", "", log_erfc, mp.mpf("0.99"), mp.mpf("5.96"), mp.erfc, {"f64": 18}),
-    Fit("ERFC", "(x + 1/2) exp(x²) erfc(x), in (x - 3) / (x + 3), from 0.9 to where erfc(x) rounds to 0",
-        scaled_erfc, turned(0.9), turned(10.2), lambda t: 1 / scaled_erfc(t), {"f32": 10}),
-    Fit("ERFC", "", scaled_erfc, turned(0.9), turned(27.3), lambda t: 1 / scaled_erfc(t), {"f64": 21}),
-    Fit("ERFINV_NEAR", "(erfinv(x) / x - sqrt(pi) / 2) / w, in w - 3, where w = -log(1 - x²), w <= 6",
-        lambda v: at_zero(lambda w: (erfinv_slope(w) - mp.sqrt(mp.pi) / 2) / w, "1e-20")(v + 3), mp.mpf(-3), mp.mpf(3),
-        lambda v: v + mp.mpf("3.01"), {"f32": 10, "f64": 24}),
-    Fit("ERFINV_FAR", "erfinv(x) / x, in sqrt(w) - 4.25, for greater w",
-        lambda v: erfinv_slope((v + mp.mpf("4.25")) ** 2), mp.sqrt(6) - mp.mpf("4.25"), mp.mpf("-0.25"), lambda v: mp.mpf(1), {"f32": 10}),
-    Fit("ERFINV_FAR", "", lambda v: erfinv_slope((v + mp.mpf("4.25")) ** 2), mp.sqrt(6) - mp.mpf("4.25"), mp.mpf("1.76"),
-        lambda v: mp.mpf(1), {"f64": 31}),
-    Fit("LOG_GAMMA", "log(Gamma(2 + z)) / z, |z| <= 1/2",
-        at_zero(lambda z: mp.loggamma(2 + z) / z, "1e-25"), -mp.mpf("0.5"), mp.mpf("0.5"), lambda z: mp.mpf(1), {"f32": 10, "f64": 19}),
+    Fit("ERFC", "(x + 1) exp(x²) erfc(x), in (x - 1) / (x + 1), from 0.9 to where erfc(x) rounds to 0",
+        scaled_erfc, turned(0.9), turned(10.2), lambda t: 1 / scaled_erfc(t), {"f32": 9}),
+    Fit("ERFC", "", scaled_erfc, turned(0.9), turned(27.3), lambda t: 1 / scaled_erfc(t), {"f64": 24}),
+    Fit("ERFINV_NEAR", "(erfinv(x) / x - sqrt(pi) / 2) / w, in w - 2.5, where w = -log(1 - x²), w <= 5",
+        lambda v: at_zero(lambda w: (erfinv_slope(w) - mp.sqrt(mp.pi) / 2) / w, "1e-20")(v + mp.mpf("2.5")), mp.mpf("-2.5"), mp.mpf("2.5"),
+        lambda v: v + mp.mpf("2.51"), {"f32": 10, "f64": 22}),
+    Fit("ERFINV_FAR", "erfinv(x) / x - sqrt(w), in sqrt(w) - 3.5, for greater w",
+        erfinv_rest, mp.sqrt(5) - mp.mpf("3.5"), mp.mpf("0.58"), lambda v: mp.mpf(1), {"f32": 11}),
+    Fit("ERFINV_FAR", "", erfinv_rest, mp.sqrt(5) - mp.mpf("3.5"), mp.mpf("2.51"), lambda v: mp.mpf(1), {"f64": 34}),
+    Fit("LOG_GAMMA", "log(Gamma(2 + z)) / z, |z| <= 1/2; and log(Gamma(b)) / ((b - 1) (b - 2)), in b - 1.6, 0.7 <= b <= 2.5",
+        at_zero(lambda z: mp.loggamma(2 + z) / z, "1e-25"), -mp.mpf("0.5"), mp.mpf("0.5"), lambda z: mp.mpf(1), {"f32": 10}),
+    Fit("LOG_GAMMA", "", log_gamma_slope, -mp.mpf("0.9"), mp.mpf("0.9"), lambda z: mp.mpf(1), {"f64": 31}),
     Fit("STIRLING", "x (log(Gamma(x)) - (x - 1/2) log(x) + x - log(2 pi) / 2), in 1 / x², x >= 4.5",
         at_zero(stirling_rest), ZERO, mp.mpf("4.5") ** -2, weighted(1, "1e-3"), {"f32": 4, "f64": 8}),
     Fit("SINC", "sin(pi f) / (pi f), in f², |f| <= 1/2",
-        at_zero(lambda z: mp.sinc(mp.pi * mp.sqrt(z)), "1e-25"), ZERO, mp.mpf("0.25"), lambda z: mp.mpf(1), {"f32": 6, "f64": 9}),
+        at_zero(lambda z: mp.sinc(mp.pi * mp.sqrt(z)), "1e-25"), ZERO, mp.mpf("0.25"), lambda z: mp.mpf(1), {"f32": 6, "f64": 11}),
     Fit("DIGAMMA_NEAR", "digamma(y) / (y - its root), in y - 3/2, 1 <= y <= 2",
         digamma_slope, -mp.mpf("0.5"), mp.mpf("0.5"), lambda z: mp.mpf(1), {"f32": 11, "f64": 22}),
-    Fit("DIGAMMA_FAR", "x² (log(x) - 1 / (2 x) - digamma(x)), in 1 / x², x >= 4",
-        at_zero(digamma_rest), ZERO, mp.mpf(4) ** -2, weighted(1, "1e-3"), {"f32": 4, "f64": 11}),
+    Fit("DIGAMMA_FAR", "x² (log(x) - 1 / (2 x) - digamma(x)), in 1 / x², x >= 3",
+        at_zero(digamma_rest), ZERO, mp.mpf(3) ** -2, weighted(1, "1e-3"), {"f32": 5, "f64": 14}),
     Fit("COTANGENT", "(1 / f - pi cot(pi f)) / f, in f², |f| <= 1/2",
         at_zero(lambda z: 1 / z - mp.pi * mp.cot(mp.pi * mp.sqrt(z)) / mp.sqrt(z), "1e-25"), ZERO, mp.mpf("0.25"), lambda z: mp.mpf(1),
         {"f32": 8, "f64": 15}),
@@ -213,14 +224,14 @@ FITS = [
         lambda z: mp.psi(1, z + 3), -mp.mpf(1), mp.mpf(1), lambda z: 1 / mp.psi(1, z + 3), {"f32": 12, "f64": 24}),
     Fit("TRIGAMMA_FAR", "x³ (trigamma(x) - 1 / x - 1 / (2 x²)), in 1 / x², x >= 4",
         at_zero(trigamma_rest), ZERO, mp.mpf(4) ** -2, weighted(1, "1e-3"), {"f32": 4, "f64": 11}),
-    Fit("BESSEL_0_NEAR", "I0(x), in x², |x| <= 8",
-        bessel_near(0), ZERO, mp.mpf(64), lambda z: 1 / bessel_near(0)(z), {"f32": 10, "f64": 16}),
-    Fit("BESSEL_0_FAR", "sqrt(x) exp(-x) I0(x), in 16 / x - 1, x >= 8",
-        bessel_rest(0), mp.mpf("-0.99999"), mp.mpf(1), lambda t: mp.mpf(1), {"f32": 7, "f64": 24}),
-    Fit("BESSEL_1_NEAR", "I1(x) / x, in x², |x| <= 8",
-        bessel_near(1), ZERO, mp.mpf(64), lambda z: 1 / bessel_near(1)(z), {"f32": 10, "f64": 16}),
-    Fit("BESSEL_1_FAR", "sqrt(x) exp(-x) I1(x), in 16 / x - 1, x >= 8",
-        bessel_rest(1), mp.mpf("-0.99999"), mp.mpf(1), lambda t: mp.mpf(1), {"f32": 7, "f64": 24}),
+    Fit("BESSEL_0_NEAR", "I0(x), in x², |x| <= 2.75",
+        bessel_near(0), ZERO, mp.mpf(8), lambda z: 1 / bessel_near(0)(z), {"f32": 7, "f64": 11}),
+    Fit("BESSEL_0_FAR", "sqrt(x) exp(-x) I0(x), in 0.725 - 16 / (x + 8), x >= 2.75",
+        bessel_rest(0), -mp.mpf("0.77"), mp.mpf("0.724999"), lambda t: mp.mpf(1), {"f32": 15, "f64": 36}),
+    Fit("BESSEL_1_NEAR", "I1(x) / x, in x², |x| <= 2.75",
+        bessel_near(1), ZERO, mp.mpf(8), lambda z: 1 / bessel_near(1)(z), {"f32": 6, "f64": 11}),
+    Fit("BESSEL_1_FAR", "sqrt(x) exp(-x) I1(x), in 0.725 - 16 / (x + 8), x >= 2.75",
+        bessel_rest(1), -mp.mpf("0.77"), mp.mpf("0.724999"), lambda t: mp.mpf(1), {"f32": 15, "f64": 36}),
 ]  # fmt: skip
 
 

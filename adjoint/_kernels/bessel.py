@@ -1,42 +1,61 @@
-"""The modified Bessel functions of the first kind, of the orders 0 and 1: a polynomial up to 8, and beyond it one in 1 / x for what
-remains without exp(x) / sqrt(x). The scaled ones lack exp(|x|)."""
+"""The modified Bessel functions of the first kind, of the orders 0 and 1: a polynomial up to 2.75, and beyond it one in 16 / (x + 8) for
+what remains without exp(x) / sqrt(x). The scaled ones lack exp(|x|)."""
 
 from __future__ import annotations
 
 import math
 
-from .code import Code, Value, in_double
-from .exponential import exp, exp_minus_one_near_zero, power_of_two, root_and_rest, split_exponent
+from .code import Code, Pair, Value, in_double, ordered_sum, product
+from .exponential import clamped, exp_minus_one_near_zero, power_of_two, root_and_rest, split_exponent
 from .polynomials import BESSEL_0_FAR, BESSEL_0_NEAR, BESSEL_1_FAR, BESSEL_1_NEAR
 
 
-def near_and_far(c: Code, x: Value, order: int) -> tuple[Value, Value, str]:
-    """I(|x|) near 0, exp(-|x|) I(|x|) far from it, and whether x is near."""
-    size = abs(x)
-    near = c.polynomial(x * x, BESSEL_1_NEAR if order else BESSEL_0_NEAR)
+def near_zero(c: Code, size: Value, order: int) -> Pair:
+    """I(x) for 0 <= x <= 2.75, and what rounding lost."""
+    square, lost = product(c, size, size)
+    value = c.polynomial(square, BESSEL_1_NEAR if order else BESSEL_0_NEAR)
+    # The derivative of the logarithm, roughly, times what the square lost.
+    rest = value * lost * (c.fma(square, -0.004, 0.125) if order else c.fma(square, -0.0128, 0.25))
+    if not order:
+        return value, rest
+    value, more = product(c, value, size)
+    return value, c.fma(rest, size, more)
+
+
+def without_exp(c: Code, size: Value, order: int) -> Pair:
+    """exp(-x) I(x) for x >= 2.75, and what rounding lost."""
+    table = BESSEL_1_FAR if order else BESSEL_0_FAR
+    t = 0.725 - 16.0 / (size + 8.0)
+    above, above_lost = ordered_sum(table[c.goal][0], t * c.polynomial(t, table, 1))
     root, root_rest = root_and_rest(c, size, Value(c, c.number(0.0)))
-    above = c.polynomial(16.0 / size - 1.0, BESSEL_1_FAR if order else BESSEL_0_FAR)
     quotient = above / root
-    far = quotient + c.fma(-quotient, root_rest, c.fma(-quotient, root, above)) / root
-    far = c.select(c.compare("oeq", size, math.inf), 0.0, far)
-    return near * size if order else near, far, c.compare("ole", size, 8.0)
+    return quotient, c.fma(-quotient, root_rest, c.fma(-quotient, root, above) + above_lost) / root
+
+
+def times_exp(c: Code, value: Value, rest: Value, x: Value) -> Value:
+    """(value + rest) exp(x), where the power of two may be too large and its product is not."""
+    n, r, lost = split_exponent(c, x)
+    near = exp_minus_one_near_zero(c, r)
+    result = value + c.fma(value, near, c.fma(value, lost, c.fma(rest, near, rest)))
+    return result * 1024.0 * power_of_two(c, n, -10)
 
 
 def plain(c: Code, x: Value, order: int) -> Value:
-    near, far, is_near = near_and_far(c, x, order)
     size = abs(x)
+    near, near_rest = near_zero(c, size, order)
     end = 716.0  # beyond, it is infinite
-    n, r, lost = split_exponent(c, c.select(c.compare("ogt", size, end), end, size))
-    # The power of two may be too large where its product is not.
-    far = c.fma(far, exp_minus_one_near_zero(c, r) + lost, far) * 1024.0 * power_of_two(c, n, -10)
+    far = times_exp(c, *without_exp(c, size, order), clamped(c, size, 0.0, end))
     far = c.select(c.compare("ogt", size, end), size * 0.0 + math.inf, far)  # NaN at infinity, as in PyTorch
-    result = c.select(is_near, near, far)
+    result = c.select(c.compare("ole", size, 2.75), near + near_rest, far)
     return c.copysign(result, x) if order else result
 
 
-def without_exp(c: Code, x: Value, order: int) -> Value:
-    near, far, is_near = near_and_far(c, x, order)
-    result = c.select(is_near, near * exp(c, -abs(x)), far)
+def scaled(c: Code, x: Value, order: int) -> Value:
+    size = abs(x)
+    near = times_exp(c, *near_zero(c, size, order), -clamped(c, size, 0.0, 2.75))
+    far, far_rest = without_exp(c, size, order)
+    result = c.select(c.compare("ole", size, 2.75), near, far + far_rest)
+    result = c.select(c.compare("oeq", size, math.inf), 0.0, result)
     return c.copysign(result, x) if order else result
 
 
@@ -47,7 +66,7 @@ def i0(c: Code, x: Value) -> Value:
 
 @in_double
 def i0e(c: Code, x: Value) -> Value:
-    return without_exp(c, x, 0)
+    return scaled(c, x, 0)
 
 
 @in_double
@@ -57,4 +76,4 @@ def i1(c: Code, x: Value) -> Value:
 
 @in_double
 def i1e(c: Code, x: Value) -> Value:
-    return without_exp(c, x, 1)
+    return scaled(c, x, 1)

@@ -10,10 +10,12 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+import time
 from contextlib import suppress
 from pathlib import Path
 
 LIMIT = 256 * 2**20  # bytes; the oldest entries go first
+ABANDONED = 3600.0  # seconds after which nobody is writing a file any more
 _DIGEST = hashlib.sha256().digest_size
 
 
@@ -57,13 +59,13 @@ def write(name: str, code: bytes) -> None:
 
 
 def prune(folder: Path, limit: int = LIMIT) -> None:
-    """Remove the oldest entries until the rest fits."""
+    """Remove the oldest entries until the rest fits, and what processes left that died while they wrote."""
     with os.scandir(folder) as found:
-        entries = [(entry.stat().st_mtime, entry.stat().st_size, entry.path) for entry in found if entry.name.endswith(".o")]
+        entries = [(entry.stat().st_mtime, entry.stat().st_size, entry.path) for entry in found if entry.name.endswith((".o", ".tmp"))]
     total = 0
-    for _, size, path in sorted(entries, reverse=True):
+    for made, size, path in sorted(entries, reverse=True):
         total += size
-        if total > limit:
+        if total > limit or (path.endswith(".tmp") and made < time.time() - ABANDONED):
             Path(path).unlink(missing_ok=True)
 
 

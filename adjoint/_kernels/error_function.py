@@ -3,39 +3,34 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
-from .code import Code, Value, ordered_sum, product
-from .exponential import (
-    exp_minus_one_near_zero,
-    log_one_plus,
-    may_be_subnormal,
-    normalised,
-    power_of_two,
-    root_and_rest,
-    scaled,
-    special_logs,
-    split_exponent,
-)
+from .code import Code, Value, nearest, ordered_sum, product
+from .exponential import exp_minus_one_near_zero, log_and_rest, normalised, power_of_two, split_exponent
 from .polynomials import ERF, ERFC, ERFINV_FAR, ERFINV_NEAR, EXP, LOG_ERFC
+
+ROOT_PI = Fraction("1.7724538509055160272981674833411451827975494561223871282138077898529112845910321813749506567385446654")
 
 
 def erfc_of(c: Code, x: Value) -> Value:
-    """For x > 0.9."""
+    """For x > 0.9: a polynomial in t = (x - 1) / (x + 1), times exp(-x²) / (x + 1)."""
     end = 27.3 if c.goal == "f64" else 10.2  # beyond, it is 0
     x = c.select(c.compare("ogt", x, end), end, x)
     square, square_lost = product(c, -x, x)
     n, r, lost = split_exponent(c, square)
-    t = (x - 3.0) / (x + 3.0)
-    below = x + 0.5
     near, near_lost = ordered_sum(r, r * r * c.polynomial(r, EXP))
     near_lost = near_lost + (lost + square_lost)
-    above, above_lost = ordered_sum(ERFC[c.goal][0], t * c.polynomial(t, ERFC, 1))
+    below = x + 1.0
     inverse = 1.0 / below
+    t = c.fma(inverse, -2.0, 1.0)
+    above, above_lost = ordered_sum(ERFC[c.goal][0], t * c.polynomial(t, ERFC, 1))
     quotient = above * inverse
-    below_lost = x - (below - 0.5)
+    below_lost = x - (below - 1.0)
     rest = (c.fma(-quotient, below, above) + (above_lost - quotient * below_lost)) * inverse
     value = quotient + c.fma(quotient, near, (near + 1.0) * c.fma(quotient, near_lost, rest))
-    return scaled(c, value + value, n, may_be_subnormal(c, square))
+    # The power of two may be too small where its product is not.
+    raised = c.facts.bias // 2
+    return value * power_of_two(c, n, raised) * 2.0**-raised
 
 
 def erf(c: Code, x: Value) -> Value:
@@ -56,15 +51,15 @@ def erfc(c: Code, x: Value) -> Value:
 
 
 def erfinv(c: Code, x: Value) -> Value:
-    """x times a polynomial in w = -log(1 - x²), or in its root. (In float32 the error reaches 2.03 units.)"""
+    """x times a polynomial in w = -log(1 - x²), or x times the root of w and a polynomial in it."""
     size = abs(x)
-    down, up = 1.0 - size, size + 1.0
-    square, lost = product(c, down, up)
-    lost = c.fma(down, size - (up - 1.0), lost) / square
-    n, f = normalised(c, square, may_be_subnormal=False)
-    w = -special_logs(c, log_one_plus(c, n, f, lost), square, 0.0)
-    near = x * c.fma(w, c.polynomial(w - 3.0, ERFINV_NEAR), math.sqrt(math.pi) / 2)
-    root, root_rest = root_and_rest(c, w, Value(c, c.number(0.0)))
-    factor = c.polynomial((root - 4.25) + root_rest, ERFINV_FAR)
-    factor = c.select(c.compare("oeq", size, 1.0), math.inf, factor)
-    return c.copysign(c.select(c.compare("olt", w, 6.0), near, x * factor), x)
+    log, log_lost = log_and_rest(c, *normalised(c, c.fma(-x, x, 1.0), may_be_subnormal=False), 0.0)
+    w = -log
+    slope, slope_rest = nearest(ROOT_PI / 2, c.kind)
+    near = c.fma(size, slope, size * c.fma(w, c.polynomial(w - 2.5, ERFINV_NEAR), c.fma(log_lost, -0.245, slope_rest)))
+    root = c.sqrt(w)
+    # size (root + polynomial), rounded once.
+    far = root + c.fma(size - 1.0, root, size * c.polynomial(root - 3.5, ERFINV_FAR))
+    result = c.select(c.compare("olt", w, 5.0), near, far)
+    result = c.select(c.compare("oeq", size, 1.0), math.inf, result)
+    return c.copysign(c.select(c.compare("ole", size, 1.0), result, math.nan), x)

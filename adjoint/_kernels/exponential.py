@@ -183,6 +183,13 @@ def log_one_plus(c: Code, n: Value, f: Value, correction: Value | float) -> Valu
     return c.fma(n, high, f - (half - small))
 
 
+def log_and_rest(c: Code, n: Value, f: Value, correction: Value | float) -> Pair:
+    """The same, and what rounding lost."""
+    high, low = with_short_head(LN2, c.kind)
+    half, s, rest = log_parts(c, f)
+    return ordered_sum(n * high, f - (half - c.fma(s, rest, c.fma(n, low, correction))))
+
+
 def log(c: Code, x: Value) -> Value:
     n, f = normalised(c, x)
     return special_logs(c, log_one_plus(c, n, f, 0.0), x, 0.0)

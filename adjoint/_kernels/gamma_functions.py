@@ -9,39 +9,37 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from .code import LN2, Code, Pair, Value, in_double, nearest, ordered_sum, product, with_short_head
-from .exponential import log, log_parts, normalised
+from .code import PI, Code, Pair, Value, in_double, nearest, ordered_sum, product
+from .exponential import log_and_rest, log_one_plus, normalised
 from .polynomials import COTANGENT, DIGAMMA_FAR, DIGAMMA_NEAR, LOG_GAMMA, SINC, STIRLING, TRIGAMMA_FAR, TRIGAMMA_NEAR
 
 DIGAMMA_ROOT = Fraction("1.4616321449683623412626595423257213284681962040064463512959884")
 
 
-def log_and_rest(c: Code, x: Value, correction: Value | float) -> Pair:
-    """log(x) + correction for positive x, and what rounding it lost."""
-    high, low = with_short_head(LN2, c.kind)
-    n, f = normalised(c, x)
-    half, s, rest = log_parts(c, f)
-    return ordered_sum(n * high, f - (half - c.fma(s, rest, c.fma(n, low, correction))))
-
-
 def positive_lgamma(c: Code, x: Value) -> Value:
-    tiny, small, large = c.compare("olt", x, 0.5), c.compare("olt", x, 1.5), c.compare("oge", x, 4.5)
-    unmoved, once = c.compare("olt", x, 2.5), c.compare("olt", x, 3.5)
-    # log(Gamma(x)) = log(Gamma(2 + z)) -+ log(factor), with |z| <= 1/2.
-    z = c.select(tiny, x, c.select(small, x - 1.0, c.select(unmoved, x - 2.0, c.select(once, x - 3.0, x - 4.0))))
-    up = x + 1.0
-    raised, raised_lost = product(c, x, up)
-    below = x - 1.0
-    lowered = c.select(unmoved, 1.0, c.select(once, below, below * (x - 2.0)))
-    factor = c.select(large, x, c.select(tiny, raised, c.select(small, x, lowered)))
-    correction = c.select(c.both(tiny, c.compare("ogt", x, 2.0**-60)), c.fma(x, x - (up - 1.0), raised_lost) / raised, 0.0)
-    log, lost = log_and_rest(c, factor, correction)
-    sign = c.select(small, -1.0, 1.0)
-    near = c.fma(log, sign, c.fma(z, c.polynomial(z, LOG_GAMMA), lost * sign))
+    """For small x from (b - 1) (b - 2) times a polynomial, with a base b between 0.7 and 2.5, or from one around 2, which is shorter, and
+    precise enough for a float32; and the logarithm of the factors by which the values differ."""
+    raised, large = c.compare("olt", x, 0.7 if c.exact else 1.5), c.compare("oge", x, 4.5)
+    unmoved, once = c.compare("ole", x, 2.5), c.compare("olt", x, 3.5)
+    below, further = x - 1.0, x - 2.0
+    factor = c.select(unmoved, 1.0, c.select(once, below, below * further))
+    sign = c.select(raised, -1.0, 1.0)
+    if c.exact:
+        factor = c.select(c.either(raised, large), x, factor)
+        log, log_lost = log_and_rest(c, *normalised(c, factor), 0.0)
+        base = c.select(raised, x + 1.0, c.select(unmoved, x, c.select(once, below, further)))
+        roots, roots_lost = product(c, c.select(raised, x, base - 1.0), c.select(raised, below, base - 2.0))
+        slope = c.polynomial(base - 1.6, LOG_GAMMA)
+        near = c.fma(log, sign, c.fma(roots, slope, c.fma(roots_lost, slope, log_lost * sign)))
+    else:
+        twice = c.select(c.compare("ole", x, 0.5), c.fma(x, x, x), x)
+        log, log_lost = log_and_rest(c, *normalised(c, c.select(c.either(raised, large), twice, factor), may_be_subnormal=False), 0.0)
+        z = x - c.rint(x)
+        near = c.fma(log, sign, z * c.polynomial(z, LOG_GAMMA))
     inverse = 1.0 / x
     most, more = product(c, x - 0.5, log - 1.0)
     series = c.fma(inverse, c.polynomial(inverse * inverse, STIRLING), 0.5 * math.log(2 * math.pi) - 0.5)
-    far = most + (c.fma(x - 0.5, lost, more) + series)
+    far = most + (c.fma(x - 0.5, log_lost, more) + series)
     far = c.select(c.compare("oeq", most, math.inf), math.inf, far)
     return c.select(c.compare("olt", x, 4.5), near, far)
 
@@ -53,9 +51,17 @@ def lgamma(c: Code, x: Value) -> Value:
     positive = positive_lgamma(c, c.select(far, -x, c.select(negative, 1.0 - x, x)))
     whole = c.rint(x)
     f = abs(x - whole)
-    reflected = -log(c, f * c.polynomial(f * f, SINC) * c.select(far, -x, 1.0)) - positive
+    sine = f * c.polynomial(f * f, SINC) * c.select(far, -x, 1.0)
+    reflected = -log_one_plus(c, *normalised(c, sine, may_be_subnormal=c.exact), 0.0) - positive
     pole = c.both(c.compare("ole", x, 0.0), c.compare("oeq", x, whole))
     return c.select(pole, math.inf, c.select(negative, reflected, positive))
+
+
+usual_lgamma = in_double(positive_lgamma)
+
+
+def not_positive(c: Code, x: Value) -> str:
+    return c.compare("ole", x, 0.0)
 
 
 @in_double
@@ -65,21 +71,28 @@ def digamma(c: Code, x: Value) -> Value:
     negative, small = c.compare("olt", x, 0.0), c.compare("olt", x, 1.0)
     y = c.select(small, size + 1.0, x)
     lost = c.select(small, size - (y - 1.0), 0.0)
-    unmoved, once = c.compare("olt", y, 2.0), c.compare("olt", y, 3.0)
-    # digamma(y) = digamma(base) + a sum of 1 / (y - 1) and 1 / (y - 2), with the base between 1 and 2.
-    below, further = y - 1.0, y - 2.0
-    base = c.select(unmoved, y, c.select(once, below, further))
+    moved = c.compare("oge", y, 2.0)
+    # digamma(y) = digamma(y - 1) + 1 / (y - 1), for a base between 1 and 2.
+    below = y - 1.0
+    base = c.select(moved, below, y)
+    added = c.select(moved, 1.0 / below, 0.0)
     root, root_rest = nearest(DIGAMMA_ROOT, c.kind)
-    above = c.select(unmoved, 0.0, c.select(once, 1.0, below + further))
-    added = above / c.select(once, below, below * further)
-    near = c.fma((base - root) + (lost - root_rest), c.polynomial(base - 1.5, DIGAMMA_NEAR), c.select(unmoved, 0.0, added))
+    slope = c.polynomial(base - 1.5, DIGAMMA_NEAR)
+    most, more = product(c, base - root, slope)
+    near, near_lost = ordered_sum(added, most)
+    near = near + (near_lost + c.fma(lost - root_rest, slope, c.fma(c.fma(-added, below, 1.0), added, more)))
     inverse = 1.0 / y
     square = inverse * inverse
-    far = log(c, y) - c.fma(square, c.polynomial(square, DIGAMMA_FAR), inverse * 0.5)
-    result = c.select(c.compare("olt", y, 4.0), near, far)
+    log, log_lost = log_and_rest(c, *normalised(c, y, may_be_subnormal=False), 0.0)
+    far = log + (log_lost - c.fma(square, c.polynomial(square, DIGAMMA_FAR), inverse * 0.5))
+    far = c.select(c.compare("oeq", y, math.inf), math.inf, far)
+    result = c.select(c.compare("olt", y, 3.0), near, far)
     f = c.select(negative, x - c.rint(x), x)
     turn = c.select(negative, f * c.polynomial(f * f, COTANGENT), 0.0)
-    result = c.select(small, result - (1.0 / f - turn), result)
+    pole = 1.0 / f
+    if c.exact:  # what rounding the quotient lost, where it is a number
+        turn = turn - c.select(c.compare("olt", abs(pole), 1e100), c.fma(-pole, f, 1.0) * pole, 0.0)
+    result = c.select(small, (result - pole) + turn, result)
     return c.select(c.both(negative, c.compare("oeq", f, 0.0)), math.nan, result)
 
 
@@ -97,10 +110,23 @@ def trigamma(c: Code, x: Value) -> Value:
     far = c.fma(inverse * square, c.polynomial(square, TRIGAMMA_FAR), c.fma(square, 0.5, inverse))
     result = c.select(c.compare("olt", y, 4.0), near, far)
     f = x - c.rint(x)
-    divisor = c.select(negative, c.fma(f * (f * f), c.polynomial(f * f, SINC, 1), f), x)
+    sine, sine_lost = sine_over_pi(c, f)
+    divisor = c.select(negative, sine, x)
     pole = 1.0 / divisor
     rest = c.select(negative, -result, result)
     if c.exact:  # what rounding the quotient lost, where its square is a number
-        lost = c.select(c.compare("olt", abs(pole), 1e100), c.fma(-pole, divisor, 1.0) * pole * pole, 0.0)
-        rest = c.fma(lost, 2.0, rest)
+        lost = c.fma(-pole, c.select(negative, sine_lost, 0.0), c.fma(-pole, divisor, 1.0)) * pole * pole
+        rest = c.fma(c.select(c.compare("olt", abs(pole), 1e100), lost, 0.0), 2.0, rest)
     return c.select(small, c.fma(pole, pole, rest), result)
+
+
+def sine_over_pi(c: Code, f: Value) -> Pair:
+    """sin(pi f) / pi for |f| <= 1/2, and what rounding lost: f + f z (slope + z tail), where z = f²."""
+    z, z_lost = product(c, f, f)
+    slope, slope_rest = nearest(-PI * PI / 6, c.kind)
+    head, head_lost = ordered_sum(slope, z * c.polynomial(z, SINC, 2))
+    part, part_lost = product(c, z, head)
+    part_lost = c.fma(z, head_lost + slope_rest, c.fma(z_lost, head, part_lost))
+    more, more_lost = product(c, f, part)
+    result, lost = ordered_sum(f, more)
+    return result, lost + c.fma(f, part_lost, more_lost)

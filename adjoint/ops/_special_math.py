@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from .._kernels.special_tables import ERFCX, ZETA
+
 Floats = Any  # a vector of float64
 BLOCK = 8192
 
@@ -22,15 +24,6 @@ ERF = (
     0.0052239776248180145, -0.000854832698083379, 0.0001205533111164271, -1.4925595266831182e-05,
     1.6461000484121368e-06, -1.6350312701054695e-07, 1.4659775274047436e-08, -1.1372848856791674e-09,
     5.957176147748911e-11,
-)
-# (1 + 2x) exp(x²) erfc(x), in powers of (x - 3.75) / (x + 3.75) = 1 - 7.5 / (x + 3.75), for x >= 0.5
-ERFCX = (
-    1.2375126308378275, -0.14024059858554702, 0.003585415485463367, 0.08227673849015155,
-    -0.10880393014168702, 0.09230432116016081, -0.0586933985910498, 0.028362277422526547,
-    -0.009746579541383386, 0.0017556258186400841, 0.00029371355088848313, -0.0002901538702697881,
-    5.164959001061358e-05, 2.238337577009186e-05, -1.1445475445508328e-05, -9.711585302910651e-07,
-    1.7538460873594971e-06, -6.168061397517599e-08, -2.606523977388044e-07, 2.8559768124792098e-08,
-    3.912404498574977e-08, -7.367743757919043e-09, -4.497772869804887e-09, 1.3966141185837307e-09,
 )
 # log(Gamma(2 + z)) / z, in powers of z, for |z| <= 0.5
 LOG_GAMMA = (
@@ -58,14 +51,10 @@ BESSEL_1 = (
     4.763780078020254e-09, -1.5218214060680734e-09, -2.2624401109204446e-09, 5.870664618471487e-10,
     6.7727478454462e-10, -1.6283264322621244e-10, -9.491890392992048e-11, 2.2421768596847442e-11,
 )
-# Bernoulli's numbers B_2k: over 2k (2k - 1), over 2k, by themselves, and over (2k)!
+# Bernoulli's numbers B_2k: over 2k (2k - 1), over 2k, and by themselves
 STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400, 43867 / 244188)
 DIGAMMA = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12, -3617 / 8160, 43867 / 14364)
 TRIGAMMA = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798)
-ZETA = (
-    1 / 12, -1 / 720, 3.306878306878307e-05, -8.267195767195768e-07, 2.08767569878681e-08, -5.284190138687493e-10,
-    1.3382536530684679e-11, -3.3896802963225827e-13, 8.586062056277845e-15, -2.174868698558062e-16,
-)
 # fmt: on
 
 
@@ -122,13 +111,13 @@ def sin_pi(x: Floats) -> Floats:
 
 def exp_minus_square(x: Floats) -> Floats:
     """exp(-x²) without the error of rounding x²: the leading half of x is squared exactly."""
+    x = np.clip(x, -40, 40)  # beyond, it is 0
     high = (x * 134217729.0) - (x * 134217729.0 - x)  # Dekker's splitting
-    high = np.where(np.isfinite(high), high, x)
-    return np.exp(-high * high) * np.exp(np.where(np.isfinite(x), -(x - high) * (x + high), 0.0))
+    return np.exp(-high * high) * np.exp(-(x - high) * (x + high))
 
 
 def erfcx_positive(x: Floats) -> Floats:
-    """exp(x²) erfc(x) for x >= 0.5."""
+    """exp(x²) erfc(x) for x >= 0."""
     return polynomial(ERFCX, 1 - 7.5 / (x + 3.75)) / (1 + 2 * x)
 
 
@@ -159,9 +148,8 @@ def erfc_vector(x: Floats) -> Floats:
 
 def erfcx_vector(x: Floats) -> Floats:
     out = np.array(x)
-    on(x >= 0.5, erfcx_positive, x, out)
-    on(np.abs(x) < 0.5, lambda v: np.exp(v * v) * (1 - erf_small(v)), x, out)
-    on(x <= -0.5, lambda v: 2 / exp_minus_square(v) - erfcx_positive(-v), x, out)
+    on(x >= 0, erfcx_positive, x, out)
+    on(x < 0, lambda v: 2 / exp_minus_square(v) - erfcx_positive(-v), x, out)
     return out
 
 
@@ -173,12 +161,13 @@ erfcx = blockwise(erfcx_vector)
 def erfc_inverse_tail(q: Floats) -> Floats:
     """The y with erfc(y) = q for 0 < q <= 0.5: a closed formula good to 0.2 % (Winitzki's), and three steps of Halley's method."""
     a = 0.147
-    log = np.log(q) + np.log1p(1 - q)  # log(1 - x²) where x = 1 - q
+    log_q = np.log(q)
+    log = log_q + np.log1p(1 - q)  # log(1 - x²) where x = 1 - q
     half = 2 / (np.pi * a) + log / 2
     y = np.sqrt(np.sqrt(half * half - log / a) - half)
     for _ in range(3):
         # The quotient of erfc(y) - q and its derivative, scaled by exp(y²) so that nothing underflows.
-        step = (erfcx_positive(y) - q * np.exp(y * y)) * (math.sqrt(math.pi) / 2)
+        step = (erfcx_positive(y) - np.exp(y * y + log_q)) * (math.sqrt(math.pi) / 2)
         y = y + step / (1 - y * step)
     return y
 
@@ -346,6 +335,12 @@ def zeta_vector(s: Floats, q: Floats) -> Floats:
     return np.where(s == 1, np.inf, value)
 
 
+def polygamma_vector(n: Floats, x: Floats) -> Floats:
+    """The derivative number n > 1 of digamma; n is the same number everywhere."""
+    order = int(n[0])
+    return float(math.factorial(order) * (-1) ** (order + 1)) * zeta_vector(n + 1, x)
+
+
 # The incomplete gamma functions: the power series for small x, the continued fraction (Lentz's way) for large x.
 
 
@@ -356,11 +351,24 @@ def gamma_factor(a: Floats, x: Floats) -> Floats:
 def lower_series(a: Floats, x: Floats) -> Floats:
     term = 1 / a
     total = term
-    while np.any(np.abs(term) > np.abs(total) * 1e-17):
+    n = 0
+    while n < 1_000_000 and np.any(np.abs(term) > np.abs(total) * 1e-17):
+        n += 1
         a = a + 1
         term = term * x / a
         total = total + term
     return total
+
+
+def upper_of_small(a: Floats, x: Floats) -> Floats:
+    """The regularised integral above x for a < 0.5 and x < 1, where it is far from 1."""
+    growth = np.expm1(a * np.log(x) - lgamma_positive(a + 1))
+    term = -np.ones_like(x)
+    total = np.zeros_like(x)
+    for n in range(1, 20):
+        term = term * (-x / n)
+        total = total + term / (a + n)
+    return (growth + 1) * a * total - growth
 
 
 def upper_fraction(a: Floats, x: Floats) -> Floats:
@@ -388,6 +396,9 @@ def incomplete_gamma(a: Floats, x: Floats, upper: bool) -> Floats:
     lower = gamma_factor(a_, x_) * lower_series(np.where(series, a_, 1.0), np.where(series, x_, 1.0))
     rest = gamma_factor(a_, x_) * upper_fraction(np.where(series, 1.0, a_), np.where(series, 2.0, x_))
     value = np.where(series, 1 - lower, rest) if upper else np.where(series, lower, 1 - rest)
+    small = regular & (a < 0.5) & (x < 1)
+    if upper and small.any():
+        value[small] = upper_of_small(a[small], x[small])
     nothing, everything = (1.0, 0.0) if upper else (0.0, 1.0)
     value = np.where((x == np.inf) | ((a == 0) & (x > 0)), everything, np.where((x == 0) | (a == np.inf), nothing, value))
     undefined = (a < 0) | (x < 0) | ((a == 0) & (x == 0)) | ((a == np.inf) & (x == np.inf)) | np.isnan(a) | np.isnan(x)
@@ -408,6 +419,7 @@ lgamma = blockwise(lgamma_vector)
 digamma = blockwise(digamma_vector)
 trigamma = blockwise(trigamma_vector)
 zeta = blockwise(zeta_vector)
+polygamma = blockwise(polygamma_vector)
 
 # ---- modified Bessel functions ------------------------------------------------------------------------------------------------------
 

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import math
+from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from . import _special_math as numerics
 from ._operands import NUMBERS, refuse
 from ._registry import FLOAT, Array, composite, elementwise
 from ._rules import call
 
 ROOT_PI, ROOT_2 = math.sqrt(math.pi), math.sqrt(2)
+
+
+@cache
+def numerics() -> Any:
+    """The module that computes them, imported when it is first needed."""
+    return import_module("._special_math", __package__)
 
 
 def special(name: str, impl: Any, rule: Any, **options: Any) -> Any:
@@ -24,33 +31,33 @@ def special(name: str, impl: Any, rule: Any, **options: Any) -> Any:
 
 def _erf(input: Array) -> Array:
     """The error function."""
-    return numerics.erf(input)
+    return numerics().erf(input)
 
 
 def _erfc(input: Array) -> Array:
     """One minus the error function, without its rounding."""
-    return numerics.erfc(input)
+    return numerics().erfc(input)
 
 
 def _erfinv(input: Array) -> Array:
     """The inverse of the error function."""
-    return numerics.erfinv(input)
+    return numerics().erfinv(input)
 
 
 def _erfcx(input: Array) -> Array:
-    return numerics.erfcx(input)
+    return numerics().erfcx(input)
 
 
 def _ndtri(input: Array) -> Array:
-    return numerics.ndtri(input)
+    return numerics().ndtri(input)
 
 
 def _log_ndtr(input: Array) -> Array:
-    return numerics.log_ndtr(input)
+    return numerics().log_ndtr(input)
 
 
 def _ndtr(input: Array) -> Array:
-    return numerics.erfc(input * (-1 / ROOT_2)) * 0.5
+    return numerics().erfc(input * (-1 / ROOT_2)) * 0.5
 
 
 def erfinv_rule(g: Array, input: Array) -> Array:
@@ -58,8 +65,7 @@ def erfinv_rule(g: Array, input: Array) -> Array:
     return g * (np.exp(out * out) * (ROOT_PI / 2))
 
 
-def ndtri_rule(g: Array, input: Array) -> Array:
-    out = call(ndtri, input)
+def ndtri_rule(g: Array, out: Array) -> Array:
     return g * (np.exp(out * out / 2) * math.sqrt(2 * math.pi))
 
 
@@ -85,16 +91,16 @@ log_ndtr = special("log_ndtr", _log_ndtr, log_ndtr_rule, nodes="SpecialLogNdtrBa
 
 def _lgamma(input: Array) -> Array:
     """The logarithm of the absolute value of the gamma function."""
-    return numerics.lgamma(input)
+    return numerics().lgamma(input)
 
 
 def _digamma(input: Array) -> Array:
     """The logarithmic derivative of the gamma function."""
-    return numerics.digamma(input)
+    return numerics().digamma(input)
 
 
 def _zeta(input: Array, other: Array) -> Array:
-    return numerics.zeta(input, other)
+    return numerics().zeta(input, other)
 
 
 def _polygamma(n: int, input: Array) -> Array:
@@ -102,9 +108,8 @@ def _polygamma(n: int, input: Array) -> Array:
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
     if n < 2:
-        return numerics.trigamma(input) if n else numerics.digamma(input)
-    factor = math.factorial(n) if n % 2 else -math.factorial(n)
-    return numerics.zeta(np.asarray(n + 1.0, input.dtype), input) * float(factor)
+        return numerics().trigamma(input) if n else numerics().digamma(input)
+    return numerics().polygamma(n, input)
 
 
 lgamma: Any = special("lgamma", _lgamma, lambda g, input: g * call(digamma, input))
@@ -133,13 +138,18 @@ def _mvlgamma(input: Array, p: int) -> Array:
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
     total = p * (p - 1) / 4 * math.log(math.pi)
-    for k in range(p):
-        total = total + numerics.lgamma(input - k / 2)
+    for k in range(written_out(p)):
+        total = total + numerics().lgamma(input - k / 2)
     return total
 
 
+def written_out(p: int) -> int:
+    """How many terms there are; asked so that a small number of them gets a kernel of its own."""
+    return next((count for count in range(1, 5) if p == count), p)
+
+
 def mvlgamma_rule(g: Array, input: Array, p: int) -> Array:
-    slopes = [call(digamma, input - k / 2) for k in range(p)]
+    slopes = [call(digamma, input - k / 2) for k in range(written_out(p))]
     return g * sum(slopes[1:], slopes[0])
 
 
@@ -157,12 +167,12 @@ def no_rule(what: str) -> Any:
 
 def _igamma(input: Array, other: Array) -> Array:
     """The lower incomplete gamma function, regularised."""
-    return numerics.igamma(input, other)
+    return numerics().igamma(input, other)
 
 
 def _igammac(input: Array, other: Array) -> Array:
     """The upper incomplete gamma function, regularised."""
-    return numerics.igammac(input, other)
+    return numerics().igammac(input, other)
 
 
 def gamma_density(input: Array, other: Array) -> Array:
@@ -170,18 +180,18 @@ def gamma_density(input: Array, other: Array) -> Array:
 
 
 igamma = elementwise(
-    "igamma", _igamma, scalars=False, check=refuse("biuc", "igamma"), input=no_rule("igamma: input"),
+    "igamma", _igamma, scalars=False, check=refuse("biuc", "igamma"), holomorphic=False, input=no_rule("igamma: input"),
     other=lambda g, input, other: g * gamma_density(input, other),
 )  # fmt: skip
 igammac = elementwise(
-    "igammac", _igammac, scalars=False, check=refuse("biuc", "igammac"), input=no_rule("igammac: input"),
+    "igammac", _igammac, scalars=False, check=refuse("biuc", "igammac"), holomorphic=False, input=no_rule("igammac: input"),
     other=lambda g, input, other: -g * gamma_density(input, other),
 )  # fmt: skip
 
 
 zeta: Any = elementwise(
     "zeta", _zeta, promote=FLOAT, check=refuse("c", "zeta"), nodes="SpecialZetaBackward0", **hidden,
-    input=no_rule("zeta"),
+    holomorphic=False, input=no_rule("zeta"),
     other=lambda g, input, other: g * (call(zeta, input + 1, other) * -input),
 )  # fmt: skip
 
@@ -190,19 +200,19 @@ zeta: Any = elementwise(
 
 def _i0(input: Array) -> Array:
     """The modified Bessel function of the first kind of order 0."""
-    return numerics.i0(input)
+    return numerics().i0(input)
 
 
 def _i0e(input: Array) -> Array:
-    return numerics.i0e(input)
+    return numerics().i0e(input)
 
 
 def _i1(input: Array) -> Array:
-    return numerics.i1(input)
+    return numerics().i1(input)
 
 
 def _i1e(input: Array) -> Array:
-    return numerics.i1e(input)
+    return numerics().i1e(input)
 
 
 def i1_rule(g: Array, input: Array, out: Array) -> Array:

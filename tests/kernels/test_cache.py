@@ -1,5 +1,6 @@
 """The object cache: a right answer whatever happens to the files."""
 
+import os
 import subprocess
 import sys
 import textwrap
@@ -42,7 +43,7 @@ def test_an_entry_is_written_once_and_read_again(folder, monkeypatch):
     (entry,) = folder.glob("*.o")
     from adjoint._kernels import jit
 
-    monkeypatch.setattr(jit, "object_code", lambda text: pytest.fail("compiled again"))
+    monkeypatch.setattr(jit, "object_code", lambda *args: pytest.fail("compiled again"))
     assert cubed() == 8
     assert [entry] == list(folder.iterdir())
 
@@ -89,8 +90,6 @@ def test_processes_at_once(folder):
 
 
 def test_the_oldest_entries_go_first(tmp_path):
-    import os
-
     for age, name in enumerate("abc"):
         (tmp_path / f"{name}.o").write_bytes(b"x" * 100)
         os.utime(tmp_path / f"{name}.o", (1000 - age, 1000 - age))
@@ -118,3 +117,56 @@ def test_numpy_serves_where_nothing_can_be_compiled(monkeypatch):
         monkeypatch.undo()
         jit.available.cache_clear()
     assert jit.available()
+
+
+# ---- processes ----------------------------------------------------------------------------------------------------------------------
+
+
+def run(program=PROGRAM, prefix="", **environment):
+    """What a process of its own prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", prefix + program], env=os.environ | environment, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_a_process_killed_in_the_middle_of_writing(folder):
+    """What it leaves is a temporary file, which nobody reads, and which goes with the oldest entries."""
+    killed = "import os, pathlib\npathlib.Path.replace = lambda *args: os.kill(os.getpid(), 9)\n"
+    done = subprocess.run([sys.executable, "-c", killed + PROGRAM], capture_output=True, timeout=120, check=False)
+    assert done.returncode == -9
+    (left,) = folder.iterdir()
+    assert left.suffix == ".tmp"
+    assert run() == "8.0"
+    os.utime(left, (1, 1))
+    cache.prune(folder)
+    assert not left.exists()
+
+
+def test_a_limit_on_the_size_of_files(folder):
+    """Every write stops half way, as on a full disk."""
+    limit = (
+        "import resource, signal\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\nresource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
+    )
+    assert run(prefix=limit) == "8.0"
+    assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize(
+    "where", [{"ADJOINT_CACHE_DIR": "/proc/none"}, {"ADJOINT_CACHE_DIR": "", "XDG_CACHE_HOME": "", "HOME": "/proc/none"}]
+)
+def test_no_place_for_the_cache(where):
+    assert run(**where) == "8.0"
+
+
+def test_no_home_at_all():
+    assert run(prefix="import os\nfor name in ('HOME', 'XDG_CACHE_HOME', 'ADJOINT_CACHE_DIR'): os.environ.pop(name, None)\n") == "8.0"
+
+
+def test_another_cpu_has_entries_of_its_own(folder):
+    run()
+    before = set(folder.iterdir())
+    other = "from adjoint._kernels import jit\njit.llvm().get_host_cpu_name = lambda: 'generic'\n"
+    assert run(prefix=other) == "8.0"
+    assert len(set(folder.iterdir()) - before) == len(before)
