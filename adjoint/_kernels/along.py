@@ -1,9 +1,14 @@
 """How Python calls a kernel that works along an axis of a small array: a built-in that finds the sizes, makes the result and fills it, in a
-quarter of a microsecond. What is large, or needs several axes or steps, goes to the Python code behind it.
+quarter of a microsecond. An array that is not contiguous is copied before, and so is one whose axes, if there are several, are not
+neighbours. What is large goes to the Python code behind it.
 
     reduction(x, axis, keepdim, p=1.0, levels=None)
+    mean(x, axis, keepdim)                              a reduction whose p is the number of elements
     place(x, axis, keepdim)                             positions, as int64
     scan(x, axis, backwards)                            a result of the same shape
+    map(x, axis, False)                                 the same
+
+Ops call such built-ins too, with their own parameters, whose roles they tell.
 
 The kernels all have the parameters `(result, x, more, p, n, inner, take, blocks, units)`: `more` are the levels, or memory to work in.
 """
@@ -13,18 +18,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from . import jit, objects
-from .calls import LARGEST
-from .objects import CONTIGUOUS_ALIGNED, DATA, DESCR, F32, F64, FLAGS, INC_REF, NDARRAY, NDIM, OWN, SHAPE, Text
+from .calls import LARGEST, MOST, dtype_of, record_of
+from .objects import CONTIGUOUS_ALIGNED, DATA, DEC_REF, DESCR, FLAGS, INC_REF, NDARRAY, NDIM, OWN, SHAPE, Text
 from .scan_loops import ABREAST
 
-# Places in the table, after those that all have. The loops are for float32 and float64, each down columns and along rows.
-TRUE, FALSE, NONE, EMPTY, INT64, LOOPS = range(OWN, OWN + 6)
+# Places in the table, after those that all have. The last is where the records begin: the dtype of the elements, that of the results, and
+# two loops, down columns and along rows.
+TRUE, FALSE, NONE, NO_AXES, TUPLE, LIST, EMPTY, NEW_COPY, TRANSPOSE, RECORDS = range(OWN, OWN + 10)
+RECORD = 4
+
+# The roles of parameters: one that has to be None, and one that does not matter, are the last.
+ARRAY, AXIS, OPTION, NUMBER, LEVELS, ABSENT, IGNORED = "array", "axis", "option", "number", "levels", "absent", "ignored"
+USUAL = (ARRAY, AXIS, OPTION)
 
 DIMENSIONS = 8  # of an array at most
-PYARRAY_EMPTY = 184  # the place of this function in NumPy's table
+PYARRAY_EMPTY, PYARRAY_NEW_COPY, PYARRAY_TRANSPOSE = 184, 85, 123  # the places of these functions in NumPy's table
 ROOM = 1024  # results for which there is memory to work in: two numbers for each
 
 
@@ -36,10 +45,10 @@ class Limits(NamedTuple):
     columns: int = LARGEST
 
 
-def entry_text(kind: str, limits: Limits) -> str:
-    reduces, scans = kind == "reduction", kind == "scan"
+def entry_text(kind: str, limits: Limits, roles: tuple[str, ...]) -> str:
+    reduces, scans, takes_levels = kind in ("reduction", "mean"), kind in ("scan", "map"), LEVELS in roles
     t = Text()
-    names = ("outer", "n", "inner", "size", "place", "kept", "start", "stop", "levels")
+    names = ("outer", "n", "inner", "size", "place", "kept", "axes", "start", "levels", "source")
     where = {name: t.let("alloca i64") for name in names}
     dims, arguments = t.let(f"alloca [{DIMENSIONS} x i64]"), t.let("alloca [8 x i64]")
     room = t.let(f"alloca [{1 if reduces else 2 * ROOM} x i64]")
@@ -53,40 +62,48 @@ def entry_text(kind: str, limits: Limits) -> str:
     def label(name: str) -> None:
         t.lines.append(f"{name}:")
 
-    def argument(place: int) -> str:
-        return t.field("%args", 8 * place, "ptr")
+    def argument(role: str) -> str:
+        return t.field("%args", 8 * roles.index(role), "ptr")
 
-    t.require(t.let("icmp uge i64 %n, 3"))
-    t.require(t.let(f"icmp ule i64 %n, {5 if reduces else 3}"))
-    x = argument(0)
-    t.require(t.let(f"icmp eq i64 {t.field(x, 8, 'i64')}, {t.fact(NDARRAY)}"))
-    descr = t.field(x, DESCR, "i64")
-    is32, is64 = t.let(f"icmp eq i64 {descr}, {t.fact(F32)}"), t.let(f"icmp eq i64 {descr}, {t.fact(F64)}")
-    t.require(t.let(f"or i1 {is32}, {is64}"))
-    dense(t, x)
+    t.require(t.let(f"icmp uge i64 %n, {len(roles) - (2 if takes_levels else 0)}"))
+    t.require(t.let(f"icmp ule i64 %n, {len(roles)}"))
+    if ABSENT in roles:
+        t.require(t.let(f"icmp eq ptr {argument(ABSENT)}, {t.fact(NONE, 'ptr')}"))
+    x = argument(ARRAY)
+    descr = dtype_of(t, x)
+    record = record_of(t, RECORDS, RECORD, descr)
     ndim = t.let(f"sext i32 {t.field(x, NDIM, 'i32')} to i64")
     t.require(t.let(f"icmp ule i64 {ndim}, {DIMENSIONS}"))
     shape = t.field(x, SHAPE, "ptr")
 
-    # The axis: from `start` to `stop`.
-    axis = argument(1)
-    put("start", "0")
-    put("stop", ndim)
-    t.branch(t.let(f"icmp eq ptr {axis}, {t.fact(NONE, 'ptr')}"), "axes", "one_axis")
-    label("one_axis")
-    number = t.integer(axis)
-    number = t.let(f"select i1 {t.let(f'icmp slt i64 {number}, 0')}, i64 {t.let(f'add i64 {number}, {ndim}')}, i64 {number}")
-    t.require(t.let(f"icmp ult i64 {number}, {ndim}"))
-    put("start", number)
-    put("stop", t.let(f"add i64 {number}, 1"))
-    t.do("br label %axes")
-    label("axes")
-    option = argument(2)
-    yes = t.let(f"icmp eq ptr {option}, {t.fact(TRUE, 'ptr')}")
-    no = t.let(f"icmp eq ptr {option}, {t.fact(FALSE, 'ptr')}")
-    t.require(t.let(f"or i1 {yes}, {no}"))
+    # The axes, as bits.
+    def bit_of(number: str) -> str:
+        number = t.let(f"select i1 {t.let(f'icmp slt i64 {number}, 0')}, i64 {t.let(f'add i64 {number}, {ndim}')}, i64 {number}")
+        t.require(t.let(f"icmp ult i64 {number}, {ndim}"))
+        return t.let(f"shl i64 1, {number}")
 
-    # Sizes before, along and after the axis; the shape of the result.
+    put("axes", t.let(f"sub i64 {t.let(f'shl i64 1, {ndim}')}, 1"))
+    if AXIS in roles:
+        axis = argument(AXIS)
+        for fact in () if scans else (NONE, NO_AXES) if reduces else (NONE,):
+            t.branch(t.let(f"icmp eq ptr {axis}, {t.fact(fact, 'ptr')}"), "axes", f"other_than{fact}")
+            label(f"other_than{fact}")
+        if reduces:
+            several_axes(t, axis, bit_of, put, get)
+        put("axes", bit_of(t.integer(axis)))
+        t.do("br label %axes")
+        label("axes")
+    yes = "false"
+    if OPTION in roles:
+        yes, no = (t.let(f"icmp eq ptr {argument(OPTION)}, {t.fact(place, 'ptr')}") for place in (TRUE, FALSE))
+        t.require(t.let(f"or i1 {yes}, {no}"))
+
+    # Sizes before, along and after the axes, or if they are not neighbours of the others and along; the shape of the result.
+    axes = get("axes")
+    start = t.intrinsic("cttz", t.let(f"or i64 {axes}, {1 << DIMENSIONS}"), "i1 false")
+    shifted = t.let(f"lshr i64 {axes}, {start}")
+    gaps = t.let(f"and i64 {shifted}, {t.let(f'add i64 {shifted}, 1')}")
+    scattered = t.let(f"icmp ne i64 {gaps}, 0")
     for name, value in (("outer", "1"), ("n", "1"), ("inner", "1"), ("place", "0"), ("kept", "0")):
         put(name, value)
     t.do("br label %sizes")
@@ -95,10 +112,10 @@ def entry_text(kind: str, limits: Limits) -> str:
     t.branch(t.let(f"icmp eq i64 {place}, {ndim}"), "sized", "each_size")
     label("each_size")
     extent = t.let(f"load i64, ptr {t.let(f'getelementptr i64, ptr {shape}, i64 {place}')}")
-    before = t.let(f"icmp slt i64 {place}, {get('start')}")
-    after = t.let(f"icmp sge i64 {place}, {get('stop')}")
-    outside = t.let(f"or i1 {before}, {after}")
-    within = t.let(f"xor i1 {outside}, true")
+    within = t.let(f"trunc i64 {t.let(f'lshr i64 {axes}, {place}')} to i1")
+    outside = t.let(f"xor i1 {within}, true")
+    ahead = t.let(f"or i1 {scattered}, {t.let(f'icmp slt i64 {place}, {start}')}")
+    before, after = t.let(f"and i1 {outside}, {ahead}"), t.let(f"and i1 {outside}, {t.let(f'xor i1 {ahead}, true')}")
     for name, condition in (("outer", before), ("n", within), ("inner", after)):
         put(name, t.let(f"mul i64 {get(name)}, {t.let(f'select i1 {condition}, i64 {extent}, i64 1')}"))
     kept = get("kept")
@@ -122,22 +139,23 @@ def entry_text(kind: str, limits: Limits) -> str:
 
     # The number and the levels.
     number_at = t.let(f"getelementptr i64, ptr {arguments}, i64 3")
-    t.do(f"store double {t.let(f'uitofp i1 {yes} to double') if scans else '1.0'}, ptr {number_at}")
-    put("levels", t.field(x, DATA, "i64"))  # if there are none: nobody reads them
-    if reduces:
-        t.branch(t.let("icmp eq i64 %n, 3"), "given", "number")
+    p = t.let(f"uitofp i1 {yes} to double") if scans else t.let(f"sitofp i64 {n} to double") if kind == "mean" else "1.0"
+    t.do(f"store double {p}, ptr {number_at}")
+    put("levels", "0")
+    if takes_levels:
+        t.branch(t.let(f"icmp eq i64 %n, {roles.index(NUMBER)}"), "given", "number")
         label("number")
-        is_number, value = t.number(argument(3))
+        is_number, value = t.number(argument(NUMBER))
         t.require(is_number)
         t.do(f"store double {value}, ptr {number_at}")
-        t.branch(t.let("icmp eq i64 %n, 4"), "given", "levels")
+        t.branch(t.let(f"icmp eq i64 %n, {roles.index(LEVELS)}"), "given", "levels")
         label("levels")
-        levels = argument(4)
+        levels = argument(LEVELS)
         t.branch(t.let(f"icmp eq ptr {levels}, {t.fact(NONE, 'ptr')}"), "given", "level_array")
         label("level_array")
         t.require(t.let(f"icmp eq i64 {t.field(levels, 8, 'i64')}, {t.fact(NDARRAY)}"))
         t.require(t.let(f"icmp eq i64 {t.field(levels, DESCR, 'i64')}, {descr}"))
-        dense(t, levels)
+        t.require(is_dense(t, levels))
         level_ndim = t.let(f"sext i32 {t.field(levels, NDIM, 'i32')} to i64")
         level_shape = t.field(levels, SHAPE, "ptr")
         put("size", "1")
@@ -157,47 +175,134 @@ def entry_text(kind: str, limits: Limits) -> str:
         t.do("br label %given")
         label("given")
 
-    loop_place = t.let(f"add i64 {LOOPS}, {t.let(f'select i1 {is32}, i64 0, i64 2')}")
-    loop_place = t.let(f"add i64 {loop_place}, {t.let(f'zext i1 {along} to i64')}")
-    loop = t.let(f"load ptr, ptr {t.let(f'getelementptr i64, ptr {t.facts}, i64 {loop_place}')}")
+    loop_place = t.let(f"select i1 {along}, i64 3, i64 2")
+    loop = t.let(f"load ptr, ptr {t.let(f'getelementptr i64, ptr {record}, i64 {loop_place}')}")
     t.require(t.let(f"icmp ne ptr {loop}, null"))
-    dtype = t.fact(INT64, "ptr") if kind == "place" else t.let(f"inttoptr i64 {descr} to ptr")
+    dtype = t.field(record, 8, "ptr")
+    copied(t, x, ndim, axes, scattered, put, get)
     t.do(f"call void {t.fact(INC_REF, 'ptr')}(ptr {dtype})")
     count = t.let(f"trunc i64 {get('kept')} to i32")
     result = t.let(f"call ptr {t.fact(EMPTY, 'ptr')}(i32 {count}, ptr {dims}, ptr {dtype}, i32 0)")
-    t.branch(t.let(f"icmp eq ptr {result}, null"), "returned", "made")
+    source = t.let(f"inttoptr i64 {get('source')} to ptr")
+    t.branch(t.let(f"icmp eq ptr {result}, null"), "computed", "made")
     label("made")
-    more = get("levels") if reduces else t.let(f"ptrtoint ptr {room} to i64")
+    data = t.field(source, DATA, "i64")
+    more = get("levels") if takes_levels else data if reduces else t.let(f"ptrtoint ptr {room} to i64")
+    if takes_levels:  # if there are none, nobody reads them
+        more = t.let(f"select i1 {t.let(f'icmp eq i64 {more}, 0')}, i64 {data}, i64 {more}")
     take = n if reduces else outer if scans else t.let(f"select i1 {along}, i64 {n}, i64 {results}")
     units = t.let(f"sdiv i64 {t.let(f'add i64 {outer}, {ABREAST - 1}')}, {ABREAST}")
-    units = t.let(f"select i1 {along}, i64 {units}, i64 {outer}") if scans else outer
-    values = {0: t.field(result, DATA, "i64"), 1: t.field(x, DATA, "i64"), 2: more, 4: n, 5: inner, 6: take, 7: "1"}
+    units = t.let(f"select i1 {along}, i64 {units}, i64 {outer}") if kind == "scan" else outer
+    values = {0: t.field(result, DATA, "i64"), 1: data, 2: more, 4: n, 5: inner, 6: take, 7: "1"}
     for slot, value in values.items():
         t.do(f"store i64 {value}, ptr {t.let(f'getelementptr i64, ptr {arguments}, i64 {slot}')}")
     t.do(f"call void {loop}(ptr {arguments}, i64 0, i64 {units})")
+    t.do("br label %computed")
+    label("computed")
+    t.branch(t.let(f"icmp eq ptr {source}, {x}"), "returned", "drop_copy")
+    label("drop_copy")
+    t.do(f"call void {t.fact(DEC_REF, 'ptr')}(ptr {source})")
     t.do("br label %returned")
     label("returned")
     t.do(f"ret ptr {result}")
     return t.function("entry_along")
 
 
-def dense(t: Text, array: str) -> None:
+def several_axes(t: Text, axis: str, bit_of: Callable[[str], str], put: Callable[[str, str], None], get: Callable[[str], str]) -> None:
+    """If `axis` is a tuple or a list, each of its numbers sets a bit. On with one number, or at the label `axes`."""
+    type_ = t.field(axis, 8, "i64")
+    is_tuple, is_list = (t.let(f"icmp eq i64 {type_}, {t.fact(place)}") for place in (TUPLE, LIST))
+    t.branch(t.let(f"or i1 {is_tuple}, {is_list}"), "several", "one_axis")
+    t.lines.append("several:")
+    size, inside = t.field(axis, 16, "i64"), t.let(f"getelementptr i8, ptr {axis}, i64 24")
+    items = t.let(f"select i1 {is_tuple}, ptr {inside}, ptr {t.let(f'load ptr, ptr {inside}')}")
+    t.require(t.let(f"icmp sgt i64 {size}, 0"))
+    put("axes", "0")
+    put("place", "0")
+    t.do("br label %each_axis")
+    t.lines.append("each_axis:")
+    place = get("place")
+    bit = bit_of(t.integer(t.let(f"load ptr, ptr {t.let(f'getelementptr ptr, ptr {items}, i64 {place}')}")))
+    axes = get("axes")
+    t.require(t.let(f"icmp eq i64 {t.let(f'and i64 {axes}, {bit}')}, 0"))
+    put("axes", t.let(f"or i64 {axes}, {bit}"))
+    next_place = t.let(f"add i64 {place}, 1")
+    put("place", next_place)
+    t.branch(t.let(f"icmp eq i64 {next_place}, {size}"), "axes", "each_axis")
+    t.lines.append("one_axis:")
+
+
+def copied(
+    t: Text, x: str, ndim: str, axes: str, scattered: str, put: Callable[[str, str], None], get: Callable[[str], str]
+) -> None:
+    """Put the array to read into `source`: x itself, or a contiguous copy, in which scattered axes are the last ones."""
+
+    def copy_of(array: str) -> None:
+        copy = t.let(f"call ptr {t.fact(NEW_COPY, 'ptr')}(ptr {array}, i32 0)")
+        put("source", t.let(f"ptrtoint ptr {copy} to i64"))
+
+    put("source", t.let(f"ptrtoint ptr {x} to i64"))
+    t.branch(scattered, "transpose", "untransposed")
+    t.lines.append("transpose:")
+    order, dims = t.let(f"alloca [{DIMENSIONS} x i64]"), t.let("alloca {ptr, i32}")
+    put("size", "0")
+    for turn, wanted in enumerate(("0", "1")):  # those that stay, then the others
+        put("place", "0")
+        t.do(f"br label %order{turn}")
+        t.lines.append(f"order{turn}:")
+        place, size = get("place"), get("size")
+        bit = t.let(f"and i64 {t.let(f'lshr i64 {axes}, {place}')}, 1")
+        t.do(f"store i64 {place}, ptr {t.let(f'getelementptr i64, ptr {order}, i64 {size}')}")
+        chosen = t.let(f"icmp eq i64 {bit}, {wanted}")
+        put("size", t.let(f"add i64 {size}, {t.let(f'zext i1 {chosen} to i64')}"))
+        next_place = t.let(f"add i64 {place}, 1")
+        put("place", next_place)
+        t.branch(t.let(f"icmp ult i64 {next_place}, {ndim}"), f"order{turn}", f"ordered{turn}")
+        t.lines.append(f"ordered{turn}:")
+    t.do(f"store ptr {order}, ptr {dims}")
+    t.do(f"store i32 {t.let(f'trunc i64 {ndim} to i32')}, ptr {t.let(f'getelementptr i8, ptr {dims}, i64 8')}")
+    view = t.let(f"call ptr {t.fact(TRANSPOSE, 'ptr')}(ptr {x}, ptr {dims})")
+    t.branch(t.let(f"icmp eq ptr {view}, null"), "no_copy", "transposed")
+    t.lines.append("transposed:")
+    copy_of(view)
+    t.do(f"call void {t.fact(DEC_REF, 'ptr')}(ptr {view})")
+    t.do("br label %copied")
+    t.lines.append("untransposed:")
+    t.branch(is_dense(t, x), "ready", "copy")
+    t.lines.append("copy:")
+    copy_of(x)
+    t.do("br label %copied")
+    t.lines.append("copied:")
+    t.branch(t.let(f"icmp eq i64 {get('source')}, 0"), "no_copy", "ready")
+    t.lines.append("no_copy:")
+    t.do("ret ptr null")
+    t.lines.append("ready:")
+
+
+def is_dense(t: Text, array: str) -> str:
     flags = t.let(f"and i32 {t.field(array, FLAGS, 'i32')}, {CONTIGUOUS_ALIGNED}")
-    t.require(t.let(f"icmp eq i32 {flags}, {CONTIGUOUS_ALIGNED}"))
+    return t.let(f"icmp eq i32 {flags}, {CONTIGUOUS_ALIGNED}")
 
 
 class Entry:
-    """The built-in of a computation along an axis, and its table. `tell` lets it know a loop."""
+    """The built-in of a computation along an axis, and its table."""
 
-    def __init__(self, name: str, otherwise: Callable[..., Any], kind: str, limits: Limits) -> None:
-        own = [id(True), id(False), id(None), objects.array_function(PYARRAY_EMPTY), id(np.dtype("int64")), 0, 0, 0, 0]
-        facts = objects.table(otherwise, own)
+    def __init__(self, name: str, otherwise: Callable[..., Any], kind: str, limits: Limits, roles: tuple[str, ...] = ()) -> None:
+        roles = roles or ((*USUAL, NUMBER, LEVELS) if kind == "reduction" else USUAL)
+        own = [id(True), id(False), id(None), id(()), id(tuple), id(list)]
+        own += [objects.array_function(place) for place in (PYARRAY_EMPTY, PYARRAY_NEW_COPY, PYARRAY_TRANSPOSE)]
+        facts = objects.table(otherwise, own + [0] * (RECORD * (MOST + 1)))
         self.words = memoryview(facts)
-        at = jit.load(f"entry_along {kind} {limits}", lambda: entry_text(kind, limits), ["entry_along"])["entry_along"]
+        self.dtypes: list[Any] = []  # that the table refers to
+        text = f"entry_along {kind} {limits} {roles}"
+        at = jit.load(text, lambda: entry_text(kind, limits, roles), ["entry_along"])["entry_along"]
         self.call: Callable[..., Any] = objects.builtin(name, at, facts, otherwise)
 
-    def knows(self, kind: str, along: bool) -> bool:
-        return bool(self.words[LOOPS + 2 * (kind == "f64") + along])
-
-    def tell(self, kind: str, along: bool, at: int) -> None:
-        self.words[LOOPS + 2 * (kind == "f64") + along] = at
+    def tell(self, dtype: Any, result: Any, along: bool, at: int) -> None:
+        """Let the built-in know a loop."""
+        self.dtypes += [dtype, result]
+        for record in range(RECORDS, RECORDS + RECORD * MOST, RECORD):
+            if self.words[record] in (0, id(dtype)):
+                self.words[record + 1], self.words[record + 2 + along] = id(result), at
+                self.words[record] = id(dtype)  # last: other threads read the table
+                return

@@ -13,10 +13,13 @@ from typing import Any
 import numpy as np
 
 from . import jit, objects, workers
-from .objects import CONTIGUOUS_ALIGNED, DATA, DESCR, F32, F64, FLAGS, INC_REF, NDARRAY, OWN, RESTORE_THREAD, SAVE_THREAD, WRITEABLE, Text
+from .emit_types import BY_DTYPE, served
+from .objects import CONTIGUOUS_ALIGNED, DATA, DESCR, F64, FLAGS, INC_REF, NDARRAY, OWN, RESTORE_THREAD, SAVE_THREAD, WRITEABLE, Text
 
-# Places in the table of a built-in, after those that all have.
-ASKED, TRUE, NONE, INT64, UINT32, TRUTH, SHARE, STATE, LOOP32, LOOP64 = range(OWN, OWN + 10)
+# Places in the table of a built-in, after those that all have. The last is where its loops begin.
+TRUE, NONE, INT64, UINT32, TRUTH, SHARE, STATE, LOOPS = range(OWN, OWN + 8)
+
+MOST = 16  # loops of a kernel: each has the dtype of its elements, that of its results, and an address; a zero comes after the last
 
 LARGEST = 1 << 15  # elements that are computed while the GIL is held
 ALONE = 1 << 16  # elements that one thread computes sooner than two
@@ -34,11 +37,10 @@ def entry_text(kinds: str) -> str:
     t.require(t.let(f"icmp eq i64 %n, {len(marks) + 1}"))
     arguments = t.let(f"alloca [{len(marks)} x i64]")
     given = [t.let(f"load ptr, ptr {t.let(f'getelementptr ptr, ptr %args, i64 {place}')}") for place in range(len(marks) + 1)]
-    like = given[next(place for place, mark in enumerate(marks) if mark in ("T", "T!", "S", "S!"))]
-    t.require(t.let(f"icmp eq i64 {t.field(like, 8, 'i64')}, {t.fact(NDARRAY)}"))
-    descr = t.field(like, DESCR, "i64")
-    is32, is64 = t.let(f"icmp eq i64 {descr}, {t.fact(F32)}"), t.let(f"icmp eq i64 {descr}, {t.fact(F64)}")
-    t.require(t.let(f"or i1 {is32}, {is64}"))
+    like, result = models(marks)
+    descr = dtype_of(t, given[like])
+    result_descr = descr if result is None else dtype_of(t, given[result])
+    loop = t.field(record_of(t, LOOPS, 3, descr, result_descr), 16, "ptr")
     place = 0
     units = ""
     for mark, obj in zip(marks, given, strict=False):
@@ -48,8 +50,8 @@ def entry_text(kinds: str) -> str:
             continue
         slot = t.let(f"getelementptr i64, ptr {arguments}, i64 {place}")
         place += 1
-        if kind in "TSIBWD":
-            wanted = {"I": t.fact(INT64), "B": t.fact(TRUTH), "W": t.fact(UINT32), "D": t.fact(F64)}.get(kind, descr)
+        if kind in "TSRIBWD":
+            wanted = {"I": t.fact(INT64), "B": t.fact(TRUTH), "W": t.fact(UINT32), "D": t.fact(F64), "R": result_descr}.get(kind, descr)
             array_argument(t, obj, wanted, slot, optional="?" in mark, strided=kind == "S", written="!" in mark)
         elif kind == "i":
             t.do(f"store i64 {t.integer(obj)}, ptr {slot}")
@@ -59,13 +61,6 @@ def entry_text(kinds: str) -> str:
             t.do(f"store double {value}, ptr {slot}")
     work = t.integer(given[-1])
     t.require(t.let(f"icmp sgt i64 {work}, 0"))
-    loop_place = t.let(f"select i1 {is32}, i64 {LOOP32}, i64 {LOOP64}")
-    loop = t.let(f"load ptr, ptr {t.let(f'getelementptr i64, ptr {t.facts}, i64 {loop_place}')}")
-    t.branch(t.let(f"icmp eq ptr {loop}, null"), "ask", "ready")
-    t.lines.append("ask:")
-    t.do(f"store i64 {loop_place}, ptr {t.let(f'getelementptr i64, ptr {t.facts}, i64 {ASKED}')}")
-    t.do("br label %slow")
-    t.lines.append("ready:")
     total = t.let(f"mul i64 {units}, {work}")
     t.branch(t.let(f"icmp sle i64 {total}, {LARGEST}"), "small", "large")
     t.lines.append("small:")
@@ -90,6 +85,36 @@ def entry_text(kinds: str) -> str:
     t.do(f"call void {t.fact(INC_REF, 'ptr')}(ptr {true})")
     t.do(f"ret ptr {true}")
     return t.function("entry_loop")
+
+
+def models(marks: list[str]) -> tuple[int, int | None]:
+    """Which parameters say of what kind the elements and the results are."""
+    places = {kind: place for place, mark in reversed([*enumerate(marks)]) for kind in mark[0] if "?" not in mark}
+    return min(places[kind] for kind in "TS" if kind in places), places.get("R")
+
+
+def dtype_of(t: Text, obj: str) -> str:
+    t.require(t.let(f"icmp eq i64 {t.field(obj, 8, 'i64')}, {t.fact(NDARRAY)}"))
+    return t.field(obj, DESCR, "i64")
+
+
+def record_of(t: Text, place: int, size: int, *dtypes: str) -> str:
+    """Look for the record of some dtypes, with which it begins, among those of a size in the table from a place on."""
+    entry = t.let("alloca ptr")
+    t.do(f"store ptr {t.let(f'getelementptr i64, ptr {t.facts}, i64 {place}')}, ptr {entry}")
+    t.do("br label %next_record")
+    t.lines.append("next_record:")
+    at = t.let(f"load ptr, ptr {entry}")
+    t.do(f"store ptr {t.let(f'getelementptr i64, ptr {at}, i64 {size}')}, ptr {entry}")
+    same = "true"
+    for i, dtype in enumerate(dtypes):
+        present = t.field(at, 8 * i, "i64")
+        if not i:
+            t.require(t.let(f"icmp ne i64 {present}, 0"))
+        same = t.let(f"and i1 {same}, {t.let(f'icmp eq i64 {dtype}, {present}')}")
+    t.branch(same, "this_record", "next_record")
+    t.lines.append("this_record:")
+    return at
 
 
 def array_argument(t: Text, obj: str, wanted: str, slot: str, *, optional: bool, strided: bool, written: bool) -> None:
@@ -117,25 +142,39 @@ _compiling = Lock()
 class Kernel:
     """The built-in of a kernel, and its table."""
 
-    def __init__(self, name: str, kinds: str, load: Callable[[str], int]) -> None:
-        """`kinds` are those of the parameters (translate.py); `load` gives the address of the loop for "f32" or "f64"."""
-        self.load = load
+    def __init__(self, name: str, marks: str, load: Callable[..., int], kinds: tuple[str, ...] = ("f32", "f64")) -> None:
+        """`marks` are the kinds of the parameters (translate.py); `load` gives the address of the loop for one of the `kinds` of elements,
+        and for a kind of results if it has any."""
+        self.load, self.kinds = load, kinds
+        self.like, self.result = models(marks.split())
+        self.dtypes: list[Any] = []  # of the loops in the table
         threads = workers.workers()
         otherwise = self.otherwise
         dtypes = [id(np.dtype(name)) for name in ("int64", "uint32", "bool")]
-        own = [0, id(True), id(None), *dtypes, threads.share, threads.address, 0, 0]
+        own = [id(True), id(None), *dtypes, threads.share, threads.address, *[0] * (3 * MOST + 3)]
         facts = objects.table(otherwise, own)
         self.words = memoryview(facts)
-        at = jit.load(f"entry_loop {kinds}", lambda: entry_text(kinds), ["entry_loop"])["entry_loop"]
+        at = jit.load(f"entry_loop {marks}", lambda: entry_text(marks), ["entry_loop"])["entry_loop"]
         self.call: Callable[..., bool | None] = objects.builtin(name, at, facts, otherwise)
 
     def otherwise(self, *args: Any) -> bool | None:
         """Compile what is missing; None says that the arguments are not such as the kernel takes."""
+        places = [self.like] if self.result is None else [self.like, self.result]
+        if len(args) <= max(places) or any(args[place].__class__ is not np.ndarray for place in places):
+            return None
+        dtypes = [args[place].dtype for place in places]
+        if dtypes in self.dtypes:
+            return None  # not for want of a loop
+        kinds = [BY_DTYPE.get(dtype.name, "") if dtype.isnative else "" for dtype in dtypes]
+        if kinds[0] not in self.kinds or "" in kinds or not all(map(served, kinds)):
+            return None
         with _compiling:
-            place = self.words[ASKED]
-            if not place:
+            place = len(self.dtypes)
+            if place == MOST:
                 return None
-            if not self.words[place]:
-                self.words[place] = self.load("f32" if place == LOOP32 else "f64")
-            self.words[ASKED] = 0
+            if dtypes not in self.dtypes:  # no other thread has been here meanwhile
+                record = LOOPS + 3 * place
+                self.words[record + 1], self.words[record + 2] = id(dtypes[-1]), self.load(*kinds)
+                self.words[record] = id(dtypes[0])  # last: other threads read the table
+                self.dtypes.append(dtypes)
         return self.call(*args)

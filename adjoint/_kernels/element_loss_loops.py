@@ -14,6 +14,8 @@ from __future__ import annotations
 from typing import Any
 
 from .loops import (
+    FLOATS,
+    HALVES,
     Doubles,
     Floats,
     Loop,
@@ -39,7 +41,7 @@ BLOCK = 512  # elements that are summed in their own type
 value = slope = wrong = given
 
 
-@template(reorder=True)
+@template(reorder=True, kinds=(*FLOATS, *HALVES))
 def sums(notes: Doubles, x: Floats, target: Floats, weight: Floats | None, p: float, count: int, blocks: range) -> None:
     q = narrow(p)
     for b in blocks:
@@ -62,7 +64,25 @@ def sums(notes: Doubles, x: Floats, target: Floats, weight: Floats | None, p: fl
         notes[3 * b + 2] = bad
 
 
-@template(reorder=True)
+@template(reorder=True, kinds=(*FLOATS, *HALVES))
+def values(out: Out, bad: Doubles, x: Floats, target: Floats, weight: Floats | None, p: float, count: int, blocks: range) -> None:
+    """The losses themselves. Of each block it is noted how many are wrong."""
+    q = narrow(p)
+    for b in blocks:
+        first, last = b * ELEMENTS, min(b * ELEMENTS + ELEMENTS, count)
+        some_bad = 0.0
+        if weight is not None:
+            for i in range(first, last):
+                out[i] = value(x[i], target[i], q) * weight[i]
+                some_bad += wrong(x[i])
+        else:
+            for i in range(first, last):
+                out[i] = value(x[i], target[i], q)
+                some_bad += wrong(x[i])
+        bad[b] = wide(some_bad)
+
+
+@template(reorder=True, kinds=(*FLOATS, *HALVES))
 def slopes(
     grad: Out, g: Floats, x: Floats, target: Floats, weight: Floats | None, p: float, scale: float, each: int, places: range
 ) -> None:
@@ -190,8 +210,10 @@ LOSSES: dict[str, tuple[Part, Part]] = {
     "log_kl_div": (log_divergence, log_divergence_slope),
 }
 
-SUMS: dict[str, Loop] = {
-    name: sums(f"{name}_sums", value=value, wrong=no_probability if name == "binary_cross_entropy" else never)
-    for name, (value, _) in LOSSES.items()
+WRONG = {"binary_cross_entropy": no_probability}
+SUMS: dict[str, Loop] = {name: sums(f"{name}_sums", value=loss, wrong=WRONG.get(name, never)) for name, (loss, _) in LOSSES.items()}
+VALUES: dict[str, Loop] = {
+    name: values(f"{name}_values", value=LOSSES[name][0], wrong=WRONG.get(name, never))
+    for name in ("mse_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits")
 }
 SLOPES: dict[str, Loop] = {name: slopes(f"{name}_slopes", slope=slope) for name, (_, slope) in LOSSES.items()}

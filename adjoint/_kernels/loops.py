@@ -9,25 +9,30 @@
     add_rows.run(out, x, bias, width, len(x), width) or numpy_does_it(...)
 
 The language is a part of Python: `for` over `range`, `while`, `if`, assignments, arithmetic, comparisons, elements of arrays, and the
-functions below. A kernel is compiled for float32 and for float64, whichever its `Floats` have. Arrays are C-contiguous (unless they are
-`Strided`), and indexed as the flat memory that they are; nothing checks an index, so a kernel must be right for all arguments that its
-caller lets through.
+functions below. A kernel is compiled for float32 and for float64, whichever its `Floats` have; if it says so, also for other kinds of
+elements (`kinds=`). Arrays are C-contiguous (unless they are `Strided`), and indexed as the flat memory that they are; nothing checks an
+index, so a kernel must be right for all arguments that its caller lets through.
 
-The last parameter is the range of units that a call works on. The caller gives the number of units in its place, and after it how many
-elements there are to a unit: from both it follows how the work is cut into pieces for the threads. So the results do not depend on the
-number of threads, as long as each unit writes where no other does.
+The last parameter is the range of units that a call works on (from its `start` to its `stop`). The caller gives the number of units in its
+place, and after it how many elements there are to a unit: from both it follows how the work is cut into pieces for the threads. So the
+results do not depend on the number of threads, as long as each unit writes where no other does.
 
 `run` returns True, or None where it cannot serve: llvmlite is missing, the kernel is not worth compiling yet, or an argument is not what it
 takes (another dtype, not contiguous). Then the caller computes the result by NumPy.
 
 Numbers: `int` is 64 bits. A literal like 0.5 and the elements of `Floats` have the kernel's floating type, `wide(x)` is a double and
 `narrow(x)` goes back, `bits(x)` is the pattern of its bits. `a // b` and `a % b` are of non-negative integers. Both sides of
-`a if condition else b` are computed.
+`a if condition else b` are computed. A tuple of numbers of the kernel's module is an array of doubles.
+
+Elements in half precision are float32 as soon as they are read, and rounded where they are written. Results may be of another kind than
+the elements, if they go to an array of `Results`: their kind is the one that is computed in. With whole numbers, infinity is the largest
+there is, and `wide(x)` has 64 bits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from threading import Lock
 from typing import Any, overload
 
@@ -55,6 +60,10 @@ class Strided(Out):
     memory with the others, unless both are only read."""
 
 
+class Results(Out):
+    """An array of what a kernel computes, whose elements may be of another kind than those of `Floats`."""
+
+
 class Ints(Elements):
     """An array of int64."""
 
@@ -79,7 +88,7 @@ def _function(*numbers: Any) -> Any:
 
 
 sqrt = floor = ceil = trunc = rint = fma = maximum = minimum = copysign = _function
-exp = exp2 = exp_negative = expm1 = log = log2 = log1p = power = sinh = cosh = tanh = sin = cos = erf = erfc = _function
+exp = exp2 = exp_negative = expm1 = log = log2 = log1p = power = sinh = cosh = tanh = sin = cos = erf = erfc = lgamma = _function
 
 
 def wide(x: Any) -> Any:
@@ -102,12 +111,21 @@ def exactly(x: Any) -> Any:
     """The expression computed as it is written, in a loop where sums may be reordered: `exactly((x - top) - shift)`."""
 
 
+def precision() -> float:
+    """The relative error that does not matter in the results."""
+    raise TypeError("precision() is called by kernels only")
+
+
 def larger(a: Any, b: Any) -> Any:
     """The larger of two numbers, by one instruction; of NaN and a number, anything. `maximum` takes care of NaN."""
 
 
 def at(address: Any) -> Any:
     """The array of `Floats` that begins at an address; it may be given a name, and no more."""
+
+
+def room(count: Any) -> Any:
+    """An array of results in a piece of work's own memory; it may be given a name, and no more. Its size is a constant."""
 
 
 class Part:
@@ -132,17 +150,23 @@ def given(*arguments: Any) -> Any:
 class Template:
     """A loop that calls parts which it does not know: `template("name", step=add)` is the kernel whose `step` is the part `add`."""
 
-    def __init__(self, fn: Callable[..., Any], flags: str) -> None:
+    def __init__(self, fn: Callable[..., Any], flags: str, kinds: tuple[str, ...]) -> None:
         self.fn = fn
         self.flags = flags
+        self.kinds = kinds
 
     def __call__(self, name: str, **parts: Part) -> Loop:
-        return Loop(self.fn, self.flags, name, parts)
+        return Loop(self.fn, self.flags, self.kinds, name, parts)
 
 
-def template(*, reorder: bool = False) -> Callable[[Callable[..., Any]], Template]:
-    """Declare a loop with parts that are given later. `reorder` is as for `loop`."""
-    return lambda fn: Template(fn, REORDER if reorder else "")
+FLOATS = ("f32", "f64")
+HALVES = ("f16", "bf16")
+WHOLE = ("i64", "i32", "i16", "i8", "u8", "bool")
+
+
+def template(*, reorder: bool = False, kinds: tuple[str, ...] = FLOATS) -> Callable[[Callable[..., Any]], Template]:
+    """Declare a loop with parts that are given later. `reorder` and `kinds` are as for `loop`."""
+    return lambda fn: Template(fn, REORDER if reorder else "", kinds)
 
 
 # ---- kernels ------------------------------------------------------------------------------------------------------------------------
@@ -156,9 +180,12 @@ _compiling = Lock()
 class Loop:
     """A kernel. `run` becomes a built-in function when the kernel has been compiled."""
 
-    def __init__(self, fn: Callable[..., Any], flags: str, name: str = "", parts: dict[str, Part] | None = None) -> None:
+    def __init__(
+        self, fn: Callable[..., Any], flags: str, kinds: tuple[str, ...] = FLOATS, name: str = "", parts: dict[str, Part] | None = None
+    ) -> None:
         self.fn = fn
         self.flags = flags
+        self.kinds = kinds
         self.parts = parts or {}
         self.__name__ = name or fn.__name__
         self.__doc__ = fn.__doc__
@@ -183,7 +210,8 @@ class Loop:
             return unable
         from . import translate
 
-        return calls.Kernel(self.__name__, translate.parameter_kinds(self), lambda kind: translate.load(self, kind)).call
+        load = partial(translate.load, self)
+        return calls.Kernel(self.__name__, translate.parameter_kinds(self), load, self.kinds).call
 
 
 def unable(*args: Any) -> None:
@@ -195,11 +223,11 @@ def loop(fn: Callable[..., Any], /) -> Loop: ...
 
 
 @overload
-def loop(*, reorder: bool) -> Callable[[Callable[..., Any]], Loop]: ...
+def loop(*, reorder: bool = False, kinds: tuple[str, ...] = FLOATS) -> Callable[[Callable[..., Any]], Loop]: ...
 
 
-def loop(fn: Callable[..., Any] | None = None, *, reorder: bool = False) -> Any:
+def loop(fn: Callable[..., Any] | None = None, *, reorder: bool = False, kinds: tuple[str, ...] = FLOATS) -> Any:
     """Declare a kernel. Where sums may be computed in another order and products be added without rounding, say `reorder`: only then are
-    sums vectorised."""
+    sums vectorised. `kinds` are the kinds of elements that it takes."""
     flags = REORDER if reorder else ""
-    return Loop(fn, flags) if fn is not None else lambda fn: Loop(fn, flags)
+    return Loop(fn, flags, kinds) if fn is not None else lambda fn: Loop(fn, flags, kinds)

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from .loops import Doubles, Floats, Ints, Out, exactly, exp_negative, larger, log, loop, narrow, part, select, wide
+from .loops import FLOATS, HALVES, Doubles, Floats, Ints, Out, exactly, exp_negative, larger, log, loop, narrow, part, room, select, wide
 from .softmax_loops import sum_powers
 from .sums import BLOCK, INFINITY, largest, summed
 
 COLUMNS = 64  # in a block
 SHORT = 32  # elements of a short row
+ROWS = 64  # in a block at most
+TOGETHER = SHORT * ROWS
 ELEMENTS = 4096  # in a block
 
 
-@loop
+@loop(kinds=(*FLOATS, *HALVES))
 def finish(out: Out, notes: Doubles, mean: int, blocks: int, one: range) -> None:
     """The sum of all losses, or their mean."""
     for _ in one:
@@ -41,25 +43,26 @@ def share(weight: Any, smoothing: Any) -> Any:
     return weight * (1.0 - smoothing)
 
 
-@loop(reorder=True)
+@loop(reorder=True, kinds=(*FLOATS, *HALVES))
 def cross_entropy_rows(
-    losses: Out | None, powers: Out | None, notes: Doubles, x: Floats, target: Ints, weight: Floats | None,
-    ignore: int, smoothing: float, kept: int, size: int, count: int, take: int, blocks: range,
+    out: Out, losses: Out | None, notes: Doubles, x: Floats, target: Ints, weight: Floats | None, ignore: int, smoothing: float,
+    mean: int, kept: int, size: int, count: int, take: int, blocks: range,
 ) -> None:  # fmt: skip
-    """From place `kept` on, `notes` get, of each row, the largest element and the sum of the powers relative to it. If
-    rows are short, there is room for their `powers`, which are then computed together."""
+    """From place `kept` on, `notes` get, of each row, the largest element and the sum of the powers relative to it. If rows are short,
+    their powers are computed together. If there is one block only, it is finished at once."""
     smooth = narrow(smoothing)
     for b in blocks:
         loss_sum, weight_sum, bad = wide(0.0), wide(0.0), 0
         first, last = b * take, min(b * take + take, count)
-        if powers is not None:
+        powers = room(TOGETHER)
+        if size <= SHORT:
             for i in range(first, last):
                 start = i * size
                 top = largest(x, start, start + size)
                 notes[kept + 2 * i] = wide(top)
-                for j in range(start, start + size):
-                    powers[j] = x[j] - top
-            for j in range(first * size, last * size):
+                for j in range(size):
+                    powers[(i - first) * size + j] = x[start + j] - top
+            for j in range((last - first) * size):
                 powers[j] = exp_negative(powers[j])
         for i in range(first, last):
             start, t = i * size, target[i]
@@ -70,9 +73,9 @@ def cross_entropy_rows(
             if t < 0 or t >= size:
                 bad += 1
                 continue
-            if powers is not None:
+            if size <= SHORT:
                 top = narrow(notes[kept + 2 * i])
-                total = summed(powers, start, start + size)
+                total = summed(powers, (i - first) * size, (i - first) * size + size)
             else:
                 top = largest(x, start, start + size)
                 total = sum_powers(x, start, start + size, top)
@@ -104,9 +107,11 @@ def cross_entropy_rows(
         notes[3 * b] = loss_sum
         notes[3 * b + 1] = weight_sum
         notes[3 * b + 2] = wide(bad)
+        if count <= take:
+            out[0] = narrow(loss_sum / weight_sum if mean else loss_sum)
 
 
-@loop(reorder=True)
+@loop(reorder=True, kinds=(*FLOATS, *HALVES))
 def cross_entropy_rows_back(
     grad: Out, g: Floats, notes: Doubles, x: Floats, target: Ints, weight: Floats | None, ignore: int,
     smoothing: float, all_weights: float, kept: int, mean: int, each: int, size: int, rows: range,
@@ -140,7 +145,12 @@ def cross_entropy_rows_back(
         else:
             for j in range(start, start + size):
                 grad[j] = exp_negative(x[j] - top) * factor - even
-        grad[start + t] = grad[start + t] - own
+        rest = exp_negative(x[start + t] - top) * factor
+        if weight is not None:
+            rest -= even * weight[t]
+        else:
+            rest -= even
+        grad[start + t] = rest - own
 
 
 @loop(reorder=True)

@@ -15,12 +15,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
 
-from .loops import WARM, Floats, Loop, Out, Part, exp, given, log, maximum, minimum, narrow, part, power, select, sqrt, template, wide
+from .copy_loops import copy
+from .emit_types import BY_DTYPE
+from .loops import (
+    FLOATS,
+    HALVES,
+    WARM,
+    WHOLE,
+    Floats,
+    Loop,
+    Part,
+    Results,
+    exp,
+    given,
+    log,
+    maximum,
+    minimum,
+    narrow,
+    part,
+    power,
+    room,
+    select,
+    sqrt,
+    template,
+    wide,
+)  # fmt: skip
 
 INFINITY = math.inf
 BLOCK = 1024  # elements of a row that are reduced in their own type
@@ -29,7 +53,10 @@ LONG = 16384  # elements of a row that are one piece of work
 CUT = 8192  # elements of a piece, where a row is longer
 DEPTH = 256  # rows of a piece at most
 PIECE = 65536  # elements of a piece of whole rows at most
+SMALL = 1 << 15  # elements of an array that is copied in no time
 
+
+ALL = (*FLOATS, *HALVES, *WHOLE)
 
 start = step = term = finish = given
 
@@ -37,32 +64,59 @@ start = step = term = finish = given
 # ---- loops --------------------------------------------------------------------------------------------------------------------------
 
 
-@template(reorder=True)
+@template(reorder=True, kinds=ALL)
 def along_rows(
-    out: Out, x: Floats, levels: Floats, p: float, n: int, inner: int, take: int, blocks: int, units: range
+    out: Results, x: Floats, levels: Floats, p: float, n: int, inner: int, take: int, blocks: int, units: range
 ) -> None:
-    """One column: each result comes from contiguous memory."""
-    for unit in units:
-        row = unit
-        first = unit * n
+    """One column: each result comes from contiguous memory. Whole rows are reduced four at a time."""
+    q = narrow(p)
+    unit = units.start
+    while blocks == 1 and unit + 4 <= units.stop:
+        a = unit * n
+        b = a + n
+        c = b + n
+        d = c + n
+        level_a, level_b, level_c, level_d = levels[unit], levels[unit + 1], levels[unit + 2], levels[unit + 3]
+        total_a = wide(start())
+        total_b = wide(start())
+        total_c = wide(start())
+        total_d = wide(start())
+        for begin in range(0, n, BLOCK):
+            some_a, some_b, some_c, some_d = start(), start(), start(), start()
+            for j in range(begin, min(begin + BLOCK, n)):
+                some_a = step(some_a, term(x[a + j], level_a, q))
+                some_b = step(some_b, term(x[b + j], level_b, q))
+                some_c = step(some_c, term(x[c + j], level_c, q))
+                some_d = step(some_d, term(x[d + j], level_d, q))
+            total_a = step(total_a, wide(some_a))
+            total_b = step(total_b, wide(some_b))
+            total_c = step(total_c, wide(some_c))
+            total_d = step(total_d, wide(some_d))
+        out[unit] = narrow(finish(total_a, wide(level_a), p))
+        out[unit + 1] = narrow(finish(total_b, wide(level_b), p))
+        out[unit + 2] = narrow(finish(total_c, wide(level_c), p))
+        out[unit + 3] = narrow(finish(total_d, wide(level_d), p))
+        unit += 4
+    for piece in range(unit, units.stop):
+        row = piece
+        first = piece * n
         if blocks > 1:
-            row = unit // blocks
-            first = row * n + unit % blocks * take
+            row = piece // blocks
+            first = row * n + piece % blocks * take
         last = min(first + take, row * n + n)
         level = levels[row]
-        q = narrow(p)
         total = wide(start())
         for begin in range(first, last, BLOCK):
-            part_of_it = start()
+            some = start()
             for j in range(begin, min(begin + BLOCK, last)):
-                part_of_it = step(part_of_it, term(x[j], level, q))
-            total = step(total, wide(part_of_it))
-        out[unit] = narrow(finish(total, wide(level), p))
+                some = step(some, term(x[j], level, q))
+            total = step(total, wide(some))
+        out[piece] = narrow(finish(total, wide(level), p))
 
 
-@template(reorder=True)
+@template(reorder=True, kinds=ALL)
 def down_columns(
-    out: Out, x: Floats, levels: Floats, p: float, n: int, inner: int, take: int, blocks: int, units: range
+    out: Results, x: Floats, levels: Floats, p: float, n: int, inner: int, take: int, blocks: int, units: range
 ) -> None:
     """The results of all columns at once, four rows at a time."""
     for unit in units:
@@ -71,28 +125,29 @@ def down_columns(
         bottom = min(top + take, n)
         fours = top + (bottom - top) // 4 * 4
         q = narrow(p)
+        so_far = room(TILE)
         for left in range(0, inner, TILE):
-            right = min(left + TILE, inner)
-            to = unit * inner
-            at = matrix * inner
-            for j in range(left, right):
-                out[to + j] = start()
+            width = min(TILE, inner - left)
+            at = matrix * inner + left
+            for j in range(width):
+                so_far[j] = start()
             for i in range(top, fours, 4):
-                a = (matrix * n + i) * inner
+                a = (matrix * n + i) * inner + left
                 b = a + inner
                 c = b + inner
                 d = c + inner
-                for j in range(left, right):
+                for j in range(width):
                     level = levels[at + j]
                     ab = step(term(x[a + j], level, q), term(x[b + j], level, q))
                     cd = step(term(x[c + j], level, q), term(x[d + j], level, q))
-                    out[to + j] = step(step(ab, cd), out[to + j])  # in this order: else "the larger" becomes a slow masked store
+                    so_far[j] = step(step(ab, cd), so_far[j])  # in this order: else "the larger" becomes a slow masked store
             for i in range(fours, bottom):
-                a = (matrix * n + i) * inner
-                for j in range(left, right):
-                    out[to + j] = step(term(x[a + j], levels[at + j], q), out[to + j])
-            for j in range(left, right):
-                out[to + j] = finish(out[to + j], levels[at + j], q)
+                a = (matrix * n + i) * inner + left
+                for j in range(width):
+                    so_far[j] = step(term(x[a + j], levels[at + j], q), so_far[j])
+            to = unit * inner + left
+            for j in range(width):
+                out[to + j] = finish(so_far[j], levels[at + j], q)
 
 
 # ---- how the work is cut ------------------------------------------------------------------------------------------------------------
@@ -153,7 +208,7 @@ def cuts(outer: int, n: int, inner: int) -> list[tuple[int, ...]]:
 
 
 def suits(x: Any) -> bool:
-    """Whether kernels compute with such an array."""
+    """Whether kernels for float32 and float64 compute with such an array."""
     return x.__class__ is np.ndarray and x.dtype.char in "fd"
 
 
@@ -168,30 +223,87 @@ class Along:
         self.name = name
         self.kernels = kernels  # by whether there is one column
         self.run: Callable[..., np.ndarray | None] = self.by_python
-        self.entry: Any = None
+        self.known: dict[tuple[Any, Any, bool], int] = {}  # the loops that have been compiled: dtypes, whether there is one column, address
+        self.entries: list[Any] = []
+        self.waiting: list[Callable[[Any], Any]] = []  # what ops ask for until there is a built-in
 
     def by_python(self, x: np.ndarray, axis: Any, option: bool) -> np.ndarray | None:
         raise NotImplementedError
 
-    def learn(self, x: np.ndarray, along: bool) -> None:
-        """Tell the built-in of a kernel that has been compiled."""
-        from . import along as small
-        from . import translate
+    def serve(self, roles: tuple[str, ...], otherwise: Callable[..., Any], use: Callable[[Any], None]) -> None:
+        """Have a built-in made for parameters in other roles (along.py), which calls `otherwise` for what it cannot do. It is handed to
+        `use` as soon as there is a kernel."""
+        self.waiting.append(lambda small: use(self.entry(small, otherwise, roles)))
+        self.announce()
 
-        if self.entry is None:
-            self.entry = small.Entry(self.name, self.by_python, self.kind, small.Limits(*self.limits))
-            self.run = self.entry.call
-        kind = "f32" if x.dtype.char == "f" else "f64"
-        if not self.entry.knows(kind, along):
-            self.entry.tell(kind, along, translate.load(self.kernels[along], kind))
+    def announce(self) -> None:
+        """Make the built-ins that are asked for, if there are kernels."""
+        if self.known:
+            from . import along as small
+
+            if not self.entries:
+                self.run = self.entry(small, self.by_python)
+            while self.waiting:
+                self.waiting.pop()(small)
+
+    def entry(self, small: Any, otherwise: Callable[..., Any], roles: tuple[str, ...] = ()) -> Any:
+        made = small.Entry(self.name, otherwise, self.kind, small.Limits(*self.limits), roles)
+        self.entries.append(made)
+        for facts, at in [*self.known.items()]:
+            made.tell(*facts, at)
+        return made.call
+
+    def learn(self, x: np.ndarray, out: np.ndarray, along: bool) -> None:
+        """Tell the built-ins of a kernel that has been compiled."""
+        facts = x.dtype, out.dtype, along
+        if facts not in self.known:
+            from . import translate
+
+            self.known[facts] = at = translate.load(self.kernels[along], BY_DTYPE[x.dtype.name], BY_DTYPE[out.dtype.name])
+            for entry in self.entries:
+                entry.tell(*facts, at)
+            self.announce()
+
+
+INT64, BOOL, FLOAT32 = np.dtype("int64"), np.dtype("bool"), np.dtype("float32")
+OWN, SUM, COUNT, TRUTH = range(4)  # dtypes of results: that of the elements; the same unless they are whole numbers; int64; bool
+
+
+@cache
+def dtypes_of(dtype: np.dtype[Any], kinds: tuple[str, ...], results: int) -> tuple[Any, Any] | None:
+    """The dtypes of the results of a reduction, and of partial ones. None where there are no kernels."""
+    kind = BY_DTYPE.get(dtype.name)
+    if kind not in kinds:
+        return None
+    if results == TRUTH:
+        result = dtype if kind == "u8" else BOOL
+    else:
+        result = INT64 if results == COUNT or (results == SUM and kind in WHOLE) else dtype
+    return result, FLOAT32 if kind in HALVES and result is dtype else result
+
+
+def dense(x: np.ndarray) -> np.ndarray:
+    """The array itself, or a copy, whose memory is contiguous."""
+    return x if x.flags.c_contiguous else copy(x)
+
+
+@lru_cache(1024)
+def in_memory_order(shape: tuple[int, ...], strides: tuple[int, ...], axis: Any) -> tuple[list[int], Any, list[int]]:
+    """The axes in the order of memory, those that `axis` names there, and how to put them back."""
+    order = sorted(range(len(shape)), key=lambda d: (-abs(strides[d]), d))
+    axes = axes_of(axis, len(shape))
+    return order, None if len(axes) == len(shape) else tuple(order.index(d) for d in axes), [order.index(d) for d in range(len(shape))]
 
 
 class Reduction(Along):
-    """A reduction with its kernels."""
+    """A reduction with its kernels, of some kinds of elements. `results` says of which dtype its results are."""
 
     kind, limits = "reduction", (DEPTH, LONG)
 
-    def __init__(self, name: str, *, start: Part, step: Part, term: Part, finish: Part) -> None:
+    def __init__(
+        self, name: str, *, start: Part, step: Part, term: Part, finish: Part, kinds: tuple[str, ...] = FLOATS, results: int = OWN,
+        mean: bool = False,
+    ) -> None:  # fmt: skip
         def shapes(what: str, term: Part, finish: Part) -> tuple[Loop, Loop]:
             parts = {"start": start, "step": step, "term": term, "finish": finish}
             return down_columns(f"{name}_{what}_columns", **parts), along_rows(f"{name}_{what}_rows", **parts)
@@ -200,32 +312,52 @@ class Reduction(Along):
         self.first = shapes("first", term, unfinished)
         self.last = self.kernels if term is itself else shapes("last", itself, finish)
         self.between = self.first if term is itself else shapes("between", itself, unfinished)
+        self.kinds, self.results, self.mean = kinds, results, mean
+        if mean:
+            self.kind = "mean"
 
     def by_python(self, x: np.ndarray, axis: Any, option: bool, p: float = 1.0, levels: np.ndarray | None = None) -> np.ndarray | None:
-        if not suits(x):
+        if x.__class__ is not np.ndarray or (dtypes := dtypes_of(x.dtype, self.kinds, self.results)) is None:
             return None
+        if not x.flags.c_contiguous:
+            if x.size > SMALL and levels is None and (out := self.reordered(x, axis, option, p)) is not None:
+                return out
+            x = copy(x)
+        result, partial = dtypes
         shape, steps = plan(x.shape, axis, option)
-        if levels is None:
-            levels = x
-        elif levels.size != math.prod(shape) or matrices(x.shape, axis) is None:
+        if levels is not None and levels.size != math.prod(shape):
             return None
+        if levels is not None and matrices(x.shape, axis) is None:
+            axes = axes_of(axis, x.ndim)
+            x = copy(np.moveaxis(x, axes, range(-len(axes), 0)))
+            steps = plan(x.shape, tuple(range(x.ndim - len(axes), x.ndim)), option)[1]
+        if self.mean:
+            p = x.size / max(1, math.prod(shape))
         if len(steps) == 1:
             n, inner, take, blocks, units, work = steps[0]
-            out = np.empty(shape, x.dtype)
-            if not self.kernels[inner == 1].run(out, x, levels, p, n, inner, take, blocks, units, work):
+            out = np.empty(shape, result)
+            if not self.kernels[inner == 1].run(out, x, x if levels is None else levels, p, n, inner, take, blocks, units, work):
                 return None
-            self.learn(x, inner == 1)
+            self.learn(x, out, inner == 1)
             return out
         for place, (n, inner, take, blocks, units, work) in enumerate(steps):
             done = place == len(steps) - 1
             kernel = ((self.last if done else self.between) if place else self.first)[inner == 1]
             if place:
                 kernel.heat = WARM  # as worth compiling as the first
-            out = np.empty(shape if done else units * inner, x.dtype)
-            if not kernel.run(out, x, levels, p, n, inner, take, blocks, units, work):
+            out = np.empty(shape, result) if done else np.empty(units * inner, partial)
+            if not kernel.run(out, x, x if levels is None else levels, p, n, inner, take, blocks, units, work):
                 return None
             x = out
         return x if steps else None
+
+    def reordered(self, x: np.ndarray, axis: Any, option: bool, p: float) -> np.ndarray | None:
+        """The same for an array whose memory is contiguous, but not in the order of its axes."""
+        order, axes, back = in_memory_order(x.shape, x.strides, axis)
+        if not (found := x.transpose(order)).flags.c_contiguous or (out := self.run(found, axes, True, p)) is None:
+            return None
+        out = dense(out.transpose(back))
+        return out if option else out.reshape(plan(x.shape, axis, False)[0])
 
 
 # ---- parts --------------------------------------------------------------------------------------------------------------------------
@@ -318,11 +450,6 @@ def size(x: Any, level: Any, p: Any) -> Any:
 
 
 @part
-def missing(x: Any, level: Any, p: Any) -> Any:
-    return select(x == 0.0, 1.0, 0.0)
-
-
-@part
 def square(x: Any, level: Any, p: Any) -> Any:
     return x * x
 
@@ -370,36 +497,23 @@ def logarithm(t: Any, level: Any, p: Any) -> Any:
 
 # ---- reductions ---------------------------------------------------------------------------------------------------------------------
 
-total = Reduction("sum", start=zero, step=add, term=itself, finish=divided)  # p = 1, or the number of elements for the mean
-product = Reduction("prod", start=one, step=multiply, term=itself, finish=unfinished)
-largest = Reduction("max", start=lowest, step=larger, term=itself, finish=unfinished)
-smallest = Reduction("min", start=highest, step=smaller, term=itself, finish=unfinished)
-nan_total = Reduction("nansum", start=zero, step=add, term=unless_nan, finish=unfinished)
-count = Reduction("count", start=zero, step=add, term=nonzero, finish=unfinished)
+total = Reduction("sum", start=zero, step=add, term=itself, finish=unfinished, kinds=ALL, results=SUM)
+mean = Reduction("mean", start=zero, step=add, term=itself, finish=divided, kinds=(*FLOATS, *HALVES), mean=True)
+product = Reduction("prod", start=one, step=multiply, term=itself, finish=unfinished, kinds=ALL, results=SUM)
+largest = Reduction("max", start=lowest, step=larger, term=itself, finish=unfinished, kinds=ALL)
+smallest = Reduction("min", start=highest, step=smaller, term=itself, finish=unfinished, kinds=ALL)
+nan_total = Reduction("nansum", start=zero, step=add, term=unless_nan, finish=unfinished, kinds=(*FLOATS, *HALVES))
+count = Reduction("count", start=zero, step=add, term=nonzero, finish=unfinished, kinds=ALL, results=COUNT)
 count_alike = Reduction("count_alike", start=zero, step=add, term=alike, finish=unfinished)
 count_equal = Reduction("count_equal", start=zero, step=add, term=equal, finish=unfinished)
 count_size_alike = Reduction("count_size_alike", start=zero, step=add, term=size_alike, finish=unfinished)
-norm_1 = Reduction("norm_1", start=zero, step=add, term=size, finish=unfinished)
-norm_2 = Reduction("norm_2", start=zero, step=add, term=square, finish=root)
-norm_p = Reduction("norm_p", start=zero, step=add, term=power_of_size, finish=root_of_power)
-norm_most = Reduction("norm_inf", start=zero, step=larger, term=size, finish=unfinished)
-norm_least = Reduction("norm_least", start=highest, step=smaller, term=size, finish=unfinished)
+norm_1 = Reduction("norm_1", start=zero, step=add, term=size, finish=unfinished, kinds=(*FLOATS, *HALVES))
+norm_2 = Reduction("norm_2", start=zero, step=add, term=square, finish=root, kinds=(*FLOATS, *HALVES))
+norm_p = Reduction("norm_p", start=zero, step=add, term=power_of_size, finish=root_of_power, kinds=(*FLOATS, *HALVES))
+norm_most = Reduction("norm_inf", start=zero, step=larger, term=size, finish=unfinished, kinds=(*FLOATS, *HALVES))
+norm_least = Reduction("norm_least", start=highest, step=smaller, term=size, finish=unfinished, kinds=(*FLOATS, *HALVES))
 variance = Reduction("var", start=zero, step=add, term=squared_deviation, finish=divided)  # level: the mean
 deviation = Reduction("std", start=zero, step=add, term=squared_deviation, finish=root_of_quotient)
 log_sum = Reduction("logsumexp", start=zero, step=add, term=exponential, finish=logarithm)  # level: the largest
-
-
-# ---- truth --------------------------------------------------------------------------------------------------------------------------
-
-some_nonzero = Reduction("any", start=zero, step=larger, term=nonzero, finish=unfinished)
-some_zero = Reduction("all", start=zero, step=larger, term=missing, finish=unfinished)
-
-
-def whether_any(x: np.ndarray, axis: Any, keepdim: bool) -> np.ndarray | None:
-    found = some_nonzero.run(x, axis, keepdim)
-    return None if found is None else found != 0
-
-
-def whether_all(x: np.ndarray, axis: Any, keepdim: bool) -> np.ndarray | None:
-    found = some_zero.run(x, axis, keepdim)
-    return None if found is None else found == 0
+some = Reduction("any", start=zero, step=larger, term=nonzero, finish=unfinished, kinds=ALL, results=TRUTH)
+every = Reduction("all", start=one, step=smaller, term=nonzero, finish=unfinished, kinds=ALL, results=TRUTH)

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .loops import Doubles, Floats, Out, Part, exp, given, log1p, maximum, narrow, part, select, template, wide
-from .reduce_loops import Along, add, lowest, matrices, multiply, one, suits, zero
+from .loops import FLOATS, HALVES, Doubles, Floats, Part, Results, exp, given, log1p, maximum, narrow, part, select, template, wide
+from .reduce_loops import ALL, SUM, Along, add, dense, dtypes_of, lowest, matrices, multiply, one, zero
 
 start = step = given
 
@@ -20,8 +20,10 @@ LARGEST = 1 << 24  # rows that one piece of work may go through
 ABREAST = 4  # rows of contiguous memory at a time: one waits for the result of an addition while the others add
 
 
-@template()
-def scan_along_rows(out: Out, x: Floats, sums: Doubles | None, p: float, n: int, inner: int, rows: int, tiles: int, units: range) -> None:
+@template(kinds=ALL)
+def scan_along_rows(
+    out: Results, x: Floats, sums: Doubles | None, p: float, n: int, inner: int, rows: int, tiles: int, units: range
+) -> None:
     """One column. Of the last few rows some are computed twice. `p` is 1 for a scan that runs backwards."""
     for unit in units:
         backwards = int(p)
@@ -46,8 +48,8 @@ def scan_along_rows(out: Out, x: Floats, sums: Doubles | None, p: float, n: int,
             out[d + at] = narrow(sum_d)
 
 
-@template()
-def scan_down_columns(out: Out, x: Floats, sums: Doubles, p: float, n: int, inner: int, rows: int, tiles: int, units: range) -> None:
+@template(kinds=(*FLOATS, *HALVES))
+def scan_down_columns(out: Results, x: Floats, sums: Doubles, p: float, n: int, inner: int, rows: int, tiles: int, units: range) -> None:
     for unit in units:
         backwards = int(p)
         matrix = unit // tiles
@@ -66,28 +68,30 @@ def scan_down_columns(out: Out, x: Floats, sums: Doubles, p: float, n: int, inne
 
 
 class Scan(Along):
-    """A scan with its kernels, which runs backwards if the option says so."""
+    """A scan with its kernels, which runs backwards if the option says so. There is none of whole numbers down columns, where sums
+    are doubles."""
 
     kind, limits = "scan", (LARGEST, LARGEST, TILE)
 
-    def __init__(self, name: str, start: Part, step: Part) -> None:
+    def __init__(self, name: str, start: Part, step: Part, kinds: tuple[str, ...] = ALL) -> None:
+        self.kinds = kinds
         down = scan_down_columns(f"{name}_down_columns", start=start, step=step)
         super().__init__(name, (down, scan_along_rows(f"{name}_along_rows", start=start, step=step)))
 
     def by_python(self, x: np.ndarray, axis: Any, option: bool) -> np.ndarray | None:
-        if not suits(x):
+        if x.__class__ is not np.ndarray or not x.size or (found := matrices(x.shape, axis)) is None:
             return None
-        found = matrices(x.shape, axis)
-        if found is None:
+        x, (outer, n, inner) = dense(x), found
+        dtypes = dtypes_of(x.dtype, self.kinds if inner == 1 else self.kernels[0].kinds, SUM)
+        if dtypes is None:
             return None
-        outer, n, inner = found
-        out = np.empty(x.shape, x.dtype)
+        out = np.empty(x.shape, dtypes[0])
         tiles = -(-inner // TILE)
         cut = (-(-outer // ABREAST), n * ABREAST) if inner == 1 else (outer * tiles, n * min(inner, TILE))
         sums = None if inner == 1 else np.empty(outer * inner)
         if not self.kernels[inner == 1].run(out, x, sums, float(option), n, inner, outer, tiles, *cut):
             return None
-        self.learn(x, inner == 1)
+        self.learn(x, out, inner == 1)
         return out
 
 
@@ -100,4 +104,4 @@ def add_logarithms(a: Any, b: Any) -> Any:
 
 sums = Scan("cumsum", zero, add)
 products = Scan("cumprod", one, multiply)
-log_sums = Scan("logcumsumexp", lowest, add_logarithms)
+log_sums = Scan("logcumsumexp", lowest, add_logarithms, (*FLOATS, *HALVES))

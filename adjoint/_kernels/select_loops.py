@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from .loops import Floats, Ints, Out, Part, given, loop, maximum, narrow, part, select, template
-from .reduce_loops import Along, highest, larger, lowest, matrices, plan, smaller, suits
+from .loops import FLOATS, HALVES, Floats, Ints, Out, Part, given, loop, maximum, narrow, part, room, select, template
+from .reduce_loops import Along, dense, highest, larger, lowest, matrices, plan, smaller, suits
 
 SPAN = 256  # elements of a row whose best is found at once, before its place is looked for
 PIECE = 8192  # elements of a row that are one piece of work, where it is longer than LONG
@@ -27,7 +27,7 @@ worst = better = reaches = given
 # ---- the place of the best element --------------------------------------------------------------------------------------------------
 
 
-@template(reorder=True)
+@template(reorder=True, kinds=(*FLOATS, *HALVES, "i64", "i32", "i16", "i8", "u8"))
 def place_along_rows(
     place: Ints, x: Floats, best: Out, p: float, n: int, inner: int, take: int, blocks: int, units: range
 ) -> None:
@@ -53,32 +53,33 @@ def place_along_rows(
         place[unit] = where - row * n
 
 
-@template(reorder=True)
+@template(reorder=True, kinds=(*FLOATS, *HALVES, "i64", "i32"))
 def place_down_columns(
     place: Ints, x: Floats, best: Out, p: float, n: int, inner: int, results: int, tiles: int, units: range
 ) -> None:
-    """The first place of the best element of each column. The places are behind the best elements, and are counted in the same type."""
+    """The first place of the best element of each column. Places are counted in the type of the elements."""
     for unit in units:
         matrix = unit // tiles
         left = unit % tiles * TILE
         width = min(TILE, inner - left)
         to = matrix * inner + left
-        found = results + to
         start = matrix * n * inner + left
+        tops = room(TILE)
+        found = room(TILE)
         for j in range(width):
-            best[to + j] = x[start + j]
-            best[found + j] = 0.0
+            tops[j] = x[start + j]
+            found[j] = 0.0
         for i in range(1, n):
             at = start + i * inner
             number = narrow(i)
             for j in range(width):
-                old = best[to + j]
+                old = tops[j]
                 new = better(x[at + j], old)
                 changed = (new != old) & (old == old)
-                best[to + j] = new
-                best[found + j] = maximum(select(changed, number, 0.0), best[found + j])  # numbers grow
+                tops[j] = new
+                found[j] = maximum(select(changed, number, 0.0), found[j])  # numbers grow
         for j in range(width):
-            place[to + j] = int(best[found + j])
+            place[to + j] = int(found[j])
 
 
 class Place(Along):
@@ -92,17 +93,18 @@ class Place(Along):
         self.of_blocks = of_blocks
 
     def by_python(self, x: np.ndarray, axis: Any, option: bool) -> np.ndarray | None:
-        if not suits(x):
+        if x.__class__ is not np.ndarray:
             return None
         found = cut(x.shape, axis, option)
         if found is None:
             return None
+        x = dense(x)
         shape, size, n, inner, units, work, blocks = found
         along = inner == 1
-        place, best = np.empty(shape if blocks == 1 or not along else size, INT64), np.empty(size if along else 2 * size, x.dtype)
+        place, best = np.empty(shape if blocks == 1 or not along else size, INT64), np.empty(size if along else 1, x.dtype)
         if not self.kernels[along].run(place, x, best, 1.0, n, inner, work if along else size, blocks, units, work):
             return None
-        self.learn(x, along)
+        self.learn(x, place, along)
         if blocks == 1 or not along:
             return place
         best = best.reshape(-1, blocks)

@@ -8,26 +8,36 @@ from __future__ import annotations
 
 from typing import Any
 
-from .loops import Bools, Doubles, Floats, Out, exactly, exp_negative, larger, log, loop, narrow, part, wide
+import numpy as np
+
+from .loops import (
+    FLOATS,
+    HALVES,
+    Bools,
+    Doubles,
+    Floats,
+    Out,
+    Part,
+    exactly,
+    exp_negative,
+    given,
+    larger,
+    log,
+    loop,
+    narrow,
+    part,
+    room,
+    template,
+    wide,
+)  # fmt: skip
+from .reduce_loops import Along, dense, matrices
 from .sums import BLOCK, INFINITY, dot, largest, summed
 
 COLUMNS = 64  # in a block
 ROWS = 64  # short ones, in a block
 SHORT = 32  # elements of a row
-
-
-@part
-def keep_powers(out: Out, x: Floats, start: int, stop: int, top: Any) -> Any:
-    """Write `exp(x - top)`, and return its sum."""
-    total = wide(0.0)
-    for block in range(start, stop, BLOCK):
-        some = 0.0
-        for j in range(block, min(block + BLOCK, stop)):
-            power = exp_negative(x[j] - top)
-            out[j] = power
-            some += power
-        total += wide(some)
-    return total
+LARGEST = 1 << 24  # rows of a matrix
+ROOM = 4096  # elements of a row whose powers are kept; those of a longer one are computed twice
 
 
 @part
@@ -41,20 +51,160 @@ def sum_powers(x: Floats, start: int, stop: int, top: Any) -> Any:
     return total
 
 
-# ---- rows ---------------------------------------------------------------------------------------------------------------------------
+# ---- forward ------------------------------------------------------------------------------------------------------------------------
 
 
-@loop(reorder=True)
-def softmax_rows(out: Out, x: Floats, size: int, rows: range) -> None:
-    for i in rows:
-        start, stop = i * size, i * size + size
-        top = largest(x, start, stop)
-        factor = narrow(1.0 / keep_powers(out, x, start, stop, top))
-        for j in range(start, stop):
-            out[j] = out[j] * factor
+logarithmic = given  # whether the logarithm is wanted
 
 
-@loop(reorder=True)
+@part
+def yes() -> Any:
+    return 1
+
+
+@part
+def no() -> Any:
+    return 0
+
+
+@template(reorder=True, kinds=(*FLOATS, *HALVES))
+def along_rows(out: Out, x: Floats, sums: Doubles | None, p: float, n: int, inner: int, rows: int, tiles: int, units: range) -> None:
+    """One row to a unit; of short rows a block, as long as there are any, whose powers are computed together: which makes vectors."""
+    for unit in units:
+        powers = room(ROOM)
+        if n > SHORT:
+            start, stop = unit * n, unit * n + n
+            top = largest(x, start, stop)
+            if logarithmic():
+                shift = log(narrow(sum_powers(x, start, stop, top)))
+                for j in range(start, stop):
+                    out[j] = exactly((x[j] - top) - shift)
+                continue
+            kept = min(n, ROOM)
+            total = wide(0.0)
+            for block in range(0, kept, BLOCK):
+                some = 0.0
+                for j in range(block, min(block + BLOCK, kept)):
+                    power = exp_negative(x[start + j] - top)
+                    powers[j] = power
+                    some += power
+                total += wide(some)
+            factor = narrow(1.0 / (total + sum_powers(x, start + kept, stop, top)))
+            for j in range(kept):
+                out[start + j] = powers[j] * factor
+            for j in range(start + kept, stop):
+                out[j] = exp_negative(x[j] - top) * factor
+            continue
+        first = min(unit * ROWS, rows)
+        count = min(ROWS, rows - first)
+        for i in range(count):
+            start = (first + i) * n
+            top = largest(x, start, start + n)
+            for j in range(n):
+                powers[i * n + j] = x[start + j] - top
+        for j in range(count * n):
+            powers[j] = exp_negative(powers[j])
+        for i in range(count):
+            start = (first + i) * n
+            sum_of_row = 0.0
+            for j in range(n):
+                sum_of_row += powers[i * n + j]
+            if logarithmic():
+                top = largest(x, start, start + n)
+                shift = log(sum_of_row)
+                for j in range(start, start + n):
+                    out[j] = exactly((x[j] - top) - shift)
+            else:
+                share = 1.0 / sum_of_row
+                for j in range(n):
+                    out[start + j] = powers[i * n + j] * share
+
+
+@template(reorder=True, kinds=(*FLOATS, *HALVES))
+def down_columns(out: Out, x: Floats, sums: Doubles, p: float, n: int, inner: int, rows: int, tiles: int, units: range) -> None:
+    """A unit is a block of columns of one matrix. `sums` have a place for each column. If there is room, powers are kept; of many rows, in
+    the result, if `p` says that it is precise enough."""
+    in_result = int(p)
+    for unit in units:
+        first = unit % tiles * COLUMNS
+        width = min(COLUMNS, inner - first)
+        start = unit // tiles * n * inner + first
+        place = unit // tiles * inner + first
+        tops = room(COLUMNS)
+        shifts = room(COLUMNS)
+        powers = room(ROOM)
+        in_room = n * width <= ROOM
+        for k in range(width):
+            tops[k] = -INFINITY
+            sums[place + k] = 0.0
+        for j in range(n):
+            for k in range(width):
+                tops[k] = larger(tops[k], x[start + j * inner + k])
+        for j in range(n):
+            if in_room:
+                for k in range(width):
+                    power = exp_negative(x[start + j * inner + k] - tops[k])
+                    sums[place + k] += wide(power)
+                    powers[j * width + k] = power
+            elif in_result:
+                for k in range(width):
+                    power = exp_negative(x[start + j * inner + k] - tops[k])
+                    sums[place + k] += wide(power)
+                    out[start + j * inner + k] = power
+            else:
+                for k in range(width):
+                    sums[place + k] += wide(exp_negative(x[start + j * inner + k] - tops[k]))
+        for k in range(width):
+            shifts[k] = log(narrow(sums[place + k])) if logarithmic() else narrow(1.0 / sums[place + k])
+        for j in range(n):
+            at = start + j * inner
+            if logarithmic():
+                for k in range(width):
+                    out[at + k] = exactly((x[at + k] - tops[k]) - shifts[k])
+            elif in_room:
+                for k in range(width):
+                    out[at + k] = powers[j * width + k] * shifts[k]
+            elif in_result:
+                for k in range(width):
+                    out[at + k] = out[at + k] * shifts[k]
+            else:
+                for k in range(width):
+                    out[at + k] = exp_negative(x[at + k] - tops[k]) * shifts[k]
+
+
+class Softmax(Along):
+    """A softmax, or its logarithm, with its kernels. It has no option."""
+
+    kind, limits = "map", (LARGEST, LARGEST, COLUMNS)
+
+    def __init__(self, name: str, logarithmic: Part) -> None:
+        self.keeps = logarithmic is no  # powers in the result
+        down = down_columns(f"{name}_down_columns", logarithmic=logarithmic)
+        super().__init__(name, (down, along_rows(f"{name}_along_rows", logarithmic=logarithmic)))
+
+    def by_python(self, x: np.ndarray, axis: Any, option: bool) -> np.ndarray | None:
+        if x.__class__ is not np.ndarray or not x.size or (found := matrices(x.shape, axis)) is None:
+            return None
+        x, (outer, n, inner) = dense(x), found
+        out, tiles = np.empty(x.shape, x.dtype), -(-inner // COLUMNS)
+        if inner > 1:
+            cut, sums = (outer * tiles, n * min(inner, COLUMNS)), np.empty(outer * inner)
+        else:
+            cut, sums = (outer, n) if n > SHORT else (-(-outer // ROWS), n * ROWS), None
+        if not self.kernels[inner == 1].run(out, x, sums, float(self.keeps and x.itemsize > 2), n, inner, outer, tiles, *cut):
+            return None
+        self.learn(x, out, inner == 1)
+        return out
+
+
+softmax = Softmax("softmax", no)
+log_softmax = Softmax("log_softmax", yes)
+
+
+# ---- backward -----------------------------------------------------------------------------------------------------------------------
+
+
+@loop(reorder=True, kinds=(*FLOATS, *HALVES))
 def softmax_rows_back(grad: Out, g: Floats, out: Floats, scale: float, size: int, rows: range) -> None:
     factor = narrow(scale)
     for i in rows:
@@ -64,17 +214,7 @@ def softmax_rows_back(grad: Out, g: Floats, out: Floats, scale: float, size: int
             grad[j] = (g[j] - mean) * (out[j] * factor)
 
 
-@loop(reorder=True)
-def log_softmax_rows(out: Out, x: Floats, size: int, rows: range) -> None:
-    for i in rows:
-        start, stop = i * size, i * size + size
-        top = largest(x, start, stop)
-        shift = log(narrow(sum_powers(x, start, stop, top)))
-        for j in range(start, stop):
-            out[j] = exactly((x[j] - top) - shift)
-
-
-@loop(reorder=True)
+@loop(reorder=True, kinds=(*FLOATS, *HALVES))
 def log_softmax_rows_back(grad: Out, g: Floats, out: Floats, size: int, rows: range) -> None:
     for i in rows:
         start, stop = i * size, i * size + size
@@ -83,73 +223,7 @@ def log_softmax_rows_back(grad: Out, g: Floats, out: Floats, size: int, rows: ra
             grad[j] = g[j] - exp_negative(out[j]) * total
 
 
-# ---- short rows: their exponentials are computed together, which makes vectors of them --------------------------------------------------
-
-
-@loop(reorder=True)
-def softmax_short(out: Out, x: Floats, logs: int, size: int, count: int, blocks: range) -> None:
-    """A unit is a block of rows."""
-    for b in blocks:
-        first, last = b * ROWS, min(b * ROWS + ROWS, count)
-        for i in range(first, last):
-            start = i * size
-            top = largest(x, start, start + size)
-            for j in range(start, start + size):
-                out[j] = x[j] - top
-        for j in range(first * size, last * size):
-            out[j] = exp_negative(out[j])
-        for i in range(first, last):
-            start = i * size
-            total = 0.0
-            for j in range(start, start + size):
-                total += out[j]
-            if logs:
-                top = largest(x, start, start + size)
-                shift = log(total)
-                for j in range(start, start + size):
-                    out[j] = exactly((x[j] - top) - shift)
-            else:
-                factor = 1.0 / total
-                for j in range(start, start + size):
-                    out[j] = out[j] * factor
-
-
-# ---- columns ------------------------------------------------------------------------------------------------------------------------
-
-
-@loop(reorder=True)
-def softmax_columns(out: Out, x: Floats, tops: Out, sums: Doubles, logs: int, size: int, inner: int, blocks: range) -> None:
-    """`tops` and `sums` have a place for each column; with `logs`, the result is the logarithm."""
-    per = (inner + COLUMNS - 1) // COLUMNS
-    for b in blocks:
-        first = b % per * COLUMNS
-        width = min(COLUMNS, inner - first)
-        start = b // per * size * inner + first
-        place = b // per * inner + first
-        for k in range(width):
-            tops[place + k] = -INFINITY
-            sums[place + k] = 0.0
-        for j in range(size):
-            for k in range(width):
-                tops[place + k] = larger(tops[place + k], x[start + j * inner + k])
-        for j in range(size):
-            for k in range(width):
-                power = exp_negative(x[start + j * inner + k] - tops[place + k])
-                sums[place + k] += wide(power)
-                if not logs:
-                    out[start + j * inner + k] = power
-        for k in range(width):
-            sums[place + k] = wide(log(narrow(sums[place + k]))) if logs else 1.0 / sums[place + k]
-        for j in range(size):
-            if logs:
-                for k in range(width):
-                    out[start + j * inner + k] = exactly((x[start + j * inner + k] - tops[place + k]) - narrow(sums[place + k]))
-            else:
-                for k in range(width):
-                    out[start + j * inner + k] = out[start + j * inner + k] * narrow(sums[place + k])
-
-
-@loop(reorder=True)
+@loop(reorder=True, kinds=(*FLOATS, *HALVES))
 def softmax_columns_back(
     grad: Out, g: Floats, out: Floats, sums: Doubles, logs: int, size: int, inner: int, blocks: range
 ) -> None:

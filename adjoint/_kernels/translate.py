@@ -12,16 +12,20 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
-from . import jit
-from .code import TYPES, constant
-from .loops import Bools, Doubles, Floats, Ints, Loop, Out, Part, Strided, Words
+from . import elements, jit
+from .code import constant
+from .emit_types import register_type
+from .loops import REORDER, Bools, Doubles, Floats, Ints, Loop, Out, Part, Results, Strided, Words
 from .maths import FUNCTIONS, IN_LOOPS, definitions
 
 KINDS: dict[Any, str] = {
-    Floats: "T", Out: "T", Strided: "S", Ints: "I", Bools: "B", Words: "W", Doubles: "D", int: "i", float: "f", range: "r",
+    Floats: "T", Out: "T", Strided: "S", Results: "R", Ints: "I", Bools: "B", Words: "W", Doubles: "D", int: "i", float: "f", range: "r",
 }  # fmt: skip
-ARRAYS = "TSIBWD"
-ELEMENTS = {"I": "i64", "B": "i8", "W": "i32", "D": "double"}  # in memory; "T" and "S" have the kernel's type
+ARRAYS = "TSRIBWD"
+# "T" and "S" have the kernel's kind of elements, "R" that of its results.
+ELEMENTS = {"I": "i64", "B": "bool", "W": elements.WORD, "D": "f64"}
+COMPUTED = {"f16": "f32", "bf16": "f32"}  # what is not computed with as it is
+WIDTHS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64}  # of integers
 INTRINSICS = ("sqrt", "floor", "ceil", "trunc", "rint", "fma", "maximum", "minimum", "copysign")
 
 
@@ -30,7 +34,7 @@ class UnsupportedError(Exception):
 
 
 class Value:
-    """A register with its type: i64, float, double or i1. A literal has the type of what it meets."""
+    """A register with its type: float, double, i1, i64 or, of elements, a shorter integer. A literal has the type of what it meets."""
 
     __slots__ = ("literal", "register", "type")
 
@@ -51,16 +55,17 @@ OPERATIONS: dict[type[ast.operator], tuple[str, str]] = {
 class Translator:
     """One function of the language as LLVM text."""
 
-    def __init__(self, module: Module, fn: Callable[..., Any], within: Translator | None = None) -> None:
+    def __init__(self, module: Scope, fn: Callable[..., Any], within: Translator | None = None) -> None:
         self.module = module
-        self.kind, self.type = module.kind, TYPES[module.kind]
+        self.type = register_type(module.result)  # in which results are computed
+        self.whole = self.type in WIDTHS
         self.fn = fn
         self.tree = function_tree(fn)
         self.lines: list[str] = within.lines if within else []
         self.stack: list[str] = within.stack if within else []
         self.fresh: Callable[[], int] = within.fresh if within else count(1).__next__  # numbers for names
         self.variables: dict[str, tuple[str, str]] = {}  # name -> where on the stack, type
-        self.arrays: dict[str, tuple[str, str]] = {}  # name -> pointer, type of the elements
+        self.arrays: dict[str, tuple[str, str]] = {}  # name -> pointer, kind of the elements
         self.loops: list[tuple[str, str]] = []  # labels of the next turn and of the end
 
     # ---- text ---------------------------------------------------------------------------------------------------------------------
@@ -89,7 +94,7 @@ class Translator:
 
     def parameter(self, name: str, kind: str, register: str) -> None:
         if kind in ARRAYS:
-            self.arrays[name] = register, ELEMENTS.get(kind, self.type)
+            self.arrays[name] = register, ELEMENTS.get(kind, self.module.result if kind == "R" else self.module.kind)
         else:
             self.store(name, Value(register, "i64" if kind == "i" else "double"))
 
@@ -111,15 +116,23 @@ class Translator:
 
     def do_Assign(self, node: ast.Assign) -> None:
         (target,) = node.targets
-        if isinstance(target, ast.Name) and isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == "at":
-            address = self.integer(node.value.args[0])
-            self.arrays[target.id] = self.let(f"inttoptr i64 {address} to ptr"), self.type
+        call = node.value
+        if isinstance(target, ast.Name) and isinstance(call, ast.Call) and ast.unparse(call.func) in ("at", "room"):
+            self.arrays[target.id] = self.new_array(ast.unparse(call.func), self.integer(call.args[0]))
         elif isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
             values = [self.expression(value) for value in node.value.elts]
             for place, value in zip(target.elts, values, strict=True):
                 self.assign(place, value)
         else:
             self.assign(target, self.expression(node.value))
+
+    def new_array(self, how: str, number: str) -> tuple[str, str]:
+        """The array at an address, or one with room for a number of elements, and the kind of its elements."""
+        if how == "at":
+            return self.let(f"inttoptr i64 {number} to ptr"), self.module.kind
+        where, kind = f"%v{self.fresh()}", COMPUTED.get(self.module.result, self.module.result)
+        self.stack.append(f"  {where} = alloca [{number} x {elements.memory_of(kind)}], align 64")
+        return where, kind
 
     def do_AugAssign(self, node: ast.AugAssign) -> None:
         reading = ast.parse(ast.unparse(node.target), mode="eval").body
@@ -129,16 +142,24 @@ class Translator:
         if isinstance(target, ast.Name):
             self.store(target.id, value)
         elif isinstance(target, ast.Subscript):
-            where, type_ = self.place(target)
-            if type_ == "i8":
-                self.do(f"store i8 {self.let(f'zext i1 {self.truth(value)} to i8')}, ptr {where}")
-            elif type_ == "i32":
-                low = self.let(f"trunc i64 {self.cast(value, 'i64', target)} to i32")
-                self.do(f"store i32 {low}, ptr {where}")
-            else:
-                self.do(f"store {type_} {self.cast(value, type_, target)}, ptr {where}")
+            where, kind = self.place(target)
+            self.write(where, kind, value, target)
         else:
             raise self.refuse(target, "nothing that can be assigned to")
+
+    def write(self, where: str, kind: str, value: Value, node: ast.AST) -> None:
+        """Store an element, rounded to what memory holds of it."""
+        memory = elements.memory_of(kind)
+        if kind == "bool":
+            register = self.let(f"zext i1 {self.truth(value)} to i8")
+        elif kind == elements.WORD:
+            register = self.let(f"trunc i64 {self.cast(value, 'i64', node)} to i32")
+        elif kind in COMPUTED:
+            self.module.declared |= elements.DECLARED
+            register = elements.rounded(self.let, kind, self.cast(value, "float", node))
+        else:
+            register = self.cast(value, memory, node)
+        self.do(f"store {memory} {register}, ptr {where}")
 
     def store(self, name: str, value: Value) -> None:
         if name not in self.variables:
@@ -240,31 +261,40 @@ class Translator:
     def truth(self, value: Value) -> str:
         if value.type == "i1":
             return value.register
-        if value.type == "i64":
-            return self.let(f"icmp ne i64 {value.register}, 0")
+        if value.type in WIDTHS:
+            return self.let(f"icmp ne {value.type} {value.register}, 0")
         return self.let(f"fcmp une {value.type} {value.register}, 0.0")
 
     def cast(self, value: Value, type_: str, node: ast.AST | None = None) -> str:
         """A value as another type, where that goes without saying."""
         if value.type == type_:
             return value.register
-        if value.literal is not None and type_ in ("float", "double"):
-            return constant(value.literal, "f32" if type_ == "float" else "f64")
-        if type_ in ("float", "double") and value.type == "i64":
-            return self.let(f"sitofp i64 {value.register} to {type_}")
-        if type_ in ("float", "double") and value.type == "i1":
-            return self.let(f"uitofp i1 {value.register} to {type_}")
-        if type_ == "i64" and value.type == "i1":
-            return self.let(f"zext i1 {value.register} to i64")
+        if value.literal is not None:
+            return self.number(value.literal, type_)
+        if value.type in WIDTHS and type_ in WIDTHS and WIDTHS[value.type] < WIDTHS[type_]:
+            return self.let(f"{'zext' if self.unsigned(value) else 'sext'} {value.type} {value.register} to {type_}")
+        if value.type in WIDTHS and type_ in ("float", "double"):
+            return self.let(f"{'uitofp' if self.unsigned(value) else 'sitofp'} {value.type} {value.register} to {type_}")
         raise UnsupportedError(f"{self.fn.__name__}: {value.type} where {type_} is needed" + (f" ({ast.unparse(node)})" if node else ""))
+
+    def unsigned(self, value: Value) -> bool:
+        return value.type == "i1" or (value.type == "i8" and self.module.kind in ("u8", "bool"))
+
+    def number(self, value: float, type_: str) -> str:
+        """A number as it stands in the text; of integers, infinity is the largest."""
+        if type_ in ("float", "double"):
+            return constant(value, "f32" if type_ == "float" else "f64")
+        unsigned = self.module.result in ("u8", "bool") and type_ == "i8"
+        least, most = (0, 255) if unsigned else (-(1 << WIDTHS[type_] - 1), (1 << WIDTHS[type_] - 1) - 1)
+        return str(int(min(max(value, least), most)))
 
     def of_Constant(self, node: ast.Constant) -> Value:
         if isinstance(node.value, bool):
             return Value("true" if node.value else "false", "i1")
         if isinstance(node.value, int):
-            return Value(str(node.value), "i64", float(node.value))
+            return Value(str(node.value), "i64", node.value)
         if isinstance(node.value, float):
-            return Value(constant(node.value, self.kind), self.type, node.value)
+            return Value(self.number(node.value, self.type), self.type, node.value)
         raise self.refuse(node, "no such constant in the language")
 
     def of_Name(self, node: ast.Name) -> Value:
@@ -276,19 +306,34 @@ class Translator:
             return self.of_Constant(ast.Constant(known))
         raise self.refuse(node, "an unknown name")
 
+    def of_Attribute(self, node: ast.Attribute) -> Value:
+        if ast.unparse(node.value) == self.module.units and node.attr in ("start", "stop"):
+            return Value("%first" if node.attr == "start" else "%last", "i64")
+        raise self.refuse(node, "only the range of units has attributes, start and stop")
+
     def of_Subscript(self, node: ast.Subscript) -> Value:
-        where, type_ = self.place(node)
-        register = self.let(f"load {type_}, ptr {where}")
-        if type_ == "i32":
-            return Value(self.let(f"zext i32 {register} to i64"), "i64")
-        return Value(self.let(f"icmp ne i8 {register}, 0"), "i1") if type_ == "i8" else Value(register, type_)
+        value = Value(*elements.read(self.let, *self.place(node)))
+        if self.whole and WIDTHS.get(value.type, 64) < WIDTHS[self.type]:
+            return Value(self.cast(value, self.type), self.type)  # before sums overflow
+        return value
 
     def place(self, node: ast.Subscript) -> tuple[str, str]:
-        """Where an element is, and its type."""
-        if not isinstance(node.value, ast.Name) or node.value.id not in self.arrays:
+        """Where an element is, and its kind."""
+        pointer, kind = self.array(node)
+        memory = elements.memory_of(kind)
+        return self.let(f"getelementptr inbounds {memory}, ptr {pointer}, i64 {self.integer(node.slice)}"), kind
+
+    def array(self, node: ast.Subscript) -> tuple[str, str]:
+        """Where an array begins, and the kind of its elements. A tuple of numbers is an array of doubles."""
+        name = node.value.id if isinstance(node.value, ast.Name) else ""
+        if name in self.arrays:
+            return self.arrays[name]
+        numbers = self.fn.__globals__.get(name)
+        if not isinstance(numbers, tuple):
             raise self.refuse(node, "not an element of an array")
-        pointer, type_ = self.arrays[node.value.id]
-        return self.let(f"getelementptr inbounds {type_}, ptr {pointer}, i64 {self.integer(node.slice)}"), type_
+        values = ", ".join(f"double {constant(number, 'f64')}" for number in numbers)
+        self.module.declared.add(f"@{name} = private unnamed_addr constant [{len(numbers)} x double] [{values}]")
+        return f"@{name}", "f64"
 
     def of_BinOp(self, node: ast.BinOp) -> Value:
         return self.operation(node, node.op, self.expression(node.left), self.expression(node.right))
@@ -298,28 +343,34 @@ class Translator:
             raise self.refuse(node, "no such operation in the language")
         floating, integral = OPERATIONS[type(op)]
         if a.type == "i64" and b.type == "i64" and integral:
-            return Value(self.let(f"{integral} i64 {a.register}, {b.register}"), "i64")
+            wrapping = integral.removesuffix(" nsw") if self.whole else integral  # elements may wrap around
+            return Value(self.let(f"{wrapping} i64 {a.register}, {b.register}"), "i64")
         if a.type == "i1" and b.type == "i1" and integral in ("and", "or", "xor"):
             return Value(self.let(f"{integral} i1 {a.register}, {b.register}"), "i1")
-        if not floating:
-            raise self.refuse(node, "an operation of integers")
         type_ = self.common(node, a, b)
-        flags = self.module.flags + " " if self.module.flags else ""
+        if type_ in WIDTHS and integral:
+            floating, flags = integral.removesuffix(" nsw"), ""
+        elif not floating or type_ in WIDTHS:
+            raise self.refuse(node, "no operation of such numbers")
+        else:
+            flags = self.module.flags + " " if self.module.flags else ""
         return Value(self.let(f"{floating} {flags}{type_} {self.cast(a, type_, node)}, {self.cast(b, type_, node)}"), type_)
 
     def common(self, node: ast.AST, *values: Value) -> str:
-        """The floating type in which values meet; integers and literals follow the others."""
+        """The type in which values meet: integers follow floating numbers, short integers long ones, and literals all others."""
         types = {value.type for value in values if value.type in ("float", "double") and value.literal is None}
         if len(types) > 1:
             raise self.refuse(node, "float32 meets float64: say wide() or narrow()")
-        return types.pop() if types else self.type
+        if types or not self.whole:
+            return types.pop() if types else self.type
+        return max((value.type for value in values if value.literal is None), key=WIDTHS.__getitem__, default=self.type)
 
     def of_UnaryOp(self, node: ast.UnaryOp) -> Value:
         value = self.expression(node.operand)
         if isinstance(node.op, ast.Not):
             return Value(self.let(f"xor i1 {self.truth(value)}, true"), "i1")
         if isinstance(node.op, ast.USub) and value.literal is not None:
-            return self.of_Constant(ast.Constant(-value.literal if value.type != "i64" else -int(value.literal)))
+            return self.of_Constant(ast.Constant(-value.literal))
         if isinstance(node.op, ast.USub) and value.type == "i64":
             return Value(self.let(f"sub nsw i64 0, {value.register}"), "i64")
         if isinstance(node.op, ast.USub):
@@ -334,10 +385,10 @@ class Translator:
         if len(node.ops) != 1:
             raise self.refuse(node, "one comparison at a time")
         a, b, order = self.expression(node.left), self.expression(node.comparators[0]), ORDERS[type(node.ops[0])]
-        if a.type == b.type and a.type in ("i64", "i1"):
-            signed = order if order in ("eq", "ne") else f"s{order}"
-            return Value(self.let(f"icmp {signed} {a.type} {a.register}, {b.register}"), "i1")
-        type_ = self.common(node, a, b)
+        type_ = a.type if a.type == b.type else self.common(node, a, b)
+        if type_ in WIDTHS:
+            signed = order if order in ("eq", "ne") else f"{'u' if self.unsigned(a) else 's'}{order}"
+            return Value(self.let(f"icmp {signed} {type_} {self.cast(a, type_, node)}, {self.cast(b, type_, node)}"), "i1")
         ordered = "une" if order == "ne" else f"o{order}"
         return Value(self.let(f"fcmp {ordered} {type_} {self.cast(a, type_, node)}, {self.cast(b, type_, node)}"), "i1")
 
@@ -366,17 +417,21 @@ class Translator:
             return self.call_part(node, known)
         if name == "exactly":
             return self.exactly(node.args[0])
+        if name == "precision":
+            return self.of_Constant(ast.Constant(self.module.precision))
         values = [self.expression(argument) for argument in node.args]
         if name == "select":
             return self.chosen(node, self.truth(values[0]), values[1], values[2], ", !unpredictable !0")
         if name == "wide":
-            return Value(self.widened(values[0]), "double")
+            return self.widened(values[0])
         if name in ("narrow", "float"):
             return Value(self.narrowed(values[0]), self.type)
         if name == "bits":
             whole = "i32" if values[0].type == "float" else "i64"
             pattern = self.let(f"bitcast {values[0].type} {values[0].register} to {whole}")
             return Value(pattern if whole == "i64" else self.let(f"zext i32 {pattern} to i64"), "i64")
+        if name == "int" and values[0].type in WIDTHS:
+            return Value(self.cast(values[0], "i64"), "i64")
         if name == "int":
             return Value(self.let(f"fptosi {values[0].type} {values[0].register} to i64"), "i64")
         if name == "abs" and values[0].type == "i64":
@@ -390,10 +445,13 @@ class Translator:
         if name == "larger":
             order = self.let(f"fcmp nnan nsz ogt {type_} {registers[0]}, {registers[1]}")
             return Value(self.let(f"select nnan nsz i1 {order}, {type_} {registers[0]}, {type_} {registers[1]}"), type_)
+        if type_ in WIDTHS and name in ("maximum", "minimum"):
+            sign = "u" if self.unsigned(Value("", type_)) else "s"
+            return Value(self.intrinsic(sign + name[:3], type_, registers), type_)
         if name in INTRINSICS:
             return Value(self.intrinsic(name, type_, registers), type_)
         if name in FUNCTIONS or name in IN_LOOPS:
-            kind = "f32" if type_ == "float" else "f64"
+            kind = "f32" if type_ == "float" else self.module.doubles
             self.module.maths.add((name, kind))
             return Value(self.let(f"call {type_} @m_{name}_{kind}({', '.join(f'{type_} {r}' for r in registers)})"), type_)
         raise self.refuse(node, "not a function of the language")
@@ -404,14 +462,23 @@ class Translator:
         self.module.flags = flags
         return value
 
-    def widened(self, value: Value) -> str:
+    def widened(self, value: Value) -> Value:
+        """As a double; a whole number in a kernel of such as 64 bits."""
+        if self.whole and (value.type in WIDTHS or value.literal is not None):
+            return Value(self.cast(value, "i64"), "i64")
         if value.type == "float" and value.literal is None:
-            return self.let(f"fpext float {value.register} to double")
-        return self.cast(value, "double")
+            return Value(self.let(f"fpext float {value.register} to double"), "double")
+        return Value(self.cast(value, "double"), "double")
 
     def narrowed(self, value: Value) -> str:
-        if value.type == "double" and self.type == "float" and value.literal is None:
+        if value.type == self.type or value.literal is not None:
+            return self.cast(value, self.type)
+        if value.type == "double" and self.type == "float":
             return self.let(f"fptrunc double {value.register} to float")
+        if self.whole and value.type in ("float", "double"):
+            return self.let(f"fptosi {value.type} {value.register} to {self.type}")
+        if self.whole and WIDTHS[value.type] > WIDTHS[self.type]:
+            return self.let(f"trunc {value.type} {value.register} to {self.type}")
         return self.cast(value, self.type)
 
     def intrinsic(self, name: str, type_: str, registers: list[str]) -> str:
@@ -431,11 +498,15 @@ class Translator:
                 inner.arrays[name] = self.arrays[argument.id]
             else:
                 inner.store(name, self.expression(argument))
-        *body, last = inner.tree.body
-        inner.block(body)
+        return inner.returned()
+
+    def returned(self) -> Value:
+        """What a part returns."""
+        *body, last = self.tree.body
+        self.block(body)
         if not isinstance(last, ast.Return) or last.value is None:
-            raise self.refuse(node, "a part ends with a return")
-        return inner.expression(last.value)
+            raise self.refuse(last, "a part ends with a return")
+        return self.expression(last.value)
 
 
 def function_tree(fn: Callable[..., Any]) -> ast.FunctionDef:
@@ -454,16 +525,27 @@ def kinds_of(fn: Callable[..., Any]) -> dict[str, str]:
     return found
 
 
-class Module:
-    """A kernel for one floating type."""
+class Scope:
+    """What is translated for one kind of elements, and one of results. Functions of doubles are computed to the precision of float32 if
+    their kind (`doubles`, see maths.py) says so."""
 
-    def __init__(self, fn: Callable[..., Any], kind: str, flags: str, parts: dict[str, Part] | None = None) -> None:
+    def __init__(self, kind: str, flags: str, parts: dict[str, Part] | None = None, result: str = "", doubles: str = "f64") -> None:
         self.kind = kind
+        self.result = result or kind
         self.flags = flags
         self.parts = parts or {}
+        self.doubles = doubles
+        self.precision = 2.0**-54 if (doubles.partition(".")[2] or self.result) == "f64" else 2.0**-30
         self.declared: set[str] = set()
         self.maths: set[tuple[str, str]] = set()
         self.units = ""
+
+
+class Module(Scope):
+    """A kernel."""
+
+    def __init__(self, fn: Callable[..., Any], kind: str, flags: str, parts: dict[str, Part] | None = None, result: str = "") -> None:
+        super().__init__(kind, flags, parts, result)
         kinds = kinds_of(fn)
         notes = inspect.get_annotations(fn, eval_str=True)
         self.units = next((name for name, k in kinds.items() if k == "r"), "")
@@ -473,7 +555,7 @@ class Module:
             if k == "r":
                 continue
             type_ = "ptr" if k in ARRAYS else "i64" if k == "i" else "double"
-            alone = " noalias" if k == "S" or notes[name] is Out or Out in getattr(notes[name], "__args__", ()) else ""
+            alone = " noalias" if k in "SR" or notes[name] is Out or Out in getattr(notes[name], "__args__", ()) else ""
             parameters.append((f"{type_}{alone} %p_{name}", type_))
             translator.parameter(name, k, f"%p_{name}")
         translator.block(translator.tree.body)
@@ -491,6 +573,19 @@ class Module:
         self.text = "\n".join([*sorted(self.declared | more), library, inner, outer, "!0 = !{}"])
 
 
+def part_text(symbol: str, part: Part, doubles: str) -> tuple[str, Scope]:
+    """A part as a function of doubles by itself."""
+    scope = Scope("f64", REORDER, doubles=doubles)
+    translator = Translator(scope, part.fn)
+    names = list(kinds_of(part.fn))
+    for name in names:
+        translator.store(name, Value(f"%p_{name}", "double"))
+    result = translator.returned()
+    body = "\n".join([*translator.stack, *translator.lines])
+    head = f"define internal double @{symbol}({', '.join(f'double %p_{name}' for name in names)}) alwaysinline"
+    return f"{head} {{\nentry:\n{body}\n  ret double {translator.cast(result, 'double')}\n}}\n", scope
+
+
 def parameter_kinds(loop: Loop) -> str:
     """The kinds of the parameters; those that may be None are followed by a question mark, arrays that are written to by a "!"."""
     notes = inspect.get_annotations(loop.fn, eval_str=True)
@@ -506,10 +601,11 @@ def parameter_kinds(loop: Loop) -> str:
     return " ".join(marks)
 
 
-def load(loop: Loop, kind: str) -> int:
-    """The address of the code for a floating type."""
+def load(loop: Loop, kind: str, result: str = "") -> int:
+    """The address of the code for a kind of elements, and for one of `Results` if it has any."""
+    result = result if "R" in kinds_of(loop.fn).values() else ""
     parts = "".join(inspect.getsource(value.fn) for value in loop.fn.__globals__.values() if isinstance(value, Part))
-    numbers = {n: v for n, v in loop.fn.__globals__.items() if isinstance(v, int | float) and n in loop.fn.__code__.co_names}
+    numbers = {n: v for n, v in loop.fn.__globals__.items() if isinstance(v, int | float | tuple) and n in loop.fn.__code__.co_names}
     given = "".join(f"{name}: {inspect.getsource(value.fn)}" for name, value in sorted(loop.parts.items()))
-    description = f"loop {kind} {loop.flags} {sorted(numbers.items())} {inspect.getsource(loop.fn)} {parts} {given}"
-    return jit.load(description, lambda: Module(loop.fn, kind, loop.flags, loop.parts).text, ["work"])["work"]
+    description = f"loop {kind} {result} {loop.flags} {sorted(numbers.items())} {inspect.getsource(loop.fn)} {parts} {given}"
+    return jit.load(description, lambda: Module(loop.fn, kind, loop.flags, loop.parts, result).text, ["work"])["work"]

@@ -53,7 +53,7 @@ def finished(notes: Array, blocks: int, dtype: Any, mean: bool) -> Array | None:
 
 def reduced_by_kernel(name: str, input: Array, target: Array, reduction: str, p: float = 0.0, weight: Array | None = None) -> Array | None:
     """A loss of elements, computed and reduced in one pass; None where no kernel serves."""
-    if reduction == "none" or input.__class__ is not np.ndarray or not input.size or target.shape != input.shape:
+    if input.__class__ is not np.ndarray or not input.size or target.shape != input.shape:
         return None
     if weight is not None:
         weight = np.ascontiguousarray(weight)
@@ -61,6 +61,11 @@ def reduced_by_kernel(name: str, input: Array, target: Array, reduction: str, p:
     blocks = -(-count // kernels.ELEMENTS)
     notes = np.empty(3 * blocks)
     x, t, work = np.ascontiguousarray(input), np.ascontiguousarray(target), min(count, kernels.ELEMENTS)
+    if reduction == "none":
+        if name not in kernels.VALUES:
+            return None
+        out, bad = np.empty(x.shape, x.dtype), notes[:blocks]
+        return out if kernels.VALUES[name].run(out, bad, x, t, weight, p, count, blocks, work) and not bad.any() else None
     if not kernels.SUMS[name].run(notes, x, t, weight, p, count, blocks, work):
         return None
     return finished(notes, blocks, input.dtype, reduction == "mean")

@@ -108,16 +108,18 @@ def cross_entropy_by_kernel(
     classes, inner, count = found
     kernels = loops("loss")
     losses = np.empty(target.shape, input.dtype) if reduction == "none" else None
+    out: Array | None
     x, dtype, target = np.ascontiguousarray(input), input.dtype, np.ascontiguousarray(target)
     if inner == 1:
-        take = max(1, min(64, 32768 // classes))
+        take = max(1, min(kernels.ROWS, 32768 // classes))
         blocks = -(-count // take)
-        notes = np.empty(3 * blocks + 2 * count)
-        powers = np.empty(x.shape, dtype) if classes <= kernels.SHORT else None
+        out, notes, mean = np.empty((), dtype), np.empty(3 * blocks + 2 * count), int(reduction == "mean")
         done = kernels.cross_entropy_rows.run(
-            losses, powers, notes, x, target, weight, ignore_index, smoothing, 3 * blocks, classes, count, take, blocks, take * classes
+            out, losses, notes, x, target, weight, ignore_index, smoothing, mean, 3 * blocks, classes, count, take, blocks, take * classes
         )
         kept[:] = [notes]
+        if done and blocks == 1 and losses is None:
+            return None if notes[2] else out
     elif smoothing:
         return None
     else:
@@ -271,7 +273,7 @@ def cross_entropy_tangent(
     return tangent * (1 - label_smoothing) + even * (label_smoothing / input.shape[axis])
 
 
-@op("cross_entropy", wide=True, method=False, function=False, out=False, nodes="NllLossBackward0", warns=False,
+@op("cross_entropy", method=False, function=False, out=False, nodes="NllLossBackward0", warns=False,
     input=cross_entropy_rule, jvp=cross_entropy_tangent,
     batch=lambda input, target, weight, ignore_index, reduction, label_smoothing, batched: losses_of_examples(
         cross_entropy_op, input, target, weight, ignore_index, reduction, batched, label_smoothing))  # fmt: skip

@@ -64,25 +64,23 @@ def require_elements(name: str, input: Array, dim: Dims = None) -> None:
 
 
 PLAIN = frozenset(map(np.dtype, ("float32", "float64", "complex64", "complex128")))  # summed as they are
+MANY = 1 << 13
 # What np.sum and the others do in the end, in half the time: (array, axis, dtype, out, keepdims).
 add_reduce: Any = np.add.reduce
-max_reduce: Any = np.maximum.reduce
-min_reduce: Any = np.minimum.reduce
 or_reduce: Any = np.logical_or.reduce
 and_reduce: Any = np.logical_and.reduce
 
 
-def is_whole(x: Any) -> bool:
-    """Whether these are whole numbers or truth values, for which there are no kernels."""
-    return x.__class__ is np.ndarray and x.dtype.kind in "iub"
+def counts(x: Any) -> bool:
+    """Whether these are so many truth values that NumPy counts them sooner, or stops at the first that decides, than a kernel goes over
+    all of them."""
+    return x.__class__ is np.ndarray and x.dtype.kind == "b" and x.size > MANY
 
 
 def total(x: Array, axis: Any, keepdim: bool) -> Array:
-    """The sum as it is computed: integers as int64, half precision in single. For rules too, which may run on Tensors."""
-    if is_whole(x):
-        if axis is None and not keepdim and x.dtype.kind == "b":
-            return np.asarray(np.count_nonzero(x), INT64)
-        return add_reduce(x, axis, INT64, None, keepdim)
+    """The sum: of integers as int64, in half precision computed in single. For rules too, which may run on Tensors."""
+    if counts(x) and axis is None and not keepdim:
+        return np.asarray(np.count_nonzero(x), INT64)
     found = loops("reduce").total.run(x, axis, keepdim)
     if found is not None:
         return found
@@ -91,7 +89,7 @@ def total(x: Array, axis: Any, keepdim: bool) -> Array:
         if isinstance(x, OpMethods):
             return np.sum(x, axis=axis, keepdims=keepdim)
         if dtype.kind not in "iub":
-            return total(cast(x, FLOAT32), axis, keepdim)
+            return cast(total(cast(x, FLOAT32), axis, keepdim), dtype)
         dtype = INT64
     if x.__class__ is np.ndarray:
         return add_reduce(x, axis, dtype, None, keepdim)
@@ -106,13 +104,14 @@ def summed(x: Array, axis: Any, keepdim: bool, dtype: Any) -> Array:
     return cast(result, x.dtype)
 
 
-@op(nodes="SumBackward0", method=False, function=False, jvp=LINEAR, batch=lambda input, dtype: sum_dim(rows(input), 1, dtype=dtype),
+@op(nodes="SumBackward0", along="reduce.total", method=False, function=False, jvp=LINEAR,
+    batch=lambda input, dtype: sum_dim(rows(input), 1, dtype=dtype),
     input=lambda g, input_shape, input_dtype: cast(spread(g, input_shape, None, False), input_dtype))  # fmt: skip
 def sum_all(input: Array, *, dtype: Any = None) -> Array:
     return summed(input, None, False, dtype)
 
 
-@op(nodes="SumBackward1", method=False, function=False, jvp=LINEAR,
+@op(nodes="SumBackward1", along="reduce.total", method=False, function=False, jvp=LINEAR,
     input=lambda g, input_shape, input_dtype, dim, keepdim: cast(spread(g, input_shape, dim, keepdim), input_dtype))  # fmt: skip
 def sum_dim(input: Array, dim: Dims, keepdim: bool = False, *, dtype: Any = None) -> Array:
     return summed(input, axes_of(dim, len(input.shape)), keepdim, dtype)
@@ -156,22 +155,22 @@ def averaged(x: Array, dim: Dims, keepdim: bool, dtype: Any) -> Array:
 def mean_of(x: Array, dim: Dims, keepdim: bool) -> Array:
     """The mean in the dtype it is computed in. Of nothing it is NaN."""
     axis = axes_of(dim, len(x.shape))
-    count = count_of(x.shape, dim) or math.nan
-    found = loops("reduce").total.run(x, axis, keepdim, count)
-    return total(x, axis, keepdim) / count if found is None else found
+    found = loops("reduce").mean.run(x, axis, keepdim)
+    return total(x, axis, keepdim) / (count_of(x.shape, dim) or math.nan) if found is None else found
 
 
 def spread_mean(g: Array, input_shape: tuple[int, ...], input_dtype: Any, dim: Dims, keepdim: bool) -> Array:
     return cast(spread(g / (count_of(input_shape, dim) or 1), input_shape, dim, keepdim), input_dtype)
 
 
-@op(nodes="MeanBackward0", method=False, function=False, jvp=LINEAR, batch=lambda input, dtype: mean_dim(rows(input), 1, dtype=dtype),
+@op(nodes="MeanBackward0", along="reduce.mean", method=False, function=False, jvp=LINEAR,
+    batch=lambda input, dtype: mean_dim(rows(input), 1, dtype=dtype),
     input=lambda g, input_shape, input_dtype: spread_mean(g, input_shape, input_dtype, None, False))  # fmt: skip
 def mean_all(input: Array, *, dtype: Any = None) -> Array:
     return averaged(input, None, False, dtype)
 
 
-@op(nodes="MeanBackward1", method=False, function=False, jvp=LINEAR, input=spread_mean)
+@op(nodes="MeanBackward1", along="reduce.mean", method=False, function=False, jvp=LINEAR, input=spread_mean)
 def mean_dim(input: Array, dim: Dims, keepdim: bool = False, *, dtype: Any = None) -> Array:
     return averaged(input, dim, keepdim, dtype)
 
@@ -213,11 +212,9 @@ def share_all(g: Array, input: Array, out: Array, input_dtype: Any) -> Array:
     return shared(g, alike, input_dtype)
 
 
-@op(wide=True, nodes="MaxBackward1", converts=True, method=False, function=False, jvp=REDUCTION, input=share_all,
+@op(wide=True, nodes="MaxBackward1", along="reduce.largest", converts=True, method=False, function=False, jvp=REDUCTION, input=share_all,
     batch=lambda input: amax(rows(input), 1))  # fmt: skip
 def max_all(input: Array) -> Array:
-    if is_whole(input) and input.size:
-        return max_reduce(input, None)
     found = loops("reduce").largest.run(input, None, False)
     if found is not None:
         return found
@@ -226,11 +223,9 @@ def max_all(input: Array) -> Array:
     return np.max(input)
 
 
-@op(wide=True, nodes="MinBackward1", converts=True, method=False, function=False, jvp=REDUCTION, input=share_all,
+@op(wide=True, nodes="MinBackward1", along="reduce.smallest", converts=True, method=False, function=False, jvp=REDUCTION, input=share_all,
     batch=lambda input: amin(rows(input), 1))  # fmt: skip
 def min_all(input: Array) -> Array:
-    if is_whole(input) and input.size:
-        return min_reduce(input, None)
     found = loops("reduce").smallest.run(input, None, False)
     if found is not None:
         return found
@@ -248,12 +243,10 @@ def share_dim(g: Array, input: Array, out: Array, input_shape: Any, input_dtype:
     return shared(unreduce(g, input_shape, dim, keepdim), input == best, input_dtype, dim)
 
 
-@op(wide=True, jvp=REDUCTION, input=share_dim)
+@op(wide=True, along="reduce.largest", jvp=REDUCTION, input=share_dim)
 def amax(input: Array, dim: Dims = (), keepdim: bool = False) -> Array:
     """The largest element along dimensions; equal ones share the gradient evenly."""
     axes = axes_of(dim, len(input.shape))
-    if is_whole(input) and input.size:
-        return max_reduce(input, axes, None, None, keepdim)
     found = loops("reduce").largest.run(input, axes, keepdim)
     if found is not None:
         return found
@@ -262,12 +255,10 @@ def amax(input: Array, dim: Dims = (), keepdim: bool = False) -> Array:
     return np.max(input, axis=axes, keepdims=keepdim)
 
 
-@op(wide=True, jvp=REDUCTION, input=share_dim)
+@op(wide=True, along="reduce.smallest", jvp=REDUCTION, input=share_dim)
 def amin(input: Array, dim: Dims = (), keepdim: bool = False) -> Array:
     """The smallest element along dimensions; equal ones share the gradient evenly."""
     axes = axes_of(dim, len(input.shape))
-    if is_whole(input) and input.size:
-        return min_reduce(input, axes, None, None, keepdim)
     found = loops("reduce").smallest.run(input, axes, keepdim)
     if found is not None:
         return found
@@ -300,13 +291,13 @@ def position_in_batch(find: Any, input: Array, dim: int | None, keepdim: bool) -
     return found.reshape(-1, *(1,) * (input.ndim - 1)) if keepdim else found
 
 
-@op(differentiable=False, batch=lambda input, dim, keepdim: position_in_batch(argmax, input, dim, keepdim))
+@op(differentiable=False, along="select.argmax", batch=lambda input, dim, keepdim: position_in_batch(argmax, input, dim, keepdim))
 def argmax(input: Array, dim: int | None = None, keepdim: bool = False) -> Array:
     """The position of the largest element (the first of several), of the flattened tensor or along a dimension."""
     return position("argmax", input, dim, keepdim)
 
 
-@op(differentiable=False, batch=lambda input, dim, keepdim: position_in_batch(argmin, input, dim, keepdim))
+@op(differentiable=False, along="select.argmin", batch=lambda input, dim, keepdim: position_in_batch(argmin, input, dim, keepdim))
 def argmin(input: Array, dim: int | None = None, keepdim: bool = False) -> Array:
     """The position of the smallest element (the first of several), of the flattened tensor or along a dimension."""
     return position("argmin", input, dim, keepdim)
@@ -322,7 +313,8 @@ def put_back(g: Array, index: Array, input_shape: tuple[int, ...], input_dtype: 
     if found is not None:
         return found
     g, index = (unreduce(x, input_shape, dim, keepdim) for x in (g, index))
-    return call(scatter_add, zeros_on(g, input_shape, input_dtype), dim, index, g)
+    dtype = g.dtype if g.__class__ is np.ndarray else input_dtype  # of half precision, single
+    return cast(call(scatter_add, zeros_on(g, input_shape, dtype), dim, index, g), input_dtype)
 
 
 def look_up(input: Array, index: Array, dim: int, keepdim: bool) -> Array:
@@ -363,14 +355,14 @@ def selected(select: Any, result: Any, input: Array, index: Array, dim: int, kee
     return result(pair if out is None else map(into, out, pair))
 
 
-@op(wide=True, nodes="MaxBackward0", method=False, function=False, out=False, input=put_back, jvp=look_up_tangent,
+@op(wide=True, nodes="MaxBackward0", along="reduce.largest", method=False, function=False, out=False, input=put_back, jvp=look_up_tangent,
     batch=lambda input, index, dim, keepdim: in_batch(max_values, input, index, dim, keepdim))  # fmt: skip
 def max_values(input: Array, index: Array, dim: int, keepdim: bool) -> Array:
     found = loops("reduce").largest.run(input, dim, keepdim)  # faster than looking them up
     return look_up(input, index, dim, keepdim) if found is None else found
 
 
-@op(wide=True, nodes="MinBackward0", method=False, function=False, out=False, input=put_back, jvp=look_up_tangent,
+@op(wide=True, nodes="MinBackward0", along="reduce.smallest", method=False, function=False, out=False, input=put_back, jvp=look_up_tangent,
     batch=lambda input, index, dim, keepdim: in_batch(min_values, input, index, dim, keepdim))  # fmt: skip
 def min_values(input: Array, index: Array, dim: int, keepdim: bool) -> Array:
     found = loops("reduce").smallest.run(input, dim, keepdim)
@@ -378,10 +370,8 @@ def min_values(input: Array, index: Array, dim: int, keepdim: bool) -> Array:
 
 
 def extreme(name: str, input: Array, dim: Any, keepdim: bool, other: Any, out: Any) -> Any:
-    """The three meanings of max and min: of everything, along a dimension, of two tensors."""
+    """The further meanings of max and min: along a dimension, and of two tensors."""
     largest = name == "max"
-    if dim is None and other is None:
-        return (max_all if largest else min_all)(input, out=out)
     if other is not None or isinstance(dim, OpMethods):
         return FUNCTIONS[f"{name}imum"](input, dim if other is None else other, out=out)
     if not isinstance(dim, int) or isinstance(input, int | float | complex):
@@ -391,9 +381,11 @@ def extreme(name: str, input: Array, dim: Any, keepdim: bool, other: Any, out: A
             f"\n  fix: x.a{name}(dim=...) reduces several dimensions"
         )
     data = input._data
-    wrap_dim(dim, len(data.shape))
-    require_elements(name, data, dim)
-    refuse_complex(name, data)
+    if not data.size:
+        wrap_dim(dim, len(data.shape))
+        require_elements(name, data, dim)
+    if data.dtype.kind == "c":
+        refuse_complex(name, data)
     order = input.byte() if input.dtype is bool_ else input
     index = (argmax if largest else argmin)(order, dim, keepdim)
     select, result = (max_values, return_types.max) if largest else (min_values, return_types.min)
@@ -401,14 +393,26 @@ def extreme(name: str, input: Array, dim: Any, keepdim: bool, other: Any, out: A
 
 
 @composite()
-def max(input: Array, dim: Any = None, keepdim: bool = False, *, other: Array | None = None, out: Any = None) -> Any:
+def max(
+    input: Array, dim: Any = None, keepdim: bool = False, *, other: Array | None = None, axis: Any = None, keepdims: bool = False,
+    out: Any = None,
+) -> Any:  # fmt: skip
     """The largest element; along a dimension, `(values, indices)`; of two tensors, their elementwise maximum."""
+    dim, keepdim = dim if axis is None else axis, keepdim or keepdims
+    if dim is None and other is None:
+        return max_all(input, out=out)
     return extreme("max", input, dim, keepdim, other, out)
 
 
 @composite()
-def min(input: Array, dim: Any = None, keepdim: bool = False, *, other: Array | None = None, out: Any = None) -> Any:
+def min(
+    input: Array, dim: Any = None, keepdim: bool = False, *, other: Array | None = None, axis: Any = None, keepdims: bool = False,
+    out: Any = None,
+) -> Any:  # fmt: skip
     """The smallest element; along a dimension, `(values, indices)`; of two tensors, their elementwise minimum."""
+    dim, keepdim = dim if axis is None else axis, keepdim or keepdims
+    if dim is None and other is None:
+        return min_all(input, out=out)
     return extreme("min", input, dim, keepdim, other, out)
 
 
@@ -485,41 +489,38 @@ def logsumexp(input: Array, dim: Dims, keepdim: bool = False) -> Array:
 # ---- truth and counts ---------------------------------------------------------------------------------------------------------------
 
 
-EXACT = 1 << 24  # whole numbers up to this are exact in float32, in which kernels count
-
-
 def truth(found: Array, input: Array) -> Array:
     """Truth values, but bytes of bytes, as in PyTorch."""
     return cast(found, input.dtype) if input.dtype.char == "B" else found
 
 
-@op(differentiable=False)
+@op(differentiable=False, along="reduce.every")
 def all(input: Array, dim: Dims = None, keepdim: bool = False) -> Array:
     """Whether all elements are nonzero."""
     axes = axes_of(dim, len(input.shape))
-    if is_whole(input):
-        return truth(and_reduce(input, axes, None, None, keepdim), input)
-    if (found := loops("reduce").whether_all(input, axes, keepdim)) is not None:
+    if counts(input):
+        return and_reduce(input, axes, None, None, keepdim)
+    if (found := loops("reduce").every.run(input, axes, keepdim)) is not None:
         return found
     return truth(np.all(input, axis=axes, keepdims=keepdim), input)
 
 
-@op(differentiable=False)
+@op(differentiable=False, along="reduce.some")
 def any(input: Array, dim: Dims = None, keepdim: bool = False) -> Array:
     """Whether some element is nonzero."""
     axes = axes_of(dim, len(input.shape))
-    if is_whole(input):
-        return truth(or_reduce(input, axes, None, None, keepdim), input)
-    if (found := loops("reduce").whether_any(input, axes, keepdim)) is not None:
+    if counts(input):
+        return or_reduce(input, axes, None, None, keepdim)
+    if (found := loops("reduce").some.run(input, axes, keepdim)) is not None:
         return found
     return truth(np.any(input, axis=axes, keepdims=keepdim), input)
 
 
-@op(differentiable=False)
+@op(differentiable=False, along="reduce.count")
 def count_nonzero(input: Array, dim: Dims = None) -> Array:
     """The number of nonzero elements."""
     axes = axes_of(dim, len(input.shape))
-    if is_whole(input) and axes is None:
+    if axes is None and counts(input):
         return np.asarray(np.count_nonzero(input), INT64)
-    found = loops("reduce").count.run(input, axes, False) if count_of(input.shape, dim) <= EXACT else None
-    return np.sum(input != 0, axis=axes, dtype=INT64) if found is None else found.astype(INT64)
+    found = loops("reduce").count.run(input, axes, False)
+    return np.sum(input != 0, axis=axes, dtype=INT64) if found is None else found

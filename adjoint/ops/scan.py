@@ -36,7 +36,7 @@ def cumsum_rule(g: Array, input_shape: Any, input_dtype: Any, dim: int) -> Array
     return cast(from_the_end(g, wrap_dim(dim, len(input_shape))), input_dtype)
 
 
-@op(inplace=True, input=cumsum_rule, jvp=LINEAR)
+@op(inplace=True, along="scan.sums", input=cumsum_rule, jvp=LINEAR)
 def cumsum(input: Array, dim: int, *, dtype: Any = None) -> Array:
     """The sum of the elements up to each one, along a dimension."""
     dim = wrap_dim(dim, len(input.shape))
@@ -90,7 +90,7 @@ def logcumsumexp_jvp(input: Array, input_t: Array, out: Array, dim: int) -> Arra
     return part(input_t) - part(-input_t)
 
 
-@op(input=logcumsumexp_rule, jvp=logcumsumexp_jvp)
+@op(along="scan.log_sums", input=logcumsumexp_rule, jvp=logcumsumexp_jvp)
 def logcumsumexp(input: Array, dim: int) -> Array:
     """`log(cumsum(exp(x)))`, computed without overflow."""
     dim = wrap_dim(dim, len(input.shape))

@@ -26,7 +26,7 @@ def prepared(name: str, input: Array, dim: Any, dtype: Any) -> Array:
             f"\n  fix: x.{name}({dim}, dtype=torch.float32)"
         )
     wrap_dim(dim, len(input.shape))
-    return np.ascontiguousarray(input) if input.__class__ is np.ndarray and input.shape else input
+    return input
 
 
 def along_rows(fn: Any, dim: int, *arrays: Array) -> Array:
@@ -41,30 +41,6 @@ def blocks_of_columns(shape: tuple[int, ...], dim: int) -> tuple[int, int, int, 
     inner = math.prod(shape[dim % len(shape) + 1 :])
     columns = math.prod(shape) // shape[dim]
     return shape[dim], inner, columns, columns // inner * -(-inner // loops("softmax").COLUMNS)
-
-
-def along_last(x: Array, logs: int) -> Array | None:
-    """The softmax of rows, or its logarithm, by a kernel; None where none serves."""
-    if x.__class__ is not np.ndarray or not x.size:
-        return None
-    shape = x.shape
-    out, size = np.empty(shape, x.dtype), shape[-1]
-    rows, kernels = x.size // size, loops("softmax")
-    if size <= kernels.SHORT:
-        done = kernels.softmax_short.run(out, x, logs, size, rows, -(-rows // kernels.ROWS), size * kernels.ROWS)
-    else:
-        done = (kernels.log_softmax_rows if logs else kernels.softmax_rows).run(out, x, size, rows, size)
-    return out if done else None
-
-
-def along_other(x: Array, dim: int, logs: int) -> Array | None:
-    """The same along another dimension."""
-    if x.__class__ is not np.ndarray or not x.size:
-        return None
-    out, dtype, (size, inner, columns, blocks) = np.empty(x.shape, x.dtype), x.dtype, blocks_of_columns(x.shape, dim)
-    work = size * min(inner, loops("softmax").COLUMNS)
-    done = loops("softmax").softmax_columns.run(out, x, np.empty(columns, dtype), np.empty(columns), logs, size, inner, blocks, work)
-    return out if done else None
 
 
 def gradient_by_kernel(g: Array, out: Array, dim: int, logs: int) -> Array | None:
@@ -100,7 +76,7 @@ def softmax_rule(g: Array, out: Array, dim: int, input_dtype: Any) -> Array:
     if not out.shape:
         return cast(g * 0, input_dtype)
     grad = gradient_by_kernel(g, out, dim, 0)
-    return cast(along_rows(softmax_back, dim, g, out) if grad is None else grad, input_dtype)
+    return cast(along_rows(softmax_back, dim, wide(g), wide(out)) if grad is None else grad, input_dtype)
 
 
 def softmax_jvp(input_t: Array, out: Array, dim: int) -> Array:
@@ -108,17 +84,14 @@ def softmax_jvp(input_t: Array, out: Array, dim: int) -> Array:
     return softmax_rule(t, out, dim, out._data.dtype)  # the Jacobian is symmetric
 
 
-@op(wide=True, input=softmax_rule, jvp=softmax_jvp)
+@op(along="softmax.softmax", input=softmax_rule, jvp=softmax_jvp)
 def softmax(input: Array, dim: int, dtype: Any = None) -> Array:
     """`exp(x) / exp(x).sum(dim)`, computed without overflow."""
-    last = dim == -1 or dim == len(input.shape) - 1
-    if last and dtype is None and input.shape and (out := along_last(input, 0)) is not None:
-        return out
     x = prepared("softmax", input, dim, dtype)
     if not x.shape or not x.size:
         return np.ones_like(x)
-    out = along_last(x, 0) if last else along_other(x, dim, 0)
-    return cast(along_rows(softmax_of_rows, dim, wide(x)), x.dtype) if out is None else out
+    out = loops("softmax").softmax.run(x, dim, False)
+    return cast(along_rows(softmax_of_rows, dim, wide(x)) if out is None else out, x.dtype)
 
 
 # ---- log_softmax --------------------------------------------------------------------------------------------------------------------
@@ -137,7 +110,7 @@ def log_softmax_rule(g: Array, out: Array, dim: int, input_dtype: Any) -> Array:
     if not out.shape:
         return cast(g * 0, input_dtype)
     grad = gradient_by_kernel(g, out, dim, 1)
-    return cast(along_rows(log_softmax_back, dim, g, out) if grad is None else grad, input_dtype)
+    return cast(along_rows(log_softmax_back, dim, wide(g), wide(out)) if grad is None else grad, input_dtype)
 
 
 def log_softmax_jvp(input_t: Array, out: Array, dim: int) -> Array:
@@ -145,17 +118,14 @@ def log_softmax_jvp(input_t: Array, out: Array, dim: int) -> Array:
     return t - np.sum(np.exp(out) * t, axis=dim, keepdims=True) if out.shape else t * 0
 
 
-@op(wide=True, input=log_softmax_rule, jvp=log_softmax_jvp)
+@op(along="softmax.log_softmax", input=log_softmax_rule, jvp=log_softmax_jvp)
 def log_softmax(input: Array, dim: int, dtype: Any = None) -> Array:
     """`log(softmax(x, dim))`, computed without overflow or cancellation."""
-    last = dim == -1 or dim == len(input.shape) - 1
-    if last and dtype is None and input.shape and (out := along_last(input, 1)) is not None:
-        return out
     x = prepared("log_softmax", input, dim, dtype)
     if not x.shape or not x.size:
         return np.zeros_like(x)
-    out = along_last(x, 1) if last else along_other(x, dim, 1)
-    return cast(along_rows(log_softmax_of_rows, dim, wide(x)), x.dtype) if out is None else out
+    out = loops("softmax").log_softmax.run(x, dim, False)
+    return cast(along_rows(log_softmax_of_rows, dim, wide(x)) if out is None else out, x.dtype)
 
 
 # ---- the weights of attention -------------------------------------------------------------------------------------------------------

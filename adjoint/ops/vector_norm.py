@@ -77,7 +77,7 @@ def linalg_vector_norm(x: Array, ord: float, dim: Dims, keepdim: bool) -> Array:
     axes = axes_of(dim, len(x.shape))
     if math.isinf(ord) or ord < 0:
         check_not_empty(x, ord, dim)
-    found = compiled_norm(ord).run(wide(x), axes, keepdim, ord)
+    found = compiled_norm(ord).run(x, axes, keepdim, ord)
     if found is not None:
         return cast(found, x.dtype)
     size = size_of(x)

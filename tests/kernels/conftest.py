@@ -14,3 +14,27 @@ def own_cache(tmp_path_factory, monkeypatch):
     folder = tmp_path_factory.getbasetemp() / "kernels"
     monkeypatch.setenv("ADJOINT_CACHE_DIR", str(folder))
     return folder
+
+
+@pytest.fixture
+def without_builtins(monkeypatch):
+    """A function after which ops run their own code for small tensors too, until the test is over."""
+    from adjoint._kernels import reduce_loops, scan_loops, select_loops, softmax_loops
+    from adjoint.ops._registry import OPS
+
+    ops = [op for op in OPS.values() if op.along]
+
+    def turn_off():
+        for op in ops:
+            monkeypatch.setattr(op, "kernels", {})
+            op.regenerate()
+        for module in (reduce_loops, scan_loops, select_loops, softmax_loops):
+            for family in vars(module).values():
+                if isinstance(family, reduce_loops.Along):
+                    monkeypatch.setattr(family, "run", family.by_python)
+                    monkeypatch.setattr(family, "learn", lambda *facts: None)
+
+    yield turn_off
+    monkeypatch.undo()
+    for op in ops:
+        op.regenerate()

@@ -28,6 +28,7 @@ from adjoint._kernels.loops import (
     loop,
     narrow,
     part,
+    precision,
     select,
     template,
     wide,
@@ -293,6 +294,22 @@ def test_a_forked_child_computes_too():
         good = good and row_sums.run(out, x, 500, 4000, 500) and (out == 500).all()
         os._exit(0 if good else 1)
     assert os.waitpid(child, 0)[1] == 0
+
+
+TABLE = (0.5, -1.25, 3.0)
+
+
+@loop
+def from_a_table(out: Out, units: range) -> None:
+    for i in units:
+        out[i] = narrow(TABLE[i]) * precision()
+
+
+@pytest.mark.parametrize(("dtype", "error"), [("float32", 2.0**-30), ("float64", 2.0**-54)])
+def test_tuples_are_tables_and_the_precision_is_that_of_the_results(dtype, error):
+    out = np.zeros(3, dtype)
+    assert compiled(from_a_table).run(out, 3, 1)
+    np.testing.assert_array_equal(out, np.multiply(TABLE, error))
 
 
 def all_kernels():

@@ -31,12 +31,12 @@ MASK[1, 4] = False
 
 # What is computed, of which arrays, and by which kernels.
 CASES = {
-    "softmax": (lambda x: x.softmax(-1), [array(70, 1100)], "softmax_rows softmax_rows_back"),
-    "softmax of short rows": (lambda x: x.softmax(1), [array(150, 7)], "softmax_short softmax_rows_back"),
-    "softmax of columns": (lambda x: x.softmax(1), [array(3, 40, 70)], "softmax_columns softmax_columns_back"),
-    "log_softmax": (lambda x: x.log_softmax(-1), [array(70, 1100)], "log_softmax_rows log_softmax_rows_back"),
-    "log_softmax of short rows": (lambda x: x.log_softmax(-1), [array(150, 7)], "softmax_short log_softmax_rows_back"),
-    "log_softmax of columns": (lambda x: x.log_softmax(0), [array(40, 70)], "softmax_columns softmax_columns_back"),
+    "softmax": (lambda x: x.softmax(-1), [array(70, 1100)], "softmax_along_rows softmax_rows_back"),
+    "softmax of short rows": (lambda x: x.softmax(1), [array(150, 7)], "softmax_along_rows softmax_rows_back"),
+    "softmax of columns": (lambda x: x.softmax(1), [array(3, 40, 70)], "softmax_down_columns softmax_columns_back"),
+    "log_softmax": (lambda x: x.log_softmax(-1), [array(70, 1100)], "log_softmax_along_rows log_softmax_rows_back"),
+    "log_softmax of short rows": (lambda x: x.log_softmax(-1), [array(150, 7)], "log_softmax_along_rows log_softmax_rows_back"),
+    "log_softmax of columns": (lambda x: x.log_softmax(0), [array(40, 70)], "log_softmax_down_columns softmax_columns_back"),
     "causal attention": (
         lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True),
         [array(2, 3, 9, 4) for _ in range(3)],
@@ -80,7 +80,13 @@ CASES = {
     "l1_loss": (lambda x, t: F.l1_loss(x, t, reduction="sum"), [array(90, 70), array(90, 70)], "l1_loss_sums l1_loss_slopes finish"),
     "smooth_l1_loss": (F.smooth_l1_loss, [array(90, 70), array(90, 70)], "smooth_l1_loss_sums smooth_l1_loss_slopes finish"),
     "huber_loss": (F.huber_loss, [array(90, 70), array(90, 70)], "huber_loss_sums huber_loss_slopes finish"),
-    "huber_loss of each": (lambda x, t: F.huber_loss(x, t, reduction="none"), [array(90, 70), array(90, 70)], "huber_loss_slopes"),
+    **{
+        f"{name} of each": (
+            lambda x, t, name=name: getattr(F, name)(x, t, reduction="none"), [positive(90, 70), positive(90, 70)],
+            f"{name}_values {name}_slopes",
+        )
+        for name in ("mse_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits")
+    },
     "kl_div": (
         lambda x, t: F.kl_div(x, t, reduction="batchmean"), [array(90, 70), positive(90, 70)], "kl_div_sums kl_div_slopes finish",
     ),
@@ -131,7 +137,7 @@ def computed(fn, arrays, dtype):
 
 
 @pytest.fixture
-def served(monkeypatch):
+def served(monkeypatch, without_builtins):
     """The names of the kernels that have computed something; all of them are compiled at once."""
     names: set[str] = set()
 
@@ -146,6 +152,7 @@ def served(monkeypatch):
 
         return call
 
+    without_builtins()
     for kernel in KERNELS:
         monkeypatch.setattr(kernel, "heat", WARM)
         monkeypatch.setattr(kernel, "run", counting(kernel))
@@ -169,7 +176,7 @@ def test_kernels_agree_with_numpy(name, dtype, served, monkeypatch):
 
 def test_every_kernel_has_a_case():
     named = {kernel for _, _, kernels in CASES.values() for kernel in kernels.split()}
-    assert {kernel.__name__ for kernel in KERNELS} - named == {"move_statistics"}
+    assert {kernel.__name__ for kernel in KERNELS} - named == {"move_statistics", "uniform"}  # tested below, and in test_random.py
 
 
 def test_running_statistics_follow_the_batch(served):
@@ -231,7 +238,7 @@ def test_dropout_draws_what_bernoulli_draws(count, served):
         got = [F.dropout(ad.ones(count), 0.3).numpy() != 0 for _ in range(3)]
         np.testing.assert_array_equal(got, np.array(expected) != 0)
         np.testing.assert_array_equal(ad.rand(3).numpy(), after)
-    assert served == {"dropout"}
+    assert served == {"dropout", "uniform"}
 
 
 def test_the_number_of_threads_changes_nothing(served):
