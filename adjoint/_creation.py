@@ -18,9 +18,13 @@ from ._state import INFERENCE, get_mode
 from ._tensor import Tensor, wrap
 from .autograd.node import INFERENCE_TENSOR, LEAF
 from .ops._registry import composite
+from .ops._rules import LARGE, loops
+from .ops.assign import SMALL
 
 Array = Any
 Device = device | str | int | None
+
+HUGE = 1 << 22  # elements from which on it is better to leave zeros to the system
 
 # ---- what all of them share ---------------------------------------------------------------------------------------
 
@@ -67,6 +71,29 @@ def check_options(layout: layout, pin_memory: bool) -> None:
             "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory allocator is available on "
             "this system. Leave pin_memory out"
         )
+
+
+def usual(out: Tensor | None, layout: layout, device: Device, pin_memory: bool, requires_grad: bool) -> bool:
+    """Whether nothing else than an ordinary tensor is asked for, and no mode or transform has a say in it."""
+    if out is not None or device is not None or layout is not strided or pin_memory or requires_grad:
+        return False
+    return get_mode() < INFERENCE and not levels() and get_default_device() is CPU
+
+
+def filled(shape: tuple[int, ...], value: Any, dtype: np.dtype[Any]) -> Array:
+    """An array of one number, which the dtype can hold."""
+    array = np.empty(shape, dtype)
+    loops("copy").fill(array, value)
+    return array
+
+
+def zeros_array(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """Zeros. Threads write them where that is quicker than memory that the system has cleared, which costs time when it is first used."""
+    return filled(shape, 0, dtype) if LARGE <= math.prod(shape) <= HUGE else np.zeros(shape, dtype)
+
+
+def ones_array(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    return filled(shape, 1, dtype)
 
 
 def quietly(make: Callable[[], Array]) -> Array:
@@ -140,6 +167,8 @@ def sized(
     name: str, fill: Callable[..., Array], args: tuple[Any, ...], size: Any, out: Tensor | None, dtype: Any, layout: layout,
     device: Device, pin_memory: bool, requires_grad: bool,
 ) -> Tensor:
+    if args and size is None and usual(out, layout, device, pin_memory, requires_grad):
+        return wrap(fill(size_of(name, args), default_numpy() if dtype is None else as_numpy_dtype(dtype)))
     made = _alone(name, fill, args, size, out, dtype, layout, device, pin_memory, requires_grad)
     return made_inside(made) if levels() and out is None else made
 
@@ -165,7 +194,7 @@ def zeros(
     pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:
     """A tensor of zeros: `zeros(2, 3)` or `zeros((2, 3))`."""
-    return sized("zeros", np.zeros, args, size, out, dtype, layout, device, pin_memory, requires_grad)
+    return sized("zeros", zeros_array, args, size, out, dtype, layout, device, pin_memory, requires_grad)
 
 
 def ones(
@@ -173,7 +202,7 @@ def ones(
     pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:
     """A tensor of ones: `ones(2, 3)` or `ones((2, 3))`."""
-    return sized("ones", np.ones, args, size, out, dtype, layout, device, pin_memory, requires_grad)
+    return sized("ones", ones_array, args, size, out, dtype, layout, device, pin_memory, requires_grad)
 
 
 def empty(
@@ -264,13 +293,15 @@ def full(
         dtype = infer_numpy_dtype(value)
 
     def fill(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-        return np.full(shape, as_element(value, dtype), dtype)
+        return filled(shape, as_element(value, dtype), dtype)
 
     return sized("full", fill, (size,), None, out, dtype, layout, device, pin_memory, requires_grad)
 
 
 def as_element(value: Any, dtype: np.dtype[Any]) -> Any:
     """A Python number as an element of `dtype`, as PyTorch converts it: floats are truncated, too large ones refused."""
+    if dtype.kind == "f" and (value.__class__ is float or value.__class__ is int) and -SMALL <= value <= SMALL:
+        return value
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
         lowest = -limits.max if dtype.kind == "u" else limits.min  # negative numbers may wrap around
@@ -321,8 +352,14 @@ def _like(
 ) -> Tensor:
     if not isinstance(input, Tensor):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
-    check_options(layout, pin_memory)
     data = input._data
+    if dtype is None and data.__class__ is np.ndarray and memory_format is preserve_format and data.flags.c_contiguous:
+        if usual(None, layout, device, pin_memory, requires_grad):
+            array = np.empty(data.shape, data.dtype)
+            if fill is not None:
+                fill(array)
+            return wrap(array)
+    check_options(layout, pin_memory)
     numpy_dtype = as_numpy_dtype(data.dtype if dtype is None else dtype)
     where = input.device if device is None else require_usable(resolve(device))
 
@@ -351,7 +388,7 @@ def zeros_like(
     requires_grad: bool = False, memory_format: memory_format = preserve_format,
 ) -> Tensor:
     """Zeros, with the size, dtype and device of `input`."""
-    fill = lambda array: array.fill(0)  # noqa: E731
+    fill = lambda array: loops("copy").fill(array, 0)  # noqa: E731
     return _like("zeros_like", fill, input, dtype, layout, device, pin_memory, requires_grad, memory_format)
 
 
@@ -360,7 +397,7 @@ def ones_like(
     requires_grad: bool = False, memory_format: memory_format = preserve_format,
 ) -> Tensor:
     """Ones, with the size, dtype and device of `input`."""
-    fill = lambda array: array.fill(1)  # noqa: E731
+    fill = lambda array: loops("copy").fill(array, 1)  # noqa: E731
     return _like("ones_like", fill, input, dtype, layout, device, pin_memory, requires_grad, memory_format)
 
 
@@ -380,7 +417,7 @@ def full_like(
     value = number_of("full_like", "fill_value", fill_value)
 
     def fill(array: Array) -> None:
-        array[...] = as_element(value, array.dtype)
+        loops("copy").fill(array, as_element(value, array.dtype))
 
     return _like("full_like", fill, input, dtype, layout, device, pin_memory, requires_grad, memory_format)
 

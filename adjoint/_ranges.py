@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ._creation import Array, Device, check_options, finish, into, make_array, number_of, out_dtype, quietly, sized
+from ._creation import Array, Device, check_options, finish, into, make_array, number_of, out_dtype, quietly, sized, usual
 from ._dtype import as_numpy_dtype, default_complex_numpy, default_numpy, from_numpy_dtype
 from ._layout import layout, strided
 from ._site import warn
-from ._tensor import Tensor
+from ._tensor import Tensor, wrap
 
 
 def arange(
@@ -21,13 +21,16 @@ def arange(
     """Numbers from `start` (0) up to, and without, `end`: `arange(end)` or `arange(start, end, step)`."""
     if len(args) == 1 and end is None:
         end = args[0]
+        if end.__class__ is int and end >= 0 and dtype is None and start.__class__ is step.__class__ is int and (start, step) == (0, 1):
+            if usual(out, layout, device, pin_memory, requires_grad):
+                return wrap(np.arange(end))
     elif args:
         start, end, step = (*args, *(start, end, step)[len(args) :])[:3]
     if end is None or len(args) > 3:
         given = ", ".join(type(value).__name__ for value in args)
         raise TypeError(f"arange() received an invalid combination of arguments - got ({given}); write arange(start, end, step)")
-    first, last, by = (number_of("arange", name, v) for name, v in (("start", start), ("end", end), ("step", step)))
-    floating = any(isinstance(v, float) for v in (first, last, by))
+    first, last, by = number_of("arange", "start", start), number_of("arange", "end", end), number_of("arange", "step", step)
+    floating = isinstance(first, float) or isinstance(last, float) or isinstance(by, float)
     if dtype is None and out is None:
         dtype = default_numpy() if floating else np.dtype(np.int64)
     numpy_dtype = as_numpy_dtype(dtype) if out is None else out_dtype(out, dtype)

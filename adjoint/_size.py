@@ -18,7 +18,7 @@ class Size(tuple[int, ...]):
     @staticmethod
     def _of(shape: tuple[int, ...]) -> Size:
         """A Size from a tuple known to hold ints, such as `ndarray.shape`: nothing is checked."""
-        return tuple.__new__(Size, shape)
+        return _known[shape]
 
     def numel(self) -> int:
         """The number of elements of a tensor of this shape."""
@@ -53,6 +53,19 @@ class Size(tuple[int, ...]):
         return Size._of(product) if product.__class__ is tuple else product
 
     __rmul__ = __mul__
+
+
+class _Known(dict[tuple[int, ...], Size]):
+    """The sizes that have been met, which are found sooner than made."""
+
+    def __missing__(self, shape: tuple[int, ...]) -> Size:
+        if len(self) >= 4096:
+            self.clear()
+        self[shape] = made = tuple.__new__(Size, shape)
+        return made
+
+
+_known = _Known()
 
 
 def _as_int(position: int, item: Any) -> int:

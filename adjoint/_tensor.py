@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .autograd.hooks import Hook, NodeHooks, RemovableHandle
 
 new = object.__new__
+FLOAT32 = np.dtype("float32")
 T = TypeVar("T", bound="Tensor")
 
 
@@ -114,6 +115,8 @@ class Tensor(OpMethods):
     @property
     def dtype(self) -> _dtype.dtype:
         found = self._data.dtype
+        if found is FLOAT32:
+            return _dtype.float32
         return from_numpy_dtype(found) if isinstance(found, np.dtype) else found
 
     @property

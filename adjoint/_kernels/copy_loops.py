@@ -1,4 +1,4 @@
-"""Large copies between arrays of any strides, shared by threads: what `contiguous`, `cat`, `flip`, `pad` and the like consist of.
+"""Copies between arrays of any strides, large ones shared by threads: what `contiguous`, `cat`, `flip`, `pad` and the like consist of.
 
 The dimensions of both arrays are put in the order in which they lie in the target and joined where they can be, so that at most four are
 left, of which the last is the innermost. NumPy copies what is small or has more of them.
@@ -6,12 +6,13 @@ left, of which the last is the innermost. NumPy copies what is small or has more
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 
-from .loops import Floats, Loop, Out, Strided, loop
+from .loops import Floats, Loop, Out, Strided, loop, narrow
 
 Shape = tuple[int, ...]
 
@@ -19,6 +20,7 @@ LARGE = 1 << 14  # elements of which a copy is worth a kernel
 ROW = 8192  # elements of a row that are one piece of work at most
 TILE = 16  # elements along both sides of the squares in which a matrix is transposed: their rows fill a cache line
 SHORT = 8  # rows that are not worth the work of finding them
+MOST = 4  # arrays that one kernel joins
 
 
 @loop
@@ -76,6 +78,58 @@ def transpose_tiles(
 
 
 @loop
+def join_rows(
+    out: Out, a: Floats, b: Floats, c: Floats, d: Floats, an: int, bn: int, cn: int, dn: int, blocks: int, units: range
+) -> None:
+    """Rows of up to four arrays one after the other, those of missing arrays having no length; a unit is a block of a row."""
+    to_b = an + bn
+    to_c = to_b + cn
+    width = to_c + dn
+    for unit in units:
+        row = unit // blocks
+        first = unit % blocks * ROW
+        last = min(first + ROW, width)
+        at = row * width
+        for j in range(first, min(last, an)):
+            out[at + j] = a[row * an + j]
+        for j in range(max(first, an), min(last, to_b)):
+            out[at + j] = b[row * bn + j - an]
+        for j in range(max(first, to_b), min(last, to_c)):
+            out[at + j] = c[row * cn + j - to_b]
+        for j in range(max(first, to_c), last):
+            out[at + j] = d[row * dn + j - to_c]
+
+
+@loop
+def interleave(out: Out, a: Floats, b: Floats, places: range) -> None:
+    """The same for two arrays with rows of one element."""
+    for i in places:
+        out[2 * i] = a[i]
+        out[2 * i + 1] = b[i]
+
+
+@loop
+def roll_rows(out: Out, x: Floats, width: int, cut: int, blocks: int, units: range) -> None:
+    """Rows that begin at `cut` and go on at their beginning; a unit is a block of a row."""
+    for unit in units:
+        at = unit // blocks * width
+        first = unit % blocks * ROW
+        last = min(first + ROW, width)
+        for j in range(first, min(last, width - cut)):
+            out[at + j] = x[at + cut + j]
+        for j in range(max(first, width - cut), last):
+            out[at + j] = x[at + cut + j - width]
+
+
+@loop
+def fill_blocks(out: Out, value: float, count: int, blocks: range) -> None:
+    number = narrow(value)
+    for block in blocks:
+        for j in range(block * ROW, min(block * ROW + ROW, count)):
+            out[j] = number
+
+
+@loop
 def lower_triangle(out: Out, x: Floats, height: int, width: int, diagonal: int, rows: range) -> None:
     for row in rows:
         at = row * width
@@ -113,6 +167,13 @@ def triangle(kernel: Loop, x: np.ndarray, diagonal: int) -> np.ndarray | None:
     return out if kernel.run(out, x, height, width, diagonal, rows, width) else None
 
 
+def fill(target: np.ndarray, value: float) -> None:
+    """`target[...] = value`, which is a number that the target can hold."""
+    size = target.size
+    if size < LARGE or value.__class__ not in (int, float) or not fill_blocks.run(target, value, size, -(-size // ROW), ROW):
+        target.fill(value)
+
+
 def assign(target: np.ndarray, source: np.ndarray) -> None:
     """`target[...] = source`, which are of one shape (or broadcast) and have no common memory."""
     if target.size < LARGE or not assigned(target, source):
@@ -124,13 +185,28 @@ def copy(x: np.ndarray) -> np.ndarray:
     if x.size < LARGE:
         return x.copy()
     result = np.empty(x.shape, x.dtype)
-    assign(result, x)
+    if x.dtype.kind in "ciu" and x.itemsize in WORDS and x.flags.c_contiguous:
+        assign(result.view(WORDS[x.itemsize]), x.view(WORDS[x.itemsize]))
+    else:
+        assign(result, x)
     return result
 
 
-def join(arrays: Sequence[np.ndarray], dim: int) -> np.ndarray:
-    """What np.concatenate does, and what it refuses."""
+WORDS = {4: np.float32, 8: np.float64, 16: np.float64}  # as which other types of so many bytes are copied
+
+
+def join(arrays: Sequence[np.ndarray], dim: int, new: bool = False) -> np.ndarray:
+    """What np.concatenate does, and what it refuses; if the dimension is new, what np.stack does. (A built-in takes its place when ops that
+    join have been used a few times.)"""
+    if new:
+        return stack(arrays, dim)
     first = arrays[0]
+    if first.size < LARGE and arrays[-1].size < LARGE:
+        return np.concatenate(arrays, axis=dim)
+    if 2 <= len(arrays) <= MOST:
+        whole = joined(first, arrays, join_plan(dim, *[x.shape for x in arrays]))
+        if whole is not None:
+            return whole
     ndim = first.ndim
     if not -ndim <= dim < ndim or any(x.dtype is not first.dtype or x.ndim != ndim for x in arrays):
         return np.concatenate(arrays, axis=dim)
@@ -145,6 +221,76 @@ def join(arrays: Sequence[np.ndarray], dim: int) -> np.ndarray:
         start, end = end, end + x.shape[dim]
         assign(whole[(*lead, slice(start, end))], x)
     return whole
+
+
+def stack(arrays: Sequence[np.ndarray], dim: int) -> np.ndarray:
+    first = arrays[0]
+    if any(x.shape != first.shape for x in arrays):
+        raise ValueError("arrays of different shapes")
+    if dim == 0 and first.size < LARGE:
+        return np.array(arrays)
+    if 2 <= len(arrays) <= MOST:
+        whole = joined(first, arrays, stack_plan(dim, len(arrays), first.shape))
+        if whole is not None:
+            return whole
+    lead = (slice(None),) * dim
+    return join([x[(*lead, None)] for x in arrays], dim)
+
+
+Plan = tuple[Shape, tuple[int, ...]]  # the shape of a result, and the numbers that `join_rows` takes
+
+
+def joined(first: np.ndarray, arrays: Sequence[np.ndarray], plan: Plan | None) -> np.ndarray | None:
+    """Up to four arrays joined by one kernel; None if it does not serve."""
+    if plan is None:
+        return None
+    shape, numbers = plan
+    whole = np.empty(shape, first.dtype)
+    if numbers:
+        return whole if join_rows.run(whole, *arrays, *[first] * (MOST - len(arrays)), *numbers) else None
+    return whole if interleave.run(whole, *arrays, first.size, 2) else None
+
+
+@lru_cache(1024)
+def join_plan(dim: int, *shapes: Shape) -> Plan | None:
+    first = shapes[0]
+    dim = dim + len(first) if dim < 0 else dim
+    if not 0 <= dim < len(first) or any(len(shape) != len(first) for shape in shapes):
+        return None
+    outer, inner = first[:dim], first[dim + 1 :]
+    if any(shape[:dim] != outer or shape[dim + 1 :] != inner for shape in shapes):
+        return None
+    return plan_of_rows((*outer, sum(shape[dim] for shape in shapes), *inner), outer, [math.prod(shape[dim:]) for shape in shapes])
+
+
+@lru_cache(1024)
+def stack_plan(dim: int, count: int, shape: Shape) -> Plan | None:
+    return plan_of_rows((*shape[:dim], count, *shape[dim:]), shape[:dim], [math.prod(shape[dim:])] * count)
+
+
+def plan_of_rows(shape: Shape, outer: Shape, widths: list[int]) -> Plan | None:
+    """For rows so long of each array. None where there is nothing to copy, or rows are too short for a large array."""
+    rows, width = math.prod(outer), sum(widths)
+    if widths == [1, 1]:
+        return shape, ()
+    if not rows * width or (rows * width >= LARGE and min(widths) < SHORT):
+        return None
+    blocks = -(-width // ROW)
+    return shape, (*widths, *(0,) * (MOST - len(widths)), blocks, rows * blocks, min(width, ROW))
+
+
+def roll(x: np.ndarray, shift: int, dim: int) -> np.ndarray | None:
+    """The elements moved along a dimension; None where NumPy has to do it."""
+    out = np.empty(x.shape, x.dtype)
+    return out if roll_rows.run(out, x, *roll_plan(x.shape, shift, dim)) else None
+
+
+@lru_cache(1024)
+def roll_plan(shape: Shape, shift: int, dim: int) -> tuple[int, ...]:
+    width = math.prod(shape[dim:])
+    blocks = -(-width // ROW)
+    cut = -shift % (shape[dim] or 1) * math.prod(shape[dim + 1 :])
+    return width, cut, blocks, math.prod(shape[:dim]) * blocks, min(width, ROW)
 
 
 def assigned(target: np.ndarray, source: np.ndarray) -> bool | None:

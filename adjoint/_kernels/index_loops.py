@@ -6,8 +6,8 @@ columns (`index_select`, `index_add`, embeddings), or as many for each of them (
 Where an array is written to, a thread has columns that no other touches, so that sums are always added up in the same order.
 
 Kernels look at an index before they use it: a part of the work in which one names no row is left undone, and `stray` becomes 1. The
-functions below answer None or False then, as in all cases that NumPy has to handle, and has words for. What has been written by then is
-not to be used.
+functions below answer None or False then, as in all cases that NumPy has to handle, and has words for. What `along` has written by then is
+not to be used; `at_rows` has written nothing.
 """
 
 from __future__ import annotations
@@ -162,16 +162,16 @@ def write_rows(
     out: Out, source: Floats, index: Ints, stray: Ints, scale: float, skipped: int, low: int, n: int, m: int, inner: int, blocks: int,
     units: range,
 ) -> None:  # fmt: skip
-    """The row `skipped` stays as it is."""
+    """The row `skipped` stays as it is. If one index is out of bounds, nothing is written."""
     for unit in units:
         left = unit % blocks * COLUMNS
         width = min(COLUMNS, inner - left)
         factor = narrow(scale)
-        for k in range(m):
-            row = index[k]
-            if row < low or row >= n:
-                stray[0] = 1
-            else:
+        if strays(index, 0, m, low, n):
+            stray[0] = 1
+        else:
+            for k in range(m):
+                row = index[k]
                 row = row + n if row < 0 else row
                 to = (unit // blocks * n + row) * inner + left
                 at = (unit // blocks * m + k) * inner + left

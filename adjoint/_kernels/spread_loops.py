@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from .loops import Floats, Out, Part, exp, given, narrow, part, power, select, template
-from .reduce_loops import axes_of, matrices, suits
+from .loops import FLOATS, HALVES, Floats, Out, Part, exp, given, narrow, part, power, select, template
+from .reduce_loops import axes_of, matrices
 
 slope = given
 PIECE = 8192  # elements of a row that are one piece of work at most
 
 
-@template(reorder=True)
+@template(reorder=True, kinds=(*FLOATS, *HALVES))
 def spread_along_rows(
     out: Out, x: Floats, levels: Floats, shares: Floats, p: float, n: int, take: int, blocks: int, units: range
 ) -> None:
@@ -35,7 +35,7 @@ def spread_along_rows(
             out[j] = slope(x[j], level, share, q)
 
 
-@template(reorder=True)
+@template(reorder=True, kinds=(*FLOATS, *HALVES))
 def spread_over_rows(
     out: Out, x: Floats, levels: Floats, shares: Floats, p: float, n: int, inner: int, rows: range
 ) -> None:
@@ -66,7 +66,7 @@ class Spread:
     ) -> np.ndarray | None:
         if isinstance(shares, np.generic):
             shares = np.asarray(shares)
-        if not suits(shares):
+        if shares.__class__ is not np.ndarray:
             return None
         found = matrices(shape, axis)
         if found is None:

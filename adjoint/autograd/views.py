@@ -43,17 +43,30 @@ class View:
     __slots__ = ("base", "creation", "made_for", "node", "op", "params", "parent", "version")
     direct = False
 
-    def __init__(self, tensor: Tensor, op: ViewOp, params: tuple[Any, ...], node: Edge, creation: str = ORDINARY) -> None:
+    base: Tensor
+    creation: str
+    made_for: Any
+    node: Edge
+    op: ViewOp
+    params: tuple[Any, ...]
+    parent: View | None
+    version: int  # of the base when the view was made; only where `creation` is not ORDINARY
+
+    @staticmethod
+    def of(tensor: Tensor, op: ViewOp, params: tuple[Any, ...], node: Edge, creation: str = ORDINARY) -> View:
+        """The history of a view of `tensor`. (A class without `__init__` is called sooner.)"""
+        view = View()
         parent = tensor._fn
-        self.parent = parent if isinstance(parent, View) else None
-        self.base: Tensor = tensor if self.parent is None else self.parent.base
-        self.op = op
-        self.params = params
-        self.node = node
-        self.made_for = self.base._fn
-        self.creation: str = creation if self.parent is None or creation != ORDINARY else self.parent.creation
-        if self.creation is not ORDINARY:
-            self.version: int = counter_of(self.base).version
+        view.parent = parent if parent.__class__ is View else None
+        view.base = tensor if view.parent is None else view.parent.base
+        view.op = op
+        view.params = params
+        view.node = node
+        view.made_for = view.base._fn
+        view.creation = creation if view.parent is None or creation is not ORDINARY else view.parent.creation
+        if view.creation is not ORDINARY:
+            view.version = counter_of(view.base).version
+        return view
 
     def made_by_custom_function(self, node: Edge, creation: str) -> None:
         """The history of a view that the forward of a custom function returned: it is the function's, not the view's own."""
@@ -177,6 +190,14 @@ def cut_of(*tensors: Tensor) -> Cut | None:
 def no_derivative(name: str) -> Cut:
     """The history of what an op without derivative computes from tensors that have one. (Its line is kept where it is made a float.)"""
     return Cut("no derivative", f"{name}()")
+
+
+def unrecorded(tensor: Tensor) -> bool:
+    """Whether a tensor has no history, and is no view of one that has: a write to it is not recorded, nor one that reads it."""
+    fn = tensor._fn
+    if fn.__class__ is View:
+        fn = fn.base._fn if fn.node is None and fn.creation is ORDINARY else fn
+    return fn is None or fn.__class__ is Cut
 
 
 def set_history(tensor: Tensor, node: Node | None, site: Site) -> None:

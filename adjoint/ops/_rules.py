@@ -31,7 +31,12 @@ def call(fn: Any, *args: Any, **kwargs: Any) -> Any:
     for value in args:
         if isinstance(value, OpMethods):
             return fn(*args, **kwargs)
-    return fn.op.impl(*args, **kwargs)
+    op = fn.op
+    if len(op.args) == 1 and op.broadcasts and args[0].__class__ is np.ndarray:
+        from ._compiled import warmed
+
+        return warmed(op, args[0].size)(*args)
+    return op.impl(*args, **kwargs)
 
 
 def holds(condition: Any) -> bool:
@@ -55,10 +60,12 @@ def zeros_on(g: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
 
 def joined(parts: Any, dim: int) -> Any:
     """Arrays, or Tensors, one after the other along a dimension."""
-    first = parts[0]
-    if first.__class__ is np.ndarray and (first.size >= LARGE or parts[-1].size >= LARGE):
-        return loops("copy").join(parts, dim)
-    return np.concatenate(parts, axis=dim)
+    return loops("copy").join(parts, dim) if parts[0].__class__ is np.ndarray else np.concatenate(parts, axis=dim)
+
+
+def stacked(parts: Any, dim: int) -> Any:
+    """Arrays, or Tensors, of one shape along a new dimension."""
+    return loops("copy").join(parts, dim, True) if parts[0].__class__ is np.ndarray else np.stack(parts, dim)
 
 
 def in_order(x: Any) -> Any:
@@ -80,12 +87,11 @@ def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
     lead = len(g.shape) - len(shape)
     axes = tuple(range(lead)) + tuple(lead + i for i, size in enumerate(shape) if size == 1 and g.shape[lead + i] != 1)
     if axes:
-        # Half precision is summed in single.
-        narrow = g.dtype if isinstance(g, ARRAYS) and g.itemsize == 2 and g.dtype.kind in "fV" else None
-        g = g if narrow is None else cast(g, np.dtype("float32"))
         total = loops("reduce").total.run(g, axes, True)
-        g = np.sum(g, axis=axes, keepdims=True) if total is None else total
-        g = g if narrow is None else cast(g, narrow)
+        if total is None:
+            half = isinstance(g, ARRAYS) and g.itemsize == 2 and g.dtype.kind in "fV"  # which is summed in single
+            total = cast(np.sum(cast(g, np.dtype("float32")) if half else g, axis=axes, keepdims=True), g.dtype)
+        g = total
     return g.reshape(shape)
 
 
@@ -114,6 +120,22 @@ def conjugate(x: Any) -> Any:
     if x.__class__ is list or x.__class__ is tuple:
         return [conjugate(part) for part in x]
     return x if x is None or x.dtype in _REAL or getattr(x.dtype, "kind", "c") != "c" else np.conjugate(x)
+
+
+PASSES_ON = (lambda g: g).__code__.co_code  # of rules that take the gradient as it is
+
+
+def conjugated(rule: Any) -> Any:
+    """The rule of a holomorphic op for complex values: conj(rule(conj(g)))."""
+    if rule.__code__.co_code == PASSES_ON:
+        return rule
+    names = rule.__code__.co_varnames[: rule.__code__.co_argcount]
+    place = names.index("g") if "g" in names else len(names)
+
+    def of_conjugate(*args: Any) -> Any:
+        return conjugate(rule(*args[:place], *map(conjugate, args[place : place + 1]), *args[place + 1 :]))
+
+    return of_conjugate
 
 
 def broadcast_restore(node: Node, shapes: tuple[Any, ...], shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[Any, ...] | None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from .._tensor import Parameter, Tensor, new, wrap_result
-from ..autograd.node import Edge, Node, Output
-from ..autograd.views import View, counter_of
-from ._registry import Op
+from ..autograd.node import Edge, Node, Output, VersionCounter
+from ..autograd.views import ORDINARY, View, counter_of
+from ._registry import OPS, Op
 
 F32, F64, I64 = np.dtype("float32"), np.dtype("float64"), np.dtype("int64")
 
@@ -21,6 +21,7 @@ F32, F64, I64 = np.dtype("float32"), np.dtype("float64"), np.dtype("int64")
 
 def plain_arrays(tensors: Any) -> list[Any] | None:
     """The arrays of a list or tuple of ordinary tensors of one of the usual dtypes; None if it is anything else."""
+    warm_up()
     if tensors.__class__ is not list and tensors.__class__ is not tuple:
         return None
     arrays: list[Any] = []
@@ -67,17 +68,30 @@ def outputs(arrays: Sequence[Any], node: Node | None) -> tuple[Tensor, ...]:
     return tensors
 
 
-def views(base: Tensor, op: Op, params: tuple[Any, ...], arrays: Sequence[Any], node: Node | None, creation: str) -> tuple[Tensor, ...]:
-    """The same for views of one tensor."""
-    counter = counter_of(base)
-    first = View(base, op, params, None, creation)
-    parent, root, made_for, creation, version = first.parent, first.base, first.made_for, first.creation, first.version
+def view(base: Tensor, op: Op, params: tuple[Any, ...], array: Any, node: Node | None, creation: str) -> Tensor:
+    """The result of an op as a view of a tensor."""
+    warm_up()
+    tensor = new(Tensor)
+    tensor._data = array
+    tensor._vc = counter_of(base)
+    tensor._fn = View.of(base, op, params, node, creation)
+    return tensor
+
+
+def views(
+    base: Tensor, counter: VersionCounter, ops: Sequence[Nth], params: tuple[Any, ...], arrays: Sequence[Any], creation: str,
+    node: Node | None,
+) -> tuple[Tensor, ...]:  # fmt: skip
+    """The same for several results, with the counter of writes to the tensor."""
+    warm_up()
+    first = View.of(base, None, params, None, creation)
+    parent, root, made_for, version = first.parent, first.base, first.made_for, counter.version
     tensors = []
     for nr, array in enumerate(arrays):
-        view = new(View)  # written out, since `split` and `unbind` make many
+        view = View()  # written out, since `split` and `unbind` make many
         view.parent = parent
         view.base = root
-        view.op = nth(op, nr)
+        view.op = ops[nr]
         view.params = params
         view.node = None if node is None else Output(node, nr)
         view.made_for = made_for
@@ -102,4 +116,63 @@ class Nth:
         return self.op.view_of(base, params)[self.nr]
 
 
-nth = cache(Nth)
+_known: dict[Op, list[Nth]] = {}
+
+
+def first_of(op: Op, count: int) -> list[Nth]:
+    """The ops that make so many views, or more; they are kept."""
+    known = _known.setdefault(op, [])
+    while len(known) < count:
+        known.append(Nth(op, len(known)))
+    return known
+
+
+def nth(op: Op, nr: int) -> Nth:
+    return first_of(op, nr + 1)[nr]
+
+
+# ---- arrays -------------------------------------------------------------------------------------------------------------------------
+
+
+def slices(array: Any, lengths: tuple[int, ...], dim: int) -> tuple[Any, ...]:
+    """Consecutive parts of a dimension."""
+    lead = (slice(None),) * dim
+    ends = itertools.accumulate(lengths)
+    return tuple([array[(*lead, slice(end - length, end))] for length, end in zip(lengths, ends, strict=True)])
+
+
+def rows(array: Any, dim: int) -> tuple[Any, ...]:
+    """The parts at each index of a dimension."""
+    lead = (slice(None),) * dim
+    return tuple([array[(*lead, place, ...)] for place in range(array.shape[dim])])
+
+
+# ---- built-ins ----------------------------------------------------------------------------------------------------------------------
+
+WARM = 100
+_heat = 0
+
+
+def warm_up() -> None:
+    """Count the calls, and let built-ins take the place of the functions above after enough of them."""
+    global _heat
+    _heat += 1
+    if _heat == WARM:
+        use_builtins()
+
+
+def use_builtins() -> None:
+    from .._kernels import copy_loops, several
+    from . import _codegen
+
+    fallbacks = {fn.__name__: fn for fn in (plain_arrays, edges_of, view, views, slices, rows, copy_loops.join)}
+    made = several.builtins(fallbacks, Tensor, Parameter, View, VersionCounter, ORDINARY)
+    if not made:
+        return
+    copy_loops.join = made.pop("join")
+    globals().update(made)
+    of_ops = {name: made[name] for name in ("plain_arrays", "edges_of", "view", "views")}
+    _codegen._NAMESPACE.update(of_ops)
+    for op in OPS.values():
+        if op.sequence or op.several or op.view:
+            op.function.__globals__.update(of_ops)

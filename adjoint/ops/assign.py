@@ -11,19 +11,49 @@ import numpy as np
 from .._dtype import finfo, from_numpy_dtype
 from .._layer import indices_in, top_level
 from .._quiet import mute, unmute
-from .._site import here
-from .._state import recording
-from .._tensor import Tensor
+from .._site import Site, here
+from .._state import GRAD, get_mode, recording
+from .._tensor import Parameter, Tensor
 from .._tensor import wrap as tensor_of
 from ..autograd.forward_ad import carries_tangent, propagate_inplace
-from ..autograd.node import INFERENCE_TENSOR
+from ..autograd.node import INFERENCE_TENSOR, VersionCounter
 from ..autograd.views import check_writable, counter_of, edge_of, set_history
 from ._batching import behind_batch
 from ._general import NUMBERS, operand, record
 from ._inplace import bound, overwritten_operands, shares_memory, write_inplace
 from ._operands import zero
 from ._registry import ELEMENTWISE, LEADING, LINEAR, Array, Op, composite, op
-from ._rules import cast, copied, sum_to
+from ._rules import cast, copied, loops, sum_to
+
+# ---- the common case ----------------------------------------------------------------------------------------------------------------
+
+
+def plain_array(tensor: Any) -> Any:
+    """The array of an ordinary tensor whose history does not matter, since it has none or nothing is recorded; None if there is more to
+    think about."""
+    mode = get_mode()
+    if mode > GRAD or (tensor.__class__ is not Tensor and tensor.__class__ is not Parameter):
+        return None
+    data = tensor._data
+    if data.__class__ is not np.ndarray or (mode and tensor._fn is not None and tensor.requires_grad):
+        return None
+    return data
+
+
+def array_to_write(tensor: Any) -> Any:
+    """The same of a tensor that may be written to. (Its elements may share memory.)"""
+    data = plain_array(tensor)
+    return None if data is None or tensor._vc is INFERENCE_TENSOR else data
+
+
+def written(tensor: Tensor, site: Site) -> Tensor:
+    """Count a write to a tensor."""
+    counter = tensor._vc
+    if counter is None:
+        counter = tensor._vc = VersionCounter()
+    counter.bump(site)
+    return tensor
+
 
 # ---- writing a part -----------------------------------------------------------------------------------------------------------------
 
@@ -34,6 +64,8 @@ def write_through(fn: Callable[..., Any], write: Callable[..., None], *, one_val
     The in-place forms that the registry derives compute the whole result first. These ops change little of a large tensor.
     """
     op: Op = fn.op  # type: ignore[attr-defined]
+    if written_at_once(op, write, values, one_value):
+        return written(values[op.inputs[0]], here())
     inputs = [operand(op, slot, values[name]) for slot, name in enumerate(op.inputs)]
     if top_level((*inputs, *indices_in(values))) is not None:
         return write_inplace(op, values)
@@ -63,11 +95,36 @@ def write_through(fn: Callable[..., Any], write: Callable[..., None], *, one_val
     return self
 
 
+def written_at_once(op: Op, write: Callable[..., None], values: dict[str, Any], one_value: bool) -> bool:
+    """The common case: ordinary tensors, and none of their history matters. False if it is another."""
+    target = op.inputs[0]
+    data = array_to_write(values[target])
+    if data is None or (not one_value and 0 in data.strides) or top_level(indices_in(values)) is not None:
+        return False
+    given = values.copy()
+    given[target] = data
+    for name in op.inputs[1:]:
+        array = plain_array(values[name])
+        if array is None:
+            return False
+        given[name] = array.copy() if shares_memory(array, data) else array  # it is read as it was before the write
+    token = mute()
+    try:
+        write(**given)
+    finally:
+        unmute(token)
+    return True
+
+
 def inplace_form(fn: Callable[..., Any], write: Callable[..., None], *, function: bool = False) -> Callable[..., Tensor]:
     """Export `name_` for an op `name`, with the function that writes into its input's array."""
     of: Op = fn.op  # type: ignore[attr-defined]
+    defaults = of.default_values()
+    required = len(of.args) - len(defaults)
 
     def changing(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if not kwargs and len(args) == required - 1:
+            return write_through(fn, write, **dict(zip(of.args, (self, *args), strict=False)), **defaults)
         return write_through(fn, write, **bound(of, (self, *args), kwargs))
 
     changing.__name__ = changing.__qualname__ = f"{of.name}_"
@@ -143,6 +200,14 @@ def check_copy(target: tuple[int, ...], source: tuple[int, ...]) -> None:
 @composite(function=False)
 def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Write the elements of another tensor, broadcast and converted, into this one."""
+    target, source = array_to_write(input), plain_array(src)
+    if target is not None and source is not None and target.dtype is source.dtype and target.shape == source.shape:
+        if 0 not in target.strides:
+            if target.base is None and source.base is None and target is not source:
+                loops("copy").assign(target, source)
+            else:
+                np.copyto(target, source)  # which looks whether they have memory in common
+            return written(input, here())
     if isinstance(src, NUMBERS):
         src = np.asarray(src)
     return write_through(_copy, _copy_into, input=input, src=src, non_blocking=non_blocking)
@@ -191,6 +256,10 @@ def fill(input: Any, value: Any) -> Any:
 @composite()
 def fill_(input: Tensor, value: Any) -> Tensor:
     """Write one value everywhere."""
+    data = array_to_write(input)
+    if data is not None and data.dtype.kind == "f" and (value.__class__ is float or value.__class__ is int) and -SMALL <= value <= SMALL:
+        loops("copy").fill(data, value)
+        return written(input, here())
     if isinstance(value, Tensor):
         return write_through(_fill_tensor, _write_tensor, one_value=True, input=input, value=value)
     return write_through(_fill_number, _write_number, one_value=True, input=input, value=value)
@@ -208,6 +277,10 @@ def _write_zero(input: Array) -> None:
 @composite()
 def zero_(input: Tensor) -> Tensor:
     """Write zeros everywhere."""
+    data = array_to_write(input)
+    if data is not None:
+        loops("copy").fill(data, 0)
+        return written(input, here())
     return write_through(_zero, _write_zero, one_value=True, input=input)
 
 

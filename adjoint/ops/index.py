@@ -25,10 +25,10 @@ from ..autograd.node import INFERENCE_TENSOR
 from ..autograd.views import check_writable, counter_of
 from ._batching import Index, behind_batch
 from ._general import NUMBERS
-from ._registry import LINEAR, Array, composite, op
+from ._registry import FUNCTIONS, LINEAR, Array, composite, op
 from ._rules import call, copied, loops, sum_to
 from .alias import alias
-from .assign import SMALL, copy_, fill_, number_as, write_through
+from .assign import SMALL, array_to_write, copy_, fill_, number_as, write_through
 from .parts import EVERYTHING, select_part, slice_part, unsqueeze_part
 from .shape import expanded_shape, inverse_order
 
@@ -162,6 +162,10 @@ def add_at(target: Array, indices: Indices, values: Array) -> None:
     if target.__class__ is not np.ndarray:
         np.add.at(target, indices, values)
         return
+    if len(indices) == 1 and indices[0].__class__ is np.ndarray and indices[0].dtype is INT64 and target.dtype is values.dtype:
+        (rows,) = indices
+        if values.shape == (*rows.shape, *target.shape[1:]) and loops("index").add.at_rows(target, 0, rows, values, negative=True):
+            return
     if not repeats(target, indices):
         target[indices] += values
         return
@@ -392,6 +396,8 @@ def getitem(input: Tensor, index: Any) -> Tensor:
         if kind is slice:
             if index.step is None:
                 return slice_part(input, (index, ...))  # type: ignore[no-any-return]
+        elif index is None:
+            return unsqueeze_part(input, (None, ...))  # type: ignore[no-any-return]
         elif kind is tuple:
             part: Any = None
             ending: tuple[Any, ...] = (...,)
@@ -413,6 +419,8 @@ def getitem(input: Tensor, index: Any) -> Tensor:
             else:
                 if part is not None:
                     return part(input, index + ending)  # type: ignore[no-any-return]
+            if kind is Tensor and (arrays := whole_index(input, index)) is not None:
+                return index_at(input, kept(arrays, input))  # type: ignore[no-any-return]
         elif kind is Tensor and index._data.dtype is INT64 and index._data.shape and input._data.shape:
             return index_at(input, kept((index._data,), input))  # type: ignore[no-any-return]
     except IndexError:
@@ -425,9 +433,25 @@ def getitem(input: Tensor, index: Any) -> Tensor:
     return index_at(input if part is None else part(input, basic), kept(indices, input))  # type: ignore[no-any-return]
 
 
+def whole_index(input: Tensor, index: tuple[Any, ...]) -> Indices | None:
+    """The arrays of an index that consists of tensors of integers; None if there is anything else."""
+    if len(index) > input._data.ndim:
+        return None
+    arrays = []
+    for item in index:
+        if item.__class__ is not Tensor or item._data.dtype is not INT64 or not item._data.shape:
+            return None
+        arrays.append(item._data)
+    return tuple(arrays)
+
+
 @composite("__setitem__", function=False)
 def setitem(input: Tensor, index: Any, value: Any) -> None:
     """Write a number, or the elements of a tensor (broadcast), at an index."""
+    if index.__class__ is Tensor and index._data.dtype is BOOL and (value.__class__ is float or value.__class__ is int):
+        if index._data.shape == input._data.shape and array_to_write(input) is not None:  # (what is recorded is an index)
+            FUNCTIONS["masked_fill_"](input, index, value)
+            return
     if index is False or written_at_once(input, index, value):
         return
     if isinstance(value, np.generic):

@@ -11,9 +11,10 @@ import numpy as np
 
 from .._size import Size
 from .._tensor import wrap
+from . import _several
 from ._general import check_shapes
 from ._registry import COMMON, LINEAR, Array, composite, op
-from ._rules import LARGE, joined, wrap_dim
+from ._rules import joined, stacked, wrap_dim
 
 Shape = tuple[int, ...]
 
@@ -23,20 +24,12 @@ def _is_skipped(shape: Shape) -> bool:
     return len(shape) == 1 and shape[0] == 0
 
 
-def _cut(g: Array, tensors_shape: tuple[Shape, ...], dim: int) -> list[Array]:
+def _cut(g: Array, tensors_shape: tuple[Shape, ...], dim: int) -> Sequence[Array]:
     """The gradient of a concatenation, cut at the joints."""
-    dim = wrap_dim(dim, len(g.shape))
-    lead = (slice(None),) * dim
-    grads = []
-    start = 0
-    for shape in tensors_shape:
-        if _is_skipped(shape):
-            grads.append(g.reshape(-1)[:0])
-            continue
-        end = start + shape[dim]
-        grads.append(g[(*lead, slice(start, end))])
-        start = end
-    return grads
+    dim = wrap_dim(dim, g.ndim)
+    skipped = [_is_skipped(shape) and g.ndim > 1 for shape in tensors_shape]
+    grads = _several.slices(g, tuple([0 if no else shape[dim] for shape, no in zip(tensors_shape, skipped, strict=True)]), dim)
+    return [part.reshape((0,)) if no else part for part, no in zip(grads, skipped, strict=True)] if True in skipped else grads
 
 
 def _some_to_cat(*tensors: Array) -> None:
@@ -92,9 +85,8 @@ def _refuse_cat(shapes: list[Shape], dim: int) -> None:
                 )
 
 
-def _unstacked(g: Array, tensors_shape: tuple[Shape, ...], dim: int) -> list[Array]:
-    lead = (slice(None),) * wrap_dim(dim, len(g.shape))
-    return [g[(*lead, i, ...)] for i in range(len(tensors_shape))]
+def _unstacked(g: Array, tensors_shape: tuple[Shape, ...], dim: int) -> Sequence[Array]:
+    return _several.rows(g, wrap_dim(dim, g.ndim))
 
 
 def _some_to_stack(*tensors: Array) -> None:
@@ -106,24 +98,26 @@ def _some_to_stack(*tensors: Array) -> None:
     batch=lambda tensors, dim: stack(tensors, wrap_dim(dim, tensors[0].ndim) + 1))  # fmt: skip
 def stack(tensors: Sequence[Array], dim: int = 0) -> Array:
     """Join tensors of one shape along a new dimension."""
-    shape = tensors[0].shape
-    for entry, tensor in enumerate(tensors):
-        if tensor.shape != shape:
+    try:
+        return stacked(tensors, wrap_dim(dim, tensors[0].ndim + 1))
+    except ValueError:
+        _refuse_stack([tensor.shape for tensor in tensors])
+        raise
+
+
+def _refuse_stack(shapes: list[Shape]) -> None:
+    for entry, shape in enumerate(shapes):
+        if shape != shapes[0]:
             raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and {list(tensor.shape)} at entry {entry}"
+                f"stack expects each tensor to be equal size, but got {list(shapes[0])} at entry 0 and {list(shape)} at entry {entry}"
             )
-    dim = wrap_dim(dim, len(shape) + 1)
-    if dim == 0 and tensors[0].__class__ is np.ndarray and tensors[0].size < LARGE:
-        return np.array(tensors)
-    lead = (slice(None),) * dim
-    return joined([tensor[(*lead, None)] for tensor in tensors], dim)  # what np.stack does, in half the time
 
 
 def _at_least(ndim: int, *tensors: Any) -> Any:
     """Tensors with at least so many dimensions; a single one, or a tuple, as they were given."""
     given = tensors[0] if len(tensors) == 1 else tensors
     if isinstance(given, tuple | list):
-        return tuple(_with_dims(tensor, ndim) for tensor in given)
+        return tuple([tensor if tensor._data.ndim >= ndim else _with_dims(tensor, ndim) for tensor in given])
     return _with_dims(given, ndim)
 
 
@@ -165,7 +159,7 @@ def _some(name: str, tensors: Sequence[Any]) -> tuple[Any, ...]:
 def hstack(tensors: Sequence[Any], *, out: Any = None) -> Any:
     """Join side by side: along the second dimension, vectors along their only one."""
     rows = atleast_1d(_some("hstack", tensors))
-    return cat(rows, 0 if rows and rows[0].ndim == 1 else 1, out=out)
+    return cat(rows, 0 if rows[0]._data.ndim == 1 else 1, out=out)
 
 
 @composite("vstack", "row_stack", method=False)

@@ -16,7 +16,7 @@ from ._general import NUMBERS
 from ._out import into
 from ._registry import DYNAMIC, ELEMENTWISE, FUNCTIONS, LINEAR, Array, composite, op
 from ._rules import call, cast, holds, sum_to, zeros_on
-from .assign import inplace_form, number_as, number_for, raise_overflow, write_through
+from .assign import SMALL, array_to_write, inplace_form, number_as, number_for, plain_array, raise_overflow, write_through, written
 from .convert import convert
 from .scatter import gather, scatter_add
 
@@ -138,9 +138,24 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Any:
     return _masked_fill_tensor(input, mask, value) if isinstance(value, Tensor) else _masked_fill(input, mask, value)
 
 
+def fill_masked(input: Any, mask: Any, value: Any) -> bool:
+    """The common case of that: a number, and a mask of the same shape, where nothing is recorded. False if it is another."""
+    if value.__class__ is not float and value.__class__ is not int:
+        return False
+    data, where = array_to_write(input), plain_array(mask)
+    if data is None or where is None or where.dtype.kind != "b" or where.shape != data.shape or not data.flags.c_contiguous:
+        return False
+    if data.dtype.kind != "f" or not -SMALL <= value <= SMALL:
+        return False
+    np.copyto(data, _masked_fill(input, mask, value)._data)
+    return True
+
+
 @composite()
 def masked_fill_(input: Tensor, mask: Any, value: Any) -> Tensor:
     """Write one value where the mask is true."""
+    if fill_masked(input, mask, value):
+        return written(input, here())
     if isinstance(value, Tensor):
         return write_through(_masked_fill_tensor, _masked_fill_tensor_into, input=input, mask=mask, value=value)
     return write_through(_masked_fill, _masked_fill_into, input=input, mask=mask, value=value)

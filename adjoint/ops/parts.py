@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-
 from .._methods import OpMethods
+from . import _several
 from ._out import into
 from ._registry import LINEAR, Array, composite, op
-from ._rules import call, joined, wrap_dim, zeros_on
-from .shape import checked_dim
+from ._rules import call, joined, stacked, wrap_dim, zeros_on
+from .memory import checked_dim
 
 Shape = tuple[int, ...]
 EVERYTHING = slice(None)
@@ -65,12 +64,13 @@ def select(input: Any, dim: int, index: int) -> Any:
 @composite()
 def narrow(input: Any, dim: int, start: Any, length: int) -> Any:
     """The part of `length` elements of a dimension that begins at `start`."""
-    if input.ndim == 0:
+    shape = input._data.shape
+    if not shape:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if isinstance(start, OpMethods) and (start.ndim or start.dtype.is_floating_point or start.dtype.name == "bool"):  # type: ignore[attr-defined]
         raise RuntimeError("start must be an 0-dim integral Tensor.")
-    dim, start = wrap_dim(dim, input.ndim), operator.index(start)
-    size = input.shape[dim]
+    dim, start = wrap_dim(dim, len(shape)), operator.index(start)
+    size = shape[dim]
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
     if not -size <= start <= size:
@@ -92,13 +92,8 @@ def narrow_copy(input: Any, dim: int, start: int, length: int, *, out: Any = Non
 
 def _stacked(g: Sequence[Any], input_shape: Shape, input_dtype: Any, dim: int) -> Array:
     dim = wrap_dim(dim, len(input_shape))
-    lead = (EVERYTHING,) * dim
-    parts = []
-    for part in g:
-        if part is None:
-            part = zeros_on(present(g), input_shape[:dim] + input_shape[dim + 1 :], input_dtype)
-        parts.append(part[(*lead, None)])
-    return joined(parts, dim)
+    shape = input_shape[:dim] + input_shape[dim + 1 :]
+    return stacked([zeros_on(present(g), shape, input_dtype) if part is None else part for part in g], dim)
 
 
 def present(g: Sequence[Any]) -> Any:
@@ -109,11 +104,7 @@ def present(g: Sequence[Any]) -> Any:
 @op(view=True, several=True, jvp=LINEAR, input=_stacked)
 def unbind(input: Array, dim: int = 0) -> tuple[Array, ...]:
     """The parts at every index of a dimension, as a tuple."""
-    dim = checked_dim(dim, len(input.shape))
-    if dim == 0 and len(input.shape) > 1 and input.__class__ is np.ndarray:
-        return tuple(input)
-    lead = (EVERYTHING,) * dim
-    return tuple([input[(*lead, i, ...)] for i in range(input.shape[dim])])
+    return _several.rows(input, checked_dim(dim, input.ndim))
 
 
 def _joined(g: Sequence[Any], input_shape: Shape, input_dtype: Any, lengths: Sequence[int], dim: int) -> Array:
@@ -126,38 +117,32 @@ def _joined(g: Sequence[Any], input_shape: Shape, input_dtype: Any, lengths: Seq
     return joined(parts, dim)
 
 
-def _parts(input: Array, lengths: Sequence[int], dim: int) -> tuple[Array, ...]:
-    lead = (EVERYTHING,) * wrap_dim(dim, len(input.shape)) if dim else ()
-    parts = []
-    start = 0
-    for length in lengths:
-        end = start + length
-        parts.append(input[(*lead, slice(start, end))] if lead else input[start:end])
-        start = end
-    return tuple(parts)
+def _parts(input: Array, lengths: Shape, dim: int) -> tuple[Array, ...]:
+    return _several.slices(input, lengths, wrap_dim(dim, input.ndim))
 
 
 @op("split", method=False, function=False, view=True, several=True, jvp=LINEAR, input=_joined)
-def _split_evenly(input: Array, lengths: Sequence[int], dim: int) -> tuple[Array, ...]:
+def _split_evenly(input: Array, lengths: Shape, dim: int) -> tuple[Array, ...]:
     return _parts(input, lengths, dim)
 
 
 @op("split_with_sizes", method=False, function=False, view=True, several=True, jvp=LINEAR, input=_joined)
-def _split_lengths(input: Array, lengths: Sequence[int], dim: int) -> tuple[Array, ...]:
+def _split_lengths(input: Array, lengths: Shape, dim: int) -> tuple[Array, ...]:
     return _parts(input, lengths, dim)
 
 
 @composite()
 def split_with_sizes(input: Any, split_sizes: Sequence[int], dim: int = 0) -> Any:
     """Consecutive parts of the given sizes."""
-    dim = checked_dim(dim, input.ndim)
+    shape = input._data.shape
+    dim = checked_dim(dim, len(shape))
     lengths = tuple(split_sizes)
-    if sum(lengths) != input.shape[dim]:
+    if sum(lengths) != shape[dim]:
         raise RuntimeError(
-            f"split_with_sizes expects split_sizes to sum exactly to {input.shape[dim]} (input tensor's size at dimension {dim}), "
+            f"split_with_sizes expects split_sizes to sum exactly to {shape[dim]} (input tensor's size at dimension {dim}), "
             f"but got split_sizes={list(lengths)}"
         )
-    if any(length < 0 for length in lengths):
+    if lengths and min(lengths) < 0:
         raise RuntimeError(f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(lengths)}")
     return _split_lengths(input, lengths, dim)
 
@@ -208,10 +193,11 @@ def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0, *, indices:
     given = next(value for value in (indices_or_sections, indices, sections) if value is not None)
     if isinstance(given, OpMethods):
         given = given.tolist()  # type: ignore[attr-defined]
-    if input.ndim == 0:
+    shape = input._data.shape
+    if not shape:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
-    dim = wrap_dim(dim, input.ndim)
-    size = input.shape[dim]
+    dim = wrap_dim(dim, len(shape))
+    size = shape[dim]
     if isinstance(given, int):
         if given <= 0:
             raise RuntimeError(f"number of sections must be larger than 0, got {given}")
@@ -221,7 +207,7 @@ def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0, *, indices:
         cuts = [int(cut) for cut in given]
     starts, ends = [0, *cuts], [*cuts, size]
     lead = (EVERYTHING,) * dim
-    return tuple(slice_part(input, (*lead, slice(start, end), ...)) for start, end in zip(starts, ends, strict=True))
+    return tuple([slice_part(input, (*lead, slice(start, end), ...)) for start, end in zip(starts, ends, strict=True)])
 
 
 def _apart(name: str, split_up: Any) -> None:

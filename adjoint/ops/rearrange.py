@@ -155,6 +155,10 @@ def _roll(input: Array, shifts: Shape, dims: Shape) -> Array:
 
 def _rolled(input: Array, shift: int, dim: int) -> Array:
     """What np.roll does, for one dimension."""
+    if input.__class__ is np.ndarray:
+        rolled = loops("copy").roll(input, shift, dim)
+        if rolled is not None:
+            return rolled
     end, start = _halves(input.shape[dim], shift, dim)
     return joined([input[end], input[start]], dim)
 
@@ -197,7 +201,7 @@ def rot90(input: Array, k: int = 1, dims: Sequence[int] = (0, 1)) -> Array:
             raise RuntimeError(f"Rotation dim0 out of range, dim0 = {dim}")
     if dims[0] % ndim == dims[1] % ndim:
         raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
-    return np.rot90(input, k, (dims[0], dims[1])).copy()
+    return in_order(np.rot90(input, k, (dims[0], dims[1])))
 
 
 # ---- triangles ----------------------------------------------------------------------------------------------------------------------

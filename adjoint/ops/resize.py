@@ -14,7 +14,8 @@ from .._tensor import Tensor
 from ..autograd.node import INFERENCE_TENSOR
 from ..autograd.views import View, check_writable, counter_of
 from ._registry import composite
-from .shape import owner_of, spread_arguments, squeeze, swapaxes, t, transpose, unsqueeze
+from .memory import owner_of
+from .shape import spread_arguments, squeeze, swapaxes, t, transpose, unsqueeze
 from .strides import as_strided
 
 

@@ -89,6 +89,14 @@ def check_along(name: str, input: Array, dim: int, index: Array, src: Array | No
     return dim
 
 
+def fitting_along(name: str, input: Array, dim: int, index: Array, src: Array) -> int:
+    """The dimension, counted from the front. What is not obvious is checked, before anything is written."""
+    if input.dtype is src.dtype and input.shape == index.shape == src.shape and dim.__class__ is int and 0 <= dim < len(input.shape):
+        if loops("index").within(index, 0, input.shape[dim], input):
+            return dim
+    return check_along(name, input, dim, index, src)
+
+
 def check_bounds(index: Array, size: int, dim: int, like: Array) -> None:
     """Refuse an index that is negative or too large. `like` is an array of the type that kernels are chosen by."""
     if index.__class__ is not np.ndarray or not index.size or loops("index").within(index, 0, size, like):
@@ -100,7 +108,7 @@ def check_bounds(index: Array, size: int, dim: int, like: Array) -> None:
 
 def used_part(src: Array, index: Array) -> Array:
     """The elements of `src` that have an index."""
-    return src[tuple(slice(0, size) for size in index.shape)]
+    return src if src.shape == index.shape else src[tuple(slice(0, size) for size in index.shape)]
 
 
 def in_front(g: Array, shape: Shape) -> Array:
@@ -138,7 +146,7 @@ def gather(input: Array, dim: int, index: Array, *, sparse_grad: bool = False) -
 
 
 def _scatter_into(input: Array, dim: int, index: Array, src: Array) -> None:
-    dim = check_along("scatter", input, dim, index, src)
+    dim = fitting_along("scatter", input, dim, index, src)
     if index.size and not loops("index").put.along(input, dim, index, src):
         write_along(input, dim, index, used_part(src, index))
 
@@ -175,7 +183,9 @@ def scatter_value(input: Array, dim: int, index: Array, value: Any) -> Array:
 def _scatter_value_into(input: Array, dim: int, index: Array, value: Any) -> None:
     dim = check_along("scatter", input, dim, index)
     if index.size:
-        write_along(input, dim, index, number_as(value, input.dtype))
+        number = number_as(value, input.dtype)
+        if not loops("index").put.along(input, dim, index, np.full(index.shape, number, input.dtype)):
+            write_along(input, dim, index, number)
 
 
 @op(
@@ -194,7 +204,7 @@ def scatter_add(input: Array, dim: int, index: Array, src: Array) -> Array:
 
 
 def _scatter_add_into(input: Array, dim: int, index: Array, src: Array) -> None:
-    dim = check_along("scatter_add", input, dim, index, src)
+    dim = fitting_along("scatter_add", input, dim, index, src)
     if index.size:
         combine_along(np.add, input, dim, index, used_part(src, index))
 
@@ -364,17 +374,14 @@ def index_select(input: Array, dim: int, index: Array) -> Array:
 def index_add(input: Array, dim: int, index: Array, source: Array, *, alpha: Any = 1) -> Array:
     """A copy with the slices of `source` added to those that `index` names along a dimension."""
     result = copied(input)
-    if same_slices(input, dim, index, source) and loops("index").add.at_rows(result, dim, index, source, alpha):
-        return result
-    result = copied(input)
     _index_add_into(result, dim, index, source, alpha)
     return result
 
 
 def _index_add_into(input: Array, dim: int, index: Array, source: Array, alpha: Any) -> None:
-    dim = check_source("index_add_", input, dim, index, source)
-    if loops("index").add.at_rows(input, dim, index, source, alpha):
+    if same_slices(input, dim, index, source) and loops("index").add.at_rows(input, dim, index, source, alpha):
         return
+    dim = check_source("index_add_", input, dim, index, source)
     add_at(as_vector(input), slices(dim, index), as_vector(source) if alpha == 1 else as_vector(source) * number_as(alpha, source.dtype))
 
 
@@ -434,9 +441,9 @@ def index_copy(input: Array, dim: int, index: Array, source: Array) -> Array:
 
 
 def _index_copy_into(input: Array, dim: int, index: Array, source: Array) -> None:
-    dim = check_source("index_copy_", input, dim, index, source)
-    if loops("index").put.at_rows(input, dim, index, source):
+    if same_slices(input, dim, index, source) and loops("index").put.at_rows(input, dim, index, source):
         return
+    dim = check_source("index_copy_", input, dim, index, source)
     as_vector(input)[slices(dim, index)] = as_vector(source)
 
 
@@ -460,8 +467,9 @@ def _index_fill(input: Array, dim: int, index: Array, value: Any) -> Array:
 def _index_fill_into(input: Array, dim: int, index: Array, value: Any) -> None:
     dim = check_vector("index_fill_", input, dim, index)
     shape = input.shape or (1,)
-    if index.__class__ is np.ndarray and index.size and not (-shape[dim] <= index.min() and index.max() < shape[dim]):
-        raise IndexError(f"index {index.max()} is out of bounds for dimension {dim} with size {shape[dim]}")
+    if index.__class__ is np.ndarray and index.size and not loops("index").within(index, -shape[dim], shape[dim], input):
+        if not (-shape[dim] <= index.min() and index.max() < shape[dim]):
+            raise IndexError(f"index {index.max()} is out of bounds for dimension {dim} with size {shape[dim]}")
     as_vector(input)[slices(dim, index)] = value if hasattr(value, "shape") else number_as(value, input.dtype)
 
 
@@ -540,6 +548,10 @@ def put_in_batch(input: Tensor, index: Tensor, source: Tensor, accumulate: bool)
     input=lambda g, index, input_shape, input_dtype: call(put, zeros_on(g, input_shape, input_dtype), index, g, True))  # fmt: skip
 def take(input: Array, index: Array) -> Array:
     """The elements at the given places, counted as if the tensor had one dimension."""
+    if input.__class__ is np.ndarray and input.flags.c_contiguous:
+        found = loops("index").take(input.reshape(-1), index, 0, negative=True)
+        if found is not None:
+            return found
     check_flat("take", input, index)
     return np.take(input, index)
 

@@ -9,7 +9,7 @@ import numpy as np
 from ._registry import ALONG, Array, composite, op
 from ._rules import call, copied, wrap_dim
 from .assign import inplace_form
-from .scatter import check_along, combine_along, gather, in_front, scatter_add, scatter_value, used_part, write_along
+from .scatter import combine_along, fitting_along, gather, in_front, scatter_add, scatter_value, used_part, write_along
 
 _COMBINE = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
 
@@ -28,7 +28,7 @@ def _starting_value(reduce: str, dtype: np.dtype[Any]) -> Any:
 def _combine_into(input: Array, dim: int, index: Array, src: Array, reduce: str, include_self: bool) -> None:
     if reduce not in _COMBINE:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
-    dim = check_along("scatter_reduce", input, dim, index, src)
+    dim = fitting_along("scatter_reduce", input, dim, index, src)
     if not index.size:
         return
     if not include_self:

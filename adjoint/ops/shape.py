@@ -10,15 +10,13 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from operator import index
 from typing import Any
 
 import numpy as np
 
 from .._dtype import from_numpy_dtype
-from .._layer import Layer
-from .._layout import channels_last, channels_last_3d, contiguous_format, copy_in_format, preserve_format
 from .._methods import OpMethods
-from .._size import Size
 from .._tensor import Tensor
 from ._codegen import sizes
 from ._registry import LEADING, LINEAR, Array, composite, op
@@ -32,6 +30,8 @@ def spread_arguments(name: str, keyword: str, fn: Callable[..., Any], *, functio
     """Export `fn(input, values)` as `name(input, 2, 3)`, `name(input, (2, 3))` and `name(input, keyword=(2, 3))`."""
 
     def front(input: Any, *values: Any, **named: Any) -> Any:
+        if not named and values and values[0].__class__ is int:
+            return fn(input, values)
         if named:
             if values or list(named) != [keyword]:
                 unexpected = next((key for key in named if key != keyword), keyword)
@@ -39,9 +39,7 @@ def spread_arguments(name: str, keyword: str, fn: Callable[..., Any], *, functio
             values = (named[keyword],)
         elif not values:
             raise TypeError(f"{name}() missing 1 required positional arguments: \"{keyword}\"")
-        if values[0].__class__ is not int:
-            values = sizes(values)
-        return fn(input, values)
+        return fn(input, sizes(values))
 
     front.__name__ = front.__qualname__ = name
     front.__doc__ = fn.__doc__
@@ -88,20 +86,6 @@ def not_sizes(shape: Sequence[Any]) -> TypeError:
     )
 
 
-def reshaped(input: Array, shape: Shape) -> Array:
-    """NumPy's reshape with PyTorch's errors."""
-    try:
-        result = input.reshape(shape)
-    except TypeError:
-        raise not_sizes(shape) from None
-    except ValueError:
-        refuse_shape(shape, input.size)
-        raise
-    if result.shape != shape and shape.count(-1) != 1:
-        refuse_shape(shape, input.size)  # NumPy takes any negative number for -1
-    return result
-
-
 @lru_cache(1024)
 def viewable(present: Shape, strides: Shape, shape: Shape) -> bool:
     """Whether another shape, known to fit, can be had without moving elements.
@@ -132,7 +116,15 @@ def viewable(present: Shape, strides: Shape, shape: Shape) -> bool:
 
 def _view(input: Array, shape: Shape) -> Array:
     """The same elements in another shape, without copying."""
-    result = reshaped(input, shape)
+    try:
+        result = input.reshape(shape)
+    except TypeError:
+        raise not_sizes(shape) from None
+    except ValueError:
+        refuse_shape(shape, input.size)
+        raise
+    if result.shape != shape and shape.count(-1) != 1:
+        refuse_shape(shape, input.size)  # NumPy takes any negative number for -1
     if not input.flags.c_contiguous and not viewable(input.shape, input.strides, result.shape):
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous "
@@ -175,23 +167,23 @@ def _view_dtype(input: Array, dtype: Any) -> Array:
 @composite(function=False)
 def view(input: Any, *shape: Any, size: Any = None, dtype: Any = None) -> Any:
     """The same memory in another shape, or read as another dtype. Never copies."""
+    if shape and shape[0].__class__ is int:
+        return _view_shape(input, shape)
     if not shape:
         if dtype is None and size is None:
             raise TypeError("view() received an invalid combination of arguments - got (), but expected a shape or a dtype")
         shape = (dtype,) if size is None else tuple(size)
     first = shape[0] if shape else 0
-    if first.__class__ is not int:
-        if hasattr(first, "is_floating_point") and hasattr(first, "numpy") and not isinstance(first, Tensor):
-            return _view_dtype(input, first)
-        shape = sizes(shape)
-    return _view_shape(input, shape)
+    if hasattr(first, "is_floating_point") and hasattr(first, "numpy") and not isinstance(first, Tensor):
+        return _view_dtype(input, first)
+    return _view_shape(input, sizes(shape))
 
 
 @op("_unsafe_view", method=False, function=False, jvp=LINEAR, warns=False, input=lambda g, input_shape: g.reshape(input_shape),
     batch=lambda input, examples, shape: _copied_view(input, (examples, *shape)))  # fmt: skip
 def _copied_view(input: Array, shape: Shape) -> Array:
     """The same elements in another shape, copied."""
-    return reshaped(in_order(input), shape)
+    return _view(in_order(input), shape)
 
 
 def _reshape(input: Any, shape: Shape) -> Any:
@@ -214,19 +206,21 @@ reshape = spread_arguments("reshape", "shape", _reshape)
 @composite(function=False)
 def view_as(input: Any, other: Any) -> Any:
     """A view with the shape of another tensor."""
-    return _view_shape(input, tuple(other.shape))
+    return _view_shape(input, other._data.shape)
 
 
 @composite(function=False)
 def reshape_as(input: Any, other: Any) -> Any:
     """The elements in the shape of another tensor; copies where it has to."""
-    return _reshape(input, tuple(other.shape))
+    return _reshape(input, other._data.shape)
 
 
 @composite()
 def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     """Join the dimensions from `start_dim` to `end_dim` into one."""
     shape = input._data.shape
+    if start_dim == 0 and end_dim == -1 and len(shape) != 1:
+        return _reshape(input, (input._data.size,))
     start, end = wrap_dim(start_dim, len(shape)), wrap_dim(end_dim, len(shape))
     if start > end:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
@@ -246,17 +240,18 @@ def ravel(input: Any) -> Any:
 @composite()
 def unflatten(input: Any, dim: int, sizes: Any) -> Any:
     """Divide a dimension into several."""
-    dim = wrap_dim(dim, input.ndim)
+    shape = input._data.shape
+    dim = wrap_dim(dim, len(shape))
     given = tuple(sizes)
     if not given:
         raise RuntimeError("unflatten: sizes must be non-empty")
-    size = input.shape[dim]
-    known = math.prod(n for n in given if n != -1)
+    size = shape[dim]
+    known = math.prod(given if -1 not in given else [n for n in given if n != -1])
     if known != size and (-1 not in given or known == 0 or size % known):
         raise RuntimeError(
             f"unflatten: Provided sizes {list(given)} don't multiply up to the size of dim {dim} ({size}) in the input tensor"
         )
-    return _reshape(input, (*input.shape[:dim], *given, *input.shape[dim + 1 :]))
+    return _reshape(input, (*shape[:dim], *given, *shape[dim + 1 :]))
 
 
 # ---- another order of dimensions ----------------------------------------------------------------------------------------------------
@@ -265,8 +260,9 @@ def unflatten(input: Any, dim: int, sizes: Any) -> Any:
 @op(view=True, aliases=("swapdims",), jvp=LINEAR, input=lambda g, dim0, dim1: g.swapaxes(dim0, dim1) if len(g.shape) else g)
 def transpose(input: Array, dim0: int, dim1: int) -> Array:
     """Exchange two dimensions."""
-    ndim = len(input.shape)
-    dim0, dim1 = wrap_dim(dim0, ndim), wrap_dim(dim1, ndim)
+    ndim = input.ndim
+    if not (0 <= dim0 < ndim and 0 <= dim1 < ndim):
+        dim0, dim1 = wrap_dim(dim0, ndim), wrap_dim(dim1, ndim)
     return input.swapaxes(dim0, dim1) if ndim else input[...]
 
 
@@ -280,11 +276,10 @@ def swapaxes(input: Any, axis0: int, axis1: int) -> Any:
     batch=lambda input: transpose(input, 1, 2) if input.ndim == 3 else alias(input))  # fmt: skip
 def t(input: Array) -> Array:
     """The transpose of a matrix; a tensor of fewer dimensions as it is."""
-    if len(input.shape) > 2:
-        raise RuntimeError(
-            f"t() expects a tensor with <= 2 dimensions, but self is {len(input.shape)}D\n  fix: x.transpose(-2, -1), or x.mT"
-        )
-    return input.swapaxes(0, 1) if len(input.shape) == 2 else input[...]
+    ndim = input.ndim
+    if ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {ndim}D\n  fix: x.transpose(-2, -1), or x.mT")
+    return input.swapaxes(0, 1) if ndim == 2 else input[...]
 
 
 def inverse_order(dims: Sequence[int]) -> Shape:
@@ -298,7 +293,7 @@ def inverse_order(dims: Sequence[int]) -> Shape:
 
 def _permute(input: Array, dims: Shape) -> Array:
     """Reorder the dimensions."""
-    ndim = len(input.shape)
+    ndim = input.ndim
     if len(dims) != ndim:
         raise RuntimeError(
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of "
@@ -322,9 +317,14 @@ permute = spread_arguments("permute", "dims", _permuted)
 @composite("movedim", "moveaxis")
 def movedim(input: Any, source: Any, destination: Any) -> Any:
     """Move dimensions to other places; the rest keep their order."""
-    ndim = input.ndim
-    moved = (source,) if isinstance(source, int) else tuple(source)
-    places = (destination,) if isinstance(destination, int) else tuple(destination)
+    moved = (source,) if isinstance(source, int) else tuple(map(index, source))
+    places = (destination,) if isinstance(destination, int) else tuple(map(index, destination))
+    return _permuted(input, moved_order(moved, places, input._data.ndim))
+
+
+@lru_cache(256)
+def moved_order(moved: Shape, places: Shape, ndim: int) -> Shape:
+    """The order of `ndim` dimensions in which some have been moved."""
     if len(moved) != len(places):
         raise RuntimeError(
             f"movedim: Invalid source or destination dims: source ({list(moved)} dims) should contain the same number of dims as "
@@ -334,14 +334,16 @@ def movedim(input: Any, source: Any, destination: Any) -> Any:
     for name, given in (("source", sources), ("destination", targets)):
         if len(set(given)) != len(given):
             raise RuntimeError(f"movedim: repeated dim in `{name}` ({given})")
-    rest = iter(d for d in range(ndim) if d not in sources)
-    return _permuted(input, tuple(sources[targets.index(d)] if d in targets else next(rest) for d in range(ndim)))
+    rest = iter([d for d in range(ndim) if d not in sources])
+    return tuple([sources[targets.index(d)] if d in targets else next(rest) for d in range(ndim)])
 
 
 def _reversed_dims(self: Any) -> Any:
     """The transpose of a matrix."""
-    ndim = self.ndim
-    if ndim not in (0, 2):
+    ndim = self._data.ndim
+    if ndim == 2:
+        return _permuted(self, (1, 0))
+    if ndim:
         warnings.warn(
             "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error in a "
             "future release. Write x.mT to transpose batches of matrices, or x.permute(*range(x.ndim - 1, -1, -1)).",
@@ -352,7 +354,7 @@ def _reversed_dims(self: Any) -> Any:
 
 def _matrix_transpose(self: Any) -> Any:
     """The transpose of a matrix, or of each matrix of a batch."""
-    if self.ndim < 2:
+    if self._data.ndim < 2:
         raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor.")
     return transpose(self, -2, -1)
 
@@ -389,11 +391,14 @@ def unsqueeze(input: Array, dim: int) -> Array:
     """Insert a dimension of size one."""
     if dim.__class__ is not int and not hasattr(dim, "__index__"):
         raise TypeError(f"unsqueeze(): argument 'dim' (position 1) must be int, not {type(dim).__name__}")
-    return input[(slice(None),) * wrap_dim(dim, len(input.shape) + 1) + (None, ...)]
+    return input[INSERTED[wrap_dim(dim, input.ndim + 1)]]
+
+
+INSERTED = [(slice(None),) * place + (None, ...) for place in range(65)]  # the indices that insert a dimension of size one at each place
 
 
 def _without(input: Array, dims: Sequence[int]) -> Array:
-    return input[(*(0 if dim in dims and size == 1 else slice(None) for dim, size in enumerate(input.shape)), ...)]
+    return input[tuple([0 if dim in dims and size == 1 else slice(None) for dim, size in enumerate(input.shape)] + [...])]
 
 
 @op("squeeze", method=False, function=False, view=True, jvp=LINEAR, input=lambda g, input_shape: g.reshape(input_shape),
@@ -407,7 +412,9 @@ def _squeeze_all(input: Array) -> Array:
     input=lambda g, input_shape, dim: g.reshape(input_shape),  # `dim` is saved for those who look: `grad_fn._saved_dim`
 )  # fmt: skip
 def _squeeze_dim(input: Array, dim: int) -> Array:
-    return _without(input, (wrap_dim(dim, len(input.shape)),))
+    shape = input.shape
+    dim = wrap_dim(dim, len(shape))
+    return input[(slice(None),) * dim + (0, ...)] if shape and shape[dim] == 1 else input[...]
 
 
 @op(
@@ -512,104 +519,10 @@ expand = spread_arguments("expand", "size", _expanded, function=False)
 @composite(function=False)
 def expand_as(input: Any, other: Any) -> Any:
     """Expand to the shape of another tensor."""
-    return _expanded(input, tuple(other.shape))
+    return _expanded(input, other._data.shape)
 
 
 @composite()
 def broadcast_to(input: Any, size: Any) -> Any:
     """Expand to a shape."""
     return _expanded(input, tuple(size))
-
-
-# ---- facts about memory -------------------------------------------------------------------------------------------------------------
-
-
-@composite(function=False)
-def size(input: Any, dim: int | None = None) -> Any:
-    """The shape, or the size of one dimension."""
-    shape = input._data.shape
-    return Size._of(shape) if dim is None else shape[checked_dim(dim, len(shape))]
-
-
-def checked_dim(dim: int, ndim: int) -> int:
-    if ndim == 0:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    return wrap_dim(dim, ndim)
-
-
-@composite(function=False)
-def stride(input: Any, dim: int | None = None) -> Any:
-    """How many elements apart neighbours are along each dimension, or along one."""
-    strides = element_strides(input._data)
-    return strides if dim is None else strides[checked_dim(dim, len(strides))]
-
-
-def element_strides(data: Array) -> Shape:
-    """Strides in elements. For a dimension of size one, where any number would do, that of a dense array, as PyTorch has it."""
-    strides: list[int] = []
-    following = 1
-    for size, stride in zip(reversed(data.shape), reversed(data.strides), strict=True):
-        step = following if size == 1 or data.size == 0 else stride // data.itemsize
-        strides.append(step)
-        following = step * max(size, 1)
-    return tuple(reversed(strides))
-
-
-@composite(function=False)
-def storage_offset(input: Any) -> int:
-    """Where in its memory the first element lies, counted in elements."""
-    return offset_of(input._data)
-
-
-def offset_of(data: Array) -> int:
-    while isinstance(data, Layer):
-        data = data.value._data
-    offset = data_address(data) - data_address(owner_of(data)) if isinstance(data, np.ndarray) else data.offset
-    return int(offset // data.itemsize)
-
-
-def owner_of(data: Array) -> Array:
-    """The array that owns the memory of a view."""
-    owner = data
-    while (data := getattr(data, "base", None)) is not None:
-        if isinstance(data, np.ndarray):
-            owner = data
-    return owner
-
-
-def data_address(data: Array) -> int:
-    return int(data.__array_interface__["data"][0]) if isinstance(data, np.ndarray) else 0
-
-
-@composite(function=False)
-def data_ptr(input: Any) -> int:
-    """The address of the first element."""
-    if isinstance(input._data, Layer):
-        input._data.refuse_storage()
-    return data_address(input._data) if input.numel() else 0
-
-
-@composite(function=False)
-def is_contiguous(input: Any, memory_format: Any = contiguous_format) -> bool:
-    """Whether the elements lie in memory in the order of their indices (or in that of `memory_format`)."""
-    data = input._data
-    if memory_format is contiguous_format or memory_format is preserve_format:
-        return bool(data.flags.c_contiguous)
-    return len(data.shape) == _CHANNELS_LAST[memory_format] and bool(np.moveaxis(data, 1, -1).flags.c_contiguous)
-
-
-_CHANNELS_LAST = {channels_last: 4, channels_last_3d: 5}  # and how many dimensions they are for
-
-
-@op(jvp=LINEAR, out=False, warns=False, batch=LEADING, input=lambda g: g)
-def clone(input: Array, *, memory_format: Any = None) -> Array:
-    """A copy, through which gradients flow."""
-    if memory_format not in _CHANNELS_LAST and (memory_format is contiguous_format or input.flags.c_contiguous):
-        return in_order(input)
-    return copy_in_format(input, input.dtype, memory_format)
-
-
-@composite(function=False)
-def contiguous(input: Any, memory_format: Any = contiguous_format) -> Any:
-    """The tensor itself if its memory is in order, otherwise a copy that is."""
-    return input if is_contiguous(input, memory_format) else clone(input, memory_format=memory_format)

@@ -13,8 +13,9 @@ from ._out import into
 from ._registry import LINEAR, Array, composite, op
 from ._rules import call, wrap_dim
 from .index import index_at, place_at
+from .memory import element_strides, offset_of, owner_of
 from .parts import EVERYTHING
-from .shape import element_strides, offset_of, owner_of, strided
+from .shape import strided
 
 Shape = tuple[int, ...]
 

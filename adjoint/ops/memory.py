@@ -1,0 +1,115 @@
+"""Facts about the memory of a tensor: sizes, strides, addresses; and copies that change how it is laid out."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from .._layer import Layer
+from .._layout import channels_last, channels_last_3d, contiguous_format, copy_in_format, preserve_format
+from .._size import Size
+from ._registry import LEADING, LINEAR, Array, composite, op
+from ._rules import in_order, wrap_dim
+
+Shape = tuple[int, ...]
+
+
+@composite(function=False)
+def size(input: Any, dim: int | None = None) -> Any:
+    """The shape, or the size of one dimension."""
+    shape = input._data.shape
+    return Size._of(shape) if dim is None else shape[checked_dim(dim, len(shape))]
+
+
+def checked_dim(dim: int, ndim: int) -> int:
+    if ndim == 0:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return wrap_dim(dim, ndim)
+
+
+@composite(function=False)
+def stride(input: Any, dim: int | None = None) -> Any:
+    """How many elements apart neighbours are along each dimension, or along one."""
+    strides = element_strides(input._data)
+    return strides if dim is None else strides[checked_dim(dim, len(strides))]
+
+
+def element_strides(data: Array) -> Shape:
+    """Strides in elements."""
+    return strides_in_elements(data.shape, data.strides, data.itemsize)
+
+
+@lru_cache(1024)
+def strides_in_elements(shape: Shape, strides: Shape, itemsize: int) -> Shape:
+    """For a dimension of size one, where any number would do, that of a dense array, as PyTorch has it."""
+    found: list[int] = []
+    following = 1
+    for size, stride in zip(reversed(shape), reversed(strides), strict=True):
+        step = following if size == 1 or 0 in shape else stride // itemsize
+        found.append(step)
+        following = step * max(size, 1)
+    return tuple(reversed(found))
+
+
+@composite(function=False)
+def storage_offset(input: Any) -> int:
+    """Where in its memory the first element lies, counted in elements."""
+    return offset_of(input._data)
+
+
+def offset_of(data: Array) -> int:
+    while isinstance(data, Layer):
+        data = data.value._data
+    if data.__class__ is np.ndarray and data.base is None:
+        return 0
+    offset = data_address(data) - data_address(owner_of(data)) if isinstance(data, np.ndarray) else data.offset
+    return int(offset // data.itemsize)
+
+
+def owner_of(data: Array) -> Array:
+    """The array that owns the memory of a view."""
+    owner = data
+    while (data := getattr(data, "base", None)) is not None:
+        if isinstance(data, np.ndarray):
+            owner = data
+    return owner
+
+
+def data_address(data: Array) -> int:
+    return int(data.__array_interface__["data"][0]) if isinstance(data, np.ndarray) else 0
+
+
+@composite(function=False)
+def data_ptr(input: Any) -> int:
+    """The address of the first element."""
+    if isinstance(input._data, Layer):
+        input._data.refuse_storage()
+    return data_address(input._data) if input.numel() else 0
+
+
+@composite(function=False)
+def is_contiguous(input: Any, memory_format: Any = contiguous_format) -> bool:
+    """Whether the elements lie in memory in the order of their indices (or in that of `memory_format`)."""
+    data = input._data
+    if memory_format is contiguous_format or memory_format is preserve_format:
+        return bool(data.flags.c_contiguous)
+    return len(data.shape) == _CHANNELS_LAST[memory_format] and bool(np.moveaxis(data, 1, -1).flags.c_contiguous)
+
+
+_CHANNELS_LAST = {channels_last: 4, channels_last_3d: 5}  # and how many dimensions they are for
+
+
+@op(jvp=LINEAR, out=False, warns=False, batch=LEADING, input=lambda g: g)
+def clone(input: Array, *, memory_format: Any = None) -> Array:
+    """A copy, through which gradients flow."""
+    if memory_format not in _CHANNELS_LAST and (memory_format is contiguous_format or input.flags.c_contiguous):
+        return in_order(input)
+    return copy_in_format(input, input.dtype, memory_format)
+
+
+@composite(function=False)
+def contiguous(input: Any, memory_format: Any = contiguous_format) -> Any:
+    """The tensor itself if its memory is in order, otherwise a copy that is."""
+    return input if is_contiguous(input, memory_format) else clone(input, memory_format=memory_format)
