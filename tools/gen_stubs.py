@@ -134,7 +134,7 @@ def method(name: str, fn: Callable[..., Any]) -> str:
         parameters = op_parameters(op) if generated else function_parameters(fn)
         return f"(self{parameters}) -> {'tuple[Tensor, ...]' if op.several else 'Tensor'}"
     in_place = fn.__doc__ == f"In-place form of `{fn.__name__[:-1]}`."
-    if in_place and fn.__code__.co_name == "changing" and (op := inplace_op(fn.__name__)) is not None:  # derived, not written
+    if in_place and fn.__code__.co_name in ("changing", "_stub") and (op := inplace_op(fn.__name__)) is not None:  # derived, not written
         return "(self, other: Any) -> Self" if name.startswith("__") else f"(self{op_parameters(op)}) -> Self"
     if name in UNARY:
         return "(self) -> Tensor"

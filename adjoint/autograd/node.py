@@ -26,6 +26,8 @@ from .._site import Site
 from .._state import ANOMALY, get_mode, tick
 
 if TYPE_CHECKING:
+    from types import CodeType
+
     from .._tensor import Tensor
     from ..ops._registry import Op
     from .hooks import NodeHooks
@@ -46,14 +48,15 @@ class VersionCounter:
 
     stamp: int
     version: int
-    writes: list[tuple[int, Site]]
+    writes: list[tuple[int, tuple[CodeType, int]]]
 
     def __init__(self) -> None:
         self.stamp = 0
         self.version = 0
         self.writes = []
 
-    def bump(self, site: Site) -> None:
+    def bump(self, site: tuple[CodeType, int]) -> None:
+        """Count a write by the line of a Site (or what one consists of)."""
         self.version += 1
         self.stamp = stamp = tick()
         writes = self.writes
@@ -66,7 +69,7 @@ class VersionCounter:
         return self.version - sum(when > stamp for when, _ in self.writes)
 
     def first_write_after(self, stamp: int) -> Site | None:
-        return next((site for when, site in self.writes if when > stamp), None)
+        return next((Site(*site) for when, site in self.writes if when > stamp), None)
 
 
 # Inference tensors have no version of their own: they all share this counter, by which they are known.

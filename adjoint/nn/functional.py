@@ -21,7 +21,7 @@ from ..ops import matmul as _matmul
 from ..ops import pixels as _pixels
 from ..ops import softmax as _softmax
 from ..ops import transcendental as _transcendental
-from ..ops._operands import inplace as _inplace
+from ..ops._operands import inplace_of as _inplace_of
 from ..ops._rules import holds as _holds
 from ..ops.einsum import einsum as _einsum
 from . import _attention, _conv, _dropout, _embedding, _interpolate, _multihead, _normalize, _padding, _pooling, _vision
@@ -161,7 +161,7 @@ triplet_margin_with_distance_loss: _Function = _margin_loss.triplet_margin_with_
 
 
 def _apply(fn: _Function, inplace: bool, input: Tensor, *args: Any) -> Tensor:
-    return _inplace(fn, input, *args) if inplace else fn(input, *args)
+    return _inplace_of(fn)(input, *args) if inplace else fn(input, *args)
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:

@@ -51,22 +51,23 @@ from .._tensor import Parameter, Tensor
 from ..autograd.node import LEAF, UNRECORDED, Cut, Node, SeveralNode, VersionCounter
 from ..autograd.saved import SavedOutput, check_input, input_tensor, output_array, output_tensor, refuse_inference, saved_properties
 from ..autograd.views import NO_GRAD, ORDINARY, SEVERAL, View, counter_of, cut_of, no_derivative
-from ._compiled import WARM, ignite, muted
+from ._compiled import WARM, attach, ignite, muted
 from ._precision import in_single, is_half
 from ._registry import FLOAT, KEEP, Op, parameters
-from ._rules import broadcast_restore, conjugate, restored
-from ._several import edges_of, outputs, plain_arrays, views
+from ._rules import broadcast_restore, conjugate, conjugated, restored
+from ._several import edges_of, first_of, outputs, plain_arrays, view, views
 
 _NAMESPACE: dict[str, Any] = {
     "BOOL": np.dtype("bool"), "F32": np.dtype("float32"), "F64": np.dtype("float64"), "I64": np.dtype("int64"), "LEAF": LEAF,
     "NO_GRAD": NO_GRAD, "ORDINARY": ORDINARY, "SEVERAL": SEVERAL,
     "Parameter": Parameter, "SavedOutput": SavedOutput, "Tensor": Tensor, "USER_FILES": USER_FILES, "VersionCounter": VersionCounter,
     "View": View, "broadcast_restore": broadcast_restore, "check_input": check_input, "conjugate": conjugate, "counter_of": counter_of,
-    "edges_of": edges_of, "get_mode": get_mode, "getframe": sys._getframe, "asarray": np.asarray, "generic": np.generic,
+    "edges_of": edges_of, "first_of": first_of, "get_mode": get_mode, "getframe": sys._getframe, "asarray": np.asarray,
+    "generic": np.generic,
     "input_tensor": input_tensor, "mute": mute, "ordinary": ordinary, "ndarray": np.ndarray, "new": object.__new__,
     "output_array": output_array, "output_tensor": output_tensor, "outputs": outputs, "plain_arrays": plain_arrays,
     "refuse_inference": refuse_inference, "restored": restored, "tick": tick, "Cut": Cut, "UNRECORDED": UNRECORDED, "cut_of": cut_of,
-    "unmute": unmute, "user_frame": user_frame, "views": views, **NAMELESS,
+    "unmute": unmute, "user_frame": user_frame, "view": view, "views": views, **NAMELESS,
 }  # fmt: skip
 
 
@@ -81,12 +82,12 @@ def lazy_function(op: Op, *, out: bool, operator: bool = False) -> Callable[...,
 
     def generate() -> None:
         text = function_text(op, out)
-        for name in re.findall(rf"new\({op.name}_(\w+)\)", text):
+        for name in re.findall(rf"node = {op.name}_(\w+)\(\)", text):
             namespace[f"{op.name}_{name}"] = op.variants[name]
         for kinds, kernels in op.kernels.items():
             namespace[f"kernel_{kinds}"] = kernels.forward
         if op.served:
-            namespace.update({f"DT_{dtype.name}": dtype for dtype in op.served}, single_impl=in_single(muted(op), op.wide))
+            namespace.update({f"DT_{dtype.name}": dtype for dtype in op.served}, single_impl=in_single(muted(op), op.widens))
         made = function_from(text, op.name, namespace)
         hidden = {"out": None, "axis": UNSET, "keepdims": UNSET}
         fn.__defaults__ = (UNSET, *(op.defaults or ())) if needs_dim(op) else op.defaults
@@ -96,6 +97,8 @@ def lazy_function(op: Op, *, out: bool, operator: bool = False) -> Callable[...,
     def generate_first() -> None:
         generate()
         op.generators.append(generate)
+        if op.along and len(op.generators) == 1:
+            attach(op)
 
     fn = generated_when_called(op.name, namespace, generate_first)
     if not isinstance(op.impl, np.ufunc):
@@ -218,7 +221,7 @@ def nested_function(op: Op, forward: Callable[..., Any], layer: type, arrays_of:
     namespace = dict(
         _NAMESPACE, OP=op, impl=forward, general=generally, ndarray=layer, arrays_of=arrays_of, NO_DERIVATIVE=no_derivative(op.name), **same
     )
-    for name in re.findall(rf"new\({op.name}_(\w+)\)", text):
+    for name in re.findall(rf"node = {op.name}_(\w+)\(\)", text):
         namespace[f"{op.name}_{name}"] = op.variants[name]
     return function_from(text, op.name, namespace)
 
@@ -332,7 +335,7 @@ def body(op: Op, kinds: str, sort: str = USUAL) -> list[str]:
     cut = len(op.args) - len(op.keywords)
     call = ", ".join([value[name] for name in op.args[:cut]] + [f"{name}={value[name]}" for name in op.args[cut:]])
     lines = computed(op, call, kinds, sort)
-    if not op.several:
+    if not op.several and not op.view:
         lines += ["if result.__class__ is not ndarray and isinstance(result, generic): result = asarray(result)"]
         lines += ["made = new(Tensor)", "made._data = result", "made._vc = None"]
     differentiable = [name for name, kind in tensors.items() if kind == "T" and op.differentiates(name)]
@@ -376,9 +379,10 @@ def finished(op: Op, node: str, creation: str = "") -> list[str]:
     base = op.inputs[0]
     params = tuple_of(op.params)
     if op.several:
-        return [f"return views({base}, OP, {params}, result, {node}, {creation})" if op.view else f"return outputs(result, {node})"]
+        parts = f"counter_of({base}), first_of(OP, len(result)), {params}, result"
+        return [f"return views({base}, {parts}, {creation}, {node})" if op.view else f"return outputs(result, {node})"]
     if op.view:
-        return [f"made._vc = counter_of({base})", f"made._fn = View({base}, OP, {params}, {node}, {creation})", "return made"]
+        return [f"return view({base}, OP, {params}, result, {node}, {creation})"]
     return [f"made._fn = {node}", "return made"]
 
 
@@ -439,7 +443,7 @@ def record(op: Op, kinds: str, differentiable: list[str], sort: str) -> list[str
                 lines.append(f" if {name}._vc is not None: refuse_inference({name})")
         bits = sum(1 << op.inputs.index(name) for name in needing)
         suffix = sort if sort == HALF or (op.holomorphic and not op.sequence and sort != NESTED) else ""
-        lines.append(f" node = new({op.name}_{kinds}{bits}{suffix})")
+        lines.append(f" node = {op.name}_{kinds}{bits}{suffix}()")
         lines.append(f" node.next = {f'f_{needing[0]}' if op.sequence else tuple_of(f'f_{name}' for name in needing)}")
         lines.append(f" node.saved = {tuple_of(saved_value(op, name) for name in layout)}")
         if "out" in layout:
@@ -502,7 +506,8 @@ def make_node_class(op: Op, kinds: str, bits: int, conj: bool, half: bool = Fals
     layout = saved_names(op, needing)
     namespace = dict(_NAMESPACE)
     for name, rule in op.named_rules():
-        namespace |= {f"rule_{name or 'all'}": rule, f"array_rule_{name or 'all'}": in_single(rule, half)}
+        of_arrays = conjugated(rule) if name and conj else in_single(rule, half)
+        namespace |= {f"rule_{name or 'all'}": rule, f"array_rule_{name or 'all'}": of_arrays}
     namespace["NEEDS"] = tuple(bool(bits >> slot & 1) for slot in range(len(op.inputs)))
     members: dict[str, Any] = {
         "__slots__": (),
@@ -547,6 +552,7 @@ def apply_text(
     op: Op, kinds: str, needing: list[str], chosen: list[str], layout: list[str], method: str, recorded: bool, conj: bool
 ) -> str:
     """The method of a node whose inputs `needing` require gradients; it computes those of `chosen`."""
+    conj = conj and (recorded or op.joint is not None)  # the other rules have it done
     lines = [f"def {method}(self, g):"]
     used = saved_names(op, chosen)
     if layout:

@@ -19,6 +19,7 @@ from .._dtype import bfloat16
 from .._quiet import mute, nameless, unmute
 from ._precision import FLOAT32, in_single
 from ._registry import Op, parameters
+from ._rules import conjugated, loops
 
 WARM = 200
 HALF = ("f16", "bf16")
@@ -56,7 +57,7 @@ def kernels_for(op: Op, kinds: str) -> Kernels:
             formulas.append(rule_formula(op, kinds, name) if name else forward_formula(op, kinds))
         except Untraceable:
             continue
-        fallbacks.append(in_single(op.rules[name] if name else muted(op), op.wide))
+        fallbacks.append(in_single(of_arrays(op, name) if name else muted(op), op.wide))
         places.append(name)
     if formulas:
         for place, function in zip(places, builtin.load(formulas, fallbacks), strict=True):
@@ -68,6 +69,16 @@ def kernels_for(op: Op, kinds: str) -> Kernels:
     return made
 
 
+def warmed(op: Op, size: int) -> Callable[..., Any]:
+    """The forward of an op of one tensor, inside a rule: its kernel, once it has been used so often."""
+    if "T" not in op.kernels:
+        op.heat[0] += 1 + (size >> 14)
+        if op.heat[0] <= WARM:
+            return op.impl
+        ignite(op, "T")
+    return op.kernels["T"].forward or op.impl
+
+
 def muted(op: Op) -> Callable[..., Any]:
     """The forward for arguments that the built-in passes on."""
     if isinstance(op.impl, np.ufunc):
@@ -75,24 +86,50 @@ def muted(op: Op) -> Callable[..., Any]:
     if not op.keywords and not op.warns:
         return op.impl
 
+    cut = len(op.args) - len(op.keywords)
+
     def forward(*values: Any) -> Any:
         token = mute()
         try:
-            return op.call(dict(zip(op.args, values, strict=True)))
+            return op.impl(*values[:cut], **dict(zip(op.keywords, values[cut:], strict=True)))
         finally:
             unmute(token)
 
     return forward
 
 
-def forward_formula(op: Op, kinds: str) -> Any:
-    """What the forward computes from its arguments."""
+ROLES = {"dim": "axis", "keepdim": "option", "dtype": "absent"}  # of parameters, for a kernel along an axis; others do not matter to it
+
+
+def attach(op: Op) -> None:
+    """Let an op call its kernel along an axis, as soon as there is one."""
+    family, name = op.along.split(".")
+    roles = tuple("array" if arg == op.inputs[0] else ROLES.get(arg, "ignored") for arg in op.args)
+
+    def use(builtin: Callable[..., Any]) -> None:
+        made = Kernels()
+        made.forward = builtin
+        with _lock:
+            op.kernels["T" * len(op.inputs)] = made
+            op.regenerate()
+
+    getattr(loops(family), name).serve(roles, muted(op), use)
+
+
+def forward_formula(op: Op, kinds: str, into: str = "new") -> Any:
+    """What the forward computes from its arguments; `into` says where the result goes (_kernels/entry.py)."""
     kind_of = kinds_by_name(op, kinds)
 
     def forward(*values: Any) -> Any:
         return op.call(dict(zip(op.args, values, strict=True)))
 
-    return formula(f"{op.name}_{kinds}", forward, op, [(name, kind_of[name]) for name in op.args], op.wide)
+    return formula(f"{op.name}_{kinds}", forward, op, [(name, kind_of[name]) for name in op.args], op.wide, into)
+
+
+def of_arrays(op: Op, name: str) -> Callable[..., Any]:
+    """The rule of an input, for arrays real or complex."""
+    rule: Callable[..., Any] = conjugated(op.rules[name]) if op.holomorphic else op.rules[name]
+    return rule
 
 
 def rule_formula(op: Op, kinds: str, name: str) -> Any:
@@ -103,7 +140,7 @@ def rule_formula(op: Op, kinds: str, name: str) -> Any:
     names = parameters(op.rules[name])
     if any(other not in kind_of for other in names):
         raise Untraceable("a shape or dtype")
-    return formula(f"{op.name}_{kinds}_{name}", op.rules[name], op, [(other, kind_of[other]) for other in names])
+    return formula(f"{op.name}_{kinds}_{name}", of_arrays(op, name), op, [(other, kind_of[other]) for other in names])
 
 
 def kinds_by_name(op: Op, kinds: str) -> dict[str, str]:
@@ -115,7 +152,7 @@ def kinds_by_name(op: Op, kinds: str) -> dict[str, str]:
     return kind_of
 
 
-def formula(symbol: str, fn: Callable[..., Any], op: Op, arguments: list[tuple[str, str]], wide: bool = False) -> Any:
+def formula(symbol: str, fn: Callable[..., Any], op: Op, arguments: list[tuple[str, str]], wide: bool = False, into: str = "new") -> Any:
     """The cases of a function of arguments, given by name and kind. `wide` says that `fn` gets half precision as float32."""
     from .._kernels import builtin
     from .._kernels.emit_types import KINDS
@@ -139,7 +176,8 @@ def formula(symbol: str, fn: Callable[..., Any], op: Op, arguments: list[tuple[s
             raise failure
         return made
 
-    return builtin.Formula(symbol, {type_: cases(type_) for type_ in ("f32", "f64")}, kinds, more=cases)
+    types = ("f32", "f64") if op.floats else ("i64",)
+    return builtin.Formula(symbol, {type_: cases(type_) for type_ in types}, kinds, into, cases)
 
 
 def choices(fn: Callable[..., Any], op: Op, symbols: dict[tuple[str, str], Any]) -> list[list[Any]]:

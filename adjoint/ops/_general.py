@@ -21,7 +21,7 @@ from ..autograd.forward_ad import carries_tangent, propagate
 from ..autograd.node import INFERENCE_TENSOR, UNRECORDED, Node, Output, SeveralNode, VersionCounter, new_node
 from ..autograd.packed import take_known_result
 from ..autograd.saved import SavedOutput, pack_saved, refuse_inference
-from ..autograd.views import INFERENCE_VIEW, NO_GRAD, ORDINARY, SEVERAL, View, counter_of, cut_of, edge_of, no_derivative
+from ..autograd.views import INFERENCE_VIEW, NO_GRAD, ORDINARY, SEVERAL, View, counter_of, cut_of, edge_of, no_derivative, unrecorded
 from ._precision import FLOAT32, in_single, is_half
 from ._registry import FLOAT, KEEP, Op
 from ._rules import cast
@@ -39,6 +39,10 @@ def general(op: Op, args: tuple[Any, ...], out: Any = None) -> Any:
         level = running_level(op, args)
         if level is not None and get_mode() < 2:
             return level.call(op, args) if level.alive else again(op, args)
+    elif is_plain(op, args, out) and fits(out, made := called(op, args)):
+        np.copyto(out._data, made._data)
+        counter_of(out).bump(here())
+        return out
     return generally(op, args, out)
 
 
@@ -59,9 +63,34 @@ def running_level(op: Op, args: tuple[Any, ...]) -> Level | None:
 
 def again(op: Op, args: tuple[Any, ...]) -> Any:
     """The same call without the layers of transforms that have ended: `vjp` leaves them in its graph."""
+    if op.sequence:
+        return called(op, [[settled(x) for x in args[0]], *args[1:]])
+    return called(op, [settled(x) if x.__class__ in PLAIN else x for x in args])
+
+
+def called(op: Op, args: Sequence[Any]) -> Any:
+    """The function of an op, with arguments in the order of its signature."""
     cut = len(op.args) - len(op.keywords)
-    given = [[settled(x) for x in args[0]], *args[1:]] if op.sequence else [settled(x) if x.__class__ in PLAIN else x for x in args]
-    return op.function(*given[:cut], **dict(zip(op.keywords, given[cut:], strict=True)))
+    return op.function(*args[:cut], **dict(zip(op.keywords, args[cut:], strict=True)))
+
+
+def is_plain(op: Op, args: tuple[Any, ...], out: Any) -> bool:
+    """Whether the tensors of a call with `out=` are arrays whose history nobody asks for."""
+    mode = get_mode()
+    if mode > GRAD or op.sequence:
+        return False
+    for x in (out, *args):
+        if x.__class__ in PLAIN:
+            if x._data.__class__ is not np.ndarray or x._vc is INFERENCE_TENSOR or (mode and not unrecorded(x)):
+                return False
+        elif x.__class__ not in NUMBERS and x is not None:
+            return False
+    return out.__class__ in PLAIN
+
+
+def fits(out: Tensor, made: Tensor) -> bool:
+    """Whether a result can be copied into a tensor as it is."""
+    return made._data.shape == out._data.shape and made._data.dtype is out._data.dtype and bool(out._data.flags.c_contiguous)
 
 
 def generally(op: Op, args: tuple[Any, ...], out: Any = None) -> Any:
@@ -208,11 +237,11 @@ def forward(op: Op, operands: list[Any], values: dict[str, Any]) -> Any:
     if op.check is not None:
         op.check(*arrays)
     narrow = None
-    if op.promote == KEEP and op.wide and not op.sequence:
+    if op.promote == KEEP and op.widens and not op.sequence:
         return in_single(lambda *given: computed(op, list(given), values))(*arrays)
     if op.promote != KEEP:
         dtype = common_dtype(op, arrays)
-        if op.wide and is_half(dtype):
+        if op.widens and is_half(dtype):
             narrow, dtype = dtype, FLOAT32
         arrays = promoted(arrays, dtype)
     return computed(op, arrays, values, narrow)
@@ -323,7 +352,7 @@ def set_views(op: Op, base: Tensor, values: dict[str, Any], tensors: tuple[Tenso
         inference = mode & INFERENCE and base._vc is INFERENCE_TENSOR
         tensor._vc = INFERENCE_TENSOR if inference else counter_of(base)
         edge = Output(node, nr) if op.several and node is not None else node
-        tensor._fn = View(base, nth(op, nr) if op.several else op, params, edge, creation)
+        tensor._fn = View.of(base, nth(op, nr) if op.several else op, params, edge, creation)
 
 
 # ---- recording ----------------------------------------------------------------------------------------------------------------------

@@ -14,10 +14,10 @@ import numpy as np
 from .._dtype import can_cast, from_numpy_dtype
 from .._layer import Layer, entered, level_of
 from .._site import here
-from .._state import GRAD, WATCHED, get_mode, recording
+from .._state import WATCHED, get_mode, recording
 from .._tensor import Parameter, Tensor, wrap
 from ..autograd.forward_ad import carries_tangent, propagate_inplace, refuse_out
-from ..autograd.node import INFERENCE_TENSOR, Cut, Node, new_node
+from ..autograd.node import INFERENCE_TENSOR, Node, new_node
 from ..autograd.views import check_writable, counter_of, edge_of, set_history
 from ._registry import Op
 
@@ -27,11 +27,12 @@ FAST = (np.dtype("float32"), np.dtype("float64"))
 
 def inplace_function(op: Op) -> Callable[..., Any]:
     """`mul_` from `mul`: the result is written into the first argument."""
+    if op.broadcasts:
+        changing = generated_inplace(op)
+    else:
 
-    def changing(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        if not kwargs and op.broadcasts and written_quickly(op, self, args):
-            return self
-        return write_inplace(op, bound(op, (self, *args), kwargs))
+        def changing(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+            return write_inplace(op, bound(op, (self, *args), kwargs))
 
     changing.__name__ = changing.__qualname__ = f"{op.name}_"
     changing.__doc__ = f"In-place form of `{op.name}`."
@@ -40,34 +41,19 @@ def inplace_function(op: Op) -> Callable[..., Any]:
     return changing
 
 
-def has_history(tensor: Tensor) -> bool:
-    """Whether a tensor may require grad; a view has to be asked."""
-    return tensor._fn is not None and tensor._fn.__class__ is not Cut
+def generated_inplace(op: Op) -> Callable[..., Any]:
+    """The in-place form of an op that broadcasts its inputs. Its code is made when it is first called (_inplace_codegen.py)."""
+    from ._codegen import generated_when_called
 
+    namespace: dict[str, Any] = {}
 
-def written_quickly(op: Op, self: Any, args: tuple[Any, ...]) -> bool:
-    """The common case: floating-point tensors of one shape, and numbers, none of which requires grad. False if it is another."""
-    mode = get_mode()
-    if mode > GRAD or self.__class__ not in PLAIN or len(args) != len(op.inputs) - 1:
-        return False
-    data = self._data
-    dtype = data.dtype
-    if dtype not in FAST or data.__class__ is not np.ndarray or not data.flags.c_contiguous or (mode and has_history(self)):
-        return False
-    for other in args:
-        if other.__class__ in PLAIN:
-            if other._data.dtype is not dtype or other._data.shape != data.shape or (mode and has_history(other)):
-                return False
-        elif other.__class__ is not float and other.__class__ is not int:
-            return False
-    if self._vc is INFERENCE_TENSOR:
-        return False
-    result = op.function(self, *args)._data
-    if result.dtype is not dtype:
-        return False
-    np.copyto(data, result)
-    counter_of(self).bump(here())
-    return True
+    def generate() -> None:
+        from ._inplace_codegen import generate_code
+
+        generate_code(op, fn, namespace, write_inplace)
+
+    fn = generated_when_called(f"{op.name}_", namespace, generate)
+    return fn
 
 
 def bound(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -163,6 +149,10 @@ def overwritten_operands(op: Op, operands: list[Any]) -> dict[int, Tensor]:
 
 
 def shares_memory(a: Any, b: Any) -> bool:
+    if a.__class__ is np.ndarray and b.__class__ is np.ndarray:
+        mine, other = a if a.base is None else a.base, b if b.base is None else b.base
+        if mine is not other and mine.__class__ is other.__class__ is np.ndarray and mine.base is other.base is None:
+            return False  # both own their memory
     return isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and np.may_share_memory(a, b)
 
 

@@ -64,9 +64,10 @@ def zero(g: Array) -> Array:
     return np.zeros_like(g)
 
 
-def inplace(fn: Any, *args: Any, **kwargs: Any) -> Any:
+def inplace_of(fn: Any) -> Callable[..., Any]:
     """The in-place form of an op, for composites that choose among ops."""
-    return fn.inplace(*args, **kwargs)
+    form: Callable[..., Any] = fn.inplace
+    return form
 
 
 def log_of(x: Array) -> Any:

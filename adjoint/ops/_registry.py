@@ -69,6 +69,7 @@ class Op:
         check: Callable[..., None] | None = None,
         converts: bool = False,
         batch: str | Rule | None = None,
+        along: str = "",
     ) -> None:
         self.name = name
         self.impl = impl
@@ -90,6 +91,9 @@ class Op:
         self.wide = broadcasts and promote != KEEP if wide is None else wide
         self.check = check  # refuses operands other than float32 and float64, which are always welcome
         self.batch = batch  # how `vmap` runs it on batches, where that does not follow from the rest; see _batching.py
+        # The kernel along an axis that computes it, as "family.name"; see _compiled.py. To its forward, half precision is nothing special.
+        self.along = along
+        self.widens = self.wide and not along
         self._read_signature()
         self._validate()
         # Whether `out=` may have another dtype: it may where operands are promoted, or sums have a dtype of their own.

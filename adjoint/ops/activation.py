@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ._operands import inplace, number_like, refuse
+from ._operands import inplace_of, number_like, refuse
 from ._registry import Array, composite, elementwise, op
 from ._rules import call, wrap_dim
 from .arithmetic import div, sub
@@ -178,7 +178,7 @@ def selu(input: Array) -> Array:
 @composite("selu_", method=False)
 def selu_(input: Array) -> Array:
     """In-place form of `selu`."""
-    return inplace(elu, input, SELU_ALPHA, SELU_SCALE)
+    return inplace_of(elu)(input, SELU_ALPHA, SELU_SCALE)
 
 
 def _celu(input: Array, alpha: float = 1.0) -> Array:

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._dtype import complex128, float64
 from .._methods import OpMethods
-from ._operands import NUMBERS, OPERANDS, inplace, kinds_of, log_of, no_derivative, raised, refuse, unraised, zero
+from ._operands import NUMBERS, OPERANDS, inplace_of, kinds_of, log_of, no_derivative, raised, refuse, unraised, zero
 from ._registry import FLOAT, Array, composite, elementwise
 from ._rules import call, holds
 
@@ -109,10 +109,13 @@ def add(input: Array, other: Array, *, alpha: float = 1, out: Array = None) -> A
     return add_plain(input, other, out=out) if alpha == 1 else add_scaled(input, other, alpha=alpha, out=out)
 
 
+add_plain_, add_scaled_ = inplace_of(add_plain), inplace_of(add_scaled)
+
+
 @composite("add_", function=False)
 def add_(input: Array, other: Array, *, alpha: float = 1) -> Array:
     """In-place form of `add`."""
-    return inplace(add_plain, input, other) if alpha == 1 else inplace(add_scaled, input, other, alpha=alpha)
+    return add_plain_(input, other) if alpha == 1 else add_scaled_(input, other, alpha=alpha)
 
 
 @composite("sub", "subtract")
@@ -121,10 +124,13 @@ def sub(input: Array, other: Array, *, alpha: float = 1, out: Array = None) -> A
     return sub_plain(input, other, out=out) if alpha == 1 else sub_scaled(input, other, alpha=alpha, out=out)
 
 
+sub_plain_, sub_scaled_ = inplace_of(sub_plain), inplace_of(sub_scaled)
+
+
 @composite("sub_", "subtract_", function=False)
 def sub_(input: Array, other: Array, *, alpha: float = 1) -> Array:
     """In-place form of `sub`."""
-    return inplace(sub_plain, input, other) if alpha == 1 else inplace(sub_scaled, input, other, alpha=alpha)
+    return sub_plain_(input, other) if alpha == 1 else sub_scaled_(input, other, alpha=alpha)
 
 
 def refuse_bool_negation(input: Array) -> None:
@@ -239,9 +245,9 @@ def div(input: Array, other: Array, *, rounding_mode: str | None = None, out: Ar
 def div_(input: Array, other: Array, *, rounding_mode: str | None = None) -> Array:
     """In-place form of `div`."""
     if rounding_mode is None:
-        return inplace(div_true, input, other)
+        return inplace_of(div_true)(input, other)
     check_rounding_mode(rounding_mode)
-    return inplace(div_rounded, input, other, rounding_mode=rounding_mode)
+    return inplace_of(div_rounded)(input, other, rounding_mode=rounding_mode)
 
 
 reciprocal = elementwise("reciprocal", np.reciprocal, promote=FLOAT, input=lambda g, out: -g * (out * out), doc="One over each element.")
@@ -380,8 +386,8 @@ def pow(input: Array, exponent: Array, *, out: Array = None) -> Array:
 def pow_(input: Array, exponent: Array) -> Array:
     """In-place form of `pow`."""
     if isinstance(exponent, NUMBERS):
-        return inplace(pow_number, unraised(input, exponent), exponent)
-    return inplace(pow_tensor, input, exponent)
+        return inplace_of(pow_number)(unraised(input, exponent), exponent)
+    return inplace_of(pow_tensor)(input, exponent)
 
 
 @composite("__pow__", function=False)
@@ -494,5 +500,5 @@ def lerp(input: Array, end: Array, weight: Array, *, out: Array = None) -> Array
 @composite("lerp_", function=False)
 def lerp_(input: Array, end: Array, weight: Array) -> Array:
     """In-place form of `lerp`."""
-    return inplace(lerp_number if isinstance(weight, NUMBERS) else lerp_tensor, input, end, weight)
+    return inplace_of(lerp_number if isinstance(weight, NUMBERS) else lerp_tensor)(input, end, weight)
 

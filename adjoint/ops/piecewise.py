@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import _return_types as return_types
-from ._operands import NUMBERS, inplace, is_complex, no_derivative, raised, refuse, unraised, zero
+from ._operands import NUMBERS, inplace_of, is_complex, no_derivative, raised, refuse, unraised, zero
 from ._out import into
 from ._precision import FLOAT32
 from ._registry import FLOAT, LEADING, Array, composite, elementwise, op
@@ -70,7 +70,7 @@ def abs_(input: Array) -> Array:
     """In-place form of `abs`."""
     if is_complex(input):
         raise RuntimeError("In-place abs is not supported for complex tensors; write x = x.abs(), which is real")
-    return inplace(abs, input)
+    return inplace_of(abs)(input)
 
 
 def copysign_rule(g: Array, input: Array, out: Array) -> Array:
@@ -175,7 +175,7 @@ def round(input: Array, *, decimals: int = 0, out: Array = None) -> Array:
 @composite("round_")
 def round_(input: Array, *, decimals: int = 0) -> Array:
     """In-place form of `round`."""
-    return inplace(round_integer, input) if decimals == 0 else inplace(round_decimals, input, decimals=decimals)
+    return inplace_of(round_integer)(input) if decimals == 0 else inplace_of(round_decimals)(input, decimals=decimals)
 
 
 def _frac(input: Array) -> Array:
@@ -253,12 +253,15 @@ def clamp(input: Array, min: Any = None, max: Any = None, *, out: Array = None) 
     return clamp_tensor(input, min, max, out=out)
 
 
+clamp_number_, clamp_tensor_ = inplace_of(clamp_number), inplace_of(clamp_tensor)
+
+
 @composite("clamp_", "clip_")
 def clamp_(input: Array, min: Any = None, max: Any = None) -> Array:
     """In-place form of `clamp`."""
     if are_numbers(min, max):
-        return inplace(clamp_number, unraised(input, min, max), min, max)
-    return inplace(clamp_tensor, input, min, max)
+        return clamp_number_(unraised(input, min, max), min, max)
+    return clamp_tensor_(input, min, max)
 
 
 def _clamp_min(input: Array, min: Array) -> Array:

@@ -1,0 +1,186 @@
+"""Generated code of in-place forms: the common cases of `mul_`, made from the declaration of `mul`.
+
+For `mul_` the text reads, shortened:
+
+    def mul_(input, other):
+        if (mode_ := get_mode()) < 2 and input.__class__ is Tensor and input._vc is not INFERENCE_TENSOR:
+            a_input = input._data
+            if a_input.__class__ is ndarray and ((dtype_ := a_input.dtype) is F32 or dtype_ is F64 or dtype_ is I64):
+                if other.__class__ is Tensor:
+                    a_other = other._data
+                    if a_other.dtype is dtype_ and apart(a_input, a_other):
+                        if not mode_ or (unrecorded(input) and unrecorded(other)):
+                            try: into_TT(a_input, a_other)             # a kernel, once the op is warm
+                            except REFUSED: pass
+                            else: ...                                  # count the write
+                                return input
+                        elif adopts(input, function(input, other)): return input
+                elif ...                                               # a Python number
+        return write_inplace(OP, {"input": input, "other": other})     # everything else: _inplace.py
+
+A write that is recorded goes through the functional op, whose node the tensor then takes over. That is right as long as no rule asks for
+the value that the write destroys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from .._state import tick
+from .._tensor import Tensor
+from ..autograd.node import INFERENCE_TENSOR, Node
+from ..autograd.saved import SavedOutput
+from ..autograd.views import View, counter_of, edge_of, move_retained, unrecorded
+from ._codegen import _NAMESPACE, function_from, indented, is_tensor, needs_same_dtype, saved_names, takes, ways
+from ._compiled import WARM, forward_formula, kinds_by_name, muted
+from ._registry import Op
+
+REFUSED = (ValueError, TypeError, OverflowError)  # by NumPy or by `plain_write`: the general path does it, or finds the words
+INT64 = np.dtype("int64")
+
+
+def generate_code(op: Op, fn: FunctionType, namespace: dict[str, Any], write_inplace: Callable[..., Any]) -> None:
+    """Give the in-place form of an op its code. `namespace` holds its globals."""
+    namespace |= _NAMESPACE | dict(
+        OP=op, INFERENCE_TENSOR=INFERENCE_TENSOR, REFUSED=REFUSED, function=op.function, write_inplace=write_inplace, apart=apart,
+        unrecorded=unrecorded, adopts=adopts,
+    )  # fmt: skip
+    for kinds in ways(op):
+        namespace[f"into_{kinds}"] = heating_write(op, kinds, namespace)
+    name = f"{op.name}_"
+    made = function_from(function_text(op, name), name, namespace)
+    fn.__defaults__, fn.__kwdefaults__ = op.defaults, op.keyword_defaults
+    fn.__code__ = made.__code__
+
+
+# ---- what generated code calls ------------------------------------------------------------------------------------------------------
+
+
+def apart(target: Any, *others: Any) -> bool:
+    """Whether a loop may read the others while it writes the target: they are the target itself, or lie elsewhere."""
+    return all(other is target or not np.may_share_memory(target, other) for other in others)
+
+
+def adopts(tensor: Tensor, made: Tensor) -> bool:
+    """Let a tensor become what an op has made of it: its memory gets the values, and its history is the op's. False if it cannot."""
+    node, data = made._fn, tensor._data
+    if not isinstance(node, Node) or tensor._fn.__class__ is View or made._data.shape != data.shape or not data.flags.c_contiguous:
+        return False
+    np.copyto(data, made._data)
+    counter = counter_of(tensor)
+    counter.bump((node.code, node.offset))
+    node.saved = tuple([SavedOutput(data, counter) if x.__class__ is SavedOutput else x for x in node.saved])
+    node.seq = tick()  # what it keeps of the result was written just now
+    if tensor._retains:
+        move_retained(tensor, edge_of(tensor), node)
+    tensor._fn = node
+    return True
+
+
+def plain_write(op: Op) -> Callable[..., None]:
+    """Compute by NumPy and copy; ValueError where the result does not fit as it is."""
+    forward = muted(op)
+
+    def into(target: Any, *rest: Any) -> None:
+        if not target.flags.c_contiguous:
+            raise ValueError("elements that may share memory")
+        result = forward(target, *rest)
+        if result.shape != target.shape or result.dtype != target.dtype:
+            raise ValueError("another shape or dtype")
+        np.copyto(target, result)
+
+    return into
+
+
+def heating_write(op: Op, kinds: str, namespace: dict[str, Any]) -> Callable[..., None]:
+    """The same, until the op is warm; then a kernel takes its place."""
+    plain = plain_write(op)
+
+    def into(target: Any, *rest: Any) -> None:
+        op.heat[0] += 1 + (target.size >> 14)
+        if op.heat[0] > WARM:
+            namespace[f"into_{kinds}"] = kernel_for(op, kinds, plain)
+            namespace[f"into_{kinds}"](target, *rest)
+        else:
+            plain(target, *rest)
+
+    return into
+
+
+def kernel_for(op: Op, kinds: str, plain: Callable[..., None]) -> Callable[..., Any]:
+    """The built-in that writes into its first argument, or what serves without one."""
+    from .._kernels import builtin, entry, jit, objects
+    from .._kernels.expr import Untraceable
+
+    if not jit.available() or not objects.supported() or kinds_by_name(op, kinds)[op.args[0]] != "T":
+        return plain
+    try:
+        return builtin.load([forward_formula(op, kinds, entry.FIRST)], [plain])[0]
+    except Untraceable:
+        return plain
+
+
+# ---- the text -----------------------------------------------------------------------------------------------------------------------
+
+
+def function_text(op: Op, name: str) -> str:
+    positional, target = op.args[: len(op.args) - len(op.keywords)], op.inputs[0]
+    arguments = [*positional, *(["*", *op.keywords] if op.keywords else [])]
+    dtypes = [*(["F32", "F64"] if op.floats else []), *(["I64"] if takes(op, INT64) else [])]
+    lines = [f"def {name}({', '.join(arguments)}):"]
+    if dtypes and op.args[0] == target:
+        known = " or ".join(f"dtype_ is {dtype}" for dtype in dtypes)
+        lines += [
+            f" if (mode_ := get_mode()) < 2 and {is_tensor(target)} and {target}._vc is not INFERENCE_TENSOR:",
+            f"  a_{target} = {target}._data",
+            f"  dtype_ = a_{target}.dtype",
+            f"  if ({known}) and a_{target}.__class__ is ndarray:",
+            *indented(3, choice(op)),
+        ]
+    values = ", ".join(f"'{arg}': {arg}" for arg in op.args)
+    return "\n".join([*lines, f" return write_inplace(OP, {{{values}}})"])
+
+
+def choice(op: Op) -> list[str]:
+    """What to do for each kind of the other inputs."""
+    lines: list[str] = []
+    for kinds in ways(op):
+        given = [name for name, kind in zip(op.inputs, kinds, strict=True) if kind == "T"][1:]
+        rest = op.inputs[1 + len(given) :]
+        number = "({0}.__class__ is int or {0}.__class__ is float)" if op.scalars else "{0} is None"
+        tests = [*map(is_tensor, given), *(number.format(name) for name in rest)]
+        lines.append(f"{'elif' if lines else 'if'} {' and '.join(tests) or 'True'}:")
+        lines += [f" a_{name} = {name}._data" for name in given]
+        same = [f"a_{name}.__class__ is ndarray" for name in given]
+        same += [f"a_{name}.dtype is dtype_" for name in given if needs_same_dtype(op, name)]
+        if given:
+            arrays = [f"a_{op.inputs[0]}", *(f"a_{name}" for name in given)]
+            same.append(f"({'.base is '.join(arrays)}.base is None or apart({', '.join(arrays)}))")
+        lines += [f" if {' and '.join(same) or 'True'}:", *indented(2, write(op, kinds, [op.inputs[0], *given]))]
+    return lines
+
+
+def write(op: Op, kinds: str, tensors: list[str]) -> list[str]:
+    arrays = ", ".join(f"a_{name}" if name in tensors else name for name in op.args)
+    constant = " and ".join(f"({name}._fn is None or unrecorded({name}))" for name in tensors)
+    lines = [f"if not mode_ or ({constant}):", f" try: into_{kinds}({arrays})", " except REFUSED: pass"]
+    lines += [
+        " else:",
+        f"  if (counter_ := {tensors[0]}._vc) is None: counter_ = {tensors[0]}._vc = VersionCounter()",
+        "  frame = getframe(1)",
+        "  code = frame.f_code",
+        "  if code.co_filename not in USER_FILES:",
+        "   frame = user_frame(frame)",
+        "   code = frame.f_code",
+        "  counter_.bump((code, frame.f_lasti))",
+        f"  return {tensors[0]}",
+    ]
+    if op.differentiable and tensors[0] not in saved_names(op, [name for name in op.inputs if op.differentiates(name)]):
+        cut = len(op.args) - len(op.keywords)
+        call = ", ".join([*op.args[:cut], *(f"{name}={name}" for name in op.keywords)])
+        lines += [f"elif {tensors[0]}._fn is not LEAF and adopts({tensors[0]}, function({call})): return {tensors[0]}"]
+    return lines

@@ -1,0 +1,179 @@
+"""In-place forms: memory that overlaps, views, versions, what is recorded, and `out=`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+
+REPEATS = (1, 300)  # cold, and when a kernel has taken over
+
+
+@pytest.mark.parametrize("repeats", REPEATS)
+@pytest.mark.parametrize("shift", ["forward", "backward", "itself", "reversed"])
+def test_operand_on_the_targets_memory_is_read_as_it_was(shift: str, repeats: int) -> None:
+    for _ in range(repeats):
+        x = ad.arange(8.0)
+        expected = np.arange(8.0, dtype="float32")
+        if shift == "forward":
+            x[1:].add_(x[:-1])
+            expected[1:] += expected[:-1].copy()
+        elif shift == "backward":
+            x[:-1].add_(x[1:])
+            expected[:-1] += expected[1:].copy()
+        elif shift == "itself":
+            x.add_(x)
+            expected += expected
+        else:
+            x.add_(x.flip(0))
+            expected += expected[::-1].copy()
+        assert x.numpy().tolist() == expected.tolist()
+
+
+def test_foreign_memory_that_overlaps() -> None:
+    array = np.arange(8, dtype="float32")
+    expected = array.copy()
+    expected[1:] += array[:-1].copy()
+    ad.from_numpy(array[1:]).add_(ad.from_numpy(array[:-1]))
+    assert array.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("repeats", REPEATS)
+def test_write_counts_and_names_its_line(repeats: int) -> None:
+    x = ad.zeros(3)
+    for _ in range(repeats):
+        x.add_(1.0)
+    assert x._version == repeats
+    leaf = ad.ones(3, requires_grad=True)
+    y = leaf.exp()
+    z = y * y
+    y.mul_(2.0)  # the culprit
+    with pytest.raises(RuntimeError, match=r"(?s)modified by an inplace operation.*y\.mul_\(2\.0\)  # the culprit"):
+        z.sum().backward()
+
+
+@pytest.mark.parametrize("name", ["relu_", "sigmoid_", "tanh_", "exp_"])
+def test_recorded_write_becomes_the_history(name: str) -> None:
+    leaf = ad.tensor([-1.0, 0.5, 2.0], requires_grad=True)
+    y = leaf * 2
+    same = getattr(y, name)()
+    assert same is y
+    assert type(y.grad_fn).__name__ == type(getattr(leaf, name[:-1])().grad_fn).__name__
+    y.sum().backward()
+    other = leaf.detach().clone().requires_grad_()
+    getattr(other * 2, name[:-1])().sum().backward()
+    np.testing.assert_array_equal(leaf.grad.numpy(), other.grad.numpy())
+
+
+def test_result_of_a_recorded_write_is_guarded() -> None:
+    y = ad.ones(3, requires_grad=True) * 2
+    y.exp_()
+    y.add_(1.0)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
+def test_recorded_write_shows_in_the_memory_of_others() -> None:
+    y = ad.ones(3, requires_grad=True) * 2
+    alias = y.detach()
+    y.add_(1.0)
+    assert alias.tolist() == [3.0, 3.0, 3.0]
+
+
+def test_recorded_write_of_a_retained_tensor() -> None:
+    y = ad.ones(3, requires_grad=True) * 2
+    y.retain_grad()
+    y.add_(1.0)
+    (y * 5).sum().backward()
+    assert y.grad.tolist() == [5.0, 5.0, 5.0]
+
+
+def test_second_derivative_through_a_recorded_write() -> None:
+    x = ad.tensor(0.3, dtype=ad.float64, requires_grad=True)
+    y = (x * 2).sigmoid_()
+    (first,) = ad.autograd.grad(y, x, create_graph=True)
+    (second,) = ad.autograd.grad(first, x)
+    s = 1 / (1 + np.exp(-0.6))
+    assert second.item() == pytest.approx(4 * s * (1 - s) * (1 - 2 * s), rel=1e-12)
+
+
+def test_accumulating_into_a_constant() -> None:
+    total, x = ad.zeros(3), ad.ones(3, requires_grad=True)
+    total += x * 2
+    total += x * 3
+    total.sum().backward()
+    assert x.grad.tolist() == [5.0, 5.0, 5.0]
+
+
+def test_leaf_is_refused_and_keeps_its_value() -> None:
+    x = ad.ones(3, requires_grad=True)
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation"):
+        x.relu_()
+    assert x.tolist() == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("value", [2.5, True, 1 << 70])
+def test_integers_take_what_fits_only(value: object) -> None:
+    x = ad.tensor([1, 2], dtype=ad.int64)
+    if value is True:
+        assert x.add_(value).tolist() == [2, 3]
+        return
+    with pytest.raises((RuntimeError, OverflowError)):
+        x.add_(value)
+    assert x.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("repeats", REPEATS)
+def test_integers(repeats: int) -> None:
+    x = ad.zeros((), dtype=ad.int64)
+    for _ in range(repeats):
+        x.add_(1).mul_(1)
+    assert x.item() == repeats
+
+
+# ---- out= ---------------------------------------------------------------------------------------------------------------------------
+
+
+def test_out_may_be_an_operand() -> None:
+    x, y = ad.tensor([1.0, 2.0]), ad.tensor([3.0, 4.0])
+    assert ad.sub(x, y, out=y) is y
+    assert y.tolist() == [-2.0, -2.0]
+    matrix = ad.tensor([[1.0, 2.0], [3.0, 4.0]])
+    ad.matmul(matrix, matrix, out=matrix)
+    assert matrix.tolist() == [[7.0, 10.0], [15.0, 22.0]]
+    assert matrix._version == 1
+
+
+def test_out_with_history_is_refused() -> None:
+    x = ad.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="don't support automatic differentiation"):
+        ad.add(x, x, out=ad.empty(2))
+    with ad.no_grad():
+        assert ad.add(x, x, out=ad.empty(2)).tolist() == [2.0, 2.0]
+
+
+# ---- copy_, fill_, zero_ ------------------------------------------------------------------------------------------------------------
+
+
+def test_copy_of_overlapping_memory() -> None:
+    x = ad.arange(6.0)
+    x[2:].copy_(x[:-2])
+    assert x.tolist() == [0.0, 1.0, 0.0, 1.0, 2.0, 3.0]
+
+
+def test_one_value_may_go_to_shared_elements() -> None:
+    base = ad.ones(1)
+    base.expand(3).zero_()
+    assert base.tolist() == [0.0]
+    base.expand(3).fill_(2.0)
+    assert base.tolist() == [2.0]
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        base.expand(3).copy_(ad.arange(3.0))
+
+
+def test_copy_converts_and_broadcasts() -> None:
+    x = ad.zeros(2, 3)
+    x.copy_(ad.tensor([1, 2, 3]))
+    assert x.tolist() == [[1.0, 2.0, 3.0]] * 2
+    assert x._version == 1
