@@ -22,8 +22,17 @@ BINARY = (
     "xlogy",
 )  # fmt: skip
 TERNARY = ("addcdiv", "addcmul", "lerp")
-TESTS = ("isfinite", "isinf", "isnan", "logical_not", "signbit")
-COMPARISONS = ("eq", "ge", "gt", "le", "logical_and", "lt", "ne")
+TESTS = ("isfinite", "isinf", "isnan", "isneginf", "isposinf", "isreal", "logical_not", "signbit")
+COMPARISONS = (
+    "eq", "floor_divide", "ge", "gt", "heaviside", "isclose", "le", "logical_and", "logical_or", "logical_xor", "lt", "ne", "nextafter",
+)  # fmt: skip
+
+# Functions of `special`, and how many operands they take; then those that have no derivative, in PyTorch either.
+SPECIAL = {"entr": 1, "erfcx": 1, "i0e": 1, "i1": 1, "i1e": 1, "log_ndtr": 1, "ndtr": 1, "ndtri": 1, "xlog1py": 2}
+WITHOUT_DERIVATIVE = (
+    "airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "modified_bessel_i0", "modified_bessel_i1", "modified_bessel_k0",
+    "modified_bessel_k1", "scaled_modified_bessel_k0", "scaled_modified_bessel_k1", "spherical_bessel_j0",
+)  # fmt: skip
 
 
 def operands(lib: Any, count: int, size: int) -> list[Any]:
@@ -64,40 +73,9 @@ def clamped(size: int) -> Build:
     return lambda lib: ((lambda x: lib.clamp(x, 0.2, 0.8)), operands(lib, 1, size))
 
 
-# ---- types other than float32 --------------------------------------------------------------------------------------------------------
+def special(name: str, count: int, size: int) -> Build:
+    return lambda lib: (getattr(lib.special, name), operands(lib, count, size))
 
-OF_TYPES = {
-    "float16": ("add", "mul", "exp", "tanh", "gelu", "gt", "sum", "softmax"),
-    "bfloat16": ("add", "mul", "exp", "tanh", "gelu", "gt", "sum", "softmax"),
-    "int64": ("add", "mul", "abs", "gt", "bitwise_and", "sum"),
-    "bool": ("logical_and", "eq", "bitwise_or", "any"),
-    "complex64": ("add", "mul", "div", "exp", "abs"),
-}
-PAIRS = {*BINARY, *COMPARISONS, "bitwise_and", "bitwise_or"}
-WITH_BACKWARD = {"mul", "gelu"}
-
-
-def of_type(name: str, dtype: str, size: int) -> Build:
-    def build(lib: Any) -> Case:
-        x, y = (t * 3 for t in operands(lib, 2, size))
-        if dtype == "bool":
-            x, y = x > 1, y > 1
-        elif dtype == "complex64":
-            x, y = lib.complex(x, y), lib.complex(y, x)
-        else:
-            x, y = x.to(getattr(lib, dtype)), y.to(getattr(lib, dtype))
-        if name == "softmax":
-            return (lambda t: lib.softmax(t, -1)), [x.reshape(-1, 100)]
-        return getattr(lib.nn.functional if name in ACTIVATIONS else lib, name), [x, y] if name in PAIRS else [x]
-
-    return build
-
-
-for _label in ("1k", "10k", "1M"):
-    for _dtype, _names in OF_TYPES.items():
-        for _name in _names:
-            both = _name in WITH_BACKWARD and _dtype in ("float16", "bfloat16")
-            register(f"{_name} of {_dtype} {_label}", of_type(_name, _dtype, SIZES[_label]), backward=both)
 
 for _label, _size in SIZES.items():
     for _count, _names in ((1, UNARY + ACTIVATIONS), (2, BINARY), (3, TERNARY)):
@@ -109,3 +87,9 @@ for _label, _size in SIZES.items():
     register(f"clamp {_label}", clamped(_size))
     for _name in TESTS + COMPARISONS:
         register(f"{_name} {_label}", of(_name, 1 if _name in TESTS else 2, _size), backward=False)
+    if _label == "10M":
+        continue
+    for _name, _count in SPECIAL.items():
+        register(f"{_name} {_label}", special(_name, _count, _size))
+    for _name in WITHOUT_DERIVATIVE:
+        register(f"{_name} {_label}", special(_name, 1, _size), backward=False)

@@ -1,4 +1,4 @@
-"""Functions of two numbers that plain arithmetic does not give: remainders and the hypotenuse."""
+"""Functions of two numbers that plain arithmetic does not give: remainders, the hypotenuse, the next number."""
 
 from __future__ import annotations
 
@@ -38,3 +38,12 @@ def hypot(c: Code, x: Value, y: Value) -> Value:
         result = c.select(c.compare("oeq", larger, 0.0), smaller, result)
     infinite = c.either(c.compare("oeq", abs(x), math.inf), c.compare("oeq", abs(y), math.inf))
     return c.select(infinite, math.inf, result)
+
+
+def nextafter(c: Code, x: Value, y: Value) -> Value:
+    """The next number after x on the way to y: its bits, as an integer, grow with its size."""
+    larger = c.let(f"xor i1 {c.compare('olt', x, y)}, {c.compare('olt', x, 0.0)}")
+    bits = c.integer("add", c.bits(x), c.let(f"select i1 {larger}, {c.facts.int} 1, {c.facts.int} -1"))
+    result = c.select(c.compare("oeq", x, 0.0), c.copysign(c.from_bits(c.let(f"add {c.facts.int} 0, 1")), y), c.from_bits(bits))
+    result = c.select(c.compare("oeq", x, y), y, result)
+    return c.select(c.compare("uno", x, y), x + y, result)

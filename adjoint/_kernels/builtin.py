@@ -27,7 +27,7 @@ from .emit_integers import IntegerEmitter
 from .emit_types import BY_DTYPE, FENCE, KINDS, PARTS, loading, register_type, served, storing
 from .entry import FIRST, GIVEN, NEW
 from .expr import MATHS, Expr, Number, Untraceable
-from .maths import OUTSIDE, definitions
+from .maths import OUTSIDE, USUAL, definitions, weight
 from .objects import FALLBACK, OWN, builtin, table
 
 ALONE = 1 << 16  # elements that one thread computes sooner than two, for a formula of plain arithmetic
@@ -56,7 +56,7 @@ class Formula:
         self.more = more or (lambda _: one)
         every = [case for some in self.cases.values() for case in some]
         self.room = max(map(len, self.cases.values()))  # cases that a type may have
-        self.costly = max(case.expr.count(MATHS) for case in every)
+        self.weight = max(sum(weight(name) * case.expr.count({name}) for name in MATHS) for case in every)
         self.constants: list[Any] = []
         for case in every:
             self.constants += [c for c in case.constants.values() if not any(c is known for known in self.constants)]
@@ -103,10 +103,10 @@ class Formula:
         element = ["i1"] if kind == "bool" else [register_type(kind)] * KINDS[kind].parts
         return [{"T": element, "B": ["i1"], "S": ["double"]}[k] for k in self.kinds]
 
-    def scalar(self, expr: Expr, kind: str) -> Scalar:
+    def scalar(self, expr: Expr, kind: str, usual: bool = False) -> Scalar:
         computed = KINDS[kind].computed
         emitter = ComplexEmitter if computed in PARTS else IntegerEmitter if KINDS[kind].whole else Emitter
-        return scalar_function("scalar", expr, self.types(kind), emitter, computed)
+        return scalar_function("usual_scalar" if usual else "scalar", expr, self.types(kind), emitter, computed, usual)
 
     @property
     def constants_at(self) -> int:
@@ -145,7 +145,7 @@ class Kernel:
         self.words = memoryview(facts)
         self.words[entry.COUNT] = len(formula.kinds)
         self.words[entry.LIKE] = formula.kinds.index("T")
-        self.words[entry.ALONE] = ALONE >> min(3, formula.costly)
+        self.words[entry.ALONE] = ALONE >> min(5, (formula.weight // 16).bit_length())
         if workers.supported():
             threads = workers.workers()
             self.words[entry.SHARE], self.words[entry.STATE] = threads.share, threads.address
@@ -264,7 +264,41 @@ def loop_module(formula: Formula, expr: Expr, kind: str) -> str:
     library, declared = definitions(scalar.maths)
     hints = vector_hints(KINDS[kind].computed in ("f32", "c64") and "fpext" in library, bool(scalar.maths))
     declared |= scalar.declared | ({FENCE} if formula.result_of(kind) == "f16" else set())
-    return "\n".join([*sorted(declared), library, scalar.text, loop_text(formula, kind, scalar), hints])
+    loops = [scalar.text, loop_text(formula, kind, scalar, "loop")]
+    if expr.count(USUAL) and formula.into != FIRST:
+        usual = formula.scalar(expr, kind, usual=True)
+        declared |= usual.declared | {"declare i64 @llvm.smin.i64(i64, i64)"}
+        both = [loop_text(formula, kind, scalar, "any"), loop_text(formula, kind, usual, "usual")]
+        loops = [scalar.text, usual.text, *both, TWO_LOOPS]
+    return "\n".join([*sorted(declared), library, *loops, hints])
+
+
+# Block by block, as if all numbers were usual, and where some are not, once more.
+TWO_LOOPS = """
+define i1 @loop(ptr noalias %out, ptr noalias %arrays, ptr noalias %numbers, i64 %n) {
+entry:
+  br label %test
+test:
+  %first = phi i64 [0, %entry], [%last, %done]
+  %seen = phi i1 [false, %entry], [%seen_next, %done]
+  %more = icmp slt i64 %first, %n
+  br i1 %more, label %block, label %end
+block:
+  %full = add i64 %first, 512
+  %last = call i64 @llvm.smin.i64(i64 %full, i64 %n)
+  %unusual = call i1 @usual(ptr %out, ptr %arrays, ptr %numbers, i64 %first, i64 %last)
+  br i1 %unusual, label %again, label %done
+again:
+  %outside = call i1 @any(ptr %out, ptr %arrays, ptr %numbers, i64 %first, i64 %last)
+  br label %done
+done:
+  %found = phi i1 [false, %block], [%outside, %again]
+  %seen_next = or i1 %seen, %found
+  br label %test
+end:
+  ret i1 %seen
+}
+"""
 
 
 def vector_hints(widens: bool, costly: bool) -> str:
@@ -275,8 +309,9 @@ def vector_hints(widens: bool, costly: bool) -> str:
     return "\n".join([f"!0 = distinct !{{!0{''.join(f', !{place}' for place in range(1, len(wishes) + 1))}}}", *lines])
 
 
-def loop_text(formula: Formula, kind: str, scalar: Scalar) -> str:
-    """One pass over contiguous memory."""
+def loop_text(formula: Formula, kind: str, scalar: Scalar, name: str) -> str:
+    """One pass over contiguous memory: all of it, or a part if the loop is one of two."""
+    function, first = ("usual_scalar" if name == "usual" else "scalar"), ("0" if name == "loop" else "%first")
     result = formula.result_of(kind)
     integer = f"i{max(8, 8 * KINDS[KINDS[kind].computed].size // KINDS[kind].parts)}"
     before, loads, given = [], [], []
@@ -297,21 +332,23 @@ def loop_text(formula: Formula, kind: str, scalar: Scalar) -> str:
     newline = "\n  "
     # LLVM vectorises a loop that writes over what it reads only if it sees that both are the same array.
     target = f"%p{formula.kinds.index('T')}" if formula.into == FIRST else "%out"
+    parameters = [f"ptr {'' if formula.into == FIRST else 'noalias '}%out", "ptr noalias %arrays", "ptr noalias %numbers", "i64 %n"]
+    parameters[3:3] = [] if name == "loop" else ["i64 %first"]
     # Truth values are gathered in integers as wide as the numbers, as vectors of them are.
     return f"""
-define i1 @loop(ptr {"" if formula.into == FIRST else "noalias "}%out, ptr noalias %arrays, ptr noalias %numbers, i64 %n) {{
+define {"" if name == "loop" else "internal "}i1 @{name}({", ".join(parameters)}) {{
 entry:
   {newline.join(before)}
-  %some = icmp sgt i64 %n, 0
+  %some = icmp sgt i64 %n, {first}
   br i1 %some, label %loop, label %done
 loop:
-  %i = phi i64 [0, %entry], [%next, %loop]
+  %i = phi i64 [{first}, %entry], [%next, %loop]
   %seen = phi {integer} [0, %entry], [%seen_next, %loop]
   {newline.join(loads)}
-  %both = call {returned} @scalar({operands})
+  %both = call {returned} @{function}({operands})
   {newline.join(parts)}
   %wrong = extractvalue {returned} %both, {len(parts)}
-  %mark = sext i1 %wrong to {integer}
+  %mark = zext i1 %wrong to {integer}
   %seen_next = or {integer} %seen, %mark
   {newline.join(storing(result, target, values))}
   %next = add nuw nsw i64 %i, 1

@@ -22,7 +22,7 @@ class Conversion(Formula):
     def __init__(self, target: str) -> None:
         self.symbol, self.kinds, self.into = f"to_{target}", "T", NEW
         self.target = target
-        self.room, self.costly = 1, 0
+        self.room, self.weight = 1, 0
         self.cases, self.constants = {}, []
 
     def cases_of(self, kind: str) -> list[Case]:
@@ -32,7 +32,7 @@ class Conversion(Formula):
     def result_of(self, kind: str) -> str:
         return self.target
 
-    def scalar(self, expr: Expr, kind: str) -> Scalar:
+    def scalar(self, expr: Expr, kind: str, usual: bool = False) -> Scalar:
         given, returned = self.types(kind)[0][0], register_type(self.target)
         value, lines = "%x", []
         how = instruction(kind, self.target)
@@ -40,7 +40,7 @@ class Conversion(Formula):
             test = f"{how} {'ne' if how == 'icmp' else 'une'} {given} %x, {'0' if how == 'icmp' else '0.0'}"
             lines, value = [f"%t = {test}", f"%y = zext i1 %t to {returned}"], "%y"
         elif how:
-            lines, value = [f"%y = {how} {given} %x to {returned}"], "%y"
+            lines, value = [f"%c = {how} {given} %x to {returned}", f"%y = freeze {returned} %c"], "%y"
         both = f"{{{returned}, i1}}"
         lines += [f"%r = insertvalue {both} poison, {returned} {value}, 0", f"%s = insertvalue {both} %r, i1 false, 1", f"ret {both} %s"]
         body = "\n  ".join(lines)
@@ -62,7 +62,9 @@ def instruction(kind: str, target: str) -> str:
     if goal in floating:
         return "sitofp" if source[0] == "i" else "uitofp"
     if source in floating:
-        raise Untraceable("numbers that may not fit")
+        if goal not in ("i32", "i64"):
+            raise Untraceable("a conversion in two steps")
+        return "fptosi"  # what does not fit, or is NaN, becomes what the CPU makes of it, as in NumPy and PyTorch
     before, after = 1 if kind == "bool" else int(source[1:]), int(goal[1:])
     return "" if before == after else "trunc" if before > after else "sext" if source[0] == "i" else "zext"
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from .code import TYPES, constant
 from .expr import ARITHMETIC, COMPARISONS, INTRINSICS, MATHS, Expr, Number, Untraceable, is_truth
-from .maths import OUTSIDE
+from .maths import OUTSIDE, USUAL
 
 
 class Scalar(NamedTuple):
@@ -29,6 +29,7 @@ class Emitter:
     and numbers as doubles."""
 
     types = TYPES
+    usual = False  # whether numbers that are not usual are outside too (maths.py)
 
     def __init__(self, kind: str, inputs: list[Any], within: Emitter | None = None) -> None:
         self.kind = kind
@@ -95,11 +96,11 @@ class Emitter:
         if name in INTRINSICS:
             return self.intrinsic(INTRINSICS[name], *map(self.value, args))
         if name in MATHS:
-            self.maths.add((name, self.kind))
-            operands = ", ".join(f"{t} {self.value(arg)}" for arg in args)
-            if name in OUTSIDE:
-                self.outside.append(self.let(f"call i1 @m_{name}_{self.kind}_outside({operands})"))
-            return self.let(f"call {t} @m_{name}_{self.kind}({operands})")
+            operands = [self.value(arg) for arg in args]
+            form = "_usual" if self.usual and name in USUAL else ""
+            if form or name in OUTSIDE:
+                self.outside.append(self.let(f"call i1 @m_{name}_{self.kind}{form}_outside({', '.join(f'{t} {x}' for x in operands)})"))
+            return self.called(name, *operands, form=form)
         return self.other(name, *args)
 
     def other(self, name: str, *args: Any) -> Any:
@@ -108,6 +109,11 @@ class Emitter:
         if method is None:
             raise Untraceable(f"{name} of {self.kind}")
         return method(*args)
+
+    def called(self, name: str, *operands: str, form: str = "") -> str:
+        """A function of maths.py."""
+        self.maths.add((name, self.kind))
+        return self.let(f"call {self.type} @m_{name}_{self.kind}{form}({', '.join(f'{self.type} {x}' for x in operands)})")
 
     def intrinsic(self, name: str, *operands: str) -> str:
         t = self.type
@@ -170,11 +176,12 @@ class Emitter:
         return self.let(f"fcmp olt {self.type} {unit}, 0.0")
 
 
-def scalar_function(name: str, formula: Expr, types: list[list[str]], emitter: type[Emitter], kind: str) -> Scalar:
+def scalar_function(name: str, formula: Expr, types: list[list[str]], emitter: type[Emitter], kind: str, usual: bool = False) -> Scalar:
     """A function that computes a formula of inputs, each of which is given by the LLVM types of its parts. It returns the parts of the
     value, and whether an argument is outside of what it can compute."""
     registers = [[f"%x{i}_{part}" for part in range(len(parts))] for i, parts in enumerate(types)]
     writer = emitter(kind, [parts[0] if len(parts) == 1 else tuple(parts) for parts in registers])
+    writer.usual = usual
     values = writer.results(formula)
     wrong = "false"
     for other in writer.outside:

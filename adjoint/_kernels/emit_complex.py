@@ -7,7 +7,7 @@ from typing import Any
 from .code import constant
 from .emit import Emitter
 from .emit_types import PARTS
-from .expr import Expr
+from .expr import Expr, Untraceable
 
 Pair = tuple[str, str]
 
@@ -55,11 +55,6 @@ class ComplexEmitter(Emitter):
     def pick(self, condition: str, yes: str, no: str) -> str:
         return self.let(f"select i1 {condition}, {self.type} {yes}, {self.type} {no}")
 
-    def called(self, name: str, *operands: str) -> str:
-        """A function of maths.py."""
-        self.maths.add((name, self.kind))
-        return self.let(f"call {self.type} @m_{name}_{self.kind}({', '.join(f'{self.type} {x}' for x in operands)})")
-
     # ---- functions ------------------------------------------------------------------------------------------------------------------
 
     def _complex_add(self, x: Any, y: Any) -> Pair:
@@ -105,15 +100,96 @@ class ComplexEmitter(Emitter):
     def _complex_absolute(self, x: Any) -> str:
         return self.called("hypot", *self.pair(x))
 
+    def _complex_imag(self, x: Any) -> str:
+        return self.pair(x)[1]
+
+    def _complex_sign(self, x: Any) -> Pair:
+        size = self.called("hypot", *self.pair(x))
+        self.expect_below(size, float("inf"))
+        zero = self.let(f"fcmp oeq {self.type} {size}, 0.0")
+        re, im = (self.pick(zero, constant(0.0, self.kind), self.of("fdiv", part, size)) for part in self.pair(x))
+        return re, im
+
+    # What is infinite, or so large that it takes more care, is left to NumPy.
+
+    def expect_below(self, part: str, limit: float) -> None:
+        tame = self.let(f"fcmp olt {self.type} {self.intrinsic('fabs', part)}, {constant(limit, self.kind)}")
+        self.outside.append(self.let(f"xor i1 {tame}, true"))
+
+    def trigonometric(self, name: str, part: str) -> str:
+        self.expect_below(part, float("inf"))
+        self.outside.append(self.let(f"call i1 @m_{name}_{self.kind}_outside({self.type} {part})"))
+        return self.called(name, part)
+
     def _complex_exp(self, x: Any) -> Pair:
         re, im = self.pair(x)
+        self.expect_below(re, 80.0)
         size = self.called("exp", re)
-        tame = self.let(f"fcmp olt {self.type} {self.intrinsic('fabs', re)}, {constant(80.0, self.kind)}")
-        self.outside += [
-            self.let(f"xor i1 {tame}, true"),  # infinite, or so large that it takes more care
-            self.let(f"call i1 @m_sin_{self.kind}_outside({self.type} {im})"),
-        ]
-        return self.of("fmul", size, self.called("cos", im)), self.of("fmul", size, self.called("sin", im))
+        return self.of("fmul", size, self.trigonometric("cos", im)), self.of("fmul", size, self.trigonometric("sin", im))
+
+    def waves(self, angle: str, other: str) -> tuple[str, str, str, str]:
+        """Cosine and sine of an angle, and both hyperbolic ones of another number."""
+        self.expect_below(other, 80.0)
+        return self.trigonometric("cos", angle), self.trigonometric("sin", angle), self.called("cosh", other), self.called("sinh", other)
+
+    def _complex_cos(self, x: Any) -> Pair:
+        cos, sin, cosh, sinh = self.waves(*self.pair(x))
+        return self.of("fmul", cos, cosh), self.let(f"fneg {self.type} {self.of('fmul', sin, sinh)}")
+
+    def _complex_sin(self, x: Any) -> Pair:
+        cos, sin, cosh, sinh = self.waves(*self.pair(x))
+        return self.of("fmul", sin, cosh), self.of("fmul", cos, sinh)
+
+    def _complex_cosh(self, x: Any) -> Pair:
+        cos, sin, cosh, sinh = self.waves(*reversed(self.pair(x)))
+        return self.of("fmul", cos, cosh), self.of("fmul", sin, sinh)
+
+    def _complex_sinh(self, x: Any) -> Pair:
+        cos, sin, cosh, sinh = self.waves(*reversed(self.pair(x)))
+        return self.of("fmul", cos, sinh), self.of("fmul", sin, cosh)
+
+    def _complex_tanh(self, x: Any) -> Pair:
+        """By Kahan's formula, of the tangent and the hyperbolic sine."""
+        re, im = self.pair(x)
+        self.expect_below(re, 20.0)
+        one, sinh, tangent = constant(1.0, self.kind), self.called("sinh", re), self.trigonometric("tan", im)
+        slope = self.of("fadd", one, self.of("fmul", tangent, tangent))
+        square = self.of("fmul", sinh, sinh)
+        cosh = self.intrinsic("sqrt", self.of("fadd", one, square))
+        whole = self.of("fadd", one, self.of("fmul", slope, square))
+        return self.of("fdiv", self.of("fmul", self.of("fmul", slope, cosh), sinh), whole), self.of("fdiv", tangent, whole)
+
+    # In double precision, where a square can neither overflow nor lose anything.
+
+    def wide_parts(self, x: Any) -> tuple[str, str, str]:
+        """Both parts, and the square of the modulus, of a finite number in single precision."""
+        if self.kind != "f32":
+            raise Untraceable("a function of complex numbers in double precision")
+        for part in self.pair(x):
+            self.expect_below(part, float("inf"))
+        a, b = (self.let(f"fpext float {part} to double") for part in self.pair(x))
+        square = self.let(f"fadd double {self.let(f'fmul double {a}, {a}')}, {self.let(f'fmul double {b}, {b}')}")
+        return a, b, square
+
+    def _complex_log(self, x: Any) -> Pair:
+        _, _, square = self.wide_parts(x)
+        half = self.let(f"fmul double {self.doubles.called('log', square)}, {constant(0.5, 'f64')}")
+        re, im = self.pair(x)
+        return self.let(f"fptrunc double {half} to float"), self.called("arctan2", im, re)
+
+    def _complex_sqrt(self, x: Any) -> Pair:
+        """The larger part by a sum that loses nothing, the other from their product, which is half the imaginary part."""
+        a, b, square = self.wide_parts(x)
+        d, half = self.doubles, constant(0.5, "f64")
+        larger = d.let(f"fadd double {d.intrinsic('sqrt', square)}, {d.intrinsic('fabs', a)}")
+        larger = d.intrinsic("sqrt", d.let(f"fmul double {larger}, {half}"))
+        other = d.let(f"fdiv double {d.let(f'fmul double {b}, {half}')}, {larger}")
+        right = d.let(f"fcmp oge double {a}, 0.0")
+        re = d.let(f"select i1 {right}, double {larger}, double {d.intrinsic('fabs', other)}")
+        im = d.let(f"select i1 {right}, double {other}, double {d.intrinsic('copysign', larger, b)}")
+        zero = d.let(f"fcmp oeq double {square}, 0.0")
+        re, im = (self.let(f"fptrunc double {part} to float") for part in (re, d.let(f"select i1 {zero}, double {b}, double {im}")))
+        return self.pick(zero, constant(0.0, "f32"), re), im
 
     def _complex_where(self, condition: Any, yes: Any, no: Any) -> Pair:
         holds = self.condition(condition)

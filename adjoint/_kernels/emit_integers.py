@@ -76,6 +76,44 @@ class IntegerEmitter(Emitter):
     def _bits_not(self, x: Expr) -> str:
         return self.let(f"xor {self.type} {self.value(x)}, -1")
 
+    def _quotient(self, x: Expr, y: Expr) -> str:
+        """Towards zero. The CPU knows no quotient by zero, which is left to others, nor of the least number by -1."""
+        value, divisor, t = self.value(x), self.value(y), self.type
+        self.outside.append(self.let(f"icmp eq {t} {divisor}, 0"))
+        if self.kind[0] == "u":
+            return self.divided("u", value, self.chosen("eq", divisor, "0", "1", divisor))
+        unusual = self.let(f"icmp ule {t} {self.let(f'add {t} {divisor}, 1')}, 1")
+        result = self.divided("s", value, self.let(f"select i1 {unusual}, {t} 1, {t} {divisor}"))
+        return self.chosen("eq", divisor, "-1", self.let(f"sub {t} 0, {value}"), result)
+
+    def divided(self, sign: str, value: str, divisor: str) -> str:
+        """A quotient of short numbers is exact in double precision, and there are vectors of those."""
+        t = self.type
+        if t == "i64":
+            return self.let(f"{sign}div i64 {value}, {divisor}")
+        a, b = (self.let(f"{sign}itofp {t} {x} to double") for x in (value, divisor))
+        whole = self.let(f"fpto{sign}i double {self.let(f'fdiv double {a}, {b}')} to i32")
+        return whole if t == "i32" else self.let(f"trunc i32 {whole} to {t}")
+
+    def _fmod(self, x: Expr, y: Expr) -> str:
+        product = self.let(f"mul {self.type} {self._quotient(x, y)}, {self.value(y)}")
+        return self.let(f"sub {self.type} {self.value(x)}, {product}")
+
+    def shift(self, instruction: str, x: Expr, by: Expr, beyond: str) -> str:
+        """`beyond` is the result for as many places as there are bits, more, or a negative number of them."""
+        places, t = self.value(by), self.type
+        some = self.let(f"icmp ult {t} {places}, {t[1:]}")
+        moved = self.let(f"{instruction} {t} {self.value(x)}, {self.let(f'select i1 {some}, {t} {places}, {t} 0')}")
+        return self.let(f"select i1 {some}, {t} {moved}, {t} {beyond}")
+
+    def _left_shift(self, x: Expr, by: Expr) -> str:
+        return self.shift("shl", x, by, "0")
+
+    def _right_shift(self, x: Expr, by: Expr) -> str:
+        if self.kind[0] == "u":
+            return self.shift("lshr", x, by, "0")
+        return self.shift("ashr", x, by, self.let(f"ashr {self.type} {self.value(x)}, {int(self.type[1:]) - 1}"))
+
     def _isnan(self, x: Expr) -> str:
         return "false"
 

@@ -46,8 +46,7 @@ from .objects import (
     WRITEABLE,
 )
 
-LARGEST = 1 << 15  # elements that are computed while the GIL is held
-CHUNK = 1 << 14  # elements that are computed at a time
+LARGEST = 1 << 15  # elements that are computed while the GIL is held, at most; of more, half as many are computed at a time
 MOST = 8  # arguments
 TILE = 512  # elements to which an array that is broadcast is extended by repetition
 
@@ -241,8 +240,7 @@ larger:
 not_dense:
   %aligned_bits = and i32 %flags, {ALIGNED}
   %aligned = icmp ne i32 %aligned_bits, 0
-  %may_read = icmp sge i64 %i, 0
-  %may_be_expanded = and i1 %aligned, %may_read
+  %may_be_expanded = and i1 %aligned, {"true" if into == NEW else "%is_read"}
   %is_candidate = and i1 %may_be_expanded, %same_ndim
   {field("own_strides", "%object", STRIDES, "ptr")}
   %own_size = select i1 %is_truth, i64 1, i64 %item
@@ -323,9 +321,14 @@ tile_next:
   %t_next = add i64 %t, 1
   br label %tile_each
 compute:
-  %chunk = phi i64 [{CHUNK}, %{"made" if into == NEW else "looped"}], [%tiled, %tile_each]
+  %given_chunk = phi i64 [0, %{"made" if into == NEW else "looped"}], [%tiled, %tile_each]
   %plain = phi i1 [true, %{"made" if into == NEW else "looped"}], [false, %tile_each]
-  %small = icmp sle i64 %size, {LARGEST}
+  {entry("alone", ALONE)}
+  %costly = icmp slt i64 %alone, {LARGEST}
+  %held_most = select i1 %costly, i64 %alone, i64 {LARGEST}
+  %own_chunk = lshr i64 %held_most, 1
+  %chunk = select i1 %plain, i64 %own_chunk, i64 %given_chunk
+  %small = icmp sle i64 %size, %held_most
   %single = icmp sle i64 %size, %chunk
   %plain_small = and i1 %small, %plain
   %direct = or i1 %plain_small, %single
@@ -376,7 +379,6 @@ held:
 unheld:
   {entry("save", SAVE_THREAD, "ptr")}
   %thread = call ptr %save()
-  {entry("alone", ALONE)}
   {entry("share", SHARE, "ptr")}
   %few = icmp sle i64 %size, %alone
   %nobody = icmp eq ptr %share, null
@@ -387,7 +389,7 @@ itself:
   br label %back
 together:
   {entry("state", STATE, "ptr")}
-  %wished = sdiv i64 {CHUNK}, %chunk
+  %wished = sdiv i64 %own_chunk, %chunk
   %several = icmp sgt i64 %wished, 1
   %step = select i1 %several, i64 %wished, i64 1
   call void %share(ptr %state, ptr @chunks, ptr %job, i64 %units, i64 %step)

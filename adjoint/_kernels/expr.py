@@ -60,6 +60,12 @@ class Expr:
         return function("real", self)
 
     @property
+    def imag(self) -> Any:
+        if not self.is_complex:
+            raise Untraceable("the imaginary part of a real number")
+        return Expr("imag", (self,), self._dtype)
+
+    @property
     def is_complex(self) -> bool:
         return self._dtype is not None and self._dtype.kind == "c"
 
@@ -258,9 +264,16 @@ def is_truth(x: Any) -> bool:
 
 def bitwise(name: str, *args: Any) -> Any:
     """An operation on the bits of integers; of truth values, what it means for them."""
-    symbols = [arg for arg in args if isinstance(arg, Expr)]
-    dtype = next((x._dtype for x in symbols if x._dtype is not None and x._dtype.kind in "iu"), None)
+    dtype = whole_dtype(*args)
     return function(f"logical_{name}", *args) if dtype is None else Expr(f"bits_{name}", args, dtype)
+
+
+def shifted(name: str, x: Any, by: Any) -> Any:
+    """The bits of integers moved by some places."""
+    dtype = whole_dtype(x, by)
+    if dtype is None:
+        raise Untraceable(f"{name} of other numbers than integers")
+    return Expr(name, (x, by), dtype)
 
 
 def complex_part(name: str, x: Any) -> Any:
@@ -284,13 +297,24 @@ def power(base: Any, exponent: Any) -> Any:
     return made("power", (base, exponent), next((x._dtype for x in symbols if type(x) is Expr), None))
 
 
+def whole_dtype(*args: Any) -> np.dtype[Any] | None:
+    """The dtype of the integers among operands, if there are some."""
+    return next((x._dtype for x in args if isinstance(x, Expr) and x._dtype is not None and x._dtype.kind in "iu"), None)
+
+
 def remainder(x: Any, y: Any) -> Any:
     rest = np.fmod(x, y)
+    if whole_dtype(x, y) is not None:
+        return np.where((rest != 0) & ((y < 0) ^ (rest < 0)), rest + y, rest)
     return np.where(rest == 0, np.copysign(0.0, y), np.where((y < 0) ^ (rest < 0), rest + y, rest))
 
 
 def floor_divide(x: Any, y: Any) -> Any:
     rest = np.fmod(x, y)
+    dtype = whole_dtype(x, y)
+    if dtype is not None:
+        quotient = Expr("quotient", (x, y), dtype)
+        return np.where((rest != 0) & ((y < 0) ^ (rest < 0)), quotient - 1, quotient)
     quotient = (x - rest) / y
     quotient = np.where((rest != 0) & ((y < 0) ^ (rest < 0)), quotient - 1, quotient)
     whole = np.floor(quotient)
@@ -327,6 +351,19 @@ def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None
     return np.where(x != x, nan, np.where(x == -np.inf, -largest if neginf is None else neginf, x))
 
 
+def nextafter(x: Any, y: Any) -> Any:
+    if x._dtype is not None and x._dtype.itemsize < 4:
+        raise Untraceable("the next number in half precision, which is computed with in another")
+    return Expr("nextafter", (x, y), x._dtype)
+
+
+def any_zero(condition: Any) -> bool:
+    """Whether a divisor is zero: not in a formula of integers. A loop that meets one leaves it to the code that asks."""
+    if condition.name == "equal" and condition.args[1:] == (0,) and whole_dtype(condition.args[0]) is not None:
+        return False
+    raise Untraceable("a condition on all values")
+
+
 def result_type(*args: Any) -> np.dtype[Any]:
     return next((arg.dtype for arg in args if type(arg) is Expr and not arg.is_bool), np.dtype(float))
 
@@ -338,7 +375,7 @@ INTRINSICS = {
     "absolute": "fabs", "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint", "copysign": "copysign",
 }  # fmt: skip
 OF_TRUTHS = {"add": "logical_or", "multiply": "logical_and", "maximum": "logical_or", "minimum": "logical_and"}  # as NumPy has it
-MATHS = frozenset(maths.FUNCTIONS)
+MATHS = frozenset(maths.FUNCTIONS | maths.PARTS)
 FUNCTIONS = {*COMPARISONS, *LOGICAL, *ARITHMETIC, *INTRINSICS, *MATHS, "maximum", "minimum", "negative", "positive", "sign", "where"}
 SAME_AS = {
     "true_divide": "divide", "fabs": "absolute", "abs": "absolute", "bitwise_not": "invert", "degrees": "rad2deg", "radians": "deg2rad",
@@ -351,6 +388,8 @@ COMPOSED: dict[str, Callable[..., Any]] = {
     "bitwise_or": lambda x, y: bitwise("or", x, y),
     "bitwise_xor": lambda x, y: bitwise("xor", x, y),
     "invert": lambda x: bitwise("not", x),
+    "left_shift": lambda x, y: shifted("left_shift", x, y),
+    "right_shift": lambda x, y: shifted("right_shift", x, y),
     "real": lambda x: complex_part("real", x),
     "conjugate": lambda x: function("positive", complex_part("conjugate", x)),
     "power": power,
@@ -358,6 +397,7 @@ COMPOSED: dict[str, Callable[..., Any]] = {
     "reciprocal": lambda x: 1.0 / x,
     "deg2rad": lambda x: x * (np.pi / 180),
     "rad2deg": lambda x: x * (180 / np.pi),
+    "nextafter": nextafter,
     "remainder": remainder,
     "floor_divide": floor_divide,
     "fmax": lambda x, y: np.where((x >= y) | (y != y), x, y),
@@ -373,10 +413,12 @@ ARRAY_FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.clip: clip,
     np.copy: lambda x: function("positive", x),
     np.real: lambda x: complex_part("real", x),
+    np.imag: lambda x: x.imag,
     np.zeros_like: lambda x, dtype=None: filled(x, 0.0, dtype),
     np.ones_like: lambda x, dtype=None: filled(x, 1.0, dtype),
     np.full_like: filled,
     np.nan_to_num: nan_to_num,
+    np.any: any_zero,
     np.result_type: result_type,
 }
 

@@ -101,6 +101,7 @@ class Text:
 
     def __init__(self) -> None:
         self.lines: list[str] = []
+        self.declared: set[str] = set()
         self.count = 0
         self.facts = self.field("%self", DATA, "ptr")
 
@@ -159,10 +160,18 @@ class Text:
         self.require(self.let(f"icmp eq i64 {self.field(obj, 8, 'i64')}, {self.fact(INT)}"))
         return self.let(f"call i64 {self.fact(LONG_AS_SSIZE, 'ptr')}(ptr {obj})")
 
+    def intrinsic(self, name: str, value: str, *more: str) -> str:
+        """A function of LLVM of a 64-bit integer."""
+        types = ["i64", *(one.split()[0] for one in more)]
+        self.declared.add(f"declare i64 @llvm.{name}.i64({', '.join(types)})")
+        return self.let(f"call i64 @llvm.{name}.i64({', '.join([f'i64 {value}', *more])})")
+
     def function(self, symbol: str) -> str:
         """The whole built-in."""
         body = "\n".join(self.lines)
+        declared = "\n".join(sorted(self.declared))
         return f"""
+{declared}
 define ptr @{symbol}(ptr %self, ptr %args, i64 %n) {{
 entry:
 {body}

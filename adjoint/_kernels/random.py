@@ -15,7 +15,7 @@ from .._random import _continuous as reference
 from . import jit
 from .code import constant
 
-FLOATS, INTEGERS, TRUTHS = "<8 x float>", "<8 x i32>", "<8 x i1>"
+FLOATS, DOUBLES, INTEGERS, TRUTHS = "<8 x float>", "<8 x double>", "<8 x i32>", "<8 x i1>"
 
 
 class Code:
@@ -60,8 +60,7 @@ def integer(value: int) -> str:
 
 def radius(c: Code, integers: str) -> str:
     """sqrt(-2 log(1 - integers / 2**24))."""
-    rest = c.on_integers("sub", integer(0x1000000), integers)
-    bits = c.convert("bitcast", c.convert("sitofp", rest, INTEGERS, FLOATS), FLOATS, INTEGERS)
+    bits = c.convert("bitcast", c.on_floats("fsub", number(0x1000000), integers), FLOATS, INTEGERS)
     exponent = c.on_integers("ashr", c.on_integers("sub", bits, int(reference._SQRT_HALF_BITS)), 23)
     mantissa = c.on_integers("sub", bits, c.on_integers("shl", exponent, 23))
     x = c.on_floats("fsub", c.convert("bitcast", mantissa, INTEGERS, FLOATS), number(1))
@@ -77,7 +76,7 @@ def radius(c: Code, integers: str) -> str:
 def sine_and_cosine(c: Code, integers: str) -> tuple[str, str, str]:
     """Of 2 pi integers / 2**24, without their signs, and the octant, which has them."""
     turn = float(np.float32(2 * np.pi) * np.float32(2**-24))
-    angle = c.on_floats("fmul", c.convert("sitofp", integers, INTEGERS, FLOATS), number(turn))
+    angle = c.on_floats("fmul", integers, number(turn))
     octant = c.convert("fptosi", c.on_floats("fmul", angle, number(4 / np.pi)), FLOATS, INTEGERS)
     octant = c.on_integers("and", c.on_integers("add", octant, 1), -2)
     turns = c.convert("sitofp", octant, INTEGERS, FLOATS)
@@ -98,31 +97,44 @@ def with_sign(c: Code, value: str, octant: str) -> str:
     return c.convert("bitcast", c.on_integers("xor", c.convert("bitcast", value, FLOATS, INTEGERS), sign), INTEGERS, FLOATS)
 
 
+def scaled(c: Code, value: str) -> str:
+    """A normal number times the standard deviation, plus the mean, in double precision."""
+    wide = c.let(f"fmul {DOUBLES} {c.convert('fpext', value, FLOATS, DOUBLES)}, %stds")
+    return c.convert("fptrunc", c.let(f"fadd {DOUBLES} {wide}, %means"), DOUBLES, FLOATS)
+
+
+def splat(name: str) -> str:
+    """The instructions that fill a vector `%names` with a double `%name`."""
+    one = f"%one_{name} = insertelement {DOUBLES} poison, double %{name}, i64 0"
+    return f"{one}\n  %{name}s = shufflevector {DOUBLES} %one_{name}, {DOUBLES} poison, {INTEGERS} zeroinitializer"
+
+
 def text() -> str:
-    """`void box_muller(integers, normals, blocks)`: a block is eight integers for radii and eight for angles."""
+    """`void box_muller(numbers, blocks, std, mean)`: a block is eight integers for radii and eight for angles, as floats, and becomes
+    sixteen normals."""
     c = Code()
-    r = radius(c, c.let(f"load {INTEGERS}, ptr %p, align 4"))
-    sine, cosine, octant = sine_and_cosine(c, c.let(f"load {INTEGERS}, ptr %p2, align 4"))
-    first = c.on_floats("fmul", with_sign(c, r, c.on_integers("add", octant, 2)), cosine)
-    second = c.on_floats("fmul", with_sign(c, r, octant), sine)
+    r = radius(c, c.let(f"load {FLOATS}, ptr %p, align 4"))
+    sine, cosine, octant = sine_and_cosine(c, c.let(f"load {FLOATS}, ptr %p2, align 4"))
+    first = scaled(c, c.on_floats("fmul", with_sign(c, r, c.on_integers("add", octant, 2)), cosine))
+    second = scaled(c, c.on_floats("fmul", with_sign(c, r, octant), sine))
     body = "\n".join(c.lines)
     return f"""
 declare {FLOATS} @llvm.fma.v8f32({FLOATS}, {FLOATS}, {FLOATS})
 declare {FLOATS} @llvm.sqrt.v8f32({FLOATS})
-define void @box_muller(ptr noalias %in, ptr noalias %out, i64 %n) {{
+define void @box_muller(ptr %numbers, i64 %n, double %std, double %mean) {{
 entry:
+  {splat("std")}
+  {splat("mean")}
   %some = icmp sgt i64 %n, 0
   br i1 %some, label %loop, label %done
 loop:
   %b = phi i64 [0, %entry], [%next, %loop]
   %at = shl nuw nsw i64 %b, 4
-  %p = getelementptr i32, ptr %in, i64 %at
-  %p2 = getelementptr i32, ptr %p, i64 8
-  %q = getelementptr float, ptr %out, i64 %at
-  %q2 = getelementptr float, ptr %q, i64 8
+  %p = getelementptr float, ptr %numbers, i64 %at
+  %p2 = getelementptr float, ptr %p, i64 8
 {body}
-  store {FLOATS} {first}, ptr %q, align 4
-  store {FLOATS} {second}, ptr %q2, align 4
+  store {FLOATS} {first}, ptr %p, align 4
+  store {FLOATS} {second}, ptr %p2, align 4
   %next = add nuw nsw i64 %b, 1
   %more = icmp slt i64 %next, %n
   br i1 %more, label %loop, label %done
@@ -132,15 +144,13 @@ done:
 """
 
 
-def box_muller() -> Callable[[Any], Any]:
-    """The compiled form of the function of that name."""
+def box_muller() -> Callable[[Any, float, float], None]:
+    """The compiled form of `_by_numpy`."""
     program = text()
     address = jit.load(program, lambda: program, ["box_muller"])["box_muller"]
-    call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(address)
+    call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_double, ctypes.c_double)(address)
 
-    def kernel(integers: Any) -> Any:
-        normals = np.empty(integers.shape, np.float32)
-        call(integers.ctypes.data, normals.ctypes.data, len(integers))
-        return normals
+    def kernel(integers: Any, std: float, mean: float) -> None:
+        call(integers.ctypes.data, integers.size // 16, std, mean)
 
     return kernel

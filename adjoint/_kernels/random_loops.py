@@ -1,6 +1,6 @@
-"""Dropout: random numbers drawn, compared and multiplied with in one pass. The numbers are those of `_random`, from the same engine.
+"""Random numbers drawn, and for dropout compared and multiplied with, in one pass. They are those of `_random`, from the same engine.
 
-The engine, MT19937, keeps 624 words and makes 624 new ones of them at once. A random number takes two.
+The engine, MT19937, keeps 624 words and makes 624 new ones of them at once. A random number takes one, or in double precision two.
 """
 
 from __future__ import annotations
@@ -35,6 +35,24 @@ def tempered(word: Any) -> Any:
     word = word ^ ((word << 7) & 0x9D2C5680)
     word = word ^ ((word << 15) & 0xEFC60000)
     return word ^ (word >> 18)
+
+
+@loop
+def uniform(out: Out, words: Words, scale: float, low: float, high: float, count: int, one: range) -> None:
+    """Numbers of 24 bits, times `scale` and plus `low`. Where rounding reaches `high`, there is `low`."""
+    least, limit = narrow(low), narrow(high)
+    for _ in one:
+        place, i = words[WORDS], 0
+        while i < count:
+            if place >= WORDS:
+                place = renewed(words)
+            some = min(WORDS - place, count - i)
+            for k in range(some):
+                value = narrow((tempered(words[place + k]) & 0xFFFFFF) * scale + low)
+                out[i + k] = least if value == limit else value
+            place += some
+            i += some
+        words[WORDS] = place
 
 
 @loop

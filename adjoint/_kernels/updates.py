@@ -105,10 +105,11 @@ end:
 
 
 class Blocks:
-    """The table of a pass: which arrays it goes over. Some of them may be others in each step (the gradients)."""
+    """The table of a pass: which arrays it goes over. Those of one column may be others in each step (the gradients)."""
 
-    def __init__(self, columns: Sequence[Sequence[Any]], changing: int) -> None:
-        """`columns` are the arrays by argument, then by parameter. All are contiguous and of one dtype."""
+    def __init__(self, columns: Sequence[Sequence[Any]], changing: int | None = None) -> None:
+        """`columns` are the arrays by argument, then by parameter. All are contiguous and of one dtype. Those of the column that is
+        changing are not looked at; `point` names them before each run."""
         first = columns[0]
         sizes = np.array([array.size for array in first], np.int64)
         counts = -(-sizes // BLOCK)
@@ -118,7 +119,6 @@ class Blocks:
         self.table = np.empty((len(self.owner), len(columns) + 1), np.int64)
         self.table[:, -1] = np.minimum(BLOCK, sizes[self.owner] - starts)
         self.bases = np.empty(len(first), np.int64)
-        self.changing = changing
         self.like = np.empty(0, first[0].dtype)
         for place, arrays in enumerate(columns):
             if place != changing and not self.point(place, list(arrays)):
@@ -131,34 +131,16 @@ class Blocks:
         np.add(self.bases[self.owner], self.offsets, out=self.table[:, place])
         return True
 
-    def run(self, update: Pass, changing: list[Any], numbers: Any) -> bool:
-        """Make the pass; False if nothing was done because the changing arrays are not contiguous or of another dtype."""
-        if not self.point(self.changing, changing):
-            return False
-        return update.call(self.like, self.table, numbers, len(self.table), BLOCK) is True
-
-
-class Gradients:
-    """Arrays of one dtype that are scaled together, and their norm."""
-
-    def __init__(self, arrays: list[Any]) -> None:
-        self.blocks = Blocks([arrays], changing=-1)
+    def run(self, update: Pass, numbers: Any) -> None:
+        """Make the pass."""
+        update.call(self.like, self.table, numbers, len(self.table), BLOCK)
 
     def norm(self) -> float | None:
-        """The root of the sum of all squares."""
-        blocks = self.blocks
-        partial = np.empty(len(blocks.table))
-        if squares.run(partial, blocks.like, blocks.table, len(blocks.table), BLOCK) is None:
+        """The root of the sum of all squares, of a table with a single column."""
+        partial = np.empty(len(self.table))
+        if squares.run(partial, self.like, self.table, len(self.table), BLOCK) is None:
             return None
         return float(np.sqrt(np.add.reduce(partial)))
-
-    def scale(self, factor: float) -> None:
-        scaling().call(self.blocks.like, self.blocks.table, np.array([factor]), len(self.blocks.table), BLOCK)
-
-
-@cache
-def scaling() -> Pass:
-    return Pass("scale", lambda numbers, x: (x * numbers[0],), 1, 1, reads=[])
 
 
 @cache

@@ -42,8 +42,13 @@ def uniform(array: Array, low: float = 0.0, high: float = 1.0, generator: Genera
         _check_bounds(low, high, kind)
     if kind.name == "float64":
         draw: Draw = Generator._uniform53 if standard else _double_between(low, high)
-    elif kind.name == "float32" and standard:
-        draw = Generator._uniform24
+    elif kind.name == "float32" and array.flags.c_contiguous and array.size:
+        generator = generator or default_generator
+        with generator._lock:
+            wide_low, width = float(np.float32(low)), float(np.float32(high) - np.float32(low))
+            if generator._draw24(array.reshape(-1), width * 2.0**-24, wide_low, float(np.float32(high))):
+                return
+        draw = Generator._uniform24 if standard else _single_between(np.float32(low), np.float32(high), array.dtype)
     else:
         draw = _single_between(np.float32(low), np.float32(high), array.dtype)
     fill(array, draw, generator)
@@ -121,9 +126,9 @@ def _horner(coefficients: Sequence[float], x: npt.NDArray[np.float64]) -> npt.ND
     return y
 
 
-def _log_of_rest(integers: npt.NDArray[np.int32]) -> npt.NDArray[np.float32]:
+def _log_of_rest(integers: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     """log(1 - integers / 2**24), from the argument as 2**exponent * (1 + x) with sqrt(1/2) <= 1 + x < sqrt(2)."""
-    bits = (0x1000000 - integers).astype(np.float32).view(np.int32)
+    bits = (np.float32(0x1000000) - integers).view(np.int32)
     exponent = (bits - _SQRT_HALF_BITS) >> 23
     x = (bits - (exponent << 23)).view(np.float32) - np.float32(1)
     exponent -= 24
@@ -137,10 +142,10 @@ def _log_of_rest(integers: npt.NDArray[np.int32]) -> npt.NDArray[np.float32]:
     return x
 
 
-def _box_muller(integers: npt.NDArray[np.int32]) -> npt.NDArray[np.float32]:
+def _box_muller(integers: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     """Normals from 24-bit integers, both of shape (blocks, 2, 8): the first eight give radii, the others angles."""
     radius = np.sqrt(np.float32(-2) * _log_of_rest(integers[:, 0]))
-    angle = integers[:, 1].astype(np.float32) * (np.float32(2 * np.pi) * np.float32(2**-24))
+    angle = integers[:, 1] * (np.float32(2 * np.pi) * np.float32(2**-24))
     # Subtract the nearest multiple of pi / 2: `octant` is even.
     octant = ((angle * np.float32(4 / np.pi)).astype(np.int32) + 1) & -2
     turns = octant.astype(np.float32)
@@ -164,26 +169,35 @@ WARM = 4096  # numbers after which it pays to have the kernel compiled; the resu
 _made = 0
 
 
-def _until_warm(integers: npt.NDArray[np.int32]) -> npt.NDArray[np.float32]:
+Normals = Callable[[Array, float, float], None]  # overwrites C-contiguous integers of 24 bits by normals, given std and mean
+
+
+def _by_numpy(integers: npt.NDArray[np.float32], std: float, mean: float) -> None:
+    normals = _box_muller(integers.reshape(-1, 2, 8)).reshape(integers.shape)
+    integers[...] = to_float32(normals * np.float64(std) + np.float64(mean))
+
+
+def _until_warm(integers: npt.NDArray[np.float32], std: float, mean: float) -> None:
     global _made, _kernel
     _made += integers.size
     if _made > WARM:
         from .._kernels import jit
 
-        _kernel = _box_muller
+        _kernel = _by_numpy
         if jit.available():
             from .._kernels.random import box_muller
 
             _kernel = box_muller()
-        return _kernel(integers)
-    return _box_muller(integers)
+        _kernel(integers, std, mean)
+    else:
+        _by_numpy(integers, std, mean)
 
 
-_kernel: Callable[[npt.NDArray[np.int32]], npt.NDArray[np.float32]] = _until_warm
+_kernel: Normals = _until_warm
 
 
-def use_box_muller(kernel: Callable[[npt.NDArray[np.int32]], npt.NDArray[np.float32]]) -> None:
-    """Make float32 normals with a compiled kernel: a C-contiguous (blocks, 2, 8) in, the same bits out as without."""
+def use_box_muller(kernel: Normals) -> None:
+    """Make float32 normals with a compiled kernel: the same bits as without."""
     global _kernel
     _kernel = kernel
 
@@ -199,11 +213,9 @@ def _normal_blocks(generator: Generator, count: int, mean: float, std: float, do
         np.multiply(radius, np.cos(angle), out=blocks[:, 0])
         np.multiply(radius, np.sin(angle), out=blocks[:, 1])
         return fused(blocks, std, mean).reshape(-1)
-    normals = _kernel(generator._low24(count).reshape(shape)).reshape(-1)
-    if std == 1 and mean == 0:
-        normals += np.float32(0)  # makes negative zeros positive, as adding the mean does
-        return normals
-    return to_float32(normals * np.float64(np.float32(std)) + np.float64(np.float32(mean)))
+    normals = generator._low24(count)
+    _kernel(normals, float(np.float32(std)), float(np.float32(mean)))
+    return normals
 
 
 def normal(array: Array, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> None:
@@ -223,7 +235,11 @@ def normal(array: Array, mean: float = 0.0, std: float = 1.0, generator: Generat
     double = kind.name == "float64"
     generator = generator or default_generator
     with generator._lock:
-        for start in range(0, whole, CHUNK):
+        at = 0
+        if kind.name == "float32" and generator._draw24(flat[:whole], 1.0, 0.0, 2.0**24):
+            _kernel(flat[:whole], float(np.float32(std)), float(np.float32(mean)))
+            at = whole
+        for start in range(at, whole, CHUNK):
             part = flat[start : min(start + CHUNK, whole)]
             store(part, _normal_blocks(generator, part.size, mean, std, double))
         if whole < flat.size:

@@ -156,14 +156,24 @@ class Generator:
         pairs |= words[1::2]
         return pairs
 
-    def _low24(self, count: int) -> npt.NDArray[np.int32]:
-        words = self._words(count).astype(np.uint32)
-        words &= _LOW24
-        return words.view(np.int32)  # signed numbers are converted to floats faster
+    def _low24(self, count: int) -> npt.NDArray[np.float32]:
+        """Integers of 24 bits, one word each."""
+        integers = np.empty(count, np.float32)
+        if not self._draw24(integers, 1.0, 0.0, 2.0**24):
+            words = self._words(count).astype(np.uint32)
+            words &= _LOW24
+            integers[...] = words.view(np.int32)  # signed numbers are converted to floats faster
+        return integers
+
+    def _draw24(self, array: npt.NDArray[np.float32], scale: float, low: float, high: float) -> bool | None:
+        """Fill a flat array with such integers, times `scale` and plus `low`, by a kernel; None where there is none."""
+        from .._kernels.random_loops import uniform
+
+        return uniform.run(array, self._memory, scale, low, high, array.size, 1, array.size)
 
     def _uniform24(self, count: int) -> npt.NDArray[np.float32]:
         """From [0, 1), one word each."""
-        uniforms = self._low24(count).astype(np.float32)
+        uniforms = self._low24(count)
         uniforms *= _UNIT24
         return uniforms
 

@@ -23,6 +23,7 @@ from . import linalg_names as linalg_names
 from . import loss as loss
 from . import masked as masked
 from . import matmul as matmul
+from . import memory as memory
 from . import moments as moments
 from . import order as order
 from . import parts as parts

@@ -115,7 +115,7 @@ def _isneginf(input: Array) -> Array:
 
 def _isreal(input: Array) -> Array:
     """Where the imaginary part is 0."""
-    return input.imag == 0 if input.dtype.kind == "c" else np.ones_like(input, dtype=np.bool_)
+    return input.imag == 0 if input.dtype.kind == "c" else (input == 0) | (input != 0)  # that is, everywhere
 
 
 isnan = question("isnan", np.isnan, doc="Where an element is NaN.")

@@ -110,7 +110,7 @@ def test_formulas_traced_from_numpy_code(name, dtype):
     "fn",
     [
         lambda x, y: x if x > y else y, lambda x, y: x.reshape(-1), lambda x, y: np.sum(x), lambda x, y: 1.0,
-        lambda x, y: np.nextafter(y, x), lambda x, y: np.add.reduce(x), lambda x, y: x @ y, lambda x, y: x + np.ones(3),
+        lambda x, y: np.spacing(x), lambda x, y: np.add.reduce(x), lambda x, y: x @ y, lambda x, y: x + np.ones(3),
         lambda x, y: np.interp(x, [0, 1], [1, 2]),
     ],
 )  # fmt: skip

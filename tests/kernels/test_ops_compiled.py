@@ -21,6 +21,7 @@ ROWS = load()
 NAMES = sorted(name for name, op in OPS.items() if op.broadcasts and op.floats)
 DTYPES = ["float32", "float64"]
 PASSED = object()
+SUMS = {"igamma", "igammac", "polygamma", "zeta"}  # of many terms, which are added in another order
 CANCELLING = {"sinc"}  # rules that subtract nearly equal numbers, of which the last bits differ
 
 
@@ -87,7 +88,8 @@ def test_formulas(name: str, dtype: str) -> None:
                         continue
                 assert got.dtype == expected.dtype
                 absolute = 0 if special else 1000 * eps if name in CANCELLING else 16 * eps
-                np.testing.assert_allclose(got, expected, 16 * eps, absolute, err_msg=f"{formula.symbol}: {args}")
+                relative = (64 if name in SUMS else 16) * eps
+                np.testing.assert_allclose(got, expected, relative, absolute, err_msg=f"{formula.symbol}: {args}")
 
 
 # ---- through tensors ----------------------------------------------------------------------------------------------------------------

@@ -3,9 +3,11 @@
 import os
 import threading
 
+import numpy as np
 import pytest
 
-from adjoint._kernels import pool
+from adjoint._kernels import builtin, entry, pool
+from adjoint._kernels.expr import Expr
 
 
 @pytest.fixture
@@ -21,6 +23,22 @@ def test_every_piece_once(threads):
         seen: list[int] = []
         pool.run(seen.append, pieces)
         assert sorted(seen) == list(range(pieces))
+
+
+@pytest.mark.parametrize("helpers", [2, 3, 5, 20])
+def test_every_unit_of_a_compiled_job_once(helpers):
+    before = pool.get_num_threads()
+    pool.set_num_threads(helpers)
+    try:
+        x, y = Expr.inputs(2)
+        (add_into,) = builtin.load([builtin.Formula("count", x + y, "TT", entry.FIRST)], [lambda *args: None])
+        for size in (70_000, 100_001, 1_000_003):
+            counts, ones = np.zeros(size, np.float32), np.ones(size, np.float32)
+            for _ in range(20):
+                add_into(counts, ones)
+            assert (counts == 20).all()
+    finally:
+        pool.set_num_threads(before)
 
 
 def test_several_callers_at_once(threads):

@@ -10,6 +10,7 @@ import pytest
 
 import adjoint as ad
 from adjoint._kernels import builtin, builtin_conversions, entry
+from adjoint._kernels.emit_types import KINDS
 from adjoint._kernels.expr import Expr
 from adjoint.ops._registry import OPS
 
@@ -117,6 +118,56 @@ def test_truth_values(function: Any) -> None:
     np.testing.assert_array_equal(got, function(a, b))
 
 
+def integer_kernel(function: Any, dtype: np.dtype[Any]) -> Callable[..., Any]:
+    """The same for a function that has no formula for floating numbers."""
+    kind = next(name for name, facts in KINDS.items() if facts.dtype == dtype.name)
+    cases = {kind: [builtin.Case(function(*Expr.inputs(2, dtype)))]}
+    return builtin.Kernel(builtin.Formula("integers", cases, "TT"), lambda *args: PASSED).call
+
+
+@pytest.mark.parametrize("dtype", INTEGERS, ids=str)
+@pytest.mark.parametrize("function", [np.floor_divide, np.remainder, np.fmod])
+def test_quotients_of_integers(function: Any, dtype: np.dtype[Any]) -> None:
+    rng = np.random.default_rng(7)
+    ends = np.iinfo(dtype)
+    a, b = (rng.integers(ends.min, ends.max, 3000, dtype, endpoint=True) for _ in range(2))
+    b[:1000] = rng.integers(1, 10, 1000)
+    a[:5], b[:5] = ends.min, np.array([-1, 1, ends.max, 2, 3]).astype(dtype)  # the least number has no negative
+    b[b == 0] = 1
+    with np.errstate(all="ignore"):
+        expected = function(a, b)
+    compiled = integer_kernel(function, dtype)
+    np.testing.assert_array_equal(compiled(a, b), expected)
+    b[-1] = 0
+    assert compiled(a, b) is PASSED
+
+
+@pytest.mark.parametrize("dtype", INTEGERS, ids=str)
+@pytest.mark.parametrize("function", [np.left_shift, np.right_shift])
+def test_shifts_by_any_number_of_places(function: Any, dtype: np.dtype[Any]) -> None:
+    rng = np.random.default_rng(8)
+    ends = np.iinfo(dtype)
+    a = rng.integers(ends.min, ends.max, 999, dtype, endpoint=True)
+    places = rng.integers(0 if ends.min == 0 else -3, ends.bits + 4, 999).astype(dtype)
+    np.testing.assert_array_equal(integer_kernel(function, dtype)(a, places), function(a, places))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_next_number(dtype: str) -> None:
+    tiny = float(np.finfo(dtype).smallest_subnormal)
+    some = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, tiny, -tiny, float(np.finfo(dtype).max), float(np.finfo(dtype).tiny)]
+    a, b = (x.ravel() for x in np.meshgrid(np.array(some, dtype), np.array(some, dtype)))
+    with np.errstate(all="ignore"):
+        got, expected = kernel(np.nextafter, 2, dtype)(a, b), np.nextafter(a, b)
+    np.testing.assert_array_equal(got, expected)
+    np.testing.assert_array_equal(np.signbit(got)[~np.isnan(got)], np.signbit(expected)[~np.isnan(got)])
+
+
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+def test_the_next_number_in_half_precision_is_passed_on(dtype: np.dtype[Any]) -> None:
+    assert kernel(np.nextafter, 2, dtype)(np.ones(3, dtype), np.zeros(3, dtype)) is PASSED
+
+
 @pytest.mark.parametrize("dtype", [*INTEGERS, np.dtype(bool)], ids=str)
 def test_what_makes_floating_numbers_of_integers_is_passed_on(dtype: np.dtype[Any]) -> None:
     a = np.ones(5, dtype)
@@ -168,6 +219,34 @@ def test_complex_exponentials_of_large_numbers_are_left_to_numpy(dtype: str) -> 
         assert exp(np.array([1j, value], dtype)) is PASSED
 
 
+def complex_kernel(function: Any) -> Callable[..., Any]:
+    cases = {"c64": [builtin.Case(function(*Expr.inputs(1, np.dtype("complex64"))))]}
+    return builtin.Kernel(builtin.Formula("complex", cases, "T"), lambda *args: PASSED).call
+
+
+FUNCTIONS = [np.sqrt, np.log, np.cos, np.sin, np.cosh, np.sinh, np.tanh, np.sign, lambda z: np.arctan2(z.imag, z.real)]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_functions_of_complex_numbers(function: Any) -> None:
+    rng = np.random.default_rng(4)
+    z = np.concatenate([size * (rng.standard_normal((2, 500)).T @ [1, 1j]) for size in (1e-6, 1, 5)]).astype("complex64")
+    z = np.append(z, np.array([1, -1, 1j, -1j, 1 + 1e-6j, complex(-1, -0.0), 0, 3], "complex64"))
+    with np.errstate(all="ignore"):
+        expected = function(z.astype("complex128"))
+    got = complex_kernel(function)(z)
+    assert got.dtype == function(z[:1]).dtype
+    for ours, exact in ((got.real, expected.real), (got.imag, expected.imag)):
+        np.testing.assert_allclose(ours, exact, 2e-6, 1e-12)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS[:-1])
+def test_functions_of_infinite_complex_numbers_are_left_to_numpy(function: Any) -> None:
+    compiled = complex_kernel(function)
+    for value in (complex(np.inf, 1), complex(1, np.inf), complex(np.nan, 1)):
+        assert compiled(np.array([1j, value], "complex64")) is PASSED
+
+
 # ---- conversions ----------------------------------------------------------------------------------------------------------------------
 
 
@@ -178,6 +257,15 @@ def test_conversions(source: np.dtype[Any], target: np.dtype[Any]) -> None:
     got = converted(given, target)
     assert got.dtype == target
     np.testing.assert_array_equal(got, given.astype(target))
+
+
+@pytest.mark.parametrize("source", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("target", ["int32", "int64"])
+def test_integers_from_floating_numbers(source: str, target: str) -> None:
+    given = np.array([2.5, -2.5, -0.0, 0.99, -0.99, 1000.0, np.nan, np.inf, -np.inf], source)
+    with np.errstate(all="ignore"):
+        expected = given.astype(target)
+    np.testing.assert_array_equal(converted(given, np.dtype(target)), expected)
 
 
 def test_negative_integers_are_converted_as_numpy_does() -> None:
@@ -249,15 +337,16 @@ def test_half_precision_is_the_same_compiled_or_not(name: str, shape: tuple[int,
 def test_gradients_of_complex_tensors_are_the_same_compiled_or_not() -> None:
     rng = np.random.default_rng(5)
     a, b = rng.standard_normal((2, 3, 4, 2)) @ [1, 1j]
+    names = ("mul", "div", "exp", "abs", "add", "neg", "sqrt", "sgn")
     results = []
     for heat in (0, 10**9):
-        for name in ("mul", "div", "exp", "abs"):
+        for name in names:
             cold(name)
         for _ in range(2):
-            for name in ("mul", "div", "exp", "abs"):
+            for name in names:
                 OPS[name].heat[0] = heat
             x, y = ad.tensor(a, requires_grad=True), ad.tensor(b, requires_grad=True)
-            (x * y + (x / y).exp()).abs().sum().backward()
+            (-(x * y) + (x / y).exp() + x.sqrt()).abs().sum().backward()
         results.append((x.grad.numpy(), y.grad.numpy()))
     assert OPS["exp"].kernels
     for eager, compiled in zip(*results, strict=True):
