@@ -5,7 +5,7 @@ A file is a zip archive of uncompressed records: `data.pkl` holds the structure,
 
 from __future__ import annotations
 
-import io
+import ctypes
 import math
 import os
 import secrets
@@ -14,11 +14,12 @@ import sys
 import zipfile
 import zlib
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from pickle import UnpicklingError
-from typing import IO, Any, TypeAlias
+from typing import IO, Any, TypeAlias, cast
 
 import numpy as np
 
@@ -36,7 +37,8 @@ Bytes = np.ndarray[Any, Any]
 _ALIGNMENT = 64
 _LOCAL_HEADER = struct.Struct("<26xHH")  # the lengths of the name and of the extra field, in front of the bytes of a record
 _MAX_NDIM = 64  # NumPy's limit
-_LARGE = 2**23  # bytes that it takes to occupy another thread
+_LARGE = 2**23  # bytes that it takes to occupy another thread, or a disk
+_SYNC_FILE_RANGE_WRITE = 2  # Linux: begin to write, and do not wait
 # The types of storages that PyTorch has names for; the others lie in an untyped one.
 _STORAGES = {f"{kind.scalar_name}Storage": kind for kind in PUBLIC.values() if kind.name not in ("uint16", "uint32", "uint64")}
 
@@ -100,9 +102,7 @@ def save(
     if not isinstance(f, str | os.PathLike):
         if not hasattr(f, "write"):
             raise AttributeError(f"expected 'f' to be string, path, or a file-like object with a 'write' attribute, not {type(f).__name__}")
-        content = io.BytesIO()
-        _write_archive(obj, content, "archive")
-        f.write(content.getbuffer())
+        _write_archive(obj, f, "archive")
         return
     path = Path(f)
     if not path.parent.is_dir():
@@ -139,35 +139,69 @@ def _write_archive(obj: Any, file: IO[bytes], name: str) -> None:
     except NotPlainError:
         storages = _Storages()
         pickle = Writer(storages.describe, objects=True).dump(obj)
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
-        for record, content in (("data.pkl", pickle), (".format_version", b"1"), (".storage_alignment", b"64"),
-                                ("byteorder", sys.byteorder.encode())):  # fmt: skip
-            archive.writestr(zipfile.ZipInfo(f"{name}/{record}"), content)
-        for number, (memory, checksum) in enumerate(_with_checksums(storages.records)):
-            info = zipfile.ZipInfo(f"{name}/data/{number}")
-            info.file_size = info.compress_size = len(memory)
+    sink = _Sink(file)
+    described = [("data.pkl", pickle), (".format_version", b"1"), (".storage_alignment", b"64"), ("byteorder", sys.byteorder.encode())]
+    records = [(f"data/{number}", owner.reshape(-1, order="A").view(np.uint8).data) for number, owner in enumerate(storages.records)]
+    last = [("version", b"3\n"), (".data/serialization_id", b"0" * 40)]
+    with zipfile.ZipFile(cast("IO[bytes]", sink), "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+        for record, content, checksum in _with_checksums([*described, *records, *last]):
+            info = zipfile.ZipInfo(f"{name}/{record}")
+            info.file_size = info.compress_size = len(content)
             info.CRC = checksum
-            info.header_offset = file.tell()
-            _align(info, info.header_offset)
+            info.header_offset = sink.tell()
+            if record.startswith("data/"):
+                _align(info, info.header_offset)
             archive.filelist.append(info)
             archive.NameToInfo[info.filename] = info
-            file.write(info.FileHeader())
-            file.write(memory)
-            archive.start_dir = file.tell()
-        archive.writestr(zipfile.ZipInfo(f"{name}/version"), b"3\n")
-        archive.writestr(zipfile.ZipInfo(f"{name}/.data/serialization_id"), b"0" * 40)
+            sink.write(info.FileHeader())
+            sink.write(content)
+            archive.start_dir = sink.tell()
 
 
-def _with_checksums(records: list[Bytes]) -> Iterator[tuple[memoryview, int]]:
-    """The bytes of the records, with their checksums: those of large files are computed while others are written."""
-    contents = [owner.reshape(-1, order="A").view(np.uint8).data for owner in records]
+class _Sink:
+    """Where an archive goes: all that is asked of a file is that it can be written to. One on a disk gets there while the rest is
+    being written, so that little is left to wait for at the end."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._write = file.write
+        self._hurry = _hurrying(file)
+        self._place = self._hurried = 0
+
+    def write(self, content: bytes | memoryview) -> None:
+        self._write(content)
+        self._place += len(content)
+        if self._hurry is not None and self._place - self._hurried >= _LARGE:
+            self._hurried = self._place
+            self._hurry()
+
+    def tell(self) -> int:
+        return self._place
+
+    def flush(self) -> None:
+        """Whoever opened the file does that."""
+
+
+def _hurrying(file: IO[bytes]) -> Callable[[], Any] | None:
+    """What asks the system to begin to store what was written to a file; None where there is no such thing."""
+    try:
+        number = file.fileno()
+        begin = ctypes.CDLL(None).sync_file_range
+    except (AttributeError, OSError, TypeError):
+        return None
+    begin.argtypes = [ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint]
+    return partial(begin, number, 0, 0, _SYNC_FILE_RANGE_WRITE)
+
+
+def _with_checksums(records: list[tuple[str, Any]]) -> Iterator[tuple[str, Any, int]]:
+    """The records with their checksums: those of large files are computed while others are written."""
+    names, contents = zip(*records, strict=True)
     if sum(map(len, contents)) < _LARGE:
-        yield from zip(contents, map(zlib.crc32, contents), strict=True)
+        yield from zip(names, contents, map(zlib.crc32, contents), strict=True)
         return
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(2) as threads:
-        yield from zip(contents, threads.map(zlib.crc32, contents), strict=True)
+        yield from zip(names, contents, threads.map(zlib.crc32, contents), strict=True)
 
 
 def _align(info: zipfile.ZipInfo, start: int) -> None:

@@ -138,3 +138,65 @@ def physics_informed(lib: Any) -> Step:
         return (residual * residual).mean()
 
     return training_step(lib, model, lib.optim.Adam(model.parameters(), lr=1e-3), loss_of)
+
+
+@timed("residual network of 3 blocks, 3x32x32, batch 32, SGD with momentum")
+def residual_network(lib: Any) -> Step:
+    nn, F = lib.nn, lib.nn.functional
+
+    class Block(nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self, before: int, after: int, stride: int) -> None:
+            super().__init__()
+            self.first, self.norm = nn.Conv2d(before, after, 3, stride, 1, bias=False), nn.BatchNorm2d(after)
+            self.second, self.last_norm = nn.Conv2d(after, after, 3, 1, 1, bias=False), nn.BatchNorm2d(after)
+            self.short = nn.Sequential(nn.Conv2d(before, after, 1, stride, bias=False), nn.BatchNorm2d(after))
+
+        def forward(self, x: Any) -> Any:
+            return F.relu(self.last_norm(self.second(F.relu(self.norm(self.first(x))))) + self.short(x))
+
+    lib.manual_seed(0)
+    model = nn.Sequential(Block(3, 32, 1), Block(32, 64, 2), Block(64, 128, 2), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(128, 10))
+    x, y = lib.randn(32, 3, 32, 32), lib.randint(0, 10, (32,))
+    return training_step(lib, model, lib.optim.SGD(model.parameters(), 0.01, 0.9), lambda: F.cross_entropy(model(x), y))
+
+
+@timed("TransformerEncoderLayer, width 128, 4 heads, batch 16 of 64, Adam")
+def encoder_layer(lib: Any) -> Step:
+    lib.manual_seed(0)
+    model = lib.nn.TransformerEncoderLayer(128, 4, 512, batch_first=True)
+    x, y = lib.randn(16, 64, 128), lib.randn(16, 64, 128)
+    return training_step(lib, model, lib.optim.Adam(model.parameters()), lambda: lib.nn.functional.mse_loss(model(x), y))
+
+
+@timed("character model, LSTMCell of 128 units, 32 steps, batch 16, Adam, clipping")
+def character_model(lib: Any) -> Step:
+    nn, F = lib.nn, lib.nn.functional
+    lib.manual_seed(0)
+    model = nn.ModuleDict({"tokens": nn.Embedding(65, 32), "cell": nn.LSTMCell(32, 128), "head": nn.Linear(128, 65)})
+    text = lib.randint(0, 65, (16, 33))
+
+    def loss_of() -> Any:
+        state = lib.zeros(16, 128), lib.zeros(16, 128)
+        losses = []
+        for x, y in pairwise(text.unbind(1)):
+            state = model["cell"](model["tokens"](x), state)
+            losses.append(F.cross_entropy(model["head"](state[0]), y))
+        return lib.stack(losses).mean()
+
+    return training_step(lib, model, lib.optim.Adam(model.parameters()), loss_of, clip=1.0)
+
+
+@timed("critic 784-128-128-1 with gradient penalty, batch 64, Adam")
+def gradient_penalty(lib: Any) -> Step:
+    nn = lib.nn
+    lib.manual_seed(0)
+    critic = nn.Sequential(nn.Linear(784, 128), nn.LeakyReLU(0.2), nn.Linear(128, 128), nn.LeakyReLU(0.2), nn.Linear(128, 1))
+    real, fake = lib.randn(64, 784), lib.randn(64, 784)
+
+    def loss_of() -> Any:
+        share = lib.rand(64, 1)
+        between = (share * real + (1 - share) * fake).requires_grad_()
+        (slope,) = lib.autograd.grad(critic(between).sum(), between, create_graph=True)
+        return critic(fake).mean() - critic(real).mean() + 10 * ((slope.norm(2, dim=1) - 1) ** 2).mean()
+
+    return training_step(lib, critic, lib.optim.Adam(critic.parameters(), lr=1e-4), loss_of)

@@ -1,8 +1,9 @@
-"""Optimizer steps and clipping over many parameters."""
+"""Optimizer steps, and what else is done to all parameters or their gradients at once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ._timing import Step, timed
@@ -36,13 +37,25 @@ for _tensors, _size, _label in ((100, 40_000, "4M parameters in 100 tensors"), (
         timed(f"{_name} over {_label}")(stepping(_name, _tensors, _size))
 
 
-def clipping(tensors: int, size: int) -> Callable[[Any], Step]:
-    def build(lib: Any) -> Step:
-        held = parameters(lib, tensors, size)
-        return lambda: lib.nn.utils.clip_grad_norm_(held, 1.0)
-
-    return build
+def treated(treat: Callable[[Any, list[Any]], Step], tensors: int, size: int) -> Callable[[Any], Step]:
+    return lambda lib: treat(lib, parameters(lib, tensors, size))
 
 
-timed("clip_grad_norm_ over 4M parameters in 100 tensors")(clipping(100, 40_000))
-timed("clip_grad_norm_ over 640 parameters in 10 tensors")(clipping(10, 64))
+def average(lib: Any, held: list[Any]) -> Step:
+    model = lib.nn.ParameterList(held)
+    averages = lib.optim.swa_utils
+    averaged = averages.AveragedModel(model, multi_avg_fn=averages.get_ema_multi_avg_fn(0.999))
+    averaged.update_parameters(model)
+    return lambda: averaged.update_parameters(model)
+
+
+TREATMENTS: dict[str, Callable[[Any, list[Any]], Step]] = {
+    "clip_grad_norm_": lambda lib, held: lambda: lib.nn.utils.clip_grad_norm_(held, 1.0),
+    "clip_grad_value_": lambda lib, held: lambda: lib.nn.utils.clip_grad_value_(held, 0.5),
+    "zero_grad in place": lambda lib, held: partial(lib.optim.SGD(held, lr=0.1).zero_grad, set_to_none=False),
+    "moving average": average,
+}
+
+for _tensors, _size, _label in ((100, 40_000, "4M parameters in 100 tensors"), (10, 64, "640 parameters in 10 tensors")):
+    for _name, _treat in TREATMENTS.items():
+        timed(f"{_name} over {_label}")(treated(_treat, _tensors, _size))

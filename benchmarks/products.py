@@ -44,11 +44,15 @@ register("linear 768x128 to 512", linear(768, 128, 512))
 CONVOLUTIONS = (
     (64, 1, 28, 32, 3, 1, 0),  # the first layer of an MNIST network
     (64, 32, 26, 64, 3, 1, 0),  # its second
+    (64, 32, 12, 64, 5, 1, 0),  # the second layer of a network with 5x5 kernels
     (16, 16, 32, 16, 3, 1, 1),  # CIFAR
     (8, 3, 224, 64, 7, 2, 3),  # the stem of a ResNet
     (8, 64, 56, 64, 3, 1, 1),  # its first blocks
     (8, 256, 14, 512, 1, 1, 0),  # a projection by 1x1
     (8, 128, 28, 256, 3, 2, 1),  # a step down
+    (4, 512, 7, 512, 3, 1, 1),  # the last blocks
+    (1, 256, 14, 256, 3, 1, 1),  # a single image
+    (1, 3, 8, 4, 3, 1, 0),  # a tiny one
 )
 
 
@@ -96,14 +100,19 @@ register("conv1d 32x64x128, 64 kernels of 5", signal)
 register("conv3d 4x8x16x16x16, 16 kernels 3x3x3", volume)
 
 
-def pooled(name: str) -> Build:
+def pooled(name: str, shape: tuple[int, ...], *arguments: int) -> Build:
     def build(lib: Any) -> Case:
         lib.manual_seed(0)
         fn = getattr(lib.nn.functional, name)
-        return (lambda x: fn(x, 2)), [lib.randn(64, 64, 24, 24)]
+        return (lambda x: fn(x, *arguments)), [lib.randn(*shape)]
 
     return build
 
 
-register("max_pool2d 64x64x24x24 by 2", pooled("max_pool2d"))
-register("avg_pool2d 64x64x24x24 by 2", pooled("avg_pool2d"))
+for _name in ("max_pool2d", "avg_pool2d"):
+    register(f"{_name} 64x64x24x24 by 2", pooled(_name, (64, 64, 24, 24), 2))
+    register(f"{_name} 8x64x112x112 by 3, stride 2, padding 1", pooled(_name, (8, 64, 112, 112), 3, 2, 1))
+    register(f"{_name} 2x4x8x8 by 2", pooled(_name, (2, 4, 8, 8), 2))
+for _name in ("adaptive_max_pool2d", "adaptive_avg_pool2d"):
+    register(f"{_name} 8x64x30x30 to 7x7", pooled(_name, (8, 64, 30, 30), 7))
+    register(f"{_name} 8x512x7x7 to 1x1", pooled(_name, (8, 512, 7, 7), 1))

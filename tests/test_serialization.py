@@ -400,3 +400,17 @@ def test_damaged_pickles_with_right_checksums(changes):
         ad.load(archive(records | {"data.pkl": bytes(structure)}))
     except (RuntimeError, pickle.UnpicklingError):
         pass
+
+
+def test_whatever_can_be_written_to_is_a_file():
+    class Sink:
+        def __init__(self):
+            self.parts = []
+
+        def write(self, content):
+            self.parts.append(bytes(content))
+
+    sink = Sink()
+    ad.save({"small": ad.arange(3), "large": ad.ones(3 * 2**20)}, sink)
+    found = ad.load(io.BytesIO(b"".join(sink.parts)))
+    assert found["small"].tolist() == [0, 1, 2] and found["large"].sum() == 3 * 2**20

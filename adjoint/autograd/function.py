@@ -153,7 +153,7 @@ class BackwardCFunction(Node, FunctionCtx):
         return alias
 
     def apply(self, g: Any) -> tuple[Any, ...]:
-        return tuple(None if grad is None else grad._data for grad in self.apply_recorded(g))
+        return tuple([None if grad is None else grad._data for grad in self.apply_recorded(g)])
 
     def apply_recorded(self, g: Any) -> tuple[Any, ...]:
         results = self._forward_cls.user_backward()(self, *self._gradients(g))
@@ -305,13 +305,13 @@ class Function(metaclass=FunctionMeta):
             args, kwargs = with_defaults(cls.forward, args, kwargs)
         operands = (*args, *kwargs.values())
         level = None
-        if levels() or any(isinstance(getattr(x, "_data", None), Layer) for x in operands):
+        if levels() or any([isinstance(getattr(x, "_data", None), Layer) for x in operands]):
             from ..func._functions import level_of_call
 
             level, operands = level_of_call(cls, operands)
             if level is not None and not level.records:
                 return level.function(cls, operands, tuple(kwargs))
-        edges = tuple(edge_of(x) if isinstance(x, Tensor) else None for x in operands)
+        edges = tuple([edge_of(x) if isinstance(x, Tensor) else None for x in operands])
         ctx = new_context(cls, operands, edges)
         recorded = recording() and any(ctx.needs_input_grad)
         bits = swap_bits(GRAD | FORWARD_AD, 0)  # nothing inside is recorded, and tangents do not flow through it
@@ -323,7 +323,7 @@ class Function(metaclass=FunctionMeta):
                 output = cls.forward(ctx, *args, **kwargs)
             results = output if isinstance(output, tuple) else (output,)
             check_dirty(ctx, results, recorded)
-            outputs = tuple(own_output(ctx, operands, result, recorded) for result in results)
+            outputs = tuple([own_output(ctx, operands, result, recorded) for result in results])
         finally:
             swap_bits(GRAD | FORWARD_AD, bits)
         if recorded:
@@ -366,7 +366,7 @@ def new_context(cls: type[Function], operands: tuple[Any, ...], edges: tuple[Edg
     """A node that is not part of any graph yet."""
     ctx = cls._backward_cls.__new__(cls._backward_cls)
     ctx.edges = edges
-    ctx.needs_input_grad = tuple(edge is not None for edge in edges)
+    ctx.needs_input_grad = tuple([edge is not None for edge in edges])
     ctx.input_facts = tuple(map(facts_of, operands))
     ctx.output_facts = ctx.next = ctx.saved = ctx.to_save = ctx.saved_for_forward = ctx.dirty_tensors = ctx.non_differentiable = ()
     ctx.restore = ctx.hooks = ctx.outputs = None
@@ -379,7 +379,10 @@ def new_context(cls: type[Function], operands: tuple[Any, ...], edges: tuple[Edg
 
 def among(tensor: Any, tensors: Sequence[Any]) -> int | None:
     """The place of a tensor, by identity."""
-    return next((place for place, other in enumerate(tensors) if other is tensor), None)
+    for place, other in enumerate(tensors):
+        if other is tensor:
+            return place
+    return None
 
 
 def check_dirty(ctx: BackwardCFunction, results: tuple[Any, ...], recorded: bool) -> None:
@@ -427,17 +430,17 @@ def connect(ctx: BackwardCFunction, operands: tuple[Any, ...], results: tuple[An
     """Make the context a node of the graph, save what was asked for, and give the outputs their history."""
     edges = ctx.edges
     tensors = [slot for slot, facts in enumerate(ctx.input_facts) if facts is not None]
-    ctx.next = tuple(edge for edge in edges if edge is not None)
+    ctx.next = tuple([edge for edge in edges if edge is not None])
     ctx.input_count = len(tensors)  # type: ignore[misc]
-    ctx.input_slots = tuple(place for place, slot in enumerate(tensors) if edges[slot] is not None)  # type: ignore[misc]
+    ctx.input_slots = tuple([place for place, slot in enumerate(tensors) if edges[slot] is not None])  # type: ignore[misc]
     ctx.own_slot = tensors.index(among(ctx.dirty_tensors[0], operands) or 0) if ctx.dirty_tensors else 0  # type: ignore[misc]
     differentiable = [has_derivative(ctx, result) for result in results]
-    ctx.output_facts = tuple(
+    ctx.output_facts = tuple([
         facts_of(output) if known or ctx._materialize_non_diff_grads else None
         for output, known in zip(outputs, differentiable, strict=True)
-    )
+    ])  # fmt: skip
     ctx.outputs = len(outputs) if len(outputs) > 1 else None
-    ctx.saved = tuple(saved_entry(ctx, tensor, operands, results, outputs) for tensor in ctx.to_save)
+    ctx.saved = tuple([saved_entry(ctx, tensor, operands, results, outputs) for tensor in ctx.to_save])
     ctx.keeps_tensors = bool(ctx.saved)  # type: ignore[misc]
     ctx.seq = tick()
     pack_saved(ctx)

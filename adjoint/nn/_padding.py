@@ -121,9 +121,14 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
             f"Expected {count + 1}D or {count + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "
             f"input, but got: {list(input.shape)}"
         )
-    lines = list(enumerate(pads))[input.ndim - count :]
-    maps = tuple(Taps(input.shape[dim], _places(input.shape, dim, before, after, mode)[:, None]) for dim, (before, after) in lines)
-    return REPEATING[mode, count](input, maps)  # type: ignore[no-any-return]
+    return REPEATING[mode, count](input, _maps(input._data.shape, tuple(pads[-count:]), mode))  # type: ignore[no-any-return]
+
+
+@lru_cache(256)
+def _maps(shape: tuple[int, ...], pads: Pads, mode: str) -> tuple[Taps, ...]:
+    """Where the elements of the last dimensions come from."""
+    lines = enumerate(pads, len(shape) - len(pads))
+    return tuple([Taps(shape[dim], _places(shape, dim, before, after, mode)[:, None]) for dim, (before, after) in lines])
 
 
 def _places(shape: tuple[int, ...], dim: int, before: int, after: int, mode: str) -> Array:

@@ -190,14 +190,16 @@ def _parts(x: Tensor, count: int) -> tuple[Tensor, ...]:
 
 
 def _check_step(input: Tensor, states: States, w_ih: Tensor, w_hh: Tensor) -> None:
-    if input.shape[1] != w_ih.shape[1]:
-        raise RuntimeError(f"input has inconsistent input_size: got {input.shape[1]} expected {w_ih.shape[1]}")
+    x, of_input, of_state = input._data, w_ih._data, w_hh._data
+    if x.shape[1] != of_input.shape[1]:
+        raise RuntimeError(f"input has inconsistent input_size: got {x.shape[1]} expected {of_input.shape[1]}")
     for number, state in enumerate(states):
-        if input.shape[0] != state.shape[0]:
-            raise RuntimeError(f"Input batch size {input.shape[0]} doesn't match hidden{number} batch size {state.shape[0]}")
-        if state.shape[1:] != (w_hh.shape[1],):
-            raise RuntimeError(f"hidden{number} has inconsistent hidden_size: got {state.shape[-1]}, expected {w_hh.shape[1]}")
-    check_products((input._data, w_ih._data), (states[0]._data, w_hh._data))
+        shape = state._data.shape
+        if x.shape[0] != shape[0]:
+            raise RuntimeError(f"Input batch size {x.shape[0]} doesn't match hidden{number} batch size {shape[0]}")
+        if shape[1:] != of_state.shape[1:]:
+            raise RuntimeError(f"hidden{number} has inconsistent hidden_size: got {shape[-1]}, expected {of_state.shape[1]}")
+    check_products((x, of_input), (states[0]._data, of_state))
 
 
 def lstm_cell(

@@ -17,7 +17,7 @@ from .._tensor import Parameter, Tensor
 from ._hooks import EVERYWHERE, CallHooks, call_with_hooks
 from ._members import TABLES, Members
 from ._state_dict import StateDict
-from .parameter import Buffer, zero_gradient
+from .parameter import Buffer, zero_gradients
 
 
 def typename(value: object) -> str:
@@ -471,11 +471,10 @@ class Module(CallHooks, StateDict):
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop the gradients of all parameters, or set them to zero."""
+        if not set_to_none:
+            return zero_gradients(self.parameters())
         for parameter in self.parameters():
-            if set_to_none:
-                parameter._grad = None
-            else:
-                zero_gradient(parameter)
+            parameter._grad = None
 
     # ---- printing ---------------------------------------------------------------------------------------------------------------
 

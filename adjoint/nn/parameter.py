@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn, Self, TypeVar
+
+import numpy as np
 
 from .._creation import empty
 from .._size import Size
 from .._tensor import Parameter, Tensor, wrap
 from ..autograd.node import LEAF
+from ..autograd.together import change
 from ..autograd.views import counter_of
 
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin", "is_lazy"]
@@ -38,11 +41,24 @@ class Buffer(metaclass=_BufferMeta):
         return buffer
 
 
-def zero_gradient(tensor: Tensor) -> None:
-    """Set the gradient of a tensor to zero. One with a history is replaced, so that the history can go."""
-    gradient = tensor._grad
-    if gradient is not None:
-        tensor._grad = gradient.zero_() if not gradient.requires_grad else gradient.detach().clone().zero_()
+def zero_gradients(tensors: Iterable[Tensor]) -> None:
+    """Set the gradients of tensors to zero. One with a history is replaced, so that the history can go."""
+    present = []
+    for tensor in tensors:
+        gradient = tensor._grad
+        if gradient is None:
+            continue
+        if gradient.requires_grad:
+            tensor._grad = gradient = gradient.detach().clone()
+        if gradient._data.__class__ is np.ndarray:
+            present.append(gradient)
+        else:
+            gradient.zero_()
+    change(present, _zero, [0.0])
+
+
+def _zero(numbers: Any, x: Any) -> tuple[Any]:
+    return (numbers[0],)
 
 
 # ---- tensors whose shape is not known yet -------------------------------------------------------------------------------------------

@@ -268,9 +268,11 @@ class CompiledPack:
         cls: Any = type(optimizer)
         update = compiled_pass(cls, optimizer.variant(group, self.fresh), self.count, len(numbers))
         gradients = [param._grad._data for param in self.params]  # type: ignore[union-attr]
-        if not self.blocks.run(update, gradients, numbers):
+        if not self.blocks.point(1, gradients):
             dtype = self.params[0]._data.dtype
-            self.blocks.run(update, [np.ascontiguousarray(gradient, dtype) for gradient in gradients], numbers)
+            gradients = [np.ascontiguousarray(gradient, dtype) for gradient in gradients]
+            self.blocks.point(1, gradients)
+        self.blocks.run(update, numbers)
         optimizer.finish(group, self.scalars)
         self.fresh = False
 

@@ -144,14 +144,14 @@ class Optimizer:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop the gradients of all parameters, or set them to zero."""
-        for group in self.param_groups:
-            for param in group["params"]:
-                if set_to_none:
+        if set_to_none:
+            for group in self.param_groups:
+                for param in group["params"]:
                     param._grad = None
-                else:
-                    from ..nn.parameter import zero_gradient
+        else:
+            from ..nn.parameter import zero_gradients
 
-                    zero_gradient(param)
+            zero_gradients(self._all_params())
 
     # ---- groups -----------------------------------------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ import numpy as np
 from .._state import GRAD, swap_bits
 from .._tensor import Tensor, wrap
 from ..autograd.grad_mode import no_grad
+from ..autograd.together import change
 from ..nn.module import Module
 from ..nn.normalization import _BatchNorm
 from ._scheduler import per_group
@@ -43,11 +44,8 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Averages:
 
     @no_grad()
     def ema_update(ema_param_list: list[Tensor], current_param_list: list[Tensor], _: Any) -> None:
-        for average, current in zip(ema_param_list, current_param_list, strict=True):
-            if average.is_floating_point() or average.is_complex():
-                average.lerp_(current, 1 - decay)
-            else:
-                average.copy_(average * decay + current * (1 - decay))
+        for average, current in _moved(ema_param_list, current_param_list, 1 - decay):
+            average.copy_(average * decay + current * (1 - decay))
 
     return ema_update
 
@@ -67,13 +65,37 @@ def get_swa_multi_avg_fn() -> Averages:
 
     @no_grad()
     def swa_update(averaged_param_list: list[Tensor], current_param_list: list[Tensor], num_averaged: Any) -> None:
-        for average, current in zip(averaged_param_list, current_param_list, strict=True):
-            if average.is_floating_point() or average.is_complex():
-                average.lerp_(current, 1 / (float(num_averaged) + 1))
-            else:
-                average.copy_(average + (current - average) / (num_averaged + 1))
+        for average, current in _moved(averaged_param_list, current_param_list, 1 / (float(num_averaged) + 1)):
+            average.copy_(average + (current - average) / (num_averaged + 1))
 
     return swa_update
+
+
+def _moved(averages: list[Tensor], present: list[Tensor], weight: float) -> list[tuple[Tensor, Tensor]]:
+    """Bring averages nearer to the present values; return the pairs of integers, which have nothing between them, as they are."""
+    plain, integers = [], []
+    for average, now in zip(averages, present, strict=True):
+        old, new = average._data, now._data
+        if old.dtype.char in "fd" and old.__class__ is np.ndarray and old.dtype is new.dtype and old.shape == new.shape:
+            plain.append((average, now))
+        elif average.is_floating_point() or average.is_complex():
+            average.lerp_(now, weight)
+        else:
+            integers.append((average, now))
+    change([average for average, _ in plain], _nearer if weight < 0.5 else _near_the_end, [weight], [now for _, now in plain])
+    return integers
+
+
+def _counted(numbers: Any, count: Any) -> tuple[Any]:
+    return (count + 1,)
+
+
+def _nearer(numbers: Any, start: Any, end: Any) -> tuple[Any]:
+    return (start + numbers[0] * (end - start),)
+
+
+def _near_the_end(numbers: Any, start: Any, end: Any) -> tuple[Any]:
+    return (end - (end - start) * (1 - numbers[0]),)
 
 
 def _check_decay(decay: float) -> None:
@@ -136,7 +158,7 @@ class AveragedModel(Module):
             if not self.use_buffers:
                 for kept, buffer in zip(self.module.buffers(), model.buffers(), strict=True):
                     kept.copy_(buffer.detach())
-            self.n_averaged.add_(1)
+            change([self.n_averaged], _counted, ())
         finally:
             swap_bits(GRAD, bits)
 

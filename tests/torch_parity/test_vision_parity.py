@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.ops import _convolve, _pool_windows, pool, resample
+from adjoint._kernels import pool_loops, resample_loops
+from adjoint.ops import _convolve, _pool_windows
 
 torch = pytest.importorskip("torch")
 
@@ -19,9 +20,11 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 @pytest.fixture(params=[False, True], ids=["numpy", "compiled"])
 def compiled(request, monkeypatch):
-    monkeypatch.setattr(_convolve, "SMALL", -1)
-    for module in (_convolve, _pool_windows, pool, resample):
+    for module in (_convolve, _pool_windows):
         monkeypatch.setattr(module._warm, "warm", -1.0 if request.param else math.inf)
+    for kernel in (pool_loops.means, pool_loops.add_to_windows, pool_loops.put, resample_loops.resample, resample_loops.resample_back):
+        monkeypatch.setattr(kernel, "run", kernel.warm_up)
+        monkeypatch.setattr(kernel, "heat", math.inf if request.param else -math.inf)
 
 
 def outcome(call, library, arrays):

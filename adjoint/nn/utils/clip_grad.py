@@ -10,9 +10,9 @@ import numpy as np
 
 from ..._dtype import default_numpy
 from ..._quiet import mute, unmute
-from ..._site import Site, here, warn
+from ..._site import warn
 from ..._tensor import Tensor, wrap
-from ...autograd.views import check_writable, counter_of
+from ...autograd.together import change, in_blocks
 
 Tensors = Iterable[Tensor] | Tensor
 
@@ -45,18 +45,18 @@ def get_total_norm(
     tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
 ) -> Tensor:
     """The norm of all tensors together, as if they were one vector."""
-    given = _as_list(tensors)
+    arrays = [tensor._data for tensor in _as_list(tensors)]
     norm_type = float(norm_type)
-    if not given:
+    if not arrays:
         return wrap(np.zeros((), default_numpy()))
     token = mute()
     try:
-        together = _together(given) if norm_type == 2 else None
-        norm = None if together is None else together.norm()
+        blocks = in_blocks(arrays) if norm_type == 2 else None
+        norm = None if blocks is None else blocks.norm()
         if norm is not None:
-            total = np.asarray(norm, given[0]._data.dtype)
+            total = np.asarray(norm, arrays[0].dtype)
         else:
-            norms = [_norm(tensor._data, norm_type) for tensor in given]
+            norms = [_norm(array, norm_type) for array in arrays]
             total = np.asarray(_norm(np.asarray(norms, np.result_type(*norms)), norm_type))
     finally:
         unmute(token)
@@ -70,28 +70,28 @@ def get_total_norm(
 
 def clip_grads_with_norm_(parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None) -> None:
     """Scale the gradients by `max_norm / total_norm` where that is less than one."""
-    _scale([p._grad for p in _as_list(parameters) if p._grad is not None], float(max_norm), total_norm._data)
+    _scale(_gradients(_as_list(parameters)), float(max_norm), total_norm)
 
 
-def _scale(gradients: list[Tensor], max_norm: float, total_norm: Any) -> None:
-    factor = np.minimum(max_norm / (total_norm + 1e-6), 1.0)
-    site = here()
-    together = _together(gradients)
-    if together is not None:
-        for gradient in gradients:
-            check_writable(gradient, False)
-        together.scale(float(factor))
-        for gradient in gradients:
-            counter_of(gradient).bump(site)
-        return
-    for gradient in gradients:
-        _write(gradient, gradient._data * gradient._data.real.dtype.type(factor), site)
+def _gradients(parameters: list[Tensor]) -> list[Tensor]:
+    return [parameter._grad for parameter in parameters if parameter._grad is not None]
 
 
-def _write(gradient: Tensor, values: Any, site: Site) -> None:
-    check_writable(gradient, False)
-    gradient._data[...] = values
-    counter_of(gradient).bump(site)
+def _scale(gradients: list[Tensor], max_norm: float, total_norm: Tensor) -> None:
+    token = mute()
+    try:
+        factor = np.minimum(max_norm / (total_norm._data + 1e-6), 1.0)
+        change(gradients, _scaled, [float(factor)])
+    finally:
+        unmute(token)
+
+
+def _scaled(numbers: Any, x: Any) -> tuple[Any]:
+    return (x * numbers[0],)
+
+
+def _bounded(numbers: Any, x: Any) -> tuple[Any]:
+    return (np.minimum(np.maximum(x, -numbers[0]), numbers[0]),)
 
 
 def clip_grad_norm_(
@@ -107,30 +107,10 @@ def clip_grad_norm_(
     >>> w.grad
     tensor([0.6000, 0.8000])
     """
-    gradients = [p._grad for p in _as_list(parameters, warn_if_read=True) if p._grad is not None]
+    gradients = _gradients(_as_list(parameters, warn_if_read=True))
     total = get_total_norm(gradients, norm_type, error_if_nonfinite, foreach)
-    token = mute()
-    try:
-        _scale(gradients, float(max_norm), total._data)
-    finally:
-        unmute(token)
+    _scale(gradients, float(max_norm), total)
     return total
-
-
-LARGE = 1 << 14  # elements from which on gradients are worth a compiled pass over all of them
-
-
-def _together(gradients: list[Tensor]) -> Any:
-    """Gradients as one thing that has a norm and is scaled, None if they are few or of several kinds."""
-    arrays = [gradient._data for gradient in gradients]
-    dtype = arrays[0].dtype if arrays else None
-    if dtype not in (np.float32, np.float64) or sum(array.size for array in arrays) < LARGE:
-        return None
-    from ..._kernels import updates
-
-    if not updates.available() or any(array.dtype is not dtype or not array.flags.c_contiguous for array in arrays):
-        return None
-    return updates.Gradients(arrays)
 
 
 def clip_grad_norm(
@@ -145,8 +125,4 @@ def clip_grad_norm(
 
 def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
     """Cut every element of the gradients off at `-clip_value` and `clip_value`."""
-    bound = float(clip_value)
-    site = here()
-    for parameter in _as_list(parameters):
-        if parameter._grad is not None:
-            _write(parameter._grad, np.clip(parameter._grad._data, -bound, bound), site)
+    change(_gradients(_as_list(parameters)), _bounded, [float(clip_value)])
