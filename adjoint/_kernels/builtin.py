@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import entry, jit, memory, workers
+from .chunks import MOST
 from .code import TYPES
 from .emit import Emitter, Scalar, scalar_function
 from .emit_complex import ComplexEmitter
@@ -60,7 +61,7 @@ class Formula:
         self.constants: list[Any] = []
         for case in every:
             self.constants += [c for c in case.constants.values() if not any(c is known for known in self.constants)]
-        if "T" not in kinds or len(kinds) > entry.MOST:
+        if "T" not in kinds or len(kinds) > MOST:
             raise Untraceable("arguments that a built-in does not take")
         for kind in self.cases:
             self.result_of(kind)

@@ -7,16 +7,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-
 from .._layer import level_of
-from .._sampling import rand
 from .._state import GRAD, get_mode
 from .._tensor import Tensor, wrap
 from ..ops import pool as ops
 from ..ops._out import into
 from ..ops._pool_windows import INDEX, Windows, adaptive, sliding
-from ..ops._registry import FOLDED, Array, op
 
 Numbers = int | Sequence[int]
 Pair = tuple[Tensor, Tensor]
@@ -443,105 +439,6 @@ def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = 
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The maximum over as many windows of the last three dimensions as are wanted; with `return_indices` also where it is."""
     return _adaptive_maxima("adaptive_max_pool3d", ops.adaptive_max_pool3d, input, output_size, return_indices)
-
-
-# ---- fractional ---------------------------------------------------------------------------------------------------------------------
-
-
-def _fractional_starts(size: int, places: int, kernel: int, samples: Any) -> Any:
-    """Where windows begin: steps of two sizes in an order that a random number in [0, 1) decides; one row for each of `samples`."""
-    if places == 1:
-        return np.full((*samples.shape, 1), size - kernel, INDEX)
-    alpha = np.asarray((size - kernel) / (places - 1), samples.dtype)
-    starts = np.trunc((np.arange(places, dtype=samples.dtype) + samples[..., None]) * alpha) - np.trunc(samples[..., None] * alpha)
-    starts[..., -1] = size - kernel
-    return starts.astype(INDEX)
-
-
-def _fractional(
-    name: str, select: Any, input: Tensor, kernel_size: Any, output_size: Any, output_ratio: Any, return_indices: bool, samples: Any
-) -> Any:
-    count = int(name[-2])
-    if output_size is None and output_ratio is None:
-        raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
-    if input.ndim not in (count + 1, count + 2):
-        raise RuntimeError(f"{name}(): Expected {count + 1}D or {count + 2}D tensor, but got: {list(input.shape)}")
-    sizes = input.shape[input.ndim - count :]
-    kernel = _expanded(name, "kernel_size", kernel_size, count)
-    if output_size is None:
-        ratios = (output_ratio,) * count if isinstance(output_ratio, float | int) else tuple(output_ratio)
-        output_size = tuple(int(n * ratio) for n, ratio in zip(sizes, ratios, strict=True))
-    places = _expanded(name, "output_size", output_size, count)
-    for what, n, k, o in zip(("time", "height", "width")[3 - count :], sizes, kernel, places, strict=True):
-        if o + k - 1 > n:
-            raise RuntimeError(f"{name}(): pool {what} {k} too large relative to input {what} {n}")
-    batch = input if input.ndim == count + 2 else input.unsqueeze(0)
-    if samples is None:
-        samples = rand(batch.shape[0], batch.shape[1], count, dtype=input.dtype)
-    index = _search_windows(batch, samples, places, kernel)
-    values = select(batch, index, count)
-    if batch is not input:
-        values, index = values.squeeze(0), index.squeeze(0)
-    return (values, index) if return_indices else values
-
-
-@op("fractional_places", method=False, function=False, differentiable=False, batch=FOLDED)
-def _search_windows(input: Array, samples: Array, places: tuple[int, ...], kernel: tuple[int, ...]) -> Array:
-    """Where the maximum over each of the windows is that the samples decide on."""
-    # As in PyTorch, the first of two random numbers is for the last dimension, but the first of three for the first.
-    order = (1, 0) if len(kernel) == 2 else (0, 1, 2)
-    lines = zip(input.shape[2:], places, kernel, order, strict=True)
-    return _search_planes(input, [_fractional_starts(n, o, k, samples[..., which]) for n, o, k, which in lines], kernel)
-
-
-def _search_planes(x: Any, starts: list[Any], kernel: tuple[int, ...]) -> Any:
-    """Where the maximum over each window is, if windows begin elsewhere in each sample and channel."""
-    count = len(kernel)
-    lead = x.shape[:2]
-    flat = x.reshape(*lead, math.prod(x.shape[2:]))
-    best = found = None
-    for tap in np.ndindex(*kernel):
-        position: Any = np.zeros((), INDEX)
-        for d, (begin, t) in enumerate(zip(starts, tap, strict=True)):
-            shape = (*lead, *(1,) * d, begin.shape[-1], *(1,) * (count - 1 - d))
-            position = position * x.shape[2 + d] + (begin + t).reshape(shape)
-        values = np.take_along_axis(flat, position.reshape(*lead, math.prod(position.shape[2:])), -1).reshape(position.shape)
-        if best is None:
-            best, found = values, position
-        else:
-            better = (values > best) | np.isnan(values)
-            best, found = np.where(better, values, best), np.where(better, position, found)
-    return found
-
-
-def fractional_max_pool2d(
-    input: Tensor,
-    kernel_size: Numbers,
-    output_size: Numbers | None = None,
-    output_ratio: Any = None,
-    return_indices: bool = False,
-    _random_samples: Tensor | None = None,
-) -> Any:
-    """The maximum over windows of the last two dimensions that begin at random distances."""
-    select = ops.fractional_max_pool2d
-    return _fractional(
-        "fractional_max_pool2d", select, input, kernel_size, output_size, output_ratio, return_indices, _random_samples
-    )
-
-
-def fractional_max_pool3d(
-    input: Tensor,
-    kernel_size: Numbers,
-    output_size: Numbers | None = None,
-    output_ratio: Any = None,
-    return_indices: bool = False,
-    _random_samples: Tensor | None = None,
-) -> Any:
-    """The maximum over windows of the last three dimensions that begin at random distances."""
-    select = ops.fractional_max_pool3d
-    return _fractional(
-        "fractional_max_pool3d", select, input, kernel_size, output_size, output_ratio, return_indices, _random_samples
-    )
 
 
 # ---- maxima put back ----------------------------------------------------------------------------------------------------------------

@@ -24,7 +24,19 @@ from ..ops import transcendental as _transcendental
 from ..ops._operands import inplace_of as _inplace_of
 from ..ops._rules import holds as _holds
 from ..ops.einsum import einsum as _einsum
-from . import _attention, _conv, _dropout, _embedding, _interpolate, _multihead, _normalize, _padding, _pooling, _vision
+from . import (
+    _attention,
+    _conv,
+    _dropout,
+    _embedding,
+    _fractional_pooling,
+    _interpolate,
+    _multihead,
+    _normalize,
+    _padding,
+    _pooling,
+    _vision,
+)
 from . import linear_cross_entropy as _linear_cross_entropy
 
 _Function = Callable[..., Tensor]
@@ -59,8 +71,8 @@ adaptive_max_pool3d = _pooling.adaptive_max_pool3d
 avg_pool1d = _pooling.avg_pool1d
 avg_pool2d = _pooling.avg_pool2d
 avg_pool3d = _pooling.avg_pool3d
-fractional_max_pool2d = _pooling.fractional_max_pool2d
-fractional_max_pool3d = _pooling.fractional_max_pool3d
+fractional_max_pool2d = _fractional_pooling.fractional_max_pool2d
+fractional_max_pool3d = _fractional_pooling.fractional_max_pool3d
 lp_pool1d = _pooling.lp_pool1d
 lp_pool2d = _pooling.lp_pool2d
 lp_pool3d = _pooling.lp_pool3d
