@@ -229,7 +229,7 @@ def trapezoid(y: Array, x: Array | None = None, *, dx: Any = None, dim: int = -1
 @composite(method=False)
 def cumulative_trapezoid(y: Array, x: Array | None = None, *, dx: Any = None, dim: int = -1) -> Array:
     """The integral up to each point."""
-    return cumsum(pieces("cumulative_trapezoid", y, x, dx, dim), -1).movedim(-1, dim)
+    return cumsum(pieces("cumulative_trapezoid", y, x, dx, dim).movedim(-1, dim), dim)
 
 
 # ---- derivatives of samples ---------------------------------------------------------------------------------------------------------

@@ -104,7 +104,9 @@ def test_the_program_ends_while_threads_wait(sleep):
 
 
 def test_an_interrupt_during_large_kernels():
-    program = "import adjoint as ad\nx = ad.randn(4_000_000)\nprint('ready', flush=True)\nwhile True:\n    x.exp().sum()\n"
+    # Without the handler a program that a shell runs in the background ignores interrupts.
+    program = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\nimport adjoint as ad\nx = ad.randn(4_000_000)\n"
+    program += "print('ready', flush=True)\nwhile True:\n    x.exp().sum()\n"
     process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
