@@ -109,9 +109,12 @@ def test_an_interrupt_during_large_kernels():
     program += "print('ready', flush=True)\nwhile True:\n    x.exp().sum()\n"
     process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=30)
+    try:
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+    finally:
+        process.kill()
     assert process.returncode in (-signal.SIGINT, 1, 130)
     assert "KeyboardInterrupt" in errors
 
