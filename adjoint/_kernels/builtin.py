@@ -12,7 +12,7 @@ is made; what it is for other types (emit_types.py) is found out when the first 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from threading import Lock
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -121,9 +121,9 @@ def load(formulas: list[Formula], fallbacks: list[Any]) -> list[Callable[..., An
 
 
 @cache
-def entries() -> dict[str, int]:
-    """The addresses of the entries that all built-ins share."""
-    return jit.load("entries", entry.text, [f"entry_{into}" for into in (NEW, FIRST, GIVEN)])
+def entry_address(into: str) -> int:
+    """The address of the entry that all built-ins share whose results go to the same place."""
+    return jit.load(f"entry {into}", lambda: entry.text(into), [f"entry_{into}"], vectors=True)[f"entry_{into}"]
 
 
 def unable(*args: Any) -> None:
@@ -162,8 +162,13 @@ class Kernel:
                 self.expect(kind, np.dtype(facts_of_kind.dtype))
         for kind in formula.cases:
             self.prepare(kind)
-        self.call = builtin(formula.symbol, entries()[f"entry_{formula.into}"], facts, otherwise, formula.constants)
-        self.into = builtin(formula.symbol, entries()[f"entry_{GIVEN}"], into) if formula.into == NEW else self.call
+        self.call = builtin(formula.symbol, entry_address(formula.into), facts, otherwise, formula.constants)
+        self.into_facts = into
+
+    @cached_property
+    def into(self) -> Callable[..., Any]:
+        """The built-in that writes into an array that is given; only huge results need it."""
+        return builtin(self.formula.symbol, entry_address(GIVEN), self.into_facts)
 
     def record(self, kind: str) -> int:
         return entry.RECORDS + entry.RECORD * NUMBERS[kind]

@@ -79,8 +79,9 @@ UNKNOWN, KNOWN, REFUSED = range(3)  # whether there are loops for a type
 # Where the result goes: to a new array, into the first argument, into an array that comes before the arguments.
 NEW, FIRST, GIVEN = "new", "first", "given"
 
-def text() -> str:
-    return "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n" + chunks_text() + "\n".join(map(entry_text, (NEW, FIRST, GIVEN)))
+def text(into: str) -> str:
+    """A module of its own for each place where a result may go: few programs need all three."""
+    return "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n" + chunks_text() + entry_text(into)
 
 
 def entry_text(into: str) -> str:

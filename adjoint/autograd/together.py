@@ -13,10 +13,9 @@ import numpy as np
 
 from .._site import here
 from .._tensor import Tensor
+from .accumulate import LARGE
 from .node import INFERENCE_TENSOR
 from .views import check_writable, counter_of
-
-LARGE = 1 << 14  # elements from which on tensors are worth a compiled pass over all of them
 
 Formula = Callable[..., tuple[Any]]  # of numbers, an element, and the elements of other tensors at its place
 

@@ -21,7 +21,7 @@ from ..autograd.forward_ad import carries_tangent, propagate
 from ..autograd.node import INFERENCE_TENSOR, UNRECORDED, Node, Output, SeveralNode, VersionCounter, new_node
 from ..autograd.packed import take_known_result
 from ..autograd.saved import SavedOutput, pack_saved, refuse_inference
-from ..autograd.views import INFERENCE_VIEW, NO_GRAD, ORDINARY, SEVERAL, View, counter_of, cut_of, edge_of, no_derivative, unrecorded
+from ..autograd.views import INFERENCE_VIEW, NO_GRAD, ORDINARY, SEVERAL, View, counter_of, cut_of, edge_of, no_derivative
 from ._precision import FLOAT32, in_single, is_half
 from ._registry import FLOAT, KEEP, Op
 from ._rules import cast
@@ -74,18 +74,32 @@ def called(op: Op, args: Sequence[Any]) -> Any:
     return op.function(*args[:cut], **dict(zip(op.keywords, args[cut:], strict=True)))
 
 
-def is_plain(op: Op, args: tuple[Any, ...], out: Any) -> bool:
-    """Whether the tensors of a call with `out=` are arrays whose history nobody asks for."""
+def plain_array(tensor: Any) -> Any:
+    """The array of an ordinary tensor whose history does not matter, since it has none or nothing is recorded; None if there is more to
+    think about."""
     mode = get_mode()
-    if mode > GRAD or op.sequence:
+    if mode > GRAD or (tensor.__class__ is not Tensor and tensor.__class__ is not Parameter):
+        return None
+    data = tensor._data
+    if data.__class__ is not np.ndarray or (mode and tensor._fn is not None and tensor.requires_grad):
+        return None
+    return data
+
+
+def array_to_write(tensor: Any) -> Any:
+    """The same of a tensor that may be written to. (Its elements may share memory.)"""
+    data = plain_array(tensor)
+    return None if data is None or tensor._vc is INFERENCE_TENSOR else data
+
+
+def is_plain(op: Op, args: tuple[Any, ...], out: Any) -> bool:
+    """Whether a call with `out=` is about such tensors, and numbers."""
+    if op.sequence or array_to_write(out) is None:
         return False
-    for x in (out, *args):
-        if x.__class__ in PLAIN:
-            if x._data.__class__ is not np.ndarray or x._vc is INFERENCE_TENSOR or (mode and not unrecorded(x)):
-                return False
-        elif x.__class__ not in NUMBERS and x is not None:
+    for x in args:
+        if x.__class__ not in NUMBERS and x is not None and plain_array(x) is None:
             return False
-    return out.__class__ in PLAIN
+    return True
 
 
 def fits(out: Tensor, made: Tensor) -> bool:

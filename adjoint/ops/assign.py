@@ -12,38 +12,18 @@ from .._dtype import finfo, from_numpy_dtype
 from .._layer import indices_in, top_level
 from .._quiet import mute, unmute
 from .._site import Site, here
-from .._state import GRAD, get_mode, recording
-from .._tensor import Parameter, Tensor
+from .._state import recording
+from .._tensor import Tensor
 from .._tensor import wrap as tensor_of
 from ..autograd.forward_ad import carries_tangent, propagate_inplace
 from ..autograd.node import INFERENCE_TENSOR, VersionCounter
 from ..autograd.views import check_writable, counter_of, edge_of, set_history
 from ._batching import behind_batch
-from ._general import NUMBERS, operand, record
+from ._general import NUMBERS, array_to_write, operand, plain_array, record
 from ._inplace import bound, overwritten_operands, shares_memory, write_inplace
 from ._operands import zero
 from ._registry import ELEMENTWISE, LEADING, LINEAR, Array, Op, composite, op
 from ._rules import cast, copied, loops, sum_to
-
-# ---- the common case ----------------------------------------------------------------------------------------------------------------
-
-
-def plain_array(tensor: Any) -> Any:
-    """The array of an ordinary tensor whose history does not matter, since it has none or nothing is recorded; None if there is more to
-    think about."""
-    mode = get_mode()
-    if mode > GRAD or (tensor.__class__ is not Tensor and tensor.__class__ is not Parameter):
-        return None
-    data = tensor._data
-    if data.__class__ is not np.ndarray or (mode and tensor._fn is not None and tensor.requires_grad):
-        return None
-    return data
-
-
-def array_to_write(tensor: Any) -> Any:
-    """The same of a tensor that may be written to. (Its elements may share memory.)"""
-    data = plain_array(tensor)
-    return None if data is None or tensor._vc is INFERENCE_TENSOR else data
 
 
 def written(tensor: Tensor, site: Site) -> Tensor:

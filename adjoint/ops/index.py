@@ -24,11 +24,11 @@ from .._tensor import Tensor, wrap
 from ..autograd.node import INFERENCE_TENSOR
 from ..autograd.views import check_writable, counter_of
 from ._batching import Index, behind_batch
-from ._general import NUMBERS
+from ._general import NUMBERS, array_to_write
 from ._registry import FUNCTIONS, LINEAR, Array, composite, op
 from ._rules import call, copied, loops, sum_to
 from .alias import alias
-from .assign import SMALL, array_to_write, copy_, fill_, number_as, write_through
+from .assign import SMALL, copy_, fill_, number_as, write_through
 from .parts import EVERYTHING, select_part, slice_part, unsqueeze_part
 from .shape import expanded_shape, inverse_order
 

@@ -12,11 +12,11 @@ from .._errors import compose
 from .._site import here
 from .._tensor import Tensor, wrap
 from ._batching import Composed, aligned, behind_batch, by_example, rows
-from ._general import NUMBERS
+from ._general import NUMBERS, array_to_write, plain_array
 from ._out import into
 from ._registry import DYNAMIC, ELEMENTWISE, FUNCTIONS, LINEAR, Array, composite, op
 from ._rules import call, cast, holds, sum_to, zeros_on
-from .assign import SMALL, array_to_write, inplace_form, number_as, number_for, plain_array, raise_overflow, write_through, written
+from .assign import SMALL, inplace_form, number_as, number_for, raise_overflow, write_through, written
 from .convert import convert
 from .scatter import gather, scatter_add
 

@@ -8,7 +8,7 @@ import textwrap
 import numpy as np
 import pytest
 
-from adjoint._kernels import builtin, cache, workers
+from adjoint._kernels import builtin, cache, entry, workers
 from adjoint._kernels.expr import Expr
 
 PROGRAM = textwrap.dedent(
@@ -32,7 +32,8 @@ def cubed():
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("ADJOINT_CACHE_DIR", str(tmp_path / "elsewhere"))
-    builtin.entries()  # compiled once for all kernels, as the threads are: not what is looked at here
+    for into in (entry.NEW, entry.FIRST, entry.GIVEN):
+        builtin.entry_address(into)  # compiled once for all kernels, as the threads are: not what is looked at here
     workers.workers()
     monkeypatch.setenv("ADJOINT_CACHE_DIR", str(tmp_path / "cache"))
     return tmp_path / "cache"
