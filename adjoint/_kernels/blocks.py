@@ -83,8 +83,30 @@ class Function:
     def smaller(self, a: str, b: str | int) -> str:
         return self.pick(self.less(a, b), "i64", a, b)
 
+    def larger(self, a: str, b: str | int) -> str:
+        return self.pick(self.less(a, b), "i64", b, a)
+
+    def both(self, a: str, b: str) -> str:
+        return self.let(f"and i1 {a}, {b}")
+
+    def either(self, a: str, b: str) -> str:
+        return self.let(f"or i1 {a}, {b}")
+
     def pick(self, condition: str, type_: str, yes: str | int, no: str | int) -> str:
         return self.let(f"select i1 {condition}, {type_} {yes}, {type_} {no}")
+
+    def quotient(self, a: str, b: str | int) -> str:
+        """a / b of numbers that are not negative; if b is not known, in less time where that is a or 0."""
+        if isinstance(b, int):
+            return self.let(f"udiv i64 {a}, {b}")
+        result = self.variable("i64", self.pick(self.less(a, b), "i64", 0, a))
+        with self.when(self.both(self.invert(self.less(a, b)), self.invert(self.equal(b, 1)))):
+            result.set(self.let(f"udiv i64 {a}, {b}"))
+        return result.get()
+
+    def quotient_up(self, a: str, b: str | int) -> str:
+        """The same, rounded up."""
+        return self.quotient(self.sub(self.add(a, b), 1), b)
 
     # ---- memory -----------------------------------------------------------------------------------------------------------------
 
@@ -136,8 +158,9 @@ class Function:
     def invert(self, condition: str) -> str:
         return self.let(f"xor i1 {condition}, true")
 
-    def text(self, internal: bool = False) -> str:
-        head = f"define {'internal ' if internal else ''}void @{self.name}({', '.join(self.arguments)})"
+    def text(self, internal: bool = False, inline: bool = True) -> str:
+        """Functions that are not to be inlined compile sooner."""
+        head = f"define {'internal ' if internal else ''}void @{self.name}({', '.join(self.arguments)}){'' if inline else ' noinline'}"
         return "\n".join([f"{head} {{", "entry:", *self.stack, *self.lines, "  ret void", "}", ""])
 
 

@@ -1,15 +1,14 @@
-"""Matrix products in blocks that fit into registers and caches.
+"""What matrix products are made of: tiles that fit into registers, and panels that fit into caches.
 
 A tile is a few rows of the result times one or two vectors of columns, whose sums stay in registers: for every k it takes a column of the
-left matrix, number by number, and a piece of a row of the right one. All products are made of tiles:
+left matrix, number by number, and a piece of a row of the right one.
 
     tile       base + the sum over k of left[row, k] * right[k, column]
     arrange    copy columns of a matrix so that what a tile reads for one k lies side by side, the next k following
-    multiply   a block of the result, `DEPTH` of k at a time: panels of the right matrix, each used for all rows while it is in the cache
+    copy       a few rows, for tiles at the end of a row: a tile always writes whole vectors
 
-Rows are cut as evenly as possible, because a low tile waits for its sums. A tile always writes whole vectors; where the result ends within
-one, it writes to a spare place, and what exists is copied. The products of a block of k are summed in order, and the sums of blocks added,
-as BLAS does; blocks depend on the number of k only. So the result is the same however it is cut, and however the matrices lie in memory.
+multiply.py makes products of them. The products of a block of k are summed in order, and the sums of blocks added, as BLAS does; blocks
+depend on the number of k only. So the result is the same however it is cut, and however the matrices lie in memory.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ from .code import TYPES
 SIZES = {"f32": 4, "f64": 8}  # bytes of a number
 VECTORS = 2  # of a row in a tile, at most
 SLOT = 8  # rows in a tile, at most
-APART = 16  # numbers between slots, so that they do not compete for the same places of the cache
 CHUNK = 8  # as many rows as the nearest cache can hold however far they are apart
 DEPTH = 256  # a panel is half of the nearest cache
+AHEAD = 8  # of k, whose numbers of the left matrix are asked for in time: they may be far apart
 CALM = "!0"  # a loop that is not to be unrolled
 
 
@@ -43,6 +42,11 @@ def most_rows(vectors: int) -> int:
 def width(kind: str) -> int:
     """Columns in a panel."""
     return VECTORS * lanes(kind)
+
+
+def slot(kind: str) -> int:
+    """Places for the numbers of a tile's rows for one k, if they are arranged. Whole vectors are written."""
+    return max(SLOT, lanes(kind))
 
 
 # ---- tiles --------------------------------------------------------------------------------------------------------------------------
@@ -70,6 +74,7 @@ def tile_text(kind: str, rows: int, vectors: int) -> str:
                 one = f.let(f"insertelement {v} poison, {t} {f.load(t, starts[i // vectors], here)}, i64 0")
                 one = f.let(f"shufflevector {v} {one}, {v} poison, <{n} x i32> zeroinitializer")
             total.set(f.let(f"call {v} @llvm.fma.v{n}{kind}({v} {one}, {v} {parts[i % vectors]}, {v} {total.get()})"))
+        f.do(f"call void @llvm.prefetch.p0(ptr {f.at(t, starts[0], f.add(here, f.mul('%a_step', AHEAD)))}, i32 0, i32 3, i32 1)")
         place.set(f.add(here, "%a_step"))
         line.set(f.at(t, right, "%b_step"))
     for base, target, total in zip(every("base"), every("out"), sums, strict=True):
@@ -88,6 +93,7 @@ def tiles_text(kind: str) -> str:
         [
             f"declare {v} @llvm.fma.v{n}{kind}({v}, {v}, {v})",
             f"declare {v} @llvm.masked.load.v{n}{kind}.p0(ptr, i32, <{n} x i1>, {v})",
+            "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)",
             *made,
             f"@tiles = internal constant [{len(names)} x ptr] [{', '.join(names)}]",
             f"@zeros = internal constant [{width(kind)} x {t}] zeroinitializer, align 64",
@@ -98,27 +104,11 @@ def tiles_text(kind: str) -> str:
     )
 
 
-def even(f: Function, rows: str, most: int) -> str:
-    """How many tiles of at most so many rows there are."""
-    return f.let(f"udiv i64 {f.add(rows, most - 1)}, {most}")
-
-
 def heights(f: Function, rows: str, count: str) -> tuple[str, str]:
     """The rows of each of `count` tiles, and how many have one more. (Dividing short numbers takes less time.)"""
     short = [f.let(f"trunc i64 {number} to i32") for number in (rows, count)]
     low = f.let(f"zext i32 {f.let(f'udiv i32 {short[0]}, {short[1]}')} to i64")
     return low, f.sub(rows, f.mul(low, count))
-
-
-def tiles(f: Function, kind: str, columns: str, rows: str, gathered: str) -> Iterator[tuple[str, str, str, str]]:
-    """A loop over the tiles of a panel: number, first row, height, function. What is gathered has been cut for whole panels."""
-    narrow = f.invert(f.less(str(lanes(kind)), columns))
-    count = f.pick(f.let(f"and i1 {narrow}, {f.invert(gathered)}"), "i64", even(f, rows, SLOT), even(f, rows, most_rows(VECTORS)))
-    low, more = heights(f, rows, count)
-    family = f.at("ptr", "@tiles", f.pick(narrow, "i64", 0, (VECTORS - 1) * SLOT))
-    with f.loop(count) as number:
-        height = f.pick(f.less(number, more), "i64", f.add(low, 1), low)
-        yield number, f.add(f.mul(number, low), f.smaller(number, more)), height, f.load("ptr", family, f.sub(height, 1))
 
 
 # ---- arranging ----------------------------------------------------------------------------------------------------------------------
@@ -213,70 +203,6 @@ def load_some(f: Function, kind: str, source: str, count: str) -> str:
     return f.let(f"call {v} @llvm.masked.load.v{n}{kind}.p0(ptr {source}, i32 {SIZES[kind]}, <{n} x i1> {exist}, {v} zeroinitializer)")
 
 
-# ---- a block of the result ----------------------------------------------------------------------------------------------------------
-
-
-def multiply_text(kind: str) -> str:
-    """out = bias + a b. The left matrix is arranged first if there is `room` for it. Panels of the right one are arranged as they are used,
-    or have been: then `arranged` is where they are, the first of those used here being at `column`, of `padded` columns in all."""
-    t, n, wide = TYPES[kind], lanes(kind), width(kind)
-    f = Function(
-        "multiply", "ptr %a", "i64 %a_row", "i64 %a_column", "ptr %b", "i64 %b_row", "i64 %b_column", "i64 %rows", "i64 %columns",
-        "i64 %depth", "ptr %bias", "ptr %out", "i64 %out_step", "i1 %arranges", "ptr %room", "ptr %arranged", "i64 %column", "i64 %padded",
-    )  # fmt: skip
-    panel, spare = f.room(f"[{DEPTH * wide} x {t}]", 64), f.room(f"[{SLOT * wide} x {t}]", 64)
-    gathered, known = (f.let(f"icmp ne ptr {place}, null") for place in ("%room", "%arranged"))
-    a_row, a_step = f.pick(gathered, "i64", 1, "%a_row"), f.pick(gathered, "i64", SLOT, "%a_column")
-    with deep_blocks(f, "%depth") as (first, depth):
-        begin, slot = f.equal(first, 0), f.add(f.mul(depth, SLOT), APART)
-        left_here, right_here = f.at(t, "%a", f.mul(first, "%a_column")), f.at(t, "%b", f.mul(first, "%b_row"))
-        known_here = f.at(t, "%arranged", f.add(f.mul(first, "%padded"), f.mul("%column", depth)))
-        with f.when(gathered):
-            count = even(f, "%rows", most_rows(VECTORS))
-            arrange(f, left_here, "%a_column", "%a_row", depth, "%rows", "%room", SLOT, slot, count, *heights(f, "%rows", count))
-        with f.loop("%columns", 0, wide) as column:
-            columns = f.smaller(f.sub("%columns", column), wide)
-            partial = f.let(f"icmp ne i64 {f.let(f'and i64 {columns}, {n - 1}')}, 0")
-            source = f.at(t, right_here, f.mul(column, "%b_column"))
-            arranges = f.let(f"and i1 {f.let(f'or i1 %arranges, {partial}')}, {f.invert(known)}")
-            with f.when(arranges):
-                arrange(f, source, "%b_row", "%b_column", depth, columns, panel, wide)
-            right = f.pick(known, "ptr", f.at(t, known_here, f.mul(column, depth)), f.pick(arranges, "ptr", panel, source))
-            right_step = f.pick(f.let(f"or i1 {known}, {arranges}"), "i64", wide, "%b_row")
-            out = f.at(t, "%out", column)
-            start = f.pick(f.let("icmp eq ptr %bias, null"), "ptr", "@zeros", f.at(t, "%bias", column))
-            base, base_step = f.pick(begin, "ptr", start, out), f.pick(begin, "i64", 0, "%out_step")
-            copies = f.let(f"and i1 {partial}, {f.let(f'icmp ne ptr {base}, @zeros')}")
-            for number, row, height, tile in tiles(f, kind, columns, "%rows", gathered):
-                left = f.pick(gathered, "ptr", f.at(t, "%room", f.mul(number, slot)), f.at(t, left_here, f.mul(row, "%a_row")))
-                base_here, out_here = f.at(t, base, f.mul(row, base_step)), f.at(t, out, f.mul(row, "%out_step"))
-                with f.when(copies):
-                    f.do(f"call void @copy(ptr {base_here}, i64 {base_step}, ptr {spare}, i64 {wide}, i64 {height}, i64 {columns})")
-                f.do(f"call void {tile}(ptr {left}, i64 {a_row}, i64 {a_step}, ptr {right}, i64 {right_step}, i64 {depth}, "
-                     f"ptr {f.pick(copies, 'ptr', spare, base_here)}, i64 {f.pick(copies, 'i64', wide, base_step)}, "
-                     f"ptr {f.pick(partial, 'ptr', spare, out_here)}, i64 {f.pick(partial, 'i64', wide, '%out_step')})")  # fmt: skip
-                with f.when(partial):
-                    f.do(f"call void @copy(ptr {spare}, i64 {wide}, ptr {out_here}, i64 %out_step, i64 {height}, i64 {columns})")
-    return f.text(internal=True)
-
-
-def quotient(f: Function, x: str, y: str) -> str:
-    """x / y, in less time where that is x or 0."""
-    result = f.variable("i64", f.pick(f.less(x, y), "i64", 0, x))
-    with f.when(f.let(f"and i1 {f.invert(f.less(x, y))}, {f.invert(f.equal(y, 1))}")):
-        result.set(f.let(f"udiv i64 {x}, {y}"))
-    return result.get()
-
-
-@contextmanager
-def deep_blocks(f: Function, depth: str) -> Iterator[tuple[str, str]]:
-    """Blocks of k: the first, and how many."""
-    count = f.let(f"udiv i64 {f.add(depth, DEPTH - 1)}, {DEPTH}")
-    step = quotient(f, f.sub(f.add(depth, count), 1), count)
-    with f.loop(depth, 0, step) as first:
-        yield first, f.smaller(f.sub(depth, first), step)
-
-
 def arrange(f: Function, source: str, along: str, across: str, depth: str, count: str, target: str, wide: int, step: str | int = 0,
             panels: str | int = 1, low: str | int = 0, more: str | int = 0) -> None:  # fmt: skip
     f.do(f"call void @arrange(ptr {source}, i64 {along}, i64 {across}, i64 {depth}, i64 {count}, ptr {target}, i64 {wide}, i64 {step}, "
@@ -284,5 +210,5 @@ def arrange(f: Function, source: str, along: str, across: str, depth: str, count
 
 
 def text(kind: str) -> str:
-    functions = [arrange_text(kind), copy_text(kind), multiply_text(kind)]
+    functions = [arrange_text(kind), copy_text(kind)]
     return "\n".join([tiles_text(kind), *(text.replace(") {", ") noinline {", 1) for text in functions)])

@@ -7,13 +7,12 @@ import platform
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 from . import cache as disk
+from .lifetime import compiling, forever
 
-_lock = Lock()
-_alive: list[Any] = []  # libraries must live as long as the functions in them
+_libraries: list[Any] = forever([])  # which must live as long as the functions in them
 
 
 @cache
@@ -70,7 +69,7 @@ def vector_registers() -> int:
 
 @cache
 def compiler() -> Any:
-    return llvm().create_lljit_compiler(machine())
+    return forever(llvm().create_lljit_compiler(machine()))
 
 
 @cache
@@ -82,31 +81,42 @@ def fingerprint() -> str:
     return disk.key(*sources, version, binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten(), platform.python_version())
 
 
-def object_code(text: str, vectors: bool = False) -> bytes:
-    """Machine code. What is written in `vectors` is ready in half the time if it is not searched for more, and not unrolled."""
+LOOPS, VECTORS, FINISHED = range(3)  # how a text is written: LLVM has to find the vectors; they are there; it runs as it stands
+
+
+def object_code(text: str, written: int = LOOPS) -> bytes:
+    """Machine code. LLVM takes half the time for `VECTORS`, which it does not search for more and does not unroll, and a quarter for what
+    is `FINISHED`, which it only tidies."""
     binding = llvm()
     module = binding.parse_assembly(text)
     module.triple = machine().triple
     module.verify()
-    options = binding.create_pipeline_tuning_options(speed_level=2 if vectors else 3)
+    options = binding.create_pipeline_tuning_options(speed_level=3 if written == LOOPS else 2)
     options.loop_vectorization = True
-    options.slp_vectorization = options.loop_unrolling = not vectors
+    options.slp_vectorization = options.loop_unrolling = written == LOOPS
     builder = binding.create_pass_builder(machine(), options)
-    builder.getModulePassManager().run(module, builder)
+    if written == FINISHED:
+        passes = binding.create_new_module_pass_manager()
+        passes.add_sroa_pass()
+        passes.add_instruction_combine_pass()
+        passes.add_simplify_cfg_pass()
+    else:
+        passes = builder.getModulePassManager()
+    passes.run(module, builder)
     return machine().emit_object(module)  # type: ignore[no-any-return]
 
 
-def load(description: str, text: Callable[[], str], symbols: list[str], vectors: bool = False) -> dict[str, int]:
+def load(description: str, text: Callable[[], str], symbols: list[str], written: int = LOOPS) -> dict[str, int]:
     """The addresses of the functions in `text()`, which is asked for only if the cache has no code for `description`."""
-    with _lock:
+    with compiling:
         name = disk.key(fingerprint(), description)
         code = disk.read(name)
         if code is None:
-            code = object_code(text(), vectors)
+            code = object_code(text(), written)
             disk.write(name, code)
         builder = llvm().JITLibraryBuilder().add_object_img(code)
         for symbol in symbols:
             builder = builder.export_symbol(symbol)
-        library = builder.link(compiler(), f"{name}_{len(_alive)}")
-        _alive.append(library)
+        library = builder.link(compiler(), f"{name}_{len(_libraries)}")
+        _libraries.append(library)
         return {symbol: library[symbol] for symbol in symbols}

@@ -1,8 +1,6 @@
-"""Matrix products as a built-in function: arguments are checked, the result is made, and its blocks are shared among threads.
+"""Matrix products as a built-in function: arguments are checked, the result is made, and multiply.py computes it.
 
-Matrices may be transposed and batches strided, as views are, in up to two dimensions of batches. How a product is cut depends on its size
-only. The matrix on the right is read where it is if it is small, or arranged anew for every block of the result; for a large product it is
-arranged once, by all threads, before they multiply.
+Matrices may be transposed and batches strided, as views are, in up to two dimensions of batches.
 """
 
 from __future__ import annotations
@@ -12,9 +10,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from . import calls, gemm, jit, objects, workers
-from .blocks import Function, fields, order
-from .code import TYPES
+from . import calls, gemm, jit, multiply, objects, workers
+from .blocks import order
 from .objects import (
     ALIGNED,
     CONTIGUOUS_ALIGNED,
@@ -34,25 +31,10 @@ from .objects import (
     Text,
 )
 
-# What a product takes is counted in multiplications.
-BEGUN = 1 << 10  # what a matrix takes however small it is
-ALONE = 1 << 16  # what one thread computes sooner than two, while it holds the GIL
-PIECE = 1 << 16  # a block of the result, at least, and what is handed to a thread at a time
-PIECES = 16  # blocks into which a product is cut, if they are large enough
-TALL = 128  # rows of a block, at most: what a panel is multiplied with stays in the second cache
-NEAR = 6144  # numbers in the rows of the right matrix that are used together, if they are read where they are
-
-LARGE = 1 << 25  # multiplications from which on the right matrix is arranged by all threads
-GATHERED = 96  # rows of a block then, at most; there is room for them, arranged, in the second cache
-TOGETHER = 4  # panels that are arranged at a time
-ROOM = 1 << 24  # bytes for the arranged matrix: so many of its columns at a time, at least one panel
+BEGUN = 1 << 10  # what a matrix takes however small it is, in multiplications
 
 EMPTY, NONE, SHARE, STATE, TAKE, FREE = range(OWN, OWN + 6)
 EMPTY_ARRAY = 184  # the place of this function in NumPy's table
-
-GIVEN = "a* b* out* bias* inner a_outer a_inner b_outer b_inner batch cost m n k a_row a_column b_row b_column share* state* take* free*"
-CUT = "rows columns row_blocks column_blocks arranges arranged* padded out_step"
-JOB = f"{GIVEN} {CUT}"
 
 
 @cache
@@ -61,7 +43,7 @@ def function(kind: str) -> Callable[..., Any]:
     vector or None."""
     if not jit.available() or not calls.supported() or not workers.supported():
         return unable
-    found = jit.load(f"products {kind}", lambda: text(kind), ["products"])
+    found = jit.load(f"products {kind}", lambda: text(kind), ["products"], jit.FINISHED)
     threads, api = workers.workers(), ctypes.pythonapi
     more = [objects.array_function(EMPTY_ARRAY), id(None), threads.share, threads.address]
     memory = [objects.address(api.PyMem_RawMalloc), objects.address(api.PyMem_RawFree)]
@@ -73,131 +55,7 @@ def unable(*args: Any) -> None:
 
 
 def text(kind: str) -> str:
-    return "\n".join([gemm.text(kind), work_text(kind), arrange_text(kind), run_text(kind), entry_text(kind)])
-
-
-# ---- the blocks of a product --------------------------------------------------------------------------------------------------------
-
-
-def work_text(kind: str) -> str:
-    """Compute the blocks from `first` to before `last`."""
-    t = TYPES[kind]
-    f = Function("work", "ptr %facts", "i64 %first", "i64 %last")
-    a = fields(f, JOB)
-    room = f.variable("ptr", "null")
-    known, turned = f.let(f"icmp ne ptr {a['arranged']}, null"), f.let(f"icmp ne i64 {a['a_column']}, 1")
-    with f.when(f.let(f"and i1 {known}, {turned}")):
-        size = gemm.SIZES[kind] * (gemm.DEPTH * gemm.SLOT + gemm.APART) * -(-GATHERED // gemm.most_rows(gemm.VECTORS))
-        room.set(f.let(f"call ptr {a['take']}(i64 {size})"))
-    pieces = f.mul(a["row_blocks"], a["column_blocks"])
-    with f.loop("%last", "%first") as unit:
-        matrix = gemm.quotient(f, unit, pieces)
-        piece = f.sub(unit, f.mul(matrix, pieces))
-        left, right, out = operands(f, kind, a, matrix)
-        block = gemm.quotient(f, piece, a["column_blocks"])
-        row, column = f.mul(block, a["rows"]), f.mul(f.sub(piece, f.mul(block, a["column_blocks"])), a["columns"])
-        out = f.at(t, out, f.add(f.mul(row, a["out_step"]), column))
-        bias = f.pick(f.let(f"icmp eq ptr {a['bias']}, null"), "ptr", "null", f.at(t, a["bias"], column))
-        arranges = f.let(f"icmp ne i64 {a['arranges']}, 0")
-        f.do(
-            f"call void @multiply(ptr {f.at(t, left, f.mul(row, a['a_row']))}, i64 {a['a_row']}, i64 {a['a_column']}, "
-            f"ptr {f.at(t, right, f.mul(column, a['b_column']))}, i64 {a['b_row']}, i64 {a['b_column']}, "
-            f"i64 {f.smaller(f.sub(a['m'], row), a['rows'])}, i64 {f.smaller(f.sub(a['n'], column), a['columns'])}, i64 {a['k']}, "
-            f"ptr {bias}, ptr {out}, i64 {a['out_step']}, i1 {arranges}, ptr {room.get()}, "
-            f"ptr {a['arranged']}, i64 {column}, i64 {a['padded']})"
-        )
-    f.do(f"call void {a['free']}(ptr {room.get()})")
-    return f.text(internal=True)
-
-
-def operands(f: Function, kind: str, a: dict[str, str], matrix: str) -> list[str]:
-    """Where the matrices of a batch are that are multiplied, and their product."""
-    outer = gemm.quotient(f, matrix, a["inner"])
-    inner = f.sub(matrix, f.mul(outer, a["inner"]))
-    places = [f.at("i8", a[name], f.add(f.mul(outer, a[f"{name}_outer"]), f.mul(inner, a[f"{name}_inner"]))) for name in ("a", "b")]
-    return [*places, f.at(TYPES[kind], a["out"], f.mul(f.mul(matrix, a["m"]), a["out_step"]))]
-
-
-def arrange_text(kind: str) -> str:
-    """Arrange the panels of the right matrix, `TOGETHER` at a time, from `first` to before `last`."""
-    t, wide = TYPES[kind], gemm.width(kind)
-    f = Function("arrange_panels", "ptr %facts", "i64 %first", "i64 %last")
-    a = fields(f, JOB)
-    with gemm.deep_blocks(f, a["k"]) as (first, depth), f.loop("%last", "%first") as piece:
-        column = f.mul(piece, TOGETHER * wide)
-        source = f.at(t, a["b"], f.add(f.mul(first, a["b_row"]), f.mul(column, a["b_column"])))
-        target = f.at(t, a["arranged"], f.add(f.mul(first, a["padded"]), f.mul(column, depth)))
-        count = f.smaller(f.sub(a["n"], column), TOGETHER * wide)
-        panels = f.let(f"udiv i64 {f.add(count, wide - 1)}, {wide}")
-        gemm.arrange(f, source, a["b_row"], a["b_column"], depth, count, target, wide, f.mul(depth, wide), panels, wide)
-    return f.text(internal=True)
-
-
-def run_text(kind: str) -> str:
-    """Cut a product into blocks, and have them computed."""
-    t, wide, size = TYPES[kind], gemm.width(kind), gemm.SIZES[kind]
-    f = Function("run", "ptr %facts")
-    a = fields(f, JOB)
-    a["out_step"] = a["n"]
-
-    def put(**values: str | int) -> None:
-        for name, value in values.items():
-            place = order(JOB).index(name)
-            f.store("ptr" if f"{name}*" in JOB.split() else "i64", str(value), f.at("i64", "%facts", place))
-
-    def above(x: str, y: str | int) -> str:
-        """The quotient, rounded up."""
-        return f.let(f"udiv i64 {f.sub(f.add(x, y), 1)}, {y}")
-
-    def larger(x: str, y: str | int) -> str:
-        return f.pick(f.less(x, y), "i64", y, x)
-
-    def share(work: str, units: str, step: str | int) -> None:
-        f.do(f"call void {a['share']}(ptr {a['state']}, ptr @{work}, ptr %facts, i64 {units}, i64 {step})")
-
-    def cut(n: str, tall: int, least: int, wanted: str) -> str:
-        """Blocks of rows, and of panels, until there are as many as wanted; how many there are."""
-        panels, row_blocks = above(n, wide), above(a["m"], tall)
-        column_blocks = f.smaller(panels, above(wanted, row_blocks))
-        row_blocks = larger(row_blocks, f.smaller(above(a["m"], least), above(wanted, column_blocks)))
-        rows, columns = above(a["m"], row_blocks), f.mul(above(panels, column_blocks), wide)
-        row_blocks, column_blocks = above(a["m"], rows), above(n, columns)
-        put(rows=rows, columns=columns, row_blocks=row_blocks, column_blocks=column_blocks)
-        return f.mul(row_blocks, column_blocks)
-
-    each = f.mul(f.mul(a["m"], a["n"]), a["k"])
-    memory = f.variable("ptr", "null")
-    columns = f.smaller(f.mul(above(a["n"], wide), wide), larger(f.mul(f.let(f"udiv i64 {ROOM // size // wide}, {a['k']}"), wide), wide))
-    with f.when(f.let(f"and i1 {f.less(str(LARGE), each)}, {f.less(str(GATHERED // 2), a['m'])}")):
-        memory.set(f.let(f"call ptr {a['take']}(i64 {f.add(f.mul(f.mul(columns, a['k']), size), 64)})"))
-    arranged = memory.get()
-    large = f.let(f"icmp ne ptr {arranged}, null")
-    put(out_step=a["n"], padded=columns, arranged="null")
-    with f.when(large):
-        address = f.let(f"ptrtoint ptr {arranged} to i64")
-        put(arranged=f.let(f"inttoptr i64 {f.let(f'and i64 {f.add(address, 63)}, -64')} to ptr"), arranges=0)
-        with f.loop(a["batch"]) as matrix, f.loop(a["n"], 0, columns) as first:
-            left, right, out = operands(f, kind, a, matrix)
-            n = f.smaller(f.sub(a["n"], first), columns)
-            bias = f.pick(f.let(f"icmp eq ptr {a['bias']}, null"), "ptr", "null", f.at(t, a["bias"], first))
-            put(a=left, b=f.at(t, right, f.mul(first, a["b_column"])), out=f.at(t, out, first), bias=bias, n=n)
-            share("arrange_panels", above(n, TOGETHER * wide), 1)
-            share("work", cut(n, GATHERED, GATHERED // 2, str(PIECES)), 1)
-        f.do(f"call void {a['free']}(ptr {arranged})")
-    with f.when(f.invert(large)):
-        wanted = f.smaller(above(str(PIECES), a["batch"]), above(each, PIECE))
-        units = f.mul(cut(a["n"], TALL, TALL // 2, wanted), a["batch"])
-        used = f.mul(f.smaller(a["k"], gemm.DEPTH), a["b_row"])
-        far = f.let(f"and i1 {f.less(str(NEAR), used)}, {f.less(str(3 * gemm.SLOT), a['m'])}")
-        turned = f.let(f"icmp ne i64 {a['b_column']}, 1")
-        arranges = f.let(f"or i1 {far}, {turned}")
-        put(arranges=f.let(f"zext i1 {arranges} to i64"))
-        alone = f.less(a["cost"], ALONE)
-        with f.when(alone):
-            f.do(f"call void @work(ptr %facts, i64 0, i64 {units})")
-        with f.when(f.invert(alone)):
-            share("work", units, larger(f.let(f"udiv i64 {f.mul(units, PIECE)}, {a['cost']}"), 1))
-    return f.text(internal=True)
+    return "\n".join([multiply.text(kind), entry_text(kind)])
 
 
 # ---- the arguments ------------------------------------------------------------------------------------------------------------------
@@ -278,17 +136,17 @@ def entry_text(kind: str) -> str:
         "b_column": right["column"], "share": t.fact(SHARE, "ptr"), "state": t.fact(STATE, "ptr"), "take": t.fact(TAKE, "ptr"),
         "free": t.fact(FREE, "ptr"),
     }  # fmt: skip
-    job = t.let(f"alloca [{len(order(JOB))} x i64]")
-    for place, name in enumerate(GIVEN.split()):
+    job = t.let(f"alloca [{len(order(multiply.JOB))} x i64]")
+    for place, name in enumerate(multiply.GIVEN.split()):
         type_ = "ptr" if name.endswith("*") else "i64"
         t.do(f"store {type_} {values[name.strip('*')]}, ptr {t.let(f'getelementptr i64, ptr {job}, i64 {place}')}")
-    t.branch(t.let(f"icmp slt i64 {cost}, {ALONE}"), "held", "unheld")
+    t.branch(t.let(f"icmp slt i64 {cost}, {multiply.ALONE}"), "held", "unheld")
     t.lines.append("held:")
-    t.do(f"call void @run(ptr {job})")
+    t.do(f"call void @plan(ptr {job})")
     t.do(f"ret ptr {out}")
     t.lines.append("unheld:")
     state = t.let(f"call ptr {t.fact(SAVE_THREAD, 'ptr')}()")
-    t.do(f"call void @run(ptr {job})")
+    t.do(f"call void @plan(ptr {job})")
     t.do(f"call void {t.fact(RESTORE_THREAD, 'ptr')}(ptr {state})")
     t.do(f"ret ptr {out}")
     return "declare i64 @llvm.smin.i64(i64, i64)\n" + t.function("products")

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import adjoint as ad
+from adjoint._kernels import multiply as plan
 from adjoint._kernels import products
 from adjoint.ops import matmul
 
@@ -63,7 +64,18 @@ def test_equal_to_numpy(dtype, m, n, k, batch, left, right, biased):
 @pytest.mark.parametrize("dtype", DTYPES.values())
 @pytest.mark.parametrize(
     "shape",
-    [(700, 130, 510), (64, 784, 256), (4096, 64, 64), (64, 64, 4100), (31, 2000, 33), (401, 301, 403), (40, 1000, 1100), (300, 30000, 20)],
+    [
+        (700, 130, 510),
+        (64, 784, 256),
+        (4096, 64, 64),
+        (64, 64, 4100),
+        (31, 2000, 33),
+        (401, 301, 403),
+        (40, 1000, 1100),
+        (300, 30000, 20),
+        (512, 600, 300),
+        (256, 300, 520),
+    ],
 )
 def test_large_products(shape, dtype):
     m, k, n = shape
@@ -75,11 +87,13 @@ def test_large_products(shape, dtype):
 
 def test_large_products_in_parts(monkeypatch, tmp_path):
     monkeypatch.setenv("ADJOINT_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(products, "ROOM", 1 << 16)
+    monkeypatch.setattr(plan, "ROOM", 1 << 18)
+    monkeypatch.setattr(plan, "SPAN", 128)
     multiply_in_parts = products.function.__wrapped__("f32")
     rng = np.random.default_rng(0)
-    a, b, bias = (rng.normal(size=shape).astype("float32") for shape in ((2, 330, 310), (310, 405), 405))
-    assert np.array_equal(multiply_in_parts(a, b, bias), check(a, b, bias))
+    a, b, bias = (rng.normal(size=shape).astype("float32") for shape in ((2, 512, 610), (610, 405), 405))
+    for left in (a, LAYOUTS["transposed"](a)):  # the second is arranged too
+        assert np.array_equal(multiply_in_parts(left, b, bias), check(left, b, bias))
 
 
 @pytest.mark.parametrize("lanes", [4, 16])
@@ -91,7 +105,7 @@ def test_other_vectors(lanes, monkeypatch, tmp_path):
     made = products.function.__wrapped__("f32")
     monkeypatch.setattr(products, "function", lambda kind: made)
     rng = np.random.default_rng(0)
-    for m, k, n in ((3, 4, 5), (7, 300, 33), (17, 9, 64), (330, 310, 405)):
+    for m, k, n in ((3, 4, 5), (7, 300, 33), (17, 9, 64), (330, 310, 405), (512, 70, 300)):
         a, b = rng.normal(size=(m, k)).astype("float32"), rng.normal(size=(k, n)).astype("float32")
         for x in (a, np.asfortranarray(a)):
             for y in (b, np.asfortranarray(b)):
@@ -134,10 +148,13 @@ def test_what_it_does_not_take_is_left_to_numpy(bad):
     assert products.function("f32")(*BAD[bad](a, b)) is None
 
 
-@pytest.mark.parametrize("shapes", [((48, 64, 32), (48, 32, 64)), ((500, 300), (300, 400)), ((300, 64), (64, 30))])
-def test_threads_change_nothing(shapes):
+@pytest.mark.parametrize("layout", ["plain", "transposed"])
+@pytest.mark.parametrize(
+    "shapes", [((48, 64, 32), (48, 32, 64)), ((500, 300), (300, 400)), ((300, 64), (64, 30)), ((3, 512, 300), (3, 300, 400))]
+)
+def test_threads_change_nothing(shapes, layout):
     rng = np.random.default_rng(0)
-    a, b = (rng.normal(size=shape) for shape in shapes)
+    a, b = (LAYOUTS[layout](rng.normal(size=shape)) for shape in shapes)
     before = ad.get_num_threads()
     results = []
     for threads in (1, 2, 3):
