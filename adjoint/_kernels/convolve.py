@@ -9,6 +9,7 @@ so an element of a column is at `image[offset of the column + offset of the plac
     tiles      rows times columns for some places: a few thousand numbers are gathered, and used for all rows while they are in the cache
     lines      the same for up to three rows, which are not worth gathering for: lines of places are read where they are
     spread     put what was computed for every n-th element of the result there
+    fold       add up what tiles gave for each element of a kernel that is spread over the result
     forward    all of these, sample by sample
     arrange    lay all images out, if there are so few that each is worked on by several threads
 
@@ -17,20 +18,62 @@ so an element of a column is at `image[offset of the column + offset of the plac
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 
 from . import winograd
 from .blocks import Function, fields
 from .code import TYPES
+from .gemm import CALM
 from .sharing import ROOMS, builtin, room
 from .vectors import LANES, MULTIPLIER, ROWS, SIZES, VECTORS, fma, lanes_below, splat, width
 
 DEPTH = 192  # how much of a column is gathered at a time, at most
+HINTS = '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.vectorize.enable", i1 false}\n'  # of `CALM` loops
 LINE_VECTORS = {1: 4, 2: 4, 3: 3}  # vectors of places that `lines` computes at a time, by the number of rows
 
 
 # ---- lay and spread -----------------------------------------------------------------------------------------------------------------
+
+
+def copy(f: Function, kind: str, source: str, target: str, count: str, reads: int = 1, writes: int = 1) -> None:
+    """A short line, from every second number or to every second place of another. Vectors, the last of which may overlap the one before, or
+    parts of a vector take less time than a call of `memcpy`. Nothing is read or written beyond the last number."""
+    t, n, size = TYPES[kind], LANES[kind], SIZES[kind]
+    short = f.less(count, n)
+
+    def lanes(numbers: Iterable[int]) -> str:
+        chosen = [*numbers]
+        return f"<{len(chosen)} x i32> <{', '.join(f'i32 {lane}' for lane in chosen)}>"
+
+    def piece(length: int, i: str) -> None:
+        v = f"<{length} x {t}>"
+        here, there = f.at(t, source, f.mul(i, reads)), f.at(t, target, f.mul(i, writes))
+        numbers = f.load(v, here, align=size)
+        if length > 1 and reads == 2:
+            more = f.load(v, f.at(t, here, length - 1), align=size)
+            both = lanes([*range(0, length, 2), *range(length + 1, 2 * length, 2)])
+            numbers = f.let(f"shufflevector {v} {numbers}, {v} {more}, {both}")
+        if length > 1 and writes == 2:
+            # The first half goes between what is there, and so does the second, one place before the end of the first.
+            places = there, f.at(t, there, length - 1)
+            known = [f.load(v, place, align=size) for place in places]
+            for first, (place, old) in enumerate(zip(places, known, strict=True)):
+                mixed = lanes((lane // 2 + first * length // 2) if lane % 2 == first else length + lane for lane in range(length))
+                f.store(v, f.let(f"shufflevector {v} {numbers}, {v} {old}, {mixed}"), place, size)
+        else:
+            f.store(v, numbers, there, size)
+
+    with f.when(f.invert(short)), f.loop(count, 0, n) as begin:
+        piece(n, f.smaller(begin, f.sub(count, n)))
+    with f.when(short):
+        length = n // 2
+        while length:
+            with f.when(f.let(f"icmp ne i64 {f.let(f'and i64 {count}, {length}')}, 0")):
+                piece(length, f.let(f"and i64 {count}, {-2 * length}"))
+            length //= 2
+
 
 LAY = "source_plane target_plane rows row_table* runs run_table* step"
 
@@ -38,33 +81,31 @@ LAY = "source_plane target_plane rows row_table* runs run_table* step"
 def lay_text(kind: str) -> str:
     """Rows of every channel, so many for each sample: `row_table` says where they are in source and target, `run_table` which elements of a
     row go where."""
-    t, n = TYPES[kind], LANES[kind]
-    v = f"<{n} x {t}>"
-    f = Function(f"lay_{kind}", "ptr %facts", "i64 %channels", "i64 %samples", "ptr %source", "ptr %target")
+    t = TYPES[kind]
+    f = Function(f"lay_{kind}", "ptr %facts", "i64 %channels", "i64 %samples", "ptr noalias %source", "ptr noalias %target")
     a = fields(f, LAY)
     single, double = f.equal(a["step"], 1), f.equal(a["step"], 2)
-    with f.loop("%channels") as c:
+    rows = f.mul("%samples", a["rows"])
+    with f.loop("%channels") as c, f.loop(a["runs"]) as run:
         source = f.at(t, "%source", f.mul(c, a["source_plane"]))
         target = f.at(t, "%target", f.mul(c, a["target_plane"]))
-        with f.loop(f.mul("%samples", a["rows"])) as row:
-            entry = f.mul(row, 2)
-            from_row = f.at(t, source, f.load("i64", a["row_table"], entry))
-            to_row = f.at(t, target, f.load("i64", a["row_table"], f.add(entry, 1)))
-            with f.loop(a["runs"]) as run:
-                entry = f.mul(run, 3)
-                first, count, place = (f.load("i64", a["run_table"], f.add(entry, i)) for i in range(3))
-                here, there = f.at(t, from_row, first), f.at(t, to_row, place)
-                # Runs are short: vectors, the last of which may overlap the one before, take less time than a call of `memcpy`.
-                long = f.let(f"and i1 {single}, {f.invert(f.less(count, n))}")
-                final = f.sub(count, n)
-                with f.when(long), f.loop(count, 0, n) as begin:
-                    i = f.smaller(begin, final)
-                    f.store(v, f.load(v, f.at(t, here, i), align=SIZES[kind]), f.at(t, there, i), SIZES[kind])
-                with f.when(double), f.loop(count) as i:
-                    f.store(t, f.load(t, here, f.mul(i, 2)), f.at(t, there, i))
-                with f.when(f.invert(f.let(f"or i1 {long}, {double}"))), f.loop(count) as i:
-                    f.store(t, f.load(t, here, f.mul(i, a["step"])), f.at(t, there, i))
-    return f.text(internal=True).replace("ptr %source, ptr %target", "ptr noalias %source, ptr noalias %target")
+        first, count, place = (f.load("i64", a["run_table"], f.add(f.mul(run, 3), i)) for i in range(3))
+        here, there = f.at(t, source, first), f.at(t, target, place)
+
+        def every_row(chosen: str, step: int, here: str = here, there: str = there, count: str = count) -> None:
+            with f.when(chosen), f.loop(rows) as row:
+                from_row, to_row = (f.load("i64", a["row_table"], f.add(f.mul(row, 2), i)) for i in range(2))
+                given, taken = f.at(t, here, from_row), f.at(t, there, to_row)
+                if step:
+                    copy(f, kind, given, taken, count, step)
+                else:
+                    with f.loop(count, hints=CALM) as i:
+                        f.store(t, f.load(t, given, f.mul(i, a["step"])), f.at(t, taken, i))
+
+        every_row(single, 1)
+        every_row(double, 2)
+        every_row(f.invert(f.let(f"or i1 {single}, {double}")), 0)
+    return f.text(internal=True, inline=False) + HINTS
 
 
 ARRANGE = "laid*T! image*T source_plane plane lay*"
@@ -83,7 +124,7 @@ def arrange_text(kind: str) -> str:
     return "\n".join([lay_text(kind), f.text()])
 
 
-SPREAD = "source source_plane source_line count target_plane step line_table*"
+SPREAD = "source source_plane source_line lines count target_plane step line_table*"
 
 
 def spread_text(kind: str) -> str:
@@ -91,7 +132,7 @@ def spread_text(kind: str) -> str:
     t = TYPES[kind]
     f = Function(f"spread_{kind}", "ptr %facts", "ptr %scratch", "ptr %out", "i64 %first", "i64 %last", "i64 %first_row", "i64 %last_row")
     a = fields(f, SPREAD)
-    single = f.equal(a["step"], 1)
+    single, double = f.equal(a["step"], 1), f.equal(a["step"], 2)
     begin = f.at(t, "%scratch", a["source"])
     with f.loop("%last_row", "%first_row") as row:
         source = f.at(t, begin, f.mul(row, a["source_plane"]))
@@ -100,10 +141,13 @@ def spread_text(kind: str) -> str:
             place = f.load("i64", a["line_table"], line)
             with f.when(f.invert(f.less(place, 0))):
                 here, there = f.at(t, source, f.mul(line, a["source_line"])), f.at(t, target, place)
-                for case, step in ((single, "1"), (f.invert(single), a["step"])):
-                    with f.when(case), f.loop(a["count"]) as i:
-                        f.store(t, f.load(t, here, i), f.at(t, there, f.mul(i, step)))
-    return f.text(internal=True).replace("ptr %scratch, ptr %out", "ptr noalias %scratch, ptr noalias %out")
+                with f.when(single):
+                    copy(f, kind, here, there, a["count"])
+                with f.when(double):
+                    copy(f, kind, here, there, a["count"], writes=2)
+                with f.when(f.invert(f.let(f"or i1 {single}, {double}"))), f.loop(a["count"], hints=CALM) as i:
+                    f.store(t, f.load(t, here, i), f.at(t, there, f.mul(i, a["step"])))
+    return f.text(internal=True, inline=False).replace("ptr %scratch, ptr %out", "ptr noalias %scratch, ptr noalias %out")
 
 
 # ---- pack ---------------------------------------------------------------------------------------------------------------------------
@@ -152,7 +196,7 @@ def tiles_text(kind: str) -> str:
     f = Function(f"tiles_{kind}", *MULTIPLIER)
     a = fields(f, TILES)
     gathered = f.room(f"[{DEPTH * wide} x {t}]", 64)
-    blocks = f.let(f"udiv i64 {f.add(a['rows'], ROWS - 1)}, {ROWS}")
+    blocks = f.quotient(f.add(a['rows'], ROWS - 1), ROWS)
     scattered = f.equal(a["scattered"], 1)
     with f.loop(a["columns"], 0, a["depth"]) as first:
         depth = f.smaller(f.sub(a["columns"], first), a["depth"])
@@ -204,7 +248,7 @@ def tiles_text(kind: str) -> str:
         f"declare {v} @llvm.masked.load.v{n}{kind}.p0(ptr, i32, <{n} x i1>, {v})",
         f"declare void @llvm.masked.store.v{n}{kind}.p0({v}, ptr, i32, <{n} x i1>)",
     ]
-    return "\n".join([*declared, f.text(internal=True)])
+    return "\n".join([*declared, f.text(internal=True, inline=False)])
 
 
 def gather(
@@ -278,7 +322,40 @@ def lines_text(rows: int, kind: str) -> str:
             for i, row in enumerate(totals):
                 for place, total in zip(places, row, strict=True):
                     f.store(v, total.get(), f.at(t, target, f.add(place, f.mul(a["out_plane"], i))), size)
-    return "\n".join([f"declare {v} @llvm.fma.v{n}{kind}({v}, {v}, {v})", f.text(internal=True)])
+    return "\n".join([f"declare {v} @llvm.fma.v{n}{kind}({v}, {v}, {v})", f.text(internal=True, inline=False)])
+
+
+# ---- folds --------------------------------------------------------------------------------------------------------------------------
+
+FOLD = (
+    "chunk taps lines band line source_plane size tap_table* line_table* samples sample_size target_sample target_plane spreads "
+    "spread_table*"
+)
+
+
+def fold_text(kind: str) -> str:
+    """Add up what each element of the kernel gives: lines of places, from where they are in the scratch to a plane for each row and sample.
+    After the end of a line zeros are added."""
+    t, n, size = TYPES[kind], LANES[kind], SIZES[kind]
+    v = f"<{n} x {t}>"
+    pointers = "ptr %facts", "ptr noalias %scratch", "ptr noalias %planes"
+    f = Function(f"fold_{kind}", *pointers, "i64 %rows", "i64 %first", "i64 %last", "i64 %skipped")
+    a = fields(f, FOLD)
+    whole = f.let(f"and i64 {a['line']}, {-n}")
+    mask, partial = lanes_below(f, kind, f.sub(a["line"], whole)), f.less(whole, a["line"])
+    with f.loop("%rows") as row, f.loop(a["taps"]) as tap:
+        here = f.at(t, "%scratch", f.sub(f.mul(f.add(f.mul(row, a["taps"]), tap), a["source_plane"]), "%skipped"))
+        there = f.at(t, "%planes", f.add(f.mul(row, a["size"]), f.load("i64", a["tap_table"], tap)))
+        with f.loop("%last", "%first") as line:
+            given, taken = f.at(t, here, f.mul(line, a["line"])), f.at(t, there, f.load("i64", a["line_table"], line))
+            with f.loop(whole, 0, n) as i:
+                value, where = f.load(v, f.at(t, given, i), align=size), f.at(t, taken, i)
+                f.store(v, f.let(f"fadd {v} {f.load(v, where, align=size)}, {value}"), where, size)
+            with f.when(partial):
+                value, where = f.load(v, f.at(t, given, whole), align=size), f.at(t, taken, whole)
+                value = f.let(f"select <{n} x i1> {mask}, {v} {value}, {v} zeroinitializer")
+                f.store(v, f.let(f"fadd {v} {f.load(v, where, align=size)}, {value}"), where, size)
+    return f.text(internal=True, inline=False)
 
 
 # ---- sample by sample ---------------------------------------------------------------------------------------------------------------
@@ -288,32 +365,23 @@ FORWARD = (
     "out_step rows scratch work lay* parts part_table*"
 )
 # A part of the result is computed as tiles or lines from `places` * n / `wide` on, where n goes from 0 to `count`: what can be split. So
-# can its rows, in blocks.
+# can its rows, in blocks. If it is folded, `spread_table` is what `fold` needs.
 PART = "multiplier* packed packed_step count places wide spreads spread_table*"
 
 
-def forward_text(name: str, kind: str) -> str:
+@contextmanager
+def units(f: Function, a: dict[str, str], kind: str) -> Iterator[dict[str, str]]:
     """A unit is a sample, a group of a sample, or several samples (`fold`), so that few places are left over for a last tile. An image that
     can be used as it is may be read a little beyond its end; the last one is laid out, because there is nothing after it."""
     t = TYPES[kind]
-    f = Function(f"forward_{name}_{kind}", "ptr %facts", "i64 %first", "i64 %last")
-    a = fields(f, FORWARD)
     laid = f.equal(a["laid"], 1)
     with room(f, a) as own:
         with f.loop(a["clear"]) as i:
             f.store(t, "0.0", f.at(t, own, i))
-        scratch, rest = f.at(t, own, a["scratch"]), f.at(t, own, a["work"])
         with f.loop("%last", "%first") as piece:
-            with_rows = f.let(f"udiv i64 {piece}, {a['splits']}")
-            share = f.sub(piece, f.mul(with_rows, a["splits"]))
-            unit = f.let(f"udiv i64 {with_rows}, {a['row_splits']}")
-            row_share = f.sub(with_rows, f.mul(unit, a["row_splits"]))
-            blocks = f.let(f"udiv i64 {f.add(a['rows'], ROWS - 1)}, {ROWS}")
-            first_block, last_block = (
-                f.let(f"udiv i64 {f.mul(blocks, limit)}, {a['row_splits']}") for limit in (row_share, f.add(row_share, 1))
-            )
-            first_row, last_row = f.mul(first_block, ROWS), f.smaller(f.mul(last_block, ROWS), a["rows"])
-            group = f.let(f"urem i64 {unit}, {a['groups']}")
+            with_rows = f.quotient(piece, a["splits"])
+            unit = f.quotient(with_rows, a["row_splits"])
+            group = f.sub(unit, f.mul(f.quotient(unit, a["groups"]), a["groups"]))
             there = f.at(t, a["image"], f.mul(f.mul(unit, a["fold"]), a["image_step"]))
             source = f.variable("ptr", there)
             with f.when(f.let(f"or i1 {laid}, {f.equal(unit, a['last_unit'])}")):
@@ -321,24 +389,79 @@ def forward_text(name: str, kind: str) -> str:
                     given, taken = f.at(t, there, f.mul(i, a["image_step"])), f.at(t, own, f.mul(i, a["image_room"]))
                     f.do(f"call void @lay_{kind}(ptr {a['lay']}, i64 {a['channels']}, i64 1, ptr {given}, ptr {taken})")
                 source.set(own)
-            image, out = source.get(), f.at(t, a["out"], f.mul(unit, a["out_step"]))
-            bias = f.at(t, a["bias"], f.mul(group, a["rows"]))
-            with f.loop(a["parts"]) as number:
-                b = fields(f, PART, f.at("i64", a["part_table"], f.mul(number, len(PART.split()))))
-                packed = f.at(t, a["packed"], f.add(b["packed"], f.mul(group, b["packed_step"])))
-                first, last = (
-                    f.let(f"udiv i64 {f.mul(b['count'], limit)}, {a['splits']}") for limit in (share, f.add(share, 1))
-                )
-                begin = f.let(f"udiv i64 {f.mul(first, b['places'])}, {b['wide']}")
-                end = f.let(f"udiv i64 {f.add(f.mul(last, b['places']), f.sub(b['wide'], 1))}, {b['wide']}")
-                target = f.let(f"select i1 {f.equal(b['spreads'], 0)}, ptr {out}, ptr {scratch}")
-                pointers = ", ".join(f"ptr {value}" for value in (b["multiplier"], image, packed, target, bias, rest, a["strange"]))
-                f.do(f"call void @{name}_{kind}({pointers}, i64 {begin}, i64 {end}, i64 {first_block}, i64 {last_block})")
-                with f.loop(b["spreads"]) as entry:
-                    entry = f.at("i64", b["spread_table"], f.mul(entry, len(SPREAD.split())))
-                    numbers = ", ".join(f"i64 {number}" for number in (first, last, first_row, last_row))
-                    f.do(f"call void @spread_{kind}(ptr {entry}, ptr {scratch}, ptr {out}, {numbers})")
+            yield {
+                "group": group, "share": f.sub(piece, f.mul(with_rows, a["splits"])),
+                "row_share": f.sub(with_rows, f.mul(unit, a["row_splits"])), "image": source.get(),
+                "out": f.at(t, a["out"], f.mul(unit, a["out_step"])), "bias": f.at(t, a["bias"], f.mul(group, a["rows"])),
+                "scratch": f.at(t, own, a["scratch"]), "work": f.at(t, own, a["work"]),
+            }  # fmt: skip
+
+
+def cut(f: Function, count: str, number: str, parts: str) -> list[str]:
+    """Where a share of so many begins and ends."""
+    return [f.quotient(f.mul(count, limit), parts) for limit in (number, f.add(number, 1))]
+
+
+def forward_text(name: str, kind: str) -> str:
+    t = TYPES[kind]
+    f = Function(f"forward_{name}_{kind}", "ptr %facts", "i64 %first", "i64 %last")
+    a = fields(f, FORWARD)
+    with units(f, a, kind) as u:
+        first_block, last_block = cut(f, f.quotient_up(a["rows"], ROWS), u["row_share"], a["row_splits"])
+        first_row, last_row = f.mul(first_block, ROWS), f.smaller(f.mul(last_block, ROWS), a["rows"])
+        with f.loop(a["parts"]) as number:
+            b = fields(f, PART, f.at("i64", a["part_table"], f.mul(number, len(PART.split()))))
+            packed = f.at(t, a["packed"], f.add(b["packed"], f.mul(u["group"], b["packed_step"])))
+            first, last = cut(f, b["count"], u["share"], a["splits"])
+            begin, end = f.quotient(f.mul(first, b["places"]), b["wide"]), f.quotient_up(f.mul(last, b["places"]), b["wide"])
+            target = f.pick(f.equal(b["spreads"], 0), "ptr", u["out"], u["scratch"])
+            pointers = ", ".join(f"ptr {x}" for x in (b["multiplier"], u["image"], packed, target, u["bias"], u["work"], a["strange"]))
+            f.do(f"call void @{name}_{kind}({pointers}, i64 {begin}, i64 {end}, i64 {first_block}, i64 {last_block})")
+            with f.loop(b["spreads"]) as entry:
+                entry = f.at("i64", b["spread_table"], f.mul(entry, len(SPREAD.split())))
+                numbers = ", ".join(f"i64 {number}" for number in (first, last, first_row, last_row))
+                f.do(f"call void @spread_{kind}(ptr {entry}, ptr {u['scratch']}, ptr {u['out']}, {numbers})")
     return "\n".join([lay_text(kind), spread_text(kind), MULTIPLIERS[name](kind), f.text()])
+
+
+def forward_folds_text(kind: str) -> str:
+    """A transposed convolution: the image is multiplied by each element of the kernel, for a few rows of the result and a band of lines at
+    a time, and that is folded. After the biases there are zeros, which `tiles` adds."""
+    t, wide = TYPES[kind], width(kind)
+    f = Function(f"forward_folds_{kind}", "ptr %facts", "i64 %first", "i64 %last")
+    a = fields(f, FORWARD)
+    b = fields(f, PART, a["part_table"])
+    c = fields(f, FOLD, b["spread_table"])
+    zeros = f.at(t, a["bias"], f.mul(a["groups"], a["rows"]))
+    with units(f, a, kind) as u:
+        packed = f.at(t, a["packed"], f.mul(u["group"], b["packed_step"]))
+        first, last = cut(f, f.quotient_up(a["rows"], c["chunk"]), u["row_share"], a["row_splits"])
+        first, last = f.mul(first, c["chunk"]), f.smaller(f.mul(last, c["chunk"]), a["rows"])
+        with f.loop(last, first, c["chunk"]) as row:
+            rows = f.smaller(f.sub(last, row), c["chunk"])
+            begin, end = f.mul(row, c["taps"]), f.mul(f.add(row, rows), c["taps"])
+            blocks = f"i64 {f.let(f'udiv i64 {begin}, {ROWS}')}, i64 {f.quotient_up(end, ROWS)}"
+            with f.loop(rows) as i:
+                bias, plane = splat(f, kind, f.load(t, u["bias"], f.add(row, i))), f.at(t, u["work"], f.mul(i, c["size"]))
+                with f.loop(c["size"], 0, LANES[kind], hints=CALM) as j:
+                    f.store(f"<{LANES[kind]} x {t}>", bias, f.at(t, plane, j), SIZES[kind])
+            with f.loop(c["lines"], 0, c["band"]) as line:
+                stop = f.smaller(f.add(line, c["band"]), c["lines"])
+                tile, last_tile = f.quotient(f.mul(line, c['line']), wide), f.quotient_up(f.mul(stop, c["line"]), wide)
+                skipped = f.mul(tile, wide)
+                before = f.sub("0", f.add(f.mul(begin, c["source_plane"]), skipped))
+                target = f.let(f"getelementptr {t}, ptr {u['scratch']}, i64 {before}")
+                pointers = ", ".join(f"ptr {x}" for x in (b["multiplier"], u["image"], packed, target, zeros, u["work"], a["strange"]))
+                f.do(f"call void @tiles_{kind}({pointers}, i64 {tile}, i64 {last_tile}, {blocks})")
+                numbers = f"i64 {rows}, i64 {line}, i64 {stop}, i64 {skipped}"
+                f.do(f"call void @fold_{kind}(ptr {b['spread_table']}, ptr {u['scratch']}, ptr {u['work']}, {numbers})")
+            with f.loop(rows) as i, f.loop(c["samples"]) as sample, f.loop(c["spreads"]) as entry:
+                entry = f.at("i64", c["spread_table"], f.mul(entry, len(SPREAD.split())))
+                plane = f.at(t, u["work"], f.add(f.mul(i, c["size"]), f.mul(sample, c["sample_size"])))
+                out = f.at(t, u["out"], f.add(f.mul(f.add(row, i), c["target_plane"]), f.mul(sample, c["target_sample"])))
+                lines = fields(f, SPREAD, entry)["lines"]
+                f.do(f"call void @spread_{kind}(ptr {entry}, ptr {plane}, ptr {out}, i64 0, i64 {lines}, i64 0, i64 1)")
+    return "\n".join([lay_text(kind), spread_text(kind), tiles_text(kind), fold_text(kind), f.text()])
 
 
 # ---- functions ----------------------------------------------------------------------------------------------------------------------
@@ -349,6 +472,7 @@ MULTIPLIERS: dict[str, Callable[[str], str]] = {
 TEXTS: dict[str, tuple[str, Callable[[str], str]]] = {
     "arrange": (ARRANGE, arrange_text),
     **{f"forward_{name}": (FORWARD, partial(forward_text, name)) for name in MULTIPLIERS},
+    "forward_folds": (FORWARD, forward_folds_text),
     **{f"pack{rows}": (PACK, partial(pack_text, rows)) for rows in (*LINE_VECTORS, ROWS)},
     "pack_winograd": (PACK, winograd.pack_text),
 }

@@ -1,11 +1,10 @@
 """The gradient of the kernels of a convolution: sums over places of products of a gradient and an image.
 
     dots       such sums for some places, for every few rows (of the gradient) and columns (of the image)
-    compact    some columns of the image without the gaps between its lines
-    backward   lay (convolve.py), compact and dots, some samples at a time
+    backward   lay (convolve.py) and dots, some samples at a time
 
-Samples are laid out one after the other within a channel, so that sums are long. If there are few rows or few gaps the columns are not
-made compact; then the gradient has zeros in the gaps.
+Samples are laid out one after the other within a channel, so that sums are long. The gradient is laid out like the image, with zeros in the
+gaps between its lines.
 
 The functions trust what they are told about sizes and tables: only `ops/_direct.py` calls them.
 """
@@ -22,7 +21,6 @@ from .sharing import ROOMS, builtin, room
 from .vectors import LANES, SIZES, fma, lanes_below
 
 CHUNK = 1024  # places whose products are summed before the sum goes to memory
-LINE = CHUNK + 24  # how far apart compact columns are: not a power of two, which would put them all into one place of the cache
 SHAPES = {1: 9, 4: 3}  # rows and columns whose sums are taken at once; the first if there is only one row
 
 DOTS = "rows columns grad_plane"
@@ -77,7 +75,7 @@ def dots_text(rows: int, kind: str) -> str:
         *(f"declare <{m} x {t}> @llvm.masked.load.v{m}{kind}.p0(ptr, i32, <{m} x i1>, <{m} x {t}>)" for m in {4, n}),
         f"declare void @llvm.masked.store.v4{kind}.p0(<4 x {t}>, ptr, i32, <4 x i1>)",
     ]
-    return "\n".join([*declared, f.text(internal=True)])
+    return "\n".join([*declared, f.text(internal=True, inline=False)])
 
 
 def limited(f: Function, mask: str, count: int) -> str:
@@ -109,27 +107,10 @@ def four_sums(f: Function, kind: str, vectors: list[str]) -> str:
     return added(together, together, [0, 1, 2, 3], [4, 5, 6, 7])
 
 
-def compact_text(kind: str) -> str:
-    """Some columns at some places without gaps, `LINE` numbers apart. As in `tiles`, two loads are blended where a line ends."""
-    t, n, size = TYPES[kind], LANES[kind], SIZES[kind]
-    v = f"<{n} x {t}>"
-    f = Function(f"compact_{kind}", "ptr %splits", "ptr %offsets", "ptr %image", "ptr %target", "i64 %count", "i64 %places")
-    with f.loop("%places", 0, n) as place:
-        entry = f.mul(f.let(f"udiv i64 {place}, {n}"), 3)
-        one, two, split = (f.load("i64", "%splits", f.add(entry, i)) for i in range(3))
-        here, there, mask = f.at(t, "%image", one), f.at(t, "%image", two), lanes_below(f, kind, split)
-        with f.loop("%count") as column:
-            offset = f.load("i64", "%offsets", column)
-            first, second = (f.load(v, f.at(t, base, offset), align=size) for base in (here, there))
-            value = f.let(f"select <{n} x i1> {mask}, {v} {first}, {v} {second}")
-            f.store(v, value, f.at(t, "%target", f.add(f.mul(column, LINE), place)), size)
-    return f.text(internal=True)
-
-
 BACKWARD = (
     f"out*T! image*T grad*T {ROOMS} samples parts groups spans rows share shares out_part out_group image_group grad_group image_step "
     "grad_step laid clear grad_room image_source grad_source image_plane grad_plane channels batch sample length lay_image* lay_grad* "
-    "dots* columns column_block column_table* compact compact_room compact_table* split_table*"
+    "dots* columns column_block column_table*"
 )
 
 
@@ -139,7 +120,7 @@ def backward_text(rows: int, kind: str) -> str:
     t = TYPES[kind]
     f = Function(f"backward{rows}_{kind}", "ptr %facts", "i64 %first", "i64 %last")
     a = fields(f, BACKWARD)
-    laid, compact = f.equal(a["laid"], 1), f.equal(a["compact"], 1)
+    laid = f.equal(a["laid"], 1)
 
     def cut(count: str, number: str, parts: str) -> str:
         return f.let(f"udiv i64 {f.mul(count, number)}, {parts}")
@@ -150,7 +131,7 @@ def backward_text(rows: int, kind: str) -> str:
     with room(f, a) as own:
         with f.loop(a["clear"]) as i:
             f.store(t, "0.0", f.at(t, own, i))
-        image_room, grad_room, compact_room = own, f.at(t, own, a["grad_room"]), f.at(t, own, a["compact_room"])
+        image_room, grad_room = own, f.at(t, own, a["grad_room"])
         with f.loop("%last", "%first") as piece:
             number, share = remainder(piece, a["shares"])
             part, span = remainder(number, a["spans"])
@@ -175,20 +156,12 @@ def backward_text(rows: int, kind: str) -> str:
                     # Columns are taken in blocks that are in the cache while all rows are multiplied by them.
                     number = f.smaller(f.sub(length, begin), CHUNK)
                     count = f.smaller(f.sub(a["columns"], block), a["column_block"])
-                    offsets, image = f.at("i64", a["column_table"], block), f.variable("ptr", f.at(t, places["image"], begin))
-                    with f.when(compact):
-                        splits = f.at("i64", a["split_table"], f.mul(f.let(f"udiv i64 {begin}, {LANES[kind]}"), 3))
-                        given = f"ptr {splits}, ptr {offsets}, ptr {places['image']}, ptr {compact_room}, i64 {count}, i64 {number}"
-                        f.do(f"call void @compact_{kind}({given})")
-                        image.set(compact_room)
-                    offsets = f.let(f"select i1 {compact}, ptr {a['compact_table']}, ptr {offsets}")
-                    pointers = ", ".join(
-                        f"ptr {pointer}"
-                        for pointer in (a["dots"], offsets, image.get(), f.at(t, places["grad"], begin), f.at(t, out, block))
-                    )
+                    image, grad = (f.at(t, places[what], begin) for what in ("image", "grad"))
+                    given = a["dots"], f.at("i64", a["column_table"], block), image, grad, f.at(t, out, block)
+                    pointers = ", ".join(f"ptr {pointer}" for pointer in given)
                     numbers = ", ".join(f"i64 {value}" for value in (count, first_row, last_row, number))
                     f.do(f"call void @dots{rows}_{kind}({pointers}, {numbers})")
-    return "\n".join([lay_text(kind), dots_text(rows, kind), compact_text(kind), f.text()])
+    return "\n".join([lay_text(kind), dots_text(rows, kind), f.text()])
 
 
 TEXTS = {rows: partial(backward_text, rows) for rows in SHAPES}

@@ -30,7 +30,7 @@ KEPT = 1 << 25  # bytes of rooms that a thread keeps
 def work(family: str, name: str, kind: str, text: Callable[[str], str]) -> int:
     """The address of a kernel for float32 or float64."""
     symbol = f"{name}_{kind}"
-    return jit.load(f"{family} {symbol}", lambda: text(kind), [symbol], vectors=True)[symbol]
+    return jit.load(f"{family} {symbol}", lambda: text(kind), [symbol], jit.VECTORS)[symbol]
 
 
 @cache
@@ -67,6 +67,7 @@ class Rooms(threading.local):
 
     def __init__(self) -> None:
         self.memory = np.empty(0, np.int64)
+        self.flags = 0  # rooms whose flags are known to be zero, which kernels leave them
 
     def take(self, size: int) -> tuple[np.ndarray, int, int]:
         """At least `size` bytes for each thread: their memory, how far apart they are, and how many. Before the rooms are as many flags,
@@ -78,9 +79,12 @@ class Rooms(threading.local):
         if memory.size < words:
             memory = np.empty(words + 8, np.int64)
             memory = memory[-memory.ctypes.data % 64 // 8 :]
+            self.flags = 0
             if memory.nbytes <= KEPT:
                 self.memory = memory
-        memory[: 8 * count] = 0
+        if self.flags != count:
+            memory[: 8 * count] = 0
+            self.flags = count if memory is self.memory else 0
         return memory, size, count
 
 

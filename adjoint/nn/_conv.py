@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from .._site import warn
@@ -16,17 +17,20 @@ Numbers = int | Sequence[int]
 
 def _plain(numbers: Any) -> bool:
     """Whether an argument is an int or a tuple of ints, as it nearly always is."""
-    return numbers.__class__ is int or (numbers.__class__ is tuple and all(n.__class__ is int for n in numbers))
+    return numbers.__class__ is int or (numbers.__class__ is tuple and {*map(type, numbers)} == {int})
+
+
+def _are_tensors(input: Any, weight: Any, bias: Any) -> bool:
+    return isinstance(input, Tensor) and isinstance(weight, Tensor) and (bias is None or isinstance(bias, Tensor))
 
 
 def _check_arguments(name: str, input: Any, weight: Any, bias: Any, numbers: dict[str, Any]) -> None:
-    if input.__class__ is Tensor and isinstance(weight, Tensor) and all(map(_plain, numbers.values())):
-        if bias is None or isinstance(bias, Tensor):
-            return
+    if _are_tensors(input, weight, bias) and all(map(_plain, numbers.values())):
+        return
     for key, value in numbers.items():
         if isinstance(value, str):
             raise TypeError(f"{name}(): argument '{key}' must be tuple of ints, not str")
-    tensors = isinstance(input, Tensor) and isinstance(weight, Tensor) and (bias is None or isinstance(bias, Tensor))
+    tensors = _are_tensors(input, weight, bias)
     whole = {key: all(isinstance(v, int) for v in (value if isinstance(value, Sequence) else (value,))) for key, value in numbers.items()}
     if tensors and all(whole.values()):
         return
@@ -72,6 +76,11 @@ def _same_padding(input: Tensor, weight: Tensor, stride: Sizes, dilation: Sizes)
     return input, tuple(total // 2 for total in totals)
 
 
+@lru_cache(maxsize=256)
+def _numbers(count: int, stride: Numbers, padding: Numbers, dilation: Numbers) -> tuple[Sizes, Sizes, Sizes]:
+    return expanded(stride, count, "stride"), expanded(padding, count, "padding"), expanded(dilation, count, "dilation")
+
+
 def _convolve(
     count: int,
     input: Tensor,
@@ -82,6 +91,10 @@ def _convolve(
     dilation: Numbers,
     groups: int,
 ) -> Tensor:
+    if _are_tensors(input, weight, bias) and _plain(stride) and _plain(padding) and _plain(dilation):
+        if input.ndim == weight.ndim == count + 2:
+            found: Tensor = convolution(input, weight, bias, *_numbers(count, stride, padding, dilation), groups)
+            return found
     name = f"conv{count}d"
     numbers = {"stride": stride, "padding": 0 if isinstance(padding, str) else padding, "dilation": dilation}
     _check_arguments(name, input, weight, bias, numbers)

@@ -19,7 +19,8 @@ from ._warm import KINDS, Heat
 from ._windows import Sizes, folded, padded, windows
 
 if TYPE_CHECKING:
-    from ._direct import Correlation, Gradient, Part
+    from ._direct import Correlation, Part
+    from ._direct_weight import Gradient
 
 CALL = 2e5  # what a call counts in multiplications, at least
 _warm = Heat(2e7)
@@ -60,9 +61,20 @@ def correlated(
     if direct(x, weight, math.prod(shape) * math.prod(weight.shape[1:])):
         plan = correlation_for(x.shape, weight.shape, shape, stride, padding, dilation, groups, KINDS[x.dtype.char])
         if (found := in_order(plan, x, weight, bias)) is not None:
-            return found
+            return found.reshape(shape)
     cols = columns(x, weight.shape[2:], shape[2:], stride, padding, dilation, groups)
     return add_bias(np.matmul(rows(weight, groups), cols).reshape(shape), bias)
+
+
+def joined(shapes: tuple[Sizes, ...], stride: Sizes, padding: Sizes, dilation: Sizes) -> tuple[tuple[Sizes, ...], Sizes, Sizes, Sizes]:
+    """The same convolution in fewer dimensions: the last ones are one if kernels have only one element there. Of the shapes, the second is
+    the kernels'."""
+    alone = [facts == (1, 1, 0) for facts in zip(shapes[1][2:], stride, padding, strict=True)]
+    count = next((i for i, single in enumerate(reversed(alone)) if not single), len(alone))
+    if count < 2:
+        return shapes, stride, padding, dilation
+    left = len(alone) - count + 1
+    return tuple((*shape[:-count], math.prod(shape[-count:])) for shape in shapes), stride[:left], padding[:left], dilation[:left]
 
 
 def ordinary(kernel: Sizes, counts: Sizes, padding: Sizes, dilation: Sizes) -> Part:
@@ -79,6 +91,7 @@ def correlation_for(
 ) -> Correlation:
     from ._direct import Task, correlation
 
+    (given, weight, shape), stride, padding, dilation = joined((given, weight, shape), stride, padding, dilation)
     part = ordinary(weight[2:], shape[2:], padding, dilation)
     return correlation(Task(
         given[0], given[2:], shape[2:], (part,), stride, (1,) * len(stride), weight[2:], False, weight[1], weight[0] // groups, groups, kind
@@ -98,7 +111,7 @@ def scattered(
     if direct(x, weight, math.prod(x.shape) * math.prod(weight.shape[1:])):
         plan = scattering_for(x.shape, weight.shape, shape, stride, padding, dilation, groups, KINDS[x.dtype.char])
         if (found := in_order(plan, x, weight, bias)) is not None:
-            return found
+            return found.reshape(shape)
     batch, outputs = shape[:2]
     given = x.reshape(batch, groups, x.shape[1] // groups, math.prod(x.shape[2:]))
     cols = np.matmul(rows(weight, groups).mT, given)
@@ -136,6 +149,7 @@ def scattering_for(
 ) -> Correlation:
     from ._direct import Task, correlation
 
+    (given, weight, shape), stride, padding, dilation = joined((given, weight, shape), stride, padding, dilation)
     parts = phases(shape[2:], weight[2:], stride, padding, dilation)
     return correlation(Task(
         given[0], given[2:], shape[2:], parts, (1,) * len(stride), stride, weight[2:], True, weight[0] // groups, weight[1], groups, kind
@@ -164,7 +178,8 @@ def products(x: Array, grad: Array, shape: Sizes, stride: Sizes, padding: Sizes,
 def gradient_for(
     given: Sizes, grad: Sizes, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int, kind: str
 ) -> Gradient:
-    from ._direct import Gradient
+    from ._direct_weight import gradient
 
+    (given, shape, grad), stride, padding, dilation = joined((given, shape, grad), stride, padding, dilation)
     part = ordinary(shape[2:], grad[2:], padding, dilation)
-    return Gradient(given[0], given[2:], part, stride, shape[1], shape[0] // groups, groups, kind)
+    return gradient(given[0], given[2:], part, stride, shape[1], shape[0] // groups, groups, kind)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import math
+from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -16,9 +17,7 @@ import numpy as np
 from .._kernels import winograd
 from .._kernels.blocks import Table, table
 from .._kernels.calls import PIECE
-from .._kernels.convolve import DEPTH, LAY, LINE_VECTORS, LINES, PART, SPREAD, TILES, function
-from .._kernels.convolve_weight import CHUNK, DOTS, LINE, SHAPES
-from .._kernels.convolve_weight import function as backward_function
+from .._kernels.convolve import DEPTH, FOLD, LAY, LINE_VECTORS, LINES, PART, SPREAD, TILES, function
 from .._kernels.pool import get_num_threads
 from .._kernels.sharing import rooms
 from .._kernels.vectors import LANES, ROWS, SIZES, width
@@ -28,16 +27,16 @@ from ._windows import Sizes
 
 Line = tuple[int, ...]
 
-PARTS = 8  # pieces into which the gradient of the kernels is cut; fixed, so that the order of additions is
-ROWS_FOR_COMPACT = 16  # rows of a gradient that are worth making columns compact
-ROOM = 1 << 22  # numbers that partial sums may take
 LEAST = 2e5  # multiplications that are worth a piece of work of their own
 SHARED = 4 * PIECE  # elements of a piece of work, for it to be handed to a thread by itself
 PIECES = 16  # of a convolution at most: enough for a few threads to finish at about the same time
 ROWS_OF_PIECE, TILES_OF_PIECE = 64, 4  # so few that preparing the others' share of an image is not worth it
-CACHE = 1 << 17  # bytes of an image that may well be in the second level of the cache
 CHANNELS = 12  # and as many rows, from which on the transforms of `winograd.py` pay
-FOLDS = (1, 2, 4, 8)  # samples that may be computed together
+NEAR = 3 << 14  # numbers of what is to be folded, to be found in the second cache
+# What it takes to fold a number, to gather one, and to multiply a line of places, as so many multiplications.
+FOLDING, GATHERING, BY_LINES = 16, 4, 2
+FOLDS = (1, 2, 4, 8, 16)  # samples that may be computed together
+NONE_STRANGE = np.zeros(1, np.int64)  # the plain ways take infinite numbers as they are
 MANY = 1500  # places from which on it does not matter how many are left over for a last tile
 
 
@@ -151,15 +150,17 @@ class Layout:
         runs = [(first, count, place * self.phase_strides[-1] + begin) for place, (first, count, begin) in enumerate(dims[-1].runs())]
         return np.array(rows, np.int64).reshape(-1, 2), np.array(runs, np.int64)
 
+    def offsets(self, taps: tuple[Line, ...], inner: int = 0, apart: int = 1) -> Array:
+        """The offsets of all combinations of taps of some dimensions, `inner` being after them, where phases are so many times nearer."""
+        found = np.zeros(1, np.int64)
+        for d, line in enumerate(taps, len(self.dims) - inner - len(taps)):
+            where = [self.dims[d].where(tap) for tap in line]
+            found = np.add.outer(found, [phase * self.phase_strides[d] // apart + position * self.strides[d] for phase, position in where])
+        return found.reshape(-1)
+
     def columns(self, taps: tuple[Line, ...]) -> Array:
         """The offsets of columns: of each channel, for each combination of taps."""
-
-        def offset(tap: int, d: int) -> int:
-            phase, position = self.dims[d].where(tap)
-            return phase * self.phase_strides[d] + position * self.strides[d]
-
-        tap_offsets = [sum(offset(tap, d) for d, tap in enumerate(combination)) for combination in itertools.product(*taps)]
-        return np.add.outer(np.arange(self.channels) * self.plane, tap_offsets).astype(np.int64).reshape(-1)
+        return np.add.outer(np.arange(self.channels) * self.plane, self.offsets(taps)).reshape(-1)
 
     def places(self, counts: Sizes, samples: int = 1) -> Array:
         """The offsets of places, for samples that follow each other."""
@@ -218,7 +219,7 @@ class Task(NamedTuple):
 class Packing(NamedTuple):
     """How the kernels of a part are packed."""
 
-    name: str
+    function: Callable[..., bool | None]
     facts: tuple[int, ...]
     pieces: int
     work: int  # numbers of a piece
@@ -237,16 +238,29 @@ class Correlation:
         self.fixed = [part for part in task.parts if 0 in map(len, part.taps)]  # nothing is read: the result is the bias
         parts = tuple(part for part in task.parts if part not in self.fixed and 0 not in part.counts)
         fours = self.fours(parts)
-        few = task.rows in LINE_VECTORS and all(part.counts[-1] >= LANES[task.kind] for part in parts)
-        self.way = "winograd" if fours else f"lines{task.rows}" if few else "tiles"
-        add = self.add_winograd if fours else self.add_lines if few else self.add_tiles
+        longest = max((part.counts[-1] for part in parts), default=0)
+        self.short = task.rows == 1 and len(task.size) <= 2 and longest < LINE_VECTORS[1] * LANES[task.kind]
+        few = task.rows in LINE_VECTORS and all(
+            (math.prod(part.counts) if self.short else part.counts[-1]) >= LANES[task.kind] for part in parts
+        )
+        folds = task.transposed and not fours and self.folding(parts, few)
+        few = few and not folds
+        self.way = "winograd" if fours else f"lines{task.rows}" if few else "folds" if folds else "tiles"
+        self.forward = function(f"forward_{self.way}")
+        add = self.add_winograd if fours else self.add_lines if few else self.add_folds if folds else self.add_tiles
         parts, steps = ((fours,), (*task.steps[:-2], 2, 2)) if fours else (parts, task.steps)
+        size = task.size
+        if folds:  # every number of the image by itself
+            size, steps, self.fixed = (math.prod(size),), (1,), []
+            parts = (Part(size, ((0,),), ((0,),), (0,)),)
         narrow = not few and max((part.counts[-1] for part in parts), default=0) < LANES[task.kind] - bool(fours)
-        self.layout = Layout(task.size, parts, steps, task.channels, task.kind, narrow=narrow)
+        self.layout = Layout(size, parts, steps, task.channels, task.kind, narrow=narrow)
         self.fold = 1 if few else self.chosen_fold(max((math.prod(part.counts) for part in parts), default=1))
         self.parts = self.kept([number for part in parts for number in add(part)])
         self.count = len(parts)
         self.multiplications = sum(math.prod(map(len, part.taps)) * math.prod(part.counts) for part in parts) * task.rows * task.channels
+        if folds:
+            self.multiplications *= math.prod(task.kernel)
         self.plan()
 
     def kept(self, numbers: list[int] | Array) -> Array:
@@ -266,42 +280,54 @@ class Correlation:
         counts = (*counts[:-2], *(-(-count // 2) for count in counts[-2:]))
         in_order = tuple(tuple(k for _, k in sorted(zip(*both, strict=True))) for both in zip(taps[-2:], used[-2:], strict=True))
         more = tuple(tuple(range(min(line), min(line) + 4)) for line in taps[-2:])
-        if math.prod(counts[-2:]) < LANES[task.kind]:
+        if 2 * math.prod(counts[-2:]) < LANES[task.kind] or 4 * math.prod(counts[-2:]) * task.samples < width(task.kind) * 3:
             return None
         return Part(counts, (*taps[:-2], *more), (*used[:-2], *in_order), remainders)
+
+    def folding(self, parts: tuple[Part, ...], few: bool) -> bool:
+        """Whether it takes less time to multiply the image by each element of the kernel and to fold that, than to multiply zeros around
+        the image and to gather columns."""
+        task = self.task
+        gathered = task.rows * BY_LINES if few else task.rows + GATHERING
+        direct = sum(math.prod(part.counts) * math.prod(map(len, part.taps)) for part in parts) * gathered * task.channels
+        volume = math.prod(task.kernel)
+        return volume > 1 and math.prod(task.size) * volume * task.rows * (task.channels + FOLDING) < direct
 
     def chosen_fold(self, places: int) -> int:
         """How many samples are computed together, so that there are few places too many in the last tile."""
         task, wide = self.task, width(self.task.kind)
         if task.groups > 1 or places > MANY:
             return 1
-        choices = [fold for fold in FOLDS if task.samples % fold == 0 and task.samples // fold >= 4]
+        shares = max(1, task.rows // ROWS_OF_PIECE)  # if there are few units, rows are shared
+        choices = [fold for fold in FOLDS if task.samples % fold == 0 and task.samples // fold * shares >= 4]
         wasted = {fold: -(-places * fold // wide) * wide / (places * fold) for fold in choices or [1]}
         return min(wasted, key=lambda fold: max(wasted[fold], 1.05))
 
     def entry(
         self, part: Part, multiplier: Table, name: str, block: int, depth: int, per_column: int, spreads: list[int], split: Line
     ) -> Line:
-        """The entry of a part in the table, after its packing."""
+        """The entry of a part in the table, after its packing. What is folded has a row for every element of the kernel."""
         task = self.task
         volume = math.prod(task.kernel)
-        chosen = np.arange(volume).reshape(task.kernel)[np.ix_(*part.used)].reshape(-1)
+        if self.way == "folds":
+            rows, row_step, chosen = task.rows * volume, 1, np.zeros(1, np.int64)
+        else:
+            rows, row_step = task.rows, volume if task.transposed else task.channels * volume
+            chosen = np.arange(volume).reshape(task.kernel)[np.ix_(*part.used)].reshape(-1)
         step = (task.rows if task.transposed else 1) * volume
         columns = self.kept(np.add.outer(np.arange(task.channels) * step, chosen).reshape(-1))
-        row_step = volume if task.transposed else task.channels * volume
-        blocks = -(-task.rows // block)
+        blocks = -(-rows // block)
         counted = len(columns) // 9 if name == "pack_winograd" else len(columns)
         size = blocks * block * counted * per_column
         ordered = int((np.diff(columns) == 1).all() and columns[0] == 0)
-        facts = (self.packed_size, size, task.rows, counted, depth, task.rows * task.channels * volume, row_step, address(columns), ordered)
-        self.packings.append(Packing(name, facts, task.groups * blocks, max(1, size // blocks)))
+        facts = (self.packed_size, size, rows, counted, depth, task.rows * task.channels * volume, row_step, address(columns), ordered)
+        self.packings.append(Packing(function(name), facts, task.groups * blocks, max(1, size // blocks)))
         self.arrays.append(multiplier)
         at, self.packed_size = self.packed_size, self.packed_size + size * task.groups
-        spread_table = address(self.kept(spreads)) if spreads else 0
         count, places, wide = split
         entries = {
             "multiplier": ctypes.addressof(multiplier), "packed": at, "packed_step": size, "count": count, "places": places,
-            "wide": wide, "spreads": len(spreads) // len(SPREAD.split()), "spread_table": spread_table,
+            "wide": wide, "spreads": len(spreads) // len(SPREAD.split()), "spread_table": address(self.kept(spreads)),
         }  # fmt: skip
         return tuple(table(PART, **entries))
 
@@ -311,7 +337,7 @@ class Correlation:
         step, start = task.out_steps[-1], part.remainders[-1]
         where = self.kept(np.where(lines < 0, -1, lines + start))
         entries = {
-            "source": source, "source_plane": plane, "source_line": line, "count": count,
+            "source": source, "source_plane": plane, "source_line": line, "lines": len(where), "count": count,
             "target_plane": math.prod(task.out_size), "step": step, "line_table": address(where),
         }  # fmt: skip
         return list(table(SPREAD, **entries))
@@ -352,15 +378,75 @@ class Correlation:
         split = (len(places) // line, line, wide) if spreads else (len(filled) // wide, 1, 1)
         return self.entry(part, multiplier, f"pack{ROWS}", ROWS, depth, 1, spreads, split)
 
+    def add_folds(self, part: Part) -> Line:
+        """Place o goes to element o - tap of a phase. In its plane those are in order, and there is room for what is outside the result."""
+        task, kind, fold = self.task, self.task.kind, self.fold
+        dims = range(len(task.size))
+        taps = [[tap for phase in task.parts for tap in phase.taps[d]] for d in dims]
+        before = [max(0, *line) for line in taps]
+        lengths = [before[d] + max(task.size[d] - min(taps[d]), *(phase.counts[d] for phase in task.parts)) for d in dims]
+        strides = [math.prod(lengths[d + 1 :]) for d in dims]
+        plane, volume, line = math.prod(lengths), math.prod(task.kernel), task.size[-1]
+        tap_table, line_table = np.zeros(task.kernel, np.int64), np.arange(fold) * plane * len(task.parts)
+        spreads: list[int] = []
+        for number, phase in enumerate(task.parts):
+            offsets = np.ix_(*((before[d] - np.array(phase.taps[d], np.int64)) * strides[d] for d in dims))
+            tap_table[np.ix_(*phase.used)] = sum(offsets, number * plane)
+            where = np.zeros(1, np.int64)
+            for d in dims[:-1]:
+                element = np.arange(-before[d], lengths[d] - before[d])
+                inside = (element >= 0) & (element < phase.counts[d])
+                steps = (element * task.out_steps[d] + phase.remainders[d]) * math.prod(task.out_size[d + 1 :])
+                where = np.where(np.logical_and.outer(where >= 0, inside), np.add.outer(where, steps), -1).reshape(-1)
+            spreads += self.spread(phase, number * plane + before[-1], 0, lengths[-1], phase.counts[-1], where)
+        for d in dims[:-1]:
+            line_table = np.add.outer(line_table, np.arange(task.size[d]) * strides[d]).reshape(-1)
+        # A few rows and lines at a time, whole blocks of rows unless it is all of them.
+        wide, chunk = width(kind), ROWS // math.gcd(volume, ROWS)
+        filled = self.kept(in_tiles(self.layout.places(part.counts, fold), kind))
+        split_table, scattered = splits(filled, LANES[kind])
+        chunk = min(task.rows, chunk * max(1, NEAR // (chunk * volume * len(filled))))
+        self.chunk, band = chunk, len(line_table)
+        if fold == 1:
+            band = min(band, max(1, NEAR // (chunk * volume * line)))
+        source_plane = (-(-band * line // wide) + 1) * wide
+        sample_size = plane * len(task.parts)
+        size = (fold * sample_size // LANES[kind] + 2) * LANES[kind]  # whole vectors, and one more
+        self.scratch, self.work = chunk * volume * source_plane + wide, chunk * size
+        columns = self.kept(self.layout.columns(part.taps))
+        depth = -(-len(columns) // -(-len(columns) // DEPTH))
+        self.arrays += [split_table, tap_table]
+        multiplier = table(
+            TILES, column_table=address(columns), split_table=address(split_table), place_table=address(filled), rows=task.rows * volume,
+            places=len(filled), out_plane=source_plane, columns=len(columns), depth=depth, scattered=int(scattered),
+        )  # fmt: skip
+        facts = table(
+            FOLD, chunk=chunk, taps=volume, lines=len(line_table), band=band, line=line, source_plane=source_plane, size=size,
+            tap_table=address(tap_table), line_table=address(self.kept(line_table)), samples=fold, sample_size=sample_size,
+            target_sample=task.rows * math.prod(task.out_size), target_plane=math.prod(task.out_size), spreads=len(task.parts),
+            spread_table=address(self.kept(spreads)),
+        )  # fmt: skip
+        return self.entry(part, multiplier, f"pack{ROWS}", ROWS, depth, 1, list(facts), (len(filled) // wide, 1, 1))
+
     def add_lines(self, part: Part) -> Line:
+        """Short lines are computed as one, in two halves, with what is between them."""
         columns, line = self.kept(self.layout.columns(part.taps)), part.counts[-1]
         places = self.layout.places(part.counts)
-        starts = self.kept(places[::line])
-        spreads, _ = self.spread_whole(part, len(places))
+        starts, plane = places[::line], len(places)
+        if self.short:
+            half = max(LANES[self.task.kind], (int(places[-1]) + 2) // 2)
+            starts, plane = np.array([0, half]), 2 * half
+            self.scratch = max(self.scratch, plane + width(self.task.kind))
+            where = self.lines(part, len(part.counts) - 1)
+            spreads = self.spread(part, 0, plane, self.layout.dims[-1].length, line, where)
+            line, split = half, (len(where), len(starts), len(where))
+        else:
+            spreads, split = self.spread_whole(part, plane)[0], (len(starts), 1, 1)
+        starts = self.kept(starts)
         multiplier = table(
-            LINES, column_table=address(columns), line_table=address(starts), columns=len(columns), line=line, out_plane=len(places),
+            LINES, column_table=address(columns), line_table=address(starts), columns=len(columns), line=line, out_plane=plane,
         )  # fmt: skip
-        return self.entry(part, multiplier, f"pack{self.task.rows}", self.task.rows, len(columns), 1, spreads, (len(starts), 1, 1))
+        return self.entry(part, multiplier, f"pack{self.task.rows}", self.task.rows, len(columns), 1, spreads, split)
 
     def add_winograd(self, part: Part) -> Line:
         task, kind = self.task, self.task.kind
@@ -385,12 +471,11 @@ class Correlation:
         split = (len(where), part.counts[-1], width(kind))
         return self.entry(part, multiplier, "pack_winograd", ROWS, depth, winograd.TAPS, spreads, split)
 
-    def packed(self, weight: Array) -> Array:
-        """The kernels of all groups, arranged for multiplication."""
+    def packed(self, weight: Array) -> Array | None:
+        """The kernels of all groups, arranged for multiplication; None if they are not in the form that compiled code takes."""
         result = np.empty(self.packed_size, weight.dtype)
-        for name, facts, pieces, work in self.packings:
-            function(name)(result, weight, *facts, pieces, work)
-        return result
+        done = [pack(result, weight, *facts, pieces, work) for pack, facts, pieces, work in self.packings]
+        return result if all(done) else None
 
     def plan(self) -> None:
         """How the work is cut into pieces, and what `forward` is told about it."""
@@ -426,15 +511,19 @@ class Correlation:
             return out
         if bias is None:
             bias = np.zeros(out.shape[1], x.dtype)
+        if self.way == "folds":
+            bias = np.concatenate([bias, np.zeros(task.rows * math.prod(task.kernel), x.dtype)])
         kernel, image = self.packed(weight), x
+        if kernel is None:
+            return None
         if self.arranged:
             planes = task.samples * task.groups * task.channels
             image = np.empty(planes * layout.plane + layout.slack, x.dtype)
             facts = layout.source_plane, layout.plane, ctypes.addressof(layout.lay)
-            function("arrange")(image, x, *facts, planes, layout.plane)
-        strange = np.zeros(1, np.int64)
-        places = rooms.take(self.room)
-        if not function(f"forward_{self.way}")(out, image, kernel, bias, strange, *places, *self.facts, self.pieces, self.size):
+            if not function("arrange")(image, x, *facts, planes, layout.plane):
+                return None
+        strange = np.zeros(1, np.int64) if self.way == "winograd" else NONE_STRANGE
+        if not self.forward(out, image, kernel, bias, strange, *rooms.take(self.room), *self.facts, self.pieces, self.size):
             return None
         return correlation(task._replace(plain=True))(x, weight, bias) if strange[0] else out
 
@@ -442,9 +531,12 @@ class Correlation:
         """Into how many pieces the places of a unit are cut, into how many its rows, and how many pieces are done at a time. No number of
         the result depends on it."""
         pieces = max(1, min(PIECES, int(units * self.fold * self.multiplications / LEAST)))
-        if units >= min(pieces, 2 * get_num_threads()):
+        few = min(pieces, 2 * get_num_threads())  # each piece of a unit gathers or transforms what it reads
+        if units >= few:
             return 1, 1, -(-units // pieces)
-        wanted = -(-pieces // units)
+        wanted = -(-few // units)
+        if self.way == "folds":
+            return 1, min(wanted, -(-self.task.rows // self.chunk)), 1
         rows = min(wanted, max(1, self.task.rows // ROWS_OF_PIECE))
         counts, places, wide = (self.parts.reshape(self.count, -1)[:, PART.split().index(name)] for name in ("count", "places", "wide"))
         tiles = int((counts * places // wide).min())
@@ -454,69 +546,3 @@ class Correlation:
 @lru_cache(maxsize=256)
 def correlation(task: Task) -> Correlation:
     return Correlation(task)
-
-
-# ---- the gradient of the kernels ----------------------------------------------------------------------------------------------------
-
-
-class Gradient:
-    """The sum over samples and places of grad[n, row, place] * x[n, column + place]: (rows, columns) of all groups."""
-
-    def __init__(self, samples: int, size: Sizes, part: Part, steps: Sizes, channels: int, rows: int, groups: int, kind: str) -> None:
-        narrow = 1 < part.counts[-1] < LANES[kind]
-        one = Layout(size, (part,), steps, 1, kind, narrow=narrow)
-        self.places, self.sample = math.prod(part.counts), math.prod(d.length for d in one.dims)
-        self.batch = -(-samples // -(-samples // max(1, CHUNK // self.sample)))  # samples that are laid out together
-        part = Part((self.batch, *part.counts), ((0,), *part.taps), ((0,), *part.used), (0, *part.remainders))
-        apart = groups * channels * one.source_plane
-        self.layout = Layout((self.batch, *size), (part,), (1, *steps), channels, kind, apart, narrow)
-        self.columns = self.layout.columns(part.taps)
-        offsets, line = self.layout.places(part.counts), part.counts[-1]
-        self.length = int(offsets[self.places - 1]) + 1  # of the places of a sample with the gaps between them
-        self.grad_plane = int(offsets[-1]) + 1
-        self.laid = not (self.batch == 1 and one.unchanged and self.length == self.places)
-        self.splits, scattered = splits(in_tiles(offsets, kind), LANES[kind])
-        # A gradient is laid out with its lines as far apart as those of the image, unless columns are compact.
-        self.compact = rows >= ROWS_FOR_COMPACT and not scattered and self.grad_plane > 1.04 * len(offsets)
-        if self.compact:
-            self.sample = self.length = line = self.places
-            self.grad_plane = len(offsets)
-        starts = np.arange(0, len(offsets), line)
-        sample, within = np.divmod(starts, self.places)
-        targets = starts if self.compact else offsets[starts]
-        self.line_rows = np.ascontiguousarray(np.stack([sample * groups * rows * self.places + within, targets], 1), np.int64)
-        self.line_runs = np.array([[0, line, 0]], np.int64)
-        self.lay = lay_table(self.batch, self.places, self.grad_plane, self.line_rows, self.line_runs, 1)
-        self.block = 1 if rows == 1 else 4
-        near = CACHE // ((LINE if self.compact else min(self.layout.plane, 2 * CHUNK)) * SIZES[kind])
-        near = max(1, near) * (1 if self.compact else math.prod(map(len, part.taps)))
-        self.column_block = -(-near // SHAPES[self.block]) * SHAPES[self.block]
-        self.compact_offsets = np.arange(self.column_block) * LINE
-        self.dots = table(DOTS, rows=rows, columns=len(self.columns), grad_plane=self.grad_plane)
-
-        columns, layout = len(self.columns), self.layout
-        self.shape = parts, *_ = max(1, min(samples // self.batch, PARTS, ROOM // (groups * rows * columns))), groups * rows, columns
-        image = channels * layout.plane
-        room = image + layout.slack + rows * self.grad_plane if self.laid else 0
-        compact_room = room + -room % 16
-        self.room = (compact_room + self.column_block * LINE * self.compact) * SIZES[kind]
-        spans = min(groups, -(-PARTS // parts))
-        blocks = -(-rows // self.block)
-        share_rows = -(-blocks // -(-2 * get_num_threads() // (parts * spans))) * self.block  # no number depends on it
-        shares = -(-rows // share_rows)
-        self.pieces = parts * spans * shares
-        self.facts = (
-            samples, parts, groups, spans, rows, share_rows, shares, groups * rows * columns, rows * columns,
-            channels * layout.source_plane, rows * self.places, apart, groups * rows * self.places, int(self.laid), room,
-            image + layout.slack, layout.source_plane, self.places, layout.plane, self.grad_plane, channels, self.batch, self.sample,
-            self.length, ctypes.addressof(layout.lay), ctypes.addressof(self.lay), ctypes.addressof(self.dots), columns,
-            self.column_block, address(self.columns), int(self.compact), compact_room, address(self.compact_offsets), address(self.splits),
-        )  # fmt: skip
-        self.alone = float(samples * groups * rows * columns * self.places) < LEAST
-
-    def __call__(self, x: Array, grad: Array) -> Array | None:
-        total = np.zeros(self.shape, x.dtype)
-        work = 1 if self.alone else SHARED
-        if not backward_function(self.block)(total, x, grad, *rooms.take(self.room), *self.facts, self.pieces, work):
-            return None
-        return total[0] if len(total) == 1 else np.add.reduce(total, 0)

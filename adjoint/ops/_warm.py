@@ -28,9 +28,12 @@ class Heat:
         self.warm = warm
         self.total = 0.0
 
-    def __call__(self, work: float, *arrays: Array) -> bool:
-        dtype = arrays[0].dtype
-        if any(array.__class__ is not np.ndarray or array.dtype is not dtype for array in arrays) or dtype.char not in KINDS:
+    def __call__(self, work: float, array: Array, *others: Array) -> bool:
+        dtype = array.dtype
+        if array.__class__ is not np.ndarray or dtype.char not in KINDS:
             return False
+        for other in others:
+            if other.__class__ is not np.ndarray or other.dtype is not dtype:
+                return False
         self.total += work
         return self.total > self.warm and compiles()

@@ -11,7 +11,7 @@ import pytest
 import adjoint as ad
 from adjoint import nn
 from adjoint.nn import functional as F
-from adjoint.ops import _convolve
+from adjoint.ops import _convolve, _direct
 
 LAYERS = {1: nn.Conv1d, 2: nn.Conv2d, 3: nn.Conv3d}
 TRANSPOSED = {1: nn.ConvTranspose1d, 2: nn.ConvTranspose2d, 3: nn.ConvTranspose3d}
@@ -124,7 +124,16 @@ WAYS = {
     "depthwise": (3, (6, 18, 21), (6, 3, 3), 1, 1, 6),
     "two rows": (3, (10, 18, 21), (4, 3, 3), 2, 1, 2),
     "three rows": (2, (4, 40, 33), (3, 5, 5), 1, 2, 1),
-    "compact columns": (5, (6, 13, 14), (20, 3, 3), 2, 1, 1),
+    "short lines of one row": (3, (7, 7, 9), (7, 3, 3), 1, 1, 7),
+    "short lines of one row with a stride": (2, (5, 14, 13), (5, 5, 5), 2, 2, 5),
+    "kernels that are folded": (8, (6, 12, 13), (20, 5, 5), 1, 0, 1),
+    "kernels that are folded, a few lines at a time": (1, (3, 60, 70), (40, 7, 7), 2, 3, 1),
+    "vectors of channels": (5, (37, 13, 14), (23, 3, 3), 2, 1, 1),
+    "vectors of channels and of what they read": (3, (5, 21, 20), (31, 5, 4), 1, 2, 1),
+    "vectors of channels, and three dimensions": (2, (18, 5, 6, 7), (9, 2, 3, 3), 2, 1, 1),
+    "one element of the kernel": (4, (40, 7, 7), (50, 1, 1), 1, 0, 1),
+    "one element of the kernel along the last dimensions": (2, (12, 6, 5, 7), (15, 3, 1, 1), 1, 0, 1),
+    "fewer multiplications of tiny images": (16, (20, 4, 4), (70, 3, 3), 1, 1, 1),
     "one image, cut by rows": (1, (40, 14, 14), (300, 3, 3), 1, 1, 1),
     "one image, cut by rows and places": (1, (20, 31, 40), (130, 5, 5), 1, 0, 1),
     "narrow images": (4, (30, 7, 7), (33, 3, 3), 1, 1, 1),
@@ -150,7 +159,9 @@ def test_every_way_gives_what_numpy_gives(monkeypatch, way, dtype):
         np.testing.assert_allclose(ours, expected, rtol=scale, atol=scale * np.abs(expected).max())
 
 
-def test_the_number_of_threads_changes_nothing(monkeypatch):
+@pytest.mark.parametrize("way", WAYS)
+def test_the_number_of_threads_changes_nothing(monkeypatch, way):
+    samples, (inputs, *size), (outputs, *kernel), stride, padding, groups = WAYS[way]
     monkeypatch.setattr(_convolve._warm, "warm", -1.0)
     before = ad.get_num_threads()
     found = []
@@ -158,14 +169,41 @@ def test_the_number_of_threads_changes_nothing(monkeypatch):
         for threads in (1, 3):
             ad.set_num_threads(threads)
             rng = np.random.default_rng(0)
-            x, w = (ad.tensor(rng.normal(size=s).astype("float32"), requires_grad=True) for s in ((9, 16, 20, 20), (24, 16, 3, 3)))
-            out = F.conv2d(x, w, padding=1)
+            for plans in (_convolve.correlation_for, _convolve.scattering_for, _convolve.gradient_for, _direct.correlation):
+                plans.cache_clear()  # they cut work for as many threads as there are
+            shapes = (samples, inputs, *size), (outputs, inputs // groups, *kernel)
+            x, w = (ad.tensor(rng.normal(size=shape).astype("float32"), requires_grad=True) for shape in shapes)
+            out = FUNCTIONS[len(size)](x, w, None, stride, padding, 1, groups)
             out.backward(ad.ones_like(out))
             found.append([t.detach().numpy() for t in (out, x.grad, w.grad)])
     finally:
         ad.set_num_threads(before)
     for one, three in zip(*found, strict=True):
         np.testing.assert_array_equal(one, three)
+
+
+def unaligned(array):
+    """The same values at addresses that are no multiples of the size of a number."""
+    memory = np.empty(array.nbytes + 1, np.uint8)
+    result = memory[1:].view(array.dtype).reshape(array.shape)
+    result[...] = array
+    return result
+
+
+@pytest.mark.parametrize("size", [6, 40])
+@pytest.mark.parametrize("misplaced", ["image", "weight", "bias"])
+def test_memory_that_is_not_aligned(compiled, misplaced, size):
+    random = np.random.default_rng(0)
+    arrays = {"image": random.random((1, 4, size, size)), "weight": random.random((6, 4, 3, 3)), "bias": random.random(6)}
+    expected = slowly(arrays["image"], arrays["weight"], (1, 1), (0, 0), (1, 1), 1) + arrays["bias"][:, None, None]
+    arrays[misplaced] = unaligned(arrays[misplaced])
+    tensors = [ad.from_numpy(array).requires_grad_() for array in arrays.values()]
+    found = F.conv2d(*tensors)
+    np.testing.assert_allclose(found.detach().numpy(), expected, 1e-12)
+    gradients = ad.autograd.grad(found.sum(), tensors)
+    again = [ad.from_numpy(array.copy()).requires_grad_() for array in arrays.values()]
+    for got, wanted in zip(gradients, ad.autograd.grad(F.conv2d(*again).sum(), again), strict=True):
+        np.testing.assert_allclose(got.numpy(), wanted.numpy(), 1e-12)
 
 
 def test_infinities_and_nans_stay_where_they_are(compiled):
