@@ -18,6 +18,7 @@ computed without the GIL, and shared among threads (workers.py).
 from __future__ import annotations
 
 from .chunks import (
+    BUFFER,
     JOB_CHUNK,
     JOB_COUNT,
     JOB_DATA,
@@ -81,7 +82,7 @@ NEW, FIRST, GIVEN = "new", "first", "given"
 
 def text(into: str) -> str:
     """A module of its own for each place where a result may go: few programs need all three."""
-    return "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n" + chunks_text() + entry_text(into)
+    return "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n" + chunks_text(streams=into == GIVEN) + entry_text(into)
 
 
 def entry_text(into: str) -> str:
@@ -268,7 +269,8 @@ compute:
   %costly = icmp slt i64 %alone, {LARGEST}
   %held_most = select i1 %costly, i64 %alone, i64 {LARGEST}
   %own_chunk = lshr i64 %held_most, 1
-  %chunk = select i1 %plain, i64 %own_chunk, i64 %given_chunk
+  %stream_chunk = sdiv i64 {BUFFER}, %out_item
+  %chunk = select i1 %plain, i64 {"%stream_chunk" if into == GIVEN else "%own_chunk"}, i64 %given_chunk
   %small = icmp sle i64 %size, %held_most
   %single = icmp sle i64 %size, %chunk
   %plain_small = and i1 %small, %plain

@@ -14,7 +14,7 @@ from __future__ import annotations
 import ctypes
 import math
 import os
-from threading import Lock
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -22,10 +22,11 @@ import numpy as np
 LIMIT = 512 * 2**20  # bytes that are kept while nobody uses them
 HUGE = 1 << 24  # bytes of an array whose memory comes from here
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # from GNU's malloc.h
+LINE = 64  # bytes of a line of the cache, where blocks begin
 WASTE = 8  # a block may be larger than what is asked for by one part in so many
 
-_kept: list[Any] = []  # the last used last
-_lock = Lock()
+_kept: dict[int, Any] = {}  # by address, the last used last
+_lock = RLock()  # which the thread that has it may take again: the garbage collector can free a block at any moment
 
 
 class Block(np.ndarray):
@@ -40,18 +41,24 @@ class Block(np.ndarray):
 
 def keep(memory: Any) -> None:
     with _lock:
-        _kept.append(memory)
-        while sum(block.nbytes for block in _kept) > LIMIT:
-            del _kept[0]
+        _kept[id(memory)] = memory
+        too_much = sum([block.nbytes for block in list(_kept.values())]) - LIMIT
+        for key, block in list(_kept.items()):
+            if too_much <= 0:
+                break
+            _kept.pop(key, None)
+            too_much -= block.nbytes
 
 
 def take(size: int) -> Any:
     """A block of at least so many bytes, the one used last: its memory is the nearest."""
     with _lock:
-        for place in reversed(range(len(_kept))):
-            if size <= _kept[place].nbytes <= size + size // WASTE:
-                return _kept.pop(place)
-    return np.empty(size, np.uint8)
+        for key, block in reversed(list(_kept.items())):
+            if size <= block.nbytes <= size + size // WASTE and _kept.pop(key, None) is not None:
+                return block
+    room = np.empty(size + LINE, np.uint8)
+    first = -room.ctypes.data % LINE
+    return room[first : first + size]
 
 
 def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
@@ -78,16 +85,15 @@ def keep_heap() -> None:
 def release() -> int:
     """Give everything that is kept back to the system; how many bytes that were."""
     with _lock:
-        total = sum(block.nbytes for block in _kept)
+        total: int = sum([block.nbytes for block in list(_kept.values())])
         _kept.clear()
-    result: int = total
-    return result
+    return total
 
 
 def _forget() -> None:
     """In a forked child: the lock may have been held."""
     global _lock
-    _lock = Lock()
+    _lock = RLock()
 
 
 if hasattr(os, "register_at_fork"):

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from .lifetime import forever
+
 # The layout of a NumPy array object on 64-bit CPython; `supported()` compares it with a real one.
 DATA, NDIM, SHAPE, STRIDES, DESCR, FLAGS = 16, 24, 32, 40, 56, 64
 CONTIGUOUS_ALIGNED, ALIGNED, WRITEABLE = 0x101, 0x100, 0x400
@@ -80,7 +82,7 @@ class _MethodDef(ctypes.Structure):
 
 
 METH_FASTCALL = 0x80
-_alive: list[Any] = []  # Python keeps pointers to these
+_alive: list[Any] = forever([])  # Python and the tables keep pointers to these
 
 
 def builtin(name: str, at: int, facts: Any, *others: Any) -> Callable[..., Any]:
@@ -142,15 +144,8 @@ class Text:
         self.branch(self.let(f"icmp eq i64 {type_}, {self.fact(INT)}"), f"int{mark}", f"other{mark}")
         self.lines.append(f"int{mark}:")
         converted = self.let(f"call double {self.fact(LONG_AS_DOUBLE, 'ptr')}(ptr {obj})")
-        # -1 may mean an error: the number is too large for a double.
-        self.branch(self.let(f"fcmp oeq double {converted}, -1.0"), f"suspicious{mark}", f"fine{mark}")
-        self.lines.append(f"suspicious{mark}:")
-        error = self.let(f"call ptr {self.fact(ERR_OCCURRED, 'ptr')}()")
-        self.branch(self.let(f"icmp eq ptr {error}, null"), f"fine{mark}", f"clear{mark}")
-        self.lines.append(f"clear{mark}:")
-        self.do(f"call void {self.fact(ERR_CLEAR, 'ptr')}()")
-        self.do("br label %slow")
-        self.lines += [f"fine{mark}:", f"  br label %number{mark}", f"other{mark}:", f"  br label %number{mark}", f"number{mark}:"]
+        self.require_no_error(self.let(f"fcmp oeq double {converted}, -1.0"), f"fine{mark}")
+        self.lines += [f"  br label %number{mark}", f"other{mark}:", f"  br label %number{mark}", f"number{mark}:"]
         origins = f"[{{}}, %float{mark}], [{{}}, %fine{mark}], [{{}}, %other{mark}]"
         is_number = self.let(f"phi i1 {origins.format('true', 'true', 'false')}")
         return is_number, self.let(f"phi double {origins.format(direct, converted, '0.0')}")
@@ -158,7 +153,23 @@ class Text:
     def integer(self, obj: str) -> str:
         """The value of an int that must be one."""
         self.require(self.let(f"icmp eq i64 {self.field(obj, 8, 'i64')}, {self.fact(INT)}"))
-        return self.let(f"call i64 {self.fact(LONG_AS_SSIZE, 'ptr')}(ptr {obj})")
+        value = self.let(f"call i64 {self.fact(LONG_AS_SSIZE, 'ptr')}(ptr {obj})")
+        self.count += 1
+        self.require_no_error(self.let(f"icmp eq i64 {value}, -1"), f"whole{self.count}")
+        return value
+
+    def require_no_error(self, suspicious: str, fine: str) -> None:
+        """Go on at a label, unless a number that Python converted is -1 because it was too large: then forget the error."""
+        self.count += 1
+        mark = self.count
+        self.branch(suspicious, f"suspicious{mark}", fine)
+        self.lines.append(f"suspicious{mark}:")
+        error = self.let(f"call ptr {self.fact(ERR_OCCURRED, 'ptr')}()")
+        self.branch(self.let(f"icmp eq ptr {error}, null"), fine, f"clear{mark}")
+        self.lines.append(f"clear{mark}:")
+        self.do(f"call void {self.fact(ERR_CLEAR, 'ptr')}()")
+        self.do("br label %slow")
+        self.lines.append(f"{fine}:")
 
     def intrinsic(self, name: str, value: str, *more: str) -> str:
         """A function of LLVM of a 64-bit integer."""

@@ -22,6 +22,7 @@ from functools import cache
 from threading import Lock, Thread
 
 from . import jit, memory
+from .lifetime import forever
 from .pool import get_num_threads, on_change
 
 # The state, in 64-bit words; what different threads write is a cache line or more apart.
@@ -312,7 +313,7 @@ class Workers:
         self.connect()
 
 
-_made: list[Workers] = []
+_made: list[Workers] = forever([])  # their threads never end
 
 
 @cache
