@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from ._device import CPU, device, get_default_device, require_usable, resolve
+from ._device import CPU, _defaults, device, get_default_device, require_usable, resolve
 from ._dtype import as_dtype, as_numpy_dtype, default_numpy, finfo, from_numpy_dtype, infer_numpy_dtype
 from ._layer import deepest, in_layers_of, levels, made_inside
 from ._layout import contiguous_format, copy_in_format, empty_in_format, layout, memory_format, preserve_format, strided
 from ._quiet import mute, unmute
 from ._state import INFERENCE, get_mode
-from ._tensor import Tensor, wrap
+from ._tensor import Tensor, new, wrap
 from .autograd.node import INFERENCE_TENSOR, LEAF
 from .ops._registry import composite
-from .ops._rules import LARGE, loops
-from .ops.assign import SMALL
+from .ops._rules import LARGE
+from .ops.assign import SMALL, fill_array
 
 Array = Any
 Device = device | str | int | None
@@ -31,12 +31,14 @@ HUGE = 1 << 22  # elements from which on it is better to leave zeros to the syst
 
 def size_of(name: str, given: Any) -> tuple[int, ...]:
     """A size from the arguments of `f(2, 3)`, `f((2, 3))` or `f([2, 3])`."""
-    nested = len(given) == 1 and isinstance(given[0], tuple | list)
+    if len(given) == 1 and given[0].__class__ is int and given[0] >= 0:
+        return given  # type: ignore[no-any-return]
+    nested = len(given) == 1 and isinstance(given[0], (tuple, list))
     lengths = given[0] if nested else given
     for length in lengths:
         if length.__class__ is not int or length < 0:
             return _checked_size(name, lengths, nested)
-    return tuple(lengths)
+    return lengths if lengths.__class__ is tuple else tuple(lengths)
 
 
 def _checked_size(name: str, lengths: Any, nested: bool) -> tuple[int, ...]:
@@ -73,23 +75,26 @@ def check_options(layout: layout, pin_memory: bool) -> None:
         )
 
 
-def usual(out: Tensor | None, layout: layout, device: Device, pin_memory: bool, requires_grad: bool) -> bool:
-    """Whether nothing else than an ordinary tensor is asked for, and no mode or transform has a say in it."""
-    if out is not None or device is not None or layout is not strided or pin_memory or requires_grad:
+def usual(out: Tensor | None, layout: layout, place: Device, pin_memory: bool) -> bool:
+    """Whether nothing else than an ordinary new tensor is asked for, and no mode or transform has a say in it."""
+    if out is not None or layout is not strided or pin_memory or get_mode() >= INFERENCE or levels():
         return False
-    return get_mode() < INFERENCE and not levels() and get_default_device() is CPU
+    if place is None:
+        return _defaults.get()[-1] is CPU
+    return place is CPU or place == "cpu" or (place.__class__ is device and place.type == "cpu")
 
 
 def filled(shape: tuple[int, ...], value: Any, dtype: np.dtype[Any]) -> Array:
     """An array of one number, which the dtype can hold."""
     array = np.empty(shape, dtype)
-    loops("copy").fill(array, value)
+    fill_array(array, value)
     return array
 
 
 def zeros_array(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     """Zeros. Threads write them where that is quicker than memory that the system has cleared, which costs time when it is first used."""
-    return filled(shape, 0, dtype) if LARGE <= math.prod(shape) <= HUGE else np.zeros(shape, dtype)
+    array = np.zeros(shape, dtype)  # which costs nothing yet
+    return filled(shape, 0, dtype) if LARGE <= array.size <= HUGE else array
 
 
 def ones_array(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
@@ -167,8 +172,11 @@ def sized(
     name: str, fill: Callable[..., Array], args: tuple[Any, ...], size: Any, out: Tensor | None, dtype: Any, layout: layout,
     device: Device, pin_memory: bool, requires_grad: bool,
 ) -> Tensor:
-    if args and size is None and usual(out, layout, device, pin_memory, requires_grad):
-        return wrap(fill(size_of(name, args), default_numpy() if dtype is None else as_numpy_dtype(dtype)))
+    if args and size is None and usual(out, layout, device, pin_memory):
+        tensor = new(Tensor)
+        tensor._data = array = fill(size_of(name, args), default_numpy() if dtype is None else as_numpy_dtype(dtype))
+        tensor._fn = tensor._vc = None
+        return finish(array, True) if requires_grad else tensor
     made = _alone(name, fill, args, size, out, dtype, layout, device, pin_memory, requires_grad)
     return made_inside(made) if levels() and out is None else made
 
@@ -210,6 +218,8 @@ def empty(
     pin_memory: bool = False, requires_grad: bool = False, memory_format: memory_format = contiguous_format,
 ) -> Tensor:
     """A tensor whose elements are whatever the memory held."""
+    if memory_format is contiguous_format:
+        return sized("empty", np.empty, args, size, out, dtype, layout, device, pin_memory, requires_grad)
     if memory_format is preserve_format:
         raise RuntimeError("unsupported memory format Preserve: it belongs to empty_like; use contiguous_format")
 
@@ -272,12 +282,10 @@ def empty_permuted(
 
 def number_of(name: str, argument: str, value: Any) -> Any:
     """A Python number from a number, a NumPy scalar or a one-element tensor."""
-    if isinstance(value, Tensor | np.ndarray):
-        return value.item()
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, bool | int | float | complex):
+    if isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic):
         return value
+    if isinstance(value, (Tensor, np.ndarray, np.generic)):
+        return value.item()
     raise TypeError(f"{name}(): argument '{argument}' must be Number, not {type(value).__name__}")
 
 
@@ -286,7 +294,7 @@ def full(
     device: Device = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:
     """A tensor of one value, whose type decides the dtype if none is given."""
-    if not isinstance(size, tuple | list):
+    if not isinstance(size, (tuple, list)):
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
     value = number_of("full", "fill_value", fill_value)
     if out is None and dtype is None:
@@ -337,7 +345,9 @@ def eye(
             raise RuntimeError(f"{name} must be greater or equal to 0, got {length}")
 
     def fill(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-        return np.eye(shape[0], shape[1], dtype=dtype)
+        array = np.zeros(shape, dtype)
+        array.reshape(-1)[: shape[1] * shape[1] : shape[1] + 1] = 1
+        return array
 
     shape = (n, n if m is None else m)
     return sized("eye", fill, (shape,), None, out, dtype, layout, device, pin_memory, requires_grad)
@@ -353,12 +363,12 @@ def _like(
     if not isinstance(input, Tensor):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
     data = input._data
-    if dtype is None and data.__class__ is np.ndarray and memory_format is preserve_format and data.flags.c_contiguous:
-        if usual(None, layout, device, pin_memory, requires_grad):
-            array = np.empty(data.shape, data.dtype)
+    if data.__class__ is np.ndarray and memory_format is preserve_format and data.flags.c_contiguous:
+        if usual(None, layout, CPU if device is None else device, pin_memory):
+            array = np.empty(data.shape, data.dtype if dtype is None else as_numpy_dtype(dtype))
             if fill is not None:
                 fill(array)
-            return wrap(array)
+            return finish(array, True) if requires_grad else wrap(array)
     check_options(layout, pin_memory)
     numpy_dtype = as_numpy_dtype(data.dtype if dtype is None else dtype)
     where = input.device if device is None else require_usable(resolve(device))
@@ -383,13 +393,20 @@ def empty_like_array(data: Array, dtype: np.dtype[Any]) -> Array:
     return np.empty_like(data, dtype=dtype)
 
 
+def fill_with_zeros(array: Array) -> None:
+    fill_array(array, 0)
+
+
+def fill_with_ones(array: Array) -> None:
+    fill_array(array, 1)
+
+
 def zeros_like(
     input: Tensor, *, dtype: Any = None, layout: layout = strided, device: Device = None, pin_memory: bool = False,
     requires_grad: bool = False, memory_format: memory_format = preserve_format,
 ) -> Tensor:
     """Zeros, with the size, dtype and device of `input`."""
-    fill = lambda array: loops("copy").fill(array, 0)  # noqa: E731
-    return _like("zeros_like", fill, input, dtype, layout, device, pin_memory, requires_grad, memory_format)
+    return _like("zeros_like", fill_with_zeros, input, dtype, layout, device, pin_memory, requires_grad, memory_format)
 
 
 def ones_like(
@@ -397,8 +414,7 @@ def ones_like(
     requires_grad: bool = False, memory_format: memory_format = preserve_format,
 ) -> Tensor:
     """Ones, with the size, dtype and device of `input`."""
-    fill = lambda array: loops("copy").fill(array, 1)  # noqa: E731
-    return _like("ones_like", fill, input, dtype, layout, device, pin_memory, requires_grad, memory_format)
+    return _like("ones_like", fill_with_ones, input, dtype, layout, device, pin_memory, requires_grad, memory_format)
 
 
 def empty_like(
@@ -417,12 +433,23 @@ def full_like(
     value = number_of("full_like", "fill_value", fill_value)
 
     def fill(array: Array) -> None:
-        loops("copy").fill(array, as_element(value, array.dtype))
+        fill_array(array, as_element(value, array.dtype))
 
     return _like("full_like", fill, input, dtype, layout, device, pin_memory, requires_grad, memory_format)
 
 
 # ---- methods: the dtype and device of self ------------------------------------------------------------------------
+
+
+def _new(
+    name: str, fill: Callable[..., Array], self: Tensor, args: tuple[Any, ...], size: Any, dtype: Any, layout: layout,
+    device: Device, pin_memory: bool, requires_grad: bool,
+) -> Tensor:
+    dtype, device = like_self(self, dtype, device)
+    if args and size is None and self._data.__class__ is np.ndarray and usual(None, layout, device, pin_memory):
+        array = fill(size_of(name, args), as_numpy_dtype(dtype))
+        return finish(array, True) if requires_grad else wrap(array)
+    return in_layers_of(self, _alone(name, fill, args, size, None, dtype, layout, device, pin_memory, requires_grad))
 
 
 @composite(function=False)
@@ -431,8 +458,7 @@ def new_zeros(
     layout: layout = strided, pin_memory: bool = False,
 ) -> Tensor:
     """Zeros with the dtype and device of this tensor."""
-    dtype, device = like_self(self, dtype, device)
-    return in_layers_of(self, _alone("new_zeros", np.zeros, args, size, None, dtype, layout, device, pin_memory, requires_grad))
+    return _new("new_zeros", np.zeros, self, args, size, dtype, layout, device, pin_memory, requires_grad)
 
 
 @composite(function=False)
@@ -441,8 +467,7 @@ def new_ones(
     layout: layout = strided, pin_memory: bool = False,
 ) -> Tensor:
     """Ones with the dtype and device of this tensor."""
-    dtype, device = like_self(self, dtype, device)
-    return in_layers_of(self, _alone("new_ones", np.ones, args, size, None, dtype, layout, device, pin_memory, requires_grad))
+    return _new("new_ones", ones_array, self, args, size, dtype, layout, device, pin_memory, requires_grad)
 
 
 @composite(function=False)
@@ -451,8 +476,7 @@ def new_empty(
     layout: layout = strided, pin_memory: bool = False,
 ) -> Tensor:
     """Whatever the memory held, with the dtype and device of this tensor."""
-    dtype, device = like_self(self, dtype, device)
-    return in_layers_of(self, _alone("new_empty", np.empty, args, size, None, dtype, layout, device, pin_memory, requires_grad))
+    return _new("new_empty", np.empty, self, args, size, dtype, layout, device, pin_memory, requires_grad)
 
 
 @composite(function=False)

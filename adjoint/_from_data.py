@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ._creation import Array, Device, check_options, finish, like_self, make_array, quietly
+from ._creation import Array, Device, check_options, finish, like_self, make_array, quietly, usual
 from ._dtype import as_dtype, as_numpy_dtype, default_complex_numpy, default_numpy, from_numpy_dtype, infer_numpy_dtype, promote_numpy
 from ._layer import levels, made_inside
 from ._layout import strided
+from ._quiet import nameless
 from ._site import warn
 from ._tensor import Tensor, mark_cut
 from .autograd.taken import mark_taken
@@ -18,6 +19,7 @@ from .ops._registry import composite
 
 _INT64 = np.dtype(np.int64)
 _BOOL = np.dtype(np.bool_)
+_PYTHON_NUMBERS = {float, int, bool, complex}
 
 
 def tensor(
@@ -32,10 +34,13 @@ def tensor(
     """
     if isinstance(data, Tensor):
         _warn_copy("torch.tensor(sourceTensor)")
-    check_options(strided, pin_memory)
     array = copy_array(data, None if dtype is None else as_numpy_dtype(dtype))
-    made = finish(make_array(lambda: array, array.shape, array.dtype, device), requires_grad)
-    source = data[0] if isinstance(data, list | tuple) and data else data
+    if usual(None, strided, device, pin_memory):
+        made = finish(array, requires_grad)
+    else:
+        check_options(strided, pin_memory)
+        made = finish(make_array(lambda: array, array.shape, array.dtype, device), requires_grad)
+    source = data[0] if isinstance(data, (list, tuple)) and data else data
     if isinstance(source, Tensor):
         mark_cut(made, source, "rewrapped", "torch.tensor(...)")
     else:
@@ -69,12 +74,14 @@ def new_tensor(
 
 def copy_array(data: Any, dtype: np.dtype[Any] | None) -> Array:
     """A new array with the elements of anything that `tensor` accepts."""
+    if data.__class__ in _PYTHON_NUMBERS:
+        return from_elements([data], (), dtype)
     if isinstance(data, Tensor):
         return converted(data._data, data._data.dtype if dtype is None else dtype)
     if isinstance(data, np.ndarray):
         check_array(data)
         return converted(data, data.dtype if dtype is None else dtype)
-    if isinstance(data, str | bytes):
+    if isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'; pass numbers")
     if not is_sequence(data):
         if hasattr(data, "__array__") and not isinstance(data, np.generic):
@@ -94,9 +101,9 @@ def converted(array: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def is_sequence(data: Any) -> bool:
-    if isinstance(data, list | tuple):
+    if isinstance(data, (list, tuple)):
         return True
-    if isinstance(data, Tensor | np.generic | str | bytes | dict):
+    if data.__class__ in _PYTHON_NUMBERS or isinstance(data, (Tensor, np.generic, str, bytes, dict)):
         return False
     if isinstance(data, np.ndarray):
         return data.ndim > 0
@@ -140,10 +147,8 @@ def from_elements(elements: list[Any], shape: tuple[int, ...], dtype: np.dtype[A
         dtype = _dtype_of_kinds(kinds)
     if complex in kinds and dtype.kind != "c":
         raise TypeError(f"must be real number, not complex: the elements do not fit {from_numpy_dtype(dtype)}")
-    return _packed(elements, kinds, dtype).reshape(shape)
-
-
-_PYTHON_NUMBERS = {float, int, bool, complex}
+    array = _packed(elements, kinds, dtype)
+    return array if len(shape) == 1 else array.reshape(shape)
 
 
 def _dtype_of_kinds(kinds: set[type]) -> np.dtype[Any]:
@@ -185,10 +190,13 @@ def as_number(element: Any) -> Any:
     return element.item() if isinstance(element, np.generic) else element
 
 
+_array = nameless(np.array)  # where a number is too large, NumPy would warn
+
+
 def _packed(elements: list[Any], kinds: set[type], dtype: np.dtype[Any]) -> Array:
     """A flat array of Python numbers; integers that do not fit are refused."""
     if dtype.kind in "fc" or not kinds:
-        return quietly(lambda: np.array(elements, dtype))
+        return _array(elements, dtype)
     if dtype.kind not in "iu":  # bool, and bfloat16 through float32
         return np.array(elements, None if dtype.kind == "b" else np.float32).astype(dtype)
     if float in kinds:
@@ -207,7 +215,7 @@ def _packed(elements: list[Any], kinds: set[type], dtype: np.dtype[Any]) -> Arra
         if wide.min() < lowest or wide.max() > limits.max:
             worst = wide.max() if wide.max() > limits.max else wide.min()
             raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow: {worst} does not fit")
-    return wide.astype(dtype)
+    return wide if dtype is _INT64 else wide.astype(dtype)
 
 
 # ---- sharing memory -----------------------------------------------------------------------------------------------
@@ -263,7 +271,9 @@ def as_tensor(data: Any, dtype: Any = None, device: Device = None) -> Tensor:
         return data if dtype is None and device is None else data.to(dtype=dtype, device=device)
     shared = isinstance(data, np.ndarray) and (dtype is None or as_numpy_dtype(dtype) == data.dtype)
     array = _shared(data) if shared else copy_array(data, None if dtype is None else as_numpy_dtype(dtype))
-    made = finish(make_array(lambda: array, array.shape, array.dtype, device))
+    if not usual(None, strided, device, False):
+        array = make_array(lambda: array, array.shape, array.dtype, device)
+    made = finish(array)
     mark_taken(made, data)
     return made
 

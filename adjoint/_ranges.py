@@ -7,11 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from ._creation import Array, Device, check_options, finish, into, make_array, number_of, out_dtype, quietly, sized, usual
+from ._creation import Array, Device, check_options, finish, into, make_array, number_of, out_dtype, sized, usual
 from ._dtype import as_numpy_dtype, default_complex_numpy, default_numpy, from_numpy_dtype
 from ._layout import layout, strided
+from ._quiet import mute, unmute
 from ._site import warn
 from ._tensor import Tensor, wrap
+from .ops._rules import loops
+
+FLOAT32 = np.dtype(np.float32)
 
 
 def arange(
@@ -22,7 +26,7 @@ def arange(
     if len(args) == 1 and end is None:
         end = args[0]
         if end.__class__ is int and end >= 0 and dtype is None and start.__class__ is step.__class__ is int and (start, step) == (0, 1):
-            if usual(out, layout, device, pin_memory, requires_grad):
+            if usual(out, layout, device, pin_memory) and not requires_grad:
                 return wrap(np.arange(end))
     elif args:
         start, end, step = (*args, *(start, end, step)[len(args) :])[:3]
@@ -38,6 +42,8 @@ def arange(
         scalar_name = from_numpy_dtype(numpy_dtype).scalar_name
         raise NotImplementedError(f"\"arange_cpu\" not implemented for '{scalar_name}'; make it adjoint.int64 and convert it")
     count = _range_length(first, last, by, numpy_dtype)
+    if usual(out, layout, device, pin_memory):
+        return finish(_range(first, by, count, numpy_dtype), requires_grad)
     check_options(layout, pin_memory)
     if out is not None:
         return into(out, _range(first, by, count, numpy_dtype))
@@ -68,21 +74,33 @@ def _range(first: Any, by: Any, count: int, dtype: np.dtype[Any]) -> Array:
     # PyTorch computes with vectors of 32 bytes: the first number of each exactly, the others by adding multiples of the step to that one,
     # already rounded. What is left over at the end, less than two vectors, is computed one by one. The last bit depends on it.
     step, start, lanes = float(by), float(first), 32 // dtype.itemsize
+    exact = step.is_integer() and start.is_integer()
+    if dtype is FLOAT32 and count:
+        values = np.empty(count, dtype)
+        if loops("range").stepped.run(values, start, step, 0 if exact else count // (2 * lanes) * (2 * lanes), count, 1):
+            return values
     values = _stepped(np.arange(count, dtype=np.float64), step, start, dtype)
-    if not (step.is_integer() and start.is_integer()):
+    if count >= 2 * lanes and not exact:
         vectors = values[: count // (2 * lanes) * (2 * lanes)].reshape(-1, lanes)
-        vectors[...] = _stepped(np.arange(lanes, dtype=np.float64), step, vectors[:, :1].astype(np.float64), dtype)
+        places = np.empty(vectors.shape)
+        places[...] = np.arange(lanes)
+        vectors[...] = _stepped(places, step, vectors[:, :1].astype(np.float64), dtype)
     return values
 
 
 def _stepped(places: Array, step: float, start: Any, dtype: np.dtype[Any]) -> Array:
-    """`start + step * places`, computed in double precision and rounded once."""
+    """`start + step * places`, computed in double precision and rounded once. The places, of float64, are overwritten."""
     if dtype.itemsize == np.dtype(np.float64).itemsize:
         from ._random._filling import fused_unscaled
 
         return fused_unscaled(places, step, start)
-    values = places * step + start  # one rounding more, far below the last bit of the result
-    return quietly(lambda: values.astype(np.float32).astype(dtype, copy=False))
+    token = mute()
+    try:
+        places *= step
+        places += start  # one rounding more, far below the last bit of the result
+        return places.astype(np.float32).astype(dtype, copy=False)
+    finally:
+        unmute(token)
 
 
 def range(
@@ -173,13 +191,23 @@ def _linear(first: Any, last: Any, steps: int, dtype: np.dtype[Any]) -> Array:
     """Counted from the near end on both halves, so that both ends are exact and the middle is symmetric."""
     if steps == 1:
         return np.full(1, first, dtype)
-    working = dtype if dtype.kind in "fcV" else np.dtype(np.float64)
-    start, end = np.asarray(first, dtype).astype(working), np.asarray(last, dtype).astype(working)
-    step = ((end - start) / np.asarray(max(steps - 1, 1), working)).astype(working)
-    places = np.arange(steps)
-    forth, back = _counted(places, step, start), _counted(steps - 1 - places, -step, end)
-    values: Array = np.where(places < steps // 2, forth, back)
-    return quietly(lambda: values.astype(dtype))
+    token = mute()
+    try:
+        if dtype is FLOAT32 and not isinstance(first, complex) and not isinstance(last, complex):
+            low, high, values = np.float32(first), np.float32(last), np.empty(steps, dtype)
+            distance = (high - low) / np.float32(max(steps - 1, 1))
+            if loops("range").linear.run(values, float(low), float(high), float(distance), steps, steps, 1):
+                return values
+        working = dtype if dtype.kind in "fcV" else np.dtype(np.float64)
+        start, end = np.asarray(first, dtype).astype(working, copy=False), np.asarray(last, dtype).astype(working, copy=False)
+        step = ((end - start) / np.asarray(max(steps - 1, 1), working)).astype(working, copy=False)
+        half = steps // 2
+        values = np.empty(steps, working)
+        values[:half] = _counted(np.arange(half), step, start)
+        values[half:] = _counted(np.arange(steps - half - 1, -1, -1), -step, end)
+        return values.astype(dtype, copy=False)
+    finally:
+        unmute(token)
 
 
 def _counted(places: Array, step: Array, start: Array) -> Array:

@@ -23,8 +23,9 @@ from ._creation import (
     out_dtype,
     size_arguments,
     size_of,
+    usual,
 )  # fmt: skip
-from ._device import require_usable, resolve
+from ._device import CPU, require_usable, resolve
 from ._dtype import as_numpy_dtype, default_numpy
 from ._layer import levels
 from ._layout import empty_in_format, layout, memory_format, preserve_format, strided
@@ -33,6 +34,7 @@ from ._state import recording
 from ._tensor import Tensor, wrap
 from .autograd.node import INFERENCE_TENSOR, Node, new_node
 from .autograd.views import check_writable, counter_of, edge_of, set_history
+from .ops._general import array_to_write
 from .ops._registry import composite
 from .ops._rules import holds, zeros_on
 
@@ -103,17 +105,24 @@ def fork_rng(
         yield
 
 
+Draw = Callable[..., None]  # draw(array, *numbers) fills an array
+
 # ---- new tensors --------------------------------------------------------------------------------------------------
 
 
 def _sampled(
-    fill: Callable[[Array], None], shape: tuple[int, ...], out: Tensor | None, dtype: Any, layout: layout, device: Device,
+    draw: Draw, numbers: tuple[Any, ...], shape: tuple[int, ...], out: Tensor | None, dtype: Any, layout: layout, device: Device,
     pin_memory: bool, requires_grad: bool,
 ) -> Tensor:
+    """A tensor filled by `draw(array, *numbers)`."""
+    if usual(out, layout, device, pin_memory):
+        array = np.empty(shape, default_numpy() if dtype is None else as_numpy_dtype(dtype))
+        draw(array, *numbers)
+        return finish(array, True) if requires_grad else wrap(array)
     if levels() and out is None:
         from ._randomness import drawn
 
-        return drawn(lambda size: _sampled(fill, size, None, dtype, layout, device, pin_memory, requires_grad), shape)
+        return drawn(lambda size: _sampled(draw, numbers, size, None, dtype, layout, device, pin_memory, requires_grad), shape)
     check_options(layout, pin_memory)
     if out is not None:
         numpy_dtype = out_dtype(out, dtype)
@@ -122,7 +131,7 @@ def _sampled(
 
     def make() -> Array:
         array = np.empty(shape, numpy_dtype)
-        fill(array)
+        draw(array, *numbers)
         return array
 
     if out is not None:
@@ -135,9 +144,8 @@ def rand(
     layout: layout = strided, device: Device = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:
     """Uniform numbers from [0, 1)."""
-    shape = size_arguments("rand", args, size)
-    fill = lambda array: _random.uniform(array, 0.0, 1.0, generator)  # noqa: E731
-    return _sampled(fill, shape, out, dtype, layout, device, pin_memory, requires_grad)
+    shape = size_of("rand", args) if args and size is None else size_arguments("rand", args, size)
+    return _sampled(_random.uniform, (0.0, 1.0, generator), shape, out, dtype, layout, device, pin_memory, requires_grad)
 
 
 def randn(
@@ -145,9 +153,8 @@ def randn(
     layout: layout = strided, device: Device = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:
     """Normal numbers with mean 0 and variance 1."""
-    shape = size_arguments("randn", args, size)
-    fill = lambda array: _random.normal(array, 0.0, 1.0, generator)  # noqa: E731
-    return _sampled(fill, shape, out, dtype, layout, device, pin_memory, requires_grad)
+    shape = size_of("randn", args) if args and size is None else size_arguments("randn", args, size)
+    return _sampled(_random.normal, (0.0, 1.0, generator), shape, out, dtype, layout, device, pin_memory, requires_grad)
 
 
 def randint(
@@ -157,7 +164,7 @@ def randint(
 ) -> Tensor:
     """Integers from [low, high): `randint(high, size)` or `randint(low, high, size)`."""
     given = list(args)
-    if given and size is None and isinstance(given[-1], tuple | list):
+    if given and size is None and isinstance(given[-1], (tuple, list)):
         size = given.pop()
     if len(given) == 2:
         low, high = given
@@ -167,13 +174,13 @@ def randint(
         low = given[0]
     if high is None or len(given) > 2:
         raise TypeError("randint() received an invalid combination of arguments; write randint(low, high, size)")
-    if not isinstance(size, tuple | list):
+    if not isinstance(size, (tuple, list)):
         raise TypeError(
             f"randint(): argument 'size' (position {len(given) + 1}) must be tuple of ints, not {type(size).__name__}"
         )
-    fill = lambda array: _random.random(array, low, high, generator)  # noqa: E731
     dtype = np.dtype(np.int64) if dtype is None and out is None else dtype
-    return _sampled(fill, size_of("randint", (size,)), out, dtype, layout, device, pin_memory, requires_grad)
+    shape = size_of("randint", (size,))
+    return _sampled(_random.random, (low, high, generator), shape, out, dtype, layout, device, pin_memory, requires_grad)
 
 
 def randperm(
@@ -194,16 +201,19 @@ def randperm(
 
 
 def _sampled_like(
-    name: str, fill: Callable[[Array], None], input: Tensor, dtype: Any, layout: layout, device: Device, pin_memory: bool,
+    name: str, draw: Draw, numbers: tuple[Any, ...], input: Tensor, dtype: Any, layout: layout, device: Device, pin_memory: bool,
     requires_grad: bool, memory_format: memory_format,
 ) -> Tensor:
     if not isinstance(input, Tensor):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
-    check_options(layout, pin_memory)
     data = input._data
+    if data.__class__ is np.ndarray and memory_format is preserve_format and data.flags.c_contiguous and not levels():
+        kind = data.dtype if dtype is None else dtype
+        return _sampled(draw, numbers, data.shape, None, kind, layout, CPU if device is None else device, pin_memory, requires_grad)
+    check_options(layout, pin_memory)
     if levels():
         kind, place = input.dtype if dtype is None else dtype, input.device if device is None else device
-        return _sampled(fill, tuple(data.shape), None, kind, layout, place, pin_memory, requires_grad)
+        return _sampled(draw, numbers, tuple(data.shape), None, kind, layout, place, pin_memory, requires_grad)
     numpy_dtype = data.dtype if dtype is None else as_numpy_dtype(dtype)
 
     def make() -> Array:
@@ -211,7 +221,7 @@ def _sampled_like(
             array = empty_like_array(data, numpy_dtype)
         else:
             array = empty_in_format(data.shape, numpy_dtype, memory_format)
-        fill(array)
+        draw(array, *numbers)
         return array
 
     where = input.device if device is None else require_usable(resolve(device))
@@ -220,8 +230,7 @@ def _sampled_like(
 
 def ones_and_zeros(probability: float, like: Tensor, shape: tuple[int, ...]) -> Tensor:
     """Ones with a probability, and zeros, of the dtype and on the device of a tensor."""
-    fill = lambda array: _random.bernoulli(array, probability)  # noqa: E731
-    return _sampled(fill, shape, None, like.dtype, strided, like.device, False, False)
+    return _sampled(_random.bernoulli, (probability,), shape, None, like.dtype, strided, like.device, False, False)
 
 
 def rand_like(
@@ -229,8 +238,8 @@ def rand_like(
     pin_memory: bool = False, requires_grad: bool = False, memory_format: memory_format = preserve_format,
 ) -> Tensor:
     """Uniform numbers from [0, 1), with the size, dtype and device of `input`."""
-    fill = lambda array: _random.uniform(array, 0.0, 1.0, generator)  # noqa: E731
-    return _sampled_like("rand_like", fill, input, dtype, layout, device, pin_memory, requires_grad, memory_format)
+    numbers = (0.0, 1.0, generator)
+    return _sampled_like("rand_like", _random.uniform, numbers, input, dtype, layout, device, pin_memory, requires_grad, memory_format)
 
 
 def randn_like(
@@ -238,8 +247,8 @@ def randn_like(
     pin_memory: bool = False, requires_grad: bool = False, memory_format: memory_format = preserve_format,
 ) -> Tensor:
     """Normal numbers with mean 0 and variance 1, with the size, dtype and device of `input`."""
-    fill = lambda array: _random.normal(array, 0.0, 1.0, generator)  # noqa: E731
-    return _sampled_like("randn_like", fill, input, dtype, layout, device, pin_memory, requires_grad, memory_format)
+    numbers = (0.0, 1.0, generator)
+    return _sampled_like("randn_like", _random.normal, numbers, input, dtype, layout, device, pin_memory, requires_grad, memory_format)
 
 
 def randint_like(
@@ -254,8 +263,8 @@ def randint_like(
         low, high = (args[0], high) if high is not None else (low, args[0])
     if high is None:
         raise TypeError("randint_like() received an invalid combination of arguments; write randint_like(x, low, high)")
-    fill = lambda array: _random.random(array, low, high, generator)  # noqa: E731
-    return _sampled_like("randint_like", fill, input, dtype, layout, device, pin_memory, requires_grad, memory_format)
+    numbers = (low, high, generator)
+    return _sampled_like("randint_like", _random.random, numbers, input, dtype, layout, device, pin_memory, requires_grad, memory_format)
 
 
 # ---- functions of tensors -----------------------------------------------------------------------------------------
@@ -297,8 +306,8 @@ def normal(
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
         if size is None:
             raise TypeError("normal() received an invalid combination of arguments; two numbers need a size: normal(0., 1., (3,))")
-        fill = lambda array: _random.normal(array, float(mean), float(std), generator)  # noqa: E731
-        return _sampled(fill, size_of("normal", (size,)), out, dtype, layout, device, pin_memory, requires_grad)
+        numbers = (float(mean), float(std), generator)
+        return _sampled(_random.normal, numbers, size_of("normal", (size,)), out, dtype, layout, device, pin_memory, requires_grad)
     if isinstance(std, Tensor):
         if std.is_complex():
             raise RuntimeError("normal expects standard deviation to be non-complex")
@@ -401,15 +410,20 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
 # ---- filling in place ---------------------------------------------------------------------------------------------
 
 
-def _fill(self: Tensor, node_name: str, fill: Callable[[Array], None]) -> Tensor:
+def _fill(self: Tensor, node_name: str, draw: Draw, *numbers: Any) -> Tensor:
+    data = array_to_write(self)
+    if data is not None and not levels():
+        draw(data, *numbers)
+        counter_of(self).bump(here())
+        return self
     node = _node(node_name, (self,))
     check_writable(self, node is not None)
     if levels():
         from ._randomness import filled
 
-        filled(self, fill)
+        filled(self, lambda array: draw(array, *numbers))
     elif self._data.__class__ is np.ndarray:
-        fill(self._data)
+        draw(self._data, *numbers)
     if self._vc is not INFERENCE_TENSOR:
         counter_of(self).bump(here())
     if node is not None:
@@ -428,7 +442,7 @@ def _in_place(fn: Callable[..., Tensor]) -> Callable[..., Tensor]:
 def uniform_(self: Tensor, from_: float = 0, to: float = 1, *, generator: Generator | None = None, **named: Any) -> Tensor:
     """Fill with uniform numbers from [from, to)."""
     low = _named_from("uniform_", named, from_)
-    return _fill(self, "UniformBackward0", lambda array: _random.uniform(array, low, to, generator))
+    return _fill(self, "UniformBackward0", _random.uniform, low, to, generator)
 
 
 def _named_from(name: str, named: dict[str, Any], by_position: Any) -> Any:
@@ -441,31 +455,31 @@ def _named_from(name: str, named: dict[str, Any], by_position: Any) -> Any:
 @_in_place
 def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
     """Fill with normal numbers."""
-    return _fill(self, "NormalBackward0", lambda array: _random.normal(array, mean, std, generator))
+    return _fill(self, "NormalBackward0", _random.normal, mean, std, generator)
 
 
 @_in_place
 def log_normal_(self: Tensor, mean: float = 1, std: float = 2, *, generator: Generator | None = None) -> Tensor:
     """Fill with exponentials of normal numbers."""
-    return _fill(self, "LogNormalBackward0", lambda array: _random.log_normal(array, mean, std, generator))
+    return _fill(self, "LogNormalBackward0", _random.log_normal, mean, std, generator)
 
 
 @_in_place
 def exponential_(self: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
     """Fill with exponentially distributed numbers of rate `lambd`."""
-    return _fill(self, "ExponentialBackward0", lambda array: _random.exponential(array, lambd, generator))
+    return _fill(self, "ExponentialBackward0", _random.exponential, lambd, generator)
 
 
 @_in_place
 def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     """Fill with the number of trials up to the first success."""
-    return _fill(self, "GeometricBackward0", lambda array: _random.geometric(array, p, generator))
+    return _fill(self, "GeometricBackward0", _random.geometric, p, generator)
 
 
 @_in_place
 def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Generator | None = None) -> Tensor:
     """Fill with Cauchy distributed numbers."""
-    return _fill(self, "CauchyBackward0", lambda array: _random.cauchy(array, median, sigma, generator))
+    return _fill(self, "CauchyBackward0", _random.cauchy, median, sigma, generator)
 
 
 @_in_place
@@ -479,7 +493,7 @@ def random_(self: Tensor, *bounds: int | None, to: int | None = None, generator:
     else:
         low, high = (0 if low is None and to is not None else low), to
     overload = 2 if low is None else 1 if len(bounds) + len(named) < 2 and low == 0 else 0
-    return _fill(self, f"RandomBackward{overload}", lambda array: _random.random(array, low, high, generator))
+    return _fill(self, f"RandomBackward{overload}", _random.random, low, high, generator)
 
 
 @_in_place
@@ -489,4 +503,4 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None
         return self.copy_(bernoulli(p.detach().expand(self.shape), generator=generator))
     probability = p._data if isinstance(p, Tensor) else p
     kind = "BernoulliBackward1" if isinstance(p, Tensor) else "BernoulliBackward2"
-    return _fill(self, kind, lambda array: _random.bernoulli(array, probability, generator))
+    return _fill(self, kind, _random.bernoulli, probability, generator)

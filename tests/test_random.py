@@ -193,10 +193,10 @@ def test_many_swaps_at_once_are_swaps_one_by_one(size):
 def test_a_compiled_kernel_can_be_put_in():
     calls = []
 
-    def kernel(integers, std, mean):
+    def kernel(integers, std, mean, blocks, size):
         assert integers.flags.c_contiguous and integers.dtype == np.float32
-        calls.append((integers.size, std, mean))
-        _by_numpy(integers, std, mean)
+        calls.append((blocks * size, std, mean))
+        _by_numpy(integers, std, mean, blocks, size)
 
     random.use_box_muller(kernel)
     try:

@@ -5,14 +5,13 @@ It gives the same bits, so that it makes no difference to a program when it come
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .._random import _continuous as reference
-from . import jit
+from . import calls, jit
 from .code import constant
 
 FLOATS, DOUBLES, INTEGERS, TRUTHS = "<8 x float>", "<8 x double>", "<8 x i32>", "<8 x i1>"
@@ -110,8 +109,8 @@ def splat(name: str) -> str:
 
 
 def text() -> str:
-    """`void box_muller(numbers, blocks, std, mean)`: a block is eight integers for radii and eight for angles, as floats, and becomes
-    sixteen normals."""
+    """The loop over blocks. A block is eight integers for radii and eight for angles, as floats, and becomes sixteen normals. The
+    arguments are where they are, the standard deviation and the mean."""
     c = Code()
     r = radius(c, c.let(f"load {FLOATS}, ptr %p, align 4"))
     sine, cosine, octant = sine_and_cosine(c, c.let(f"load {FLOATS}, ptr %p2, align 4"))
@@ -121,14 +120,19 @@ def text() -> str:
     return f"""
 declare {FLOATS} @llvm.fma.v8f32({FLOATS}, {FLOATS}, {FLOATS})
 declare {FLOATS} @llvm.sqrt.v8f32({FLOATS})
-define void @box_muller(ptr %numbers, i64 %n, double %std, double %mean) {{
+define void @box_muller(ptr %arguments, i64 %first, i64 %last) {{
 entry:
+  %numbers = load ptr, ptr %arguments
+  %std_at = getelementptr i64, ptr %arguments, i64 1
+  %std = load double, ptr %std_at
+  %mean_at = getelementptr i64, ptr %arguments, i64 2
+  %mean = load double, ptr %mean_at
   {splat("std")}
   {splat("mean")}
-  %some = icmp sgt i64 %n, 0
+  %some = icmp slt i64 %first, %last
   br i1 %some, label %loop, label %done
 loop:
-  %b = phi i64 [0, %entry], [%next, %loop]
+  %b = phi i64 [%first, %entry], [%next, %loop]
   %at = shl nuw nsw i64 %b, 4
   %p = getelementptr float, ptr %numbers, i64 %at
   %p2 = getelementptr float, ptr %p, i64 8
@@ -136,7 +140,7 @@ loop:
   store {FLOATS} {first}, ptr %p, align 4
   store {FLOATS} {second}, ptr %p2, align 4
   %next = add nuw nsw i64 %b, 1
-  %more = icmp slt i64 %next, %n
+  %more = icmp slt i64 %next, %last
   br i1 %more, label %loop, label %done
 done:
   ret void
@@ -144,13 +148,8 @@ done:
 """
 
 
-def box_muller() -> Callable[[Any, float, float], None]:
+def box_muller() -> Callable[[Any, float, float, int, int], Any]:
     """The compiled form of `_by_numpy`."""
     program = text()
     address = jit.load(program, lambda: program, ["box_muller"])["box_muller"]
-    call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_double, ctypes.c_double)(address)
-
-    def kernel(integers: Any, std: float, mean: float) -> None:
-        call(integers.ctypes.data, integers.size // 16, std, mean)
-
-    return kernel
+    return calls.Kernel("box_muller", "T! f f r", lambda kind: address, ("f32",)).call

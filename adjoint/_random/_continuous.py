@@ -18,16 +18,20 @@ from ._filling import (
     as_real,
     empty,
     fill,
+    fill_at_once,
     fused,
     kind_of,
     require,
+    rounded,
     store,
     to_float32,
 )
-from ._generator import Generator, default_generator
+from ._generator import Generator, default_generator, kernels
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+FLOAT32 = np.dtype(np.float32)
 
 # ----- Uniform -----
 
@@ -36,18 +40,19 @@ def uniform(array: Array, low: float = 0.0, high: float = 1.0, generator: Genera
     """Fill with numbers from [low, high)."""
     if array.dtype.kind == "c":
         array = as_real(array)
-    kind = require(FLOATS, array.dtype, "check_uniform_bounds")
     standard = low == 0 and high == 1
+    if standard and array.dtype is FLOAT32 and fill_at_once(array, kernels().uniform, generator, 2.0**-24, 0.0, 1.0):
+        return
+    kind = require(FLOATS, array.dtype, "check_uniform_bounds")
     if not standard:
         _check_bounds(low, high, kind)
     if kind.name == "float64":
         draw: Draw = Generator._uniform53 if standard else _double_between(low, high)
-    elif kind.name == "float32" and array.flags.c_contiguous and array.size:
-        generator = generator or default_generator
-        with generator._lock:
-            wide_low, width = float(np.float32(low)), float(np.float32(high) - np.float32(low))
-            if generator._draw24(array.reshape(-1), width * 2.0**-24, wide_low, float(np.float32(high))):
-                return
+    elif kind.name == "float32":
+        first, last = rounded(low), rounded(high)
+        width = rounded(last - first)
+        if fill_at_once(array, kernels().uniform, generator, width * 2.0**-24, first, last):
+            return
         draw = Generator._uniform24 if standard else _single_between(np.float32(low), np.float32(high), array.dtype)
     else:
         draw = _single_between(np.float32(low), np.float32(high), array.dtype)
@@ -169,28 +174,30 @@ WARM = 4096  # numbers after which it pays to have the kernel compiled; the resu
 _made = 0
 
 
-Normals = Callable[[Array, float, float], None]  # overwrites C-contiguous integers of 24 bits by normals, given std and mean
+# Overwrites C-contiguous integers of 24 bits by normals, given std and mean, and how many blocks of how many integers there are.
+Normals = Callable[[Array, float, float, int, int], object]
 
 
-def _by_numpy(integers: npt.NDArray[np.float32], std: float, mean: float) -> None:
-    normals = _box_muller(integers.reshape(-1, 2, 8)).reshape(integers.shape)
+def _by_numpy(integers: npt.NDArray[np.float32], std: float, mean: float, blocks: int, size: int) -> None:
+    integers = integers.reshape(-1)[: blocks * size]
+    normals = _box_muller(integers.reshape(blocks, 2, 8)).reshape(-1)
     integers[...] = to_float32(normals * np.float64(std) + np.float64(mean))
 
 
-def _until_warm(integers: npt.NDArray[np.float32], std: float, mean: float) -> None:
+def _until_warm(integers: npt.NDArray[np.float32], std: float, mean: float, blocks: int, size: int) -> None:
     global _made, _kernel
-    _made += integers.size
+    _made += blocks * size
     if _made > WARM:
-        from .._kernels import jit
+        from .._kernels import calls, jit
 
         _kernel = _by_numpy
-        if jit.available():
+        if jit.available() and calls.supported():
             from .._kernels.random import box_muller
 
             _kernel = box_muller()
-        _kernel(integers, std, mean)
+        _kernel(integers, std, mean, blocks, size)
     else:
-        _by_numpy(integers, std, mean)
+        _by_numpy(integers, std, mean, blocks, size)
 
 
 _kernel: Normals = _until_warm
@@ -214,7 +221,7 @@ def _normal_blocks(generator: Generator, count: int, mean: float, std: float, do
         np.multiply(radius, np.sin(angle), out=blocks[:, 1])
         return fused(blocks, std, mean).reshape(-1)
     normals = generator._low24(count)
-    _kernel(normals, float(np.float32(std)), float(np.float32(mean)))
+    _kernel(normals, rounded(std), rounded(mean), count // 16, 16)
     return normals
 
 
@@ -222,7 +229,7 @@ def normal(array: Array, mean: float = 0.0, std: float = 1.0, generator: Generat
     """Fill with normal numbers. The parts of a complex number share its variance."""
     if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
-    if array.size == 0:
+    if array.size == 0 or (array.dtype is FLOAT32 and array.size >= 16 and _normal_at_once(array, mean, std, generator)):
         return
     if array.dtype.kind == "c":
         array, std = as_real(array), std / math.sqrt(2)
@@ -235,11 +242,7 @@ def normal(array: Array, mean: float = 0.0, std: float = 1.0, generator: Generat
     double = kind.name == "float64"
     generator = generator or default_generator
     with generator._lock:
-        at = 0
-        if kind.name == "float32" and generator._draw24(flat[:whole], 1.0, 0.0, 2.0**24):
-            _kernel(flat[:whole], float(np.float32(std)), float(np.float32(mean)))
-            at = whole
-        for start in range(at, whole, CHUNK):
+        for start in range(0, whole, CHUNK):
             part = flat[start : min(start + CHUNK, whole)]
             store(part, _normal_blocks(generator, part.size, mean, std, double))
         if whole < flat.size:
@@ -247,6 +250,24 @@ def normal(array: Array, mean: float = 0.0, std: float = 1.0, generator: Generat
             if kind.name not in HALVES:
                 generator._words((flat.size - whole) * (2 if double else 1))
             store(flat[-16:], _normal_blocks(generator, 16, mean, std, double))
+
+
+def _normal_at_once(array: npt.NDArray[np.float32], mean: float, std: float, generator: Generator | None) -> bool:
+    """The same by kernels; False where there are none."""
+    generator, scale, shift, size = generator or default_generator, rounded(std), rounded(mean), array.size
+    lock, draw = generator._lock, kernels().uniform.run
+    lock.acquire()
+    try:
+        if not draw(array, generator._memory, 1.0, 0.0, 16777216.0, size, 1, size):
+            return False
+        _kernel(array, scale, shift, size >> 4, 16)
+        if size & 15:
+            last = array.reshape(-1)[-16:]
+            draw(last, generator._memory, 1.0, 0.0, 16777216.0, 16, 1, 16)
+            _kernel(last, scale, shift, 1, 16)
+        return True
+    finally:
+        lock.release()
 
 
 def randn(shape: Sequence[int], dtype: npt.DTypeLike = np.float32, generator: Generator | None = None) -> Array:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NoReturn, SupportsFloat, SupportsIndex
 
 import numpy as np
 
-from ._continuous import exponential
+from .._quiet import mute, unmute
+from ._continuous import FLOAT32, exponential
 from ._filling import (
     FLOATS,
     NUMBERS,
@@ -20,17 +21,20 @@ from ._filling import (
     Kind,
     empty,
     fill,
+    fill_at_once,
     kind_of,
     refuse_overlap,
     require,
     store,
 )
-from ._generator import Generator, default_generator
+from ._generator import Generator, default_generator, kernels
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
 _INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
+INT64 = np.dtype(np.int64)
+UNEVEN = 2**28  # from here on, the remainders of single words are too uneven
 
 # ----- Integers -----
 
@@ -46,6 +50,9 @@ def random(
     Without `high` they go up to the largest value of the dtype, and without both they start at 0. The largest value of
     a floating dtype is here the last of the consecutive integers that it holds.
     """
+    if low.__class__ is int and high.__class__ is int and array.dtype is INT64:  # the usual case
+        if -UNEVEN <= low < high <= UNEVEN and high - low < UNEVEN and fill_at_once(array, kernels().integers, generator, low, high - low):
+            return
     if low is None:
         fill(array, _from_zero(require(NUMBERS_AND_BOOL, array.dtype, "random_kernel_cpu")), generator)
         return
@@ -62,7 +69,9 @@ def random(
         start, stop = _checked_range(start, _largest(kind) + 1, kind, open_ended=True)
     else:
         start, stop = _checked_range(start, _int64(high), kind, open_ended=False)
-    fill(array, lambda g, n: _integers(g, n, start, stop - start), generator)
+    width = stop - start
+    if width >= UNEVEN or not fill_at_once(array, kernels().integers, generator, start, width):
+        fill(array, lambda g, n: _integers(g, n, start, width), generator)
 
 
 def randint(
@@ -94,8 +103,8 @@ def _from_zero(kind: Kind) -> Draw:
 
 
 def _integers(generator: Generator, count: int, start: int, width: int) -> npt.NDArray[np.int64]:
-    """Integers from [start, start + width). From 2**28 on, the remainders of single words would be too uneven."""
-    if width < 2**28:
+    """Integers from [start, start + width)."""
+    if width < UNEVEN:
         values = _remainder(generator._words(count).astype(np.uint32), width).astype(np.int64)
         values += start
         return values
@@ -181,11 +190,14 @@ def randperm(n: SupportsIndex, dtype: npt.DTypeLike = np.int64, generator: Gener
             raise RuntimeError(f"value cannot be converted to type {kind.name}_t without overflow: {size - 1}")
         limit = "2049" if kind.name == "float16" else f"2^{kind.digits}+1"
         raise RuntimeError(f"n cannot be greater than {limit} for {kind.scalar_type} type.")
+    even = size < (2**32 - 1) // 20
+    if even and fill_at_once(permutation, kernels().permutation, generator):
+        return permutation
     steps = np.arange(max(size - 1, 0))
     generator = generator or default_generator
     with generator._lock:
         # Where single words would be too uneven, PyTorch takes two.
-        words = generator._words(steps.size) if size < (2**32 - 1) // 20 else generator._words64(steps.size)
+        words = generator._words(steps.size) if even else generator._words64(steps.size)
     offsets = (words % (size - steps).view(np.uint64)).view(np.int64)
     store(permutation, _swapped(steps + offsets)[:size])
     return permutation
@@ -228,8 +240,15 @@ def bernoulli(array: Array, p: SupportsFloat | Array = 0.5, generator: Generator
         if not 0 <= chance <= 1:
             raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={chance:g}")
         require(NUMBERS_AND_BOOL, array.dtype, "bernoulli_scalar_cpu_")
-        fill(array, lambda g, n: g._uniform53(n) < chance, generator)
+        if not fill_at_once(array, kernels().flips, generator, math.ceil(chance * 2**53), 0.0):
+            fill(array, lambda g, n: g._uniform53(n) < chance, generator)
         return
+    if p.size == array.size > 0 and p.dtype is array.dtype is FLOAT32 and p.shape == array.shape:
+        strange = np.zeros(1, np.int64)
+        if fill_at_once(array, kernels().chances, generator, p, strange):
+            if strange[0]:
+                _refuse_probability()
+            return
     require(NUMBERS_AND_BOOL, array.dtype, "bernoulli_tensor_cpu_self_")
     double = require(FLOATS, p.dtype, "bernoulli_tensor_cpu_p_").name == "float64"
     try:
@@ -239,12 +258,16 @@ def bernoulli(array: Array, p: SupportsFloat | Array = 0.5, generator: Generator
             f"The expanded size of the tensor must match the existing size: p of shape {list(p.shape)} does not "
             f"broadcast to {list(array.shape)}"
         ) from None
-    if not np.all((p >= 0) & (p <= 1)):
-        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false: p is a probability")
+    if p.size and not (p.min() >= 0 and p.max() <= 1):
+        _refuse_probability()
     refuse_overlap(array)
     draws = np.empty_like(array, np.float64 if double else np.float32)  # in the same order in memory
     fill(draws, Generator._uniform53 if double else Generator._uniform24, generator)
     array[...] = draws < (p if double else p.astype(np.float32))
+
+
+def _refuse_probability() -> NoReturn:
+    raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false: p is a probability")
 
 
 def geometric(array: Array, p: float, generator: Generator | None = None) -> None:
@@ -271,13 +294,16 @@ def multinomial(
     # Let each index wait for a time of that rate: they arrive in the order of a sample without replacement.
     times = np.empty_like(weights, order="C" if 0 in weights.strides else "K")
     exponential(times, 1.0, generator)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        speeds = (weights / times).astype(wide.dtype)
+    token = mute()
+    try:
+        speeds = (weights / times).astype(wide.dtype, copy=False)
+    finally:
+        unmute(token)
     order: npt.NDArray[np.int64]
     if count == 1:
-        order = np.argmax(speeds, axis=-1, keepdims=True)
+        order = speeds.argmax(axis=-1, keepdims=True)
     else:
-        order = np.argsort(-speeds, axis=-1, kind="stable")[..., :count].copy()
+        order = (-speeds).argsort(axis=-1, kind="stable")[..., :count].copy()
     return order
 
 
@@ -314,13 +340,13 @@ def _checked_weights(weights: Array, count: int, replacement: bool, repeated: bo
         )
     if weights.shape[-1] > 1 << 24:
         refuse("number of categories cannot exceed 2^24", f"there are {weights.shape[-1]}")
-    wide = weights if kind.name == "float64" else weights.astype(np.float32)
-    if not np.all((wide >= 0) & (wide < np.inf)):
+    wide = weights if kind.name == "float64" else weights.astype(np.float32, copy=False)
+    if wide.size and not (wide.min() >= 0 and wide.max() < math.inf):
         words = "probability tensor contains either `inf`, `nan` or element < 0"
         if repeated:
             which = "= infinity or NaN" if np.all(wide >= 0) else "< 0"
             words = f"invalid multinomial distribution (encountering probability entry {which})"
         refuse(words, "weights are finite and not negative")
-    if not np.all(wide.sum(axis=-1) > 0):
+    if not (wide.sum() > 0 if wide.ndim == 1 else (wide.sum(axis=-1) > 0).all()):
         refuse("invalid multinomial distribution (sum of probabilities <= 0)", "a row of weights needs a positive one")
     return wide

@@ -8,7 +8,8 @@ import os
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Self, SupportsIndex, SupportsInt
+from functools import cache
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex, SupportsInt
 
 import numpy as np
 
@@ -31,6 +32,9 @@ _STATE = np.dtype(
 # Constants as arrays, which NumPy takes up faster than numbers.
 _LOW24, _LOW53, _HALF_WORD = np.array(2**24 - 1, np.uint32), np.array(2**53 - 1, np.uint64), np.array(32, np.uint64)
 _UNIT24, _UNIT53 = np.array(2.0**-24, np.float32), np.array(2.0**-53)
+
+
+Mark = tuple[Any, int, float | None]  # the engine's words, the seed, the normal that waits
 
 
 class Generator:
@@ -128,6 +132,20 @@ class Generator:
             self._next_normal = float(state["normal"]) if state["normal_is_valid"] else None
         return self
 
+    def _mark(self) -> Mark:
+        """Where the stream is now; `_return_to` comes back to it. Much cheaper than a state, for those who only want to come back."""
+        with self._lock:
+            return self._bits.state if self._memory is None else self._memory.copy(), self._seed, self._next_normal
+
+    def _return_to(self, mark: Mark) -> None:
+        with self._lock:
+            words, self._seed, self._next_normal = mark
+            if isinstance(words, np.ndarray):
+                assert self._memory is not None
+                self._memory[:] = words
+            else:
+                self._bits.state = words
+
     # Through this class, for a class derived from it may give and take states in another form.
 
     def __getstate__(self) -> bytes:
@@ -166,10 +184,9 @@ class Generator:
         return integers
 
     def _draw24(self, array: npt.NDArray[np.float32], scale: float, low: float, high: float) -> bool | None:
-        """Fill a flat array with such integers, times `scale` and plus `low`, by a kernel; None where there is none."""
-        from .._kernels.random_loops import uniform
-
-        return uniform.run(array, self._memory, scale, low, high, array.size, 1, array.size)
+        """Fill an array in C order with such integers, times `scale` and plus `low`, by a kernel; None where there is none."""
+        size = array.size
+        return kernels().uniform.run(array, self._memory, scale, low, high, size, 1, size)  # type: ignore[no-any-return]
 
     def _uniform24(self, count: int) -> npt.NDArray[np.float32]:
         """From [0, 1), one word each."""
@@ -179,6 +196,9 @@ class Generator:
 
     def _uniform53(self, count: int) -> npt.NDArray[np.float64]:
         """From [0, 1), two words each."""
+        fractions = np.empty(count)
+        if kernels().fractions.run(fractions, self._memory, 0, 2.0**-53, count, 1, count):
+            return fractions
         bits = self._words64(count)
         bits &= _LOW53
         uniforms = bits.view(np.int64).astype(np.float64)
@@ -190,16 +210,24 @@ class Generator:
         waiting = [] if self._next_normal is None else [self._next_normal]
         uniforms = self._uniform53((count - len(waiting) + 1) // 2 * 2)
         if count < 16:  # the usual case, in which plain numbers are faster
-            numbers, normals = uniforms.tolist(), np.empty(0)
+            numbers = uniforms.tolist()
             for turn, u in zip(numbers[::2], numbers[1::2], strict=True):
                 radius, angle = math.sqrt(-2 * math.log1p(-u)), 2 * math.pi * turn
                 waiting += radius * math.cos(angle), radius * math.sin(angle)
+            normals = np.array(waiting)
         else:
             radii, angles = np.sqrt(-2 * np.log1p(-uniforms[1::2])), 2 * np.pi * uniforms[::2]
-            normals = np.stack([radii * np.cos(angles), radii * np.sin(angles)], axis=-1).reshape(-1)
-        normals = np.append(waiting, normals)
+            normals = np.append(waiting, np.stack([radii * np.cos(angles), radii * np.sin(angles)], axis=-1))
         self._next_normal = float(normals[-1]) if normals.size > count else None
         return normals[:count]
+
+
+@cache
+def kernels() -> Any:
+    """The module of kernels, imported when the first number is drawn."""
+    from .._kernels import random_loops
+
+    return random_loops
 
 
 def memory_of(bits: np.random.MT19937) -> npt.NDArray[np.uint32] | None:
@@ -245,8 +273,8 @@ def fork_rng(devices: Iterable[object] | None = None, enabled: bool = True) -> I
     if not enabled:
         yield
         return
-    state = get_rng_state()
+    mark = default_generator._mark()
     try:
         yield
     finally:
-        set_rng_state(state)
+        default_generator._return_to(mark)

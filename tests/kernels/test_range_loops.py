@@ -1,0 +1,30 @@
+"""Numbers at equal distances by kernels are those by NumPy, bit for bit."""
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint._kernels import range_loops
+
+RANGES = {
+    "linear": [
+        *(lambda n=n: ad.linspace(0, 1, n) for n in (2, 3, 64, 1001, 70_000)),
+        lambda: ad.linspace(-3.7, 1e9, 65), lambda: ad.linspace(5, -5, 10), lambda: ad.linspace(1e-40, 3e-39, 9),
+        lambda: ad.linspace(0, float("inf"), 5), lambda: ad.linspace(-3e38, 3e38, 5),
+    ],
+    "stepped": [
+        lambda: ad.arange(0, 1, 0.1), lambda: ad.arange(0.0, 64.0), lambda: ad.arange(0, 1, 0.001), lambda: ad.arange(3.3, -70, -0.07),
+        lambda: ad.arange(0, 7000, 0.1),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kernel, made", [(kernel, made) for kernel, all_made in RANGES.items() for made in all_made])
+def test_compiled_or_not(monkeypatch, kernel, made):
+    served = []
+    run = getattr(range_loops, kernel).compiled()
+    monkeypatch.setattr(getattr(range_loops, kernel), "run", lambda *args: served.append(run(*args)) or served[-1])
+    fast = made().numpy()
+    monkeypatch.setattr(getattr(range_loops, kernel), "run", lambda *args: None)
+    np.testing.assert_array_equal(fast, made().numpy())
+    assert served == [True]
