@@ -6,19 +6,21 @@ there, and make the gradients of weight and bias on the way.
 
 from __future__ import annotations
 
-from .loops import Doubles, Floats, Out, loop, narrow, sqrt, wide
+from typing import Any
+
+from .loops import FLOATS, HALVES, Doubles, Floats, Out, Results, loop, narrow, part, room, sqrt, wide, wide_room
 from .sums import BLOCK, moment, spread, summed
 
-ROWS = 64  # rows whose gradients of weight and bias are added up in one place
-COLUMNS = 32  # channels that are worked on together, where they lie side by side
+ROWS = 64  # rows that are added up in one place
+COLUMNS = 512  # channels that are worked on together at most, where they lie side by side
 
 
 # ---- rows: layer norm, and (not `centred`) rms norm -----------------------------------------------------------------------------------
 
 
-@loop(reorder=True)
+@loop(reorder=True, kinds=(*FLOATS, *HALVES))
 def norm_rows(
-    out: Out, stats: Out, x: Floats, weight: Floats | None, bias: Floats | None, eps: float, centred: int, size: int, rows: range
+    out: Out, stats: Results, x: Floats, weight: Floats | None, bias: Floats | None, eps: float, centred: int, size: int, rows: range
 ) -> None:
     for i in rows:
         start = i * size
@@ -39,9 +41,9 @@ def norm_rows(
                 out[start + j] = (x[start + j] - mean) * factor * weight[j] + bias[j]
 
 
-@loop(reorder=True)
+@loop(reorder=True, kinds=(*FLOATS, *HALVES))
 def norm_rows_back(
-    grad: Out, weight_parts: Out | None, bias_parts: Out | None, g: Floats, x: Floats, weight: Floats, stats: Floats,
+    grad: Out, weight_parts: Results | None, bias_parts: Results | None, g: Floats, x: Floats, weight: Floats, stats: Results,
     centred: int, size: int, count: int, blocks: range,
 ) -> None:  # fmt: skip
     """A unit is a block of rows, with its own part of the sums for weight and bias."""
@@ -125,14 +127,29 @@ def norm_groups_back(
 
 
 # ---- channels: batch norm -----------------------------------------------------------------------------------------------------------
+#
+# If statistics are `given`, `means` and `variances` are read. The backward kernels take factors, or if statistics are given, variances.
+
+
+@part
+def factor_of(variance: Any, eps: Any) -> Any:
+    return narrow(1.0 / sqrt(variance + eps))
+
+
+@part
+def scaled(weight: Floats, channel: int, factor: Any) -> Any:
+    result = factor
+    if weight is not None:
+        result = factor * weight[channel]
+    return result
 
 
 @loop(reorder=True)
 def norm_channels(
-    out: Out, means: Out, variances: Out, factors: Out, x: Floats, weight: Floats, bias: Floats, eps: float, given: int,
+    out: Out, means: Out, variances: Out, factors: Out, x: Floats, weight: Floats | None, bias: Floats | None, eps: float, given: int,
     samples: int, channels: int, plane: int, units: range,
 ) -> None:  # fmt: skip
-    """A unit is a channel. Its mean and factor are computed, unless they are `given`."""
+    """A unit is a channel."""
     for c in units:
         if not given:
             total = wide(0.0)
@@ -146,8 +163,12 @@ def norm_channels(
                 total += spread(x, start, start + plane, middle)
             means[c] = middle
             variances[c] = narrow(total / (samples * plane))
-            factors[c] = narrow(1.0 / sqrt(total / (samples * plane) + eps))
-        mean, scale, shift = means[c], factors[c] * weight[c], bias[c]
+            factors[c] = factor_of(total / (samples * plane), eps)
+        else:
+            factors[c] = factor_of(wide(variances[c]), eps)
+        mean, scale, shift = means[c], scaled(weight, c, factors[c]), 0.0
+        if bias is not None:
+            shift = bias[c]
         for n in range(samples):
             start = (n * channels + c) * plane
             for j in range(start, start + plane):
@@ -156,11 +177,13 @@ def norm_channels(
 
 @loop(reorder=True)
 def norm_channels_back(
-    grad: Out, weight_grad: Out, bias_grad: Out, g: Floats, x: Floats, weight: Floats, means: Floats, factors: Floats, given: int,
-    samples: int, channels: int, plane: int, units: range,
+    grad: Out, weight_grad: Out, bias_grad: Out, g: Floats, x: Floats, weight: Floats | None, means: Floats, factors: Floats, eps: float,
+    given: int, samples: int, channels: int, plane: int, units: range,
 ) -> None:  # fmt: skip
     for c in units:
         mean, factor = means[c], factors[c]
+        if given:
+            factor = factor_of(wide(factor), eps)
         total, along = wide(0.0), wide(0.0)
         for n in range(samples):
             start = (n * channels + c) * plane
@@ -168,67 +191,132 @@ def norm_channels_back(
             along += moment(g, x, start, start + plane, mean)
         weight_grad[c] = narrow(along) * factor
         bias_grad[c] = narrow(total)
-        scale = factor * weight[c]
-        shift = 0.0 if given else narrow(total / (samples * plane))
-        slope = 0.0 if given else narrow(along / (samples * plane)) * factor * factor
-        for n in range(samples):
-            start = (n * channels + c) * plane
-            for j in range(start, start + plane):
-                grad[j] = (g[j] - shift - (x[j] - mean) * slope) * scale
+        scale = scaled(weight, c, factor)
+        if given:
+            for n in range(samples):
+                start = (n * channels + c) * plane
+                for j in range(start, start + plane):
+                    grad[j] = g[j] * scale
+        else:
+            shift = narrow(total / (samples * plane))
+            slope = narrow(along / (samples * plane)) * factor * factor
+            for n in range(samples):
+                start = (n * channels + c) * plane
+                for j in range(start, start + plane):
+                    grad[j] = (g[j] - shift - (x[j] - mean) * slope) * scale
+
+
+@part
+def add_up(totals: Doubles, sums: Out, count: int) -> Any:
+    """Add sums to totals, and begin new ones."""
+    for c in range(count):
+        totals[c] += wide(sums[c])
+        sums[c] = 0.0
+    return count
+
+
+@part
+def clear(totals: Doubles, sums: Out, count: int) -> Any:
+    for c in range(count):
+        totals[c] = 0.0
+        sums[c] = 0.0
+    return count
 
 
 @loop(reorder=True)
 def norm_columns(
-    out: Out, means: Out, variances: Out, factors: Out, sums: Doubles, x: Floats, weight: Floats, bias: Floats, eps: float, given: int,
-    samples: int, channels: int, blocks: range,
+    out: Out, means: Out, variances: Out, factors: Out, x: Floats, weight: Floats | None, bias: Floats | None, eps: float, given: int,
+    samples: int, channels: int, width: int, blocks: range,
 ) -> None:  # fmt: skip
     """The same where each sample has one number in each channel. A unit is a block of channels."""
+    totals = wide_room(COLUMNS)
+    sums = room(COLUMNS)
+    middles = room(COLUMNS)
+    scales = room(COLUMNS)
+    shifts = room(COLUMNS)
     for b in blocks:
-        first, last = b * COLUMNS, min(b * COLUMNS + COLUMNS, channels)
+        first = b * width
+        count = min(width, channels - first)
         if not given:
-            for c in range(first, last):
-                sums[c] = 0.0
-            for n in range(samples):
-                for c in range(first, last):
-                    sums[c] += wide(x[n * channels + c])
-            for c in range(first, last):
-                means[c] = narrow(sums[c] / samples)
-                sums[c] = 0.0
-            for n in range(samples):
-                for c in range(first, last):
-                    distance = x[n * channels + c] - means[c]
-                    sums[c] += wide(distance * distance)
-            for c in range(first, last):
-                variances[c] = narrow(sums[c] / samples)
-                factors[c] = narrow(1.0 / sqrt(sums[c] / samples + eps))
+            _ = clear(totals, sums, count)
+            for batch in range(0, samples, ROWS):
+                for n in range(batch, min(batch + ROWS, samples)):
+                    for c in range(count):
+                        sums[c] += x[n * channels + first + c]
+                _ = add_up(totals, sums, count)
+            for c in range(count):
+                means[first + c] = narrow(totals[c] / samples)
+                middles[c] = means[first + c]
+            _ = clear(totals, sums, count)
+            for batch in range(0, samples, ROWS):
+                for n in range(batch, min(batch + ROWS, samples)):
+                    for c in range(count):
+                        distance = x[n * channels + first + c] - middles[c]
+                        sums[c] += distance * distance
+                _ = add_up(totals, sums, count)
+            for c in range(count):
+                variances[first + c] = narrow(totals[c] / samples)
+                totals[c] = totals[c] / samples
+        else:
+            for c in range(count):
+                middles[c] = means[first + c]
+                totals[c] = wide(variances[first + c])
+        for c in range(count):
+            factors[first + c] = factor_of(totals[c], eps)
+            scales[c] = scaled(weight, first + c, factors[first + c])
+            shifts[c] = 0.0
+        if bias is not None:
+            for c in range(count):
+                shifts[c] = bias[first + c]
         for n in range(samples):
-            for c in range(first, last):
-                out[n * channels + c] = (x[n * channels + c] - means[c]) * (factors[c] * weight[c]) + bias[c]
+            for c in range(count):
+                out[n * channels + first + c] = (x[n * channels + first + c] - middles[c]) * scales[c] + shifts[c]
 
 
 @loop(reorder=True)
 def norm_columns_back(
-    grad: Out, weight_grad: Out, bias_grad: Out, totals: Doubles, alongs: Doubles, g: Floats, x: Floats, weight: Floats, means: Floats,
-    factors: Floats, given: int, samples: int, channels: int, blocks: range,
+    grad: Out, weight_grad: Out, bias_grad: Out, g: Floats, x: Floats, weight: Floats | None, means: Floats, factors: Floats, eps: float,
+    given: int, samples: int, channels: int, width: int, blocks: range,
 ) -> None:  # fmt: skip
+    totals = wide_room(COLUMNS)
+    alongs = wide_room(COLUMNS)
+    sums = room(COLUMNS)
+    moments = room(COLUMNS)
+    middles = room(COLUMNS)
+    scales = room(COLUMNS)
     for b in blocks:
-        first, last = b * COLUMNS, min(b * COLUMNS + COLUMNS, channels)
-        for c in range(first, last):
-            totals[c] = 0.0
-            alongs[c] = 0.0
-        for n in range(samples):
-            for c in range(first, last):
-                totals[c] += wide(g[n * channels + c])
-                alongs[c] += wide(g[n * channels + c] * (x[n * channels + c] - means[c]))
-        for c in range(first, last):
-            weight_grad[c] = narrow(alongs[c]) * factors[c]
-            bias_grad[c] = narrow(totals[c])
-            totals[c] = 0.0 if given else totals[c] / samples
-            alongs[c] = 0.0 if given else alongs[c] / samples * wide(factors[c] * factors[c])
-        for n in range(samples):
-            for c in range(first, last):
-                at = n * channels + c
-                grad[at] = (g[at] - narrow(totals[c]) - (x[at] - means[c]) * narrow(alongs[c])) * (factors[c] * weight[c])
+        first = b * width
+        count = min(width, channels - first)
+        _ = clear(totals, sums, count)
+        _ = clear(alongs, moments, count)
+        for c in range(count):
+            middles[c] = means[first + c]
+        for batch in range(0, samples, ROWS):
+            for n in range(batch, min(batch + ROWS, samples)):
+                for c in range(count):
+                    at = n * channels + first + c
+                    sums[c] += g[at]
+                    moments[c] += g[at] * (x[at] - middles[c])
+            _ = add_up(totals, sums, count)
+            _ = add_up(alongs, moments, count)
+        for c in range(count):
+            factor = factors[first + c]
+            if given:
+                factor = factor_of(wide(factor), eps)
+            weight_grad[first + c] = narrow(alongs[c]) * factor
+            bias_grad[first + c] = narrow(totals[c])
+            scales[c] = scaled(weight, first + c, factor)
+            sums[c] = narrow(totals[c] / samples)
+            moments[c] = narrow(alongs[c] / samples) * factor * factor
+        if given:
+            for n in range(samples):
+                for c in range(count):
+                    grad[n * channels + first + c] = g[n * channels + first + c] * scales[c]
+        else:
+            for n in range(samples):
+                for c in range(count):
+                    at = n * channels + first + c
+                    grad[at] = (g[at] - sums[c] - (x[at] - middles[c]) * moments[c]) * scales[c]
 
 
 @loop

@@ -14,12 +14,10 @@ from .code import TYPES
 from .sharing import builtin
 from .vectors import LANES, repeated
 
-# Three dimensions, called a, b and c; for each, `lines` says where windows start and where they stop, and they go in steps. Along c, from
-# place `first` to before `last`, windows have `taps` elements and begin at `origin` plus the place times `stride`.
-MAXIMA = (
-    "values*T! index*I?! source*T lines*I counts_a counts_b counts_c size_a size_b size_c step_a step_b step_c first last taps origin "
-    "stride"
-)
+MAXIMA = "values*T! index*I?! source*T plan*I"
+# What the plan (see pool_loops.py) has at its head: of three dimensions, a, b and c, the places, sizes, and the steps within windows.
+# Along c, from place `first` to before `last`, windows have `taps` elements and begin at `origin` plus the place times `stride`.
+HEAD = "counts_a counts_b counts_c size_a size_b size_c - - - step_a step_b step_c first last taps origin stride"
 
 
 def maxima_text(kind: str) -> str:
@@ -27,7 +25,9 @@ def maxima_text(kind: str) -> str:
     t, n = TYPES[kind], LANES[kind]
     f = Function(f"maxima_{kind}", "ptr %facts", "i64 %first", "i64 %last")
     a = fields(f, MAXIMA)
-    begin = a["lines"]
+    names = HEAD.split()
+    a |= {name: f.load("i64", a["plan"], str(place)) for place, name in enumerate(names) if name != "-"}
+    begin = f.at("i64", a["plan"], str(len(names)))
     for name in "abc":
         for table in ("starts", "stops"):
             a[f"{table}_{name}"], begin = begin, f.at("i64", begin, a[f"counts_{name}"])

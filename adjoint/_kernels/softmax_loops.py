@@ -37,6 +37,7 @@ COLUMNS = 64  # in a block
 ROWS = 64  # short ones, in a block
 SHORT = 32  # elements of a row
 LARGEST = 1 << 24  # rows of a matrix
+COST = 4  # of an exponential function, in elements that are just read and written
 ROOM = 4096  # elements of a row whose powers are kept; those of a longer one are computed twice
 
 
@@ -188,9 +189,9 @@ class Softmax(Along):
         x, (outer, n, inner) = dense(x), found
         out, tiles = np.empty(x.shape, x.dtype), -(-inner // COLUMNS)
         if inner > 1:
-            cut, sums = (outer * tiles, n * min(inner, COLUMNS)), np.empty(outer * inner)
+            cut, sums = (outer * tiles, COST * n * min(inner, COLUMNS)), np.empty(outer * inner)
         else:
-            cut, sums = (outer, n) if n > SHORT else (-(-outer // ROWS), n * ROWS), None
+            cut, sums = (outer, COST * n) if n > SHORT else (-(-outer // ROWS), COST * n * ROWS), None
         if not self.kernels[inner == 1].run(out, x, sums, float(self.keeps and x.itemsize > 2), n, inner, outer, tiles, *cut):
             return None
         self.learn(x, out, inner == 1)
@@ -261,12 +262,13 @@ def attention_rows(
     out: Out, x: Floats, allowed: Bools | None, bias: Floats | None, scale: float, causal: int, size: int, queries: int, masks: int,
     rows: range,
 ) -> None:  # fmt: skip
-    """The softmax of `x * scale + bias` along rows, of which each belongs to a query: only where it is allowed, and with `causal` up to the
-    query's own place. There are as many rows of masks. A row that may look at nothing becomes zero."""
+    """The softmax of `x * scale + bias` along rows, of which each belongs to a query: only where it is allowed, and with `causal` only the
+    first so many for the first query, and one more for each that follows. There are `masks` rows of masks. A row that may look at nothing
+    becomes zero."""
     factor = narrow(scale)
     for i in rows:
         start = i * size
-        stop = start + (min(i % queries + 1, size) if causal else size)
+        stop = start + (min(i % queries + causal, size) if causal else size)
         if allowed is not None:
             for j in range(size):
                 out[start + j] = x[start + j] * factor if allowed[i % masks * size + j] else -INFINITY

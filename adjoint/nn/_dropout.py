@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil, sqrt
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -60,16 +60,49 @@ def dropped(input: Array, p: float, kept: Kept) -> Array:
     if input.__class__ is not np.ndarray:
         kept[:] = 1, scale
         return input * scale
-    generator, out, mask = _random.default_generator, np.empty(input.shape, input.dtype), np.empty_like(input, bool)
-    if input.dtype.char in "fd" and input.flags.c_contiguous and generator._memory is not None:
-        with generator._lock:
-            done = loops.dropout.run(out, mask, input, generator._memory, ceil((1 - p) * 2**53), float(scale), input.size, 1, input.size)
-        if done:
-            kept[:] = mask, scale
-            return out
-    _random.bernoulli(mask, 1 - p)  # into memory laid out as the input is, for that decides which element gets which random number
+    mask = np.empty_like(input, bool)  # laid out as the input is, for that decides which element gets which random number
+    _random.bernoulli(mask, 1 - p)
     kept[:] = mask, scale
-    return input * (mask * scale)
+    out = np.empty(input.shape, input.dtype)
+    return out if loops.masked.run(out, input, mask, float(scale), input.size, 1) else input * (mask * scale)
+
+
+# ---- dropout of channels ------------------------------------------------------------------------------------------------------------
+
+
+def scaled_channels(x: Array, scale: Array, shift: Array | None) -> Array:
+    """Each channel of each sample times a number, plus another."""
+    if x.__class__ is np.ndarray:
+        out, x = np.empty(x.shape, x.dtype), np.ascontiguousarray(x)
+        if loops.scale_channels.run(out, x, scale, shift, x.size // scale.size, scale.size, x.size // scale.size):
+            return out
+    return x * scale if shift is None else x * scale + shift
+
+
+def _plain(input: Tensor) -> bool:
+    """Whether a kernel may scale the channels of an input."""
+    data = input._data
+    return data.__class__ is np.ndarray and data.dtype.char in "fd" and data.ndim >= 2 and not levels()
+
+
+def _kept_channels(x: Array, p: float) -> Array:
+    """One for the channels that are kept, and zero for the others."""
+    kept = np.empty(x.shape[:2] + (1,) * (x.ndim - 2), x.dtype)
+    _random.bernoulli(kept, 1 - p)
+    return kept
+
+
+def channel_op(name: str, node: str) -> Any:
+    @op(name, method=False, function=False, out=False, nodes=node, input=lambda g, scale: scaled_channels(g, scale, None),
+        jvp=lambda input_t, scale: input_t * scale)  # fmt: skip
+    def scaled(input: Array, scale: Any, shift: Any) -> Array:
+        return scaled_channels(input, scale, shift)
+
+    return scaled
+
+
+feature_dropped = channel_op("feature_dropout", "MulBackward0")
+feature_alpha_dropped = channel_op("feature_alpha_dropout", "AddBackward0")
 
 
 # ---- the functions ------------------------------------------------------------------------------------------------------------------
@@ -83,6 +116,10 @@ def _dropped(input: Tensor, p: float, training: bool, inplace: bool, channels: b
         return input.mul_(0) if inplace else input * input.new_zeros(())
     if not channels and not inplace and not levels():
         return dropped(input, p, [])  # type: ignore[no-any-return]
+    if channels and not inplace and _plain(input):
+        kept = _kept_channels(input._data, p)
+        kept *= kept.dtype.type(1) / kept.dtype.type(1 - p)
+        return feature_dropped(input, kept, None)  # type: ignore[no-any-return]
     noise = _noise(input, p, channels).div_(1 - p)
     return input.mul_(noise) if inplace else input * noise
 
@@ -142,8 +179,11 @@ def _alpha_dropped(input: Tensor, p: float, training: bool, inplace: bool, chann
         return input
     if p == 1:
         return input.mul_(0) if inplace else input * input.new_zeros(())
-    noise = _noise(input, p, channels)
     scale = 1 / sqrt((ALPHA * ALPHA * p + 1) * (1 - p))
+    if channels and not inplace and _plain(input):
+        kept = _kept_channels(input._data, p)
+        return feature_alpha_dropped(input, kept * scale, (kept - 1) * (ALPHA * scale) + ALPHA * scale * p)  # type: ignore[no-any-return]
+    noise = _noise(input, p, channels)
     shift = (noise - 1).mul_(ALPHA * scale).add_(ALPHA * scale * p)
     noise.mul_(scale)
     return input.mul_(noise).add_(shift) if inplace else input * noise + shift

@@ -11,7 +11,11 @@ from typing import Any
 import numpy as np
 
 from .._kernels import norm_loops as loops
+from .._kernels.pool import get_num_threads
+from ..ops._precision import compute_dtype
+from ..ops._rules import cast
 
+LEAST = 64  # channels that are worth a block of their own
 Array = Any
 Kept = list[Any]
 Grads = tuple[Array | None, ...]  # of input, weight and bias
@@ -39,7 +43,7 @@ def rows(x: Array, shape: tuple[int, ...], weight: Array | None, bias: Array | N
         return None
     x, dtype, size = np.ascontiguousarray(x), x.dtype, math.prod(shape)
     count = x.size // size
-    out, stats = np.empty(x.shape, dtype), np.empty(2 * count, dtype)
+    out, stats = np.empty(x.shape, dtype), np.empty(2 * count, compute_dtype(dtype))
     if bias is not None:
         weight = ones_unless(weight, size, dtype)
     if not loops.norm_rows.run(out, stats, x, weight, bias, eps, centred, size, count, size):
@@ -55,12 +59,12 @@ def rows_back(g: Array, x: Array, shape: tuple[int, ...], weight: Array | None, 
     stats = kept[0]
     count = stats.size // 2
     blocks = -(-count // loops.ROWS)
-    grad, sums = np.empty(x.shape, dtype), [np.empty((blocks, size), dtype) for _ in range(2)] if affine else [None, None]
+    grad, sums = np.empty(x.shape, dtype), [np.empty((blocks, size), stats.dtype) for _ in range(2)] if affine else [None, None]
     weight = ones_unless(weight, size, dtype)
     work = size * min(count, loops.ROWS)
     if not loops.norm_rows_back.run(grad, *sums, g, x, weight, stats, centred, size, count, blocks, work):
         return None
-    return (grad, totalled(sums[0], shape), totalled(sums[1], shape)) if affine else (grad, None, None)
+    return (grad, *(cast(totalled(parts, shape), dtype) for parts in sums)) if affine else (grad, None, None)
 
 
 # ---- groups of channels -------------------------------------------------------------------------------------------------------------
@@ -98,45 +102,47 @@ def groups_back(g: Array, x: Array, count: int, weight: Array | None, kept: Kept
 def channels(
     x: Array, weight: Array | None, bias: Array | None, eps: float, kept: Kept, given: tuple[Array, Array] | None = None
 ) -> Array | None:
-    """Batch norm, by the statistics of the batch or by a mean and a factor for each channel that are given."""
+    """Batch norm, by the statistics of the batch or by a mean and a variance for each channel that are given."""
     if x.__class__ is not np.ndarray or not x.size:
         return None
     x, dtype, (samples, count) = np.ascontiguousarray(x), x.dtype, x.shape[:2]
-    plane, out, variances = x.size // (samples * count), np.empty(x.shape, dtype), np.empty(count, dtype)
-    means, factors = given or (np.empty(count, dtype), np.empty(count, dtype))
-    weight, bias = ones_unless(weight, count, dtype), zeros_unless(bias, count, dtype)
+    plane, out, factors = x.size // (samples * count), np.empty(x.shape, dtype), np.empty(count, dtype)
+    means, variances = given or (np.empty(count, dtype), np.empty(count, dtype))
+    numbers = out, means, variances, factors, x, weight, bias, eps, int(given is not None), samples, count
     if plane == 1:
-        blocks, work = -(-count // loops.COLUMNS), samples * min(count, loops.COLUMNS)
-        done = loops.norm_columns.run(
-            out, means, variances, factors, np.empty(count), x, weight, bias, eps, int(given is not None), samples, count, blocks, work
-        )
+        done = loops.norm_columns.run(*numbers, *blocks_of_columns(samples, count))
     else:
-        done = loops.norm_channels.run(
-            out, means, variances, factors, x, weight, bias, eps, int(given is not None), samples, count, plane, count, samples * plane
-        )
+        done = loops.norm_channels.run(*numbers, plane, count, samples * plane)
     if not done:
         return None
     kept[:] = means, factors, variances
     return out
 
 
-def channels_back(g: Array, x: Array, weight: Array | None, means: Array, factors: Array, given: int) -> Grads | None:
+def channels_back(
+    g: Array, x: Array, weight: Array | None, means: Array, factors: Array, eps: float = 0.0, given: int = 0
+) -> Grads | None:
+    """If statistics were `given`, variances stand for `factors`."""
     if g.__class__ is not np.ndarray or not g.size:
         return None
     g, x, dtype, (samples, count) = np.ascontiguousarray(g), np.ascontiguousarray(x), x.dtype, x.shape[:2]
     plane, grad = x.size // (samples * count), np.empty(x.shape, dtype)
-    weight, weight_grad, bias_grad = ones_unless(weight, count, dtype), np.empty(count, dtype), np.empty(count, dtype)
+    weight_grad, bias_grad = np.empty(count, dtype), np.empty(count, dtype)
+    numbers = grad, weight_grad, bias_grad, g, x, weight, means, factors, eps, given, samples, count
     if plane == 1:
-        blocks, work = -(-count // loops.COLUMNS), samples * min(count, loops.COLUMNS)
-        done = loops.norm_columns_back.run(
-            grad, weight_grad, bias_grad, np.empty(count), np.empty(count), g, x, weight, means, factors, given, samples, count,
-            blocks, work,
-        )  # fmt: skip
+        done = loops.norm_columns_back.run(*numbers, *blocks_of_columns(samples, count))
     else:
-        done = loops.norm_channels_back.run(
-            grad, weight_grad, bias_grad, g, x, weight, means, factors, given, samples, count, plane, count, samples * plane
-        )
+        done = loops.norm_channels_back.run(*numbers, plane, count, samples * plane)
     return (grad, weight_grad, bias_grad) if done else None
+
+
+def blocks_of_columns(samples: int, count: int) -> tuple[int, int, int]:
+    """How many channels a block has, how many blocks there are, and the elements of one. Few and wide ones are read faster; no number
+    depends on it."""
+    width = count
+    if count > LEAST:
+        width = min(loops.COLUMNS, -(-count // (get_num_threads() * LEAST)) * LEAST)
+    return width, -(-count // width), samples * width
 
 
 def move_statistics(mean: Array, variance: Array, kept: Kept, momentum: float, unbiased: float) -> bool:

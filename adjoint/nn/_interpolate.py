@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from operator import index
 from typing import Any
 
 import numpy as np
 
 from .._site import warn
 from .._tensor import Tensor
-from ..ops.resample import ANTIALIASED, UPSAMPLING, Taps
+from ..ops.resample import ANTIALIASED, UPSAMPLING, Maps, Taps
 from ._pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
 SMOOTH = ("linear", "bilinear", "bicubic", "trilinear")
@@ -28,7 +29,6 @@ def _step(size: int, count: int, scale: float | None, align_corners: bool, dtype
     return dtype(1 / scale) if scale is not None and scale > 0 else dtype(size) / dtype(count)
 
 
-@lru_cache(maxsize=256)
 def _nearest(size: int, count: int, scale: float | None, exact: bool) -> Taps:
     places = np.arange(count)
     if not exact and count == size:
@@ -47,7 +47,6 @@ def _sources(size: int, count: int, scale: float | None, align_corners: bool, dt
     return step * places if align_corners else step * (places + dtype(0.5)) - dtype(0.5)
 
 
-@lru_cache(maxsize=256)
 def _linear(size: int, count: int, scale: float | None, align_corners: bool, dtype: Any) -> Taps:
     if count == size:
         return Taps(size, np.arange(size)[:, None])
@@ -70,7 +69,6 @@ def _cubic_weights(t: Any, a: float) -> list[Any]:
     return [far(t + 1), near(t), near(1 - t), far(2 - t)]
 
 
-@lru_cache(maxsize=256)
 def _cubic(size: int, count: int, scale: float | None, align_corners: bool, dtype: Any) -> Taps:
     source = _sources(size, count, scale, align_corners, dtype)
     below = np.floor(source)
@@ -95,7 +93,6 @@ def _lanczos(x: Any) -> Any:
 FILTERS: dict[str, tuple[Callable[[Any], Any], int]] = {"bilinear": (_triangle, 1), "bicubic": (_keys, 2), "lanczos": (_lanczos, 3)}
 
 
-@lru_cache(maxsize=256)
 def _antialiased(size: int, count: int, scale: float | None, align_corners: bool, mode: str, dtype: Any) -> Taps:
     """A filter that grows with the step, so that no element of the input is left out when the image shrinks."""
     function, radius = FILTERS[mode]
@@ -117,34 +114,32 @@ def _antialiased(size: int, count: int, scale: float | None, align_corners: bool
 # ---- the function -------------------------------------------------------------------------------------------------------------------
 
 
-def _sizes(input: Tensor, size: Any, scale_factor: Any, recompute: bool) -> tuple[tuple[int, ...], tuple[float | None, ...]]:
+def _sizes(
+    spatial: tuple[int, ...], size: Any, scale_factor: Any, recompute: bool
+) -> tuple[tuple[int, ...], tuple[float | None, ...]]:
     """The size of the result, and the scale factors by which positions are computed (None: by the sizes)."""
-    spatial = list(input.shape[2:])
     count = len(spatial)
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")
     if size is not None:
         if recompute:
             raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
-        wanted = tuple(size) if isinstance(size, Sequence) else (size,) * count
+        wanted = size if isinstance(size, tuple) else (size,) * count
         if len(wanted) != count:
             raise ValueError(
-                f"Input and output must have the same number of spatial dimensions, but got input with spatial dimensions of {spatial} "
-                f"and output size of {size}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and output size in "
-                "(o1, o2, ...,oK) format."
+                f"Input and output must have the same number of spatial dimensions, but got input with spatial dimensions of "
+                f"{list(spatial)} and output size of {size}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and output size "
+                "in (o1, o2, ...,oK) format."
             )
-        for n in wanted:
-            if isinstance(n, float):
-                raise TypeError(f"interpolate() received an invalid combination of arguments - size must be int, not float: {size}")
-        return tuple(int(n) for n in wanted), (None,) * count
+        return wanted, (None,) * count
     if scale_factor is None:
         raise ValueError("either size or scale_factor should be defined")
-    factors = tuple(scale_factor) if isinstance(scale_factor, Sequence) else (scale_factor,) * count
+    factors = scale_factor if isinstance(scale_factor, tuple) else (scale_factor,) * count
     if len(factors) != count:
         raise ValueError(
-            f"Input and scale_factor must have the same number of spatial dimensions, but got input with spatial dimensions of {spatial} "
-            f"and scale_factor of shape {scale_factor}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and scale_factor in "
-            "(s1, s2, ...,sK) format."
+            f"Input and scale_factor must have the same number of spatial dimensions, but got input with spatial dimensions of "
+            f"{list(spatial)} and scale_factor of shape {scale_factor}. Please provide input tensor in (N, C, d1, d2, ...,dK) format and "
+            "scale_factor in (s1, s2, ...,sK) format."
         )
     scales = tuple(float(factor) for factor in factors)
     sizes = tuple(math.floor(n * scale) for n, scale in zip(spatial, scales, strict=True))
@@ -166,45 +161,65 @@ def interpolate(
     >>> ad.nn.functional.interpolate(ad.tensor([[[1.0, 2.0]]]), scale_factor=2)
     tensor([[[1., 1., 2., 2.]]])
     """
+    if size is not None:
+        try:
+            size = tuple(map(index, size)) if isinstance(size, Sequence) else index(size)
+        except TypeError:
+            raise TypeError(
+                f"interpolate() received an invalid combination of arguments - size must be int, not float: {size}"
+            ) from None
+    if isinstance(scale_factor, list):
+        scale_factor = tuple(scale_factor)
+    data = input._data
+    resize, how = _resizing(data.shape, data.dtype, size, scale_factor, mode, align_corners, bool(recompute_scale_factor), antialias)
+    return resize(input, how)
+
+
+@lru_cache(maxsize=256)
+def _resizing(
+    shape: tuple[int, ...], dtype: Any, size: Any, scale_factor: Any, mode: str, align_corners: bool | None, recompute: bool,
+    antialias: bool,
+) -> tuple[Callable[..., Tensor], Any]:
+    """Which op does it, and what it is told, after all checks."""
     if mode not in SMOOTH and mode != "lanczos" and align_corners is not None:
         raise ValueError("align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear")
-    if not 3 <= input.ndim <= 5:
-        raise _unsupported(input, mode)
-    sizes, scales = _sizes(input, size, scale_factor, bool(recompute_scale_factor))
-    if antialias and not (mode in FILTERS and input.ndim == 4):
+    ndim = len(shape)
+    if not 3 <= ndim <= 5:
+        raise _unsupported(ndim, mode)
+    spatial, count = shape[2:], ndim - 2
+    sizes, scales = _sizes(spatial, size, scale_factor, recompute)
+    if antialias and not (mode in FILTERS and ndim == 4):
         raise ValueError("Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input")
-    count = input.ndim - 2
     if mode == "area":
-        return (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[count - 1](input, sizes)
-    if mode in NEEDED_DIMS and input.ndim != NEEDED_DIMS[mode]:
-        raise NotImplementedError(f"Got {input.ndim}D input, but {mode} mode needs {NEEDED_DIMS[mode]}D input")
+        return (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[count - 1], sizes
+    if mode in NEEDED_DIMS and ndim != NEEDED_DIMS[mode]:
+        raise NotImplementedError(f"Got {ndim}D input, but {mode} mode needs {NEEDED_DIMS[mode]}D input")
     if mode == "lanczos" and align_corners:
         raise ValueError("Lanczos mode does not support align_corners=True")
     if mode == "lanczos" and not antialias:
         raise ValueError("Lanczos mode requires antialias=True")
     op = ANTIALIASED[mode] if antialias else UPSAMPLING.get((mode, count))
     if op is None:
-        raise _unsupported(input, mode)
-    spatial = input.shape[2:]
+        raise _unsupported(ndim, mode)
     if min(*spatial, *sizes) <= 0:
         names = ("D", "H", "W")[3 - count :]
         given, wanted = (", ".join(f"{name}: {n}" for name, n in zip(names, s, strict=True)) for s in (spatial, sizes))
         raise RuntimeError(f"Input and output sizes should be greater than 0, but got input ({given}) output ({wanted})")
-    dtype = np.float64 if input._data.dtype == np.float64 else np.float32
+    kind = np.float64 if dtype == np.float64 else np.float32
     maps = []
     for n, o, scale in zip(spatial, sizes, scales, strict=True):
         if antialias:
-            maps.append(_antialiased(n, o, scale, bool(align_corners), mode, dtype))
+            maps.append(_antialiased(n, o, scale, bool(align_corners), mode, kind))
         elif mode.startswith("nearest"):
             maps.append(_nearest(n, o, scale, mode == "nearest-exact"))
         else:
-            maps.append((_cubic if mode == "bicubic" else _linear)(n, o, scale, bool(align_corners), dtype))
-    return op(input, tuple(maps))  # type: ignore[no-any-return]
+            maps.append((_cubic if mode == "bicubic" else _linear)(n, o, scale, bool(align_corners), kind))
+    return op, Maps(*maps)
 
 
-def _unsupported(input: Tensor, mode: str) -> NotImplementedError:
+def _unsupported(ndim: int, mode: str) -> NotImplementedError:
     return NotImplementedError(
-        f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D) for the modes: {MODES} (got {mode})"
+        f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {ndim}D) for the modes: {MODES} (got {mode})"
     )
 
 

@@ -129,7 +129,7 @@ def layer_norm_batch(
     return scaled_examples(layer_norm(input, normalized_shape, None, None, eps, []), weight, bias, batched)
 
 
-@op(wide=True, method=False, function=False, nodes="NativeLayerNormBackward0", joint=layer_norm_grads, jvp=layer_norm_jvp,
+@op(method=False, function=False, nodes="NativeLayerNormBackward0", joint=layer_norm_grads, jvp=layer_norm_jvp,
     batch=layer_norm_batch)  # fmt: skip
 def layer_norm(
     input: Array, normalized_shape: tuple[int, ...], weight: Array | None, bias: Array | None, eps: float, kept: Kept
@@ -181,7 +181,7 @@ def rms_norm_batch(input: Any, normalized_shape: tuple[int, ...], weight: Any, e
     return scaled_examples(rms_norm(input, normalized_shape, None, eps, []), weight, None, [*batched, False])
 
 
-@op(wide=True, method=False, function=False, nodes="MulBackward0", joint=rms_norm_grads, jvp=rms_norm_jvp, batch=rms_norm_batch)
+@op(method=False, function=False, nodes="MulBackward0", joint=rms_norm_grads, jvp=rms_norm_jvp, batch=rms_norm_batch)
 def rms_norm(input: Array, normalized_shape: tuple[int, ...], weight: Array | None, eps: float, kept: Kept) -> Array:
     """The input divided by the root of its mean square over the last dimensions, times `weight`."""
     out = fast.rows(input, normalized_shape, weight, None, eps, 0, kept)
@@ -225,7 +225,7 @@ def cast_like(x: Array, like: Array) -> Array:
 
 
 def batch_norm_grads(g: Array, input: Array, weight: Array | None, eps: float, kept: Kept, needs: tuple[bool, ...]) -> Grads:
-    found = fast.channels_back(g, input, weight, kept[0], kept[1], 0) if kept else None
+    found = fast.channels_back(g, input, weight, kept[0], kept[1]) if kept else None
     if found is not None:
         return found
     axes, channels = all_but_channel(input), (input.shape[1],)
@@ -276,10 +276,10 @@ def inference_normal(input: Array, running_mean: Array, running_var: Array, eps:
 def inference_grads(
     g: Array, input: Array, running_mean: Array, running_var: Array, weight: Array | None, eps: float, needs: tuple[bool, ...]
 ) -> Grads:
-    factor = 1 / np.sqrt(running_var + eps)
-    found = fast.channels_back(g, input, weight, running_mean, factor, 1)
+    found = fast.channels_back(g, input, weight, running_mean, running_var, eps, 1)
     if found is not None:
         return found[0], None, None, found[1], found[2]
+    factor = 1 / np.sqrt(running_var + eps)
     axes, shape, channels = all_but_channel(input), channel_shape(input), (input.shape[1],)
     wide_g = wide(g)
     normal = inference_normal(input, running_mean, running_var, eps)
@@ -309,7 +309,7 @@ def batch_norm_inference(
     input: Array, running_mean: Array, running_var: Array, weight: Array | None, bias: Array | None, eps: float
 ) -> Array:
     """The same with a mean and a variance that are given."""
-    out = fast.channels(input, weight, bias, eps, [], (running_mean, 1 / np.sqrt(running_var + eps)))
+    out = fast.channels(input, weight, bias, eps, [], (running_mean, running_var))
     if out is not None:
         return out
     check_dtypes(input, weight, bias)

@@ -10,13 +10,14 @@ import numpy as np
 
 from .._tensor import Tensor
 from ..ops._registry import Array, op
-from ..ops._rules import LARGE, call, loops, zeros_on
-from ..ops.resample import REPEATING, Taps
+from ..ops._rules import call, zeros_on
+from ..ops.resample import NOTHING, REPEATING, Maps, Taps, directly
 
 Shape = tuple[int, ...]
 Pads = tuple[tuple[int, int], ...]  # before and after, for each dimension; negative to take away
 
 MODES = ("reflect", "replicate", "circular")
+MOST = 3  # dimensions that a kernel pads
 
 
 def inner(pads: Pads, shape: tuple[int, ...]) -> tuple[slice, ...]:
@@ -44,9 +45,12 @@ def pad_rule(g: Array, pads: Pads) -> Array:
     jvp=lambda input_t, pads: constant_pad(input_t, pads, 0))  # fmt: skip
 def constant_pad(input: Array, pads: Pads, value: Any) -> Array:
     """A number before and after the elements."""
-    shape, place, part = layout(input.shape, pads)
-    if part is None and input.__class__ is np.ndarray and input.size >= LARGE:
-        return large_pad(input, pads, value)
+    shape, place, part, maps = layout(input.shape, pads)
+    if maps is not None and input.__class__ is np.ndarray:
+        fill = np.empty(1, input.dtype)
+        fill[0] = value
+        if (padded := directly(input, maps.there, shape, fill)) is not None:
+            return padded
     result = zeros_on(input, shape, input.dtype)
     if value != 0:
         result[...] = value
@@ -54,11 +58,25 @@ def constant_pad(input: Array, pads: Pads, value: Any) -> Array:
     return result
 
 
+Slices = tuple[slice, ...]
+
+
 @lru_cache(256)
-def layout(shape: Shape, pads: Pads) -> tuple[Shape, tuple[slice, ...], tuple[slice, ...] | None]:
-    """The shape of a padded array, where in it the old elements are, and which of them, if not all."""
+def layout(shape: Shape, pads: Pads) -> tuple[Shape, Slices, Slices | None, Maps | None]:
+    """The shape of a padded array, where in it the old elements are, which of them, if not all, and the map that a kernel can do."""
     padded = tuple([size + a + b for size, (a, b) in zip(shape, pads, strict=True)])
-    return padded, inner(pads, padded), trimmed(pads, shape) if min(map(min, pads), default=0) < 0 else None
+    first = next((dim for dim, pad in enumerate(pads) if pad != (0, 0)), len(pads) - 1)
+    lines = [*zip(shape, pads, strict=True)][first:]
+    maps = None
+    if 1 <= len(lines) <= MOST and 0 not in padded:
+        maps = Maps(*[Taps(size, constant_places(size, *pad)[:, None]) for size, pad in lines])
+    return padded, inner(pads, padded), trimmed(pads, shape) if min(map(min, pads), default=0) < 0 else None, maps
+
+
+def constant_places(size: int, before: int, after: int) -> Array:
+    """Which elements of a dimension the padded one consists of, where it consists of elements."""
+    places = np.arange(-before, size + after)
+    return np.where((places < 0) | (places >= size), NOTHING, places)
 
 
 def all_pads(ndim: int, pad: Sequence[int]) -> Pads:
@@ -87,48 +105,36 @@ def constant_pads(shape: Shape, pad: Shape) -> Pads:
     return pads
 
 
-def large_pad(input: Array, pads: Pads, value: Any) -> Array:
-    """The same without writing twice where the elements are."""
-    result = np.empty([size + a + b for size, (a, b) in zip(input.shape, pads, strict=True)], input.dtype)
-    place: tuple[slice, ...] = ()
-    for (a, b), size in zip(pads, input.shape, strict=True):
-        result[(*place, slice(0, a))] = value
-        result[(*place, slice(a + size, a + size + b))] = value
-        place = (*place, slice(a, a + size))
-    loops("copy").assign(result[place], input)
-    return result
-
-
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
     """More elements at the ends of the last dimensions: `pad` is (before, after) of the last one, then of the one before it, and so on."""
     if mode == "constant":
         pads = constant_pads(input._data.shape, tuple(pad))
         return constant_pad(input, pads, 0 if value is None else value)  # type: ignore[no-any-return]
-    pads = all_pads(input.ndim, pad)
     if mode not in MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if value is not None and value != 0:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
-    count = len(pad) // 2
-    if input.ndim - count not in (1, 2) or not 1 <= count <= 3:
-        raise NotImplementedError(
-            f"Padding size {len(pad)} is not supported for {input.ndim}D input tensor.\nSupported combinations for non-constant padding:\n"
-            "  - 2D or 3D input: padding size = 2 (pads last dimension)\n  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
-            "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
-        )
-    if 0 in input.shape[input.ndim - count - 1 :]:
-        raise RuntimeError(
-            f"Expected {count + 1}D or {count + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "
-            f"input, but got: {list(input.shape)}"
-        )
-    return REPEATING[mode, count](input, _maps(input._data.shape, tuple(pads[-count:]), mode))  # type: ignore[no-any-return]
+    maps = _maps(input._data.shape, tuple(pad), mode)
+    return REPEATING[mode, maps.dims](input, maps)  # type: ignore[no-any-return]
 
 
 @lru_cache(256)
-def _maps(shape: tuple[int, ...], pads: Pads, mode: str) -> tuple[Taps, ...]:
-    """Where the elements of the last dimensions come from."""
-    lines = enumerate(pads, len(shape) - len(pads))
-    return tuple([Taps(shape[dim], _places(shape, dim, before, after, mode)[:, None]) for dim, (before, after) in lines])
+def _maps(shape: Shape, pad: Shape, mode: str) -> Maps:
+    """Where the elements of the last dimensions come from, after all checks."""
+    ndim, count, pads = len(shape), len(pad) // 2, all_pads(len(shape), pad)
+    if ndim - count not in (1, 2) or not 1 <= count <= 3:
+        raise NotImplementedError(
+            f"Padding size {len(pad)} is not supported for {ndim}D input tensor.\nSupported combinations for non-constant padding:\n"
+            "  - 2D or 3D input: padding size = 2 (pads last dimension)\n  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
+            "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
+        )
+    if 0 in shape[ndim - count - 1 :]:
+        raise RuntimeError(
+            f"Expected {count + 1}D or {count + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "
+            f"input, but got: {list(shape)}"
+        )
+    lines = enumerate(pads[-count:], ndim - count)
+    return Maps(*[Taps(shape[dim], _places(shape, dim, before, after, mode)[:, None]) for dim, (before, after) in lines])
 
 
 def _places(shape: tuple[int, ...], dim: int, before: int, after: int, mode: str) -> Array:

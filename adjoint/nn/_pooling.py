@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from .._layer import level_of
+import numpy as np
+
+from .._layer import Layer
 from .._state import GRAD, get_mode
 from .._tensor import Tensor, wrap
 from ..ops import pool as ops
 from ..ops._out import into
-from ..ops._pool_windows import INDEX, Windows, adaptive, sliding
+from ..ops._pool_windows import INDEX, Plan, adaptive, plan, sliding
 
 Numbers = int | Sequence[int]
 Pair = tuple[Tensor, Tensor]
@@ -53,23 +55,16 @@ def _pooled_size(size: int, kernel: int, stride: int, padding: int, dilation: in
     return count - 1 if ceil_mode and (count - 1) * stride >= size + padding else count
 
 
-def _windows(
-    function: str,
-    input: Tensor,
-    kernel_size: Numbers,
-    stride: Numbers | None,
-    padding: Numbers,
-    dilation: Numbers,
-    ceil_mode: bool,
-    include_pad: bool = True,
-) -> tuple[Windows, ...]:
-    """The windows along the last dimensions, after all checks."""
-    numbers = [tuple(n) if n.__class__ is list else n for n in (kernel_size, stride, padding, dilation)]
-    return _checked_windows(function, input.shape, *numbers, bool(ceil_mode), include_pad)
+def _plan(function: str, input: Tensor, *numbers: Any) -> Plan:
+    """The windows along the last dimensions, after all checks. Lists of numbers are as good as tuples."""
+    try:
+        return _checked_plan(function, input._data.shape, *numbers)
+    except TypeError:
+        return _checked_plan(function, input._data.shape, *(tuple(n) if isinstance(n, list) else n for n in numbers))
 
 
 @lru_cache(maxsize=512, typed=True)
-def _checked_windows(
+def _checked_plan(
     function: str,
     shape: tuple[int, ...],
     kernel_size: Numbers,
@@ -77,8 +72,11 @@ def _checked_windows(
     padding: Numbers,
     dilation: Numbers,
     ceil_mode: bool,
-    include_pad: bool,
-) -> tuple[Windows, ...]:
+    include_pad: bool = True,
+    divisor: int | None = None,
+) -> Plan:
+    if divisor == 0:
+        raise RuntimeError("divisor must be not zero")
     count, ndim = int(function[-2]), len(shape)
     kernel = _expanded(function, "kernel_size", kernel_size, count)
     steps = _expanded(function, "stride", _steps(stride, kernel), count)
@@ -121,7 +119,18 @@ def _checked_windows(
             raise RuntimeError(f"input image ({_named('', names, sizes)}) smaller than kernel size ({_named('k', names, kernel)})")
         given, calculated = ("x".join(map(str, (channels, *s))) for s in (sizes, places))
         raise RuntimeError(f"Given input size: ({given}). Calculated output size: ({calculated}). Output size is too small")
-    return tuple(sliding(n, o, k, s, p, d, include_pad) for o, (n, k, s, p, d) in zip(places, lines, strict=True))
+    return plan(tuple(sliding(n, o, k, s, p, d, include_pad) for o, (n, k, s, p, d) in zip(places, lines, strict=True)), divisor)
+
+
+@lru_cache(maxsize=256, typed=True)
+def _line_plan(
+    function: str, shape: tuple[int, ...], kernel: int, step: int, side: int, spread: int, ceil_mode: bool, include_pad: bool = True
+) -> Plan:
+    """The same for one dimension, with the checks that two have."""
+    two = _checked_plan(
+        function, (*shape[:-1], 1, shape[-1]), (1, kernel), (1, step), (0, side), (1, spread), bool(ceil_mode), bool(include_pad)
+    )
+    return plan(two.windows[1:])
 
 
 def _named(prefix: str, names: Sequence[str], values: Sequence[int]) -> str:
@@ -143,17 +152,25 @@ NEEDS_TWO_OR_THREE = (
 # ---- maxima -------------------------------------------------------------------------------------------------------------------------
 
 
-def _maxima(select: Any, input: Tensor, windows: tuple[Windows, ...], return_indices: bool) -> Any:
-    if level_of(input) is not None:
-        places = ops.max_pool_places(input.detach(), windows)
-        values = select(input, places, len(windows))
+def _maxima(select: Any, input: Tensor, plan: Plan, return_indices: bool) -> Any:
+    data = input._data
+    if isinstance(data, Layer):
+        places = ops.max_pool_places(input.detach(), plan)
+        values = select(input, places, plan.dims)
         return (values, places) if return_indices else values
     mode = get_mode()
     needed = return_indices or mode > GRAD or (mode == GRAD and input.requires_grad)  # nobody asks for the places without a backward pass
-    found, places = ops.search(input._data, windows, needed)
-    index = wrap(found if places is None else places)
-    values = select(input, index, len(windows), found)
-    return (values, index) if return_indices else values
+    found, index = ops.search(data, plan, needed)
+    places = wrap(found if index is None else index)
+    values = select(input, places, plan.dims, found)
+    return (values, places) if return_indices else values
+
+
+def _constant(input: Tensor) -> bool:
+    """Whether nothing is to be recorded and the input is an ordinary floating tensor. PyTorch treats one dimension as two, which shows in
+    the nodes; without nodes it does not."""
+    plain = input.__class__ is Tensor and input._fn is None and get_mode() <= GRAD
+    return plain and input._data.__class__ is np.ndarray and input._data.dtype.kind == "f"
 
 
 def max_pool1d(
@@ -171,20 +188,34 @@ def max_pool1d(
     >>> ad.nn.functional.max_pool1d(ad.tensor([[1.0, 3.0, 2.0, 5.0]]), 2)
     tensor([[3., 5.]])
     """
+    given = kernel_size, stride, padding, dilation, ceil_mode, return_indices
+    try:
+        kernel, step, side, spread, plan = _line_numbers(input._data.shape, *given)
+    except TypeError:
+        kernel, step, side, spread, plan = _line_numbers(input._data.shape, *(tuple(n) if isinstance(n, list) else n for n in given))
+    if _constant(input):
+        found, places = ops.search(input._data, plan, return_indices)
+        return (wrap(found), wrap(places)) if return_indices else wrap(found)
+    if not return_indices and not input.is_floating_point():
+        ops.refuse("max_pool1d_impl", input._data)
+    result = max_pool2d(input.unsqueeze(-2), (1, kernel), (1, step), (0, side), (1, spread), ceil_mode, return_indices)
+    return tuple(x.squeeze(-2) for x in result) if return_indices else result.squeeze(-2)
+
+
+@lru_cache(maxsize=256, typed=True)
+def _line_numbers(
+    shape: tuple[int, ...], kernel_size: Numbers, stride: Numbers | None, padding: Numbers, dilation: Numbers, ceil_mode: bool, places: bool
+) -> tuple[int, int, int, int, Plan]:
+    """The numbers of `max_pool1d`, and its windows, after all checks."""
     name = "max_pool1d"
-    if input.ndim not in (2, 3) or 0 in input.shape[-2:]:
-        raise RuntimeError(
-            f"{name}: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:{list(input.shape)}"
-        )
+    if len(shape) not in (2, 3) or 0 in shape[-2:]:
+        raise RuntimeError(f"{name}: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:{list(shape)}")
     kernel = _single(name, "kernel_size", kernel_size)
     step = _single(name, "stride", _steps(stride, kernel))
     side, spread = _single(name, "padding", padding), _single(name, "dilation", dilation)
-    if not return_indices:  # with it, PyTorch has max_pool2d refuse its arguments
-        _check_line(name, input.shape[-1], kernel, step, side, spread, ceil_mode)
-        if not input.is_floating_point():
-            ops.refuse("max_pool1d_impl", input._data)
-    found = max_pool2d(input.unsqueeze(-2), (1, kernel), (1, step), (0, side), (1, spread), ceil_mode, return_indices)
-    return tuple(x.squeeze(-2) for x in found) if return_indices else found.squeeze(-2)
+    if not places:  # with them, PyTorch has max_pool2d refuse its arguments
+        _check_line(name, shape[-1], kernel, step, side, spread, ceil_mode)
+    return kernel, step, side, spread, _line_plan("max_pool2d", shape, kernel, step, side, spread, ceil_mode)
 
 
 def _check_line(name: str, size: int, kernel: int, step: int, side: int, spread: int, ceil_mode: bool) -> None:
@@ -210,8 +241,8 @@ def max_pool2d(
     return_indices: bool = False,
 ) -> Any:
     """The maximum over windows of the last two dimensions; with `return_indices` also where it is."""
-    windows = _windows("max_pool2d", input, kernel_size, stride, padding, dilation, ceil_mode)
-    return _maxima(ops.max_pool2d, input, windows, return_indices)
+    plan = _plan("max_pool2d", input, kernel_size, stride, padding, dilation, ceil_mode)
+    return _maxima(ops.max_pool2d, input, plan, return_indices)
 
 
 def max_pool3d(
@@ -224,8 +255,8 @@ def max_pool3d(
     return_indices: bool = False,
 ) -> Any:
     """The maximum over windows of the last three dimensions; with `return_indices` also where it is."""
-    windows = _windows("max_pool3d", input, kernel_size, stride, padding, dilation, ceil_mode)
-    return _maxima(ops.max_pool3d, input, windows, return_indices)
+    plan = _plan("max_pool3d", input, kernel_size, stride, padding, dilation, ceil_mode)
+    return _maxima(ops.max_pool3d, input, plan, return_indices)
 
 
 def max_pool1d_with_indices(
@@ -283,6 +314,9 @@ def avg_pool1d(
     _check_dims(name, input, NEEDS_TWO_OR_THREE)
     kernel, side = _single(name, "kernel_size", kernel_size), _single(name, "padding", padding)
     step = _single(name, "stride", _steps(stride, kernel))
+    if _constant(input):
+        plan = _line_plan("avg_pool2d", input._data.shape, kernel, step, side, 1, ceil_mode, count_include_pad)
+        return wrap(ops.means(input._data, plan))
     result: Tensor = avg_pool2d(input.unsqueeze(-2), (1, kernel), (1, step), (0, side), ceil_mode, count_include_pad).squeeze(-2)
     return result
 
@@ -299,10 +333,9 @@ def avg_pool2d(
     out: Tensor | None = None,
 ) -> Tensor:
     """The mean over windows of the last two dimensions, or their sum divided by `divisor_override`."""
-    if divisor_override == 0:
-        raise RuntimeError("divisor must be not zero")
-    windows = _windows("avg_pool2d", input, kernel_size, stride, padding, 1, ceil_mode, count_include_pad)
-    return into(out, ops.avg_pool2d(input, windows, divisor_override))  # type: ignore[no-any-return]
+    plan = _plan("avg_pool2d", input, kernel_size, stride, padding, 1, ceil_mode, count_include_pad, divisor_override)
+    result: Tensor = ops.avg_pool2d(input, plan)
+    return result if out is None else into(out, result)
 
 
 def avg_pool3d(
@@ -317,10 +350,9 @@ def avg_pool3d(
     out: Tensor | None = None,
 ) -> Tensor:
     """The mean over windows of the last three dimensions, or their sum divided by `divisor_override`."""
-    if divisor_override == 0:
-        raise RuntimeError("divisor must be not zero")
-    windows = _windows("avg_pool3d", input, kernel_size, stride, padding, 1, ceil_mode, count_include_pad)
-    return into(out, ops.avg_pool3d(input, windows, divisor_override))  # type: ignore[no-any-return]
+    plan = _plan("avg_pool3d", input, kernel_size, stride, padding, 1, ceil_mode, count_include_pad, divisor_override)
+    result: Tensor = ops.avg_pool3d(input, plan)
+    return result if out is None else into(out, result)
 
 
 def _power_mean(mean: Tensor, norm_type: float, count: int) -> Tensor:
@@ -354,91 +386,104 @@ def lp_pool3d(
 # ---- adaptive -----------------------------------------------------------------------------------------------------------------------
 
 
-def _output_size(name: str, input: Tensor, output_size: Any, text: str) -> tuple[int, ...]:
+def _output_size(name: str, shape: tuple[int, ...], output_size: Any, text: str) -> tuple[int, ...]:
     """The size wanted along each dimension; None keeps that of the input."""
-    count = int(name[-2])
-    if not isinstance(output_size, int) and output_size is not None and input.ndim <= len(output_size):
-        raise ValueError(f"Input dimension should be at least {len(output_size) + 1}, but is {input.ndim}")
+    count, ndim = int(name[-2]), len(shape)
+    if not isinstance(output_size, int) and output_size is not None and ndim <= len(output_size):
+        raise ValueError(f"Input dimension should be at least {len(output_size) + 1}, but is {ndim}")
     wanted = (output_size,) * count if output_size is None or isinstance(output_size, int) else tuple(output_size)
     if len(wanted) != count:
         raise RuntimeError(text.format(name=name, count=count))
-    if input.ndim not in (count + 1, count + 2):
+    if ndim not in (count + 1, count + 2):
         colon = ":" if "max" in name else ""
-        raise RuntimeError(f"{name}(): Expected {count + 1}D or {count + 2}D tensor, but got{colon} {list(input.shape)}")
-    sizes = input.shape[input.ndim - count :]
-    for dim, size in enumerate(input.shape[1:], 1):
+        raise RuntimeError(f"{name}(): Expected {count + 1}D or {count + 2}D tensor, but got{colon} {list(shape)}")
+    for dim, size in enumerate(shape[1:], 1):
         if size == 0:
             raise RuntimeError(
-                f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes {list(input.shape)} with "
+                f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes {list(shape)} with "
                 f"dimension {dim} being empty"
             )
-    chosen = tuple(n if o is None else o for o, n in zip(wanted, sizes, strict=True))
+    chosen = tuple(n if o is None else o for o, n in zip(wanted, shape[ndim - count :], strict=True))
     if min(chosen) < 0:
         if "max" in name:
-            shape = [*input.shape[: input.ndim - count], *chosen]
-            raise RuntimeError(f"Trying to create tensor with negative dimension {min(chosen)}: {shape}")
+            raise RuntimeError(f"Trying to create tensor with negative dimension {min(chosen)}: {[*shape[: ndim - count], *chosen]}")
         given = ", ".join(map(str, chosen))
         raise RuntimeError(f"{name}: elements of output_size must be greater than or equal to 0 but received {{{given}}}")
     return chosen
 
 
-def _adaptive_windows(name: str, input: Tensor, output_size: Any, text: str) -> tuple[Windows, ...]:
-    sizes = _output_size(name, input, output_size, text)
-    return tuple(adaptive(n, o) for n, o in zip(input.shape[input.ndim - len(sizes) :], sizes, strict=True))
-
-
 AVG_SIZE, MAX_SIZE = "{name}: output_size must be {count}", "{name}(): internal error: output_size.size() must be {count}"
 
 
-def _adaptive_mean(name: str, op: Any, input: Tensor, output_size: Any) -> Tensor:
-    windows = _adaptive_windows(name, input, output_size, AVG_SIZE)
-    if all(len(line.starts) == 1 for line in windows):
-        return input.mean(tuple(range(-len(windows), 0)), keepdim=True)
-    return op(input, windows, None)  # type: ignore[no-any-return]
+@lru_cache(maxsize=512, typed=True)
+def _adaptive_plan(name: str, shape: tuple[int, ...], output_size: Any) -> Plan:
+    sizes = _output_size(name, shape, output_size, MAX_SIZE if "max" in name else AVG_SIZE)
+    return plan(tuple(adaptive(n, o) for n, o in zip(shape[len(shape) - len(sizes) :], sizes, strict=True)))
+
+
+def _adaptive(name: str, input: Tensor, output_size: Any) -> Plan:
+    return _adaptive_plan(name, input._data.shape, tuple(output_size) if isinstance(output_size, list) else output_size)
+
+
+def _adaptive_line(name: str, input: Tensor, wanted: int) -> Plan:
+    """The same for one dimension, with the checks that two have."""
+    shape = input._data.shape
+    return plan(_adaptive_plan(name, (*shape[:-1], 1, shape[-1]), (1, wanted)).windows[1:])
+
+
+def _adaptive_mean(op: Any, input: Tensor, plan: Plan) -> Tensor:
+    if plan.by.size == 1:
+        return input.mean(tuple(range(-plan.dims, 0)), keepdim=True)
+    return op(input, plan)  # type: ignore[no-any-return]
 
 
 def adaptive_avg_pool1d(input: Tensor, output_size: Numbers) -> Tensor:
     """The mean over as many windows of the last dimension as are wanted."""
     _check_dims("adaptive_avg_pool1d", input, NEEDS_TWO_OR_THREE)
     wanted = _single("adaptive_avg_pool1d", "output_size", output_size)
+    if _constant(input):
+        return wrap(ops.means(input._data, _adaptive_line("adaptive_avg_pool2d", input, wanted)))
     result: Tensor = adaptive_avg_pool2d(input.unsqueeze(-2), (1, wanted)).squeeze(-2)
     return result
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
     """The mean over as many windows of the last two dimensions as are wanted."""
-    return _adaptive_mean("adaptive_avg_pool2d", ops.adaptive_avg_pool2d, input, output_size)
+    return _adaptive_mean(ops.adaptive_avg_pool2d, input, _adaptive("adaptive_avg_pool2d", input, output_size))
 
 
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     """The mean over as many windows of the last three dimensions as are wanted."""
-    return _adaptive_mean("adaptive_avg_pool3d", ops.adaptive_avg_pool3d, input, output_size)
+    return _adaptive_mean(ops.adaptive_avg_pool3d, input, _adaptive("adaptive_avg_pool3d", input, output_size))
+
+
+def _adaptive_maxima(name: str, select: Any, input: Tensor, plan: Plan, return_indices: bool) -> Any:
+    if not input.is_floating_point():
+        ops.refuse(name, input._data)
+    return _maxima(select, input, plan, return_indices)
 
 
 def adaptive_max_pool1d(input: Tensor, output_size: Numbers, return_indices: bool = False) -> Any:
     """The maximum over as many windows of the last dimension as are wanted; with `return_indices` also where it is."""
     _check_dims("adaptive_max_pool1d", input, NEEDS_TWO_OR_THREE)
     wanted = _single("adaptive_max_pool1d", "output_size", output_size)
-    found = adaptive_max_pool2d(input.unsqueeze(-2), (1, wanted), True)
-    values, index = (x.squeeze(-2) for x in found)
+    if _constant(input):
+        found, places = ops.search(input._data, _adaptive_line("adaptive_max_pool2d", input, wanted), return_indices)
+        return (wrap(found), wrap(places)) if return_indices else wrap(found)
+    values, index = (x.squeeze(-2) for x in adaptive_max_pool2d(input.unsqueeze(-2), (1, wanted), True))
     return (values, index) if return_indices else values
-
-
-def _adaptive_maxima(name: str, select: Any, input: Tensor, output_size: Any, return_indices: bool) -> Any:
-    windows = _adaptive_windows(name, input, output_size, MAX_SIZE)
-    if not input.is_floating_point():
-        ops.refuse(name, input._data)
-    return _maxima(select, input, windows, return_indices)
 
 
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The maximum over as many windows of the last two dimensions as are wanted; with `return_indices` also where it is."""
-    return _adaptive_maxima("adaptive_max_pool2d", ops.adaptive_max_pool2d, input, output_size, return_indices)
+    plan = _adaptive("adaptive_max_pool2d", input, output_size)
+    return _adaptive_maxima("adaptive_max_pool2d", ops.adaptive_max_pool2d, input, plan, return_indices)
 
 
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The maximum over as many windows of the last three dimensions as are wanted; with `return_indices` also where it is."""
-    return _adaptive_maxima("adaptive_max_pool3d", ops.adaptive_max_pool3d, input, output_size, return_indices)
+    plan = _adaptive("adaptive_max_pool3d", input, output_size)
+    return _adaptive_maxima("adaptive_max_pool3d", ops.adaptive_max_pool3d, input, plan, return_indices)
 
 
 # ---- maxima put back ----------------------------------------------------------------------------------------------------------------

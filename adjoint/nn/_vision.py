@@ -36,8 +36,8 @@ def unfold(input: Tensor, kernel_size: Numbers, dilation: Numbers = 1, padding: 
             "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: "
             f"{list(input.shape)}"
         )
-    given = dict(kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride)
-    return im2col(input, *(_pair(name, value) for name, value in given.items()))  # type: ignore[no-any-return]
+    kernel, spread = _pair("kernel_size", kernel_size), _pair("dilation", dilation)
+    return im2col(input, kernel, spread, _pair("padding", padding), _pair("stride", stride))  # type: ignore[no-any-return]
 
 
 def fold(
@@ -49,8 +49,8 @@ def fold(
             "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for input, but got: "
             f"{list(input.shape)}"
         )
-    given = dict(output_size=output_size, kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride)
-    return col2im(input, *(_pair(name, value) for name, value in given.items()))  # type: ignore[no-any-return]
+    size, kernel, spread = _pair("output_size", output_size), _pair("kernel_size", kernel_size), _pair("dilation", dilation)
+    return col2im(input, size, kernel, spread, _pair("padding", padding), _pair("stride", stride))  # type: ignore[no-any-return]
 
 
 # ---- points -------------------------------------------------------------------------------------------------------------------------

@@ -7,17 +7,20 @@ finds the same one of several equal maxima that a search row by row finds.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, NamedTuple
+from functools import cache, lru_cache
+from typing import Any
 
 import numpy as np
 
 from ._registry import Array
+from ._rules import loops
 from ._warm import Heat
 
 INDEX = np.dtype("int64")
 MANY = 8  # places from which on a row of them is computed tap by tap
+CALL = 2000  # elements that a call counts for, when it comes to whether compiling pays
 _warm = Heat(2e5)
 
 
@@ -108,12 +111,11 @@ def spread(g: Array, axis: int, windows: Windows) -> Array:
     return out[along(axis, slice(padding, padding + windows.size))]
 
 
-@lru_cache(maxsize=512)
-def divisors(windows: tuple[Windows, ...], divisor: int | None, dtype: Any) -> Array:
+def divisors(windows: tuple[Windows, ...], divisor: int | None) -> Array:
     """By how much the sum at each place is divided."""
-    total = np.ones((), dtype)
+    total = np.ones(())
     for line in windows:
-        total = total[..., None] * np.array(line.counts, dtype)
+        total = total[..., None] * np.array(line.counts, float)
     return total if divisor is None else np.full_like(total, divisor)
 
 
@@ -137,31 +139,37 @@ def picks(windows: Windows) -> list[tuple[Any, Array]]:
     return found
 
 
-def maxima(x: Array, windows: tuple[Windows, ...], places: bool = True) -> tuple[Array, Array | None]:
+def maxima(x: Array, plan: Plan, places: bool = True) -> tuple[Array, Array | None]:
     """The maximum over each window of the last dimensions, and its position in them laid out in one line: of several the first, but the
     last NaN if there is one. Where `places` are not asked for, there may be none."""
-    lead = x.ndim - len(windows)
-    shape = x.shape[:lead] + plan(windows).shape
+    lead = x.ndim - plan.dims
+    shape = x.shape[:lead] + plan.shape
     if 0 in shape:
         return np.empty(shape, x.dtype), np.empty(shape, INDEX)
-    if _warm(x.size, x) and (both := maxima_directly(x, windows, shape, places)) is not None:
-        return both
+    if _warm(CALL + x.size, x):
+        values, found = np.empty(shape, x.dtype), np.empty(shape, INDEX) if places else None
+        if plan.dims == 1 and plan.taps and not places:
+            kernel = loops("pool").maxima_in_line
+            if kernel.run(values, np.ascontiguousarray(x), plan.table, values.size // plan.columns, plan.work):
+                return values, None
+        if search()(values, found, np.ascontiguousarray(x), plan.table, x.size // plan.plane, plan.plane):
+            return values, found
     index: Array = np.zeros((), INDEX)
     weight = 1
-    for axis, line in reversed(list(enumerate(windows, lead))):
+    for axis, line in reversed(list(enumerate(plan.windows, lead))):
         best: Array = None
-        found: Array = None
+        source_of_best: Array = None
         for pick, positions in picks(line):
             values = x[along(axis, pick)]
             source = (positions * weight).reshape(-1, *(1,) * (x.ndim - axis - 1)) + (index[along(axis, pick)] if index.ndim else 0)
             if best is None:
-                best, found = values, source
+                best, source_of_best = values, source
                 continue
             better = values > best
             if x.dtype.kind in "fV":
                 better |= np.isnan(values)
-            best, found = np.where(better, values, best), np.where(better, source, found)
-        x, index = best, np.broadcast_to(found, best.shape)
+            best, source_of_best = np.where(better, values, best), np.where(better, source, source_of_best)
+        x, index = best, np.broadcast_to(source_of_best, best.shape)
         weight *= line.size
     return np.array(x, order="C"), np.array(index, order="C")
 
@@ -169,18 +177,20 @@ def maxima(x: Array, windows: tuple[Windows, ...], places: bool = True) -> tuple
 # ---- by compiled code ---------------------------------------------------------------------------------------------------------------
 
 
-class Plan(NamedTuple):
-    """Windows of three dimensions as compiled code takes them, see `_kernels/pool_loops.py`."""
+@dataclass(frozen=True, eq=False, slots=True)
+class Plan:
+    """Windows along the last dimensions, and all that compiled code needs to know of them."""
 
-    shape: tuple[int, ...]  # of the places, in as many dimensions as there are windows
-    lines: Array
-    counts: tuple[int, ...]
-    sizes: tuple[int, ...]
-    steps: tuple[int, ...]
-    taps: tuple[int, int, int]  # of the last dimension: how many, the position of the first at the first place, and the stride
-    inside: tuple[int, ...]  # the places along the last dimension whose windows are whole, from the first to before the last; and the taps
+    windows: tuple[Windows, ...]
+    dims: int
+    shape: tuple[int, ...]  # of the places
+    sizes: tuple[int, ...]  # of the input
+    by: Array  # what the sum at each place is divided by
+    table: Array  # see `_kernels/pool_loops.py`
+    taps: int  # elements of a window along the last dimension, if its places are worked on together
+    columns: int  # places along the last of three dimensions
     plane: int  # elements of the input
-    places: int
+    work: int  # elements that are read or written for a row of places
 
 
 ONE = sliding(1, 1, 1, 1, 0, 1)  # a dimension that is not there
@@ -198,62 +208,68 @@ def merged(windows: tuple[Windows, ...]) -> list[Windows]:
 
 
 @lru_cache(maxsize=512)
-def plan(windows: tuple[Windows, ...]) -> Plan:
+def plan(windows: tuple[Windows, ...], divisor: int | None = None) -> Plan:
     three = merged(windows)
     lines: list[int] = []
     for line in three:
         lines += [*line.starts, *line.stops]
-    last, taps = three[-1], (0, 0, 1)
+    last, taps = three[-1], (0, 0, 1)  # along the last dimension: how many taps, the position of the first at the first place, the stride
     count = len(last.starts)
     if last.regular is not None and count >= MANY:
         kernel, stride, padding = last.regular
         taps = kernel, -padding, stride
         for first in range(-padding, -padding + kernel * last.step, last.step):
             lines += [max(0, -(first // stride)), min(count, (last.size - 1 - first) // stride + 1)]
-    counts, sizes = tuple(len(line.starts) for line in three), tuple(line.size for line in three)
-    steps, inside = tuple(line.step for line in three), (0, 0, 0, 0, 1)
+    counts, sizes = [len(line.starts) for line in three], [line.size for line in three]
+    inside = (0, 0, 0, 0, 1)  # the places along the last dimension whose windows are whole, from the first to before the last; and the taps
     if last.regular is not None and math.prod(sizes) < 2**31:
         kernel, stride, padding = last.regular
         end = (last.size - 1 - last.step * (kernel - 1) + padding) // stride + 1
         inside = -(-padding // stride), min(end, count), kernel, -padding, stride
-    shape = tuple(len(line.starts) for line in windows)
-    return Plan(shape, np.array(lines, INDEX), counts, sizes, steps, taps, inside, math.prod(sizes), math.prod(counts))
+    table = np.array([*counts, *sizes, *taps, *(line.step for line in three), *inside, *lines], INDEX)
+    plane, rows = math.prod(sizes), counts[0] * counts[1]
+    return Plan(
+        windows, len(windows), tuple([len(line.starts) for line in windows]), tuple([line.size for line in windows]),
+        divisors(windows, divisor), table, taps[0], count, plane, max(plane // max(1, rows), count),
+    )  # fmt: skip
 
 
-def maxima_directly(x: Array, windows: tuple[Windows, ...], shape: tuple[int, ...], places: bool) -> tuple[Array, Array | None] | None:
+@cache
+def search() -> Callable[..., bool | None]:
     from .._kernels.pooling import maxima
 
-    values, index, x = np.empty(shape, x.dtype), np.empty(shape, INDEX) if places else None, np.ascontiguousarray(x)
-    _, lines, counts, sizes, steps, _, inside, plane, _ = plan(windows)
-    done = maxima()(values, index, x, lines, *counts, *sizes, *steps, *inside, x.size // plane, plane)
-    return (values, index) if done else None
+    return maxima()
 
 
-def means_directly(x: Array, windows: tuple[Windows, ...], divisor: int | None) -> Array | None:
-    from .._kernels.pool_loops import means
-
-    shape, lines, counts, sizes, _, taps, _, plane, places = plan(windows)
-    if x.dtype.kind != "f" or not x.size or not places:
+def means_directly(x: Array, plan: Plan) -> Array | None:
+    """By a kernel, for arrays that are contiguous."""
+    out = np.empty(x.shape[: x.ndim - plan.dims] + plan.shape, x.dtype)
+    size = out.size
+    if not size or not x.size:
         return None
-    out, x = np.empty(x.shape[: x.ndim - len(shape)] + shape, x.dtype), np.ascontiguousarray(x)
-    by, rows, work = divisors(windows, divisor, "d"), out.size // counts[2], max(plane // (counts[0] * counts[1]), counts[2])
-    return out if means.run(out, x, lines, by, *counts, *sizes, *taps, rows, work) else None
+    return out if loops("pool").means.run(out, x, plan.table, plan.by, size // plan.columns, plan.work) else None
 
 
-def spread_directly(g: Array, windows: tuple[Windows, ...]) -> Array | None:
-    """Each number added to all elements of its window."""
-    from .._kernels.pool_loops import add_to_windows
-
-    _, lines, counts, sizes, _, taps, _, plane, places = plan(windows)
-    out = np.empty((*g.shape[: g.ndim - len(windows)], *(line.size for line in windows)), g.dtype)
-    planes = g.size // places
-    return out if add_to_windows.run(out, g, lines, *counts, *sizes, *taps, planes, max(plane, places)) else None
+def spread_directly(g: Array, plan: Plan) -> Array | None:
+    """The share of each number added to all elements of its window."""
+    out = np.empty(g.shape[: g.ndim - plan.dims] + plan.sizes, g.dtype)
+    if not g.size or not out.size:
+        return None
+    g, kernel = np.ascontiguousarray(g), loops("pool").add_to_windows
+    return out if kernel.run(out, g, plan.table, plan.by, out.size // plan.plane, max(plan.plane, plan.by.size)) else None
 
 
 def put_directly(g: Array, index: Array, shape: tuple[int, ...], dims: int) -> Array | None:
     """Zeros of a shape, with `g` added at the positions that `index` names, counted in the last `dims` dimensions."""
-    from .._kernels.pool_loops import put
-
     out, plane = np.empty(shape, g.dtype), math.prod(shape[len(shape) - dims :])
     planes = out.size // plane
-    return out if put.run(out, np.ascontiguousarray(g), index, g.size // planes, plane, planes, plane) else None
+    return out if loops("pool").put.run(out, np.ascontiguousarray(g), index, g.size // planes, plane, planes, plane) else None
+
+
+def set_directly(x: Array, index: Array, shape: tuple[int, ...], plane: int) -> Array | None:
+    """The same without adding: of several numbers for a position the last. None too if a position is not inside its plane."""
+    out = np.empty(shape, x.dtype)
+    planes = out.size // plane
+    x, index, strange = np.ascontiguousarray(x), np.ascontiguousarray(index), np.zeros(planes, INDEX)
+    done = loops("pool").set_back.run(out, x, index, strange, x.size // planes, plane, planes, plane)
+    return out if done and not strange.any() else None

@@ -9,8 +9,8 @@ import numpy as np
 from .._tensor import wrap
 from ._batching import behind_batch
 from ._registry import COMMON, FUNCTIONS, Array, composite, op
-from ._rules import sum_to
-from .vector_norm import divided, vector_norm
+from ._rules import call, loops, sum_to
+from .vector_norm import divided, linalg_vector_norm, vector_norm
 
 
 @composite(method=False)
@@ -19,21 +19,100 @@ def pairwise_distance(x1: Array, x2: Array, p: float = 2.0, eps: float = 1e-6, k
     return vector_norm(x1 - x2 + eps, p, -1, keepdim)
 
 
-@composite(method=False)
-def cosine_similarity(x1: Array, x2: Array, dim: int = 1, eps: float = 1e-8) -> Array:
-    """The cosine of the angle between corresponding vectors along `dim`."""
-    x1, x2 = FUNCTIONS["broadcast_tensors"](x1, x2)
-    for x in (x1, x2):
-        if x.is_complex():
-            raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {x.dtype.scalar_name}")
-    lengths = [vector_norm(x, 2, dim, True).clamp(min=eps) for x in (x1, x2)]
-    return (x1 / lengths[0] * (x2 / lengths[1])).sum(dim)
+# ---- directions ---------------------------------------------------------------------------------------------------------------------
+
+Kept = list[Any]  # the lengths that a kernel has found, for the backward pass
+
+
+def lengths(x: Array, eps: float) -> tuple[Array, Array]:
+    """The lengths of the vectors in the last dimension, and the same or `eps` if that is larger."""
+    length = call(linalg_vector_norm, x, 2, -1, True)
+    return length, np.maximum(length, eps)
+
+
+def unit_rule(g: Array, input: Array, eps: float, kept: Kept) -> Array:
+    if kept and g.__class__ is np.ndarray:
+        g, x, size = np.ascontiguousarray(g), np.ascontiguousarray(input), input.shape[-1]
+        grad = np.empty(x.shape, x.dtype)
+        if loops("direction").unit_rows_back.run(grad, g, x, kept[0], eps, size, x.size // size, size):
+            return grad
+    length, by = lengths(input, eps)
+    less = np.where(length >= eps, np.sum(g * input, axis=-1, keepdims=True) / (by * by), 0)  # below, it does not depend on the vector
+    return (g - input * less) / by
+
+
+@op(method=False, function=False, out=False, nodes="DivBackward0", input=unit_rule,
+    jvp=lambda input, input_t, eps: unit_rule(input_t, input, eps, []), batch=lambda input, eps: unit_vectors(input, eps, []))  # fmt: skip
+def unit_vectors(input: Array, eps: float, kept: Kept) -> Array:
+    """The vectors in the last dimension divided by their length (or by `eps`, if that is larger)."""
+    if input.__class__ is np.ndarray and input.size:
+        x, size = np.ascontiguousarray(input), input.shape[-1]
+        out, found = np.empty(x.shape, x.dtype), np.empty(x.size // size, x.dtype)
+        if loops("direction").unit_rows.run(out, found, x, eps, size, found.size, size):
+            kept.append(found)
+            return out
+    return input / lengths(input, eps)[1]
 
 
 def normalize(input: Array, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Any = None) -> Array:
     """The vectors along `dim` divided by their length (or by `eps`, if that is larger)."""
+    data = input._data
+    if p == 2 and out is None and dim.__class__ is int and dim in (-1, len(data.shape) - 1) and data.dtype.char in "fd":
+        return unit_vectors(input, float(eps), [])
     return FUNCTIONS["div"](input, vector_norm(input, p, dim, True).clamp(min=eps), out=out)
 
+
+def cosines_rule(g: Array, x1: Array, x2: Array, out: Array, eps: float, kept: Kept, needs: tuple[bool, bool]) -> list[Array | None]:
+    if kept and g.__class__ is np.ndarray:
+        x, y, size = np.ascontiguousarray(x1), np.ascontiguousarray(x2), x1.shape[-1]
+        grads = [np.empty(x.shape, x.dtype) if need else None for need in needs]
+        numbers = np.ascontiguousarray(g), np.ascontiguousarray(out), x, y, kept[0], eps, size, x.size // size, size
+        if loops("direction").cosines_back.run(*grads, *numbers):
+            return grads
+    (length1, by1), (length2, by2) = lengths(x1, eps), lengths(x2, eps)
+    g, out = (np.expand_dims(a, -1) for a in (g, out))
+    share = g / (by1 * by2)
+    return [
+        x2 * share - x1 * divided(g * out, by1 * length1) if needs[0] else None,
+        x1 * share - x2 * divided(g * out, by2 * length2) if needs[1] else None,
+    ]
+
+
+def cosines_jvp(x1: Array, x1_t: Any, x2: Array, x2_t: Any, out: Array, eps: float) -> Array:
+    slopes = cosines_rule(np.ones_like(out), x1, x2, out, eps, [], (x1_t is not None, x2_t is not None))
+    return sum(np.sum(slope * t, axis=-1) for slope, t in zip(slopes, (x1_t, x2_t), strict=True) if t is not None)
+
+
+@op(method=False, function=False, out=False, nodes="SumBackward1", joint=cosines_rule, jvp=cosines_jvp,
+    batch=lambda x1, x2, eps: cosines(x1, x2, eps, []))  # fmt: skip
+def cosines(x1: Array, x2: Array, eps: float, kept: Kept) -> Array:
+    """The cosines of the angles between vectors in the last dimension of two arrays of one shape."""
+    if x1.__class__ is x2.__class__ is np.ndarray and x1.size and x1.shape == x2.shape:
+        x, y, size = np.ascontiguousarray(x1), np.ascontiguousarray(x2), x1.shape[-1]
+        out, rows = np.empty(x.shape[:-1], x.dtype), x.size // size
+        both = np.empty(2 * rows, x.dtype)
+        if loops("direction").cosines.run(out, both, x, y, eps, size, rows, size):
+            kept.append(both)
+            return out
+    return np.sum((x1 / lengths(x1, eps)[1]) * (x2 / lengths(x2, eps)[1]), axis=-1)
+
+
+@composite(method=False)
+def cosine_similarity(x1: Array, x2: Array, dim: int = 1, eps: float = 1e-8) -> Array:
+    """The cosine of the angle between corresponding vectors along `dim`."""
+    data, other = x1._data, x2._data
+    if data.shape == other.shape and data.dtype == other.dtype and data.dtype.char in "fd" and dim in (-1, len(data.shape) - 1):
+        return cosines(x1, x2, float(eps), [])
+    x1, x2 = FUNCTIONS["broadcast_tensors"](x1, x2)
+    for x in (x1, x2):
+        if x.is_complex():
+            raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {x.dtype.scalar_name}")
+    sizes = [vector_norm(x, 2, dim, True) for x in (x1, x2)]
+    first, second = (size + (size.clamp(min=eps) - size).detach() for size in sizes)  # the slope is that of the length, below `eps` too
+    return (x1 / first * (x2 / second)).sum(dim)
+
+
+# ---- distances of all pairs ---------------------------------------------------------------------------------------------------------
 
 MANY = 25  # rows, from which on distances are computed by a product of matrices
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ._registry import FOLDED, LEADING, LINEAR, Array, op
-from ._rules import call
+from ._rules import call, in_order, loops
 
 
 def check_dims(name: str, input: Array) -> None:
@@ -15,7 +15,17 @@ def check_dims(name: str, input: Array) -> None:
         raise RuntimeError(f"{name} expects input to have at least 3 dimensions, but got input with {len(input.shape)} dimension(s)")
 
 
-@op(batch=LEADING, method=False, out=False, jvp=LINEAR, input=lambda g, upscale_factor: call(pixel_unshuffle, g, upscale_factor))
+def moved(name: str, input: Array, shape: tuple[int, ...], r: int, height: int, width: int) -> Array | None:
+    """By compiled code, from or to small images of a height and width."""
+    if input.__class__ is not np.ndarray or not input.size:
+        return None
+    out, row = np.empty(shape, input.dtype), r * width
+    kernel = getattr(loops("pixel"), name)
+    return out if kernel.run(out, np.ascontiguousarray(input), r, height, width, out.size // row, row) else None
+
+
+@op(batch=LEADING, method=False, out=False, jvp=LINEAR, warns=False,
+    input=lambda g, upscale_factor: call(pixel_unshuffle, g, upscale_factor))  # fmt: skip
 def pixel_shuffle(input: Array, upscale_factor: int) -> Array:
     """Channels made into pixels: (*, C * r * r, H, W) becomes (*, C, H * r, W * r)."""
     r = upscale_factor
@@ -28,13 +38,16 @@ def pixel_shuffle(input: Array, upscale_factor: int) -> Array:
             "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
             f"input.size(-3)={channels} is not divisible by {r * r}"
         )
+    shape = (*batch, channels // (r * r), height * r, width * r)
+    if (out := moved("shuffle", input, shape, r, height, width)) is not None:
+        return out
     parts = np.reshape(input, (*batch, channels // (r * r), r, r, height, width))
     n = len(batch)
-    turned = np.transpose(parts, (*range(n + 1), n + 3, n + 1, n + 4, n + 2))
-    return np.reshape(turned, (*batch, channels // (r * r), height * r, width * r)).copy()
+    return np.reshape(in_order(np.transpose(parts, (*range(n + 1), n + 3, n + 1, n + 4, n + 2))), shape)
 
 
-@op(batch=LEADING, method=False, out=False, jvp=LINEAR, input=lambda g, downscale_factor: call(pixel_shuffle, g, downscale_factor))
+@op(batch=LEADING, method=False, out=False, jvp=LINEAR, warns=False,
+    input=lambda g, downscale_factor: call(pixel_shuffle, g, downscale_factor))  # fmt: skip
 def pixel_unshuffle(input: Array, downscale_factor: int) -> Array:
     """Pixels made into channels: the inverse of `pixel_shuffle`."""
     r = downscale_factor
@@ -48,13 +61,15 @@ def pixel_unshuffle(input: Array, downscale_factor: int) -> Array:
                 f"pixel_unshuffle expects {what} to be divisible by downscale_factor, but input.size({place})={size} is not divisible "
                 f"by {r}"
             )
+    shape = (*batch, channels * r * r, height // r, width // r)
+    if (out := moved("unshuffle", input, shape, r, height // r, width // r)) is not None:
+        return out
     parts = np.reshape(input, (*batch, channels, height // r, r, width // r, r))
     n = len(batch)
-    turned = np.transpose(parts, (*range(n + 1), n + 2, n + 4, n + 1, n + 3))
-    return np.reshape(turned, (*batch, channels * r * r, height // r, width // r)).copy()
+    return np.reshape(in_order(np.transpose(parts, (*range(n + 1), n + 2, n + 4, n + 1, n + 3))), shape)
 
 
-@op(batch=FOLDED, method=False, out=False, jvp=LINEAR,
+@op(batch=FOLDED, method=False, out=False, jvp=LINEAR, warns=False,
     input=lambda g, input_shape, groups: call(channel_shuffle, g, max(1, input_shape[1] // groups)))  # fmt: skip
 def channel_shuffle(input: Array, groups: int) -> Array:
     """Channels of different groups mixed: the first of each group, then the second of each, and so on."""
@@ -65,5 +80,11 @@ def channel_shuffle(input: Array, groups: int) -> Array:
     batch, channels, *rest = input.shape
     if channels % groups:
         raise RuntimeError(f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups.")
-    parts = np.reshape(input, (batch, groups, channels // groups, math.prod(rest)))
-    return np.reshape(np.swapaxes(parts, 1, 2), input.shape).copy()
+    plane = math.prod(rest)
+    if input.__class__ is np.ndarray and input.size:
+        out = np.empty(input.shape, input.dtype)
+        kernel = loops("pixel").shuffle_channels
+        if kernel.run(out, np.ascontiguousarray(input), groups, channels, plane, batch * channels, plane):
+            return out
+    parts = np.reshape(input, (batch, groups, channels // groups, plane))
+    return np.reshape(in_order(np.swapaxes(parts, 1, 2)), input.shape)

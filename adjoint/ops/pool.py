@@ -12,17 +12,16 @@ from typing import Any
 import numpy as np
 
 from .._dtype import from_numpy_dtype
-from ._pool_windows import INDEX, Windows, divisors, maxima, means_directly, put_directly, spread, spread_directly, sums
+from ._pool_windows import INDEX, Plan, maxima, means_directly, put_directly, set_directly, spread, spread_directly, sums
 from ._precision import wide
-from ._registry import LEADING, LINEAR, Array, op
-from ._rules import call, cast, zeros_on
+from ._registry import LEADING, LINEAR, Array, camel, op
+from ._rules import call, cast, loops, zeros_on
 from .scatter import gather, scatter_add
 
-Lines = tuple[Windows, ...]  # the windows along each of the last dimensions
 
-
-def out_shape(input: Array, windows: Lines) -> tuple[int, ...]:
-    return (*input.shape[: len(input.shape) - len(windows)], *(len(line.starts) for line in windows))
+def shape_of(input: Array, plan: Plan, last: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of the input with others for the last dimensions."""
+    return (*input.shape[: len(input.shape) - plan.dims], *last)
 
 
 def refuse(name: str, input: Array) -> None:
@@ -32,74 +31,74 @@ def refuse(name: str, input: Array) -> None:
 # ---- means --------------------------------------------------------------------------------------------------------------------------
 
 
-def means(input: Array, windows: Lines, divisor: int | None) -> Array:
-    x = wide(input)
-    if (found := means_directly(x, windows, divisor)) is not None:
+def means(input: Array, plan: Plan) -> Array:
+    x = np.ascontiguousarray(wide(input))
+    if (found := means_directly(x, plan)) is not None:
         return cast(found, input.dtype)
-    for axis, line in enumerate(windows, x.ndim - len(windows)):
+    for axis, line in enumerate(plan.windows, x.ndim - plan.dims):
         x = sums(x, axis, line)
-    by = divisors(windows, divisor, x.dtype)
+    by = plan.by.astype(x.dtype)
     return cast(np.trunc(x / by).astype(x.dtype) if x.dtype.kind == "i" else x / by, input.dtype)
 
 
-def shares(grad: Array, windows: Lines, divisor: int | None) -> Array:
+def shares(grad: Array, plan: Plan) -> Array:
     """The transpose of `means`."""
     g = wide(grad)
-    g = np.ascontiguousarray(g / divisors(windows, divisor, g.dtype))
-    found = spread_directly(g, windows) if g.size else None
-    if found is None:
-        for axis, line in enumerate(windows, g.ndim - len(windows)):
-            g = spread(g, axis, line)
-        found = np.ascontiguousarray(g)
-    return cast(found, grad.dtype)
+    if (found := spread_directly(g, plan)) is not None:
+        return cast(found, grad.dtype)
+    g = g / plan.by.astype(g.dtype)
+    for axis, line in enumerate(plan.windows, g.ndim - plan.dims):
+        g = spread(g, axis, line)
+    return cast(np.ascontiguousarray(g), grad.dtype)
 
 
-def mean_op(name: str, node: str, kinds: str) -> Any:
+def mean_op(name: str, kinds: str) -> Any:
     """An op that takes means, with the op that is its transpose; they are each other's derivative."""
 
-    @op(f"{name}_backward", nodes=f"{node}BackwardBackward0", method=False, function=False, out=False, jvp=LINEAR, batch=LEADING,
-        grad=lambda g, windows, divisor: call(forward, g, windows, divisor))  # fmt: skip
-    def backward(grad: Array, windows: Lines, divisor: int | None) -> Array:
+    @op(f"{name}_backward", nodes=f"{camel(name)}BackwardBackward0", method=False, function=False, out=False, jvp=LINEAR, batch=LEADING,
+        grad=lambda g, plan: call(forward, g, plan))  # fmt: skip
+    def backward(grad: Array, plan: Plan) -> Array:
         if grad.__class__ is not np.ndarray:
-            lead = len(grad.shape) - len(windows)
-            return np.empty_like(grad, order="C", shape=(*grad.shape[:lead], *(line.size for line in windows)))
-        return shares(grad, windows, divisor)
+            return np.empty_like(grad, order="C", shape=shape_of(grad, plan, plan.sizes))
+        return shares(grad, plan)
 
-    @op(name, nodes=f"{node}Backward0", method=False, function=False, out=False, jvp=LINEAR, batch=LEADING,
-        input=lambda g, windows, divisor: call(backward, g, windows, divisor))  # fmt: skip
-    def forward(input: Array, windows: Lines, divisor: int | None) -> Array:
+    @op(name, nodes=f"{camel(name)}Backward0", method=False, function=False, out=False, jvp=LINEAR, batch=LEADING,
+        input=lambda g, plan: call(backward, g, plan))  # fmt: skip
+    def forward(input: Array, plan: Plan) -> Array:
+        if input.__class__ is np.ndarray and (found := means_directly(input, plan)) is not None:
+            return found
         if input.dtype.kind in "biuc" and input.dtype.name not in kinds:
             refuse(name, input)
         if input.__class__ is not np.ndarray:
-            return np.empty_like(input, order="C", shape=out_shape(input, windows))
-        return means(input, windows, divisor)
+            return np.empty_like(input, order="C", shape=shape_of(input, plan, plan.shape))
+        return means(input, plan)
 
     return forward
 
 
-avg_pool2d = mean_op("avg_pool2d", "AvgPool2D", "int64")
-avg_pool3d = mean_op("avg_pool3d", "AvgPool3D", "int64")
-adaptive_avg_pool2d = mean_op("adaptive_avg_pool2d", "AdaptiveAvgPool2D", "")
-adaptive_avg_pool3d = mean_op("adaptive_avg_pool3d", "AdaptiveAvgPool3D", "")
+avg_pool2d = mean_op("avg_pool2d", "int64")
+avg_pool3d = mean_op("avg_pool3d", "int64")
+adaptive_avg_pool2d = mean_op("adaptive_avg_pool2d", "")
+adaptive_avg_pool3d = mean_op("adaptive_avg_pool3d", "")
 
 
 # ---- maxima -------------------------------------------------------------------------------------------------------------------------
 
 
-def search(input: Array, windows: Lines, places: bool = True) -> tuple[Array, Array | None]:
+def search(input: Array, plan: Plan, places: bool = True) -> tuple[Array, Array | None]:
     """The maximum over each window, and (if that is asked for) where it is, counted in the last dimensions laid out in one line."""
     if input.dtype.kind in "bc":
-        refuse(f"max_pool{len(windows)}d", input)
+        refuse(f"max_pool{max(2, plan.dims)}d", input)
     if input.__class__ is not np.ndarray:
-        shape = out_shape(input, windows)
+        shape = shape_of(input, plan, plan.shape)
         return np.empty_like(input, order="C", shape=shape), np.empty_like(input, INDEX, order="C", shape=shape)
-    return maxima(input, windows, places)
+    return maxima(input, plan, places)
 
 
 @op(method=False, function=False, out=False, differentiable=False, batch=LEADING)
-def max_pool_places(input: Array, windows: Lines) -> Array:
+def max_pool_places(input: Array, plan: Plan) -> Array:
     """Where the maxima are; for tensors inside a transform, whose arrays cannot be searched at once for places and values."""
-    return search(input, windows)[1]
+    return search(input, plan)[1]
 
 
 def in_line(x: Array, dims: int) -> Array:
@@ -132,7 +131,7 @@ def selection(name: str, node: str) -> Any:
     """The op for the elements of the last `dims` dimensions that a search has found. Usually it has found their values, too."""
 
     @op(
-        f"{name}_values", nodes=f"{node}Backward0", method=False, function=False, out=False, input=put_back, jvp=look_up_tangent,
+        f"{name}_values", nodes=node, method=False, function=False, out=False, warns=False, input=put_back, jvp=look_up_tangent,
         batch=lambda input, index, dims: select(input, index, dims),
     )  # fmt: skip
     def select(input: Array, index: Array, dims: int, values: Any = None) -> Array:
@@ -141,25 +140,39 @@ def selection(name: str, node: str) -> Any:
     return select
 
 
-max_pool2d = selection("max_pool2d", "MaxPool2DWithIndices")
-max_pool3d = selection("max_pool3d", "MaxPool3DWithIndices")
-adaptive_max_pool2d = selection("adaptive_max_pool2d", "AdaptiveMaxPool2D")
-adaptive_max_pool3d = selection("adaptive_max_pool3d", "AdaptiveMaxPool3D")
-fractional_max_pool2d = selection("fractional_max_pool2d", "FractionalMaxPool2D")
-fractional_max_pool3d = selection("fractional_max_pool3d", "FractionalMaxPool3D")
+max_pool2d = selection("max_pool2d", "MaxPool2DWithIndicesBackward0")
+max_pool3d = selection("max_pool3d", "MaxPool3DWithIndicesBackward0")
+adaptive_max_pool2d = selection("adaptive_max_pool2d", "AdaptiveMaxPool2DBackward0")
+adaptive_max_pool3d = selection("adaptive_max_pool3d", "AdaptiveMaxPool3DBackward0")
+fractional_max_pool2d = selection("fractional_max_pool2d", "FractionalMaxPool2DBackward0")
+fractional_max_pool3d = selection("fractional_max_pool3d", "FractionalMaxPool3DBackward0")
+
+
+def taken(g: Array, index: Array, dims: int) -> Array:
+    """The gradient at the positions that maxima were put back to."""
+    if g.__class__ is np.ndarray and g.size and index.size:
+        g, index, grad = np.ascontiguousarray(g), np.ascontiguousarray(index), np.empty(index.shape, g.dtype)
+        plane = math.prod(g.shape[g.ndim - dims :])
+        planes = g.size // plane
+        if loops("pool").take_back.run(grad, g, index, index.size // planes, plane, planes, plane):
+            return grad
+    return look_up(g, index, dims)
 
 
 def unpool_op(dims: int) -> Any:
     """The op that puts maxima back: zeros elsewhere, and of several for one place the last."""
 
     @op(f"max_unpool{dims}d", nodes=f"MaxUnpool{dims}DBackward0", method=False, function=False, out=False, jvp=LINEAR, batch=LEADING,
-        input=lambda g, index: look_up(g, index, dims))  # fmt: skip
+        input=lambda g, index: taken(g, index, dims))  # fmt: skip
     def unpool(input: Array, index: Array, size: tuple[int, ...]) -> Array:
         lead = input.shape[: len(input.shape) - dims]
         volume = math.prod(size)
-        if index.__class__ is np.ndarray and index.size and not 0 <= index.min() <= index.max() < volume:
-            wrong = int(index[(index < 0) | (index >= volume)].flat[0])
-            raise RuntimeError(f"Found an invalid max index: {wrong} (output volumes are of size {'x'.join(map(str, size))})")
+        if index.__class__ is np.ndarray and index.size and volume:
+            if (out := set_directly(input, index, (*lead, *size), volume)) is not None:
+                return out
+            if not 0 <= index.min() <= index.max() < volume:
+                wrong = int(index[(index < 0) | (index >= volume)].flat[0])
+                raise RuntimeError(f"Found an invalid max index: {wrong} (output volumes are of size {'x'.join(map(str, size))})")
         out = np.zeros_like(input, order="C", shape=(*lead, volume))
         np.put_along_axis(out, in_line(index, dims), in_line(input, dims), len(lead))
         return np.reshape(out, (*lead, *size))

@@ -6,18 +6,19 @@ functions and two ops suffice for all; what else is here are PyTorch's names.
 
 from __future__ import annotations
 
-import math
-from functools import cached_property
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._dtype import from_numpy_dtype
 from ._pool_windows import along
-from ._precision import wide
+from ._precision import is_half, wide
 from ._registry import LEADING, LINEAR, Array, op
-from ._rules import call, cast
-from ._warm import KINDS
+from ._rules import call, cast, loops
+
+NOTHING = -(1 << 40)  # the number of an element that is not there
 
 
 class Taps:
@@ -33,22 +34,148 @@ class Taps:
     def count(self) -> int:
         return len(self.index)
 
-    @cached_property
-    def tables(self) -> dict[str, Array]:
-        """Indices, and weights by dtype, as compiled code takes them."""
-        weights = {c: None if self.weight is None else np.ascontiguousarray(self.weight, c) for c in KINDS}
-        return {"index": np.ascontiguousarray(self.index, np.int64), **weights}
+    def times(self, other: Taps) -> Taps:
+        """The map of two dimensions, laid out in one."""
+        places, taps = self.count * other.count, self.index.shape[1] * other.index.shape[1]
+        first, second = self.index[:, None, :, None], other.index[:, None]
+        index = np.where((first < 0) | (second < 0), NOTHING, first * other.size + second)
+        weight = self.weights[:, None, :, None] * other.weights[:, None]
+        return Taps(self.size * other.size, index.reshape(places, taps), weight.reshape(places, taps))
+
+    @property
+    def weights(self) -> Array:
+        return np.ones(self.index.shape) if self.weight is None else self.weight.astype(np.float64)
 
     @cached_property
-    def by_source(self) -> tuple[Array, Array, Array]:
-        """The same sorted by element: the order of all (place, tap) pairs, where the run of each element begins, and the elements."""
+    def by_place(self) -> Lists:
+        taps = self.index.shape[1]
+        return Lists(np.arange(0, self.index.size + 1, max(1, taps)), self.index.reshape(-1), self.weights.reshape(-1), self.size)
+
+    @cached_property
+    def by_source(self) -> Lists:
+        """The transpose: the results that an element is part of."""
         flat = self.index.reshape(-1)
         order = np.argsort(flat, kind="stable")
-        begins = np.flatnonzero(np.diff(flat[order], prepend=-1))
-        return order, begins, flat[order][begins]
+        begins = np.searchsorted(flat[order], np.arange(self.size + 1))
+        return Lists(begins, order // max(1, self.index.shape[1]), self.weights.reshape(-1)[order], self.count)
 
 
-Maps = tuple[Taps, ...]  # for each of the last dimensions
+@dataclass(frozen=True, slots=True, eq=False)
+class Lists:
+    """A linear map along one dimension: result `i` is the sum of `weights` times elements `numbers`, both from `begins[i]` to before
+    `begins[i + 1]`, of `size` elements."""
+
+    begins: Array
+    numbers: Array
+    weights: Array
+    size: int
+
+    @property
+    def count(self) -> int:
+        return len(self.begins) - 1
+
+    def repeating(self, taps: int, period: int, step: int) -> tuple[int, int]:
+        """The longest stretch in which `taps` elements make up each result, and `period` results on they are `step` further on, with the
+        same weights: its first result, and how many periods there are."""
+        places = np.flatnonzero(np.diff(self.begins) == taps)
+        pairs = places[np.isin(places + period, places)]
+        entries = self.begins[pairs][:, None] + np.arange(taps)
+        later = self.begins[pairs + period][:, None] + np.arange(taps)
+        alike = (self.numbers[later] == self.numbers[entries] + step) & (self.weights[later] == self.weights[entries])
+        pairs = pairs[alike.all(1)]
+        if not pairs.size:
+            return 0, 0
+        runs = np.split(pairs, np.flatnonzero(np.diff(pairs) != 1) + 1)
+        longest = max(runs, key=len)
+        return int(longest[0]), (len(longest) + period) // period
+
+
+class Tables(NamedTuple):
+    """A map of rows and columns as compiled code takes it, see `_kernels/resample_loops.py`."""
+
+    kernel: Any
+    numbers: Array
+    weights: Array | None
+    columns: int  # of the result
+    work: int  # elements that are read or written for a row of it
+
+
+def tables(rows: Lists, columns: Lists) -> Tables:
+    kernels = loops("resample")
+    found = {kind: columns.repeating(*kind) for kind in kernels.STRETCHES}
+    (taps, period, step), (first, periods) = max(found.items(), key=lambda item: item[1][1] * item[0][1])
+    read = columns.numbers[columns.begins[first] : columns.begins[first + period]] if periods else np.zeros(1, np.int64)
+    lists = [rows.begins, rows.numbers, columns.begins, columns.numbers]
+    places = kernels.HEAD + np.cumsum([0, *map(len, lists)])
+    head = [
+        rows.size, rows.count, columns.size, columns.count, *places[:4], len(rows.numbers),
+        first, periods, period, step, read.min(), read.max() - read.min() + 1,
+    ]  # fmt: skip
+    return Tables(
+        kernels.STRETCHES[taps, period, step] if 2 * periods * period > columns.count else kernels.resample,
+        np.concatenate([head, *lists]).astype(np.int64),
+        np.concatenate([rows.weights, columns.weights]),
+        columns.count,
+        max(columns.count, columns.size) * max(1, -(-len(rows.numbers) // max(1, rows.count))),
+    )
+
+
+def picking_tables(rows: Lists, columns: Lists) -> Tables:
+    """The same for a map that takes elements as they are. Rows may be NOTHING, and so may all columns outside the stretch."""
+    kernels = loops("resample")
+    filled = min(rows.numbers.min(), columns.numbers.min()) < 0
+    if filled:
+        inside = np.flatnonzero(columns.numbers >= 0)
+        period, first, periods = 1, int(inside[0]) if inside.size else 0, inside.size
+    else:
+        once, twice = columns.repeating(1, 1, 1), columns.repeating(1, 2, 1)
+        period, (first, periods) = (1, once) if once[1] > 2 * twice[1] else (2, twice)
+        if period == 2 and periods and columns.numbers[first] != columns.numbers[first + 1]:  # a pair begins with the next column
+            first, periods = first + 1, periods - 1
+    places = filled, kernels.HEAD, 0, kernels.HEAD + rows.count, 0
+    head = [rows.size, rows.count, columns.size, columns.count, *places, first, periods, period, 1, columns.numbers[first], 1]
+    numbers = np.concatenate([head, rows.numbers, columns.numbers]).astype(np.int64)
+    return Tables(kernels.pick, numbers, None, columns.count, columns.count)
+
+
+class Maps:
+    """Linear maps along the last dimensions, one for each."""
+
+    def __init__(self, *taps: Taps) -> None:
+        self.taps = taps
+        self.dims = len(taps)
+        self.sizes = tuple([one.size for one in taps])
+        self.counts = tuple([one.count for one in taps])
+        self.weighted = any(one.weight is not None for one in taps)
+
+    @cached_property
+    def rows(self) -> Taps:
+        """All dimensions but the last as one."""
+        return reduce(Taps.times, self.taps[:-1], Taps(1, np.zeros((1, 1), np.int64)))
+
+    @cached_property
+    def there(self) -> Tables:
+        return (tables if self.weighted else picking_tables)(self.rows.by_place, self.taps[-1].by_place)
+
+    @cached_property
+    def back(self) -> Tables:
+        return tables(self.rows.by_source, self.taps[-1].by_source)
+
+    @cached_property
+    def one_by_one(self) -> list[Maps]:
+        """The same as maps that change one dimension each, the last first."""
+        same = [[Taps(n, np.arange(n)[:, None]) for n in sizes] for sizes in (self.sizes, self.counts)]
+        return [Maps(*same[0][:i], self.taps[i], *same[1][i + 1 :]) for i in reversed(range(self.dims))]
+
+
+def directly(x: Array, tables: Tables, shape: tuple[int, ...], fill: Array | None = None) -> Array | None:
+    """By compiled code: the result has this shape. `fill` is a number to take where there is no element."""
+    kernel, numbers, weights, columns, work = tables
+    out = np.empty(shape, x.dtype)
+    if not out.size:
+        return out
+    done = kernel.run(out, np.ascontiguousarray(x), numbers, fill if weights is None else weights, out.size // columns, work)
+    return out if done else None
 
 
 def shaped(weight: Array, axis: int, ndim: int, dtype: Any) -> Array:
@@ -57,8 +184,6 @@ def shaped(weight: Array, axis: int, ndim: int, dtype: Any) -> Array:
 
 
 def applied(x: Array, axis: int, taps: Taps) -> Array:
-    if (found := directly("resample", x, axis, taps, taps.count)) is not None:
-        return found
     if taps.weight is None:
         return np.take(x, taps.index[:, 0], axis)
     total: Array = None
@@ -70,56 +195,41 @@ def applied(x: Array, axis: int, taps: Taps) -> Array:
 
 def applied_back(g: Array, axis: int, taps: Taps) -> Array:
     """The transpose of `applied`."""
-    if (found := directly("resample_back", g, axis, taps, taps.size)) is not None:
-        return found
     out = np.zeros((*g.shape[:axis], taps.size, *g.shape[axis + 1 :]), g.dtype)
-    if not taps.count:
+    lists = taps.by_source
+    used = np.flatnonzero(np.diff(lists.begins))
+    if not used.size:
         return out
-    order, begins, elements = taps.by_source
-    terms = np.take(g, order // taps.index.shape[1], axis)
+    terms = np.take(g, lists.numbers, axis)
     if taps.weight is not None:
-        terms *= shaped(taps.weight.reshape(-1)[order], axis, g.ndim, g.dtype)
-    out[along(axis, elements)] = np.add.reduceat(terms, begins, axis)
+        terms *= shaped(lists.weights, axis, g.ndim, g.dtype)
+    out[along(axis, used)] = np.add.reduceat(terms, lists.begins[used], axis)
     return out
 
 
-def directly(name: str, x: Array, axis: int, taps: Taps, length: int) -> Array | None:
-    """The same by compiled code: `length` is that of the result along the axis."""
-    from .._kernels import resample_loops
-
-    outer, inner = math.prod(x.shape[:axis]), math.prod(x.shape[axis + 1 :])
-    if x.dtype.char not in KINDS or not x.size or not length:
-        return None
-    out = np.empty((*x.shape[:axis], length, *x.shape[axis + 1 :]), x.dtype)
-    kernel = getattr(resample_loops, name)
-    done = kernel.run(
-        out, np.ascontiguousarray(x), taps.tables["index"], taps.tables[x.dtype.char], taps.size, taps.count, inner,
-        taps.index.shape[1], outer, max(taps.size, taps.count) * inner,
-    )  # fmt: skip
-    return out if done else None
-
-
 def resampled(input: Array, maps: Maps) -> Array:
-    lead = len(input.shape) - len(maps)
+    shape = input.shape[: len(input.shape) - maps.dims] + maps.counts
     if input.__class__ is not np.ndarray:
-        return np.empty_like(input, order="C", shape=(*input.shape[:lead], *(taps.count for taps in maps)))
-    if input.dtype.kind == "u":
+        return np.empty_like(input, order="C", shape=shape)
+    if input.dtype.kind == "u" and maps.weighted:
         return resampled_bytes(input, maps)
-    x = wide(input) if any(taps.weight is not None for taps in maps) else input
-    # Dimensions that shrink go before the last one, and those that grow after it: along the last one there are no rows to work on at once.
-    growth = [taps.count / max(1, taps.size) for taps in maps[:-1]]
-    for axis in sorted(range(len(maps)), key=[*growth, 1.0].__getitem__):
-        x = applied(x, lead + axis, maps[axis])
+    if not maps.weighted and is_half(input.dtype):  # the bits will do
+        return resampled(input.view(np.int16), maps).view(input.dtype)
+    if (out := directly(input, maps.there, shape)) is not None:
+        return out
+    x = wide(input) if maps.weighted else input
+    for axis, taps in enumerate(maps.taps, x.ndim - maps.dims):
+        x = applied(x, axis, taps)
     return cast(np.ascontiguousarray(x), input.dtype)
 
 
 def resampled_bytes(x: Array, maps: Maps) -> Array:
     """Images of whole numbers: rounded after each dimension, the last one first, as PyTorch does."""
-    for axis, taps in reversed(list(enumerate(maps, x.ndim - len(maps)))):
-        if taps.weight is None:
-            x = applied(x, axis, taps)
+    for one in maps.one_by_one:
+        if one.weighted:
+            x = np.clip(np.floor(resampled(x.astype(np.float32), one) + 0.5), 0, 255).astype(x.dtype)
         else:
-            x = np.clip(np.floor(applied(x.astype(np.float32), axis, taps) + 0.5), 0, 255).astype(x.dtype)
+            x = resampled(x, one)
     return x
 
 
@@ -131,13 +241,15 @@ def resample(input: Array, maps: Maps) -> Array:
 @op("resample_back", batch=LEADING, method=False, function=False, out=False, jvp=LINEAR, grad=lambda g, maps: call(resample, g, maps))
 def resample_back(grad: Array, maps: Maps) -> Array:
     """The gradient of a resampling."""
-    lead = len(grad.shape) - len(maps)
+    shape = grad.shape[: len(grad.shape) - maps.dims] + maps.sizes
     if grad.__class__ is not np.ndarray:
-        return np.empty_like(grad, order="C", shape=(*grad.shape[:lead], *(taps.size for taps in maps)))
+        return np.empty_like(grad, order="C", shape=shape)
+    if (out := directly(grad, maps.back, shape)) is not None:
+        return out
     g = wide(grad)
-    for axis, taps in reversed(list(enumerate(maps, lead))):
+    for axis, taps in reversed(list(enumerate(maps.taps, g.ndim - maps.dims))):
         g = applied_back(g, axis, taps)
-    return cast(g, grad.dtype)
+    return cast(np.ascontiguousarray(g), grad.dtype)
 
 
 def resampling(name: str, node: str, refused: str = "biuc", known: tuple[str, ...] = ()) -> Any:

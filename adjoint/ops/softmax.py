@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from .._dtype import from_numpy_dtype
-from ._batching import behind_batch, expanded
 from ._precision import wide, with_dtype
 from ._registry import FUNCTIONS, Array, composite, op
-from ._rules import cast, loops, sum_to, wrap_dim
+from ._rules import cast, loops, wrap_dim
 
 
 def prepared(name: str, input: Array, dim: Any, dtype: Any) -> Array:
@@ -52,10 +51,10 @@ def gradient_by_kernel(g: Array, out: Array, dim: int, logs: int) -> Array | Non
         size = shape[-1]
         rows = out.size // size
         if logs:
-            return grad if loops("softmax").log_softmax_rows_back.run(grad, g, out, size, rows, size) else None
+            return grad if loops("softmax").log_softmax_rows_back.run(grad, g, out, size, rows, size * loops("softmax").COST) else None
         return grad if loops("softmax").softmax_rows_back.run(grad, g, out, 1.0, size, rows, size) else None
     size, inner, columns, blocks = blocks_of_columns(shape, dim)
-    work = size * min(inner, loops("softmax").COLUMNS)
+    work = size * min(inner, loops("softmax").COLUMNS) * (loops("softmax").COST if logs else 1)
     done = loops("softmax").softmax_columns_back.run(grad, g, out, np.empty(columns), logs, size, inner, blocks, work)
     return grad if done else None
 
@@ -126,79 +125,6 @@ def log_softmax(input: Array, dim: int, dtype: Any = None) -> Array:
         return np.zeros_like(x)
     out = loops("softmax").log_softmax.run(x, dim, False)
     return cast(along_rows(log_softmax_of_rows, dim, wide(x)) if out is None else out, x.dtype)
-
-
-# ---- the weights of attention -------------------------------------------------------------------------------------------------------
-
-
-def attention_back(g: Array, out: Array, scale: float) -> Array:
-    if g.__class__ is np.ndarray and out.size:
-        g, out = np.ascontiguousarray(g), np.ascontiguousarray(out)
-        grad, size = np.empty(out.shape, out.dtype), out.shape[-1]
-        if loops("softmax").softmax_rows_back.run(grad, g, out, scale, size, out.size // size, size):
-            return grad
-    return softmax_back(g, out) * scale
-
-
-def attention_scores(g: Array, out: Array, scores_shape: tuple[int, ...], scale: float) -> Array:
-    return sum_to(attention_back(g, out, scale), scores_shape)
-
-
-def attention_mask(g: Array, out: Array, mask_shape: tuple[int, ...]) -> Array:
-    return sum_to(attention_back(g, out, 1.0), mask_shape)
-
-
-def attention_jvp(scores_t: Array, mask_t: Array, out: Array, scale: float) -> Array:
-    tangents = [t for t in (None if scores_t is None else scores_t * scale, mask_t) if t is not None]
-    return softmax_back(sum(tangents[1:], tangents[0]), out)
-
-
-def attention_batch(scores: Any, mask: Any, scale: float, causal: bool, batched: list[bool], examples: int) -> Any:
-    scores = expanded(scores, examples, batched[0])
-    return attention_weights(scores, behind_batch(mask, scores.ndim) if batched[1] else mask, scale, causal)
-
-
-@op(wide=True, method=False, function=False, out=False, scores=attention_scores, mask=attention_mask, jvp=attention_jvp,
-    batch=attention_batch)  # fmt: skip
-def attention_weights(scores: Array, mask: Array | None, scale: float, causal: bool) -> Array:
-    """`softmax(scores * scale + mask, -1)`, where a boolean mask says what is allowed, and with `causal` no query sees a later key. A query
-    that may see nothing has weights of zero."""
-    out = attention_by_kernel(scores, mask, scale, causal)
-    if out is not None:
-        return out
-    x = wide(scores) * scale
-    if causal:
-        mask = np.tri(*scores.shape[-2:], dtype=bool)
-    if not scores.size:
-        return np.zeros_like(scores)
-    if mask is None:
-        return cast(softmax_of_rows(x), scores.dtype)
-    forbidden = np.logical_not(mask) if mask.dtype == bool else mask == -np.inf
-    blocked = np.all(forbidden, axis=-1, keepdims=True)
-    x = np.where(forbidden, -np.inf, x) if mask.dtype == bool else x + wide(mask)
-    return cast(np.where(blocked, 0, softmax_of_rows(np.where(blocked, 0, x))), scores.dtype)
-
-
-def attention_by_kernel(scores: Array, mask: Array | None, scale: float, causal: bool) -> Array | None:
-    if scores.__class__ is not np.ndarray or not scores.size or scores.dtype.char not in "fd":
-        return None
-    allowed = bias = None
-    masks, size = 1, scores.shape[-1]
-    if mask is not None:
-        from ._general import check_shapes
-
-        check_shapes((scores, mask))
-        if mask.ndim > scores.ndim or np.broadcast_shapes(mask.shape, scores.shape) != scores.shape:
-            return None
-        while mask.ndim > 2 and mask.shape[0] == 1:
-            mask = mask[0]
-        mask = np.ascontiguousarray(np.broadcast_to(mask, scores.shape[scores.ndim - mask.ndim :]))
-        masks = mask.size // size
-        allowed, bias = (mask, None) if mask.dtype == bool else (None, mask)
-    x, out = np.ascontiguousarray(scores), np.empty(scores.shape, scores.dtype)
-    queries, rows = scores.shape[-2], scores.size // size
-    done = loops("softmax").attention_rows.run(out, x, allowed, bias, scale, int(causal), size, queries, masks, rows, size)
-    return out if done else None
 
 
 @composite(method=False)

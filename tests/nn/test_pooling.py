@@ -18,7 +18,7 @@ from adjoint.ops import _pool_windows
 def compiled(request, monkeypatch):
     """Every test on NumPy and by compiled code. (Without llvmlite there is only one way.)"""
     monkeypatch.setattr(_pool_windows._warm, "warm", -1.0 if request.param else math.inf)
-    for kernel in (pool_loops.means, pool_loops.add_to_windows, pool_loops.put, resample_loops.resample, resample_loops.resample_back):
+    for kernel in (pool_loops.means, pool_loops.add_to_windows, pool_loops.put, *resample_loops.KERNELS):
         monkeypatch.setattr(kernel, "run", kernel.warm_up)
         monkeypatch.setattr(kernel, "heat", math.inf if request.param else -math.inf)
 
@@ -284,3 +284,12 @@ def test_maxima_are_the_same_where_nobody_asks_for_their_places():
         values, _ = F.max_pool2d(x, kernel, padding=1, return_indices=True)
         assert F.max_pool2d(x, kernel, padding=1).equal(values)
         assert F.max_pool2d(x.clone().requires_grad_(), kernel, padding=1).detach().equal(values)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16", "uint8"])
+def test_nearest_elements_for_all_pairs_of_sizes(dtype):
+    for size in range(1, 12):
+        x = ad.arange(4 * size).reshape(2, 2, size).to(getattr(ad, dtype))
+        for count in range(1, 12):
+            places = [place * size // count for place in range(count)]
+            assert F.interpolate(x, size=count, mode="nearest").tolist() == x[:, :, places].tolist()
