@@ -1,6 +1,7 @@
 """How Python calls a kernel that works along an axis of a small array: a built-in that finds the sizes, makes the result and fills it, in a
 quarter of a microsecond. An array that is not contiguous is copied before, and so is one whose axes, if there are several, are not
-neighbours. What is large goes to the Python code behind it.
+neighbours. The rows of a large matrix, and the pieces of one long row, are reduced by several threads; what else is large goes to the
+Python code behind it.
 
     reduction(x, axis, keepdim, p=1.0, levels=None)
     mean(x, axis, keepdim)                              a reduction whose p is the number of elements
@@ -18,15 +19,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from . import jit, objects
-from .calls import LARGEST, MOST, dtype_of, record_of
-from .objects import CONTIGUOUS_ALIGNED, DATA, DEC_REF, DESCR, FLAGS, INC_REF, NDARRAY, NDIM, OWN, SHAPE, Text
+from . import jit, objects, workers
+from .calls import LARGEST, MOST, PIECE, dtype_of, record_of
+from .objects import CONTIGUOUS_ALIGNED, DATA, DEC_REF, DESCR, FLAGS, INC_REF, NDARRAY, NDIM, OWN, RESTORE_THREAD, SAVE_THREAD, SHAPE, Text
+from .reduce_loops import CUT, PARTS, PIECES
 from .scan_loops import ABREAST
 
 # Places in the table, after those that all have. The last is where the records begin: the dtype of the elements, that of the results, and
-# two loops, down columns and along rows.
-TRUE, FALSE, NONE, NO_AXES, TUPLE, LIST, EMPTY, NEW_COPY, TRANSPOSE, RECORDS = range(OWN, OWN + 10)
-RECORD = 4
+# loops: down columns, along rows, over the pieces of a long row, and over their results.
+TRUE, FALSE, NONE, NO_AXES, TUPLE, LIST, EMPTY, NEW_COPY, TRANSPOSE, SHARE, STATE, RECORDS = range(OWN, OWN + 12)
+COLUMNS, ROWS = 0, 1  # the loops, and after them those of pieces (reduce_loops.py)
+RECORD = 6
 
 # The roles of parameters: one that has to be None, and one that does not matter, are the last.
 ARRAY, AXIS, OPTION, NUMBER, LEVELS, ABSENT, IGNORED = "array", "axis", "option", "number", "levels", "absent", "ignored"
@@ -34,7 +37,7 @@ USUAL = (ARRAY, AXIS, OPTION)
 
 DIMENSIONS = 8  # of an array at most
 PYARRAY_EMPTY, PYARRAY_NEW_COPY, PYARRAY_TRANSPOSE = 184, 85, 123  # the places of these functions in NumPy's table
-ROOM = 1024  # results for which there is memory to work in: two numbers for each
+ROOM = 1024  # results, or partial ones, for which there is memory to work in: two numbers for each
 
 
 class Limits(NamedTuple):
@@ -51,7 +54,7 @@ def entry_text(kind: str, limits: Limits, roles: tuple[str, ...]) -> str:
     names = ("outer", "n", "inner", "size", "place", "kept", "axes", "start", "levels", "source")
     where = {name: t.let("alloca i64") for name in names}
     dims, arguments = t.let(f"alloca [{DIMENSIONS} x i64]"), t.let("alloca [8 x i64]")
-    room = t.let(f"alloca [{1 if reduces else 2 * ROOM} x i64]")
+    room = t.let(f"alloca [{2 * ROOM} x i64]")
 
     def put(name: str, value: str) -> None:
         t.do(f"store i64 {value}, ptr {where[name]}")
@@ -130,10 +133,24 @@ def entry_text(kind: str, limits: Limits, roles: tuple[str, ...]) -> str:
     results = t.let(f"mul i64 {outer}, {inner}")
     elements = t.let(f"mul i64 {results}, {n}")
     t.require(t.let(f"icmp sgt i64 {elements}, 0"))
-    t.require(t.let(f"icmp sle i64 {elements}, {LARGEST}"))
     along = t.let(f"icmp eq i64 {inner}, 1")
-    t.require(t.let(f"icmp sle i64 {n}, {t.let(f'select i1 {along}, i64 {limits.length}, i64 {limits.rows}')}"))
-    t.require(t.let(f"icmp sle i64 {inner}, {limits.columns}"))
+    few = t.let(f"icmp sle i64 {elements}, {LARGEST}")
+    if reduces:
+        whole_rows = t.let(f"and i1 {along}, {t.let(f'xor i1 {scattered}, true')}")
+        t.require(t.let(f"or i1 {few}, {t.let(f'and i1 {whole_rows}, {is_dense(t, x)}')}"))
+    else:
+        t.require(few)
+    longest = t.let(f"select i1 {along}, i64 {limits.length}, i64 {limits.rows}")
+    whole = t.let(f"icmp sle i64 {n}, {longest}")
+    if reduces:
+        one = t.let(f"icmp eq i64 {results}, 1")
+        pieces = t.let(f"udiv i64 {t.let(f'add i64 {n}, {CUT - 1}')}, {CUT}")
+        cut = t.let(f"and i1 {one}, {t.let(f'icmp ule i64 {pieces}, {ROOM}')}")
+        t.require(t.let(f"or i1 {whole}, {cut}"))
+    else:
+        t.require(whole)
+    if kind != "map":  # which does more of them block by block
+        t.require(t.let(f"icmp sle i64 {inner}, {limits.columns}"))
     if not reduces:
         t.require(t.let(f"icmp sle i64 {results}, {ROOM}"))
 
@@ -175,7 +192,9 @@ def entry_text(kind: str, limits: Limits, roles: tuple[str, ...]) -> str:
         t.do("br label %given")
         label("given")
 
-    loop_place = t.let(f"select i1 {along}, i64 3, i64 2")
+    loop_place = t.let(f"select i1 {along}, i64 {2 + ROWS}, i64 {2 + COLUMNS}")
+    if reduces:
+        loop_place = t.let(f"select i1 {whole}, i64 {loop_place}, i64 {2 + PIECES}")
     loop = t.let(f"load ptr, ptr {t.let(f'getelementptr i64, ptr {record}, i64 {loop_place}')}")
     t.require(t.let(f"icmp ne ptr {loop}, null"))
     dtype = t.field(record, 8, "ptr")
@@ -193,9 +212,38 @@ def entry_text(kind: str, limits: Limits, roles: tuple[str, ...]) -> str:
     take = n if reduces else outer if scans else t.let(f"select i1 {along}, i64 {n}, i64 {results}")
     units = t.let(f"sdiv i64 {t.let(f'add i64 {outer}, {ABREAST - 1}')}, {ABREAST}")
     units = t.let(f"select i1 {along}, i64 {units}, i64 {outer}") if kind == "scan" else outer
-    values = {0: t.field(result, DATA, "i64"), 1: data, 2: more, 4: n, 5: inner, 6: take, 7: "1"}
-    for slot, value in values.items():
-        t.do(f"store i64 {value}, ptr {t.let(f'getelementptr i64, ptr {arguments}, i64 {slot}')}")
+    blocks = "1"
+    if kind == "map":
+        blocks = t.let(f"sdiv i64 {t.let(f'add i64 {inner}, {limits.columns - 1}')}, {limits.columns}")
+        units = t.let(f"mul i64 {units}, {blocks}")
+    values = {0: t.field(result, DATA, "i64"), 1: data, 2: more, 4: n, 5: inner, 6: take, 7: blocks}
+
+    def tell(values: dict[int, str]) -> None:
+        for slot, value in values.items():
+            t.do(f"store i64 {value}, ptr {t.let(f'getelementptr i64, ptr {arguments}, i64 {slot}')}")
+
+    def share(units: str, work: str) -> None:
+        step = t.intrinsic("smax", t.let(f"sdiv i64 {PIECE}, {work}"), "i64 1")
+        state = t.let(f"call ptr {t.fact(SAVE_THREAD, 'ptr')}()")
+        t.do(f"call void {t.fact(SHARE, 'ptr')}(ptr {t.fact(STATE, 'ptr')}, ptr {loop}, ptr {arguments}, i64 {units}, i64 {step})")
+        t.do(f"call void {t.fact(RESTORE_THREAD, 'ptr')}(ptr {state})")
+
+    tell(values)
+    if reduces:
+        t.branch(whole, "whole", "cut")
+        label("cut")
+        partial = t.let(f"ptrtoint ptr {room} to i64")
+        tell({0: partial, 6: str(CUT), 7: pieces})
+        share(pieces, str(CUT))
+        tell({0: values[0], 1: partial, 4: pieces, 6: pieces, 7: "1"} | ({} if takes_levels else {2: partial}))
+        t.do(f"call void {t.field(record, 8 * (2 + PARTS), 'ptr')}(ptr {arguments}, i64 0, i64 1)")
+        t.do("br label %computed")
+        label("whole")
+        t.branch(few, "alone", "together")
+        label("together")
+        share(units, n)
+        t.do("br label %computed")
+        label("alone")
     t.do(f"call void {loop}(ptr {arguments}, i64 0, i64 {units})")
     t.do("br label %computed")
     label("computed")
@@ -291,6 +339,8 @@ class Entry:
         roles = roles or ((*USUAL, NUMBER, LEVELS) if kind == "reduction" else USUAL)
         own = [id(True), id(False), id(None), id(()), id(tuple), id(list)]
         own += [objects.array_function(place) for place in (PYARRAY_EMPTY, PYARRAY_NEW_COPY, PYARRAY_TRANSPOSE)]
+        threads = workers.workers()
+        own += [threads.share, threads.address]
         facts = objects.table(otherwise, own + [0] * (RECORD * (MOST + 1)))
         self.words = memoryview(facts)
         self.dtypes: list[Any] = []  # that the table refers to
@@ -298,11 +348,11 @@ class Entry:
         at = jit.load(text, lambda: entry_text(kind, limits, roles), ["entry_along"])["entry_along"]
         self.call: Callable[..., Any] = objects.builtin(name, at, facts, otherwise)
 
-    def tell(self, dtype: Any, result: Any, along: bool, at: int) -> None:
-        """Let the built-in know a loop."""
+    def tell(self, dtype: Any, result: Any, loop: int, at: int) -> None:
+        """Let the built-in know a loop. (That for partial results comes before that for pieces.)"""
         self.dtypes += [dtype, result]
         for record in range(RECORDS, RECORDS + RECORD * MOST, RECORD):
             if self.words[record] in (0, id(dtype)):
-                self.words[record + 1], self.words[record + 2 + along] = id(result), at
+                self.words[record + 1], self.words[record + 2 + loop] = id(result), at
                 self.words[record] = id(dtype)  # last: other threads read the table
                 return

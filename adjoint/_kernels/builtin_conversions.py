@@ -39,12 +39,36 @@ class Conversion(Formula):
         if how.endswith("cmp"):
             test = f"{how} {'ne' if how == 'icmp' else 'une'} {given} %x, {'0' if how == 'icmp' else '0.0'}"
             lines, value = [f"%t = {test}", f"%y = zext i1 %t to {returned}"], "%y"
+        elif how == WIDE:
+            lines, value = from_int64(self.target), "%y"
         elif how:
             lines, value = [f"%c = {how} {given} %x to {returned}", f"%y = freeze {returned} %c"], "%y"
         both = f"{{{returned}, i1}}"
         lines += [f"%r = insertvalue {both} poison, {returned} {value}, 0", f"%s = insertvalue {both} %r, i1 false, 1", f"ret {both} %s"]
         body = "\n  ".join(lines)
         return Scalar(f"define internal {both} @scalar({given} %x) alwaysinline {{\n  {body}\n}}\n", [returned], set(), set())
+
+
+WIDE = "int64"
+
+
+def from_int64(target: str) -> list[str]:
+    """A floating number of an int64 by operations that there are for vectors. Its halves become the fractions of doubles, whose sum is
+    rounded once. For single precision, which is rounded again, bits that do not fit into a double are gathered in one that does."""
+    lines, whole = [], "%x"
+    if target == "f32":
+        lines = [
+            "%low = and i64 %x, 2047", "%more = add i64 %low, 2047", "%any = or i64 %more, %x", "%sticky = and i64 %any, -2048",
+            f"%up = add i64 %x, {1 << 53}", "%over = lshr i64 %up, 54", "%large = icmp ne i64 %over, 0",
+            "%fit = select i1 %large, i64 %sticky, i64 %x",
+        ]  # fmt: skip
+        whole = "%fit"
+    lines += [
+        f"%l = and i64 {whole}, 4294967295", f"%lb = or i64 %l, {0x4330000000000000}", "%ld = bitcast i64 %lb to double",
+        f"%h = lshr i64 {whole}, 32", f"%hb = xor i64 %h, {0x4530000080000000}", "%hd = bitcast i64 %hb to double",
+        f"%od = bitcast i64 {0x4530000080100000} to double", "%hs = fsub double %hd, %od", "%sum = fadd double %hs, %ld",
+    ]  # fmt: skip
+    return [*lines, "%y = fptrunc double %sum to float" if target == "f32" else "%y = fadd double %sum, 0.0"]
 
 
 def instruction(kind: str, target: str) -> str:
@@ -59,6 +83,8 @@ def instruction(kind: str, target: str) -> str:
         return "" if source == goal else "fpext" if goal == "f64" else "fptrunc"
     if target == "bool":
         return "fcmp" if source in floating else "icmp"
+    if kind == "i64" and target in floating:
+        return WIDE
     if goal in floating:
         return "sitofp" if source[0] == "i" else "uitofp"
     if source in floating:

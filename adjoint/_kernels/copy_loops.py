@@ -109,6 +109,20 @@ def interleave(out: Out, a: Floats, b: Floats, places: range) -> None:
 
 
 @loop
+def with_zeros(out: Out, x: Floats, places: range) -> None:
+    """Complex numbers of real ones."""
+    for i in places:
+        out[2 * i] = x[i]
+        out[2 * i + 1] = 0.0
+
+
+def complex_of(x: np.ndarray, dtype: np.dtype[np.complexfloating]) -> np.ndarray | None:
+    """Real numbers as complex ones of the same precision; None where NumPy has to convert them."""
+    out = np.empty(x.shape, dtype)
+    return out if with_zeros.run(out.reshape(-1).view(x.dtype), x, x.size, 2) else None
+
+
+@loop
 def roll_rows(out: Out, x: Floats, width: int, cut: int, blocks: int, units: range) -> None:
     """Rows that begin at `cut` and go on at their beginning; a unit is a block of a row."""
     for unit in units:
@@ -202,7 +216,9 @@ def join(arrays: Sequence[np.ndarray], dim: int, new: bool = False) -> np.ndarra
         return stack(arrays, dim)
     first = arrays[0]
     if first.size < LARGE and arrays[-1].size < LARGE:
-        return np.concatenate(arrays, axis=dim)
+        found = np.concatenate(arrays, axis=dim)
+        # NumPy follows the memory of what it joins. So does PyTorch, if that is images with their channels last.
+        return found if found.flags.c_contiguous or with_channels_last(found) else np.ascontiguousarray(found)
     if 2 <= len(arrays) <= MOST:
         whole = joined(first, arrays, join_plan(dim, *[x.shape for x in arrays]))
         if whole is not None:
@@ -221,6 +237,10 @@ def join(arrays: Sequence[np.ndarray], dim: int, new: bool = False) -> np.ndarra
         start, end = end, end + x.shape[dim]
         assign(whole[(*lead, slice(start, end))], x)
     return whole
+
+
+def with_channels_last(x: np.ndarray) -> bool:
+    return x.ndim in (4, 5) and np.moveaxis(x, 1, -1).flags.c_contiguous
 
 
 def stack(arrays: Sequence[np.ndarray], dim: int) -> np.ndarray:

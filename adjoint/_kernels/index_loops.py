@@ -3,7 +3,7 @@
 An array is seen as `outer` matrices of `n` rows and `inner` columns; an index names rows. There are `m` indices for all matrices and
 columns (`index_select`, `index_add`, embeddings), or as many for each of them (`gather`, `scatter_add`).
 
-Where an array is written to, a thread has columns that no other touches, so that sums are always added up in the same order.
+Where an array is written to, a thread has rows or columns that no other touches, so that sums are always added up in the same order.
 
 Kernels look at an index before they use it: a part of the work in which one names no row is left undone, and `stray` becomes 1. The
 functions below answer None or False then, as in all cases that NumPy has to handle, and has words for. What `along` has written by then is
@@ -18,11 +18,17 @@ from typing import Any
 
 import numpy as np
 
-from .loops import Floats, Ints, Loop, Out, given, loop, maximum, minimum, narrow, part, template
+from .loops import FLOATS, HALVES, WHOLE, Floats, Ints, Loop, Out, given, loop, maximum, minimum, narrow, part, template
 
 PIECE = 4096  # elements of a row that are one piece of work at most
-COLUMNS = 128  # columns that a thread writes to at a time
+COLUMNS = 128  # columns that a thread scatters to at a time
+SHARES = 16  # units at most into which the rows of a matrix are divided,
+SHARE = 1 << 15  # with so many elements at least,
+NARROW = 16  # unless it has fewer columns than this
+ALONE = 1 << 15  # elements that are written by one thread
+KEEP, ZEROS, COPY = range(3)  # what an array that is written to begins as: itself, zeros, or another
 INT64 = np.dtype(np.int64)
+ANY = (*FLOATS, *HALVES, *WHOLE)
 Shape = tuple[int, ...]
 combined = given
 
@@ -39,7 +45,7 @@ def strays(index: Ints, first: int, last: int, low: int, high: int) -> Any:
 # ---- reading ------------------------------------------------------------------------------------------------------------------------
 
 
-@loop
+@loop(kinds=ANY)
 def take_rows(out: Out, x: Floats, index: Ints, stray: Ints, low: int, n: int, m: int, inner: int, units: range) -> None:
     for unit in units:
         row = index[unit % m]
@@ -53,13 +59,17 @@ def take_rows(out: Out, x: Floats, index: Ints, stray: Ints, low: int, n: int, m
                 out[to + j] = x[at + j]
 
 
-@loop
+@loop(kinds=ANY)
 def take_elements(out: Out, x: Floats, index: Ints, stray: Ints, low: int, n: int, m: int, blocks: int, units: range) -> None:
     """The same for one column."""
     for unit in units:
-        first = unit % blocks * PIECE
-        to = unit // blocks * m
-        at = unit // blocks * n
+        row = unit
+        first = 0
+        if blocks > 1:
+            row = unit // blocks
+            first = unit % blocks * PIECE
+        to = row * m
+        at = row * n
         last = min(first + PIECE, m)
         if strays(index, first, last, low, n):
             stray[0] = 1
@@ -69,7 +79,7 @@ def take_elements(out: Out, x: Floats, index: Ints, stray: Ints, low: int, n: in
                 out[to + k] = x[at + (row + n if row < 0 else row)]
 
 
-@loop
+@loop(kinds=ANY)
 def gather_rows(out: Out, x: Floats, index: Ints, stray: Ints, n: int, m: int, inner: int, units: range) -> None:
     for unit in units:
         to = unit * inner
@@ -81,13 +91,17 @@ def gather_rows(out: Out, x: Floats, index: Ints, stray: Ints, n: int, m: int, i
                 out[to + j] = x[at + index[to + j] * inner + j]
 
 
-@loop
+@loop(kinds=ANY)
 def gather_elements(out: Out, x: Floats, index: Ints, stray: Ints, n: int, m: int, blocks: int, units: range) -> None:
     """The same for one column."""
     for unit in units:
-        first = unit % blocks * PIECE
-        to = unit // blocks * m
-        at = unit // blocks * n
+        row = unit
+        first = 0
+        if blocks > 1:
+            row = unit // blocks
+            first = unit % blocks * PIECE
+        to = row * m
+        at = row * n
         last = min(first + PIECE, m)
         if strays(index, to + first, to + last, 0, n):
             stray[0] = 1
@@ -154,42 +168,109 @@ def gather(x: np.ndarray, index: np.ndarray, dim: int) -> np.ndarray | None:
     return out if done and not stray[0] else None
 
 
+# ---- several indices ----------------------------------------------------------------------------------------------------------------
+
+
+@loop(kinds=("i64",))
+def join_two(joined: Out, first: Ints, second: Ints, stray: Ints, n: int, m: int, size: int, blocks: range) -> None:
+    """Places in rows of `m` columns, counted in one line."""
+    for block in blocks:
+        begin = block * PIECE
+        end = min(begin + PIECE, size)
+        if strays(first, begin, end, -n, n) | strays(second, begin, end, -m, m):
+            stray[0] = 1
+        else:
+            for i in range(begin, end):
+                joined[i] = (first[i] + (n if first[i] < 0 else 0)) * m + second[i] + (m if second[i] < 0 else 0)
+
+
+def join(indices: tuple[np.ndarray, ...], shape: Shape) -> np.ndarray | None:
+    """One index for the first dimensions, which have an index each, taken as one; None where NumPy has to find the places."""
+    whole, n = indices[0], shape[0]
+    for index, m in zip(indices[1:], shape[1:], strict=False):
+        size = index.size
+        if index.shape != whole.shape or not size:
+            return None
+        joined, stray = np.empty(whole.shape, INT64), np.zeros(1, INT64)
+        if not join_two.run(joined, whole, index, stray, n, m, size, -(-size // PIECE), min(size, PIECE)) or stray[0]:
+            return None
+        whole, n = joined, n * m
+    return whole
+
+
+# ---- classes ------------------------------------------------------------------------------------------------------------------------
+
+
+@loop(kinds=("i64",))
+def mark_rows(out: Out, index: Ints, stray: Ints, n: int, rows: range) -> None:
+    """Rows of zeros with a one each."""
+    for row in rows:
+        at = row * n
+        for j in range(at, at + n):
+            out[j] = 0
+        if index[row] >= 0 and index[row] < n:
+            out[at + index[row]] = 1
+        else:
+            stray[0] = 1
+
+
+def marks(index: np.ndarray, n: int) -> np.ndarray | None:
+    """A row of `n` zeros with a one for each index; None if an index is out of bounds, or NumPy has to do it."""
+    out, stray = np.empty((*index.shape, n), INT64), np.zeros(1, INT64)
+    return out if mark_rows.run(out, index, stray, n, index.size, n) and not stray[0] else None
+
+
 # ---- writing ------------------------------------------------------------------------------------------------------------------------
 
 
 @template()
 def write_rows(
-    out: Out, source: Floats, index: Ints, stray: Ints, scale: float, skipped: int, low: int, n: int, m: int, inner: int, blocks: int,
-    units: range,
+    out: Out, base: Floats, source: Floats, index: Ints, stray: Ints, scale: float, skipped: int, low: int, n: int, m: int, inner: int,
+    begin: int, take: int, ranges: int, units: range,
 ) -> None:  # fmt: skip
-    """The row `skipped` stays as it is. If one index is out of bounds, nothing is written."""
+    """A unit has `take` rows of a matrix, which may `begin` as zeros or as those of `base`. The row `skipped` is not written to. If one
+    index is out of bounds, nothing is written."""
     for unit in units:
-        left = unit % blocks * COLUMNS
-        width = min(COLUMNS, inner - left)
+        matrix = unit // ranges
+        first = unit % ranges * take
+        last = min(first + take, n)
         factor = narrow(scale)
         if strays(index, 0, m, low, n):
             stray[0] = 1
         else:
+            if begin == ZEROS:
+                for j in range((matrix * n + first) * inner, (matrix * n + last) * inner):
+                    out[j] = 0.0
+            if begin == COPY:
+                for j in range((matrix * n + first) * inner, (matrix * n + last) * inner):
+                    out[j] = base[j]
             for k in range(m):
                 row = index[k]
                 row = row + n if row < 0 else row
-                to = (unit // blocks * n + row) * inner + left
-                at = (unit // blocks * m + k) * inner + left
-                if row != skipped:
-                    for j in range(width):
+                if row >= first and row < last and row != skipped:
+                    to = (matrix * n + row) * inner
+                    at = (matrix * m + k) * inner
+                    for j in range(inner):
                         out[to + j] = combined(out[to + j], factor * source[at + j])
 
 
 @template()
 def write_elements(
-    out: Out, source: Floats, index: Ints, stray: Ints, scale: float, skipped: int, low: int, n: int, m: int, units: range
-) -> None:
+    out: Out, base: Floats, source: Floats, index: Ints, stray: Ints, scale: float, skipped: int, low: int, n: int, m: int, begin: int,
+    units: range,
+) -> None:  # fmt: skip
     """The same for one column."""
     for unit in units:
         factor = narrow(scale)
         if strays(index, 0, m, low, n):
             stray[0] = 1
         else:
+            if begin == ZEROS:
+                for j in range(unit * n, unit * n + n):
+                    out[j] = 0.0
+            if begin == COPY:
+                for j in range(unit * n, unit * n + n):
+                    out[j] = base[j]
             for k in range(m):
                 row = index[k]
                 row = row + n if row < 0 else row
@@ -226,6 +307,33 @@ def scatter_elements(out: Out, source: Floats, index: Ints, stray: Ints, n: int,
                 out[place] = combined(out[place], source[k])
 
 
+@loop
+def fill_rows(out: Out, index: Ints, stray: Ints, value: float, n: int, m: int, inner: int, units: range) -> None:
+    """One number in the rows that an index names, of each matrix. If an index is out of bounds, nothing is written."""
+    number = narrow(value)
+    for unit in units:
+        if strays(index, 0, m, -n, n):
+            stray[0] = 1
+        else:
+            for k in range(m):
+                row = index[k]
+                row = row + n if row < 0 else row
+                to = (unit * n + row) * inner
+                for j in range(to, to + inner):
+                    out[j] = number
+
+
+@loop
+def fill_places(out: Out, index: Ints, value: float, n: int, m: int, inner: int, rows: range) -> None:
+    """One number where each index, which is within bounds, names a row: `m` for each column of a matrix."""
+    number = narrow(value)
+    for row in rows:
+        to = row // m * n * inner
+        at = row * inner
+        for j in range(inner):
+            out[to + index[at + j] * inner + j] = number
+
+
 @part
 def replaced(old: Any, new: Any) -> Any:
     return new
@@ -251,6 +359,14 @@ def smallest(old: Any, new: Any) -> Any:
     return minimum(old, new)
 
 
+@lru_cache(1024)
+def shares(outer: int, n: int, m: int, inner: int) -> tuple[int, int]:
+    """How many rows of a matrix a unit has, and how many units a matrix: each of them looks at all indices."""
+    wanted = min(SHARES, (n + m) * inner // SHARE) if outer < SHARES and inner >= NARROW else 1
+    take = -(-n // max(1, wanted))
+    return take, -(-n // take)
+
+
 class Writing:
     """A way to combine what is there with what comes, and its kernels."""
 
@@ -262,7 +378,7 @@ class Writing:
 
     def at_rows(
         self, out: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, scale: float = 1.0, skipped: int = -1,
-        negative: bool = False,
+        negative: bool = False, base: np.ndarray | None = None, begin: int = KEEP,
     ) -> bool | None:  # fmt: skip
         """Write rows of `source`, multiplied by `scale`, where an index names rows of `out`."""
         if dim.__class__ is not int or (found := frame(out.shape, index.shape, dim)) is None:
@@ -270,15 +386,36 @@ class Writing:
         outer, n, m, inner, _ = found
         if source.size != outer * m * inner:
             return None
+        base = source if base is None else base
         stray = np.zeros(1, INT64)
         low = -n if negative else 0
         if inner == 1:
-            done = self.elements.run(out, source, index, stray, scale, skipped, low, n, m, outer, m)
+            work = m if begin == KEEP else m + n
+            done = self.elements.run(out, base, source, index, stray, scale, skipped, low, n, m, begin, outer, work)
         else:
-            blocks = -(-inner // COLUMNS)
-            width = min(inner, COLUMNS)
-            done = self.rows.run(out, source, index, stray, scale, skipped, low, n, m, inner, blocks, outer * blocks, m * width)
+            take, ranges = shares(outer, n, m, inner)
+            work = (m // ranges + 1 if begin == KEEP else m // ranges + take) * inner
+            units = outer * ranges
+            done = self.rows.run(
+                out, base, source, index, stray, scale, skipped, low, n, m, inner, begin, take, ranges, units, work
+            )
         return done and not stray[0]
+
+    def into_zeros(
+        self, shape: Shape, dim: int, index: np.ndarray, source: np.ndarray, skipped: int = -1, negative: bool = False
+    ) -> np.ndarray | None:
+        """The same in an array of zeros."""
+        if source.__class__ is not np.ndarray:
+            return None
+        out = np.empty(shape, source.dtype)
+        return out if self.at_rows(out, dim, index, source, 1.0, skipped, negative, None, ZEROS) else None
+
+    def into_copy(self, base: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, scale: float = 1.0) -> np.ndarray | None:
+        """The same in a copy."""
+        if base.__class__ is not np.ndarray:
+            return None
+        out = np.empty(base.shape, base.dtype)
+        return out if self.at_rows(out, dim, index, source, scale, -1, False, base, COPY) else None
 
     def along(self, out: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> bool | None:
         """Write each element of `source` where its index names a row of `out`."""
@@ -293,6 +430,25 @@ class Writing:
             width = min(inner, COLUMNS)
             done = self.scattered_rows.run(out, source, index, stray, n, m, inner, blocks, outer * blocks, m * width)
         return done and not stray[0]
+
+
+def filled(out: np.ndarray, dim: int, index: np.ndarray, value: float) -> bool | None:
+    """Write one number into the rows that an index names. None, and nothing is written, where NumPy has to."""
+    if (found := frame(out.shape, index.shape, dim)) is None:
+        return None
+    outer, n, m, inner, _ = found
+    stray = np.zeros(1, INT64)
+    return fill_rows.run(out, index, stray, value, n, m, inner, outer, m * inner) and not stray[0]
+
+
+def filled_along(out: np.ndarray, dim: int, index: np.ndarray, value: float) -> bool | None:
+    """Write one number where each index names a row. They are known to be within bounds."""
+    if (found := frame_along(out.shape, index.shape, dim)) is None:
+        return None
+    outer, n, m, inner = found
+    if outer * m * inner > ALONE and m > 1:  # rows of a matrix would be written to by several threads
+        return None
+    return fill_places.run(out, index, value, n, m, inner, outer * m, inner)
 
 
 put = Writing("put", replaced)

@@ -7,17 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from .loops import Floats, Ints, Out, bits, given, loop, part, select, template
+from .loops import FLOATS, Floats, Ints, Out, bits, given, loop, part, select, template
 from .reduce_loops import larger, smaller, suits
 
-PIECE = 65536  # elements of a piece of work, which has its own memory to sort in
+PIECE = 2048  # elements of a piece of work, which has its own memory to sort in,
+EFFORT = 16  # and takes so much longer than others
 SPAN = 32  # elements that are passed over at once if none of them is among the first
 
 INT64 = np.dtype("int64")
 
-better = beats = hopeless = given
+better = beats = hopeless = key = given
 
 # ---- all of them --------------------------------------------------------------------------------------------------------------------
+
+
+@part
+def whole_key(x: Any, low: int, direction: int) -> Any:
+    """The same of an int64: the complement comes before if the number comes after, and none overflows."""
+    return select(direction < 0, -1 - x, x)
 
 
 @part
@@ -69,7 +76,6 @@ def merge_rest(memory: Ints, n: int, source: int, target: int, begin: int, m: in
     return m
 
 
-@loop
 def sort_rows(
     result: Ints, values: Out, x: Floats, memory: Ints, n: int, rows: int, take: int, low: int, direction: int, units: range
 ) -> None:
@@ -81,8 +87,8 @@ def sort_rows(
             at = row * n
             for j in range(0, n, 2):  # pairs
                 other = min(j + 1, n - 1)
-                a = key_of(x[at + j], low, direction)
-                b = key_of(x[at + other], low, direction)
+                a = key(x[at + j], low, direction)
+                b = key(x[at + other], low, direction)
                 memory[base + other] = max(a, b)
                 memory[base + j] = min(a, b)
                 memory[base + n + other] = select(b < a, j, other)
@@ -103,6 +109,10 @@ def sort_rows(
                 values[at + j] = x[at + place]
 
 
+sort_floats = template()(sort_rows)("sort_floats", key=key_of)
+sort_integers = template(kinds=("i64",))(sort_rows)("sort_integers", key=whole_key)
+
+
 def sorted_places(x: np.ndarray, descending: bool) -> np.ndarray | None:
     """The indices that sort the rows of an array, or None where NumPy has to."""
     found = sorted_rows(x, descending)
@@ -111,9 +121,7 @@ def sorted_places(x: np.ndarray, descending: bool) -> np.ndarray | None:
 
 def sorted_rows(x: np.ndarray, descending: bool) -> tuple[np.ndarray, np.ndarray] | None:
     """The rows of an array in order, and the indices where their elements were."""
-    if not suits(x):
-        return None
-    if not x.size or not x.shape:
+    if x.__class__ is not np.ndarray or x.dtype.char not in "fdl" or not x.size or not x.shape:
         return None
     n = x.shape[-1]
     rows = x.size // n
@@ -122,7 +130,8 @@ def sorted_rows(x: np.ndarray, descending: bool) -> tuple[np.ndarray, np.ndarray
     result, values = np.empty(x.shape, INT64), np.empty(x.shape, x.dtype)
     memory = np.empty((4 * n + 2) * units, INT64)
     low = (1 << (8 * x.itemsize - 1)) - 1
-    served = sort_rows.run(result, values, x, memory, n, rows, take, low, -1 if descending else 1, units, take * n)
+    kernel = sort_integers if x.dtype.kind == "i" else sort_floats
+    served = kernel.run(result, values, x, memory, n, rows, take, low, -1 if descending else 1, units, EFFORT * take * n)
     return (values, result) if served else None
 
 
@@ -149,7 +158,7 @@ def not_below(a: Any, b: Any) -> Any:
     return a >= b
 
 
-@template()
+@template(kinds=(*FLOATS, "i64", "i32"))
 def first_of_rows(result: Ints, best: Out, x: Floats, n: int, k: int, rows: range) -> None:
     """The first `k` in order. They are kept in order while the others are looked at, of which most are passed over."""
     for row in rows:
@@ -185,9 +194,7 @@ def first_places(x: np.ndarray, k: int, largest: bool) -> np.ndarray | None:
 
 def first_elements(x: np.ndarray, k: int, largest: bool) -> tuple[np.ndarray, np.ndarray] | None:
     """The `k` largest or smallest elements of each row, in order, and their indices."""
-    if not suits(x):
-        return None
-    if not x.size or not x.shape or not 0 < k <= x.shape[-1]:
+    if x.__class__ is not np.ndarray or not x.size or not x.shape or not 0 < k <= x.shape[-1]:
         return None
     n = x.shape[-1]
     if k > 8 and k * (k + 20) * (1 + math.log(n / k)) > 8 * n * math.log2(n):  # insertions against comparisons
@@ -197,3 +204,108 @@ def first_elements(x: np.ndarray, k: int, largest: bool) -> tuple[np.ndarray, np
     result, best = np.empty(shape, INT64), np.empty(shape, x.dtype)
     kernel = first_largest if largest else first_smallest
     return (best, result) if kernel.run(result, best, x, n, k, x.size // n, n) else None
+
+
+# ---- one of a rank ------------------------------------------------------------------------------------------------------------------
+
+RANK, MEDIAN, NANMEDIAN = range(3)  # what is looked for: a given rank; the middle, or the first NaN; the middle of the others
+
+
+@part
+def part_off(memory: Ints, first: int, last: int, bound: int) -> Any:
+    """Move what is below a bound to the front, without branches, and return where the rest begins."""
+    place = first
+    for j in range(first, last):
+        key = memory[j]
+        memory[j] = memory[place]
+        memory[place] = key
+        place += 1 if key < bound else 0
+    return place
+
+
+@loop
+def select_in_rows(
+    result: Ints, x: Floats, memory: Ints, n: int, rows: int, take: int, low: int, what: int, rank: int, units: range
+) -> None:
+    """The place of the element of a rank in each row: of several equal ones, that which has it if they keep their order."""
+    for unit in units:
+        base = unit * n
+        for row in range(unit * take, min(unit * take + take, rows)):
+            at = row * n
+            valid = 0
+            for j in range(n):
+                memory[base + j] = key_of(x[at + j], low, 1)
+                valid += 1 if x[at + j] == x[at + j] else 0
+            wanted = rank
+            if what == MEDIAN:
+                wanted = valid if valid < n else (n - 1) // 2
+            if what == NANMEDIAN:
+                wanted = max(valid - 1, 0) // 2
+            goal = base + wanted
+            first = base
+            last = base + n
+            random = 1
+            while last - first > 1:
+                random = (random * 1103515245 + 12345) & 2147483647
+                a = memory[first + random % (last - first)]
+                b = memory[(first + last) // 2]
+                c = memory[last - 1]
+                pivot = max(min(a, b), min(max(a, b), c))
+                rest = part_off(memory, first, last, pivot)
+                if goal < rest:
+                    last = rest
+                else:
+                    first = part_off(memory, rest, last, pivot + 1)
+                    if goal < first:  # it equals the pivot
+                        first = goal
+                        last = goal + 1
+            key = memory[goal]
+            before = 0
+            for j in range(n):
+                before += 1 if key_of(x[at + j], low, 1) < key else 0
+            place = -1
+            while before <= wanted:
+                place += 1
+                before += 1 if key_of(x[at + place], low, 1) == key else 0
+            result[row] = place
+
+
+def places_of_rank(x: np.ndarray, what: int, rank: int = 0) -> np.ndarray | None:
+    """The place of the element of a rank in each row, the last axis kept with one element."""
+    if not suits(x) or not x.size or not x.shape:
+        return None
+    n = x.shape[-1]
+    rows = x.size // n
+    take = min(rows, max(1, PIECE // n))
+    units = -(-rows // take)
+    result, memory = np.empty((*x.shape[:-1], 1), INT64), np.empty(units * n, INT64)
+    low = (1 << (8 * x.itemsize - 1)) - 1
+    return result if select_in_rows.run(result, x, memory, n, rows, take, low, what, rank, units, EFFORT * take * n) else None
+
+
+# ---- the most frequent --------------------------------------------------------------------------------------------------------------
+
+
+@loop
+def longest_run(result: Ints, values: Floats, places: Ints, n: int, rows: range) -> None:
+    """Of sorted rows: where the last of the most frequent elements comes from."""
+    for row in rows:
+        at = row * n
+        length = 1
+        most = 1
+        end = at
+        for j in range(at + 1, at + n):
+            length = length + 1 if values[j] == values[j - 1] else 1
+            end = j if length > most else end
+            most = max(most, length)
+        result[row] = places[end]
+
+
+def places_of_mode(x: np.ndarray) -> np.ndarray | None:
+    """The last place of the most frequent element of each row (of the smallest one), the last axis kept with one element."""
+    if (found := sorted_rows(x, False)) is None:
+        return None
+    values, places = found
+    n = x.shape[-1]
+    result = np.empty((*x.shape[:-1], 1), INT64)
+    return result if longest_run.run(result, values, places, n, x.size // n, n) else None

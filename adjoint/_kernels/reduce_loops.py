@@ -31,6 +31,7 @@ from .loops import (
     Loop,
     Part,
     Results,
+    Strided,
     exp,
     given,
     log,
@@ -51,6 +52,7 @@ BLOCK = 1024  # elements of a row that are reduced in their own type
 TILE = 2048  # columns at a time, whose partial results stay in the nearest cache
 LONG = 16384  # elements of a row that are one piece of work
 CUT = 8192  # elements of a piece, where a row is longer
+PIECES, PARTS = 2, 3  # the numbers, in along.py, of the loops for pieces of a long row, and for their results
 DEPTH = 256  # rows of a piece at most
 PIECE = 65536  # elements of a piece of whole rows at most
 SMALL = 1 << 15  # elements of an array that is copied in no time
@@ -150,6 +152,33 @@ def down_columns(
                 out[to + j] = finish(so_far[j], levels[at + j], q)
 
 
+@template(reorder=True, kinds=ALL)
+def along_strided_rows(
+    out: Results, x: Strided, p: float, n: int, apart: int, rows1: int, apart0: int, apart1: int, take: int, blocks: int, units: range
+) -> None:
+    """Partial results of rows whose elements are `apart`, and which are themselves some distances apart."""
+    q = narrow(p)
+    for unit in units:
+        row = unit // blocks
+        at = row // rows1 * apart0 + row % rows1 * apart1
+        end = min(unit % blocks * take + take, n)
+        total = wide(start())
+        for first in range(unit % blocks * take, end, BLOCK):
+            last = min(first + BLOCK, end)
+            some = start()
+            if apart == 1:
+                for j in range(at + first, at + last):
+                    some = step(some, term(x[j], start(), q))
+            elif apart == 2:  # a constant, so that it is vectorised
+                for j in range(first, last):
+                    some = step(some, term(x[at + 2 * j], start(), q))
+            else:
+                for j in range(first, last):
+                    some = step(some, term(x[at + apart * j], start(), q))
+            total = step(total, wide(some))
+        out[unit] = narrow(total)
+
+
 # ---- how the work is cut ------------------------------------------------------------------------------------------------------------
 
 
@@ -223,7 +252,7 @@ class Along:
         self.name = name
         self.kernels = kernels  # by whether there is one column
         self.run: Callable[..., np.ndarray | None] = self.by_python
-        self.known: dict[tuple[Any, Any, bool], int] = {}  # the loops that have been compiled: dtypes, whether there is one column, address
+        self.known: dict[tuple[Any, Any, int], int] = {}  # the loops that have been compiled: dtypes, which of them (along.py), address
         self.entries: list[Any] = []
         self.waiting: list[Callable[[Any], Any]] = []  # what ops ask for until there is a built-in
 
@@ -255,14 +284,17 @@ class Along:
 
     def learn(self, x: np.ndarray, out: np.ndarray, along: bool) -> None:
         """Tell the built-ins of a kernel that has been compiled."""
-        facts = x.dtype, out.dtype, along
-        if facts not in self.known:
-            from . import translate
+        if (x.dtype, out.dtype, along) not in self.known:
+            self.tell(x.dtype, out.dtype, int(along), self.kernels[along], x.dtype, out.dtype)
 
-            self.known[facts] = at = translate.load(self.kernels[along], BY_DTYPE[x.dtype.name], BY_DTYPE[out.dtype.name])
-            for entry in self.entries:
-                entry.tell(*facts, at)
-            self.announce()
+    def tell(self, dtype: Any, result: Any, place: int, loop: Loop, reads: Any, writes: Any) -> None:
+        """Tell them of a loop, which reads and writes elements of some dtypes."""
+        from . import translate
+
+        self.known[dtype, result, place] = at = translate.load(loop, BY_DTYPE[reads.name], BY_DTYPE[writes.name])
+        for entry in self.entries:
+            entry.tell(dtype, result, place, at)
+        self.announce()
 
 
 INT64, BOOL, FLOAT32 = np.dtype("int64"), np.dtype("bool"), np.dtype("float32")
@@ -295,6 +327,23 @@ def in_memory_order(shape: tuple[int, ...], strides: tuple[int, ...], axis: Any)
     return order, None if len(axes) == len(shape) else tuple(order.index(d) for d in axes), [order.index(d) for d in range(len(shape))]
 
 
+@lru_cache(1024)
+def strided_rows(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> tuple[int, ...] | None:
+    """The numbers that `along_strided_rows` takes, without the last: how long and how far apart rows are. None if it takes more."""
+    rows: list[tuple[int, int]] = []
+    for size, stride in [(n, step) for n, step in zip(shape[:-1], strides[:-1], strict=True) if n != 1]:
+        if rows and rows[-1][1] == size * stride:
+            rows[-1] = rows[-1][0] * size, stride
+        else:
+            rows.append((size, stride))
+    if len(rows) > 2 or strides[-1] % itemsize or any(stride % itemsize for _, stride in rows):
+        return None
+    (_, apart0), (rows1, apart1) = [(1, 0)] * (2 - len(rows)) + rows
+    n = shape[-1]
+    take = CUT if n > LONG else n
+    return n, strides[-1] // itemsize, rows1, apart0 // itemsize, apart1 // itemsize, take, -(-n // take)
+
+
 class Reduction(Along):
     """A reduction with its kernels, of some kinds of elements. `results` says of which dtype its results are."""
 
@@ -310,6 +359,7 @@ class Reduction(Along):
 
         super().__init__(name, shapes("whole", term, finish))
         self.first = shapes("first", term, unfinished)
+        self.of_strided = along_strided_rows(f"{name}_strided_rows", start=start, step=step, term=term)
         self.last = self.kernels if term is itself else shapes("last", itself, finish)
         self.between = self.first if term is itself else shapes("between", itself, unfinished)
         self.kinds, self.results, self.mean = kinds, results, mean
@@ -320,8 +370,10 @@ class Reduction(Along):
         if x.__class__ is not np.ndarray or (dtypes := dtypes_of(x.dtype, self.kinds, self.results)) is None:
             return None
         if not x.flags.c_contiguous:
-            if x.size > SMALL and levels is None and (out := self.reordered(x, axis, option, p)) is not None:
-                return out
+            if x.size > SMALL and levels is None:
+                out = self.reordered(x, axis, option, p)
+                if out is not None or (out := self.strided(x, axis, option, p, *dtypes)) is not None:
+                    return out
             x = copy(x)
         result, partial = dtypes
         shape, steps = plan(x.shape, axis, option)
@@ -340,10 +392,22 @@ class Reduction(Along):
                 return None
             self.learn(x, out, inner == 1)
             return out
+        done = self.in_steps(x, levels, p, steps, shape, result, partial)
+        if done is not None and len(steps) == 2 and steps[0][1] == steps[1][4] == 1 and (x.dtype, result, PIECES) not in self.known:
+            self.tell(x.dtype, result, PARTS, self.last[1], partial, result)
+            self.tell(x.dtype, result, PIECES, self.first[1], x.dtype, partial)
+        return done
+
+    def in_steps(
+        self, x: np.ndarray, levels: np.ndarray | None, p: float, steps: tuple[tuple[int, ...], ...], shape: tuple[int, ...], result: Any,
+        partial: Any, begun: bool = False,
+    ) -> np.ndarray | None:  # fmt: skip
+        """The result after some steps, of which the first has been taken if it is `begun`."""
         for place, (n, inner, take, blocks, units, work) in enumerate(steps):
             done = place == len(steps) - 1
-            kernel = ((self.last if done else self.between) if place else self.first)[inner == 1]
-            if place:
+            later = begun or place
+            kernel = ((self.last if done else self.between) if later else self.first)[inner == 1]
+            if later:
                 kernel.heat = WARM  # as worth compiling as the first
             out = np.empty(shape, result) if done else np.empty(units * inner, partial)
             if not kernel.run(out, x, x if levels is None else levels, p, n, inner, take, blocks, units, work):
@@ -351,11 +415,26 @@ class Reduction(Along):
             x = out
         return x if steps else None
 
+    def strided(self, x: np.ndarray, axis: Any, option: bool, p: float, result: Any, partial: Any) -> np.ndarray | None:
+        """The same for rows that are not contiguous, or not beside each other."""
+        axes = axes_of(axis, x.ndim)
+        if x.ndim - 1 not in axes or (numbers := strided_rows(x.shape, x.strides, x.itemsize)) is None:
+            return None
+        *_, take, blocks = numbers
+        parts = np.empty((*x.shape[:-1], blocks), partial)
+        if not self.of_strided.run(parts, x, p, *numbers, parts.size, take):
+            return None
+        shape = plan(x.shape, axis, option)[0]
+        p = x.size / math.prod(shape) if self.mean else p
+        return self.in_steps(parts, None, p, plan(parts.shape, axis, option)[1], shape, result, partial, True)
+
     def reordered(self, x: np.ndarray, axis: Any, option: bool, p: float) -> np.ndarray | None:
         """The same for an array whose memory is contiguous, but not in the order of its axes."""
         order, axes, back = in_memory_order(x.shape, x.strides, axis)
         if not (found := x.transpose(order)).flags.c_contiguous or (out := self.run(found, axes, True, p)) is None:
             return None
+        if len(out.shape) - len(axes_of(axis, x.ndim)) <= 1:  # what is left is in order
+            return out.reshape(plan(x.shape, axis, option)[0])
         out = dense(out.transpose(back))
         return out if option else out.reshape(plan(x.shape, axis, False)[0])
 

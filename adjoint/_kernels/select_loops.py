@@ -145,19 +145,33 @@ def at_most(x: Any, top: Any) -> Any:
 
 
 @template()
-def records(place: Ints, x: Floats, n: int, inner: int, columns: range) -> None:
-    """Where the best element so far stands, in each column: the last of several, and NaN beats everything."""
-    for column in columns:
-        at = column // inner * n * inner + column % inner
-        top = x[at]
-        where = 0
-        for i in range(n):
-            value = x[at]
-            if reaches(value, top) or value != value:
-                top = value
-                where = i
-            place[at] = where
-            at += inner
+def records(place: Ints, x: Floats, tops: Out, n: int, inner: int, tiles: int, units: range) -> None:
+    """Where the best element so far stands, in each column: the last of several, and NaN beats everything. `tops` is memory for the best
+    of each column. A unit is a tile of columns, which are followed side by side."""
+    for unit in units:
+        left = unit % tiles * TILE
+        width = min(TILE, inner - left)
+        start = unit // tiles * n * inner + left
+        best = unit // tiles * inner + left
+        if inner == 1:
+            top = x[start]
+            where = 0
+            for i in range(n):
+                new = reaches(x[start + i], top) | (x[start + i] != x[start + i])
+                top = select(new, x[start + i], top)
+                where = select(new, i, where)
+                place[start + i] = where
+        else:
+            for j in range(width):
+                tops[best + j] = x[start + j]
+                place[start + j] = 0
+            for i in range(1, n):
+                at = start + i * inner
+                for j in range(width):
+                    value = x[at + j]
+                    new = reaches(value, tops[best + j]) | (value != value)
+                    tops[best + j] = select(new, value, tops[best + j])
+                    place[at + j] = select(new, i, place[at - inner + j])
 
 
 highs = records("cummax", reaches=at_least)
@@ -172,8 +186,10 @@ def record_places(x: np.ndarray, axis: int, largest: bool) -> np.ndarray | None:
     if found is None:
         return None
     outer, n, inner = found
-    place = np.empty(x.shape, INT64)
-    return place if (highs if largest else lows).run(place, x, n, inner, outer * inner, n) else None
+    place, tops = np.empty(x.shape, INT64), np.empty(outer * inner, x.dtype)
+    tiles = -(-inner // TILE)
+    kernel = highs if largest else lows
+    return place if n and kernel.run(place, x, tops, n, inner, tiles, outer * tiles, n * min(inner, TILE)) else None
 
 
 # ---- what is there, and back --------------------------------------------------------------------------------------------------------

@@ -18,8 +18,7 @@ def embedding_rule(
     g: Array, indices: Array, weight_shape: tuple[int, ...], weight_dtype: Any, padding_idx: int, scale_grad_by_freq: bool
 ) -> Array:
     if g.__class__ is np.ndarray and not scale_grad_by_freq:
-        whole = np.zeros(weight_shape, weight_dtype)
-        if loops("index").add.at_rows(whole, 0, indices, g, skipped=padding_idx):
+        if (whole := loops("index").add.into_zeros(weight_shape, 0, indices, g, skipped=padding_idx)) is not None:
             return whole
     rows = np.reshape(g, (math.prod(indices.shape), weight_shape[1]))
     places = np.reshape(indices, (-1,))

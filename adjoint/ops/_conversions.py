@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,9 @@ def converted(array: Any, dtype: np.dtype[Any]) -> Any:
     """A converted copy of an array, or of what behaves like one."""
     if array.__class__ is not np.ndarray or (array.itemsize != 2 and dtype.itemsize != 2 and array.size < LARGE):
         return array.astype(dtype)
+    if dtype.kind == "c" and array.dtype.kind == "f" and dtype.itemsize == 2 * array.itemsize:
+        found = import_module(".._kernels.copy_loops", __package__).complex_of(array, dtype)
+        return array.astype(dtype) if found is None else found
     kernel = _kernels.get(dtype)
     if kernel is None:
         warm_up(array, dtype)

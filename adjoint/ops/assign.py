@@ -23,7 +23,7 @@ from ._general import NUMBERS, array_to_write, operand, plain_array, record
 from ._inplace import bound, overwritten_operands, shares_memory, write_inplace
 from ._operands import zero
 from ._registry import ELEMENTWISE, LEADING, LINEAR, Array, Op, composite, op
-from ._rules import cast, copied, loops, sum_to
+from ._rules import LARGE, cast, copied, loops, sum_to
 
 
 def written(tensor: Tensor, site: Site) -> Tensor:
@@ -96,17 +96,41 @@ def written_at_once(op: Op, write: Callable[..., None], values: dict[str, Any], 
     return True
 
 
-def inplace_form(fn: Callable[..., Any], write: Callable[..., None], *, function: bool = False) -> Callable[..., Tensor]:
-    """Export `name_` for an op `name`, with the function that writes into its input's array."""
+def writing_form(fn: Callable[..., Any], write: Callable[..., None]) -> Callable[..., Tensor]:
+    """The function that does this to a tensor, with the op's other arguments."""
     of: Op = fn.op  # type: ignore[attr-defined]
     defaults = of.default_values()
     required = len(of.args) - len(defaults)
+    rest = tuple(defaults.values())
 
     def changing(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        if not kwargs and len(args) == required - 1:
-            return write_through(fn, write, **dict(zip(of.args, (self, *args), strict=False)), **defaults)
-        return write_through(fn, write, **bound(of, (self, *args), kwargs))
+        if kwargs or len(args) != required - 1:
+            return write_through(fn, write, **bound(of, (self, *args), kwargs))
+        # The common case, as in `written_at_once`.
+        data = array_to_write(self)
+        if data is not None and 0 not in data.strides:
+            given = [data, *args]
+            for place in of.places[1:]:
+                array = plain_array(given[place])
+                if array is None:
+                    break
+                given[place] = array.copy() if shares_memory(array, data) else array
+            else:
+                token = mute()
+                try:
+                    write(*given, *rest)
+                finally:
+                    unmute(token)
+                return written(self, here())
+        return write_through(fn, write, **dict(zip(of.args, (self, *args), strict=False)), **defaults)
 
+    return changing
+
+
+def inplace_form(fn: Callable[..., Any], write: Callable[..., None], *, function: bool = False) -> Callable[..., Tensor]:
+    """Export `name_` for an op `name`, with the function that writes into its input's array."""
+    of: Op = fn.op  # type: ignore[attr-defined]
+    changing = writing_form(fn, write)
     changing.__name__ = changing.__qualname__ = f"{of.name}_"
     changing.__doc__ = f"In-place form of `{of.name}`."
     return composite(function=function)(changing)
@@ -177,17 +201,26 @@ def check_copy(target: tuple[int, ...], source: tuple[int, ...]) -> None:
         raise RuntimeError(f"output with shape {list(target)} doesn't match the broadcast shape {list(source)}")
 
 
+def copied_alike(target: Array, source: Array) -> bool:
+    """Copy an array into one of the same shape and dtype, or whole numbers into one of floating numbers; False, and nothing is done, if it
+    is another or has elements in common."""
+    if target.shape != source.shape or 0 in target.strides:
+        return False
+    if (same := target.dtype is source.dtype) is False and not (target.dtype.char in "fd" and source.dtype.kind in "iub"):
+        return False
+    if same and target.base is None and source.base is None and target is not source and target.size >= LARGE:
+        loops("copy").assign(target, source)
+    else:
+        np.copyto(target, source)  # which looks whether they have memory in common
+    return True
+
+
 @composite(function=False)
 def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Write the elements of another tensor, broadcast and converted, into this one."""
     target, source = array_to_write(input), plain_array(src)
-    if target is not None and source is not None and target.dtype is source.dtype and target.shape == source.shape:
-        if 0 not in target.strides:
-            if target.base is None and source.base is None and target is not source:
-                loops("copy").assign(target, source)
-            else:
-                np.copyto(target, source)  # which looks whether they have memory in common
-            return written(input, here())
+    if target is not None and source is not None and copied_alike(target, source):
+        return written(input, here())
     if isinstance(src, NUMBERS):
         src = np.asarray(src)
     return write_through(_copy, _copy_into, input=input, src=src, non_blocking=non_blocking)
@@ -233,12 +266,20 @@ def fill(input: Any, value: Any) -> Any:
     return _fill_tensor(input, value) if isinstance(value, Tensor) else _fill_number(input, value)
 
 
+def fill_array(array: Array, value: float) -> None:
+    """`array[...] = value`, which is a number that the array can hold."""
+    if array.size < LARGE:
+        array.fill(value)
+    else:
+        loops("copy").fill(array, value)
+
+
 @composite()
 def fill_(input: Tensor, value: Any) -> Tensor:
     """Write one value everywhere."""
     data = array_to_write(input)
     if data is not None and data.dtype.kind == "f" and (value.__class__ is float or value.__class__ is int) and -SMALL <= value <= SMALL:
-        loops("copy").fill(data, value)
+        fill_array(data, value)
         return written(input, here())
     if isinstance(value, Tensor):
         return write_through(_fill_tensor, _write_tensor, one_value=True, input=input, value=value)
@@ -259,7 +300,7 @@ def zero_(input: Tensor) -> Tensor:
     """Write zeros everywhere."""
     data = array_to_write(input)
     if data is not None:
-        loops("copy").fill(data, 0)
+        fill_array(data, 0)
         return written(input, here())
     return write_through(_zero, _write_zero, one_value=True, input=input)
 

@@ -10,6 +10,7 @@ from .._dtype import from_numpy_dtype
 from .._layer import Layer
 from ._operands import refuse
 from ._registry import Array, composite, elementwise
+from ._rules import loops
 
 # ---- comparison ---------------------------------------------------------------------------------------------------------------------
 
@@ -166,6 +167,10 @@ def allclose(input: Array, other: Array, rtol: float = 1e-05, atol: float = 1e-0
 @composite()
 def equal(input: Array, other: Array) -> bool:
     """Whether two tensors have the same shape and the same elements."""
+    a, b = input._data, other._data
+    if a.__class__ is b.__class__ is np.ndarray and a.dtype is b.dtype and a.shape == b.shape:
+        if (found := loops("search").equal(a, b)) is not None:
+            return found  # type: ignore[no-any-return]
     return input.shape == other.shape and whole_truth(
         eq(input, other), "Batching rule not implemented for aten::equal. We could not generate a fallback"
     )

@@ -14,9 +14,12 @@ from .._tensor import Tensor, wrap, wrap_result
 from ._batching import by_example, refuse_batches
 from ._out import into
 from ._registry import Array, composite
-from ._rules import wrap_dim
+from ._rules import loops, wrap_dim
 
 # ---- distinct values ----------------------------------------------------------------------------------------------------------------
+
+
+MANY = 1 << 14  # numbers that are worth several threads
 
 
 def _answer(values: Array, inverse: Array | None, counts: Array | None) -> Any:
@@ -30,6 +33,24 @@ def _refuse_unordered(data: Array) -> None:
         raise NotImplementedError(f"\"unique\" not implemented for '{from_numpy_dtype(data.dtype).scalar_name}': torch.view_as_real first")
 
 
+def in_runs(line: Array, data: Array, inverse: bool, counted: bool) -> tuple[Array, Array | None, Array | None] | None:
+    """The first element of each run of equal ones; if they are sorted, also where each element of `data` went; and the lengths of the
+    runs. None where NumPy has to find them."""
+    if line.__class__ is not np.ndarray or not line.size:
+        return None
+    starts = np.empty(line.shape, bool)
+    starts[0] = True
+    np.not_equal(line[1:], line[:-1], out=starts[1:])
+    values = loops("mask").taken(line, starts)
+    if values is None or (inverse and values[-1] != values[-1]):  # NaN is found nowhere
+        return None
+    went = loops("search").insertion_places(values, data, False) if inverse else None
+    begins = loops("mask").places(starts) if counted else None
+    if (inverse and went is None) or (counted and begins is None):
+        return None
+    return values, went, None if begins is None else np.diff(begins.reshape(-1), append=line.size)
+
+
 @composite()
 def unique(input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
     """The distinct elements (or slices along `dim`) in order; where each element went, and how often each occurs, if asked for."""
@@ -37,6 +58,8 @@ def unique(input: Any, sorted: bool = True, return_inverse: bool = False, return
     data = deepest(input)
     _refuse_unordered(data)
     axis = None if dim is None else wrap_dim(dim, len(data.shape))
+    if axis is None and (found := in_runs(np.sort(data, axis=None), data, return_inverse, return_counts)) is not None:
+        return _answer(*found)
     values, inverse, counts = np.unique(data, return_inverse=True, return_counts=True, axis=axis, equal_nan=False)
     inverse = inverse.reshape(data.shape if axis is None else -1)
     return _answer(values, inverse if return_inverse else None, counts if return_counts else None)
@@ -48,6 +71,8 @@ def unique_consecutive(input: Any, return_inverse: bool = False, return_counts: 
     refuse_batches("unique_consecutive", input)
     data = deepest(input)
     _refuse_unordered(data)
+    if dim is None and not return_inverse and (found := in_runs(data.reshape(-1), data, False, return_counts)) is not None:
+        return _answer(*found)
     axis = 0 if dim is None else wrap_dim(dim, len(data.shape))
     rows = np.moveaxis(data.reshape(-1) if dim is None else data, axis, 0)
     differs = (rows[1:] != rows[:-1]).any(axis=tuple(range(1, rows.ndim)))
@@ -68,7 +93,10 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
         each = elements.unsqueeze(-1) if isinstance(elements, Tensor) else elements
         found = (each == (test_elements.reshape(-1) if isinstance(test_elements, Tensor) else test_elements)).any(-1)
         return into(out, ~found if invert else found)
-    return into(out, wrap_result(np.isin(tested, among, assume_unique=assume_unique, invert=invert)))
+    listed = loops("search").among(tested, among) if tested.dtype is among.dtype else None
+    if listed is None:
+        listed = np.isin(tested, among, assume_unique=assume_unique)
+    return into(out, wrap_result(~listed if invert else listed))
 
 
 # ---- histograms ---------------------------------------------------------------------------------------------------------------------
@@ -83,13 +111,18 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
         raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{input.dtype.scalar_name}'; convert with x.long()")
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
-    if len(data.shape) != 1 or (data.size and data.min() < 0):
-        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
-    if weights is None:
-        return wrap(np.bincount(data, minlength=minlength).astype(np.int64))
-    if weights.shape != input.shape:
+    if weights is not None and weights.shape != input.shape:
         raise RuntimeError("weights should be 1-d and have the same length as input")
-    result = np.bincount(data, weights=weights._data.astype(np.float64), minlength=minlength)
+    if weights is None and data.size > MANY and len(data.shape) == 1 and smallest(data) >= 0:
+        found = loops("search").frequencies(data, max(int(largest(data)) + 1, minlength))
+        if found is not None:
+            return wrap(found)
+    try:
+        result = np.bincount(data, None if weights is None else weights._data.astype(np.float64), minlength)
+    except ValueError:
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.") from None
+    if weights is None:
+        return wrap(result.astype(np.int64, copy=False))
     return wrap(result.astype(np.float32) if weights._data.dtype == np.float32 else result)
 
 
@@ -103,15 +136,27 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0, *, out: A
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     low, high = _limits("torch.histc", data, float(min), float(max), 1)
-    counts, _ = np.histogram(data.astype(np.float64), bins=int(bins), range=(low, high))
+    counts = loops("search").histogram(data, int(bins), low, high)
+    if counts is None:
+        counts, _ = np.histogram(data.astype(np.float64), bins=int(bins), range=(low, high))
     return into(out, wrap(counts.astype(data.dtype)))
+
+
+def smallest(data: Array) -> Array:
+    found = loops("reduce").smallest.run(data, None, False)
+    return np.min(data) if found is None else found
+
+
+def largest(data: Array) -> Array:
+    found = loops("reduce").largest.run(data, None, False)
+    return np.max(data) if found is None else found
 
 
 def _limits(name: str, data: Array, low: float, high: float, margin: float) -> tuple[float, float]:
     if low == high and not data.size:
         return (low, high + 1) if margin < 1 else (low - 1, high + 1)
     if low == high:
-        low, high = float(data.min()), float(data.max())
+        low, high = (float(extreme(data)) for extreme in (smallest, largest))
     if low == high:
         low, high = low - margin, high + margin
     if not (np.isfinite(low) and np.isfinite(high)):

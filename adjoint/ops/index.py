@@ -22,9 +22,10 @@ from .._site import here
 from .._state import get_mode, recording
 from .._tensor import Tensor, wrap
 from ..autograd.node import INFERENCE_TENSOR
-from ..autograd.views import check_writable, counter_of
+from ..autograd.views import counter_of
 from ._batching import Index, behind_batch
 from ._general import NUMBERS, array_to_write
+from ._inplace import shares_memory
 from ._registry import FUNCTIONS, LINEAR, Array, composite, op
 from ._rules import call, copied, loops, sum_to
 from .alias import alias
@@ -122,21 +123,14 @@ def as_arrays(indices: Any) -> Indices:
     return tuple(item._data if isinstance(item, Tensor) else item for item in indices)
 
 
-def only_array(indices: Indices) -> int | None:
-    """Where the one array is, if there is just one and it holds integers."""
-    places = [place for place, item in enumerate(indices) if item.__class__ is not slice]
-    return places[0] if len(places) == 1 and indices[places[0]].dtype.kind != "b" else None
-
-
 @op("index", method=False, function=False, jvp=LINEAR, warns=False, batch=index_batch,
     input=lambda g, input_shape, indices: call(place_at, g, input_shape, indices))  # fmt: skip
 def index_at(input: Array, indices: Indices) -> Array:
     """A copy of the elements at the given indices."""
-    if len(indices) == 1 and indices[0].__class__ is np.ndarray:
-        rows = loops("index").take(input, indices[0], 0, negative=True)
-        if rows is not None:
-            return rows
-    place = only_array(indices)
+    kernels = loops("indexing")
+    place = kernels.only_array(indices)
+    if (rows := kernels.taken_at(input, indices, place)) is not None:
+        return rows
     try:
         found = input[indices] if place is None or not input.size else np.take(input, indices[place], axis=place)
     except IndexError as error:
@@ -148,12 +142,11 @@ def index_at(input: Array, indices: Indices) -> Array:
     input=lambda g, indices: call(index_at, g, as_arrays(indices)))  # fmt: skip
 def place_at(input: Array, shape: Shape, indices: Indices) -> Array:
     """Zeros, with the elements of `input` added at the given indices."""
-    if input.__class__ is np.ndarray and len(indices) == 1 and indices[0].__class__ is np.ndarray:
-        whole = np.zeros(shape, input.dtype)
-        if loops("index").add.at_rows(whole, 0, indices[0], input, negative=True):
-            return whole
+    indices = as_arrays(indices)
+    if input.__class__ is np.ndarray and (whole := loops("indexing").placed_at(input, shape, indices)) is not None:
+        return whole
     whole = np.zeros_like(input, shape=shape, order="C")
-    add_at(whole, as_arrays(indices), input)
+    add_at(whole, indices, input)
     return whole
 
 
@@ -169,6 +162,7 @@ def add_at(target: Array, indices: Indices, values: Array) -> None:
     if not repeats(target, indices):
         target[indices] += values
         return
+    check_unlocked(target)
     if not target.flags.c_contiguous:
         np.add.at(target, indices, values)
         return
@@ -177,9 +171,15 @@ def add_at(target: Array, indices: Indices, values: Array) -> None:
     np.add.at(target.reshape(-1), positions.reshape(-1), np.broadcast_to(values, positions.shape).reshape(-1))
 
 
+def check_unlocked(target: Array) -> None:
+    """Refuse memory that is not to be written to, for which `ufunc.at` does not look."""
+    if not target.flags.writeable:
+        raise ValueError("assignment destination is read-only")
+
+
 def repeats(target: Array, indices: Indices) -> bool:
     """Whether an element may be named twice. Certain knowledge is worth its price only for a single array of rows."""
-    place = only_array(indices)
+    place = loops("indexing").only_array(indices)
     if place is None:
         return any(item.__class__ is not slice and item.dtype.kind != "b" for item in indices)
     rows, size = indices[place], target.shape[place]
@@ -194,7 +194,7 @@ def repeats(target: Array, indices: Indices) -> bool:
 
 def flat_positions(shape: Shape, indices: Indices) -> Array:
     """The places of indexed elements in an array of this shape laid out in one line."""
-    place = only_array(indices)
+    place = loops("indexing").only_array(indices)
     if place is None:
         return np.arange(math.prod(shape)).reshape(shape)[indices]
     size, outer, inner = shape[place], shape[:place], shape[place + 1 :]
@@ -229,7 +229,7 @@ def assign_at(input: Array, indices: Indices, values: Array, accumulate: bool) -
     try:
         if accumulate:
             add_at(input, indices, values)
-        else:
+        elif shares_memory(values, input) or not loops("indexing").written_at(input, indices, values):
             input[indices] = values
     except IndexError as error:
         raise in_words(error, input.shape) from None
@@ -421,8 +421,16 @@ def getitem(input: Tensor, index: Any) -> Tensor:
                     return part(input, index + ending)  # type: ignore[no-any-return]
             if kind is Tensor and (arrays := whole_index(input, index)) is not None:
                 return index_at(input, kept(arrays, input))  # type: ignore[no-any-return]
-        elif kind is Tensor and index._data.dtype is INT64 and index._data.shape and input._data.shape:
-            return index_at(input, kept((index._data,), input))  # type: ignore[no-any-return]
+        elif kind is list and len(index) and all([item.__class__ is int for item in index]) and input._data.shape:
+            return index_at(input, (np.array(index, INT64),))  # type: ignore[no-any-return]
+        elif kind is Tensor and index._data.__class__ is np.ndarray:
+            data, shape = index._data, input._data.shape
+            if data.dtype is INT64 and shape:
+                if not data.shape:
+                    return select_part(input, (int(data), ...))  # type: ignore[no-any-return]
+                return index_at(input, kept((data,), input))  # type: ignore[no-any-return]
+            if data.dtype is BOOL and data.shape and data.shape == shape[: data.ndim]:
+                return index_at(input, kept((data,), input))  # type: ignore[no-any-return]
     except IndexError:
         pass  # found again below, with PyTorch's words for it
     part, basic, indices = analyse(input._data.shape, index)
@@ -434,14 +442,17 @@ def getitem(input: Tensor, index: Any) -> Tensor:
 
 
 def whole_index(input: Tensor, index: tuple[Any, ...]) -> Indices | None:
-    """The arrays of an index that consists of tensors of integers; None if there is anything else."""
+    """The arrays of an index that consists of tensors of integers and full slices; None if there is anything else."""
     if len(index) > input._data.ndim:
         return None
     arrays = []
     for item in index:
-        if item.__class__ is not Tensor or item._data.dtype is not INT64 or not item._data.shape:
+        if item.__class__ is slice and item == EVERYTHING:
+            arrays.append(item)
+        elif item.__class__ is not Tensor or item._data.dtype is not INT64 or not item._data.shape:
             return None
-        arrays.append(item._data)
+        else:
+            arrays.append(item._data)
     return tuple(arrays)
 
 
@@ -481,24 +492,47 @@ def written_at_once(input: Tensor, index: Any, value: Any) -> bool:
     mode, data, kind = get_mode(), input._data, index.__class__
     if mode > 1 or data.__class__ is not np.ndarray or input._vc is INFERENCE_TENSOR or (mode and input.requires_grad) or 0 in data.strides:
         return False
-    if kind is Tensor and index._data.dtype in (INT64, BOOL) and index._data.__class__ is np.ndarray and index._data.shape:
+    if kind is Tensor:
         index = index._data
-    elif kind is not int and not (kind is slice and index.step is None):
-        if kind is not tuple or not all(item.__class__ is int or (item.__class__ is slice and item.step is None) for item in index):
+        if index.__class__ is not np.ndarray or not index.shape or (index.dtype is not INT64 and index.dtype is not BOOL):
             return False
+    elif kind is tuple:
+        if (index := as_numpy(index)) is None:
+            return False
+    elif kind is not int and not (kind is slice and index.step is None):
+        return False
     if value.__class__ is Tensor:
         if value._data.dtype != data.dtype or value._data.__class__ is not np.ndarray or (mode and value.requires_grad):
             return False
         value = value._data
     elif not (value.__class__ is float or value.__class__ is int) or data.dtype.kind != "f" or not -SMALL <= value <= SMALL:
         return False
-    check_writable(input, False)
     try:
-        data[index] = value
+        common = value.__class__ is np.ndarray and shares_memory(value, data)
+        if common or not loops("indexing").set_by_kernel(data, index, value):
+            data[index] = value
     except (IndexError, ValueError):
         return False
     counter_of(input).bump(here())
     return True
+
+
+def as_numpy(index: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """An index that means the same to NumPy; None where it might not: numbers among arrays put the dimensions in another order."""
+    numbers = arrays = False
+    items = []
+    for item in index:
+        if item.__class__ is int:
+            numbers = True
+        elif item.__class__ is Tensor:
+            item = item._data
+            if item.__class__ is not np.ndarray or not item.shape or (item.dtype is not INT64 and item.dtype is not BOOL):
+                return None
+            arrays = True
+        elif item.__class__ is not slice or item.step is not None:
+            return None
+        items.append(item)
+    return None if numbers and arrays else tuple(items)
 
 
 def index_ndim(target: Tensor, indices: Indices) -> int:

@@ -15,7 +15,7 @@ from ._batching import Composed, aligned, behind_batch, by_example, rows
 from ._general import NUMBERS, array_to_write, plain_array
 from ._out import into
 from ._registry import DYNAMIC, ELEMENTWISE, FUNCTIONS, LINEAR, Array, composite, op
-from ._rules import call, cast, holds, sum_to, zeros_on
+from ._rules import call, cast, copied, holds, loops, sum_to, zeros_on
 from .assign import SMALL, inplace_form, number_as, number_for, raise_overflow, write_through, written
 from .convert import convert
 from .scatter import gather, scatter_add
@@ -49,7 +49,11 @@ def where(condition: Any, input: Any = None, other: Any = None, *, out: Any = No
                 "  fix: torch.where(x != 0, ...), or x.bool()"
             )
         condition = convert(condition, np.dtype(bool))
-    if input.__class__ is not Tensor or other.__class__ is not Tensor or input._data.dtype != other._data.dtype:
+    if input.__class__ is Tensor and input._data.dtype.kind == "f" and (other.__class__ is float or other.__class__ is int):
+        other = wrap(np.asarray(other, input._data.dtype))
+    elif other.__class__ is Tensor and other._data.dtype.kind == "f" and (input.__class__ is float or input.__class__ is int):
+        input = wrap(np.asarray(input, other._data.dtype))
+    elif input.__class__ is not Tensor or other.__class__ is not Tensor or input._data.dtype != other._data.dtype:
         for value in (input, other):
             if not isinstance(value, (Tensor, np.ndarray, np.generic, *NUMBERS)):
                 raise TypeError(
@@ -143,11 +147,12 @@ def fill_masked(input: Any, mask: Any, value: Any) -> bool:
     if value.__class__ is not float and value.__class__ is not int:
         return False
     data, where = array_to_write(input), plain_array(mask)
-    if data is None or where is None or where.dtype.kind != "b" or where.shape != data.shape or not data.flags.c_contiguous:
+    if data is None or where is None or where.dtype.kind != "b" or where.shape != data.shape or 0 in data.strides:
         return False
     if data.dtype.kind != "f" or not -SMALL <= value <= SMALL:
         return False
-    np.copyto(data, _masked_fill(input, mask, value)._data)
+    if not loops("mask").filled(data, where, value):
+        np.copyto(data, value, where=where)
     return True
 
 
@@ -191,8 +196,9 @@ def _selected_examples(input: Any, mask: Any, batched: list[bool]) -> Any:
 @op(method=False, function=False, jvp=LINEAR, warns=False, input=lambda g, mask: call(masked_select, g, mask), batch=_placed_examples)
 def place_masked(input: Array, mask: Array) -> Array:
     """Zeros, with the elements of `input` in order where the mask is true."""
-    whole = np.zeros_like(input, shape=mask.shape)
-    whole[mask] = input
+    if (whole := loops("mask").spread(input, mask)) is None:
+        whole = np.zeros_like(input, shape=mask.shape)
+        whole[mask] = input
     return whole
 
 
@@ -206,6 +212,8 @@ def masked_select(input: Array, mask: Array) -> Array:
     """The elements where the mask is true, in one dimension."""
     if mask.dtype != bool:
         raise RuntimeError("masked_select: expected BoolTensor for mask\n  fix: pass mask.bool()")
+    if (found := loops("mask").taken(input, mask)) is not None:
+        return found
     check_broadcast(input.shape, mask.shape)
     array, mask = np.broadcast_arrays(input, mask)
     return array[mask]
@@ -257,6 +265,10 @@ def check_source(wanted: Any, given: int) -> None:
 )  # fmt: skip
 def masked_scatter(input: Array, mask: Array, source: Array) -> Array:
     """A copy in which the elements of `source`, in order, stand where the mask is true."""
+    if mask.shape == input.shape and input.dtype is source.dtype:
+        result = copied(input)
+        if loops("mask").written(result, mask, source):
+            return result
     check_broadcast(input.shape, mask.shape)
     result = np.broadcast_to(input, np.broadcast_shapes(input.shape, mask.shape)).copy()
     _scatter_into(result, mask, source)
@@ -286,7 +298,8 @@ inplace_form(masked_scatter, _scatter_into)
 
 @op("nonzero", method=False, function=False, differentiable=False, warns=False, batch=DYNAMIC)
 def _nonzero(input: Array) -> Array:
-    return np.argwhere(input)
+    found = loops("mask").places(input)
+    return np.argwhere(input) if found is None else found
 
 
 @composite()

@@ -27,17 +27,27 @@ def freedom(shape: tuple[int, ...], dim: Dims, correction: float) -> float:
     return degrees if degrees > 0 else np.nan
 
 
+def by_kernel(name: str, input: Array, dim: Dims, correction: float, keepdim: bool) -> Array | None:
+    """The variance or the deviation in single or double precision; None where NumPy has to compute it."""
+    if input.__class__ is not np.ndarray or input.dtype.kind != "f":
+        return None
+    reductions, axes, x = loops("reduce"), axes_of(dim, input.ndim), wide(input)
+    if (means := reductions.mean.run(x, axes, keepdim)) is None:
+        return None
+    degrees = count_of(input.shape, dim) - correction
+    return getattr(reductions, name).run(x, axes, keepdim, degrees if degrees > 0 else 0.0, means)
+
+
 def spread_of(input: Array, dim: Dims, correction: float, keepdim: bool) -> Array:
     """The variance, in the dtype it is computed with."""
+    if (found := by_kernel("variance", input, dim, correction, keepdim)) is not None:
+        return found
     if input.dtype.kind in "iub":
         raise RuntimeError(
             f"std and var only support floating point and complex dtypes, got {from_numpy_dtype(input.dtype).scalar_name}\n  fix: x.float()"
         )
     x, degrees = wide(input), max(0.0, count_of(input.shape, dim) - correction)
     axes = axes_of(dim, len(input.shape))
-    found = loops("reduce").variance.run(x, axes, keepdim, degrees, mean_of(x, dim, keepdim)) if x.__class__ is np.ndarray else None
-    if found is not None:
-        return found
     difference = centered(x, dim)
     squares = (difference * np.conjugate(difference)).real if input.dtype.kind == "c" else difference * difference
     sums = total(squares, axes, keepdim)
@@ -66,8 +76,9 @@ def std_rule(
 
 @op("std", method=False, function=False, holomorphic=False, input=std_rule, jvp=REDUCTION)
 def std_op(input: Array, dim: Dims, correction: float, keepdim: bool) -> Array:
-    variance = spread_of(input, dim, correction, keepdim)
-    return cast(np.sqrt(variance), real_dtype(input.dtype))
+    if (found := by_kernel("deviation", input, dim, correction, keepdim)) is None:
+        found = np.sqrt(spread_of(input, dim, correction, keepdim))
+    return cast(found, real_dtype(input.dtype))
 
 
 def arguments(name: str, input: Array, dim: Any, unbiased: Any, keepdim: bool, correction: Any) -> tuple[Array, Dims, float, bool]:

@@ -15,9 +15,9 @@ from ._batching import rows
 from ._out import into
 from ._precision import INT64
 from ._registry import FUNCTIONS, REDUCTION, Array, composite, op
-from ._rules import holds, wrap_dim
+from ._rules import holds, loops, wrap_dim
 from .reduce import refuse_complex, require_elements, selected, selection, share_all
-from .sort import in_order
+from .sort import by_rows, in_order
 
 median_values = selection("median", "MedianBackward1")
 nanmedian_values = selection("nanmedian", "NanmedianBackward1")
@@ -44,22 +44,30 @@ def at_rank(x: Array, rank: Any, axis: int) -> Array:
 
 def find_median(x: Array, axis: int) -> Array:
     """The lower one of two in the middle; the first NaN, if there is any."""
+    if (found := by_rows(loops("order").places_of_rank, x, axis, loops("order").MEDIAN)) is not None:
+        return found
     valid = np.sum(~np.isnan(x), axis=axis, keepdims=True)
     return at_rank(x, np.where(valid < x.shape[axis], valid, (x.shape[axis] - 1) // 2), axis)
 
 
 def find_nanmedian(x: Array, axis: int) -> Array:
+    if (found := by_rows(loops("order").places_of_rank, x, axis, loops("order").NANMEDIAN)) is not None:
+        return found
     valid = np.sum(~np.isnan(x), axis=axis, keepdims=True)
     return at_rank(x, np.maximum(valid - 1, 0) // 2, axis)
 
 
 def find_rank(rank: int, x: Array, axis: int) -> Array:
+    if (found := by_rows(loops("order").places_of_rank, x, axis, loops("order").RANK, rank)) is not None:
+        return found
     shape = tuple(1 if d == axis else size for d, size in enumerate(x.shape))
     return at_rank(x, np.full(shape, rank), axis)
 
 
 def find_mode(x: Array, axis: int) -> Array:
     """The last occurrence of the most frequent value; of the smallest such value, if there are several."""
+    if (found := by_rows(loops("order").places_of_mode, x, axis)) is not None:
+        return found
     order = in_order(x, axis, False)
     values = np.moveaxis(np.take_along_axis(x, order, axis=axis), axis, -1)
     # The length of the run of equal values that ends at each place.
@@ -175,18 +183,19 @@ def nanquantile(
 
 def quantiles(name: str, input: Array, q: Any, dim: int | None, keepdim: bool, interpolation: str, out: Any) -> Array:
     fractions = checked_fractions(name, input, q, interpolation)
-    x = input.reshape(-1) if dim is None or not input.shape else input.movedim(dim, -1)
-    valid = x.isnan().logical_not().sum(-1, keepdim=True)
+    x = input.reshape(-1) if dim is None or not input.shape else input.movedim(dim, -1).contiguous()
+    x = FUNCTIONS["sort"](x)[0]
+    last = x.shape[-1] - 1
     if name == "quantile":  # NaN is sorted last: the last rank finds it
-        ranks = FUNCTIONS["where"](valid == x.shape[-1], fractions * (x.shape[-1] - 1), float(x.shape[-1] - 1))
+        ranks = FUNCTIONS["where"](x[..., -1:].isnan(), float(last), fractions * last)
     else:
-        ranks = fractions * (valid - 1).clamp(min=0)
+        ranks = fractions * (x.isnan().logical_not().sum(-1, keepdim=True) - 1).clamp(min=0)
     if interpolation == "nearest":
         ranks = ranks.round()
-    order = search(x, partial(np.argsort, kind="stable"), -1, True)
-    below, above = (x.gather(-1, order.gather(-1, rank.long())) for rank in (ranks.floor(), ranks.ceil()))
+    lower = ranks.floor()
+    below, above = (x.gather(-1, rank.long()) for rank in (lower, ranks.ceil()))
     if interpolation in ("linear", "midpoint"):
-        weight = ranks - ranks.floor() if interpolation == "linear" else (ranks != ranks.floor()) * 0.5
+        weight = ranks - lower if interpolation == "linear" else (ranks != lower) * 0.5
         result = below + (above - below) * weight.to(input.dtype)
     else:
         result = above if interpolation == "higher" else below

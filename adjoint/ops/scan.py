@@ -178,8 +178,10 @@ def diff(
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
     dim = wrap_dim(dim, len(input.shape))
-    parts = [x for x in (prepend, input, append) if x is not None]
+    parts = [input] if prepend is append is None else [x for x in (prepend, input, append) if x is not None]
     for x in parts:
+        if x is input:
+            continue
         if len(x.shape) != len(input.shape):
             raise RuntimeError("diff expects prepend or append to be the same dimension as input")
         for d, (size, own) in enumerate(zip(x.shape, input.shape, strict=True)):

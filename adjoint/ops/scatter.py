@@ -10,12 +10,12 @@ import numpy as np
 from .._dtype import from_numpy_dtype
 from .._layer import Layer
 from .._tensor import Tensor, wrap
-from ._batching import Index, expanded, rows
+from ._batching import Index, expanded
 from ._out import into
 from ._registry import ALONG, LINEAR, Array, composite, op
 from ._rules import call, copied, loops, wrap_dim, zeros_on
-from .assign import inplace_form, number_as, write_through
-from .index import INT32, INT64, add_at
+from .assign import inplace_form, number_as, number_for, write_through, writing_form
+from .index import INT32, INT64, add_at, check_unlocked
 from .parts import EVERYTHING, place
 
 Shape = tuple[int, ...]
@@ -91,10 +91,17 @@ def check_along(name: str, input: Array, dim: int, index: Array, src: Array | No
 
 def fitting_along(name: str, input: Array, dim: int, index: Array, src: Array) -> int:
     """The dimension, counted from the front. What is not obvious is checked, before anything is written."""
-    if input.dtype is src.dtype and input.shape == index.shape == src.shape and dim.__class__ is int and 0 <= dim < len(input.shape):
-        if loops("index").within(index, 0, input.shape[dim], input):
-            return dim
+    if input.dtype is src.dtype and index.shape == src.shape and obviously_along(input, dim, index):
+        return dim
     return check_along(name, input, dim, index, src)
+
+
+def obviously_along(input: Array, dim: int, index: Array) -> bool:
+    """Whether a kernel finds that all indices are within bounds, and nothing else can be wrong."""
+    if input.__class__ is not np.ndarray or dim.__class__ is not int or dim < 0:
+        return False
+    kernels = loops("index")
+    return kernels.frame_along(input.shape, index.shape, dim) is not None and bool(kernels.within(index, 0, input.shape[dim], input))
 
 
 def check_bounds(index: Array, size: int, dim: int, like: Array) -> None:
@@ -165,6 +172,9 @@ def write_along(input: Array, dim: int, index: Array, values: Array) -> None:
 )  # fmt: skip
 def _scatter(input: Array, dim: int, index: Array, src: Array) -> Array:
     result = copied(input)
+    if loops("index").put.along(result, dim, index, src):
+        return result
+    result = copied(input)
     _scatter_into(result, dim, index, src)
     return result
 
@@ -181,8 +191,11 @@ def scatter_value(input: Array, dim: int, index: Array, value: Any) -> Array:
 
 
 def _scatter_value_into(input: Array, dim: int, index: Array, value: Any) -> None:
-    dim = check_along("scatter", input, dim, index)
+    if not obviously_along(input, dim, index):
+        dim = check_along("scatter", input, dim, index)
     if index.size:
+        if input.dtype.kind == "f" and loops("index").filled_along(input, dim, index, number_for(value, input.dtype)):
+            return
         number = number_as(value, input.dtype)
         if not loops("index").put.along(input, dim, index, np.full(index.shape, number, input.dtype)):
             write_along(input, dim, index, number)
@@ -213,6 +226,7 @@ def combine_along(ufunc: np.ufunc, input: Array, dim: int, index: Array, values:
     """The indices are known to be within bounds."""
     if loops("index").BY_UFUNC[ufunc].along(input, dim, index, values):
         return
+    check_unlocked(input)
     if in_one_line(input):
         ufunc.at(input.reshape(-1), flat_places(input.shape, index, dim).reshape(-1), values.reshape(-1))
     else:
@@ -220,6 +234,9 @@ def combine_along(ufunc: np.ufunc, input: Array, dim: int, index: Array, values:
 
 
 scatter_add_ = inplace_form(scatter_add, _scatter_add_into)
+
+
+_scatter_here, _scatter_value_here = writing_form(_scatter, _scatter_into), writing_form(scatter_value, _scatter_value_into)
 
 
 # ---- the choice among them ----------------------------------------------------------------------------------------------------------
@@ -230,12 +247,8 @@ def _chosen(input: Any, dim: int, index: Any, src: Any, value: Any, reduce: str 
     given = value if src is None else src
     if reduce is None:
         if isinstance(given, Tensor):
-            if inplace:
-                return write_through(_scatter, _scatter_into, input=input, dim=dim, index=index, src=given)
-            return _scatter(input, dim, index, given)
-        if inplace:
-            return write_through(scatter_value, _scatter_value_into, input=input, dim=dim, index=index, value=given)
-        return scatter_value(input, dim, index, given)
+            return (_scatter_here if inplace else _scatter)(input, dim, index, given)
+        return (_scatter_value_here if inplace else scatter_value)(input, dim, index, given)
     from .scatter_reduce import scatter_reduce, scatter_reduce_
 
     if reduce not in ("add", "multiply"):
@@ -263,6 +276,10 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None, *, out: Any
     """The elements that `indices` names along a dimension, after both are broadcast against each other."""
     if indices._data.dtype not in (INT64, INT32):
         raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.scalar_name}")
+    if dim.__class__ is int and input._data.__class__ is indices._data.__class__ is np.ndarray:
+        place = dim if dim >= 0 else dim + input._data.ndim
+        if obviously_along(input._data, place, indices._data):
+            return gather(input, place, indices, out=out)
     if dim is None:
         return gather(input.reshape(-1), 0, from_front(indices.reshape(-1), input.numel()), out=out)
     if input.ndim != indices.ndim:
@@ -306,8 +323,7 @@ def check_vector(name: str, input: Array, dim: int, index: Array) -> int:
 
 def index_select_rule(g: Array, dim: int, index: Array, input_shape: Shape, input_dtype: Any) -> Array:
     """Zeros, with the slices of a gradient added where they came from."""
-    whole = zeros_on(g, input_shape, input_dtype)
-    if g.__class__ is np.ndarray and loops("index").add.at_rows(whole, dim, index, g):
+    if (whole := loops("index").add.into_zeros(input_shape, dim, index, g)) is not None:
         return whole
     return call(index_add, zeros_on(g, input_shape, input_dtype), dim, index, g)
 
@@ -363,16 +379,23 @@ def index_select(input: Array, dim: int, index: Array) -> Array:
     return found if input.shape else found.reshape(())
 
 
+def index_add_rule(g: Array, dim: int, index: Array, alpha: Any, source_shape: Shape) -> Array:
+    rows = call(index_select, g, dim, index)
+    return (rows if alpha == 1 else rows * alpha).reshape(source_shape)
+
+
 @op(
     jvp=LINEAR,
     batch=lambda input, dim, index, source, alpha, examples, batched: write_in_batch(
         input, dim, index, source * alpha, True, examples, batched
     ),
     input=lambda g: g,
-    source=lambda g, dim, index, alpha, source_shape: (call(index_select, g, dim, index) * alpha).reshape(source_shape),
+    source=index_add_rule,
 )  # fmt: skip
 def index_add(input: Array, dim: int, index: Array, source: Array, *, alpha: Any = 1) -> Array:
     """A copy with the slices of `source` added to those that `index` names along a dimension."""
+    if same_slices(input, dim, index, source) and (result := loops("index").add.into_copy(input, dim, index, source, alpha)) is not None:
+        return result
     result = copied(input)
     _index_add_into(result, dim, index, source, alpha)
     return result
@@ -435,6 +458,8 @@ def check_source(name: str, input: Array, dim: int, index: Array, source: Array)
 )  # fmt: skip
 def index_copy(input: Array, dim: int, index: Array, source: Array) -> Array:
     """A copy with the slices of `source` in place of those that `index` names along a dimension."""
+    if same_slices(input, dim, index, source) and (result := loops("index").put.into_copy(input, dim, index, source)) is not None:
+        return result
     result = copied(input)
     _index_copy_into(result, dim, index, source)
     return result
@@ -517,77 +542,3 @@ def index_fill_(input: Tensor, dim: int, index: Any, value: Any) -> Tensor:
     if isinstance(value, Tensor):
         return write_through(_index_fill_tensor, _index_fill_tensor_into, input=input, dim=dim, index=index, value=value)
     return write_through(_index_fill, _index_fill_into, input=input, dim=dim, index=index, value=value)
-
-
-# ---- all dimensions as one: take and put --------------------------------------------------------------------------------------------
-
-
-def check_flat(name: str, input: Array, index: Array) -> None:
-    if index.dtype.kind not in "iu":
-        raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {from_numpy_dtype(index.dtype).scalar_name}")
-    if index.__class__ is np.ndarray and index.size:
-        for extreme in (int(index.min()), int(index.max())):
-            if not -input.size <= extreme < input.size:
-                raise IndexError(f"out of range: tried to access index {extreme} on a tensor of {input.size} elements.")
-
-
-def flat_index(index: Tensor, size: int) -> Tensor:
-    """Places in a batch of vectors, counted from the front."""
-    return rows(index.where(index >= 0, index + size))
-
-
-def put_in_batch(input: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
-    flat, values = rows(input), rows(source)
-    places = flat_index(index, flat.shape[1])
-    result = flat.scatter_add(1, places, values) if accumulate else flat.scatter(1, places, values)
-    return result.reshape(input.shape)
-
-
-@op(jvp=LINEAR, warns=False,
-    batch=lambda input, index: rows(input).gather(1, flat_index(index, rows(input).shape[1])).reshape(index.shape),
-    input=lambda g, index, input_shape, input_dtype: call(put, zeros_on(g, input_shape, input_dtype), index, g, True))  # fmt: skip
-def take(input: Array, index: Array) -> Array:
-    """The elements at the given places, counted as if the tensor had one dimension."""
-    if input.__class__ is np.ndarray and input.flags.c_contiguous:
-        found = loops("index").take(input.reshape(-1), index, 0, negative=True)
-        if found is not None:
-            return found
-    check_flat("take", input, index)
-    return np.take(input, index)
-
-
-@op(
-    jvp=LINEAR, batch=put_in_batch,
-    input=lambda g, index, accumulate, input_dtype, source_shape: (
-        g if accumulate else call(put, g, index, zeros_on(g, source_shape, input_dtype))
-    ),
-    source=lambda g, index, source_shape: call(take, g, index).reshape(source_shape),
-)  # fmt: skip
-def put(input: Array, index: Array, source: Array, accumulate: bool = False) -> Array:
-    """A copy with the elements of `source` at the given places, counted as if the tensor had one dimension."""
-    result = copied(input)
-    _put_into(result, index, source, accumulate)
-    return result
-
-
-def _put_into(input: Array, index: Array, source: Array, accumulate: bool) -> None:
-    check_flat("put_", input, index)
-    if index.size != source.size:
-        raise IndexError(
-            "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
-            f"{source.size}, index.numel() = {index.size}"
-        )
-    if input.dtype != source.dtype:
-        names = [from_numpy_dtype(array.dtype).scalar_name for array in (input, source)]
-        raise RuntimeError(
-            f"put_(): self and source expected to have the same dtype, but got self.dtype = {names[0]} and source.dtype = {names[1]}"
-        )
-    flat = index.reshape(-1)
-    where = np.unravel_index(np.where(flat < 0, flat + input.size, flat), input.shape) if input.shape else (flat,)
-    if accumulate:
-        add_at(as_vector(input), where, source.reshape(-1))
-    else:
-        as_vector(input)[where] = source.reshape(-1)
-
-
-inplace_form(put, _put_into)

@@ -1,16 +1,22 @@
-"""`scatter_reduce`: combining elements at the places that a tensor of indices names along a dimension."""
+"""The rarer relatives of `scatter`: `scatter_reduce`, which combines elements, and `take` and `put`, which count them in one line."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from ._registry import ALONG, Array, composite, op
-from ._rules import call, copied, wrap_dim
+from .._dtype import from_numpy_dtype
+from .._tensor import Tensor
+from ._batching import rows
+from ._registry import ALONG, LINEAR, Array, composite, op
+from ._rules import call, copied, loops, wrap_dim, zeros_on
 from .assign import inplace_form
-from .scatter import combine_along, fitting_along, gather, in_front, scatter_add, scatter_value, used_part, write_along
+from .index import add_at
+from .scatter import as_vector, combine_along, fitting_along, gather, in_front, scatter_add, scatter_value, used_part, write_along
 
+Shape = tuple[int, ...]
 _COMBINE = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
 
 
@@ -125,3 +131,85 @@ def index_reduce_(input: Any, dim: int, index: Any, source: Any, reduce: str, *,
 def _spread_index(index: Any, source: Any, dim: int) -> Any:
     dim = wrap_dim(dim, source.ndim)
     return index.reshape([-1 if d == dim else 1 for d in range(source.ndim)]).expand(source.shape)
+
+
+# ---- all dimensions as one: take and put --------------------------------------------------------------------------------------------
+
+
+def check_flat(name: str, input: Array, index: Array) -> None:
+    if index.dtype.kind not in "iu":
+        raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {from_numpy_dtype(index.dtype).scalar_name}")
+    if index.__class__ is np.ndarray and index.size:
+        for extreme in (int(index.min()), int(index.max())):
+            if not -input.size <= extreme < input.size:
+                raise IndexError(f"out of range: tried to access index {extreme} on a tensor of {input.size} elements.")
+
+
+def flat_index(index: Tensor, size: int) -> Tensor:
+    """Places in a batch of vectors, counted from the front."""
+    return rows(index.where(index >= 0, index + size))
+
+
+def put_in_batch(input: Tensor, index: Tensor, source: Tensor, accumulate: bool) -> Tensor:
+    flat, values = rows(input), rows(source)
+    places = flat_index(index, flat.shape[1])
+    result = flat.scatter_add(1, places, values) if accumulate else flat.scatter(1, places, values)
+    return result.reshape(input.shape)
+
+
+def _take_rule(g: Array, index: Array, input_shape: Shape, input_dtype: Any) -> Array:
+    if g.__class__ is index.__class__ is np.ndarray:
+        line = loops("index").add.into_zeros((math.prod(input_shape),), 0, index, g, negative=True)
+        if line is not None:
+            return line.reshape(input_shape)
+    return call(put, zeros_on(g, input_shape, input_dtype), index, g, True)
+
+
+@op(jvp=LINEAR, warns=False,
+    batch=lambda input, index: rows(input).gather(1, flat_index(index, rows(input).shape[1])).reshape(index.shape),
+    input=_take_rule)  # fmt: skip
+def take(input: Array, index: Array) -> Array:
+    """The elements at the given places, counted as if the tensor had one dimension."""
+    if input.__class__ is np.ndarray and input.flags.c_contiguous:
+        found = loops("index").take(input.reshape(-1), index, 0, negative=True)
+        if found is not None:
+            return found
+    check_flat("take", input, index)
+    return np.take(input, index)
+
+
+@op(
+    jvp=LINEAR, batch=put_in_batch,
+    input=lambda g, index, accumulate, input_dtype, source_shape: (
+        g if accumulate else call(put, g, index, zeros_on(g, source_shape, input_dtype))
+    ),
+    source=lambda g, index, source_shape: call(take, g, index).reshape(source_shape),
+)  # fmt: skip
+def put(input: Array, index: Array, source: Array, accumulate: bool = False) -> Array:
+    """A copy with the elements of `source` at the given places, counted as if the tensor had one dimension."""
+    result = copied(input)
+    _put_into(result, index, source, accumulate)
+    return result
+
+
+def _put_into(input: Array, index: Array, source: Array, accumulate: bool) -> None:
+    check_flat("put_", input, index)
+    if index.size != source.size:
+        raise IndexError(
+            "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+            f"{source.size}, index.numel() = {index.size}"
+        )
+    if input.dtype != source.dtype:
+        names = [from_numpy_dtype(array.dtype).scalar_name for array in (input, source)]
+        raise RuntimeError(
+            f"put_(): self and source expected to have the same dtype, but got self.dtype = {names[0]} and source.dtype = {names[1]}"
+        )
+    flat = index.reshape(-1)
+    where = np.unravel_index(np.where(flat < 0, flat + input.size, flat), input.shape) if input.shape else (flat,)
+    if accumulate:
+        add_at(as_vector(input), where, source.reshape(-1))
+    else:
+        as_vector(input)[where] = source.reshape(-1)
+
+
+inplace_form(put, _put_into)

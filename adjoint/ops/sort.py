@@ -26,8 +26,9 @@ def by_rows(kernel: Any, array: Array, axis: int, *args: Any) -> Array | None:
         return kernel(array, *args)
     if array.__class__ is not np.ndarray or not -array.ndim <= axis < array.ndim:
         return None
-    found = kernel(np.ascontiguousarray(np.swapaxes(array, axis, -1)), *args)
-    return None if found is None else np.ascontiguousarray(np.swapaxes(found, axis, -1))
+    copy = loops("copy").copy
+    found = kernel(copy(array.swapaxes(axis, -1)), *args)
+    return None if found is None else copy(found.swapaxes(axis, -1))
 
 
 def in_order(array: Array, axis: int, descending: bool) -> Array:
@@ -120,14 +121,16 @@ _topk_values = _ordered("topk_values", "TopkBackward0")
 def _at_once(op: Any, search: Any, input: Any, dim: int, *args: Any) -> tuple[Tensor, Tensor] | None:
     """Elements and indices of ordinary rows by one kernel; None where it takes two ops."""
     data = input._data
-    if get_mode() > GRAD or data.__class__ is not np.ndarray or (dim != -1 and dim != len(data.shape) - 1):
+    if get_mode() > GRAD or data.__class__ is not np.ndarray or dim.__class__ is not int or not -data.ndim <= dim < data.ndim:
         return None
-    found = search(data, *args)
+    across = dim != -1 and dim != data.ndim - 1
+    found = search(loops("copy").copy(data.swapaxes(dim, -1)) if across else data, *args)
     if found is None:
         return None
-    indices = wrap(found[1])
+    values, places = (loops("copy").copy(x.swapaxes(dim, -1)) for x in found) if across else found
+    indices = wrap(places)
     indices._fn = input._fn and NO_DERIVATIVE
-    return op(input, indices, dim, found[0]), indices
+    return op(input, indices, dim, values), indices
 
 
 def _pair(kind: Any, found: tuple[Tensor, Tensor], out: Any) -> Any:
@@ -192,6 +195,10 @@ def _searched_examples(sorted_sequence: Any, input: Any, right: bool, sorter: An
 
 @op("searchsorted", method=False, function=False, differentiable=False, batch=_searched_examples)
 def _searchsorted(sorted_sequence: Array, input: Array, right: bool, sorter: Array | None) -> Array:
+    if sorter is None and sorted_sequence.dtype is input.dtype:
+        found = loops("search").insertion_places(sorted_sequence, input, right)
+        if found is not None:
+            return found
     side: Any = "right" if right else "left"
     if len(sorted_sequence.shape) == 1:
         return np.searchsorted(sorted_sequence, input, side, sorter)
@@ -199,8 +206,8 @@ def _searchsorted(sorted_sequence: Array, input: Array, right: bool, sorter: Arr
     sequences = sorted_sequence.reshape(count, sorted_sequence.shape[-1])
     wanted = input.reshape(count, input.shape[-1])
     orders = [None] * count if sorter is None else sorter.reshape(sequences.shape)
-    found = [np.searchsorted(row, values, side, order) for row, values, order in zip(sequences, wanted, orders, strict=True)]
-    return np.stack(found).reshape(input.shape) if found else np.zeros_like(input, np.int64)
+    each = [np.searchsorted(row, values, side, order) for row, values, order in zip(sequences, wanted, orders, strict=True)]
+    return np.stack(each).reshape(input.shape) if each else np.zeros_like(input, np.int64)
 
 
 @composite(method=False)

@@ -294,3 +294,13 @@ def test_ops_give_the_same_with_and_without_kernels(name, arguments, dtype, monk
         monkeypatch.setattr(kernel, "run", lambda *args: None)
     for got, expected in zip(compiled, run(name, arguments, x, dtype), strict=True):
         np.testing.assert_allclose(got, expected, *([2e-5, 1e-6] if dtype == "float32" else [1e-12, 1e-13]))
+
+
+@pytest.mark.parametrize("dim", [2**63, -(2**63) - 1, 2**70])
+@pytest.mark.parametrize("name", ["sum", "argmax", "cumsum", "softmax", "amax"])
+def test_an_axis_that_no_integer_of_the_machine_holds(name, dim):
+    x = ad.ones(4, 5)
+    for _ in range(300):  # in Python first, then by the built-in
+        getattr(x, name)(1)
+    with pytest.raises(IndexError, match="Dimension out of range"):
+        getattr(x, name)(dim)
