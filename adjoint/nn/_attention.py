@@ -1,4 +1,4 @@
-"""Attention: averages of values, weighted by how well their keys fit a query."""
+"""Attention as a function: what it checks, and which ops compute it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from math import sqrt
 
 import numpy as np
 
+from .._state import GRAD, get_mode
 from .._tensor import Tensor
-from ..ops.softmax import attention_weights
+from ..ops.attention import attention, attention_weights
 from ._dropout import dropout
 
 
@@ -28,6 +29,9 @@ def scaled_dot_product_attention(
     >>> ad.nn.functional.scaled_dot_product_attention(x, x, x, is_causal=True).shape
     torch.Size([2, 3, 4])
     """
+    if not dropout_p and not enable_gqa and (mode := get_mode()) <= GRAD and at_once(query, key, value, attn_mask, is_causal):
+        factor = 1 / sqrt(query._data.shape[-1]) if scale is None else scale
+        return attention(query, key, value, attn_mask, factor, is_causal, [] if mode else None)  # type: ignore[no-any-return]
     check_inputs(query, key, value, attn_mask)
     if is_causal and attn_mask is not None:
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
@@ -37,9 +41,27 @@ def scaled_dot_product_attention(
         key, value = for_each_query_head(key, query), for_each_query_head(value, query)
     if attn_mask is not None and attn_mask._data.dtype != bool:
         attn_mask = attn_mask.to(query.dtype)
-    factor = 1 / sqrt(query.shape[-1]) if scale is None else scale
+    factor = 1 / sqrt(query._data.shape[-1]) if scale is None else scale
     weights: Tensor = attention_weights(query @ key.transpose(-2, -1), attn_mask, factor, is_causal)
     return (dropout(weights, dropout_p) if dropout_p else weights) @ value
+
+
+def at_once(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_causal: bool) -> bool:
+    """Whether one op can compute all of it: ordinary tensors that fit each other, and a mask that requires no gradient."""
+    q, k, v = query._data, key._data, value._data
+    if not q.__class__ is k.__class__ is v.__class__ is np.ndarray or not (q.dtype is k.dtype is v.dtype and q.dtype.char in "fd"):
+        return False
+    if q.ndim < 2 or not q.shape[:-2] == k.shape[:-2] == v.shape[:-2] or q.shape[-1:] != k.shape[-1:] or k.shape[-2] != v.shape[-2]:
+        return False
+    if mask is not None:
+        scores, allowed = (*q.shape[:-1], k.shape[-2]), mask._data
+        if is_causal or allowed.__class__ is not np.ndarray or mask.requires_grad or allowed.ndim > len(scores):
+            return False
+        if allowed.dtype is not q.dtype and allowed.dtype != bool:
+            return False
+        if any(size not in (1, full) for size, full in zip(reversed(allowed.shape), reversed(scores), strict=False)):
+            return False
+    return bool(q.size and k.size and v.size)
 
 
 def additive(mask: Tensor, like: Tensor, *, forbidden: bool) -> Tensor:
@@ -58,7 +80,7 @@ def for_each_query_head(shared: Tensor, query: Tensor) -> Tensor:
 
 
 def check_inputs(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None) -> None:
-    if min(query.ndim, key.ndim, value.ndim) < 2:
+    if min(query._data.ndim, key._data.ndim, value._data.ndim) < 2:
         raise RuntimeError(
             f"Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: {query.ndim} "
             f"key.dim: {key.ndim} and value.dim: {value.ndim} instead."

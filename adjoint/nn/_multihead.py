@@ -9,7 +9,7 @@ import numpy as np
 from .._site import warn
 from .._tensor import Tensor, wrap
 from ..ops.join import cat
-from ..ops.matmul import baddbmm, bmm, linear
+from ..ops.matmul import linear
 from ..ops.softmax import softmax
 from ._attention import additive, scaled_dot_product_attention
 from ._dropout import dropout
@@ -69,6 +69,11 @@ def multi_head_attention_forward(
 
     if features != embed_dim_to_check:
         raise AssertionError(f"was expecting embedding dimension of {embed_dim_to_check}, but got {features}")
+    source = key.shape[0]
+    along = int(batch_is_outside(query))  # the dimension of the length: the batch stays first where it is so in memory
+    if along:
+        turned = {id(x): x.transpose(0, 1) for x in (query, key, value)}
+        query, key, value = (turned[id(x)] for x in (query, key, value))
     width = features // num_heads
     if width * num_heads != features:
         raise AssertionError(f"embed_dim {features} not divisible by num_heads {num_heads}")
@@ -87,61 +92,63 @@ def multi_head_attention_forward(
             raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
         q, k, v = projected(query, key, value, in_proj_weight, in_proj_bias)
 
-    mask = checked_mask(mask, batch * num_heads, length, key.shape[0])
+    mask = checked_mask(mask, batch * num_heads, length, source)
     if bias_k is not None and bias_v is not None:
         if static_k is not None or static_v is not None:
             raise AssertionError("bias cannot be added to static key and value.")
-        k, v = cat([k, bias_k.repeat(1, batch, 1)]), cat([v, bias_v.repeat(1, batch, 1)])
+        k, v = (cat([x, extra.transpose(0, along).expand(*([batch, 1] if along else [1, batch]), -1)], along)
+                for x, extra in ((k, bias_k), (v, bias_v)))  # fmt: skip
         mask, padding = longer(mask), longer(padding)
     elif bias_k is not None or bias_v is not None:
         raise AssertionError("bias_k and bias_v go together: one of them is None")
 
-    heads = batch * num_heads
-    q = q.reshape(length, heads, width).transpose(0, 1)
-    k = by_head(k, static_k, "static_k", heads, width)
-    v = by_head(v, static_v, "static_v", heads, width)
+    q = by_head(q, None, "", batch, num_heads, along)
+    k = by_head(k, static_k, "static_k", batch, num_heads, along)
+    v = by_head(v, static_v, "static_v", batch, num_heads, along)
     if add_zero_attn:
-        nothing = k.new_zeros((heads, 1, width))
-        k, v = cat([k, nothing], 1), cat([v, nothing], 1)
+        nothing = k.new_zeros((batch, num_heads, 1, width))
+        k, v = cat([k, nothing], 2), cat([v, nothing], 2)
         mask, padding = longer(mask), longer(padding)
-    source = k.shape[1]
+    source = k.shape[2]
+    if mask is not None:
+        mask = mask if mask.shape[0] == 1 else mask.view(batch, num_heads, length, source)
     if padding is not None:
         if padding.shape != (batch, source):
             raise AssertionError(f"expecting key_padding_mask shape of {(batch, source)}, but got {padding.shape}")
-        padding = padding.view(batch, 1, 1, source).expand(-1, num_heads, -1, -1).reshape(heads, 1, source)
+        padding = padding.view(batch, 1, 1, source)
         mask = padding if mask is None else mask + padding
 
     attend = attend_openly if need_weights else attend_quickly
-    mixed, attention = attend(q, k, v, mask, dropout_p if training else 0.0, num_heads, is_causal)
-    result = linear(mixed.reshape(length * batch, features), out_proj_weight, out_proj_bias).view(length, batch, -1)
+    mixed, attention = attend(q, k, v, mask, dropout_p if training else 0.0, is_causal)
+    # In training the length comes first in memory, as in PyTorch: dropout takes its random numbers in the order of memory.
+    stays = along and not training
+    mixed = (mixed.transpose(1, 2) if stays else mixed.permute(2, 0, 1, 3)).reshape(length * batch, features)
+    result = linear(mixed, out_proj_weight, out_proj_bias)
+    result = result.view(batch, length, -1).transpose(0, 1) if stays else result.view(length, batch, -1)
     result = result if batched else result.squeeze(1)
     if attention is None:
         return result, None
-    attention = attention.view(batch, num_heads, length, source)
     attention = attention.mean(1) if average_attn_weights else attention
     return result, attention if batched else attention.squeeze(0)
 
 
-def attend_openly(
-    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, rate: float, num_heads: int, is_causal: bool
-) -> tuple[Tensor, Tensor | None]:
-    """What the heads see, with the length first, and their weights."""
-    q = q * sqrt(1.0 / q.shape[-1])
-    scores = bmm(q, k.transpose(-2, -1)) if mask is None else baddbmm(mask, q, k.transpose(-2, -1))
-    attention: Tensor = softmax(scores, -1)
+def batch_is_outside(x: Tensor) -> bool:
+    """Whether a tensor `(length, batch, features)` is the view of one that has the batch first, as a layer with `batch_first` makes it."""
+    strides = x._data.strides if x._data.__class__ is np.ndarray else (1, 0)
+    return strides[0] < strides[1]
+
+
+def attend_openly(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, rate: float, is_causal: bool) -> tuple[Tensor, Tensor | None]:
+    """What the heads see, and their weights."""
+    scores = (q * sqrt(1.0 / q.shape[-1])) @ k.transpose(-2, -1)
+    attention: Tensor = softmax(scores if mask is None else scores + mask, -1)
     attention = dropout(attention, rate) if rate else attention
-    return bmm(attention, v).transpose(0, 1), attention
+    return attention @ v, attention
 
 
-def attend_quickly(
-    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, rate: float, num_heads: int, is_causal: bool
-) -> tuple[Tensor, Tensor | None]:
-    """What the heads see, with the length first."""
-    batch = q.shape[0] // num_heads
-    if mask is not None:
-        mask = mask.unsqueeze(0) if mask.shape[0] == 1 else mask.view(batch, num_heads, -1, k.shape[1])
-    q, k, v = (x.view(batch, num_heads, x.shape[1], x.shape[2]) for x in (q, k, v))
-    return scaled_dot_product_attention(q, k, v, mask, rate, is_causal).permute(2, 0, 1, 3), None
+def attend_quickly(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, rate: float, is_causal: bool) -> tuple[Tensor, Tensor | None]:
+    """What the heads see."""
+    return scaled_dot_product_attention(q, k, v, mask, rate, is_causal), None
 
 
 def projected(query: Tensor, key: Tensor, value: Tensor, weight: Tensor, bias: Tensor | None) -> tuple[Tensor, ...]:
@@ -157,15 +164,17 @@ def projected(query: Tensor, key: Tensor, value: Tensor, weight: Tensor, bias: T
     return tuple(linear(x, w, b) for x, w, b in zip((query, key, value), weight.chunk(3), biases, strict=True))
 
 
-def by_head(x: Tensor, static: Tensor | None, name: str, heads: int, width: int) -> Tensor:
-    """Keys or values as `(head, length, width)`; those that are given so replace what was computed."""
+def by_head(x: Tensor, static: Tensor | None, name: str, batch: int, heads: int, along: int) -> Tensor:
+    """Queries, keys or values as `(batch, head, length, width)`; those that are given by head replace what was computed."""
+    width = x.shape[-1] // heads
     if static is None:
-        return x.reshape(x.shape[0], heads, width).transpose(0, 1)
-    if static.shape[0] != heads:
-        raise AssertionError(f"expecting {name}.size(0) of {heads}, but got {static.shape[0]}")
+        parts: Tensor = x.view(*x.shape[:2], heads, width)
+        return parts.transpose(1, 2) if along else parts.permute(1, 2, 0, 3)
+    if static.shape[0] != batch * heads:
+        raise AssertionError(f"expecting {name}.size(0) of {batch * heads}, but got {static.shape[0]}")
     if static.shape[2] != width:
         raise AssertionError(f"expecting {name}.size(2) of {width}, but got {static.shape[2]}")
-    return static
+    return static.view(batch, heads, -1, width)  # type: ignore[no-any-return]
 
 
 def longer(mask: Tensor | None) -> Tensor | None:

@@ -7,11 +7,13 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
+from .._state import GRAD, get_mode
 from .._tensor import Tensor
 from ..ops._cells import CELLS
 from ..ops._precision import is_half
 from ..ops._recurrence import Steps, gates_of
 from ..ops.join import cat, stack
+from ..ops.lstm_step import lstm_step
 from ..ops.matmul import linear
 from ..ops.recurrent import Kept, check_products, recurrent_layer
 from ._dropout import dropout as dropped
@@ -101,6 +103,7 @@ def run_packed(
     if data.ndim != 2:
         raise RuntimeError(f"input must have 2 dimensions, got {data.ndim}")
     sizes = tuple(batch_sizes.tolist())
+    data = data[: sum(sizes)]
     steps = [steps_of_packed(sizes, reverse) for reverse in (False, True)[: 1 + bidirectional]]
     out, last = run_layers(cell, data, states, params, has_biases, num_layers, dropout if train else 0.0, steps)
     rename(out, "CatBackward0")
@@ -174,13 +177,17 @@ def rnn_relu(input: Tensor, *args: Any) -> tuple[Tensor, Tensor]:
 def _step(
     cell: str, input: Tensor, states: States, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None, b_hh: Tensor | None
 ) -> dict[str, Tensor]:
-    """The new state and cell, by ordinary ops: for one step they are as fast as anything."""
+    """The new state and cell, by ordinary ops, or by the one that an LSTM has for what follows the products."""
     alone = input.ndim == 1
     if alone:
         input, states = input.unsqueeze(0), tuple(x.unsqueeze(0) for x in states)
     _check_step(input, states, w_ih, w_hh)
     kind = CELLS[cell]
-    after = kind.forward(*gates_of(kind, linear(input, w_ih, b_ih), linear(states[0], w_hh, b_hh), _parts), *states)
+    from_input, from_state = linear(input, w_ih, b_ih), linear(states[0], w_hh, b_hh)
+    if cell == "lstm" and get_mode() <= GRAD and input._data.dtype.char in "fd" and states[1]._data.dtype is input._data.dtype:
+        after = dict(zip(("state", "cell"), lstm_step(from_input + from_state, states[1], []), strict=True))
+    else:
+        after = kind.forward(*gates_of(kind, from_input, from_state, _parts), *states)
     return {name: x.squeeze(0) for name, x in after.items()} if alone else after
 
 

@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._site import warn
-from .._state import GRAD, swap_bits
+from .._site import Site, here, warn
+from .._state import GRAD, get_mode, swap_bits
 from .._tensor import Parameter, Tensor, wrap
 from ..autograd.hooks import RemovableHandle
+from ..autograd.node import INFERENCE_TENSOR, LEAF
+from ..ops._general import PLAIN
+from ..ops.assign import copied_alike, written
 from ._hooks import Hook, Table, add
 
 if TYPE_CHECKING:
@@ -152,10 +155,10 @@ class StateDict:
             if assign:
                 local = {**local, "assign_to_params_buffers": True}
             module._load_from_state_dict(values, prefix, local, True, missing, unexpected, errors)
+            parts = _by_child(values, prefix) if module._modules else {}
             for name, child in module._modules.items():
                 if child is not None:
-                    start = f"{prefix}{name}."
-                    load(child, {key: value for key, value in values.items() if key.startswith(start)}, start)
+                    load(child, parts.get(name, {}), f"{prefix}{name}.")
             keys = _IncompatibleKeys(missing, unexpected)
             for hook in module._load_state_dict_post_hooks.values():
                 if hook(module, keys) is not None:
@@ -191,11 +194,14 @@ class StateDict:
         for hook in self._load_state_dict_pre_hooks.values():
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
         assign = local_metadata.get("assign_to_params_buffers", False)
-        own = dict(self._own_state())
+        own, site = dict(self._own_state()), here()
         for name, tensor in own.items():
             key = prefix + name
             if key in state_dict:
-                error = self._load_tensor(name, key, tensor, state_dict[key], assign)
+                value = state_dict[key]
+                if not assign and _copied_at_once(tensor, value, site):
+                    continue
+                error = self._load_tensor(name, key, tensor, value, assign)
                 if error:
                     error_msgs.append(error)
             elif strict:
@@ -286,6 +292,29 @@ class StateDict:
     def register_load_state_dict_post_hook(self, hook: Hook) -> RemovableHandle:
         """Call `hook(module, incompatible_keys)` after loading; the hook may change the lists of keys in place."""
         return add(self._load_state_dict_post_hooks, hook)
+
+
+def _copied_at_once(tensor: Tensor, value: Any, site: Site) -> bool:
+    """Load an ordinary tensor from one that is like it; False, and nothing is done, if there is more to think about."""
+    if get_mode() > GRAD or tensor.__class__ not in PLAIN or value.__class__ not in PLAIN or tensor._vc is INFERENCE_TENSOR:
+        return False
+    data, given = tensor._data, value._data
+    leaf = tensor._fn is None or tensor._fn is LEAF
+    if not leaf or data.__class__ is not np.ndarray or given.__class__ is not np.ndarray or not copied_alike(data, given):
+        return False
+    written(tensor, site)
+    return True
+
+
+def _by_child(values: Mapping[str, Any], prefix: str) -> dict[str, dict[str, Any]]:
+    """The values whose keys begin with a prefix, by the name of the child that follows it."""
+    parts: dict[str, dict[str, Any]] = {}
+    for key, value in values.items():
+        if key.startswith(prefix):
+            name, dot, _ = key[len(prefix) :].partition(".")
+            if dot:
+                parts.setdefault(name, {})[key] = value
+    return parts
 
 
 def _has_extra_state(module: StateDict) -> bool:

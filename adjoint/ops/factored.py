@@ -9,7 +9,7 @@ import numpy as np
 from ._batching import aligned, behind_batch
 from ._registry import LEADING, Array, op
 from ._rules import call, sum_to
-from .linalg import HIDDEN, check_matrices, hermitian, solved
+from .linalg import HIDDEN, LOWER, UPPER, check_matrices, hermitian, solved
 
 # ---- Cholesky -----------------------------------------------------------------------------------------------------------------------
 
@@ -49,7 +49,7 @@ def _solve_jvp(L: Array, L_t: Array, input_t: Array, out: Array, upper: bool) ->
 def cholesky_solve(input: Array, L: Array, upper: bool) -> Array:
     """The solution X of A X = input, from the triangular factor of A."""
     lower = hermitian(np.triu(L)) if upper else np.tril(L)
-    return solved(hermitian(lower), solved(lower, input))
+    return solved(hermitian(lower), solved(lower, input, LOWER), UPPER)
 
 
 def _inverse_jvp(input: Array, input_t: Array, out: Array, upper: bool) -> Array:

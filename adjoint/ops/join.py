@@ -204,9 +204,8 @@ def broadcast_shapes(*shapes: Any) -> Size:
 def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
     """The tensors expanded to one shape."""
     given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], tuple | list) else tensors
-    check_shapes([tensor._data for tensor in given])
-    shape = np.broadcast_shapes(*(tuple(tensor.shape) for tensor in given))
-    return tuple(tensor if tuple(tensor.shape) == shape else tensor.expand(shape) for tensor in given)
+    shape = check_shapes([tensor._data for tensor in given])
+    return tuple(tensor if tensor._data.shape == shape else tensor.expand(shape) for tensor in given)
 
 
 @composite(method=False)

@@ -14,8 +14,8 @@ import numpy as np
 from .._dtype import from_numpy_dtype
 from ._batching import aligned
 from ._registry import LEADING, Array, op
-from ._rules import call, conjugate, holds, sum_to
-from .matmul import transposed
+from ._rules import call, conjugate, holds, loops, sum_to
+from .matmul import product, transposed
 
 
 class LinAlgError(RuntimeError):
@@ -23,6 +23,8 @@ class LinAlgError(RuntimeError):
 
 
 HIDDEN: dict[str, Any] = {"method": False, "function": False}
+
+LOWER, GENERAL, UPPER = -1, 0, 1  # what is known of a matrix: its other triangle is zero
 
 # ---- what rules are made of ---------------------------------------------------------------------------------------------------------
 
@@ -57,9 +59,9 @@ def added(*terms: Array | None) -> Any:
     return sum(present[1:], present[0])
 
 
-def solved(a: Array, b: Array) -> Array:
+def solved(a: Array, b: Array, triangle: int = GENERAL) -> Array:
     """The solution x of a x = b inside a rule."""
-    return call(linalg_solve, a, b)
+    return call(linalg_solve, a, b, triangle)
 
 
 # ---- what forwards are made of ------------------------------------------------------------------------------------------------------
@@ -151,25 +153,29 @@ def linalg_inv(A: Array) -> Array:
         ) from None
 
 
-def _solve_right(g: Array, A: Array, B_shape: Any) -> Array:
-    return sum_to(solved(transposed(A), g), B_shape)
+def _solve_right(g: Array, A: Array, B_shape: Any, triangle: int) -> Array:
+    return sum_to(solved(transposed(A), g, -triangle), B_shape)
 
 
-def _solve_left(g: Array, A: Array, out: Array, A_shape: Any) -> Array:
-    return sum_to(-(solved(transposed(A), g) @ transposed(out)), A_shape)
+def _solve_left(g: Array, A: Array, out: Array, A_shape: Any, triangle: int) -> Array:
+    return sum_to(-product(solved(transposed(A), g, -triangle), transposed(out)), A_shape)
 
 
-def _solve_jvp(A: Array, A_t: Array, B_t: Array, out: Array) -> Array:
-    return solved(A, added(B_t, None if A_t is None else -(A_t @ out)))
+def _solve_jvp(A: Array, A_t: Array, B_t: Array, out: Array, triangle: int) -> Array:
+    return solved(A, added(B_t, None if A_t is None else -(A_t @ out)), triangle)
 
 
-def _solve_examples(A: Any, B: Any) -> Any:
-    return linalg_solve(*aligned(A, B))
+def _solve_examples(A: Any, B: Any, triangle: int) -> Any:
+    return linalg_solve(*aligned(A, B), triangle)
 
 
 @op(nodes="LinalgSolveExBackward0", jvp=_solve_jvp, A=_solve_left, B=_solve_right, batch=_solve_examples, **HIDDEN)
-def linalg_solve(A: Array, B: Array) -> Array:
+def linalg_solve(A: Array, B: Array, triangle: int = GENERAL) -> Array:
     """The solution X of A X = B; batches broadcast."""
+    if triangle and A.__class__ is B.__class__ is np.ndarray and B.ndim > 1 and A.dtype.char in "fd":
+        solution = loops("triangular").solve(A, B, triangle == UPPER, product)
+        if solution is not None:
+            return solution
     try:
         return np.linalg.solve(A, B)
     except np.linalg.LinAlgError:
@@ -241,14 +247,14 @@ def lower_half(x: Array) -> Array:
 
 def _cholesky_rule(g: Array, out: Array) -> Array:
     turned = hermitian(out)
-    inner = np.tril(turned @ g)
+    inner = np.tril(product(turned, g))
     inner = (inner + hermitian(np.tril(inner, -1))) / 2
-    return solved(turned, hermitian(solved(turned, hermitian(inner))))
+    return solved(turned, hermitian(solved(turned, hermitian(inner), UPPER)), UPPER)
 
 
 def _cholesky_jvp(A_t: Array, out: Array) -> Array:
     symmetric = (A_t + hermitian(A_t)) / 2
-    inner = solved(out, hermitian(solved(out, symmetric)))
+    inner = solved(out, hermitian(solved(out, symmetric, LOWER)), LOWER)
     return out @ lower_half(inner)
 
 

@@ -160,6 +160,9 @@ class Plan:
         packs: dict[Any, list[Tensor]] = {}
         for param in params:
             fresh = optimizer.prepare(param, group)
+            for name in optimizer.buffers(group):
+                if (shape := optimizer.state[param][name]._data.shape) != param._data.shape:
+                    raise mismatch(param._data.shape, shape)
             packs.setdefault(pack_key(optimizer, group, param, fresh), []).append(param)
         self.names = list(optimizer.buffers(group))
         self.packs = [pack for key, some in packs.items() for pack in make_packs(optimizer, some, self.names, key[0], warm)]
@@ -262,16 +265,16 @@ class CompiledPack:
         return all_equal(self.scalars)
 
     def run(self, optimizer: Elementwise, group: Group) -> None:
+        gradients = [param._grad._data for param in self.params]  # type: ignore[union-attr]
+        if not self.blocks.point(1, gradients):
+            dtype = self.params[0]._data.dtype
+            gradients = [np.require(gradient_of(param), dtype, ("C", "A")) for param in self.params]
+            self.blocks.point(1, gradients)
         optimizer.advance(group, self.scalars)
         scalars = {name: array.item(0) for name, array in self.scalars.items()}
         numbers = np.array(optimizer.numbers(group, scalars), np.float64)
         cls: Any = type(optimizer)
         update = compiled_pass(cls, optimizer.variant(group, self.fresh), self.count, len(numbers))
-        gradients = [param._grad._data for param in self.params]  # type: ignore[union-attr]
-        if not self.blocks.point(1, gradients):
-            dtype = self.params[0]._data.dtype
-            gradients = [np.ascontiguousarray(gradient, dtype) for gradient in gradients]
-            self.blocks.point(1, gradients)
         self.blocks.run(update, numbers)
         optimizer.finish(group, self.scalars)
         self.fresh = False
@@ -296,7 +299,7 @@ class Pack:
             size = sum(array.size for array in self.arrays)
             values, grads = np.empty(size, first.dtype), np.empty(size, first.dtype)
             self.value_parts = list(zip(self.arrays, parts(values, self.arrays), strict=True))
-            self.grad_parts = list(zip(params, parts(grads, self.arrays), strict=True))
+            self.grad_parts = list(parts(grads, self.arrays))
             self.values, self.grads = real(values), real(grads)
 
     def together(self) -> bool:
@@ -304,10 +307,11 @@ class Pack:
         return all_equal(self.scalars)
 
     def run(self, optimizer: Elementwise, group: Group) -> None:
+        gradients = [gradient_of(param) for param in self.params]
         optimizer.advance(group, self.scalars)
         numbers = {name: array.item(0) for name, array in self.scalars.items()}
         if self.in_place:
-            grads = real(np.ascontiguousarray(self.params[0]._grad._data).reshape(-1))  # type: ignore[union-attr]
+            grads = real(np.ascontiguousarray(gradients[0]).reshape(-1))
             for start in range(0, len(self.values), BLOCK):
                 block = slice(start, start + BLOCK)
                 buffers = [buffer[block] for buffer in self.buffers]
@@ -315,13 +319,32 @@ class Pack:
         else:
             for array, part in self.value_parts:
                 part[...] = array
-            for param, part in self.grad_parts:
-                part[...] = param._grad._data  # type: ignore[union-attr]
+            for gradient, part in zip(gradients, self.grad_parts, strict=True):
+                part[...] = gradient
             optimizer.update(group, numbers, self.fresh, self.values, self.grads, *self.buffers)
             for array, part in self.value_parts:
                 array[...] = part
         optimizer.finish(group, self.scalars)
         self.fresh = False
+
+
+def gradient_of(param: Tensor) -> Array:
+    """The gradient of a parameter in its shape."""
+    gradient, shape = param._grad._data, param._data.shape  # type: ignore[union-attr]
+    if gradient.shape == shape:
+        return gradient
+    try:  # somebody has put other data into the gradient
+        return np.broadcast_to(gradient, shape)
+    except ValueError:
+        raise mismatch(shape, gradient.shape) from None
+
+
+def mismatch(shape: tuple[int, ...], other: tuple[int, ...]) -> RuntimeError:
+    """The error for a gradient or a state that cannot belong to a parameter."""
+    return RuntimeError(
+        f"The size of tensor a ({list(shape)}) must match the size of tensor b ({list(other)}): a parameter, and its gradient or state"
+        "\n  fix: compute the gradients anew after optimizer.zero_grad(), or make a new optimizer for parameters of other shapes"
+    )
 
 
 def overwrite(arrays: Iterable[Array], values: Iterable[Array]) -> None:

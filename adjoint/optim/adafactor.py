@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from math import sqrt
 from typing import Any
 
 import numpy as np
 
 from .._tensor import Tensor, wrap
+from ..ops._rules import loops
 from ._checks import check_tensor_lr
 from ._elementwise import scalar_dtype
 from ._whole import Array, Whole
 from .optimizer import Group, Params
+
+BAND = 32  # rows that the kernels take as a unit (_kernels/factored_loops.py)
 
 
 class Adafactor(Whole):
@@ -72,22 +76,87 @@ class Adafactor(Whole):
         tiny, least = group["eps"]
         tiny = float(np.finfo(param.dtype).eps) if tiny is None else tiny
         share = step ** group["beta2_decay"]
-        rate = max(least, root_mean_square(param)) * min(group["lr"], 1 / sqrt(step))
-        if group["maximize"]:
-            grad = -grad
-        if group["weight_decay"] != 0:
-            param *= 1 - group["lr"] * group["weight_decay"]
+        decay = 1 - group["lr"] * group["weight_decay"]
+        moments = Moments(param, grad)
+        rate = max(least, moments.size) * min(group["lr"], 1 / sqrt(step))
         if param.ndim > 1:
             rows, columns = state["row_var"]._data, state["col_var"]._data
-            rows += (np.mean(grad * grad, axis=-1, keepdims=True) - rows) * share
-            columns += (np.mean(grad * grad, axis=-2, keepdims=True) - columns) * share
-            variance = rows @ columns / np.maximum(np.mean(rows, axis=-2, keepdims=True), tiny)
+            rows += (moments.rows - rows) * share
+            columns += (moments.columns - columns) * share
+            change: Change = Factored(grad, rows, columns, tiny)
         else:
             variance = state["variance"]._data
             variance += (grad * grad - variance) * share
-        change = grad / np.sqrt(np.maximum(variance, tiny * tiny))
-        param -= change * (rate / max(1.0, root_mean_square(change) / group["d"]))
+            change = Change(grad, np.sqrt(np.maximum(variance, tiny * tiny)))
+        rate /= max(1.0, change.size() / group["d"])
+        change.subtract(param, decay, -rate if group["maximize"] else rate)
 
 
 def root_mean_square(array: Array) -> float:
     return float(np.sqrt(np.mean(array * array)))
+
+
+class Moments:
+    """What a step has to know of a parameter and its gradient: the parameter's size and, of a matrix, the mean squares of the gradient
+    along rows and columns."""
+
+    def __init__(self, param: Array, grad: Array) -> None:
+        if param.ndim == 2 and param.size and self.by_kernel(param, grad):
+            return
+        self.size = root_mean_square(param)
+        if param.ndim > 1:
+            squares = grad * grad
+            self.rows, self.columns = np.mean(squares, axis=-1, keepdims=True), np.mean(squares, axis=-2, keepdims=True)
+
+    def by_kernel(self, param: Array, grad: Array) -> bool:
+        height, width = param.shape
+        bands = -(-height // BAND)
+        rows, columns, sizes = np.empty((height, 1), param.dtype), np.empty((bands, width), param.dtype), np.empty(bands)
+        if not loops("factored").factored_means.run(rows, columns, sizes, param, grad, height, width, bands, BAND * width):
+            return False
+        self.rows, self.columns = rows, np.add.reduce(columns, 0, keepdims=True) / height
+        self.size = sqrt(np.add.reduce(sizes) / param.size)
+        return True
+
+
+class Change:
+    """A gradient divided by the root of its variance."""
+
+    def __init__(self, grad: Array, root: Array) -> None:
+        self.change = grad / root
+
+    def size(self) -> float:
+        return root_mean_square(self.change)
+
+    def subtract(self, param: Array, decay: float, rate: float) -> None:
+        if decay != 1:
+            param *= decay
+        param -= self.change * rate
+
+
+class Factored(Change):
+    """The same, where the variance of an element is the product of its row's and its column's."""
+
+    def __init__(self, grad: Array, rows: Array, columns: Array, tiny: float) -> None:
+        self.grad, self.rows, self.columns, self.least = grad, rows, columns, tiny * tiny
+        self.total = np.maximum(np.mean(rows, axis=-2, keepdims=True), tiny)
+
+    @cached_property
+    def change(self) -> Array:
+        return self.grad / np.sqrt(np.maximum(self.rows @ self.columns / self.total, self.least))
+
+    def size(self) -> float:
+        sizes = np.empty(-(-len(self.grad) // BAND))
+        done = self.grad.ndim == 2 and self.grad.size and self.run("factored_sizes", sizes)
+        return sqrt(np.add.reduce(sizes) / self.grad.size) if done else super().size()
+
+    def subtract(self, param: Array, decay: float, rate: float) -> None:
+        apart = self.grad.ndim == 2 and self.grad.size and not np.may_share_memory(param, self.grad)
+        if not apart or not self.run("factored_step", param, decay, rate):
+            super().subtract(param, decay, rate)
+
+    def run(self, kernel: str, first: Array, *numbers: float) -> bool | None:
+        height, width = self.grad.shape
+        facts = first, self.grad, self.rows, self.columns, 1 / float(self.total.item()), self.least, *numbers, height, width
+        done: bool | None = getattr(loops("factored"), kernel).run(*facts, -(-height // BAND), BAND * width)
+        return done

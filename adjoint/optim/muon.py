@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._tensor import Tensor, wrap
+from ..ops._rules import loops
 from ._checks import check_tensor_lr
 from ._whole import Array, Whole
 from .optimizer import Group, Params
@@ -79,17 +80,24 @@ def orthogonalized(matrix: Array, coefficients: tuple[float, float, float], step
         raise ValueError("Number of steps must be less than 100 for computational efficiency")
     if len(coefficients) != 3:
         raise ValueError("Coefficients must be a tuple of exactly 3 values")
-    a, b, c = map(np.float32, coefficients)
+    a, b, c = coefficients
     tall = matrix.shape[0] > matrix.shape[1]
-    x = rounded(np.asarray(matrix.T if tall else matrix, np.float32))
+    x = rounded(np.ascontiguousarray(matrix.T if tall else matrix, np.float32))
     x = rounded(x / max(rounded(np.sqrt(np.sum(x * x, keepdims=True))), rounded(np.full((1, 1), eps, np.float32))))
     for _ in range(steps):
-        gram = rounded(x @ x.T)
-        x = rounded(a * x + rounded(b * gram + c * (gram @ gram)) @ x)
+        gram = rounded(x.dot(x.T))
+        x = rounded(x, rounded(gram, gram.dot(gram), b, c).dot(x), a)
     return x.T if tall else x
 
 
-def rounded(x: Array) -> Array:
-    """Numbers of float32 rounded to bfloat16, which has the upper half of their bits."""
-    bits = np.ascontiguousarray(x).view(np.uint32)
-    return (bits + (0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000).astype(np.uint32).view(np.float32)
+def rounded(x: Array, y: Array | None = None, a: float = 1.0, b: float = 1.0) -> Array:
+    """`x`, or `a * x + b * y`, of float32 rounded to bfloat16, which has the upper half of their bits."""
+    bits = np.empty(x.shape, np.uint32)
+    if not loops("rounding").rounded_sum.run(bits, x, y, a, b, x.size, 1):
+        x = x if y is None else np.float32(a) * x + np.float32(b) * y
+        np.right_shift(x.view(np.uint32), 16, bits)
+        bits &= 1
+        bits += 0x7FFF
+        bits += x.view(np.uint32)
+        bits &= 0xFFFF0000
+    return bits.view(np.float32)

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from .._tensor import Tensor, wrap
+from ..ops._rules import call
+from ..ops.reduce import any as any_of
 from ._whole import Array, Whole
 from .optimizer import Group, Params
 
@@ -45,10 +47,11 @@ class SparseAdam(Whole):
     def update(self, group: Group, state: dict[str, Any], param: Array, grad: Array) -> None:
         state["step"] += 1
         beta1, beta2 = group["betas"]
-        rows = np.nonzero(grad.reshape(len(grad), -1).any(axis=1) if grad.ndim else grad != 0)
+        rows = np.nonzero(call(any_of, grad.reshape(len(grad), -1), 1)) if grad.ndim else grad != 0
         change = -grad[rows] if group["maximize"] else grad[rows]
-        means, squares = state["exp_avg"]._data, state["exp_avg_sq"]._data
-        means[rows] += (change - means[rows]) * (1 - beta1)
-        squares[rows] += (change * change - squares[rows]) * (1 - beta2)
+        mean, square = state["exp_avg"]._data[rows], state["exp_avg_sq"]._data[rows]
+        mean += (change - mean) * (1 - beta1)
+        square += (change * change - square) * (1 - beta2)
+        state["exp_avg"]._data[rows], state["exp_avg_sq"]._data[rows] = mean, square
         rate = group["lr"] * sqrt(1 - beta2 ** state["step"]) / (1 - beta1 ** state["step"])
-        param[rows] -= means[rows] / (np.sqrt(squares[rows]) + group["eps"]) * rate
+        param[rows] -= mean / (np.sqrt(square) + group["eps"]) * rate

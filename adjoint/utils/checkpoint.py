@@ -22,7 +22,7 @@ from weakref import ref
 import numpy as np
 
 from .._layer import levels
-from .._sampling import fork_rng, get_rng_state, set_rng_state
+from .._sampling import default_generator, fork_rng
 from .._site import Site, here
 from .._state import AUTOCAST, get_mode, swap_bits
 from .._tensor import Tensor, wrap
@@ -195,14 +195,14 @@ class _State:
     """The random numbers and the autocast mode of the first run, for the second."""
 
     def __init__(self, preserve_rng_state: bool) -> None:
-        self.random = get_rng_state() if preserve_rng_state else None
+        self.random = default_generator._mark() if preserve_rng_state else None
         self.autocast = get_mode() & AUTOCAST
 
     @contextmanager
     def again(self) -> Iterator[None]:
         with fork_rng(enabled=self.random is not None), enable_grad():
             if self.random is not None:
-                set_rng_state(self.random)
+                default_generator._return_to(self.random)
             bits = swap_bits(AUTOCAST, self.autocast)
             try:
                 yield

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import pickle
 
 import numpy as np
@@ -365,3 +366,32 @@ def test_an_optimizer_of_ones_own():
     optimizer.register_step_post_hook(lambda *args: seen.append(1))
     optimizer.step()
     assert p.item() == 0.5 and seen == [1] and optimizer.state_dict()["state"] == {0: {"n": 1}}
+
+
+@pytest.mark.parametrize("count", [3, 90_000])
+@pytest.mark.parametrize("what", ["gradient", "state", "parameter"])
+def test_data_of_another_size_are_refused_before_anything_changes(what, count):
+    x = nn.Parameter(ad.zeros(count))
+    optimizer = optim.Adam([x], lr=0.1)
+    x.grad = ad.ones(count)
+    for _ in range(30):  # by NumPy first, then by compiled code, which has only addresses
+        optimizer.step()
+    changed = {"gradient": x.grad, "state": optimizer.state[x]["exp_avg"], "parameter": x}[what]
+    changed.data = ad.ones(2)
+    before = x.tolist(), optimizer.state[x]["step"].item()
+    with pytest.raises(RuntimeError, match=r"The size of tensor a .* must match the size of tensor b"):
+        optimizer.step()
+    assert (x.tolist(), optimizer.state[x]["step"].item()) == before
+
+
+@pytest.mark.parametrize("shape", [(300, 1), (300,), (1, 1), ()])
+def test_a_gradient_that_is_broadcast(shape):
+    x, y = (nn.Parameter(ad.zeros(300, 300)) for _ in range(2))
+    optimizer = optim.SGD([x, y], lr=0.1, momentum=0.9)
+    x.grad, y.grad = ad.zeros(300, 300), ad.zeros(300, 300)
+    for _ in range(2):
+        optimizer.step()
+        x.grad.data = ad.arange(300.0)[: math.prod(shape)].reshape(shape)
+        y.grad.data = x.grad.data.expand(300, 300).clone()
+    optimizer.step()
+    assert x.tolist() == y.tolist()
