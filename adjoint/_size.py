@@ -18,7 +18,7 @@ class Size(tuple[int, ...]):
     @staticmethod
     def _of(shape: tuple[int, ...]) -> Size:
         """A Size from a tuple known to hold ints, such as `ndarray.shape`: nothing is checked."""
-        return _known[shape]
+        return KNOWN_SIZES[shape]
 
     def numel(self) -> int:
         """The number of elements of a tensor of this shape."""
@@ -65,7 +65,7 @@ class _Known(dict[tuple[int, ...], Size]):
         return made
 
 
-_known = _Known()
+KNOWN_SIZES = _Known()
 
 
 def _as_int(position: int, item: Any) -> int:

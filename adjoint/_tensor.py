@@ -19,8 +19,8 @@ from ._dtype import from_numpy_dtype
 from ._layer import Layer, levels, refuse_inside
 from ._layout import strided
 from ._methods import OpMethods
-from ._site import user_frame
-from ._size import Size
+from ._site import USER_FILES, user_frame
+from ._size import KNOWN_SIZES, Size
 from ._state import INFERENCE, get_mode
 from .autograd.node import INFERENCE_TENSOR, LEAF, NOWHERE, SAME, Cut, Edge, Node, Output
 from .autograd.taken import take
@@ -96,7 +96,7 @@ class Tensor(OpMethods):
 
     @property
     def shape(self) -> Size:
-        return Size._of(self._data.shape)
+        return KNOWN_SIZES[self._data.shape]
 
     @property
     def ndim(self) -> int:
@@ -252,8 +252,9 @@ class Tensor(OpMethods):
     @property
     def grad(self) -> Tensor | None:
         gradient = self._grad
-        fn = self._fn
-        if gradient is None and fn is not None and not self._retains and not (isinstance(fn, View) and fn.is_stale()) and not self.is_leaf:
+        if gradient is not None or (fn := self._fn) is LEAF:
+            return gradient
+        if fn is not None and not self._retains and not (isinstance(fn, View) and fn.is_stale()) and not self.is_leaf:
             from .autograd.warnings import warn_non_leaf
 
             warn_non_leaf(self)
@@ -304,9 +305,17 @@ class Tensor(OpMethods):
     def detach(self) -> Tensor:
         """The same memory without history. Writes to it are seen by autograd: the version counter is shared."""
         data = self._data
-        tensor = wrap(data.detached() if isinstance(data, Layer) else data)
+        tensor = new(Tensor)
+        tensor._data = data if data.__class__ is np.ndarray or not isinstance(data, Layer) else data.detached()
         tensor._vc = counter_of(self)
-        mark_cut(tensor, self, "detach", "detach()")
+        tensor._fn = None
+        if (fn := self._fn) is LEAF:
+            frame = sys._getframe(1)
+            if frame.f_code.co_filename not in USER_FILES:
+                frame = user_frame(frame)
+            tensor._fn = Cut("detach", "detach()", frame.f_code, frame.f_lasti)
+        elif fn is not None:
+            mark_cut(tensor, self, "detach", "detach()")
         return tensor
 
     def detach_(self) -> Self:

@@ -217,3 +217,8 @@ def test_classes_of_modules_that_a_script_imports_carry_pytorchs_names(script):
     done = adjoint("run", script(NAMED))
     assert done.returncode == 0, done.stderr
     assert "torch.nn.utils.prune.RandomUnstructured" in done.stdout and "torch.optim.lr_scheduler.StepLR" in done.stdout
+
+
+def test_there_is_nothing_to_build_without_llvm(tmp_path):
+    done = adjoint("cache", "build", ADJOINT_CACHE_DIR=str(tmp_path), ADJOINT_KERNELS="0")
+    assert done.returncode == 0 and done.stdout.startswith("nothing to build")

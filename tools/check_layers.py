@@ -108,7 +108,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ),
     ),
     ("top", ("__main__", "_explain", "cli", "compile", "debug", "viz")),
-    ("public surface", ("",)),
+    ("public surface", ("", "cli.build")),  # which uses the library as programs do
 )
 
 

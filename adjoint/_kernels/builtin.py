@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property
-from threading import Lock
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -28,6 +27,7 @@ from .emit_integers import IntegerEmitter
 from .emit_types import BY_DTYPE, FENCE, KINDS, PARTS, loading, register_type, served, storing
 from .entry import FIRST, GIVEN, NEW
 from .expr import MATHS, Expr, Number, Untraceable
+from .lifetime import compiling
 from .maths import OUTSIDE, USUAL, definitions, weight
 from .objects import FALLBACK, OWN, builtin, table
 
@@ -123,14 +123,13 @@ def load(formulas: list[Formula], fallbacks: list[Any]) -> list[Callable[..., An
 @cache
 def entry_address(into: str) -> int:
     """The address of the entry that all built-ins share whose results go to the same place."""
-    return jit.load(f"entry {into}", lambda: entry.text(into), [f"entry_{into}"], vectors=True)[f"entry_{into}"]
+    return jit.load(f"entry {into}", lambda: entry.text(into), [f"entry_{into}"], jit.VECTORS)[f"entry_{into}"]
 
 
 def unable(*args: Any) -> None:
     """The fallback of the built-in that writes into a given array: None says that it cannot take these arguments."""
 
 
-_compiling = Lock()
 NAMES = list(KINDS)
 NUMBERS = {kind: number for number, kind in enumerate(KINDS)}
 
@@ -141,6 +140,7 @@ class Kernel:
     def __init__(self, formula: Formula, fallback: Any) -> None:
         self.formula = formula
         self.missing: dict[int, tuple[Expr, str]] = {}
+        self.dtypes: list[Any] = []  # that the table refers to
         otherwise = self.otherwise(fallback)
         facts = table(otherwise, [0] * (formula.constants_at - OWN) + [id(constant) for constant in formula.constants])
         self.words = memoryview(facts)
@@ -168,7 +168,7 @@ class Kernel:
     @cached_property
     def into(self) -> Callable[..., Any]:
         """The built-in that writes into an array that is given; only huge results need it."""
-        return builtin(self.formula.symbol, entry_address(GIVEN), self.into_facts)
+        return builtin(self.formula.symbol, entry_address(GIVEN), self.into_facts, unable)
 
     def record(self, kind: str) -> int:
         return entry.RECORDS + entry.RECORD * NUMBERS[kind]
@@ -184,6 +184,7 @@ class Kernel:
         self.write(at + entry.WHOLE, facts.whole)
         for place, limit in ((entry.LEAST, facts.least), (entry.GREATEST, facts.most)):
             self.write(at + place, int(np.float64(limit).view(np.int64)))
+        self.dtypes.append(dtype)
         self.write(at + entry.DTYPE, id(dtype))
 
     def prepare(self, kind: str) -> None:
@@ -225,14 +226,14 @@ class Kernel:
 
     def knows(self, dtype: np.dtype[Any]) -> bool:
         """Whether this is bfloat16, not recognised up to now."""
-        if dtype.name != "bfloat16" or self.words[self.record("bf16") + entry.DTYPE]:
+        if dtype.name != "bfloat16" or not dtype.isnative or self.words[self.record("bf16") + entry.DTYPE]:
             return False
         self.expect("bf16", dtype)
         return True
 
     def compile_missing(self, asking: memoryview[int]) -> None:
         """Compile the loop that was asked for, or find the cases of the type that was."""
-        with _compiling:  # another thread may have asked for the same loop
+        with compiling:  # another thread may have asked for the same loop
             place = asking[entry.ASKED]
             if place in self.missing:
                 self.write(place, load_loop(self.formula, *self.missing[place]))
@@ -336,9 +337,9 @@ def loop_text(formula: Formula, kind: str, scalar: Scalar, name: str) -> str:
     values = [f"%y{part}" for part in range(len(scalar.returned))]
     parts = [f"{value} = extractvalue {returned} %both, {part}" for part, value in enumerate(values)]
     newline = "\n  "
-    # LLVM vectorises a loop that writes over what it reads only if it sees that both are the same array.
-    target = f"%p{formula.kinds.index('T')}" if formula.into == FIRST else "%out"
-    parameters = [f"ptr {'' if formula.into == FIRST else 'noalias '}%out", "ptr noalias %arrays", "ptr noalias %numbers", "i64 %n"]
+    # A loop that writes over what it reads says noalias too: an element is read before it is written, never after. If LLVM saw that both
+    # are one array, it would store only what changes, under masks, which on some CPUs takes five times as long.
+    parameters = ["ptr noalias %out", "ptr noalias %arrays", "ptr noalias %numbers", "i64 %n"]
     parameters[3:3] = [] if name == "loop" else ["i64 %first"]
     # Truth values are gathered in integers as wide as the numbers, as vectors of them are.
     return f"""
@@ -356,7 +357,7 @@ loop:
   %wrong = extractvalue {returned} %both, {len(parts)}
   %mark = zext i1 %wrong to {integer}
   %seen_next = or {integer} %seen, %mark
-  {newline.join(storing(result, target, values))}
+  {newline.join(storing(result, "%out", values))}
   %next = add nuw nsw i64 %i, 1
   %more = icmp slt i64 %next, %n
   br i1 %more, label %loop, label %done, !llvm.loop !0

@@ -7,13 +7,13 @@ table. Work that takes longer than a few microseconds is done without the GIL, a
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import Lock
 from typing import Any
 
 import numpy as np
 
 from . import jit, objects, workers
 from .emit_types import BY_DTYPE, served
+from .lifetime import compiling
 from .objects import CONTIGUOUS_ALIGNED, DATA, DESCR, F64, FLAGS, INC_REF, NDARRAY, OWN, RESTORE_THREAD, SAVE_THREAD, WRITEABLE, Text
 
 # Places in the table of a built-in, after those that all have. The last is where its loops begin.
@@ -136,9 +136,6 @@ def array_argument(t: Text, obj: str, wanted: str, slot: str, *, optional: bool,
         t.lines.append(f"given{mark}:")
 
 
-_compiling = Lock()
-
-
 class Kernel:
     """The built-in of a kernel, and its table."""
 
@@ -168,7 +165,7 @@ class Kernel:
         kinds = [BY_DTYPE.get(dtype.name, "") if dtype.isnative else "" for dtype in dtypes]
         if kinds[0] not in self.kinds or "" in kinds or not all(map(served, kinds)):
             return None
-        with _compiling:
+        with compiling:
             place = len(self.dtypes)
             if place == MOST:
                 return None

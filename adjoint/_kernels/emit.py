@@ -132,16 +132,19 @@ class Emitter:
         return self.let(f"select i1 {self.condition(condition)}, {self.type} {self.value(yes)}, {self.type} {self.value(no)}")
 
     def _maximum(self, x: Expr, y: Expr) -> str:
-        return self.extreme("ogt", x, y)
-
-    def _minimum(self, x: Expr, y: Expr) -> str:
         return self.extreme("olt", x, y)
 
-    def extreme(self, comparison: str, x: Expr, y: Expr) -> str:
-        """One of two numbers; NaN if one is NaN."""
-        a, b, t = self.value(x), self.value(y), self.type
-        chosen = self.let(f"select i1 {self.let(f'fcmp {comparison} {t} {a}, {b}')}, {t} {a}, {t} {b}")
-        return self.let(f"select i1 {self.let(f'fcmp uno {t} {a}, {a}')}, {t} {a}, {t} {chosen}")
+    def _minimum(self, x: Expr, y: Expr) -> str:
+        return self.extreme("ogt", x, y)
+
+    def extreme(self, yields: str, x: Expr, y: Expr) -> str:
+        """x, or y where x `yields` to it; NaN if one is NaN. Of two zeros it is y, but x where y is a number: as in PyTorch, and whether a
+        number is NaN need not be asked for each element."""
+        (a, b), t = (self.value(x), self.value(y)), self.type
+        if type(y) is Expr:
+            a, b = b, a
+        chosen = self.let(f"select i1 {self.let(f'fcmp {yields} {t} {a}, {b}')}, {t} {b}, {t} {a}")
+        return self.let(f"select i1 {self.let(f'fcmp uno {t} {b}, {b}')}, {t} {b}, {t} {chosen}")
 
     def _sign(self, x: Expr) -> str:
         value, t = self.value(x), self.type

@@ -57,9 +57,9 @@ class IntegerEmitter(Emitter):
     def chosen(self, comparison: str, a: str, b: str, yes: str, no: str) -> str:
         return self.let(f"select i1 {self.let(f'icmp {comparison} {self.type} {a}, {b}')}, {self.type} {yes}, {self.type} {no}")
 
-    def extreme(self, comparison: str, x: Expr, y: Expr) -> str:
+    def extreme(self, yields: str, x: Expr, y: Expr) -> str:
         a, b = self.value(x), self.value(y)
-        return self.chosen(("u" if self.kind[0] == "u" else "s") + comparison[1:], a, b, a, b)
+        return self.chosen(("u" if self.kind[0] == "u" else "s") + yields[1:], a, b, b, a)
 
     def _negative(self, x: Expr) -> str:
         return self.let(f"sub {self.type} 0, {self.value(x)}")

@@ -3,11 +3,14 @@ for."""
 
 from __future__ import annotations
 
-from math import inf, nan
+from math import inf, nan, pi
 from typing import Any
 
-from .loops import exp, expm1, floor, lgamma, log, minimum, part, power, precision
-from .special_tables import ZETA
+from .loops import copysign, erfc, exp, expm1, floor, lgamma, log, minimum, part, power, precision, sqrt
+from .special_tables import TEMME, TEMME_ROW, ZETA
+
+LARGE = 200.0  # from which on Temme's expansion serves
+TEMME_ROWS = 7
 
 
 @part
@@ -119,6 +122,52 @@ def upper_of_small(a: Any, x: Any) -> Any:
 
 
 @part
+def departure(a: Any, x: Any) -> Any:
+    """mu - log(1 + mu), where 1 + mu = x / a; by the series of the logarithm in mu / (2 + mu) where the terms would cancel."""
+    mu = (x - a) / a
+    value = 0.0
+    if abs(mu) < 0.4:
+        r = mu / (2.0 + mu)
+        square = r * r
+        tail = 0.0
+        for k in range(13, 0, -1):
+            tail = tail * square + 2.0 / (2.0 * k + 1.0)
+        value = r * (mu - square * tail)
+    else:
+        value = mu - log(x / a)
+    return value
+
+
+@part
+def gamma_factor(a: Any, x: Any) -> Any:
+    """x**a exp(-x) / gamma(a), for large a by Stirling's series, so that no large numbers cancel in the exponent."""
+    value = 0.0
+    if a < 10.0:
+        value = power(minimum(x, 2000.0), a) * exp(-x - lgamma(a))
+    else:
+        inverse = 1.0 / a
+        square = inverse * inverse
+        series = inverse * (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square * (1 / 1188)))))
+        value = sqrt(a / (2.0 * pi)) * exp(-a * departure(a, x) - series)
+    return value
+
+
+@part
+def near_large(a: Any, x: Any, upper: Any) -> Any:
+    """Temme's expansion, for large a and x between 0.7 a and 1.3 a."""
+    exponent = departure(a, x)
+    eta = copysign(sqrt(2.0 * exponent), x - a)
+    series = 0.0
+    for k in range(TEMME_ROWS - 1, -1, -1):
+        row = 0.0
+        for n in range(TEMME_ROW - 1, -1, -1):
+            row = row * eta + TEMME[k * TEMME_ROW + n]
+        series = series / a + row
+    side = 2.0 * upper - 1.0
+    return 0.5 * erfc(side * eta * sqrt(0.5 * a)) + side * exp(-a * exponent) / sqrt(2.0 * pi * a) * series
+
+
+@part
 def incomplete(a: Any, x: Any, upper: Any) -> Any:
     """The regularised integral below x; above x, where that is asked for."""
     value = nan
@@ -131,14 +180,18 @@ def incomplete(a: Any, x: Any, upper: Any) -> Any:
             value = everything
         elif upper == 1.0 and a < 0.5 and x < 1.0:
             value = upper_of_small(a, x)
+        elif a >= LARGE and abs(x - a) < 0.3 * a:
+            value = near_large(a, x, upper)
         else:
-            factor = exp(a * log(x) - x - lgamma(a))
+            value = gamma_factor(a, x)
             if x < a + 1.0 and (upper == 0.0 or a >= 0.5):
-                value = factor * lower_series(a, x)
+                if value > 0.0:
+                    value *= lower_series(a, x)
                 if upper == 1.0:
                     value = 1.0 - value
             else:
-                value = factor * upper_fraction(a, x)
+                if value > 0.0:
+                    value *= upper_fraction(a, x)
                 if upper == 0.0:
                     value = 1.0 - value
     return value

@@ -33,8 +33,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from threading import Lock
 from typing import Any, overload
+
+from .lifetime import compiling
 
 # ---- the types of parameters --------------------------------------------------------------------------------------------------------
 
@@ -128,6 +129,10 @@ def room(count: Any) -> Any:
     """An array of results in a piece of work's own memory; it may be given a name, and no more. Its size is a constant."""
 
 
+def wide_room(count: Any) -> Any:
+    """The same for doubles."""
+
+
 class Part:
     """A function that kernels call. Its parameters are annotated like a kernel's; it ends with the one `return`."""
 
@@ -174,7 +179,6 @@ def template(*, reorder: bool = False, kinds: tuple[str, ...] = FLOATS) -> Calla
 REORDER = "reassoc nsz contract"
 WARM = 100  # calls, or as much work, before a kernel is worth compiling
 LOOPS: list[Loop] = []  # all that have been declared
-_compiling = Lock()
 
 
 class Loop:
@@ -198,7 +202,7 @@ class Loop:
         self.heat += 1 + ((args[-1] * args[-2]) >> 12)
         if self.heat <= WARM:
             return None
-        with _compiling:
+        with compiling:
             if self.run == self.warm_up:
                 self.run = self.compiled()
         return self.run(*args)

@@ -86,7 +86,8 @@ def builtins(
         objects.address(api.PyType_GenericAlloc), objects.address(api.PyList_New), objects.address(api.PyTuple_New),
         objects.array_function(NEW_FROM_DESCR), objects.array_function(SET_BASE_OBJECT),
     ]  # fmt: skip
-    return {name: objects.builtin(name, at[name], objects.table(fallbacks[name], own), fallbacks[name]) for name in texts}
+    classes = tensor, parameter, view, counter
+    return {name: objects.builtin(name, at[name], objects.table(fallbacks[name], own), fallbacks[name], classes) for name in texts}
 
 
 # ---- text ---------------------------------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from .code import TYPES
 from .emit import Emitter
 from .expr import Expr
 from .maths import OUTSIDE, definitions
-from .objects import CONTIGUOUS_ALIGNED, DATA, DESCR, FLAGS, INC_REF, NDARRAY, Text
+from .objects import CONTIGUOUS_ALIGNED, DATA, DESCR, FLAGS, INC_REF, NDARRAY, NDIM, SHAPE, Text
 
 BLOCK = 1 << 12  # elements
 
@@ -111,7 +111,7 @@ class Blocks:
         """`columns` are the arrays by argument, then by parameter. All are contiguous and of one dtype. Those of the column that is
         changing are not looked at; `point` names them before each run."""
         first = columns[0]
-        sizes = np.array([array.size for array in first], np.int64)
+        self.sizes = sizes = np.array([array.size for array in first], np.int64)
         counts = -(-sizes // BLOCK)
         self.owner = np.repeat(np.arange(len(first)), counts)
         starts = (np.arange(len(self.owner)) - np.repeat(np.cumsum(counts) - counts, counts)) * BLOCK
@@ -126,7 +126,7 @@ class Blocks:
 
     def point(self, place: int, arrays: list[Any]) -> bool:
         """Put the addresses of arrays into the table; False if they are not such as a pass takes."""
-        if not addresses()(arrays, self.bases, self.like):
+        if not addresses()(arrays, self.bases, self.like, self.sizes):
             return False
         np.add(self.bases[self.owner], self.offsets, out=self.table[:, place])
         return True
@@ -146,7 +146,7 @@ class Blocks:
 @cache
 def addresses() -> Callable[..., bool | None]:
     """A built-in that writes the addresses of a list's arrays into an array of integers, and returns True; None if one of them is not a
-    contiguous array of the dtype of a third argument, or there are more or less than expected."""
+    contiguous array of the dtype of a third argument, with as many elements as a fourth says, or if there are more or less of them."""
     found = jit.load("addresses", addresses_text, ["addresses"])
     facts = objects.table(nothing, [id(list), id(np.dtype("int64")), id(True)])
     return objects.builtin("addresses", found["addresses"], facts, nothing)
@@ -162,17 +162,19 @@ def nothing(*args: Any) -> None:
 
 def addresses_text() -> str:
     t = Text()
-    t.require(t.let("icmp eq i64 %n, 3"))
-    given, out, like = (t.let(f"load ptr, ptr {t.let(f'getelementptr ptr, ptr %args, i64 {place}')}") for place in range(3))
+    t.require(t.let("icmp eq i64 %n, 4"))
+    given, out, like, sizes = (t.let(f"load ptr, ptr {t.let(f'getelementptr ptr, ptr %args, i64 {place}')}") for place in range(4))
     t.require(t.let(f"icmp eq i64 {t.field(given, 8, 'i64')}, {t.fact(LIST)}"))
-    for array in (out, like):
+    for array in (out, like, sizes):
         t.require(t.let(f"icmp eq i64 {t.field(array, 8, 'i64')}, {t.fact(NDARRAY)}"))
-    t.require(t.let(f"icmp eq i64 {t.field(out, DESCR, 'i64')}, {t.fact(INT64)}"))
     count, items = t.field(given, LIST_SIZE, "i64"), t.field(given, LIST_ITEMS, "ptr")
-    room = t.let(f"load i64, ptr {t.field(out, objects.SHAPE, 'ptr')}")
-    t.require(t.let(f"icmp eq i64 {count}, {room}"))
+    for array in (out, sizes):
+        t.require(t.let(f"icmp eq i64 {t.field(array, DESCR, 'i64')}, {t.fact(INT64)}"))
+        room = t.let(f"load i64, ptr {t.field(array, SHAPE, 'ptr')}")
+        t.require(t.let(f"icmp eq i64 {count}, {room}"))
     wanted, target, ndarray = t.field(like, DESCR, "i64"), t.field(out, DATA, "ptr"), t.fact(NDARRAY)
-    place = t.let("alloca i64")
+    expected = t.field(sizes, DATA, "ptr")
+    place, axis, size = (t.let("alloca i64") for _ in range(3))
     t.do(f"store i64 0, ptr {place}")
     t.do("br label %test")
     t.lines.append("test:")
@@ -184,6 +186,22 @@ def addresses_text() -> str:
     t.require(t.let(f"icmp eq i64 {t.field(array, DESCR, 'i64')}, {wanted}"))
     flags = t.let(f"and i32 {t.field(array, FLAGS, 'i32')}, {CONTIGUOUS_ALIGNED}")
     t.require(t.let(f"icmp eq i32 {flags}, {CONTIGUOUS_ALIGNED}"))
+    ndim, shape = t.let(f"sext i32 {t.field(array, NDIM, 'i32')} to i64"), t.field(array, SHAPE, "ptr")
+    t.do(f"store i64 0, ptr {axis}")
+    t.do(f"store i64 1, ptr {size}")
+    t.do("br label %axes")
+    t.lines.append("axes:")
+    d = t.let(f"load i64, ptr {axis}")
+    t.branch(t.let(f"icmp slt i64 {d}, {ndim}"), "extent", "sized")
+    t.lines.append("extent:")
+    extent = t.let(f"load i64, ptr {t.let(f'getelementptr i64, ptr {shape}, i64 {d}')}")
+    before = t.let(f"load i64, ptr {size}")
+    t.do(f"store i64 {t.let(f'mul i64 {before}, {extent}')}, ptr {size}")
+    t.do(f"store i64 {t.let(f'add i64 {d}, 1')}, ptr {axis}")
+    t.do("br label %axes")
+    t.lines.append("sized:")
+    found, wished = t.let(f"load i64, ptr {size}"), t.let(f"load i64, ptr {t.let(f'getelementptr i64, ptr {expected}, i64 {i}')}")
+    t.require(t.let(f"icmp eq i64 {found}, {wished}"))
     t.do(f"store i64 {t.field(array, DATA, 'i64')}, ptr {t.let(f'getelementptr i64, ptr {target}, i64 {i}')}")
     t.do(f"store i64 {t.let(f'add i64 {i}, 1')}, ptr {place}")
     t.do("br label %test")

@@ -32,6 +32,8 @@ class _Mode:
     """Sets the bits under `mask` for a block, or for the body of a decorated function."""
 
     _decorated: CodeType | None = None  # the function during which it holds
+    _mask: int = GRAD
+    _bits: int
 
     def __init__(self, mask: int, bits: int) -> None:
         self._mask = mask
@@ -51,7 +53,7 @@ class _Mode:
                 _turned_off.append((self._decorated, -1))
 
     def __exit__(self, *_: object) -> None:
-        swap_bits(self._mask, self._before.pop())
+        set_mode(get_mode() & ~self._mask | self._before.pop())
 
     def clone(self, function: Any = None) -> Self:
         """A fresh object of the same kind, to be entered while `function` runs."""
@@ -116,29 +118,33 @@ class no_grad(_Mode):
     False
     """
 
+    _bits = 0
+
     @overload
     def __new__(cls, fn: None = None) -> Self: ...
     @overload
     def __new__(cls, fn: F) -> F: ...  # type: ignore[misc]
     def __new__(cls, fn: Any = None) -> Any:
-        return super().__new__(cls) if fn is None else cls()(fn)
+        return object.__new__(cls) if fn is None else cls()(fn)
 
     def __init__(self) -> None:
-        super().__init__(GRAD, 0)
+        self._before = []
 
 
 class enable_grad(_Mode):
     """Recording is on inside, also within a `no_grad` block."""
 
+    _bits = GRAD
+
     @overload
     def __new__(cls, fn: None = None) -> Self: ...
     @overload
     def __new__(cls, fn: F) -> F: ...  # type: ignore[misc]
     def __new__(cls, fn: Any = None) -> Any:
-        return super().__new__(cls) if fn is None else cls()(fn)
+        return object.__new__(cls) if fn is None else cls()(fn)
 
     def __init__(self) -> None:
-        super().__init__(GRAD, GRAD)
+        self._before = []
 
 
 class set_grad_enabled(_Mode):

@@ -45,6 +45,8 @@ def in_blocks(*columns: list[Any]) -> Any:
         return None
     from .._kernels import updates
 
+    if any(not array.flags.writeable for array in first):
+        return None
     if not updates.available() or any(array.shape != like.shape for some in columns for array, like in zip(some, first, strict=True)):
         return None
     try:

@@ -1,4 +1,4 @@
-"""The command line: `python -m adjoint run script.py`, `check script.py`, `info`, `cache [--clear]`."""
+"""The command line: `python -m adjoint run script.py`, `check script.py`, `info`, `cache [build | --clear]`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     check = commands.add_parser("check", help="list the names of PyTorch that a script uses and adjoint does not have")
     check.add_argument("scripts", nargs="+", help="the scripts")
     commands.add_parser("info", help="what is installed here, for bug reports")
-    cache = commands.add_parser("cache", help="show the compiled kernels kept on disk")
+    cache = commands.add_parser("cache", help="show the compiled kernels kept on disk; `cache build` compiles what most programs need")
+    cache.add_argument("action", nargs="?", choices=["build"], help="compile the standard set, once per machine")
     cache.add_argument("--clear", action="store_true", help="remove them all")
     options = parser.parse_args(arguments)
     match options.command:
@@ -30,7 +31,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         case "info":
             print(info())
         case "cache":
-            print(cleared() if options.clear else kept())
+            if options.clear:
+                print(cleared())
+            if options.action == "build":
+                from .build import build
+
+                return build()
+            if not options.clear:
+                print(kept())
     return 0
 
 

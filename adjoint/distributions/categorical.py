@@ -87,8 +87,11 @@ class Categorical(Distribution):
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
-        index, logits = broadcast_tensors(value.to(int64).unsqueeze(-1), self.logits)
-        result: Tensor = logits.gather(-1, index[..., :1]).squeeze(-1)
+        index, logits = value.to(int64).unsqueeze(-1), self.logits
+        if value.shape != self._batch_shape:
+            index, logits = broadcast_tensors(index, logits)
+            index = index[..., :1]
+        result: Tensor = logits.gather(-1, index).squeeze(-1)
         return result
 
     def entropy(self) -> Tensor:

@@ -234,8 +234,8 @@ class _IntegerInterval(_Bounded):
     is_discrete, bounds = True, ("lower_bound", "upper_bound")
 
     def check(self, value: Tensor) -> Tensor:
-        result: Tensor = (value % 1 == 0) & (value >= self.lower_bound) & (value <= self.upper_bound)
-        return result
+        within: Tensor = (value >= self.lower_bound) & (value <= self.upper_bound)
+        return (value % 1 == 0) & within if value.is_floating_point() else within
 
 
 class _IntegerLessThan(_Bounded):

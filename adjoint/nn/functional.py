@@ -23,6 +23,7 @@ from ..ops import softmax as _softmax
 from ..ops import transcendental as _transcendental
 from ..ops._operands import inplace_of as _inplace_of
 from ..ops._rules import holds as _holds
+from ..ops._rules import loops as _loops
 from ..ops.einsum import einsum as _einsum
 from . import (
     _attention,
@@ -176,9 +177,12 @@ def _apply(fn: _Function, inplace: bool, input: Tensor, *args: Any) -> Tensor:
     return _inplace_of(fn)(input, *args) if inplace else fn(input, *args)
 
 
+_relu_in_place = _inplace_of(_activation.relu)
+
+
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """`max(input, 0)`."""
-    return _apply(_activation.relu, inplace, input)
+    return _relu_in_place(input) if inplace else _activation.relu(input)  # type: ignore[no-any-return]
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
@@ -241,6 +245,19 @@ def gelu(input: Tensor, approximate: str = "none", *, out: Tensor | None = None)
     return _activation.gelu(input, approximate, out=out)  # type: ignore[no-any-return]
 
 
+def _slopes(x: Any, lower: float, upper: float) -> Any:
+    """A random slope for each element that is not positive, and one for the others."""
+    from .._random._filling import fill_at_once
+
+    slopes = np.empty_like(x)
+    if upper - lower < 1e30 and fill_at_once(slopes, _loops("random").slopes, None, x, float(lower), float(upper - lower), float(upper)):
+        return slopes
+    below = x <= 0
+    slopes[...] = 1
+    slopes[below] = wrap(np.empty(int(below.sum()))).uniform_(lower, upper)._data
+    return slopes
+
+
 def rrelu(
     input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
@@ -254,11 +271,8 @@ def rrelu(
     if isinstance(input._data, _Layer):
         drawn = input.detach().clone().uniform_(lower, upper)
         return input * np.where(input.detach() > 0, 1.0, drawn)
-    slopes = np.ones_like(input._data)
-    below = input._data <= 0
-    drawn = wrap(np.empty(int(below.sum()))).uniform_(lower, upper)
-    slopes[below] = drawn._data
-    return input.mul_(wrap(slopes)) if inplace else input * wrap(slopes)
+    slopes = wrap(_slopes(input._data, lower, upper))
+    return input.mul_(slopes) if inplace else input * slopes
 
 
 def _in_place(fn: _Function) -> _Function:
@@ -336,6 +350,11 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """
     if tensor._data.dtype != np.int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.\n  fix: x.long()")
+    data = tensor._data
+    if data.__class__ is np.ndarray and data.size and (num_classes > 0 or num_classes == -1):
+        found = _loops("index").marks(data, num_classes if num_classes > 0 else int(data.max()) + 1)
+        if found is not None:
+            return wrap(found)
     if tensor.numel() == 0 and num_classes <= 0:
         raise RuntimeError("Can not infer total number of classes from empty tensor.\n  fix: pass num_classes")
     if tensor.numel() and _holds(tensor.min() < 0):

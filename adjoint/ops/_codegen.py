@@ -247,6 +247,11 @@ def fast_path(op: Op, out: bool) -> list[str]:
     for sort, names in dtypes_by_sort(op).items():
         lines += [f"   {test} {' or '.join(f'dtype_ is {name}' for name in names)}:", *indented(4, choice(op, sort))]
         test = "elif"
+    if op.scalars in (True, "all") and len(op.inputs) == 2 and op.floats and not isinstance(op.impl, np.ufunc):
+        second = op.inputs[1]
+        lines += [f"  elif ({first}.__class__ is float or {first}.__class__ is int) and {is_tensor(second)}:"]
+        lines += [f"   a_{second} = {second}._data", f"   dtype_ = a_{second}.dtype"]
+        lines += ["   if dtype_ is F32 or dtype_ is F64:", *indented(4, body(op, "ST"))]
     return lines if test == "elif" else []
 
 
@@ -421,7 +426,7 @@ def computed(op: Op, call: str, kinds: str, sort: str) -> list[str]:
     elif sort == HALF:
         lines = [f"result = single_impl({values})"]
     if kernels is None and op.broadcasts:
-        first = op.inputs[0]
+        first = op.inputs[kinds.index("T")]
         lines = [f"heat[0] += 1 + (a_{first}.size >> 14)", f"if heat[0] > {WARM}: ignite(OP, '{kinds}')", *lines]
     if refused:
         lines = ["try:", *indented(1, lines), f"except {refused}: return {general_call(op, False)}"]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from contextlib import suppress
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,6 @@ from ._rules import conjugated, loops
 
 WARM = 200
 HALF = ("f16", "bf16")
-_lock = Lock()
 
 
 class Kernels:
@@ -36,7 +34,9 @@ class Kernels:
 
 def ignite(op: Op, kinds: str) -> None:
     """Compile an op that has become hot."""
-    with _lock:
+    from .._kernels.lifetime import compiling
+
+    with compiling:
         if kinds not in op.kernels:
             op.kernels[kinds] = kernels_for(op, kinds)
             op.regenerate()
@@ -107,9 +107,11 @@ def attach(op: Op) -> None:
     roles = tuple("array" if arg == op.inputs[0] else ROLES.get(arg, "ignored") for arg in op.args)
 
     def use(builtin: Callable[..., Any]) -> None:
+        from .._kernels.lifetime import compiling
+
         made = Kernels()
         made.forward = builtin
-        with _lock:
+        with compiling:
             op.kernels["T" * len(op.inputs)] = made
             op.regenerate()
 

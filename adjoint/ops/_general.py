@@ -12,14 +12,27 @@ from typing import Any
 import numpy as np
 
 from .._dtype import default_numpy, from_numpy_dtype, result_numpy_dtype
-from .._layer import Layer, Level, entered, indices_in, level_of, settled, top_level
+from .._layer import Layer, Level, entered, indices_in, level_of, levels, settled, top_level
 from .._quiet import mute, unmute
 from .._site import here
-from .._state import AUTOCAST, DISPATCH_MODE, FORWARD_AD, FUNCTION_MODE, GRAD, INFERENCE, PROFILE, SAVED_HOOKS, WATCHED, get_mode
+from .._state import (
+    AUTOCAST,
+    DISPATCH_MODE,
+    FORWARD_AD,
+    FUNCTION_MODE,
+    GRAD,
+    INFERENCE,
+    PROFILE,
+    SAVED_HOOKS,
+    WATCHED,
+    get_mode,
+    swap_bits,
+    tick,
+)
 from .._tensor import Parameter, Tensor, wrap, wrap_result
 from ..autograd.forward_ad import carries_tangent, propagate
 from ..autograd.node import INFERENCE_TENSOR, UNRECORDED, Node, Output, SeveralNode, VersionCounter, new_node
-from ..autograd.packed import take_known_result
+from ..autograd.packed import known_result, take_known_result
 from ..autograd.saved import SavedOutput, pack_saved, refuse_inference
 from ..autograd.views import INFERENCE_VIEW, NO_GRAD, ORDINARY, SEVERAL, View, counter_of, cut_of, edge_of, no_derivative
 from ._precision import FLOAT32, in_single, is_half
@@ -29,21 +42,62 @@ from ._several import nth
 
 PLAIN = (Tensor, Parameter)
 NUMBERS = (bool, int, float, complex)
-COMMON_DTYPES = frozenset(map(np.dtype, ("float32", "float64", "int64", "bool")))
+INT64, BOOL = np.dtype("int64"), np.dtype("bool")
+COMMON_DTYPES = frozenset((np.dtype("float32"), np.dtype("float64"), INT64, BOOL))
 OPERANDS = (Tensor, np.ndarray, np.generic, *NUMBERS)
 
 
 def general(op: Op, args: tuple[Any, ...], out: Any = None) -> Any:
     """Run an op on any arguments, given in the order of its signature."""
     if out is None:
-        level = running_level(op, args)
-        if level is not None and get_mode() < 2:
+        if op.broadcasts and op.promote != KEEP and get_mode() <= GRAD and (same := in_one_dtype(op, args)) is not None:
+            return called(op, same)
+        level, mode = running_level(op, args), get_mode()
+        if mode == GRAD | SAVED_HOOKS:
+            if level is None and not levels() and known_result.get() is None and not overridden(op, args):
+                return packed(op, args)
+        elif level is not None and mode < 2:
             return level.call(op, args) if level.alive else again(op, args)
     elif is_plain(op, args, out) and fits(out, made := called(op, args)):
         np.copyto(out._data, made._data)
         counter_of(out).bump(here())
         return out
     return generally(op, args, out)
+
+
+def in_one_dtype(op: Op, args: tuple[Any, ...]) -> list[Any] | None:
+    """The arguments with whole numbers converted to the dtype that the op computes in, as its fast path takes them; None if that is not
+    all that stands in its way. Whole numbers have no history, so nothing is recorded of it."""
+    arrays: list[Any] = []
+    for x in args[: len(op.inputs)]:
+        if x.__class__ is Tensor or x.__class__ is Parameter:
+            data = x._data
+            if data.__class__ is not np.ndarray or data.dtype not in COMMON_DTYPES or x._vc is INFERENCE_TENSOR:
+                return None
+            arrays.append(data)
+        elif (x.__class__ is float or x.__class__ is int) and arrays:
+            arrays.append(x)
+        else:
+            return None
+    dtype = common_dtype(op, arrays)
+    if dtype is BOOL:
+        return None
+    converted: list[Any] | None = None
+    for place, array in enumerate(arrays):
+        if array.__class__ is not np.ndarray:
+            if dtype is INT64:
+                converted = converted or list(args)
+                converted[place] = wrap(np.asarray(array))
+        elif array.dtype is not dtype:
+            if array.dtype is not INT64 and array.dtype is not BOOL:
+                return None
+            if op.check is not None:
+                op.check(*arrays)
+            converted = converted or list(args)
+            converted[place] = made = wrap(array.astype(dtype))
+            made._fn = args[place]._fn and cut_of(args[place])
+            made._vc = counter_of(args[place])  # a node that keeps it refuses to go on when the original has been changed
+    return converted
 
 
 def running_level(op: Op, args: tuple[Any, ...]) -> Level | None:
@@ -68,8 +122,31 @@ def again(op: Op, args: tuple[Any, ...]) -> Any:
     return called(op, [settled(x) if x.__class__ in PLAIN else x for x in args])
 
 
+def packed(op: Op, args: tuple[Any, ...]) -> Any:
+    """The op as ever; then what its node has saved goes to the hooks in force."""
+    begin, bits = tick(), swap_bits(SAVED_HOOKS, 0)
+    try:
+        result = called(op, args)
+    finally:
+        swap_bits(SAVED_HOOKS, bits)
+    first = next(iter(result), None) if op.several else result
+    edge = None if first is None else edge_of(first)
+    node = edge.node if isinstance(edge, Output) else edge
+    if isinstance(node, Node) and node.seq > begin:
+        pack_saved(node)
+    return result
+
+
+def overridden(op: Op, args: tuple[Any, ...]) -> bool:
+    """Whether an operand may want to answer for itself."""
+    operands = args[0] if op.sequence and args[0].__class__ in (list, tuple) else args
+    return any(x.__class__ not in PLAIN and hasattr(x, "__torch_function__") for x in operands)
+
+
 def called(op: Op, args: Sequence[Any]) -> Any:
     """The function of an op, with arguments in the order of its signature."""
+    if not op.keywords:
+        return op.function(*args)
     cut = len(op.args) - len(op.keywords)
     return op.function(*args[:cut], **dict(zip(op.keywords, args[cut:], strict=True)))
 
@@ -94,10 +171,18 @@ def array_to_write(tensor: Any) -> Any:
 
 def is_plain(op: Op, args: tuple[Any, ...], out: Any) -> bool:
     """Whether a call with `out=` is about such tensors, and numbers."""
-    if op.sequence or array_to_write(out) is None:
+    mode = get_mode()
+    if mode > GRAD or out.__class__ not in PLAIN or out._vc is INFERENCE_TENSOR:
         return False
-    for x in args:
-        if x.__class__ not in NUMBERS and x is not None and plain_array(x) is None:
+    if op.sequence:
+        if args[0].__class__ is not list and args[0].__class__ is not tuple:
+            return False
+        args = (*args[0], *args[1:])
+    for x in (out, *args):
+        if x.__class__ is Tensor or x.__class__ is Parameter:
+            if x._data.__class__ is not np.ndarray or (mode and x._fn is not None and x.requires_grad):
+                return False
+        elif x is not None and x.__class__ not in NUMBERS:
             return False
     return True
 
@@ -150,7 +235,10 @@ def operator_call(op: Op, args: tuple[Any, ...]) -> Any:
     """The same for a Python operator: an operand that is no tensor, array or number gets its own class's operator."""
     if isinstance(args[0], NUMBERS):
         raise TypeError(f"descriptor of '{op.name}' for 'torch.Tensor' objects doesn't apply to a '{type(args[0]).__name__}' object")
-    if all(isinstance(x, OPERANDS) or hasattr(x, "__torch_function__") for x in args[: len(op.inputs)]):
+    for x in args[: len(op.inputs)]:
+        if x.__class__ not in PLAIN and not isinstance(x, OPERANDS) and not hasattr(x, "__torch_function__"):
+            break
+    else:
         try:
             return general(op, args)
         except TypeError as error:
@@ -283,13 +371,14 @@ def not_implemented_for(name: str, arrays: Sequence[Any]) -> NotImplementedError
     return NotImplementedError(f"\"{name}\" not implemented for '{dtype.scalar_name}'; convert it first, for example with x.float()")
 
 
-def check_shapes(arrays: Sequence[Any]) -> None:
-    """Refuse shapes that do not broadcast, in PyTorch's words."""
+def check_shapes(arrays: Sequence[Any]) -> tuple[int, ...]:
+    """The shape that arrays are broadcast to. Shapes that do not fit are refused, in PyTorch's words."""
     shapes = [tuple(array.shape) for array in arrays if array is not None and not isinstance(array, NUMBERS)]
-    if all(shape == shapes[0] for shape in shapes):
-        return
-    result: tuple[int, ...] = ()
+    result: tuple[int, ...] = shapes[0] if shapes else ()
     for shape in shapes:
+        if shape == result:
+            continue
+        together = list(result if len(result) > len(shape) else shape)
         for place in range(-1, -min(len(result), len(shape)) - 1, -1):
             a, b = result[place], shape[place]
             if a not in (b, 1) and b != 1:
@@ -297,7 +386,9 @@ def check_shapes(arrays: Sequence[Any]) -> None:
                     f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension "
                     f"{max(len(result), len(shape)) + place} (the shapes are {list(result)} and {list(shape)})"
                 )
-        result = np.broadcast_shapes(result, shape)
+            together[place] = b if a == 1 else a
+        result = tuple(together)
+    return result
 
 
 def check_devices(op: Op, arrays: list[Any]) -> None:
@@ -448,8 +539,10 @@ def restore_of(op: Op, operands: list[Any], result: Any, needed: Sequence[int]) 
     if op.promote == KEEP and not op.broadcasts:
         return None
     back: list[Any] = []
+    # An in-place write keeps the dtype of its target, whatever it was computed in.
+    alike = all(x._data.dtype == result.dtype for x in operands if isinstance(x, Tensor) and x._data.dtype.kind in "fc")
     for slot in needed:
         data = operands[slot]._data
-        fits = data.dtype == result.dtype and (data.shape == result.shape or not op.broadcasts) and not is_half(data.dtype)
+        fits = alike and data.dtype == result.dtype and (data.shape == result.shape or not op.broadcasts) and not is_half(data.dtype)
         back.append(None if fits else (data.shape, data.dtype))
     return tuple(back) if any(entry is not None for entry in back) else None

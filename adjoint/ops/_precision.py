@@ -12,6 +12,7 @@ from .._quiet import mute, unmute
 from ._rules import ARRAYS, cast
 
 INT64, UINT8, FLOAT32 = np.dtype("int64"), np.dtype("uint8"), np.dtype("float32")
+PASSES_ON = (lambda g: g).__code__.co_code  # of a rule that computes nothing
 
 
 def is_half(dtype: Any) -> bool:
@@ -35,7 +36,7 @@ def wide(x: Any) -> Any:
 
 def in_single(function: Callable[..., Any], widens: bool = True) -> Callable[..., Any]:
     """A function of arrays that computes half precision in single precision, and rounds what it returns; other arrays as they are."""
-    if not widens:
+    if not widens or getattr(getattr(function, "__code__", None), "co_code", b"") == PASSES_ON:
         return function
 
     def widened(*values: Any) -> Any:

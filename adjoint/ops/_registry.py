@@ -25,6 +25,7 @@ import numpy as np
 from .._methods import OpMethods
 
 Array = Any  # a NumPy array or anything that behaves like one; in a forward's signature it marks a tensor argument
+ConstantArray = Any  # marks one for which the joint rule has no gradient
 Rule = Callable[..., Any]
 
 # How forward mode follows from the declaration.
@@ -113,6 +114,7 @@ class Op:
         impl = self.impl
         self.sequence = False  # the first argument is a sequence of tensors
         self.optional: frozenset[str] = frozenset()
+        self.constant: frozenset[str] = frozenset()
         self.keywords: tuple[str, ...] = ()
         self.defaults: tuple[Any, ...] | None = None
         self.keyword_defaults: dict[str, Any] | None = None
@@ -130,6 +132,7 @@ class Op:
         notes = impl.__annotations__
         self.inputs = tuple(name for name in self.args if "Array" in str(notes.get(name, "")))
         self.optional = frozenset(name for name in self.inputs if "None" in str(notes[name]))
+        self.constant = frozenset(name for name in self.inputs if "ConstantArray" in str(notes[name]))
         self.sequence = bool(self.inputs) and "Sequence" in str(notes[self.inputs[0]])
         self.varargs = bool(positional) and "varargs" in str(notes.get(positional[-1], "")).lower()
 
@@ -176,7 +179,7 @@ class Op:
         return self.nodes if isinstance(self.nodes, str) else self.nodes.get(kinds, self.nodes["default"])
 
     def differentiates(self, name: str) -> bool:
-        return name in self.rules or self.joint is not None
+        return name in self.rules or (self.joint is not None and name not in self.constant)
 
     def call(self, values: dict[str, Any]) -> Any:
         """The forward on arrays, by argument name."""

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from .._kernels.special_tables import ERFCX, ZETA
+from .._kernels.polynomials import DIGAMMA_FAR, DIGAMMA_NEAR
+from .._kernels.special_tables import ERFCX, TEMME, TEMME_ROW, ZETA
 
 Floats = Any  # a vector of float64
 BLOCK = 8192
@@ -51,10 +52,10 @@ BESSEL_1 = (
     4.763780078020254e-09, -1.5218214060680734e-09, -2.2624401109204446e-09, 5.870664618471487e-10,
     6.7727478454462e-10, -1.6283264322621244e-10, -9.491890392992048e-11, 2.2421768596847442e-11,
 )
-# Bernoulli's numbers B_2k: over 2k (2k - 1), over 2k, and by themselves
+# Bernoulli's numbers B_2k: over 2k (2k - 1), and by themselves
 STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400, 43867 / 244188)
-DIGAMMA = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12, -3617 / 8160, 43867 / 14364)
 TRIGAMMA = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798)
+DIGAMMA_ROOT = (1.4616321449683622, 9.549995429965697e-17)  # the positive root, and what rounding it lost
 # fmt: on
 
 
@@ -109,11 +110,11 @@ def sin_pi(x: Floats) -> Floats:
 # ---- the error function -------------------------------------------------------------------------------------------------------------
 
 
-def exp_minus_square(x: Floats) -> Floats:
-    """exp(-x²) without the error of rounding x²: the leading half of x is squared exactly."""
+def exp_minus_square(x: Floats, factor: float = 1.0) -> Floats:
+    """exp(-x²), or that of a power of 2 times x², without the error of rounding x²: the leading half of x is squared exactly."""
     x = np.clip(x, -40, 40)  # beyond, it is 0
     high = (x * 134217729.0) - (x * 134217729.0 - x)  # Dekker's splitting
-    return np.exp(-high * high) * np.exp(-(x - high) * (x + high))
+    return np.exp(-factor * high * high) * np.exp(-factor * (x - high) * (x + high))
 
 
 def erfcx_positive(x: Floats) -> Floats:
@@ -207,7 +208,8 @@ def log_ndtr_vector(x: Floats) -> Floats:
     out = np.array(x)
     root = math.sqrt(2)
     on(x < -1, lambda v: np.log(erfcx_vector(-v / root) / 2) - v * v / 2, x, out)
-    on(x >= -1, lambda v: np.log1p(-erfc_vector(v / root) / 2), x, out)
+    on((x >= -1) & (x < 1), lambda v: np.log1p(-erfc_vector(v / root) / 2), x, out)
+    on(x >= 1, lambda v: np.log1p(-erfcx_positive(v / root) * exp_minus_square(v, 0.5) / 2), x, out)
     return out
 
 
@@ -232,13 +234,19 @@ def log_gamma_small(x: Floats) -> Floats:
     return z * polynomial(LOG_GAMMA, up - 2) - shift
 
 
-def log_gamma_medium(x: Floats) -> Floats:
-    """For x in [2.5, 10), likewise from above."""
+def brought_down(x: Floats) -> tuple[Floats, Floats]:
+    """A number below 2.5, and the product by which their gamma functions differ."""
     product = np.ones_like(x)
     while (high := x >= 2.5).any():
         x = np.where(high, x - 1, x)
         product *= np.where(high, x, 1.0)
-    return log_gamma_near_two(x) + np.log(product)
+    return x, product
+
+
+def log_gamma_medium(x: Floats) -> Floats:
+    """For x in [2.5, 10), likewise from above."""
+    base, product = brought_down(x)
+    return log_gamma_near_two(base) + np.log(product)
 
 
 def log_gamma_large(x: Floats) -> Floats:
@@ -272,13 +280,26 @@ def lgamma_vector(x: Floats) -> Floats:
     return out
 
 
+def digamma_near(x: Floats) -> Floats:
+    """For x in (0, 3), from [1, 2), where the root is a factor, by digamma(x + 1) = digamma(x) + 1 / x."""
+    low, high = x < 1, x >= 2
+    base = np.where(low, x + 1, np.where(high, x - 1, x))
+    lost = np.where(low, x - (base - 1), 0.0)
+    value = ((base - DIGAMMA_ROOT[0]) + (lost - DIGAMMA_ROOT[1])) * polynomial(DIGAMMA_NEAR["f64"], base - 1.5)
+    return value - np.where(low, 1 / x, 0.0) + np.where(high, 1 / base, 0.0)
+
+
+def digamma_far(x: Floats) -> Floats:
+    inverse = 1 / x
+    square = inverse * inverse
+    return np.log(x) - (square * polynomial(DIGAMMA_FAR["f64"], square) + 0.5 * inverse)
+
+
 def digamma_positive(x: Floats) -> Floats:
-    total = np.zeros_like(x)
-    while (low := x < 10).any():
-        total -= np.where(low, 1 / x, 0.0)
-        x = np.where(low, x + 1, x)
-    inverse = 1 / (x * x)
-    return total + np.log(x) - 0.5 / x - inverse * polynomial(DIGAMMA, inverse)
+    out = np.array(x)
+    on(x < 3, digamma_near, x, out)
+    on(x >= 3, digamma_far, x, out)
+    return out
 
 
 def digamma_vector(x: Floats) -> Floats:
@@ -341,11 +362,42 @@ def polygamma_vector(n: Floats, x: Floats) -> Floats:
     return float(math.factorial(order) * (-1) ** (order + 1)) * zeta_vector(n + 1, x)
 
 
-# The incomplete gamma functions: the power series for small x, the continued fraction (Lentz's way) for large x.
+# The incomplete gamma functions: the power series for small x, the continued fraction (Lentz's way) for large x, and Temme's expansion
+# around x = a for large a, for which both would take too many terms.
+
+
+def departure(a: Floats, x: Floats) -> Floats:
+    """mu - log(1 + mu), where 1 + mu = x / a; by the series of the logarithm in mu / (2 + mu) where the terms would cancel."""
+    mu = (x - a) / a
+    r = mu / (2 + mu)
+    near = r * (mu - r * r * polynomial([2 / (2 * k + 1) for k in range(1, 14)], r * r))
+    return np.where(np.abs(mu) < 0.4, near, mu - np.log(x / a))
 
 
 def gamma_factor(a: Floats, x: Floats) -> Floats:
-    return np.exp(a * np.log(x) - x - lgamma_positive(a))
+    """x**a exp(-x) / gamma(a), for large a by Stirling's series, so that no large numbers cancel in the exponent."""
+    out = np.empty_like(a)
+    small, large = a < 10, a >= 10
+    if small.any():
+        base, product = brought_down(a[small])
+        factor = np.minimum(x[small], 2000.0) ** a[small] / product
+        out[small] = factor * np.exp(-x[small] - np.where(base < 1.5, log_gamma_small(base), log_gamma_near_two(base)))
+    if large.any():
+        a, x, inverse = a[large], x[large], 1 / a[large]
+        series = inverse * polynomial(STIRLING, inverse * inverse)
+        out[large] = np.sqrt(a / (2 * np.pi)) * np.exp(-a * departure(a, x) - series)
+    return out
+
+
+def near_large(a: Floats, x: Floats, upper: bool) -> Floats:
+    """Temme's expansion, for a >= 200 and x between 0.7 a and 1.3 a."""
+    exponent = departure(a, x)
+    eta = np.copysign(np.sqrt(2 * exponent), x - a)
+    series = np.zeros_like(a)
+    for start in reversed(range(0, len(TEMME), TEMME_ROW)):
+        series = series / a + polynomial(TEMME[start : start + TEMME_ROW], eta)
+    side = 1 if upper else -1
+    return 0.5 * erfc_vector(side * eta * np.sqrt(0.5 * a)) + side * np.exp(-a * exponent) / np.sqrt(2 * np.pi * a) * series
 
 
 def lower_series(a: Floats, x: Floats) -> Floats:
@@ -377,25 +429,31 @@ def upper_fraction(a: Floats, x: Floats) -> Floats:
     d = 1 / b
     value = d
     n = 0
-    change = np.full_like(x, 2.0)
-    while np.any(np.abs(change - 1) > 1e-15) and n < 10_000:
+    going = np.ones(x.shape, bool)
+    while going.any() and n < 10_000:
         n += 1
         step = n * (a - n)
         b = b + 2
         d = 1 / (step * d + b)
         c = b + step / c
         change = c * d
-        value = value * change
+        going &= np.abs(change - 1) > 1e-15
+        value = np.where(going, value * change, value)  # what has converged gathers no more errors
     return value
 
 
 def incomplete_gamma(a: Floats, x: Floats, upper: bool) -> Floats:
     regular = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
-    a_, x_ = np.where(regular, a, 1.0), np.where(regular, x, 1.0)
-    series = x_ < a_ + 1
-    lower = gamma_factor(a_, x_) * lower_series(np.where(series, a_, 1.0), np.where(series, x_, 1.0))
-    rest = gamma_factor(a_, x_) * upper_fraction(np.where(series, 1.0, a_), np.where(series, 2.0, x_))
+    large = regular & (a >= 200) & (np.abs(x - a) < 0.3 * a)
+    a_, x_ = np.where(regular & ~large, a, 1.0), np.where(regular & ~large, x, 1.0)
+    factor = gamma_factor(a_, x_)
+    series, some = (x_ < a_ + 1) & ((a_ >= 0.5) | (not upper)), factor > 0
+    below, above = series & some, ~series & some
+    lower = factor * lower_series(np.where(below, a_, 1.0), np.where(below, x_, 1.0))
+    rest = factor * upper_fraction(np.where(above, a_, 1.0), np.where(above, x_, 2.0))
     value = np.where(series, 1 - lower, rest) if upper else np.where(series, lower, 1 - rest)
+    if large.any():
+        value[large] = near_large(a[large], x[large], upper)
     small = regular & (a < 0.5) & (x < 1)
     if upper and small.any():
         value[small] = upper_of_small(a[small], x[small])

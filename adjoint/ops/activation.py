@@ -79,8 +79,8 @@ def prelu(input: Array, weight: Array) -> Array:
             "Mismatch of parameter numbers and input channel size. "
             f"Found parameter numbers = {weight.numel()} and channel size = {channels}."
         )
-    shape = [weight.numel() if dim == 1 else 1 for dim in range(input.ndim)]
-    return prelu_kernel(input, weight.view(shape))
+    shape = tuple([weight.numel() if dim == 1 else 1 for dim in range(input.ndim)])
+    return prelu_kernel(input, weight if weight.shape == shape else weight.view(shape))
 
 
 def check_hardtanh(input: Array) -> None:

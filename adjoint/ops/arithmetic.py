@@ -216,7 +216,7 @@ def truncated_quotient(input: Array, other: Array) -> Array:
     return np.trunc(input / other)
 
 
-def _div_rounded(input: Array, other: Array, *, rounding_mode: str | None = None) -> Array:
+def _div_rounded(input: Array, other: Array, *, rounding_mode: str = "trunc") -> Array:
     refuse_zero_divisor(other)
     return np.floor_divide(input, other) if rounding_mode == "floor" else truncated_quotient(input, other)
 

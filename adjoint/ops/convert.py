@@ -11,8 +11,9 @@ from .. import _dtype
 from .._device import CPU, META, device, require_usable, resolve
 from .._dtype import as_numpy_dtype, dtype, from_numpy_dtype
 from .._layout import copy_in_format, is_in_format, memory_format, preserve_format
+from .._quiet import mute, unmute
 from .._site import here, warn
-from .._state import recording
+from .._state import GRAD, get_mode, recording
 from .._tensor import Tensor, locate_cut, mark_cut, wrap
 from ..autograd.node import Node, new_node
 from ..autograd.views import edge_of
@@ -51,8 +52,15 @@ def convert(
     self: Tensor, dtype: np.dtype[Any], copy: builtins.bool = False, memory_format: memory_format = _PRESERVE
 ) -> Tensor:
     """`self` with another dtype; `self` itself where it has that dtype and no copy is asked for."""
-    if self._data.dtype == dtype and not copy and (memory_format is _PRESERVE or is_in_format(self._data, memory_format)):
+    data = self._data
+    if data.dtype == dtype and not copy and (memory_format is _PRESERVE or is_in_format(data, memory_format)):
         return self
+    if self._fn is None and data.__class__ is np.ndarray and self.__class__ is Tensor and get_mode() <= GRAD:
+        token = mute()
+        try:
+            return wrap(_converted(data, dtype, memory_format))
+        finally:
+            unmute(token)
     if dtype.kind not in "iub":
         converted: Tensor = _to_copy(self, dtype, memory_format)
         if self._data.dtype.kind in "iub" and self._fn is not None:
@@ -74,13 +82,21 @@ def to(self: Tensor, *args: Any, **options: Any) -> Tensor:
 
     It is returned itself if nothing changes. Conversion between floating-point types is differentiable.
     """
-    if len(args) == 1 and not options and args[0].__class__ is dtype:
-        return convert(self, args[0].numpy)
+    if len(args) == 1 and not options:
+        wanted = args[0]
+        if wanted.__class__ is dtype:
+            return convert(self, wanted.numpy)
+        if self._data.__class__ is np.ndarray and (wanted == "cpu" if wanted.__class__ is str else wanted is CPU or is_cpu(wanted)):
+            return self
     where, wanted, copy, order = _arguments(args, options)
     numpy_dtype = self._data.dtype if wanted is None else as_numpy_dtype(wanted)
     if where is not None and require_usable(resolve(where)) is not (CPU if not self.is_meta else META):
         return _moved(self, numpy_dtype, resolve(where))
     return convert(self, numpy_dtype, copy, order)
+
+
+def is_cpu(where: Any) -> builtins.bool:
+    return where.__class__ is device and where.type == "cpu"
 
 
 def _arguments(args: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, Any, builtins.bool, memory_format]:

@@ -4,21 +4,100 @@ from __future__ import annotations
 
 import math
 import string
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from types import EllipsisType
 from typing import Any, NamedTuple
 
+from .._methods import OpMethods
 from ._registry import FUNCTIONS, Array, composite
 from .matmul import matmul
 
 LETTERS = string.ascii_uppercase + string.ascii_lowercase
-Subscripts = list[int | EllipsisType]  # numbers of letters as they are written
+Subscripts = tuple[int | EllipsisType, ...]  # numbers of letters as they are written
 Labels = list[int]  # one for each dimension: the numbers of letters, and beyond them the dimensions that an ellipsis stands for
 
 
+Equation = str | tuple[Subscripts | None, ...]
+Step = tuple[Callable[..., Array], tuple[int, ...], tuple[Any, ...]]  # what is done, to which values, and how
+
+
+class Sketch:
+    """Stands for a tensor of some shape while a plan is made, and notes there what is done to it."""
+
+    __slots__ = ("place", "plan", "shape")
+
+    def __init__(self, plan: Plan, shape: Sequence[int]) -> None:
+        self.plan, self.shape, self.place = plan, tuple(shape), plan.values
+        plan.values += 1
+
+    def permute(self, dims: list[int]) -> Sketch:
+        return self if dims == sorted(dims) else self.then(OpMethods.permute, [self.shape[d] for d in dims], dims)
+
+    def reshape(self, shape: Sequence[int]) -> Sketch:
+        return self if self.shape == tuple(shape) else self.then(OpMethods.reshape, shape, shape)
+
+    def sum(self, dims: list[int]) -> Sketch:
+        return self.then(OpMethods.sum, [size for d, size in enumerate(self.shape) if d not in dims], dims)
+
+    def diagonal(self, first: int, second: int) -> Sketch:
+        shape = [size for d, size in enumerate(self.shape) if d not in (first, second)]
+        return self.then(FUNCTIONS["diagonal"], [*shape, self.shape[first]], 0, first, second)
+
+    def times(self, other: Sketch, summed: bool) -> Sketch:
+        """The product of matrices, or of a column with a row."""
+        self.plan.steps.append((product, (self.place, other.place), (summed,)))
+        return Sketch(self.plan, [*self.shape[:-1], other.shape[-1]])
+
+    def then(self, fn: Callable[..., Array], shape: Sequence[int], *arguments: Any) -> Sketch:
+        self.plan.steps.append((fn, (self.place,), arguments))
+        return Sketch(self.plan, shape)
+
+
 class Operand(NamedTuple):
-    tensor: Array
+    tensor: Sketch
     labels: Labels
+
+
+class Plan:
+    """The steps in which a sum is computed, for tensors of certain shapes."""
+
+    def __init__(self, equation: Equation, shapes: tuple[tuple[int, ...], ...]) -> None:
+        self.steps: list[Step] = []
+        self.values = 0
+        (*inputs, output) = (*parsed(equation),) if isinstance(equation, str) else equation
+        tensors = [Sketch(self, shape) for shape in shapes]
+        labels, kept = labelled(inputs, output, tensors)  # type: ignore[arg-type]
+        operands = [without_repeats(place, x, of) for place, (x, of) in enumerate(zip(tensors, labels, strict=True))]
+        sizes = common_sizes(operands)
+        operands = [without_ones(operand, sizes) for operand in operands]
+        while len(operands) > 1:
+            i, j = cheapest_pair(operands, sizes)
+            second, first = operands.pop(j), operands.pop(i)
+            needed = {label for operand in operands for label in operand.labels} | set(kept)
+            operands.insert(i, multiplied(first, second, needed))
+        result = arranged(operands[0], kept)
+        if not self.steps:  # the result is a tensor of its own
+            result.then(OpMethods.permute, result.shape, list(range(len(kept))))
+
+    def computed(self, tensors: list[Any]) -> Array:
+        """The sum. A value is used once, and then forgotten."""
+        values: list[Any] = [*tensors]
+        for fn, places, arguments in self.steps:
+            used = [values[place] for place in places]
+            for place in places:
+                values[place] = None
+            values.append(fn(*used, *arguments))
+        return values[-1]
+
+
+planned = lru_cache(maxsize=512)(Plan)
+
+
+def product(a: Array, b: Array, summed: bool) -> Array:
+    if a.dtype is not b.dtype:
+        raise RuntimeError(f"expected scalar type {a.dtype.scalar_name} but found {b.dtype.scalar_name}\n  fix: b.to({a.dtype})")
+    return matmul(a, b) if summed else a * b
 
 
 @composite(method=False)
@@ -27,47 +106,38 @@ def einsum(*args: Any) -> Array:
 
     Lists of numbers may stand for the letters: `einsum(a, [0, 1], b, [1, 2], [0, 2])`.
     """
-    inputs, output, tensors = subscripts_of(args)
-    labels, kept = labelled(inputs, output, tensors)
-    operands = [without_repeats(place, x, of) for place, (x, of) in enumerate(zip(tensors, labels, strict=True))]
-    sizes = common_sizes(operands)
-    operands = [without_ones(operand, sizes) for operand in operands]
-    while len(operands) > 1:
-        i, j = cheapest_pair(operands, sizes)
-        second, first = operands.pop(j), operands.pop(i)
-        needed = {label for operand in operands for label in operand.labels} | set(kept)
-        operands.insert(i, multiplied(first, second, needed))
-    return arranged(operands[0], kept)
+    equation, tensors = equation_of(args)
+    return planned(equation, tuple([tuple(x.shape) for x in tensors])).computed(tensors)
 
 
 # ---- the equation -------------------------------------------------------------------------------------------------------------------
 
 
-def subscripts_of(args: tuple[Any, ...]) -> tuple[list[Subscripts], Subscripts | None, list[Array]]:
-    """The subscripts of each operand and of the output (None if it is not given), and the operands."""
+def equation_of(args: tuple[Any, ...]) -> tuple[Equation, list[Array]]:
+    """The equation, as it is or as the subscripts of each operand and of the output (None if it is not given); and the operands."""
     if not args:
         raise ValueError(
             "einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list"
         )
     if isinstance(args[0], str):
         tensors = list(args[1][:] if len(args) == 2 and isinstance(args[1], list | tuple) else args[1:])
-        return *parsed(args[0]), tensors
+        return args[0], tensors
     pairs = len(args) // 2
     inputs = [checked(args[2 * i + 1]) for i in range(pairs)]
-    return inputs, checked(args[-1]) if len(args) % 2 else None, [args[2 * i] for i in range(pairs)]
+    return (*inputs, checked(args[-1]) if len(args) % 2 else None), [args[2 * i] for i in range(pairs)]
 
 
 def checked(subscripts: Iterable[Any]) -> Subscripts:
-    subscripts = list(subscripts)
+    subscripts = tuple(subscripts)
     for item in subscripts:
         if item is not ... and not 0 <= item < len(LETTERS):
             raise ValueError(f"einsum(): subscript {item} in the subscripts list is not within the valid range [0, {len(LETTERS)})")
     return subscripts
 
 
-def parsed(equation: str) -> tuple[list[Subscripts], Subscripts | None]:
-    groups: list[Subscripts] = [[]]
-    output: Subscripts | None = None
+def parsed(equation: str) -> tuple[Subscripts | None, ...]:
+    groups: list[list[int | EllipsisType]] = [[]]
+    output: list[int | EllipsisType] | None = None
     place = 0
     while place < len(equation):
         current = groups[-1] if output is None else output
@@ -91,10 +161,10 @@ def parsed(equation: str) -> tuple[list[Subscripts], Subscripts | None]:
                 f"einsum(): invalid subscript given at index {place} in the equation string, subscripts must be in [a-zA-Z]"
             )
         place += 1
-    return groups, output
+    return (*map(tuple, groups), None if output is None else tuple(output))
 
 
-def whose(groups: list[Subscripts], output: Subscripts | None) -> str:
+def whose(groups: Sequence[Any], output: object) -> str:
     return f"operand {len(groups) - 1}" if output is None else "output"
 
 
@@ -102,7 +172,7 @@ def name_of(label: int) -> str:
     return LETTERS[label] if label < len(LETTERS) else "..."
 
 
-def labelled(inputs: list[Subscripts], output: Subscripts | None, tensors: Sequence[Array]) -> tuple[list[Labels], Labels]:
+def labelled(inputs: list[Subscripts], output: Subscripts | None, tensors: Sequence[Sketch]) -> tuple[list[Labels], Labels]:
     """Labels for the dimensions of each operand and of the result."""
     if len(inputs) != len(tensors):
         raise RuntimeError(
@@ -141,7 +211,7 @@ def labelled(inputs: list[Subscripts], output: Subscripts | None, tensors: Seque
 # ---- the operands -------------------------------------------------------------------------------------------------------------------
 
 
-def without_repeats(place: int, x: Array, labels: Labels) -> Operand:
+def without_repeats(place: int, x: Sketch, labels: Labels) -> Operand:
     """A letter that is repeated in one operand stands for its diagonal."""
     labels = list(labels)
     for label in sorted(set(labels)):
@@ -153,7 +223,7 @@ def without_repeats(place: int, x: Array, labels: Labels) -> Operand:
                     f"einsum(): subscript {name_of(label)} is repeated for operand {place} but the sizes don't match, "
                     f"{x.shape[second]} != {x.shape[first]}"
                 )
-            x = FUNCTIONS["diagonal"](x, 0, first, second)
+            x = x.diagonal(first, second)
             labels = [other for d, other in enumerate(labels) if d not in (first, second)] + [label]
     return Operand(x, labels)
 
@@ -198,9 +268,6 @@ def summed_out(operand: Operand, needed: set[int]) -> Operand:
 
 def multiplied(a: Operand, b: Operand, needed: set[int]) -> Operand:
     """The product of two operands, summed over the labels that nobody else needs: one batched matrix product."""
-    if a.tensor.dtype is not b.tensor.dtype:
-        left, right = a.tensor.dtype, b.tensor.dtype
-        raise RuntimeError(f"expected scalar type {left.scalar_name} but found {right.scalar_name}\n  fix: b.to({left})")
     a = summed_out(a, needed | set(b.labels))
     b = summed_out(b, needed | set(a.labels))
     batch = [label for label in a.labels if label in b.labels and label in needed]
@@ -213,16 +280,13 @@ def multiplied(a: Operand, b: Operand, needed: set[int]) -> Operand:
     outside = list(left.shape[:cut])
     m, n = math.prod(left.shape[cut : cut + len(rows)]), math.prod(right.shape[cut + len(inner) :])
     k = math.prod(right.shape[cut : cut + len(inner)])
-    if inner:
-        result = matmul(left.reshape([*outside, m, k]), right.reshape([*outside, k, n]))
-    else:
-        result = left.reshape([*outside, m, 1]) * right.reshape([*outside, 1, n])
+    result = left.reshape([*outside, m, k]).times(right.reshape([*outside, k, n]), bool(inner))
     return Operand(result.reshape(shape), batch + rows + columns)
 
 
-def ordered(operand: Operand, labels: Labels) -> Array:
+def ordered(operand: Operand, labels: Labels) -> Sketch:
     return operand.tensor.permute([operand.labels.index(label) for label in labels])
 
 
-def arranged(operand: Operand, kept: Labels) -> Array:
+def arranged(operand: Operand, kept: Labels) -> Sketch:
     return ordered(summed_out(operand, set(kept)), kept)

@@ -230,7 +230,7 @@ def grid_gradient(g: Array, input: Array, grid: Array, how: tuple[str, str, bool
                 along = np.sum(read(image, corner.index) * given, axis=1) if along is None else along
                 term = along * slope
                 totals[place] = term if totals[place] is None else totals[place] + term
-    nothing = np.reshape(grid, (grid.shape[0], -1, grid.shape[-1]))[..., 0] * 0
+    nothing = np.reshape(grid, (grid.shape[0], math.prod(grid.shape[1:-1]), grid.shape[-1]))[..., 0] * 0
     return np.reshape(np.stack([nothing if total is None else total for total in totals], axis=-1), grid.shape)
 
 

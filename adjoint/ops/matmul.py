@@ -9,12 +9,13 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .._dtype import from_numpy_dtype
+from .._quiet import mute, unmute
 from .._tensor import Tensor
 from ._batching import behind_batch
 from ._out import into
 from ._precision import FLOAT32, is_half
 from ._registry import MULTILINEAR, Array, composite, op
-from ._rules import cast, sum_to
+from ._rules import cast, loops, sum_to
 from ._warm import KINDS
 
 # ---- what the ops are made of -------------------------------------------------------------------------------------------------------
@@ -28,22 +29,37 @@ multiplied = {FLOAT32: 0, FLOAT64: 0}  # so far
 
 
 def product(a: Array, b: Array, bias: Array | None = None) -> Array:
-    """The matrix product the fastest way there is, with a bias added to its rows; half precision is computed in single."""
+    """The matrix product the fastest way there is, with a bias added to its rows; half precision is computed in single.
+
+    NumPy's warnings do not get out of it.
+    """
     if a.__class__ is not np.ndarray or b.__class__ is not np.ndarray:
         return np.matmul(a, b) if bias is None else np.matmul(a, b) + bias
     dtype = a.dtype
     if is_half(dtype):
-        widened = None if bias is None else cast(bias, FLOAT32)
-        return cast(product(cast(a, FLOAT32), cast(b, FLOAT32), widened), dtype)
+        token = mute()
+        try:
+            widened = None if bias is None else cast(bias, FLOAT32)
+            return cast(product(cast(a, FLOAT32), cast(b, FLOAT32), widened), dtype)
+        finally:
+            unmute(token)
     if a.ndim > 2 and b.ndim <= 2:
         rows = a.reshape(math.prod(a.shape[:-1]), a.shape[-1])
         return product(rows, b, bias).reshape(*a.shape[:-1], *b.shape[1:])
+    if a.ndim > 2 and a.shape[-1] == 1 and bias is None and (result := loops("outer").outer(a, b)) is not None:
+        return result
     kernel = KERNELS.get(dtype) or warmed(a, b)
     result = kernel(a, b, bias) if kernel else None
-    if result is None:
+    return multiplied_by_numpy(a, b, bias) if result is None else result
+
+
+def multiplied_by_numpy(a: Array, b: Array, bias: Array | None) -> Array:
+    token = mute()
+    try:
         result = a.dot(b) if b.ndim <= 2 else np.matmul(a, b)  # half the overhead of np.matmul
         return result if bias is None else np.add(result, bias, result)
-    return result
+    finally:
+        unmute(token)
 
 
 def warmed(a: Array, b: Array) -> Callable[..., Array | None] | None:
@@ -81,6 +97,11 @@ C_NAMES = {
     "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
     "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
 }  # fmt: skip
+
+
+def plain_pair(a: Array, b: Array) -> bool:
+    """Whether these are two arrays of the same of the dtypes that there are kernels for."""
+    return a.__class__ is b.__class__ is np.ndarray and a.dtype is b.dtype and a.dtype in multiplied
 
 
 def check_dtypes(first: str, a: Array, second: str, b: Array) -> None:
@@ -162,7 +183,7 @@ def check_batch_dtypes(a: Array, b: Array) -> None:
 # ---- products of two ----------------------------------------------------------------------------------------------------------------
 
 
-@op(jvp=MULTILINEAR, batch=lambda input, mat2, batched: matmul(input, mat2),
+@op(jvp=MULTILINEAR, warns=False, batch=lambda input, mat2, batched: matmul(input, mat2),
     input=lambda g, mat2: product(g, transposed(mat2)),
     mat2=lambda g, input: product(transposed(input), g))  # fmt: skip
 def mm(input: Array, mat2: Array) -> Array:
@@ -176,11 +197,15 @@ def mm(input: Array, mat2: Array) -> Array:
     return product(input, mat2)
 
 
-@op(jvp=MULTILINEAR, batch=lambda input, mat2, batched: matmul(input, mat2),
+@op(jvp=MULTILINEAR, warns=False, batch=lambda input, mat2, batched: matmul(input, mat2),
     input=lambda g, mat2: product(g, transposed(mat2)),
     mat2=lambda g, input: product(transposed(input), g))  # fmt: skip
 def bmm(input: Array, mat2: Array) -> Array:
     """The products of two batches of matrices of the same length."""
+    if (kernel := KERNELS.get(input.dtype)) and input.ndim == 3 == mat2.ndim and len(input) == len(mat2):
+        result = kernel(input, mat2, None)
+        if result is not None:
+            return result
     check_batches(input, mat2)
     return product(input, mat2)
 
@@ -196,6 +221,8 @@ def mv_batch(input: Array, vec: Array, batched: list[bool]) -> Array:
     vec=lambda g, input: product(transposed(input), g))  # fmt: skip
 def mv(input: Array, vec: Array) -> Array:
     """The product of a matrix and a vector."""
+    if plain_pair(input, vec) and input.ndim == 2 and input.shape[1:] == vec.shape:
+        return input.dot(vec)
     check_vector(input, vec)
     return product(input, vec)
 
@@ -204,6 +231,8 @@ def mv(input: Array, vec: Array) -> Array:
     batch=lambda input, tensor: matmul(input.unsqueeze(-2), tensor.unsqueeze(-1)).squeeze(-1).squeeze(-1))  # fmt: skip
 def dot(input: Array, tensor: Array) -> Array:
     """The scalar product of two vectors."""
+    if plain_pair(input, tensor) and input.ndim == 1 and input.shape == tensor.shape:
+        return input.dot(tensor)
     if len(input.shape) != 1 or len(tensor.shape) != 1:
         raise RuntimeError(
             f"1D tensors expected, but got {len(input.shape)}D and {len(tensor.shape)}D tensors\n  fix: torch.matmul, or (a * b).sum()"
@@ -236,7 +265,7 @@ def batched_other(g: Array, input: Array, other_shape: tuple[int, ...]) -> Array
     return sum_to(product(transposed(input), g), other_shape)
 
 
-@op(nodes="UnsafeViewBackward0", method=False, function=False, jvp=MULTILINEAR, batch=multiplied_batches,
+@op(nodes="UnsafeViewBackward0", method=False, function=False, jvp=MULTILINEAR, warns=False, batch=multiplied_batches,
     input=lambda g, other, input_shape: sum_to(product(g, transposed(other)), input_shape),
     other=batched_other)  # fmt: skip
 def matmul_batched(input: Array, other: Array) -> Array:
@@ -335,7 +364,7 @@ def linear_batch(input: Array, weight: Array, bias: Array | None, batched: list[
     return result + (behind_batch(bias, result.ndim) if batched[2] else bias)
 
 
-@op(method=False, function=False, nodes={"TTT": "AddmmBackward0", "default": "MmBackward0"}, edges=(2, 0, 1), jvp=linear_jvp,
+@op(method=False, function=False, nodes={"TTT": "AddmmBackward0", "default": "MmBackward0"}, edges=(2, 0, 1), jvp=linear_jvp, warns=False,
     batch=linear_batch, input=linear_input, weight=linear_weight, bias=sum_rows)  # fmt: skip
 def linear(input: Array, weight: Array, bias: Array | None = None) -> Array:
     """`input @ weight.T + bias`."""
@@ -435,6 +464,9 @@ def added_jvp(out: Array, beta: float, alpha: float, input_t: Array, multiply: A
     batch=lambda input, mat1, mat2, beta, alpha: added_batch(matmul)(input, mat1, mat2, beta, alpha))  # fmt: skip
 def addmm(input: Array, mat1: Array, mat2: Array, *, beta: float = 1, alpha: float = 1) -> Array:
     """`beta * input + alpha * mat1 @ mat2`."""
+    if beta == 1 == alpha and plain_pair(mat1, mat2) and mat1.ndim == 2 == mat2.ndim and mat1.shape[1] == mat2.shape[0]:
+        if input.dtype is mat1.dtype and input.shape == mat2.shape[1:]:
+            return product(mat1, mat2, input)
     check_matrices("mat1", mat1, "mat2", mat2)
     return added(input, product(mat1, mat2), beta, alpha)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._layer import Layer
 from .._layout import channels_last, channels_last_3d, contiguous_format, copy_in_format, preserve_format
-from .._size import Size
+from .._size import KNOWN_SIZES
 from ._registry import LEADING, LINEAR, Array, composite, op
 from ._rules import in_order, wrap_dim
 
@@ -20,7 +20,7 @@ Shape = tuple[int, ...]
 def size(input: Any, dim: int | None = None) -> Any:
     """The shape, or the size of one dimension."""
     shape = input._data.shape
-    return Size._of(shape) if dim is None else shape[checked_dim(dim, len(shape))]
+    return KNOWN_SIZES[shape] if dim is None else shape[checked_dim(dim, len(shape))]
 
 
 def checked_dim(dim: int, ndim: int) -> int:

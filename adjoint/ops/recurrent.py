@@ -7,6 +7,7 @@ themselves.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -109,6 +110,30 @@ def check_products(*pairs: tuple[Array, Array]) -> None:
             )
 
 
+@lru_cache(maxsize=256)
+def needs_of(steps: Steps) -> tuple[int, int]:
+    """How many rows and samples there have to be."""
+    if min(steps.counts, default=0) < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    ends = (start + (count - 1) * steps.stride + 1 for start, count in zip(steps.starts, steps.counts, strict=True) if count)
+    return max(ends, default=0), max(steps.counts, default=0)
+
+
+def check_sizes(cell: Cell, input: Array, hx: Array, cx: Array | None, w: Weights, steps: Steps) -> None:
+    """Refuse steps that the data do not have, and sizes that do not fit together: compiled code knows addresses only."""
+    rows, samples = needs_of(steps)
+    if rows > input.shape[0]:
+        raise RuntimeError(f"start (0) + length ({rows}) exceeds dimension size ({input.shape[0]}).")
+    width = hx.shape[1] if w.hr is None else w.hr.shape[1]
+    wanted = {"ih": len(cell.input_gates) * width, "hh": len(cell.state_gates) * width}
+    wanted |= {"bias_ih": wanted["ih"], "bias_hh": wanted["hh"]}
+    pairs = [(found.shape[0], wanted[name]) for name, found in zip(w._fields, w, strict=True) if found is not None and name in wanted]
+    pairs += [(hx.shape[0], samples), *([] if cx is None else [(cx.shape[0], samples), (cx.shape[1], width)])]
+    for found, expected in pairs:
+        if found != expected:
+            raise RuntimeError(f"The size of tensor a ({found}) must match the size of tensor b ({expected}) at non-singleton dimension 0")
+
+
 def layer_step_by_step(
     input: Any, hx: Any, cx: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any, weight_hr: Any, cell: str, steps: Steps
 ) -> tuple[Any, ...]:
@@ -126,6 +151,7 @@ def recurrent_layer(
     w = Weights(weight_ih, weight_hh, bias_ih, bias_hh, weight_hr)
     check_products((input, w.ih), (hx, w.hh))
     kind = CELLS[cell]
+    check_sizes(kind, input, hx, cx, w, steps)
     if input.__class__ is not np.ndarray:
         shapes = [(input.shape[0], hx.shape[1]), hx.shape, *([] if cx is None else [cx.shape])]
         return tuple(np.empty_like(input, shape=shape) for shape in shapes)

@@ -139,6 +139,8 @@ def sum_to_size(input: Array, *size: Any) -> Array:
     lead = len(own) - len(shape)
     if lead < 0 or builtins.any(wanted not in (1, given) for wanted, given in zip(shape, own[lead:], strict=True)):
         raise RuntimeError(f"size {{{list(shape)}}} is not expandable to size {{{list(own)}}}.")
+    if own != tuple(shape) and not (input.is_floating_point() or input.is_complex()):
+        input = input.long()
     return sum_to(input, shape) if own else input.sum()
 
 

@@ -404,7 +404,13 @@ def _without(input: Array, dims: Sequence[int]) -> Array:
 @op("squeeze", method=False, function=False, view=True, jvp=LINEAR, input=lambda g, input_shape: g.reshape(input_shape),
     batch=lambda input: _squeeze_dims(input, tuple(range(1, input.ndim))))  # fmt: skip
 def _squeeze_all(input: Array) -> Array:
-    return _without(input, range(len(input.shape)))
+    return input[_without_ones(tuple(input.shape))]
+
+
+@lru_cache(1024)
+def _without_ones(shape: Shape) -> tuple[Any, ...]:
+    """The indices that drop all dimensions of size one."""
+    return (*[0 if size == 1 else slice(None) for size in shape], ...)
 
 
 @op(

@@ -330,3 +330,31 @@ def test_formulas_of_numbers_are_computed_in_double_precision():
     x, y = Expr.inputs("TS")
     (kernel,) = builtin.load([builtin.Formula("double", x * (y - 1), "TS")], [lambda *args: PASSED])
     np.testing.assert_array_equal(kernel(A, 1 + 1e-12), A * np.float32((1 + 1e-12) - 1))
+
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize("into", [entry.NEW, entry.FIRST])
+@pytest.mark.parametrize(("bound", "expected"), [(0.0, [-0.0, 0.0, NAN, 0.0, 2.0]), (NAN, [NAN] * 5), (-0.0, [-0.0, 0.0, NAN, -0.0, 2.0])])
+def test_a_bound_leaves_nan_and_the_sign_of_zero(bound, expected, into):
+    """As in PyTorch: a number replaces only what lies beyond it."""
+    values = np.array([-0.0, 0.0, NAN, -1.0, 2.0] * 9, "float32")
+    x, y = Expr.inputs("TS")
+    for formula, operands in [(builtin.Formula("m", np.maximum(x, y), "TS", into=into), (bound,)),
+                              (builtin.Formula("c", np.maximum(Expr.inputs(1)[0], bound), "T", into=into), ())]:  # fmt: skip
+        given = values.copy()
+        result = builtin.load([formula], [lambda *args: PASSED])[0](given, *operands)
+        assert (result is given) == (into == entry.FIRST)
+        np.testing.assert_array_equal(result, np.array(expected * 9, "float32"))
+        numbers = ~np.isnan(result)
+        np.testing.assert_array_equal(np.signbit(result)[numbers], np.signbit(expected * 9)[numbers])
+
+
+def test_of_two_arrays_the_second_gives_the_zero():
+    x, y = Expr.inputs(2)
+    zeros = np.zeros(33, "float32")
+    for function in (np.maximum, np.minimum):
+        kernel = builtin.load([builtin.Formula("m", function(x, y), "TT")], [lambda *args: PASSED])[0]
+        assert np.signbit(kernel(zeros, -zeros)).all() and not np.signbit(kernel(-zeros, zeros)).any()
+        assert np.isnan(kernel(zeros, zeros + NAN)).all() and np.isnan(kernel(zeros + NAN, zeros)).all()

@@ -1,6 +1,7 @@
 """The object cache: a right answer whatever happens to the files."""
 
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -171,3 +172,38 @@ def test_another_cpu_has_entries_of_its_own(folder):
     other = "from adjoint._kernels import jit\njit.llvm().get_host_cpu_name = lambda: 'generic'\n"
     assert run(prefix=other) == "8.0"
     assert len(set(folder.iterdir()) - before) == len(before)
+
+
+def test_the_standard_set_is_built_once(folder, monkeypatch, capsys):
+    from adjoint.cli import build
+
+    monkeypatch.setattr(build, "standard", lambda: [(name, None) for name in ("exp", "softmax", "Adam")])
+    assert build.build() == 0
+    found = capsys.readouterr().out
+    made = len(list(folder.glob("*.o")))
+    assert made > 8 and f"{made} kernels compiled in" in found and "3 of 3" in found
+    assert build.build() == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith("0 kernels compiled in")
+
+
+def test_every_job_of_the_standard_set_has_a_name_of_its_own():
+    from adjoint.cli import build
+
+    names = [name for name, _ in build.standard()]
+    assert len(names) == len(set(names)) > 50
+
+
+def test_an_interrupted_build_keeps_what_it_has(folder):
+    command = [sys.executable, "-m", "adjoint", "cache", "build"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    assert process.stdout is not None
+    try:
+        while " of " not in (seen := process.stdout.read(8)):
+            assert seen, "it ended before anything was built"
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+        rest, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130, errors
+    assert "kernels were compiled and are kept" in rest and "Traceback" not in errors
+    assert list(folder.glob("*.o"))

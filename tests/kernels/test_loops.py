@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint._kernels import translate
+from adjoint._kernels import expressions, translate
 from adjoint._kernels.loops import (
     LOOPS,
     WARM,
@@ -216,7 +216,7 @@ def test_what_is_not_in_the_language_is_named():
             out[i] = x[i] ** 2
 
     LOOPS.remove(strange)
-    with pytest.raises(translate.UnsupportedError, match=r"strange, line 4: no such operation in the language \(x\[i\] \*\* 2\)"):
+    with pytest.raises(expressions.UnsupportedError, match=r"strange, line 4: no such operation in the language \(x\[i\] \*\* 2\)"):
         translate.Module(strange.fn, "f32", "")
 
 
@@ -327,4 +327,26 @@ def all_kernels():
 @pytest.mark.parametrize("kind", ["f32", "f64"])
 def test_every_kernel_of_the_library_compiles(kind):
     for kernel in all_kernels():
-        assert translate.load(kernel, kind)
+        assert translate.load(kernel, kind if kind in kernel.kinds else kernel.kinds[0])
+
+
+@part
+def store_at(target: Out, place: int, value: float) -> int:
+    target[place] = value
+    return place
+
+
+@part
+def store_twice(target: Out, place: int, value: float) -> Any:
+    return store_at(target, store_at(target, place, value), value)
+
+
+@loop
+def by_parts(out: Out, x: Floats, units: range) -> None:
+    for i in units:
+        last = store_twice(out, i, x[i])
+        last += 1
+
+
+def test_arrays_that_only_parts_write_to_have_to_be_writable():
+    assert translate.parameter_kinds(by_parts) == "T! T r"

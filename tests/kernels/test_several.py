@@ -161,3 +161,13 @@ def test_objects_are_freed(made):
     gc.collect()
     assert [sys.getrefcount(obj) for obj in kept] == before
     assert len(gc.get_objects()) < count + 50
+
+
+@pytest.mark.parametrize("size", [3, 300])
+def test_what_is_joined_lies_in_memory_as_in_pytorch(size):
+    x = ad.rand(size, size + 1).t()
+    assert ad.cat([x, x], 0).is_contiguous() and ad.cat([x, x], 1).is_contiguous()
+    assert all(ad.stack([x, x], dim).is_contiguous() for dim in range(3))
+    image = ad.rand(2, 3, 4, 5).contiguous(memory_format=ad.channels_last)
+    assert ad.cat([image, image], 1).stride() == (120, 1, 30, 6)
+    assert ad.cat([image.transpose(0, 1)] * 2).is_contiguous()

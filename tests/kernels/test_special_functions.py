@@ -19,8 +19,8 @@ BY_NUMPY: dict[str, Any] = {
     )
 }  # fmt: skip
 # Units in the last place of float64, of the value or of what is typical for the function. Airy's function swings by a
-# rounded angle, the incomplete functions of large numbers are powers of rounded numbers, and the logarithm is less precise in NumPy.
-ALLOWED = {"airy_ai": 400, "log_ndtr": 2000, "ndtri": 40, "igamma": 1e4, "igammac": 1e4}
+# rounded angle, and the incomplete functions of large numbers are powers of rounded numbers.
+ALLOWED = {"airy_ai": 400, "ndtri": 40, "igamma": 500, "igammac": 2000}
 TYPICAL = {"airy_ai": 0.1, "zeta": 1, "polygamma": 1}
 PASSED = object()
 
@@ -81,8 +81,7 @@ def test_special_values(kernels, name, dtype):
     if name == "polygamma":
         given = [2, special]
     elif name in PARTS:
-        # The sums of huge numbers take as many terms.
-        given = [x.ravel().copy() for x in np.meshgrid(*[special[~(np.abs(special) > 1e3) | np.isinf(special)]] * 2)]
+        given = [x.ravel().copy() for x in np.meshgrid(special, special)]
     else:
         given = [special]
         if name in OUTSIDE:
@@ -110,7 +109,7 @@ def test_unusual_numbers_change_nothing_for_the_others(kernels, name, place):
 def test_shortened_polynomials_are_close():
     t = np.linspace(-1, 1, 1001)
     for name, table in vars(special_tables).items():
-        if isinstance(table, tuple) and name != "ZETA":
+        if isinstance(table, tuple) and name not in ("ZETA", "TEMME"):
             both = special_tables.both(table)
             assert len(both["f32"]) < len(table) == len(both["f64"])
             difference = np.polyval(both["f32"][::-1], t) - np.polyval(table[::-1], t)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from functools import partial
 from typing import Any
 
@@ -368,3 +369,31 @@ def test_a_nonlinearity_that_does_not_exist():
 def test_dropout_without_layers_to_drop_between():
     with pytest.warns(UserWarning, match="^dropout option adds dropout after all but last recurrent layer"):
         nn.LSTM(3, 4, dropout=0.5)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "samples", "words"),
+    [
+        ([3, 3, 3], 3, r"start \(0\) \+ length \(9\) exceeds dimension size \(6\)"),
+        ([2, 2, 2], 3, r"The size of tensor a \(3\) must match the size of tensor b \(2\)"),
+        ([4, 1, 1], 3, r"The size of tensor a \(3\) must match the size of tensor b \(4\)"),
+        ([3, -1, 4], 3, r"narrow\(\): length must be non-negative"),
+        ([3, 2, 1], 2, r"The size of tensor a \(2\) must match the size of tensor b \(3\)"),
+    ],
+)
+@pytest.mark.parametrize("compiled", [False, True])
+def test_batch_sizes_that_the_data_do_not_have(compiled, sizes, samples, words, monkeypatch):
+    monkeypatch.setattr(_fused_recurrence._warm, "warm", -1.0 if compiled else math.inf)
+    weights = [ad.ones(2, 2), ad.ones(2, 2), ad.ones(2), ad.ones(2)]
+    with pytest.raises(RuntimeError, match=words):
+        ad.rnn_tanh(ad.ones(6, 2), ad.tensor(sizes), ad.zeros(1, samples, 2), weights, True, 1, 0.0, False, False)
+
+
+@pytest.mark.parametrize("wrong", [0, 1, 2, 3])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_weights_that_do_not_fit_together(compiled, wrong, monkeypatch):
+    monkeypatch.setattr(_fused_recurrence._warm, "warm", -1.0 if compiled else math.inf)
+    weights = [ad.ones(6, 2), ad.ones(6, 2), ad.ones(6), ad.ones(6)]
+    weights[wrong] = weights[wrong][:4]
+    with pytest.raises(RuntimeError, match=r"The size of tensor a \(4\) must match the size of tensor b \(6\)"):
+        ad.gru(ad.ones(5, 3, 2), ad.zeros(1, 3, 2), weights, True, 1, 0.0, False, False, False)

@@ -177,3 +177,22 @@ def test_copy_converts_and_broadcasts() -> None:
     x.copy_(ad.tensor([1, 2, 3]))
     assert x.tolist() == [[1.0, 2.0, 3.0]] * 2
     assert x._version == 1
+
+
+@pytest.mark.parametrize("name", ["add_", "mul_", "div_", "atan2_"])
+def test_gradients_have_the_dtype_of_a_target_that_was_computed_in_another(name):
+    x, y = ad.ones(3, requires_grad=True), ad.full((3,), 2.0, dtype=ad.float64, requires_grad=True)
+    z = x * 1
+    getattr(z, name)(y)
+    z.sum().backward()
+    assert (z.dtype, x.grad.dtype, y.grad.dtype) == (ad.float32, ad.float32, ad.float64)
+
+
+def test_writes_that_do_not_overlap_or_overlap_wholly():
+    x = ad.arange(8.0)
+    x[:4].add_(x[4:])
+    x[::2].mul_(x[1::2])  # between each other
+    x.view(2, 4).add_(x.view(2, 4))
+    ad.neg(x, out=x)
+    x[:0].add_(x[:0])
+    assert x.tolist() == [-48, -12, -160, -20, -40, -10, -84, -14]

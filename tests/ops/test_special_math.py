@@ -68,7 +68,7 @@ def test_digamma_and_zeta_recur() -> None:
     for s in (1.5, 2.0, 7.0):
         np.testing.assert_allclose(numerics.zeta(s, x), numerics.zeta(s, x + 1) + x**-s, rtol=1e-14)
     assert abs(numerics.zeta(2.0, 1.0) - math.pi**2 / 6) < 4e-16
-    assert abs(numerics.digamma(np.array(1.0)) + 0.57721566490153286) < 2e-15
+    assert abs(numerics.digamma(np.array(1.0)) + 0.57721566490153286) < 2e-16
 
 
 def test_bessel_functions_are_continuous_and_satisfy_their_equation() -> None:
@@ -113,3 +113,42 @@ def test_shapes_layouts_and_dtypes() -> None:
         np.testing.assert_allclose(got, expected, rtol=2 * float(np.finfo(dtype).eps), atol=float(np.finfo(dtype).eps))
     large = RANDOM.uniform(-2, 2, 3 * numerics.BLOCK + 1)
     np.testing.assert_array_equal(numerics.erf(large)[-5:], numerics.erf(large[-5:]))
+
+
+# In 60 digits: a, x, and the regularised integrals below and above x.
+INCOMPLETE = [
+    (0.3, 0.2, 0.6575067242697218, 0.34249327573027827),
+    (0.05, 1.02, 0.988846988009286, 0.011153011990713993),
+    (0.5, 2.5, 0.9746526813225317, 0.025347318677468263),
+    (3.5, 1.25, 0.07290293498652624, 0.9270970650134738),
+    (8.25, 9.5, 0.701930871278657, 0.2980691287213429),
+    (30.0, 12.5, 1.877414718183592e-05, 0.9999812258528181),
+    (30.0, 70.0, 0.9999999756717983, 2.4328201698573227e-08),
+    (150.0, 149.0, 0.4782302571374064, 0.5217697428625936),
+    (199.5, 260.0, 0.9999587236915871, 4.127630841292133e-05),
+    (200.0, 200.0, 0.5094034180072363, 0.4905965819927637),
+    (250.0, 190.0, 1.8299147249727906e-05, 0.9999817008527503),
+    (1000.0, 1290.0, 1.0, 1.8894810311347838e-17),
+    (1000.0, 600.0, 2.324060057960917e-50, 1.0),
+    (5000.0, 5100.0, 0.9206711189223811, 0.07932888107761897),
+]
+# For huge a the distribution is normal around a: at a + t sqrt(a), that of t.
+HUGE = [
+    (1e30, 0.0, 0.5), (1e30, -1e300, 0.0), (1e30, 1e300, 1.0), (1e200, 0.0, 0.5), (2.0**60, 3.0, 0.9986501019683699),
+    (2.0**60, -2.0, 0.02275013194817921),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("a", "x", "below", "above"), INCOMPLETE)
+def test_incomplete_gamma_functions_to_the_last_digits(a: float, x: float, below: float, above: float) -> None:
+    eps = np.finfo(float).eps
+    for found, exact in ((numerics.igamma(a, x), below), (numerics.igammac(a, x), above)):
+        exponent = abs(math.log(exact)) if exact else 0.0  # whose rounding is an error of the power
+        np.testing.assert_allclose(found, exact, rtol=(64 + 4 * exponent) * eps)
+
+
+@pytest.mark.parametrize(("a", "distance", "below"), HUGE)
+def test_incomplete_gamma_functions_of_huge_numbers(a: float, distance: float, below: float) -> None:
+    x = np.maximum(a + distance * math.sqrt(a), 1.0)
+    np.testing.assert_allclose(numerics.igamma(np.array(a), x), below, rtol=1e-8, atol=1e-300)
+    np.testing.assert_allclose(numerics.igammac(np.array(a), x), 1 - below, rtol=1e-6, atol=1e-300)

@@ -344,7 +344,7 @@ def distances_of_rows(make: Make) -> Iterator[Sample]:
     yield Sample(make(4), make(4))
 
 
-@samples("cosine_similarity")
+@samples("cosine_similarity", "cosines", ours="cosine_similarity", torch="cosine_similarity")
 def cosines(make: Make) -> Iterator[Sample]:
     yield Sample(make(3, 4), make(3, 4))
     yield Sample(make(3, 4), make(3, 4), dim=0)
@@ -352,7 +352,7 @@ def cosines(make: Make) -> Iterator[Sample]:
     yield Sample(np.zeros((2, 3)), make(2, 3)).only_values()
 
 
-@samples("normalize", ours="nn.functional.normalize", torch="nn.functional.normalize")
+@samples("normalize", "unit_vectors", ours="nn.functional.normalize", torch="nn.functional.normalize")
 def unit_vectors(make: Make) -> Iterator[Sample]:
     yield Sample(make(3, 4))
     yield Sample(make(3, 4), 1.0, 0)

@@ -248,7 +248,17 @@ def dropout(make: Make) -> Iterator[Sample]:
     yield Sample(make(3, 4), 1e-15)  # nothing is dropped: what is, is up to chance
 
 
-@functional("scaled_dot_product_attention", "attention_weights")
+@functional("dropout2d", "feature_dropout")
+def feature_dropout(make: Make) -> Iterator[Sample]:
+    yield Sample(make(2, 3, 2, 4), 1e-15)
+
+
+@functional("feature_alpha_dropout", "feature_alpha_dropout")
+def feature_alpha_dropout(make: Make) -> Iterator[Sample]:
+    yield Sample(make(2, 3, 2, 4), 1e-15, True)
+
+
+@functional("scaled_dot_product_attention", "attention", "attention_weights")
 def attention_weights(make: Make) -> Iterator[Sample]:
     query, key, value = make(2, 3, 4), make(2, 5, 4), make(2, 5, 4)
     yield Sample(query, key, value)

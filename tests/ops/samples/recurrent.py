@@ -61,7 +61,7 @@ def rnn_relu(make: Make) -> Iterator[Sample]:
     yield from calls(make, 1, False)
 
 
-@samples("lstm_cell", ours="lstm_cell")
+@samples("lstm_cell", "lstm_step", ours="lstm_cell", torch="lstm_cell")
 def lstm_cell(make: Make) -> Iterator[Sample]:
     yield Sample(make(2, 3), (make(2, 2), make(2, 2)), make(8, 3), make(8, 2), make(8), make(8))
     yield Sample(make(3), (make(2), make(2)), make(8, 3), make(8, 2)).not_in_torch()  # there only the module takes a single sample

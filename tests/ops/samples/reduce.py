@@ -464,6 +464,8 @@ def sums_to_sizes(make: Make) -> Iterator[Sample]:
     yield Sample(make(2, 3), 3)
     yield Sample(make(4, 2, 3), (2, 1))
     yield Sample(make(2, 3), 2, 3)
+    yield Sample(make(2, 3, dtype="bool"), 1, 3).only_values()
+    yield Sample(make(2, 3, dtype="uint8"), 2, 3).only_values()
 
 
 @error_samples("sum_to_size")

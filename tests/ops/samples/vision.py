@@ -125,6 +125,7 @@ def points(make: Make) -> Iterator[Sample]:
                     image, grid = make(2, 3, *(4, 5, 3)[:dims]), inside_cells(make, dims)
                     sample = Sample(image, grid, mode, padding_mode, align_corners)
                     yield sample if mode != "nearest" else sample.only_values()
+    yield Sample(make(0, 3, 4, 5), make(0, 2, 3, 2), "bilinear", "zeros", False)
 
 
 def inside_cells(make: Make, dims: int) -> np.ndarray:
