@@ -173,7 +173,7 @@ def add_at(target: Array, indices: Indices, values: Array) -> None:
 
 def check_unlocked(target: Array) -> None:
     """Refuse memory that is not to be written to, for which `ufunc.at` does not look."""
-    if not target.flags.writeable:
+    if isinstance(target, np.ndarray) and not target.flags.writeable:
         raise ValueError("assignment destination is read-only")
 
 

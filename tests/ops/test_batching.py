@@ -24,8 +24,8 @@ VALUES_DECIDE = (
 # What computes outside of ops, on one example after the other.
 LOOPED = ("bincount", "histc", "histogram", "histogramdd", "isin", "nonzero_static", "unravel_index")
 # What looks at memory, which a batch arranges otherwise; or computes from values outside of tensors.
-OTHERWISE = ("as_strided", "as_strided_copy", "as_strided_scatter", "binomial", "ctc_loss", "dirichlet_path", "dropout", "gamma_path",
-             "poisson", "torch.ctc_loss")  # fmt: skip
+OTHERWISE = ("as_strided", "as_strided_copy", "as_strided_scatter", "binomial", "ctc_loss", "dirichlet_path", "dropout",
+             "feature_alpha_dropout", "feature_dropout", "gamma_path", "poisson", "torch.ctc_loss")  # fmt: skip
 EXEMPT = frozenset((*VALUES_DECIDE, *OTHERWISE))
 # What refuses some batches only: masks as indices and lengths of sequences decide about shapes, and may not differ between examples.
 DECIDING_ARGUMENTS = frozenset((
