@@ -13,7 +13,7 @@ import numpy as np
 
 from ._operands import inplace_of, number_like, refuse
 from ._registry import Array, composite, elementwise, op
-from ._rules import call, wrap_dim
+from ._rules import call, loops, wrap_dim
 from .arithmetic import div, sub
 from .piecewise import abs as absolute
 from .special import erf
@@ -282,7 +282,17 @@ def halves(x: Array, dim: int) -> tuple[Array, Array]:
     return x[(*before, slice(0, half))], x[(*before, slice(half, 2 * half))]
 
 
+def rows_of_halves(x: Array, dim: int) -> tuple[int, int]:
+    """Half the length of what lies together along a dimension and after it, and how many such rows there are."""
+    half = math.prod(x.shape[wrap_dim(dim, len(x.shape)) :]) // 2
+    return half, x.size // (2 * half or 1)
+
+
 def glu_rule(g: Array, input: Array, dim: int) -> Array:
+    if g.__class__ is np.ndarray and input.flags.c_contiguous:
+        grad, (half, rows) = np.empty(input.shape, input.dtype), rows_of_halves(input, dim)
+        if loops("gate").gated_back.run(grad, np.ascontiguousarray(g), input, half, rows, 8 * half):
+            return grad
     value, gate = halves(input, dim)
     gate = call(sigmoid, gate)
     return np.concatenate([g * gate, g * (value * gate * (1 - gate))], axis=dim)
@@ -303,5 +313,10 @@ def glu(input: Array, dim: int = -1) -> Array:
     dim = wrap_dim(dim, len(input.shape))
     if input.shape[dim] % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {input.shape[dim]}")
+    if input.__class__ is np.ndarray and input.flags.c_contiguous:
+        half, rows = rows_of_halves(input, dim)
+        out = np.empty((*input.shape[:dim], input.shape[dim] // 2, *input.shape[dim + 1 :]), input.dtype)
+        if loops("gate").gated.run(out, input, half, rows, 8 * half):
+            return out
     value, gate = halves(input, dim)
     return value / (1 + np.exp(-gate))

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint._kernels import direction_loops, loops, norm_loops, pixel_loops, pool_loops, random_loops, resample_loops
+from adjoint._kernels import direction_loops, gate_loops, loops, norm_loops, pixel_loops, pool_loops, random_loops, resample_loops
 from adjoint.nn import functional as F
 from adjoint.ops import _pool_windows
 
-FAMILIES = (direction_loops, norm_loops, pixel_loops, pool_loops, random_loops, resample_loops)
+FAMILIES = (direction_loops, gate_loops, norm_loops, pixel_loops, pool_loops, random_loops, resample_loops)
 KERNELS = [*resample_loops.KERNELS, *(k for family in FAMILIES for k in vars(family).values() if isinstance(k, loops.Loop))]
 
 
@@ -36,6 +36,8 @@ CASES = {
     "batch_norm eval": (lambda x: F.batch_norm(x, ad.ones(9, dtype=x.dtype), ad.full((9,), 2.0, dtype=x.dtype)), [normal(5, 9)]),
     "layer_norm": (lambda x, w, b: F.layer_norm(x, (33,), w, b), [normal(70, 33), normal(33), normal(33)]),
     "rms_norm": (lambda x, w: F.rms_norm(x, (33,), w), [normal(3, 33), normal(33)]),
+    "glu": (lambda x: F.glu(x * 30), [normal(70, 66)]),
+    "glu along 0": (lambda x: F.glu(x, 0), [normal(6, 5, 4)]),
     "unfold": (lambda x: F.unfold(x, (3, 2), 2, 3, (2, 1)), [normal(2, 3, 9, 10)]),
     "fold": (lambda x: F.fold(x, (9, 10), 3, 1, 1, 2), [normal(2, 27, 25)]),
     "pixel_shuffle": (lambda x: F.pixel_shuffle(x, 3), [normal(2, 18, 4, 5)]),
