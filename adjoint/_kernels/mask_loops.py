@@ -6,15 +6,18 @@ A large mask is cut into blocks. The first pass counts in each of them, so that 
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
-from .loops import FLOATS, HALVES, WHOLE, Bools, Floats, Ints, Out, loop, narrow, room, select
+from .loops import FLOATS, HALVES, WHOLE, Bools, Floats, Ints, Out, given, loop, narrow, part, room, select, template
 
 BLOCK = 8192  # elements of a mask that are one piece of work
 STRETCH = 512  # elements at a time, which stay in the nearest cache
 INT64 = np.dtype(np.int64)
 ALL = (*FLOATS, *HALVES, *WHOLE)
+
+elsewhere = given
 
 
 @loop(kinds=ALL)
@@ -85,9 +88,9 @@ def fill_true(out: Floats, mask: Bools, value: float, size: int, blocks: range) 
 # Writing values takes two steps for each stretch: the next value for every place, and then a choice, which is vectorised.
 
 
-@loop(kinds=ALL)
-def put_true(out: Out, values: Floats, mask: Bools, starts: Ints, last: int, size: int, blocks: range) -> None:
-    """The values, in order, where the mask is true; the rest of `out` stays."""
+@template(kinds=ALL)
+def place(out: Out, values: Floats, mask: Bools, starts: Ints, last: int, size: int, blocks: range) -> None:
+    """The values, in order, where the mask is true, and what `elsewhere` makes of the rest of `out`."""
     for block in blocks:
         found = starts[block]
         after = min(block * BLOCK + BLOCK, size)
@@ -98,23 +101,21 @@ def put_true(out: Out, values: Floats, mask: Bools, starts: Ints, last: int, siz
                 coming[i] = values[min(found, last)]
                 found += 1 if mask[begin + i] else 0
             for i in range(width):
-                out[begin + i] = select(mask[begin + i], coming[i], out[begin + i])
+                out[begin + i] = select(mask[begin + i], coming[i], elsewhere(out[begin + i]))
 
 
-@loop
-def spread_true(out: Out, values: Floats, mask: Bools, starts: Ints, last: int, size: int, blocks: range) -> None:
-    """The same, with zeros in the rest."""
-    for block in blocks:
-        found = starts[block]
-        after = min(block * BLOCK + BLOCK, size)
-        for begin in range(block * BLOCK, after, STRETCH):
-            width = min(STRETCH, after - begin)
-            coming = room(STRETCH)
-            for i in range(width):
-                coming[i] = values[min(found, last)]
-                found += 1 if mask[begin + i] else 0
-            for i in range(width):
-                out[begin + i] = select(mask[begin + i], coming[i], 0.0)
+@part
+def as_it_was(element: Any) -> Any:
+    return element
+
+
+@part
+def nothing(element: Any) -> Any:
+    return narrow(0.0)
+
+
+put_true = place("put_true", elsewhere=as_it_was)
+spread_true = place("spread_true", elsewhere=nothing)
 
 
 def starts_of(mask: np.ndarray) -> np.ndarray | None:

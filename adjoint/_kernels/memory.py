@@ -25,7 +25,7 @@ M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # from GNU's malloc.h
 LINE = 64  # bytes of a line of the cache, where blocks begin
 WASTE = 8  # a block may be larger than what is asked for by one part in so many
 
-_kept: dict[int, Any] = {}  # by address, the last used last
+_kept: dict[int, Any] = {}  # by identity, the last used last
 _lock = RLock()  # which the thread that has it may take again: the garbage collector can free a block at any moment
 
 
