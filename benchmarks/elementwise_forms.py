@@ -84,7 +84,7 @@ OTHERS: dict[str, Callable[[int, int], tuple[int, ...]]] = {
 }
 
 
-def broadcast(name: str, shape: tuple[int, int], other: tuple[int, ...]) -> Build:
+def broadcast(name: str, shape: tuple[int, ...], other: tuple[int, ...]) -> Build:
     return lambda lib: (getattr(lib, name), [lib.rand(shape) + 0.5, lib.rand(other) + 0.5])
 
 
@@ -92,3 +92,5 @@ for _label, _shape in ROWS.items():
     for _what, _other in OTHERS.items():
         for _name in ("add", "mul", "div", "maximum"):
             register(f"{_name} of {_label} and {_what}", broadcast(_name, _shape, _other(*_shape)))
+for _name in ("add", "mul"):
+    register(f"{_name} of 16x64x28x28 and channels", broadcast(_name, (16, 64, 28, 28), (64, 1, 1)))

@@ -36,7 +36,7 @@ ARRAY, AXIS, OPTION, NUMBER, LEVELS, ABSENT, IGNORED = "array", "axis", "option"
 USUAL = (ARRAY, AXIS, OPTION)
 
 DIMENSIONS = 8  # of an array at most
-PYARRAY_EMPTY, PYARRAY_NEW_COPY, PYARRAY_TRANSPOSE = 184, 85, 123  # the places of these functions in NumPy's table
+PYARRAY_NEW_COPY, PYARRAY_TRANSPOSE = 85, 123  # the places of these functions in NumPy's table
 ROOM = 1024  # results, or partial ones, for which there is memory to work in: two numbers for each
 
 
@@ -338,7 +338,7 @@ class Entry:
     def __init__(self, name: str, otherwise: Callable[..., Any], kind: str, limits: Limits, roles: tuple[str, ...] = ()) -> None:
         roles = roles or ((*USUAL, NUMBER, LEVELS) if kind == "reduction" else USUAL)
         own = [id(True), id(False), id(None), id(()), id(tuple), id(list)]
-        own += [objects.array_function(place) for place in (PYARRAY_EMPTY, PYARRAY_NEW_COPY, PYARRAY_TRANSPOSE)]
+        own += [objects.array_function(place) for place in (objects.EMPTY_ARRAY, PYARRAY_NEW_COPY, PYARRAY_TRANSPOSE)]
         threads = workers.workers()
         own += [threads.share, threads.address]
         facts = objects.table(otherwise, own + [0] * (RECORD * (MOST + 1)))

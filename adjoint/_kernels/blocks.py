@@ -148,6 +148,16 @@ class Function:
         self.lines.append(f"end{mark}:")
 
     @contextmanager
+    def positive(self, variable: Variable) -> Iterator[None]:
+        """Again and again, as long as a number is positive."""
+        mark = self.fresh()
+        self.label(f"test{mark}")
+        self.do(f"br i1 {self.less('0', variable.get())}, label %body{mark}, label %end{mark}")
+        self.lines.append(f"body{mark}:")
+        yield
+        self.lines += [f"  br label %test{mark}", f"end{mark}:"]
+
+    @contextmanager
     def when(self, condition: str) -> Iterator[None]:
         mark = self.fresh()
         self.do(f"br i1 {condition}, label %then{mark}, label %after{mark}")

@@ -1,9 +1,9 @@
 """Compiled formulas as Python built-in functions: about 0.1 µs a call where a NumPy function costs 0.45.
 
 A built-in takes NumPy arrays of one dtype (kind "T"), arrays of truth values ("B") and Python numbers ("S"). It computes when
-all arrays are C-contiguous and of one shape, or repeat as a whole; anything else is passed on, unchanged, to a fallback that can deal with
-it. The results of huge arrays go into memory that is used again (memory.py): a second built-in writes into an array that is given. Both
-check their arguments themselves: a wrong one is never a crash.
+they have one shape, or can be broadcast; anything else is passed on, unchanged, to a fallback that can deal with it. Huge results go into
+memory that is used again (memory.py): a second built-in writes into an array that is given. Both check their arguments themselves: a wrong
+one is never a crash.
 
 Loops are compiled when they are first needed, for the dtype and the case in question. A formula is traced in float32 and float64 when it
 is made; what it is for other types (emit_types.py) is found out when the first array of them comes along.
@@ -12,6 +12,7 @@ is made; what it is for other types (emit_types.py) is found out when the first 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -19,17 +20,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import entry, jit, memory, workers
-from .chunks import MOST
+from .chunks import ARRAY, MOST, NUMBER, TRUTH
 from .code import TYPES
 from .emit import Emitter, Scalar, scalar_function
 from .emit_complex import ComplexEmitter
-from .emit_integers import IntegerEmitter
+from .emit_integers import QUOTIENTS, IntegerEmitter
 from .emit_types import BY_DTYPE, FENCE, KINDS, PARTS, loading, register_type, served, storing
 from .entry import FIRST, GIVEN, NEW
 from .expr import MATHS, Expr, Number, Untraceable
 from .lifetime import compiling
-from .maths import OUTSIDE, USUAL, definitions, weight
-from .objects import FALLBACK, OWN, builtin, table
+from .maths import OUTSIDE, definitions, usual_in, weight
+from .objects import EMPTY_ARRAY, FALLBACK, OWN, array_function, builtin, table
 
 ALONE = 1 << 16  # elements that one thread computes sooner than two, for a formula of plain arithmetic
 
@@ -71,13 +72,23 @@ class Formula:
         if kind not in self.cases:
             if not served(kind):
                 raise Untraceable(f"{kind} on this CPU")
-            found = self.more(kind)
+            found = [case for case in self.more(kind) if self.has_formula(case.expr, kind)]
             if not found or len(found) > self.room:
                 raise Untraceable("no cases, or too many")
             if any(not any(c is known for known in self.constants) for case in found for c in case.constants.values()):
                 raise Untraceable("other constants")
             self.cases[kind] = found
         return self.cases[kind]
+
+    def has_formula(self, expr: Expr, kind: str) -> bool:
+        """Whether a case can be computed for a type: powers of integers can if they are products."""
+        with suppress(Untraceable):
+            return bool(self.scalar(expr, kind))
+        return False
+
+    def has_usual(self, expr: Expr, kind: str) -> bool:
+        """Whether there is less to compute for the numbers that are usual."""
+        return expr.count(QUOTIENTS if kind == "i64" else usual_in(KINDS[kind].computed)) > 0
 
     def result_of(self, kind: str) -> str:
         """The kind of the result for arrays of a kind."""
@@ -96,7 +107,7 @@ class Formula:
     def result_of_case(self, expr: Expr, kind: str) -> str:
         if kind in TYPES:
             return "bool" if expr.is_bool else kind
-        parts = len(self.scalar(expr, kind).returned)  # and whether there is a formula at all
+        parts = len(self.scalar(expr, kind).returned)
         return "bool" if expr.is_bool else kind if parts == KINDS[kind].parts else PARTS[kind]
 
     def types(self, kind: str) -> list[list[str]]:
@@ -110,9 +121,14 @@ class Formula:
         return scalar_function("usual_scalar" if usual else "scalar", expr, self.types(kind), emitter, computed, usual)
 
     @property
+    def apart(self) -> int:
+        """How many places there are for loops in which the same operand stands still."""
+        return len(KINDS) * self.room
+
+    @property
     def constants_at(self) -> int:
         """The place of the first constant in the table."""
-        return entry.LOOPS + len(KINDS) * self.room
+        return entry.LOOPS + self.apart * (1 + len(self.kinds))
 
 
 def load(formulas: list[Formula], fallbacks: list[Any]) -> list[Callable[..., Any]]:
@@ -139,18 +155,20 @@ class Kernel:
 
     def __init__(self, formula: Formula, fallback: Any) -> None:
         self.formula = formula
-        self.missing: dict[int, tuple[Expr, str]] = {}
+        self.missing: dict[int, tuple[Expr, str, int]] = {}
         self.dtypes: list[Any] = []  # that the table refers to
         otherwise = self.otherwise(fallback)
         facts = table(otherwise, [0] * (formula.constants_at - OWN) + [id(constant) for constant in formula.constants])
         self.words = memoryview(facts)
         self.words[entry.COUNT] = len(formula.kinds)
         self.words[entry.LIKE] = formula.kinds.index("T")
+        self.words[entry.APART] = formula.apart
+        self.words[entry.EMPTY] = array_function(EMPTY_ARRAY)
         self.words[entry.ALONE] = ALONE >> min(5, (formula.weight // 16).bit_length())
         if workers.supported():
             threads = workers.workers()
             self.words[entry.SHARE], self.words[entry.STATE] = threads.share, threads.address
-        code = {"T": entry.ARRAY, "B": entry.TRUTH, "S": entry.NUMBER}
+        code = {"T": ARRAY, "B": TRUTH, "S": NUMBER}
         for place, kind in enumerate(formula.kinds, entry.KINDS):
             self.words[place] = code[kind]
         into = facts.copy()
@@ -196,7 +214,9 @@ class Kernel:
             self.write(at + entry.READY, entry.REFUSED)
             return
         for place, case in enumerate(cases):
-            self.missing[entry.LOOPS + len(KINDS) * place + NUMBERS[kind]] = (case.expr, kind)
+            for still in (-1, *(number for number, of in enumerate(self.formula.kinds) if of != "S")):
+                where = entry.LOOPS + self.formula.apart * (still + 1) + len(KINDS) * place + NUMBERS[kind]
+                self.missing[where] = case.expr, kind, still
         if any(case.answers or case.constants for case in cases):
             self.write(at + entry.CHOOSE, load_choice(self.formula, cases))
         self.write(at + entry.RESULT, self.words[self.record(result) + entry.DTYPE])
@@ -205,21 +225,20 @@ class Kernel:
 
     def otherwise(self, fallback: Any) -> Callable[..., Any]:
         """The fallback: a loop that is missing is compiled, huge arrays get memory of their own, all else goes to NumPy."""
-        first, count, makes = self.formula.kinds.index("T"), len(self.formula.kinds), self.formula.into == NEW
+        first, count = self.formula.kinds.index("T"), len(self.formula.kinds)
 
         def otherwise(*args: Any) -> Any:
+            if self.words[entry.ASKED] == entry.MEMORY:
+                self.words[entry.ASKED] = 0
+                result = self.compute_huge(args)
+                return fallback(*args) if result is None else result
             if self.words[entry.ASKED]:
                 self.compile_missing(self.words)
                 return self.call(*args)
             if len(args) == count:
                 array = args[first]
-                if array.__class__ is np.ndarray:
-                    if array.dtype.char == "E" and self.knows(array.dtype):
-                        return self.call(*args)
-                    if makes and array.nbytes >= memory.HUGE // 2:
-                        result = self.compute_huge(array, args)
-                        if result is not None:
-                            return result
+                if array.__class__ is np.ndarray and array.dtype.char == "E" and self.knows(array.dtype):
+                    return self.call(*args)
             return fallback(*args)
 
         return otherwise
@@ -242,40 +261,34 @@ class Kernel:
                 self.prepare(NAMES[(place - entry.RECORDS) // entry.RECORD])
             asking[entry.ASKED] = 0
 
-    def compute_huge(self, array: Any, args: tuple[Any, ...]) -> Any:
-        """The result for huge arrays, None if they do not fit."""
-        kind = BY_DTYPE.get(array.dtype.name)
-        if kind is None or self.words[self.record(kind) + entry.READY] != entry.KNOWN:
-            return None
-        out = memory.empty(array.shape, array.dtype if (result := self.formula.result_of(kind)) == kind else np.dtype(KINDS[result].dtype))
-        if out.nbytes < memory.HUGE:
-            return None
-        done = self.into(out, *args)
-        if done is None and self.into_words[entry.ASKED]:
-            self.compile_missing(self.into_words)
-            done = self.into(out, *args)
-        return done
+    def compute_huge(self, args: tuple[Any, ...]) -> Any:
+        """The result of arguments that suit, in memory of its own; None if numbers were met that cannot be computed with."""
+        shape = np.broadcast_shapes(*[array.shape for array, kind in zip(args, self.formula.kinds, strict=True) if kind != "S"])
+        dtype = args[self.formula.kinds.index("T")].dtype
+        kind = BY_DTYPE[dtype.name]
+        result = self.formula.result_of(kind)
+        return self.into(memory.empty(shape, dtype if result == kind else np.dtype(KINDS[result].dtype)), *args)
 
 
 # ---- text ---------------------------------------------------------------------------------------------------------------------------
 
 
-def load_loop(formula: Formula, expr: Expr, kind: str) -> int:
-    """The address of the loop for a case and a type."""
-    description = f"loop {kind} {formula.kinds} {formula.into == FIRST} {expr!r}"
-    return jit.load(description, lambda: loop_module(formula, expr, kind), ["loop"])["loop"]
+def load_loop(formula: Formula, expr: Expr, kind: str, still: int) -> int:
+    """The address of the loop for a case and a type, in which one operand may stand still."""
+    description = f"loop {kind} {formula.kinds} {formula.into == FIRST} {still} {expr!r}"
+    return jit.load(description, lambda: loop_module(formula, expr, kind, still), ["loop"])["loop"]
 
 
-def loop_module(formula: Formula, expr: Expr, kind: str) -> str:
+def loop_module(formula: Formula, expr: Expr, kind: str, still: int) -> str:
     scalar = formula.scalar(expr, kind)
     library, declared = definitions(scalar.maths)
     hints = vector_hints(KINDS[kind].computed in ("f32", "c64") and "fpext" in library, bool(scalar.maths))
     declared |= scalar.declared | ({FENCE} if formula.result_of(kind) == "f16" else set())
-    loops = [scalar.text, loop_text(formula, kind, scalar, "loop")]
-    if expr.count(USUAL) and formula.into != FIRST:
+    loops = [scalar.text, loop_text(formula, kind, scalar, "loop", still)]
+    if formula.has_usual(expr, kind) and formula.into != FIRST:
         usual = formula.scalar(expr, kind, usual=True)
         declared |= usual.declared | {"declare i64 @llvm.smin.i64(i64, i64)"}
-        both = [loop_text(formula, kind, scalar, "any"), loop_text(formula, kind, usual, "usual")]
+        both = [loop_text(formula, kind, scalar, "any", still), loop_text(formula, kind, usual, "usual", still)]
         loops = [scalar.text, usual.text, *both, TWO_LOOPS]
     return "\n".join([*sorted(declared), library, *loops, hints])
 
@@ -316,7 +329,7 @@ def vector_hints(widens: bool, costly: bool) -> str:
     return "\n".join([f"!0 = distinct !{{!0{''.join(f', !{place}' for place in range(1, len(wishes) + 1))}}}", *lines])
 
 
-def loop_text(formula: Formula, kind: str, scalar: Scalar, name: str) -> str:
+def loop_text(formula: Formula, kind: str, scalar: Scalar, name: str, still: int) -> str:
     """One pass over contiguous memory: all of it, or a part if the loop is one of two."""
     function, first = ("usual_scalar" if name == "usual" else "scalar"), ("0" if name == "loop" else "%first")
     result = formula.result_of(kind)
@@ -329,7 +342,10 @@ def loop_text(formula: Formula, kind: str, scalar: Scalar, name: str) -> str:
             continue
         before += [f"%a{i} = getelementptr ptr, ptr %arrays, i64 {i}", f"%p{i} = load ptr, ptr %a{i}"]
         lines, registers = loading(kind if k == "T" else "bool", f"%p{i}", str(i))
-        loads += lines
+        if i == still:
+            before += [line.replace("i64 %i", "i64 0") for line in lines]
+        else:
+            loads += lines
         given.append(registers)
     pairs = [pair for some in zip(formula.types(kind), given, strict=True) for pair in zip(*some, strict=True)]
     operands = ", ".join(f"{type_} {register}" for type_, register in pairs)

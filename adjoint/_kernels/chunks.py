@@ -9,14 +9,28 @@ the caches, line by line: memory that is written as usual is read first, which t
 from __future__ import annotations
 
 from . import jit
+from .blocks import Function
 from .memory import LINE
 
 MOST = 8  # arguments of a built-in
+ARRAY, TRUTH, NUMBER = range(3)  # their kinds: an array of the type at hand, an array of truth values, a Python number
+DIMENSIONS = 8  # of a result that operands are broadcast to, at most
+ROOM = 4096  # bytes of an operand that are gathered in a buffer
+SPARE = 32  # bytes behind them, for a vector that begins inside
 
-# What a job consists of, in 64-bit words: the arrays' memory and the sizes of their elements come last.
-JOB_LOOP, JOB_OUT, JOB_ITEM, JOB_COUNT, JOB_ROWS, JOB_CHUNK, JOB_SIZE, JOB_NUMBERS, JOB_WRONG, JOB_DATA = range(10)
-JOB_ITEMS = JOB_DATA + MOST
-JOB_WORDS = JOB_ITEMS + MOST
+# What a job consists of, in 64-bit words. A block of the result is cut into `PIECES` chunks, of which the last may be shorter. `GATHERED`
+# has a bit for each operand that does not lie in memory like the result.
+LOOP, OUT, OUT_ITEM, COUNT, GATHERED, CHUNK, BLOCK, PIECES, SIZE, NUMBERS, WRONG, OPERANDS = range(12)
+ITEMS = OPERANDS + MOST
+# If there are operands to gather: the rows in a block, and how many chunks there are; one more than the number of the operand that stands
+# still while the loop runs, if there is one; the result's shape; the axes of the work, the last one first; and how far apart, in bytes,
+# the elements of the first operand are along each of these, then those of the others.
+ROWS, UNITS, STILL, RANK = range(ITEMS + MOST, ITEMS + MOST + 4)
+EXTENTS = RANK + 1
+AXES = EXTENTS + DIMENSIONS
+AXIS = AXES + 1
+STEPS = AXIS + DIMENSIONS
+WORDS = STEPS + MOST * DIMENSIONS
 
 BUFFER = 1024  # bytes of a chunk that is stored past the caches: while it is on its way, the next one is computed
 
@@ -34,7 +48,6 @@ def stream_text() -> str:
         for part in range(LINE // size)
     )
     return f"""
-declare i64 @llvm.umin.i64(i64, i64)
 define internal void @stream(ptr noalias %to, ptr noalias %from, i64 %bytes) {{
 entry:
   %address = ptrtoint ptr %to to i64
@@ -68,83 +81,43 @@ tail:
 def chunks_text(streams: bool) -> str:
     """The function that computes the chunks of a job from one number to before another; with `streams`, past the caches if they fit into
     the buffer."""
-    where, store = "%out_here", ""
+    f = Function("chunks", "ptr %job", "i64 %first", "i64 %last")
+
+    def word(place: str | int, type_: str = "i64") -> str:
+        return f.load(type_, f.at("i64", "%job", place))
+
+    buffer = f"[{ROOM + SPARE} x i8]"
+    here, kept, buffers = f.room(f"[{MOST} x ptr]"), f.room(f"[{2 * MOST} x i64]"), f.room(f"[{MOST} x {buffer}]", align=LINE)
+    loop, out, numbers = word(LOOP, "ptr"), word(OUT, "ptr"), word(NUMBERS, "ptr")
+    item, count, gathered, size = word(OUT_ITEM), word(COUNT), word(GATHERED), word(SIZE)
+    chunk, block, rows, pieces = word(CHUNK), word(BLOCK), word(ROWS), word(PIECES)
+    near = f.room(f"[{BUFFER} x i8]", align=LINE) if streams else ""
+    fits = f.let(f"icmp ule i64 {f.mul(chunk, item)}, {BUFFER}")
+    f.do(f"call void @llvm.memset.p0.i64(ptr {kept}, i8 0, i64 {16 * MOST}, i1 false)")
+    wrong = f.variable("i1", "false")
+    with f.loop("%last", "%first") as unit:
+        number = f.quotient(unit, pieces)
+        column = f.mul(f.sub(unit, f.mul(number, pieces)), chunk)
+        start = f.add(f.mul(number, block), column)
+        length = f.smaller(chunk, f.smaller(f.sub(block, column), f.sub(size, start)))
+        with f.loop(count) as k:
+            place = f.at("ptr", here, k)
+            gathers = f.let(f"trunc i64 {f.let(f'lshr i64 {gathered}, {k}')} to i1")
+            with f.when(gathers):
+                given = f"i64 {k}, i64 {f.mul(number, rows)}, i64 {column}, i64 {length}"
+                f.do(f"call void @gather(ptr %job, {given}, ptr {f.at(buffer, buffers, k)}, ptr {kept}, ptr {place})")
+            with f.when(f.invert(gathers)):
+                offset = f.mul(start, word(f.add(k, ITEMS)))
+                f.store("ptr", f.at("i8", word(f.add(k, OPERANDS), "ptr"), offset), place)
+        far = f.at("i8", out, f.mul(start, item))
+        where = f.pick(fits, "ptr", near, far) if streams else far
+        bad = f.let(f"call i1 {loop}(ptr {where}, ptr {here}, ptr {numbers}, i64 {length})")
+        wrong.set(f.either(wrong.get(), bad))
+        if streams:
+            with f.when(fits):
+                f.do(f"call void @stream(ptr {far}, ptr {near}, i64 {f.mul(length, item)})")
+    with f.when(wrong.get()):
+        f.store("i64", "1", f.at("i64", "%job", WRONG))
     if streams:
-        where = "%near"
-        store = """
-  br i1 %fits, label %past, label %ran
-past:
-  %length_bytes = mul i64 %length, %item
-  call void @stream(ptr %out_here, ptr %buffer, i64 %length_bytes)"""
-
-    def word(register: str, place: int, type_: str = "i64") -> str:
-        return f"%{register}_at = getelementptr i64, ptr %job, i64 {place}\n  %{register} = load {type_}, ptr %{register}_at"
-
-    return f"""{stream_text() if streams else ""}
-define internal void @chunks(ptr %job, i64 %first, i64 %last) {{
-entry:
-  %here = alloca [{MOST} x ptr]
-  %buffer = alloca [{BUFFER if streams else 0} x i8], align {LINE}
-  {word("loop", JOB_LOOP, "ptr")}
-  {word("out", JOB_OUT, "ptr")}
-  {word("item", JOB_ITEM)}
-  {word("count", JOB_COUNT)}
-  {word("rows", JOB_ROWS)}
-  {word("chunk", JOB_CHUNK)}
-  {word("size", JOB_SIZE)}
-  {word("numbers", JOB_NUMBERS, "ptr")}
-  %chunk_bytes = mul i64 %chunk, %item
-  %fits = icmp ule i64 %chunk_bytes, {BUFFER}
-  br label %next
-next:
-  %place = phi i64 [%first, %entry], [%place_next, %ran]
-  %wrong = phi i1 [false, %entry], [%wrong_next, %ran]
-  %more = icmp slt i64 %place, %last
-  br i1 %more, label %pointers, label %done
-pointers:
-  %start = mul i64 %place, %chunk
-  br label %pointer
-pointer:
-  %h = phi i64 [0, %pointers], [%h_next, %point]
-  %all = icmp eq i64 %h, %count
-  br i1 %all, label %run, label %point
-point:
-  %bit = lshr i64 %rows, %h
-  %row = trunc i64 %bit to i1
-  %data_place = add i64 %h, {JOB_DATA}
-  %data_at = getelementptr ptr, ptr %job, i64 %data_place
-  %data = load ptr, ptr %data_at
-  %own_place = add i64 %h, {JOB_ITEMS}
-  %own_at = getelementptr i64, ptr %job, i64 %own_place
-  %own = load i64, ptr %own_at
-  %bytes = mul i64 %start, %own
-  %offset = select i1 %row, i64 0, i64 %bytes
-  %pointed = getelementptr i8, ptr %data, i64 %offset
-  %target = getelementptr ptr, ptr %here, i64 %h
-  store ptr %pointed, ptr %target
-  %h_next = add i64 %h, 1
-  br label %pointer
-run:
-  %left = sub i64 %size, %start
-  %whole = icmp slt i64 %chunk, %left
-  %length = select i1 %whole, i64 %chunk, i64 %left
-  %out_bytes = mul i64 %start, %item
-  %out_here = getelementptr i8, ptr %out, i64 %out_bytes
-  %near = select i1 %fits, ptr %buffer, ptr %out_here
-  %bad = call i1 %loop(ptr {where}, ptr %here, ptr %numbers, i64 %length){store}
-  br label %ran
-ran:
-  %wrong_next = or i1 %wrong, %bad
-  %place_next = add i64 %place, 1
-  br label %next
-done:
-  br i1 %wrong, label %mark, label %end
-mark:
-  %mark_at = getelementptr i64, ptr %job, i64 {JOB_WRONG}
-  store i64 1, ptr %mark_at
-  br label %end
-end:
-  {"fence seq_cst" if streams else ""}
-  ret void
-}}
-"""
+        f.do("fence seq_cst")
+    return (stream_text() if streams else "") + f.text(internal=True)

@@ -9,31 +9,17 @@ built-in at hand. So an entry is compiled once for all formulas, and a formula i
 A loop that is not there yet is asked for: its place goes into the table, and the call to the fallback. So are the cases of a type of
 elements that has not been met yet.
 
-The result has the shape of the first array, or of a later one that is larger. Others may be broadcast against it if they repeat as a
-whole: a bias along rows, a mask for a batch, a single number, a row that was expanded. A short one is copied several times over, and the
-loop run from one end of the copies to the other, again and again. The loop runs over a chunk at a time; the chunks of large arrays are
-computed without the GIL, and shared among threads (workers.py).
+Arrays of one shape, one element after the other, are the usual case, and need nothing else to be known. If any array is another, it is
+found out how it is broadcast, what the shape of the result is, and what of it has to be gathered (broadcast.py).
+
+The loop runs over a chunk at a time; the chunks of large arrays are computed without the GIL, and shared among threads (workers.py).
 """
 
 from __future__ import annotations
 
-from .chunks import (
-    BUFFER,
-    JOB_CHUNK,
-    JOB_COUNT,
-    JOB_DATA,
-    JOB_ITEM,
-    JOB_ITEMS,
-    JOB_LOOP,
-    JOB_NUMBERS,
-    JOB_OUT,
-    JOB_ROWS,
-    JOB_SIZE,
-    JOB_WORDS,
-    JOB_WRONG,
-    MOST,
-    chunks_text,
-)
+from . import chunks as job
+from .broadcast import broadcast_text
+from .chunks import MOST, NUMBER, TRUTH, chunks_text
 from .emit_types import KINDS as TYPES
 from .memory import HUGE
 from .objects import (
@@ -58,31 +44,38 @@ from .objects import (
     RESTORE_THREAD,
     SAVE_THREAD,
     SHAPE,
-    STRIDES,
     VECTORCALL,
     WRITEABLE,
 )
 
 LARGEST = 1 << 15  # elements that are computed while the GIL is held, at most; of more, half as many are computed at a time
-TILE = 512  # elements to which an array that is broadcast is extended by repetition
 
 # Places in the table of a built-in, after those that all have.
-COUNT, LIKE, ASKED, ALONE, SHARE, STATE, OUT_KIND, KINDS = range(OWN, OWN + 8)  # the kinds are those of the result and of the arguments
+COUNT, LIKE, ASKED, ALONE, SHARE, STATE, EMPTY, APART, KINDS = range(OWN, OWN + 9)  # the kinds are those of the arguments
 RECORDS = KINDS + MOST  # one for each type of elements
 # What is in a record: the dtype, the size of an element, whether the loops are known, the function that chooses among them, dtype and
 # element size of the result, the range of numbers that may be given, and whether they have to be integers.
 DTYPE, SIZE, READY, CHOOSE, RESULT, RESULT_SIZE, LEAST, GREATEST, WHOLE, RECORD = range(10)
-LOOPS = RECORDS + RECORD * len(TYPES)  # of the first case for each type, then of the next
+# Loops of the first case for each type, then of the next; `APART` words later those for when the first operand stands still, then the next.
+LOOPS = RECORDS + RECORD * len(TYPES)
 
-ARRAY, TRUTH, NUMBER = range(3)  # kinds: an array of the type at hand, an array of truth values, a Python number
 UNKNOWN, KNOWN, REFUSED = range(3)  # whether there are loops for a type
+MEMORY = 1  # what is asked for if it is not the place of a loop: memory for a huge result
 
 # Where the result goes: to a new array, into the first argument, into an array that comes before the arguments.
 NEW, FIRST, GIVEN = "new", "first", "given"
 
+
+DECLARED = """
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+declare i64 @llvm.umin.i64(i64, i64)
+"""
+
+
 def text(into: str) -> str:
     """A module of its own for each place where a result may go: few programs need all three."""
-    return "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n" + chunks_text(streams=into == GIVEN) + entry_text(into)
+    return DECLARED + chunks_text(streams=into == GIVEN) + broadcast_text(into == NEW, into == GIVEN) + entry_text(into)
 
 
 def entry_text(into: str) -> str:
@@ -92,229 +85,117 @@ def entry_text(into: str) -> str:
         """Read an entry of the table."""
         return f"%{register}_at = getelementptr i64, ptr %table, i64 {place}\n  %{register} = load {type_}, ptr %{register}_at"
 
-    def put(register: str, place: int, type_: str = "i64") -> str:
+    def put(value: str, place: int, type_: str = "i64") -> str:
         """Write a word of the job."""
-        return f"%job_{register} = getelementptr i64, ptr %job, i64 {place}\n  store {type_} %{register}, ptr %job_{register}"
+        return f"%job{place} = getelementptr i64, ptr %job, i64 {place}\n  store {type_} {value}, ptr %job{place}"
 
     def field(register: str, of: str, offset: int, type_: str) -> str:
         """Read a field of an object."""
         return f"%{register}_at = getelementptr i8, ptr {of}, i64 {offset}\n  %{register} = load {type_}, ptr %{register}_at"
 
-    huge = "br label %arguments"
-    if into == NEW:
-        huge = f"%bytes = mul i64 %size, %out_item\n  %fits = icmp slt i64 %bytes, {HUGE}\n  br i1 %fits, label %arguments, label %slow"
+    def word(register: str, place: int) -> str:
+        """Read a word of the job."""
+        return f"%{register}_at = getelementptr i64, ptr %job, i64 {place}\n  %{register} = load i64, ptr %{register}_at"
 
     def part(register: str, place: int, type_: str = "i64") -> str:
         """Read a word of the record of the type."""
         return f"%{register}_at = getelementptr i64, ptr %record, i64 {place}\n  %{register} = load {type_}, ptr %{register}_at"
 
     new_result = f"""
-  {entry("new_like", NEW_LIKE, "ptr")}
+  %bytes = mul i64 %size, %out_item
+  %fits = icmp slt i64 %bytes, {HUGE}
+  br i1 %fits, label %make, label %ask
+make:
   {part("result_type", RESULT, "ptr")}
   %same_type_results = icmp eq i64 %result_descr, %descr
-  br i1 %same_type_results, label %values, label %other_type
+  %known_type = and i1 %same_type_results, %usual
+  br i1 %known_type, label %values, label %other_type
 other_type:
   {entry("keep_type", INC_REF, "ptr")}
   call void %keep_type(ptr %result_type)
   br label %values
 values:
-  %new_type = phi ptr [%result_type, %other_type], [null, %looped]
-  %result = call ptr %new_like(ptr %like, i32 0, ptr %new_type, i32 0)
+  %new_type = phi ptr [%result_type, %other_type], [null, %make]
+  br i1 %usual, label %new_like, label %new_shape
+new_like:
+  {entry("like_maker", NEW_LIKE, "ptr")}
+  %made_like = call ptr %like_maker(ptr %like, i32 0, ptr %new_type, i32 0)
+  br label %tried
+new_shape:
+  {entry("maker", EMPTY, "ptr")}
+  %rank_at = getelementptr i64, ptr %job, i64 {job.RANK}
+  %rank = load i32, ptr %rank_at
+  %new_extents = getelementptr i64, ptr %job, i64 {job.EXTENTS}
+  %made_shape = call ptr %maker(i32 %rank, ptr %new_extents, ptr %new_type, i32 0)
+  br label %tried
+tried:
+  %result = phi ptr [%made_like, %new_like], [%made_shape, %new_shape]
   %failed = icmp eq ptr %result, null
   br i1 %failed, label %error, label %made
 error:
   ret ptr null
 made:
   {field("out", "%result", DATA, "ptr")}"""
+    huge = f", [{MEMORY}, %looped]" if into == NEW else ""
     given_result = f"""
   %result = load ptr, ptr %args
   {entry("keep", INC_REF, "ptr")}
   call void %keep(ptr %result)
   %out = load ptr, ptr %data"""
 
-    # What happens to an array of another shape than the result's.
-    other_shape = f"""
-other_shape:
-  %lead = sub i64 %ndim, %own_ndim
-  %shorter = icmp sge i64 %lead, 0
-  %is_operand = icmp sge i64 %i, 0
-  %may_repeat = and i1 %shorter, %is_operand
-  br i1 %may_repeat, label %suffix, label %larger
-suffix:
-  %s = phi i64 [0, %other_shape], [%s_next, %suffix_fits]
-  %started = phi i1 [false, %other_shape], [%started_next, %suffix_fits]
-  %suffix_period = phi i64 [1, %other_shape], [%period_next, %suffix_fits]
-  %all_suffix = icmp eq i64 %s, %own_ndim
-  br i1 %all_suffix, label %repeats, label %suffix_step
-suffix_step:
-  %own_extent_at = getelementptr i64, ptr %own_shape, i64 %s
-  %own_extent = load i64, ptr %own_extent_at
-  %their_place = add i64 %lead, %s
-  %their_extent_at = getelementptr i64, ptr %shape, i64 %their_place
-  %their_extent = load i64, ptr %their_extent_at
-  %equal_extent = icmp eq i64 %own_extent, %their_extent
-  %is_one = icmp eq i64 %own_extent, 1
-  %leading_one = select i1 %started, i1 false, i1 %is_one
-  %extent_fits = or i1 %equal_extent, %leading_one
-  br i1 %extent_fits, label %suffix_fits, label %larger
-suffix_fits:
-  %not_one = xor i1 %is_one, true
-  %started_next = or i1 %started, %not_one
-  %period_next = mul i64 %suffix_period, %own_extent
-  %s_next = add i64 %s, 1
-  br label %suffix
-repeats:
-  %own_period = phi i64 [%suffix_period, %suffix], [%dense_part, %expanded]
-  %first_period = icmp eq i64 %period, 0
-  %same_period = icmp eq i64 %period, %own_period
-  %period_fits = or i1 %first_period, %same_period
-  %row_bit = shl i64 1, %i
-  br i1 %period_fits, label %array_suits, label %slow
-larger:
-  %is_first_try = icmp eq i64 %tries, 0
-  %is_of_type = icmp eq i64 %kind, {ARRAY}
-  %may_be_like = and i1 %is_operand, {"false" if into == FIRST else "%is_of_type"}
-  %tries_again = and i1 %is_first_try, %may_be_like
-  br i1 %tries_again, label %typed, label %slow"""
-
-    # An array of the result's shape that is not contiguous: its last dimensions have to be, and it repeats along the others.
-    expanded = f"""
-not_dense:
-  %aligned_bits = and i32 %flags, {ALIGNED}
-  %aligned = icmp ne i32 %aligned_bits, 0
-  %may_be_expanded = and i1 %aligned, {"true" if into == NEW else "%is_read"}
-  %is_candidate = and i1 %may_be_expanded, %same_ndim
-  {field("own_strides", "%object", STRIDES, "ptr")}
-  %own_size = select i1 %is_truth, i64 1, i64 %item
-  br i1 %is_candidate, label %expanded, label %slow
-expanded:
-  %from = phi i64 [%ndim, %not_dense], [%axis, %expanded_fits]
-  %dense_part = phi i64 [1, %not_dense], [%dense_next, %expanded_fits]
-  %ended = phi i1 [false, %not_dense], [%ended_next, %expanded_fits]
-  %all_axes = icmp eq i64 %from, 0
-  br i1 %all_axes, label %repeats, label %expanded_step
-expanded_step:
-  %axis = sub i64 %from, 1
-  %axis_extent_at = getelementptr i64, ptr %own_shape, i64 %axis
-  %axis_extent = load i64, ptr %axis_extent_at
-  %like_extent_at = getelementptr i64, ptr %shape, i64 %axis
-  %like_extent = load i64, ptr %like_extent_at
-  %stride_at = getelementptr i64, ptr %own_strides, i64 %axis
-  %stride = load i64, ptr %stride_at
-  %dense_stride = mul i64 %dense_part, %own_size
-  %continues = icmp eq i64 %stride, %dense_stride
-  %still = select i1 %ended, i1 false, i1 %continues
-  %stands = icmp eq i64 %stride, 0
-  %is_flat = icmp eq i64 %axis_extent, 1
-  %any_stride = or i1 %stands, %is_flat
-  %stride_fits = or i1 %any_stride, %still
-  %same_axis = icmp eq i64 %axis_extent, %like_extent
-  %axis_fits = and i1 %stride_fits, %same_axis
-  br i1 %axis_fits, label %expanded_fits, label %slow
-expanded_fits:
-  %factor = select i1 %still, i64 %axis_extent, i64 1
-  %dense_next = mul i64 %dense_part, %factor
-  %repeats_here = select i1 %is_flat, i1 false, i1 %stands
-  %ended_next = or i1 %ended, %repeats_here
-  br label %expanded"""
-
-    # What is broadcast is repeated to the length of a chunk, if it is short.
-    repeated = f"""
-  %nothing = icmp eq i64 %size, 0
-  %no_rows = icmp eq i64 %rows, 0
-  %plainly = or i1 %no_rows, %nothing
-  br i1 %plainly, label %compute, label %tiles
-tiles:
-  %short = icmp ule i64 %period, {TILE // 2}
-  %fitting = udiv i64 {TILE}, %period
-  %times = select i1 %short, i64 %fitting, i64 1
-  %tiled = mul i64 %period, %times
-  br label %tile_each
-tile_each:
-  %t = phi i64 [0, %tiles], [%t_next, %tile_next]
-  %all_tiles = icmp eq i64 %t, %count
-  br i1 %all_tiles, label %compute, label %tile_one
-tile_one:
-  %t_bit = lshr i64 %rows, %t
-  %t_odd = trunc i64 %t_bit to i1
-  %t_copies = and i1 %t_odd, %short
-  %t_place = add i64 %t, {shift}
-  %t_slot = getelementptr ptr, ptr %data, i64 %t_place
-  %t_source = load ptr, ptr %t_slot
-  %t_kind_place = add i64 %t, {KINDS}
-  {entry("t_kind", "%t_kind_place")}
-  %t_truth = icmp eq i64 %t_kind, {TRUTH}
-  %t_size = select i1 %t_truth, i64 1, i64 %item
-  %t_bytes = mul i64 %period, %t_size
-  %t_buffer = getelementptr [{2 * TILE} x double], ptr %buffers, i64 %t
-  br i1 %t_copies, label %tile_copy, label %tile_next
-tile_copy:
-  %c = phi i64 [0, %tile_one], [%c_next, %tile_copy]
-  %c_offset = mul i64 %c, %t_bytes
-  %c_target = getelementptr i8, ptr %t_buffer, i64 %c_offset
-  call void @llvm.memcpy.p0.p0.i64(ptr %c_target, ptr %t_source, i64 %t_bytes, i1 false)
-  %c_next = add i64 %c, 1
-  %c_more = icmp ult i64 %c_next, %times
-  br i1 %c_more, label %tile_copy, label %tile_copied
-tile_copied:
-  store ptr %t_buffer, ptr %t_slot
-  br label %tile_next
-tile_next:
-  %t_next = add i64 %t, 1
-  br label %tile_each
-compute:
-  %given_chunk = phi i64 [0, %{"made" if into == NEW else "looped"}], [%tiled, %tile_each]
-  %plain = phi i1 [true, %{"made" if into == NEW else "looped"}], [false, %tile_each]
-  {entry("alone", ALONE)}
-  %costly = icmp slt i64 %alone, {LARGEST}
-  %held_most = select i1 %costly, i64 %alone, i64 {LARGEST}
-  %own_chunk = lshr i64 %held_most, 1
-  %stream_chunk = sdiv i64 {BUFFER}, %out_item
-  %chunk = select i1 %plain, i64 {"%stream_chunk" if into == GIVEN else "%own_chunk"}, i64 %given_chunk
+    compute = f"""
   %small = icmp sle i64 %size, %held_most
-  %single = icmp sle i64 %size, %chunk
-  %plain_small = and i1 %small, %plain
-  %direct = or i1 %plain_small, %single
-  %arrays = getelementptr ptr, ptr %data, i64 {shift}
+  %usual_small = and i1 %small, %usual
+  %nothing = icmp eq i64 %size, 0
+  %direct = or i1 %usual_small, %nothing
   br i1 %direct, label %at_once, label %prepare
 at_once:
+  %arrays = getelementptr ptr, ptr %data, i64 {shift}
   %once_wrong = call i1 %loop(ptr %out, ptr %arrays, ptr %numbers, i64 %size)
   br label %finished
 prepare:
-  {put("loop", JOB_LOOP, "ptr")}
-  {put("out", JOB_OUT, "ptr")}
-  {put("out_item", JOB_ITEM)}
-  {put("count", JOB_COUNT)}
-  {put("rows", JOB_ROWS)}
-  {put("chunk", JOB_CHUNK)}
-  {put("size", JOB_SIZE)}
-  {put("numbers", JOB_NUMBERS, "ptr")}
-  %job_wrong = getelementptr i64, ptr %job, i64 {JOB_WRONG}
-  store i64 0, ptr %job_wrong
+  {put("%loop", job.LOOP, "ptr")}
+  {put("%out", job.OUT, "ptr")}
+  {put("%out_item", job.OUT_ITEM)}
+  {put("%count", job.COUNT)}
+  {put("%numbers", job.NUMBERS, "ptr")}
+  {put("0", job.WRONG)}
+  br i1 %usual, label %one_block, label %cut
+one_block:
+  %stream_chunk = sdiv i64 {job.BUFFER}, %out_item
+  %usual_chunk = select i1 {"true" if into == GIVEN else "false"}, i64 %stream_chunk, i64 %own_chunk
+  %up = add i64 %size, %usual_chunk
+  %up_less = sub i64 %up, 1
+  %usual_units = sdiv i64 %up_less, %usual_chunk
+  {put("0", job.GATHERED)}
+  {put("%usual_chunk", job.CHUNK)}
+  {put("%size", job.BLOCK)}
+  {put("%usual_units", job.PIECES)}
+  {put("%size", job.SIZE)}
   br label %describe
 describe:
-  %k = phi i64 [0, %prepare], [%k_next, %described]
+  %k = phi i64 [0, %one_block], [%k_next, %described]
   %all_described = icmp eq i64 %k, %count
   br i1 %all_described, label %cut, label %described
 described:
-  %k_from = getelementptr ptr, ptr %arrays, i64 %k
+  %k_argument = add i64 %k, {shift}
+  %k_from = getelementptr ptr, ptr %data, i64 %k_argument
   %k_data = load ptr, ptr %k_from
-  %k_data_place = add i64 %k, {JOB_DATA}
+  %k_data_place = add i64 %k, {job.OPERANDS}
   %k_data_at = getelementptr ptr, ptr %job, i64 %k_data_place
   store ptr %k_data, ptr %k_data_at
   %k_kind_place = add i64 %k, {KINDS}
   {entry("k_kind", "%k_kind_place")}
   %k_truth = icmp eq i64 %k_kind, {TRUTH}
   %k_item = select i1 %k_truth, i64 1, i64 %item
-  %k_item_place = add i64 %k, {JOB_ITEMS}
+  %k_item_place = add i64 %k, {job.ITEMS}
   %k_item_at = getelementptr i64, ptr %job, i64 %k_item_place
   store i64 %k_item, ptr %k_item_at
   %k_next = add i64 %k, 1
   br label %describe
 cut:
-  %up = add i64 %size, %chunk
-  %up_less = sub i64 %up, 1
-  %units = sdiv i64 %up_less, %chunk
+  %chunk = phi i64 [%given_chunk, %prepare], [%usual_chunk, %describe]
+  %units = phi i64 [%given_units, %prepare], [%usual_units, %describe]
   br i1 %small, label %held, label %unheld
 held:
   call void @chunks(ptr %job, i64 0, i64 %units)
@@ -342,7 +223,7 @@ back:
   call void %restore(ptr %thread)
   br label %computed
 computed:
-  %job_result = load i64, ptr %job_wrong
+  %job_result = load i64, ptr %job{job.WRONG}
   %job_bad = icmp ne i64 %job_result, 0
   br label %finished
 finished:
@@ -353,8 +234,7 @@ define ptr @entry_{into}(ptr %self, ptr %args, i64 %n) {{
 entry:
   %data = alloca [{MOST + 1} x ptr]
   %numbers = alloca [{MOST} x double]
-  %buffers = alloca [{MOST} x [{2 * TILE} x double]]
-  %job = alloca [{JOB_WORDS} x i64]
+  %job = alloca [{job.WORDS} x i64]
   {field("table", "%self", DATA, "ptr")}
   {entry("count", COUNT)}
   %expected = add i64 %count, {shift}
@@ -364,14 +244,12 @@ counted:
   {entry("like_place", LIKE)}
   %like_argument = add i64 %like_place, {shift}
   %like_slot = getelementptr ptr, ptr %args, i64 %like_argument
-  %first_like = load ptr, ptr %like_slot
-  {field("like_type", "%first_like", 8, "i64")}
+  %like = load ptr, ptr %like_slot
+  {field("like_type", "%like", 8, "i64")}
   {entry("ndarray", NDARRAY)}
   %like_is_array = icmp eq i64 %like_type, %ndarray
   br i1 %like_is_array, label %typed, label %slow
 typed:
-  %like = phi ptr [%first_like, %counted], [%object, %larger]
-  %tries = phi i64 [0, %counted], [1, %larger]
   {field("descr", "%like", DESCR, "i64")}
   {entry("truth", BOOL)}
   {field("ndim32", "%like", NDIM, "i32")}
@@ -408,22 +286,19 @@ not_ready:
   br i1 %unknown, label %ask, label %slow
 sizes:
   %d = phi i64 [0, %recorded], [%d_next, %size_step]
-  %size = phi i64 [1, %recorded], [%size_next, %size_step]
+  %usual_size = phi i64 [1, %recorded], [%size_next, %size_step]
   %all_sizes = icmp eq i64 %d, %ndim
-  br i1 %all_sizes, label %sized, label %size_step
+  br i1 %all_sizes, label %arguments, label %size_step
 size_step:
   %extent_at = getelementptr i64, ptr %shape, i64 %d
   %extent = load i64, ptr %extent_at
-  %size_next = mul i64 %size, %extent
+  %size_next = mul i64 %usual_size, %extent
   %d_next = add i64 %d, 1
   br label %sizes
-sized:
-  {huge}
 arguments:
-  %i = phi i64 [{-shift}, %sized], [%i_next, %argument_done]
-  %others = phi i64 [0, %sized], [%others_next, %argument_done]
-  %rows = phi i64 [0, %sized], [%rows_next, %argument_done]
-  %period = phi i64 [0, %sized], [%common_period, %argument_done]
+  %i = phi i64 [{-shift}, %sizes], [%i_next, %argument_done]
+  %others = phi i64 [0, %sizes], [%others_next, %argument_done]
+  %usual = phi i1 [true, %sizes], [%usual_next, %argument_done]
   %all_arguments = icmp eq i64 %i, %count
   br i1 %all_arguments, label %accepted, label %argument
 argument:
@@ -447,7 +322,6 @@ array_facts:
   {field("own_descr", "%object", DESCR, "i64")}
   %same_descr = icmp eq i64 %own_descr, %wanted
   {field("own_ndim32", "%object", NDIM, "i32")}
-  %own_ndim = sext i32 %own_ndim32 to i64
   %same_ndim = icmp eq i32 %own_ndim32, %ndim32
   {field("flags", "%object", FLAGS, "i32")}
   %dense_bits = and i32 %flags, {CONTIGUOUS_ALIGNED}
@@ -460,11 +334,10 @@ array_facts:
   {field("own_shape", "%object", SHAPE, "ptr")}
   br i1 %suits, label %layout, label %slow
 layout:
-  br i1 %dense, label %dimensions, label %not_dense
-dimensions:
-  br i1 %same_ndim, label %extents, label %other_shape
+  %comparable = and i1 %dense, %same_ndim
+  br i1 %comparable, label %extents, label %unusual
 extents:
-  %e = phi i64 [0, %dimensions], [%e_next, %extent_same]
+  %e = phi i64 [0, %layout], [%e_next, %extent_same]
   %all_extents = icmp eq i64 %e, %ndim
   br i1 %all_extents, label %array_suits, label %extent_step
 extent_step:
@@ -473,13 +346,18 @@ extent_step:
   %other_at = getelementptr i64, ptr %own_shape, i64 %e
   %other = load i64, ptr %other_at
   %same_extent = icmp eq i64 %one, %other
-  br i1 %same_extent, label %extent_same, label %other_shape
+  br i1 %same_extent, label %extent_same, label %unusual
 extent_same:
   %e_next = add i64 %e, 1
-  br label %extents{other_shape}{expanded}
+  br label %extents
+unusual:
+  %aligned_bits = and i32 %flags, {ALIGNED}
+  %aligned = icmp ne i32 %aligned_bits, 0
+  %dense_enough = or i1 %dense, {"true" if into == NEW else "%is_read"}
+  %may_be_walked = and i1 %aligned, %dense_enough
+  br i1 %may_be_walked, label %array_suits, label %slow
 array_suits:
-  %own_row = phi i64 [0, %extents], [%row_bit, %repeats]
-  %new_period = phi i64 [%period, %extents], [%own_period, %repeats]
+  %own_usual = phi i1 [true, %extents], [false, %unusual]
   {field("memory", "%object", DATA, "ptr")}
   %data_slot = getelementptr ptr, ptr %data, i64 %place
   store ptr %memory, ptr %data_slot
@@ -527,10 +405,9 @@ number_done:
 
 argument_done:
   %more_others = phi i64 [0, %array_suits], [%other_bit, %number_done]
-  %more_rows = phi i64 [%own_row, %array_suits], [0, %number_done]
-  %common_period = phi i64 [%new_period, %array_suits], [%period, %number_done]
+  %also_usual = phi i1 [%own_usual, %array_suits], [true, %number_done]
   %others_next = or i64 %others, %more_others
-  %rows_next = or i64 %rows, %more_rows
+  %usual_next = and i1 %usual, %also_usual
   %i_next = add i64 %i, 1
   br label %arguments
 
@@ -549,16 +426,34 @@ chosen:
   %case = phi i64 [0, %no_choice], [%picked, %choice]
   %case_place = mul i64 %case, {len(TYPES)}
   %typed_place = add i64 %case_place, %type_number
-  %loop_place = add i64 %typed_place, {LOOPS}
+  %usual_place = add i64 %typed_place, {LOOPS}
+  {entry("alone", ALONE)}
+  %costly = icmp slt i64 %alone, {LARGEST}
+  %held_most = select i1 %costly, i64 %alone, i64 {LARGEST}
+  %own_chunk = lshr i64 %held_most, 1
+  br i1 %usual, label %decided, label %unlike
+unlike:
+  %kinds = getelementptr i64, ptr %table, i64 {KINDS}
+  call void @layout(ptr %args, ptr %kinds, i64 %count, i64 %item, i64 %out_item, i64 %own_chunk, ptr %job)
+  {word("axes", job.AXES)}
+  {word("unlike_size", job.SIZE)}
+  {word("unlike_chunk", job.CHUNK)}
+  {word("unlike_units", job.UNITS)}
+  {word("still", job.STILL)}
+  {entry("apart", APART)}
+  %places_before = mul i64 %still, %apart
+  %unlike_place = add i64 %usual_place, %places_before
+  %cannot = icmp eq i64 %axes, 0
+  br i1 %cannot, label %slow, label %decided
+decided:
+  %size = phi i64 [%usual_size, %chosen], [%unlike_size, %unlike]
+  %loop_place = phi i64 [%usual_place, %chosen], [%unlike_place, %unlike]
+  %given_chunk = phi i64 [0, %chosen], [%unlike_chunk, %unlike]
+  %given_units = phi i64 [0, %chosen], [%unlike_units, %unlike]
   {entry("loop", "%loop_place", "ptr")}
   %missing = icmp eq ptr %loop, null
   br i1 %missing, label %ask, label %looped
-ask:
-  %asked_place = phi i64 [%ready_place, %not_ready], [%loop_place, %chosen]
-  %asked = getelementptr i64, ptr %table, i64 {ASKED}
-  store i64 %asked_place, ptr %asked
-  br label %slow
-looped:{new_result if into == NEW else given_result}{repeated}
+looped:{new_result if into == NEW else given_result}{compute}
   br i1 %wrong, label %outside, label %done
 outside:
   {entry("drop", DEC_REF, "ptr")}
@@ -567,6 +462,11 @@ outside:
 done:
   ret ptr %result
 
+ask:
+  %asked_place = phi i64 [%ready_place, %not_ready], [%loop_place, %decided]{huge}
+  %asked = getelementptr i64, ptr %table, i64 {ASKED}
+  store i64 %asked_place, ptr %asked
+  br label %slow
 slow:
   {entry("vectorcall", VECTORCALL, "ptr")}
   {entry("fallback", FALLBACK, "ptr")}
