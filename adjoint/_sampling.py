@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
@@ -25,16 +25,17 @@ from ._creation import (
     size_of,
     usual,
 )  # fmt: skip
-from ._device import CPU, require_usable, resolve
+from ._device import CPU, _defaults, require_usable, resolve
 from ._dtype import as_numpy_dtype, default_numpy
 from ._layer import levels
 from ._layout import empty_in_format, layout, memory_format, preserve_format, strided
+from ._random._generator import draws
 from ._site import here
-from ._state import recording
-from ._tensor import Tensor, wrap
+from ._state import GRAD, INFERENCE, get_mode, recording
+from ._tensor import Parameter, Tensor, wrap
 from .autograd.node import INFERENCE_TENSOR, Node, new_node
 from .autograd.views import check_writable, counter_of, edge_of, set_history
-from .ops._general import array_to_write
+from .ops._general import plain_array
 from .ops._registry import composite
 from .ops._rules import holds, zeros_on
 
@@ -105,24 +106,59 @@ def fork_rng(
         yield
 
 
-Draw = Callable[..., None]  # draw(array, *numbers) fills an array
+FLOAT32, FLOAT64, INT64 = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int64)
+Draw = Callable[..., None]  # draw(array, *numbers, generator) fills an array
 
 # ---- new tensors --------------------------------------------------------------------------------------------------
 
 
+def source_of(options: dict[str, Any]) -> Generator | None:
+    """The generator to draw from, if only it and a dtype are given, and no mode, transform or default device has a say; else None."""
+    if get_mode() >= INFERENCE or levels() or _defaults.get()[-1] is not CPU:
+        return None
+    if options:
+        return options.get("generator") or default_generator if options.keys() <= {"generator", "dtype"} else None
+    return default_generator
+
+
+def _new_uniforms(sizes: tuple[Any, ...], dtype: Any, source: Generator) -> Any:
+    """An array of numbers from [0, 1), if a kernel can make it at once."""
+    if dtype is FLOAT32:
+        return draws.uniform.new(sizes, dtype, source._words, 0.0, 1.0)
+    return draws.fractions.new(sizes, dtype, source._words, 0, 0.0, 1.0, 1.0) if dtype is FLOAT64 else None
+
+
+def _new_integers(sizes: tuple[Any, ...], dtype: Any, source: Generator, low: Any, high: Any) -> Any:
+    """The same of integers."""
+    if not _random.few_integers(low, high, dtype):
+        return None
+    return draws.integers.new(sizes, dtype, source._words, low, high - low)
+
+
+def _new_normals(sizes: tuple[Any, ...], dtype: Any, source: Generator, mean: float = 0.0, std: float = 1.0) -> Any:
+    """The same of normal numbers."""
+    kernel = draws.normals if dtype is FLOAT32 else draws.wide_normals
+    return kernel.new(sizes, dtype, source._words, source._waiting, mean, std)
+
+
 def _sampled(
-    draw: Draw, numbers: tuple[Any, ...], shape: tuple[int, ...], out: Tensor | None, dtype: Any, layout: layout, device: Device,
-    pin_memory: bool, requires_grad: bool,
+    name: str, draw: Draw, numbers: tuple[Any, ...], args: tuple[Any, ...], *, size: Any = None, generator: Generator | None = None,
+    out: Tensor | None = None, dtype: Any = None, layout: layout = strided, device: Device = None, pin_memory: bool = False,
+    requires_grad: bool = False, **unknown: Any,
 ) -> Tensor:
-    """A tensor filled by `draw(array, *numbers)`."""
+    """A tensor filled by `draw(array, *numbers, generator)`, of a size that is given as in `f(2, 3)`, `f((2, 3))` or `f(size=(2, 3))`."""
+    if unknown:
+        raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(unknown))}'")
+    shape = size_of(name, args) if args and size is None else size_arguments(name, args, size)
     if usual(out, layout, device, pin_memory):
         array = np.empty(shape, default_numpy() if dtype is None else as_numpy_dtype(dtype))
-        draw(array, *numbers)
+        draw(array, *numbers, generator)
         return finish(array, True) if requires_grad else wrap(array)
+    options: dict[str, Any] = dict(dtype=dtype, layout=layout, device=device, pin_memory=pin_memory, requires_grad=requires_grad)
     if levels() and out is None:
         from ._randomness import drawn
 
-        return drawn(lambda size: _sampled(draw, numbers, size, None, dtype, layout, device, pin_memory, requires_grad), shape)
+        return drawn(lambda size: _sampled(name, draw, numbers, (), size=size, generator=generator, **options), shape)
     check_options(layout, pin_memory)
     if out is not None:
         numpy_dtype = out_dtype(out, dtype)
@@ -131,7 +167,7 @@ def _sampled(
 
     def make() -> Array:
         array = np.empty(shape, numpy_dtype)
-        draw(array, *numbers)
+        draw(array, *numbers, generator)
         return array
 
     if out is not None:
@@ -139,33 +175,33 @@ def _sampled(
     return finish(make_array(make, shape, numpy_dtype, device), requires_grad)
 
 
-def rand(
-    *args: Any, size: Any = None, generator: Generator | None = None, out: Tensor | None = None, dtype: Any = None,
-    layout: layout = strided, device: Device = None, pin_memory: bool = False, requires_grad: bool = False,
-) -> Tensor:
-    """Uniform numbers from [0, 1)."""
-    shape = size_of("rand", args) if args and size is None else size_arguments("rand", args, size)
-    return _sampled(_random.uniform, (0.0, 1.0, generator), shape, out, dtype, layout, device, pin_memory, requires_grad)
+# The keywords of these functions are `generator`, `out`, and those of all functions that make tensors. With no other than the first, the
+# numbers are drawn into the new array by one call of a kernel.
 
 
-def randn(
-    *args: Any, size: Any = None, generator: Generator | None = None, out: Tensor | None = None, dtype: Any = None,
-    layout: layout = strided, device: Device = None, pin_memory: bool = False, requires_grad: bool = False,
-) -> Tensor:
-    """Normal numbers with mean 0 and variance 1."""
-    shape = size_of("randn", args) if args and size is None else size_arguments("randn", args, size)
-    return _sampled(_random.normal, (0.0, 1.0, generator), shape, out, dtype, layout, device, pin_memory, requires_grad)
+def rand(*args: Any, **options: Any) -> Tensor:
+    """Uniform numbers from [0, 1): `rand(2, 3)` or `rand((2, 3))`."""
+    if (source := source_of(options)) is not None:
+        array = _new_uniforms(args, as_numpy_dtype(options.get("dtype")) if options else default_numpy(), source)
+        if array is not None:
+            return wrap(array)
+    return _sampled("rand", _random.uniform, (0.0, 1.0), args, **options)
 
 
-def randint(
-    *args: Any, low: int = 0, high: int | None = None, size: Any = None, generator: Generator | None = None,
-    out: Tensor | None = None, dtype: Any = None, layout: layout = strided, device: Device = None, pin_memory: bool = False,
-    requires_grad: bool = False,
-) -> Tensor:
+def randn(*args: Any, **options: Any) -> Tensor:
+    """Normal numbers with mean 0 and variance 1: `randn(2, 3)` or `randn((2, 3))`."""
+    if (source := source_of(options)) is not None:
+        array = _new_normals(args, as_numpy_dtype(options.get("dtype")) if options else default_numpy(), source)
+        if array is not None:
+            return wrap(array)
+    return _sampled("randn", _random.normal, (0.0, 1.0), args, **options)
+
+
+def randint(*args: Any, low: int = 0, high: int | None = None, size: Any = None, **options: Any) -> Tensor:
     """Integers from [low, high): `randint(high, size)` or `randint(low, high, size)`."""
-    given = list(args)
+    given = args
     if given and size is None and isinstance(given[-1], (tuple, list)):
-        size = given.pop()
+        given, size = args[:-1], args[-1]
     if len(given) == 2:
         low, high = given
     elif len(given) == 1 and high is None:
@@ -178,16 +214,28 @@ def randint(
         raise TypeError(
             f"randint(): argument 'size' (position {len(given) + 1}) must be tuple of ints, not {type(size).__name__}"
         )
-    dtype = np.dtype(np.int64) if dtype is None and out is None else dtype
-    shape = size_of("randint", (size,))
-    return _sampled(_random.random, (low, high, generator), shape, out, dtype, layout, device, pin_memory, requires_grad)
+    if (source := source_of(options)) is not None:
+        array = _new_integers((size,), as_numpy_dtype(options["dtype"]) if options.get("dtype") else INT64, source, low, high)
+        if array is not None:
+            return wrap(array)
+    if options.get("dtype") is None and options.get("out") is None:
+        options["dtype"] = INT64
+    return _sampled("randint", _random.random, (low, high), (size,), **options)
 
 
-def randperm(
+def randperm(n: int, **options: Any) -> Tensor:
+    """The integers from 0 to n - 1 in random order."""
+    if (source := source_of(options)) is not None:
+        array = None if options.get("dtype") else draws.permutation.new((n,), INT64, source._words)
+        if array is not None:
+            return wrap(array)
+    return _permuted(n, **options)
+
+
+def _permuted(
     n: int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: Any = None, layout: layout = strided,
     device: Device = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:
-    """The integers from 0 to n - 1 in random order."""
     if levels() and out is None:
         from ._randomness import drawn_apart
 
@@ -195,25 +243,38 @@ def randperm(
     check_options(layout, pin_memory)
     if out is not None:
         return into(out, _random.randperm(n, out_dtype(out, dtype), generator))
-    numpy_dtype = np.dtype(np.int64) if dtype is None else as_numpy_dtype(dtype)
+    numpy_dtype = INT64 if dtype is None else as_numpy_dtype(dtype)
     array = make_array(lambda: _random.randperm(n, numpy_dtype, generator), (n,), numpy_dtype, device)
     return finish(array, requires_grad)
 
 
+def _new_like(new: Callable[..., Any], input: Tensor, options: dict[str, Any], *numbers: Any) -> Any:
+    """An array with the size of a tensor, of its dtype or the one that is asked for, made by `new(sizes, dtype, source, *numbers)`; None if
+    that cannot be all."""
+    data, source = getattr(input, "_data", None), source_of(options)
+    if source is None or data.__class__ is not np.ndarray or not data.flags.c_contiguous:
+        return None
+    return new((data.shape,), as_numpy_dtype(options["dtype"]) if options.get("dtype") else data.dtype, source, *numbers)
+
+
 def _sampled_like(
-    name: str, draw: Draw, numbers: tuple[Any, ...], input: Tensor, dtype: Any, layout: layout, device: Device, pin_memory: bool,
-    requires_grad: bool, memory_format: memory_format,
+    name: str, draw: Draw, numbers: tuple[Any, ...], input: Tensor, *, generator: Generator | None = None, dtype: Any = None,
+    layout: layout = strided, device: Device = None, pin_memory: bool = False, requires_grad: bool = False,
+    memory_format: memory_format = preserve_format, **unknown: Any,
 ) -> Tensor:
+    if unknown:
+        raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(unknown))}'")
     if not isinstance(input, Tensor):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
     data = input._data
+    options: dict[str, Any] = dict(generator=generator, layout=layout, pin_memory=pin_memory, requires_grad=requires_grad)
     if data.__class__ is np.ndarray and memory_format is preserve_format and data.flags.c_contiguous and not levels():
-        kind = data.dtype if dtype is None else dtype
-        return _sampled(draw, numbers, data.shape, None, kind, layout, CPU if device is None else device, pin_memory, requires_grad)
+        options |= dict(dtype=data.dtype if dtype is None else dtype, device=CPU if device is None else device)
+        return _sampled(name, draw, numbers, (data.shape,), **options)
     check_options(layout, pin_memory)
     if levels():
-        kind, place = input.dtype if dtype is None else dtype, input.device if device is None else device
-        return _sampled(draw, numbers, tuple(data.shape), None, kind, layout, place, pin_memory, requires_grad)
+        options |= dict(dtype=input.dtype if dtype is None else dtype, device=input.device if device is None else device)
+        return _sampled(name, draw, numbers, (tuple(data.shape),), **options)
     numpy_dtype = data.dtype if dtype is None else as_numpy_dtype(dtype)
 
     def make() -> Array:
@@ -221,7 +282,7 @@ def _sampled_like(
             array = empty_like_array(data, numpy_dtype)
         else:
             array = empty_in_format(data.shape, numpy_dtype, memory_format)
-        draw(array, *numbers)
+        draw(array, *numbers, generator)
         return array
 
     where = input.device if device is None else require_usable(resolve(device))
@@ -230,32 +291,22 @@ def _sampled_like(
 
 def ones_and_zeros(probability: float, like: Tensor, shape: tuple[int, ...]) -> Tensor:
     """Ones with a probability, and zeros, of the dtype and on the device of a tensor."""
-    return _sampled(_random.bernoulli, (probability,), shape, None, like.dtype, strided, like.device, False, False)
+    return _sampled("bernoulli", _random.bernoulli, (probability,), (shape,), dtype=like.dtype, device=like.device)
 
 
-def rand_like(
-    input: Tensor, *, generator: Generator | None = None, dtype: Any = None, layout: layout = strided, device: Device = None,
-    pin_memory: bool = False, requires_grad: bool = False, memory_format: memory_format = preserve_format,
-) -> Tensor:
+def rand_like(input: Tensor, **options: Any) -> Tensor:
     """Uniform numbers from [0, 1), with the size, dtype and device of `input`."""
-    numbers = (0.0, 1.0, generator)
-    return _sampled_like("rand_like", _random.uniform, numbers, input, dtype, layout, device, pin_memory, requires_grad, memory_format)
+    array = _new_like(_new_uniforms, input, options)
+    return _sampled_like("rand_like", _random.uniform, (0.0, 1.0), input, **options) if array is None else wrap(array)
 
 
-def randn_like(
-    input: Tensor, *, generator: Generator | None = None, dtype: Any = None, layout: layout = strided, device: Device = None,
-    pin_memory: bool = False, requires_grad: bool = False, memory_format: memory_format = preserve_format,
-) -> Tensor:
+def randn_like(input: Tensor, **options: Any) -> Tensor:
     """Normal numbers with mean 0 and variance 1, with the size, dtype and device of `input`."""
-    numbers = (0.0, 1.0, generator)
-    return _sampled_like("randn_like", _random.normal, numbers, input, dtype, layout, device, pin_memory, requires_grad, memory_format)
+    array = _new_like(_new_normals, input, options)
+    return _sampled_like("randn_like", _random.normal, (0.0, 1.0), input, **options) if array is None else wrap(array)
 
 
-def randint_like(
-    input: Tensor, *args: Any, low: int = 0, high: int | None = None, generator: Generator | None = None, dtype: Any = None,
-    layout: layout = strided, device: Device = None, pin_memory: bool = False, requires_grad: bool = False,
-    memory_format: memory_format = preserve_format,
-) -> Tensor:
+def randint_like(input: Tensor, *args: Any, low: int = 0, high: int | None = None, **options: Any) -> Tensor:
     """Integers from [low, high), with the size, dtype and device of `input`: `randint_like(x, high)` or `(x, low, high)`."""
     if len(args) == 2:
         low, high = args
@@ -263,8 +314,8 @@ def randint_like(
         low, high = (args[0], high) if high is not None else (low, args[0])
     if high is None:
         raise TypeError("randint_like() received an invalid combination of arguments; write randint_like(x, low, high)")
-    numbers = (low, high, generator)
-    return _sampled_like("randint_like", _random.random, numbers, input, dtype, layout, device, pin_memory, requires_grad, memory_format)
+    array = _new_like(_new_integers, input, options, low, high)
+    return _sampled_like("randint_like", _random.random, (low, high), input, **options) if array is None else wrap(array)
 
 
 # ---- functions of tensors -----------------------------------------------------------------------------------------
@@ -303,16 +354,27 @@ def normal(
     dtype: Any = None, layout: layout = strided, device: Device = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:
     """Normal numbers. `mean` and `std` are tensors, of which each element is drawn by itself, or numbers with a `size`."""
+    if generator is None and out is None and size is None and (array := _normals_of(mean, std)) is not None:
+        return wrap(array)
     if not isinstance(mean, Tensor) and not isinstance(std, Tensor):
         if size is None:
             raise TypeError("normal() received an invalid combination of arguments; two numbers need a size: normal(0., 1., (3,))")
-        numbers = (float(mean), float(std), generator)
-        return _sampled(_random.normal, numbers, size_of("normal", (size,)), out, dtype, layout, device, pin_memory, requires_grad)
+        numbers = (float(mean), float(std))
+        if size.__class__ is tuple and out is None and dtype is None and device is None and layout is strided and not requires_grad:
+            source = source_of({"generator": generator})
+            if source is not None and numbers[1] >= 0:
+                array = _new_normals((size,), default_numpy(), source, *numbers)
+                if array is not None:
+                    return wrap(array)
+        return _sampled(
+            "normal", _random.normal, numbers, (size,), generator=generator, out=out, dtype=dtype, layout=layout, device=device,
+            pin_memory=pin_memory, requires_grad=requires_grad,
+        )  # fmt: skip
     if isinstance(std, Tensor):
         if std.is_complex():
             raise RuntimeError("normal expects standard deviation to be non-complex")
-        if std._data.size and holds((std < 0).any()):
-            raise RuntimeError("normal expects all elements of std >= 0.0")
+        if std._data.min() < 0 if std._data.__class__ is np.ndarray and std._data.size else holds((std < 0).any()):
+            _refuse_deviation()
     elif not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     if levels() and out is None:
@@ -322,7 +384,8 @@ def normal(
     # As in PyTorch: standard normals first, then scaled and moved.
     parts = [x._data if isinstance(x, Tensor) else x for x in (mean, std)]
     like = parts[0] if isinstance(mean, Tensor) else parts[1]
-    shape = np.broadcast_shapes(*(np.shape(part) for part in parts))
+    shapes = [part.shape for part in parts if part.__class__ is np.ndarray]
+    shape = shapes[0] if shapes[0] == shapes[-1] else np.broadcast_shapes(*shapes)
     array = empty_like_array(like, like.dtype) if like.shape == shape else np.empty(shape, like.dtype)
     _random.normal(array, 0.0, 1.0, generator)
     array *= parts[1]
@@ -330,14 +393,41 @@ def normal(
     if out is not None:
         return into(out, array)
     tensor = finish(array)
-    kind = 1 if not isinstance(std, Tensor) else 3 if isinstance(mean, Tensor) else 2
-    tensor._fn = _node(f"NormalBackward{kind}", (mean, std))
+    if recording() and not (parts[0] is plain_array(mean) and (std.__class__ is float or parts[1] is plain_array(std))):
+        kind = 1 if not isinstance(std, Tensor) else 3 if isinstance(mean, Tensor) else 2
+        tensor._fn = _node(f"NormalBackward{kind}", (mean, std))
     return tensor
+
+
+def _unrecorded(tensor: Any) -> Any:
+    """The array of an ordinary tensor of which nothing is recorded, outside of transforms; None of others."""
+    return None if levels() else plain_array(tensor)
+
+
+def _normals_of(mean: Any, std: Any) -> Any:
+    """Normals of two tensors of float32 that have the same shape, of which nothing is recorded; None if they are others."""
+    means, deviations = _unrecorded(mean), _unrecorded(std)
+    if means is None or deviations is None or means.shape != deviations.shape:
+        return None
+    strange, source = np.zeros(1, np.int64), default_generator
+    array = draws.normals_of.new((means.shape,), means.dtype, source._words, source._waiting, means, deviations, strange)
+    if strange[0]:
+        _refuse_deviation()
+    return array
+
+
+def _refuse_deviation() -> NoReturn:
+    raise RuntimeError("normal expects all elements of std >= 0.0")
 
 
 @composite()
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """Ones and zeros; each element of `input` is the probability of a one, unless `p` gives one for all."""
+    if p is None and out is None and (data := _unrecorded(input)) is not None:
+        strange = np.zeros(1, np.int64)
+        array = draws.chances.new((data.shape,), data.dtype, (generator or default_generator)._words, data, strange)
+        if array is not None and not strange[0]:
+            return wrap(array)
     if levels() and out is None:
         from ._randomness import drawn_from
 
@@ -377,6 +467,11 @@ def _indices_of_rows(input: Tensor, num_samples: int, replacement: bool, generat
 @composite(method=False)
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Poisson distributed numbers; each element of `input` is a rate."""
+    if (data := _unrecorded(input)) is not None:
+        strange = np.zeros(1, np.int64)
+        array = draws.poissons.new((data.shape,), data.dtype, (generator or default_generator)._words, data, strange)
+        if array is not None and not strange[0]:
+            return wrap(array)
     if levels():
         from ._randomness import drawn_from
 
@@ -390,6 +485,12 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
 @composite(method=False)
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
     """Numbers of successes in `count` trials, each of which succeeds with probability `prob`."""
+    counts, chances = _unrecorded(count), _unrecorded(prob)
+    if counts is not None and chances is not None and counts.shape == chances.shape:
+        counts, chances = np.ascontiguousarray(counts), np.ascontiguousarray(chances)
+        array = draws.binomials.new((counts.shape,), counts.dtype, (generator or default_generator)._words, counts, chances)
+        if array is not None:
+            return wrap(array)
     for name, x in (("count", count), ("prob", prob)):
         if not x.is_floating_point():
             raise ValueError(f"binomial only supports floating-point dtypes for {name}, got: {x.dtype.scalar_name}; write {name}.float()")
@@ -410,12 +511,22 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
 # ---- filling in place ---------------------------------------------------------------------------------------------
 
 
+def _target(tensor: Any) -> Any:
+    """The array of an ordinary tensor that may be written to, and of which nothing is recorded; None of others."""
+    mode = get_mode()
+    if mode > GRAD or levels() or (tensor.__class__ is not Tensor and tensor.__class__ is not Parameter):
+        return None
+    data = tensor._data
+    if data.__class__ is not np.ndarray or tensor._vc is INFERENCE_TENSOR or (mode and tensor._fn is not None and tensor.requires_grad):
+        return None
+    return data
+
+
 def _fill(self: Tensor, node_name: str, draw: Draw, *numbers: Any) -> Tensor:
-    data = array_to_write(self)
-    if data is not None and not levels():
+    data = _target(self)
+    if data is not None:
         draw(data, *numbers)
-        counter_of(self).bump(here())
-        return self
+        return self._written()
     node = _node(node_name, (self,))
     check_writable(self, node is not None)
     if levels():
@@ -441,7 +552,10 @@ def _in_place(fn: Callable[..., Tensor]) -> Callable[..., Tensor]:
 @_in_place
 def uniform_(self: Tensor, from_: float = 0, to: float = 1, *, generator: Generator | None = None, **named: Any) -> Tensor:
     """Fill with uniform numbers from [from, to)."""
-    low = _named_from("uniform_", named, from_)
+    low = _named_from("uniform_", named, from_) if named else from_
+    if (data := _target(self)) is not None:
+        _random.uniform(data, low, to, generator)
+        return self._written()
     return _fill(self, "UniformBackward0", _random.uniform, low, to, generator)
 
 
@@ -455,6 +569,9 @@ def _named_from(name: str, named: dict[str, Any], by_position: Any) -> Any:
 @_in_place
 def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
     """Fill with normal numbers."""
+    if (data := _target(self)) is not None:
+        _random.normal(data, mean, std, generator)
+        return self._written()
     return _fill(self, "NormalBackward0", _random.normal, mean, std, generator)
 
 
@@ -467,6 +584,9 @@ def log_normal_(self: Tensor, mean: float = 1, std: float = 2, *, generator: Gen
 @_in_place
 def exponential_(self: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
     """Fill with exponentially distributed numbers of rate `lambd`."""
+    if (data := _target(self)) is not None:
+        _random.exponential(data, lambd, generator)
+        return self._written()
     return _fill(self, "ExponentialBackward0", _random.exponential, lambd, generator)
 
 
@@ -485,13 +605,16 @@ def cauchy_(self: Tensor, median: float = 0, sigma: float = 1, *, generator: Gen
 @_in_place
 def random_(self: Tensor, *bounds: int | None, to: int | None = None, generator: Generator | None = None, **named: Any) -> Tensor:
     """Fill with integers: `random_(to)`, `random_(from, to)`, or up to the largest that the dtype holds exactly."""
-    low = _named_from("random_", named, None)
+    low = _named_from("random_", named, None) if named else None
     if len(bounds) == 2:
         low, high = bounds
     elif bounds:
         low, high = (bounds[0], to) if to is not None else (0, bounds[0])
     else:
         low, high = (0 if low is None and to is not None else low), to
+    if (data := _target(self)) is not None:
+        _random.random(data, low, high, generator)
+        return self._written()
     overload = 2 if low is None else 1 if len(bounds) + len(named) < 2 and low == 0 else 0
     return _fill(self, f"RandomBackward{overload}", _random.random, low, high, generator)
 
@@ -502,5 +625,8 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None
     if levels() and isinstance(p, Tensor):
         return self.copy_(bernoulli(p.detach().expand(self.shape), generator=generator))
     probability = p._data if isinstance(p, Tensor) else p
+    if (data := _target(self)) is not None:
+        _random.bernoulli(data, probability, generator)
+        return self._written()
     kind = "BernoulliBackward1" if isinstance(p, Tensor) else "BernoulliBackward2"
     return _fill(self, kind, _random.bernoulli, probability, generator)

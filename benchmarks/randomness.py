@@ -18,6 +18,12 @@ DRAWS: dict[str, Callable[[Any, int], Step]] = {
     "exponential_": lambda lib, n: of(lib, n, lambda x: x.exponential_(2)),
     "bernoulli": lambda lib, n: of(lib, n, lambda x: lib.bernoulli(x)),
     "bernoulli_": lambda lib, n: of(lib, n, lambda x: x.bernoulli_(0.3)),
+    "normal of tensors": lambda lib, n: of(lib, n, lambda x: lib.normal(x, x)),
+    "randn_like": lambda lib, n: of(lib, n, lambda x: lib.randn_like(x)),
+    "multinomial": lambda lib, n: of(lib, n, lambda x: lib.multinomial(x, 16, replacement=True)),
+    "poisson": lambda lib, n: of(lib, n, lambda x: lib.poisson(x)),
+    "Normal.rsample": lambda lib, n: lib.distributions.Normal(lib.zeros(n), lib.ones(n)).rsample,
+    "Gamma.sample": lambda lib, n: lib.distributions.Gamma(lib.ones(n), lib.ones(n)).sample,
     "gumbel_softmax": lambda lib, n: of(lib, n, lambda x: lib.nn.functional.gumbel_softmax(x, dim=0)),
 }
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from adjoint import _random as random
-from adjoint._random._continuous import _box_muller, _by_numpy
+from adjoint._random._continuous import _box_muller
 from adjoint._random._discrete import _swapped
 from adjoint._random._filling import fused
 
@@ -188,24 +188,6 @@ def test_many_swaps_at_once_are_swaps_one_by_one(size):
     for i, j in enumerate(partners.tolist()):
         elements[i], elements[j] = elements[j], elements[i]
     assert _swapped(partners).tolist() == elements
-
-
-def test_a_compiled_kernel_can_be_put_in():
-    calls = []
-
-    def kernel(integers, std, mean, blocks, size):
-        assert integers.flags.c_contiguous and integers.dtype == np.float32
-        calls.append((blocks * size, std, mean))
-        _by_numpy(integers, std, mean, blocks, size)
-
-    random.use_box_muller(kernel)
-    try:
-        first = random.randn((33,))
-    finally:
-        random.use_box_muller(_by_numpy)
-    assert calls == [(32, 1.0, 0.0), (16, 1.0, 0.0)]
-    random.manual_seed(0)
-    assert (random.randn((33,)) == first).all()
 
 
 # ----- Generators -----

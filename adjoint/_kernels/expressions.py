@@ -54,6 +54,7 @@ class Scope:
         self.doubles = doubles
         self.precision = 2.0**-54 if (doubles.partition(".")[2] or self.result) == "f64" else 2.0**-30
         self.declared: set[str] = set()
+        self.apart: dict[Part, tuple[str, str]] = {}  # the type and the text of parts that are functions
         self.maths: set[tuple[str, str]] = set()
         self.units = ""
 
@@ -282,6 +283,14 @@ class Expressions:
             whole = "i32" if values[0].type == "float" else "i64"
             pattern = self.let(f"bitcast {values[0].type} {values[0].register} to {whole}")
             return Value(pattern if whole == "i64" else self.let(f"zext i32 {pattern} to i64"), "i64")
+        if name == "of_bits":
+            whole = "i32" if self.type == "float" else "i64"
+            pattern = self.let(f"trunc i64 {values[0].register} to i32") if whole == "i32" else values[0].register
+            return Value(self.let(f"bitcast {whole} {pattern} to {self.type}"), self.type)
+        if name.startswith("c_"):
+            self.module.declared.add(f"declare double @{name[2:]}({', '.join(['double'] * len(values))})")
+            given = ", ".join(f"double {self.cast(value, 'double', node)}" for value in values)
+            return Value(self.let(f"call double @{name[2:]}({given}) nobuiltin"), "double")
         if name == "int" and values[0].type in WIDTHS:
             return Value(self.cast(values[0], "i64"), "i64")
         if name == "int":

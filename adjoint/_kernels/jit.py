@@ -114,7 +114,7 @@ def load(description: str, text: Callable[[], str], symbols: list[str], written:
         if code is None:
             code = object_code(text(), written)
             disk.write(name, code)
-        builder = llvm().JITLibraryBuilder().add_object_img(code)
+        builder = llvm().JITLibraryBuilder().add_object_img(code).add_current_process()  # which has the functions of the C library
         for symbol in symbols:
             builder = builder.export_symbol(symbol)
         library = builder.link(compiler(), f"{name}_{len(_libraries)}")

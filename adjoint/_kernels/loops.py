@@ -92,6 +92,10 @@ sqrt = floor = ceil = trunc = rint = fma = maximum = minimum = copysign = _funct
 exp = exp2 = exp_negative = expm1 = log = log2 = log1p = power = sinh = cosh = tanh = sin = cos = erf = erfc = lgamma = _function
 
 
+# Those of the C library, of doubles: as exact, to the last bit, as in other programs that call them.
+c_exp = c_log = c_log1p = c_pow = c_sin = c_cos = c_tan = c_lgamma = _function
+
+
 def wide(x: Any) -> Any:
     """A number as a double."""
 
@@ -117,6 +121,10 @@ def precision() -> float:
     raise TypeError("precision() is called by kernels only")
 
 
+def of_bits(pattern: Any) -> Any:
+    """The number of the kernel's floating type that has such bits."""
+
+
 def larger(a: Any, b: Any) -> Any:
     """The larger of two numbers, by one instruction; of NaN and a number, anything. `maximum` takes care of NaN."""
 
@@ -133,11 +141,17 @@ def wide_room(count: Any) -> Any:
     """The same for doubles."""
 
 
-class Part:
-    """A function that kernels call. Its parameters are annotated like a kernel's; it ends with the one `return`."""
+def index_room(count: Any) -> Any:
+    """The same for integers."""
 
-    def __init__(self, fn: Callable[..., Any]) -> None:
+
+class Part:
+    """A function that kernels call. Its parameters are annotated like a kernel's; it ends with the one `return`. It is written where it is
+    called, unless it is `apart`."""
+
+    def __init__(self, fn: Callable[..., Any], apart: bool = False) -> None:
         self.fn = fn
+        self.apart = apart
         self.__name__ = fn.__name__
 
     def __call__(self, *arguments: Any) -> Any:
@@ -146,6 +160,11 @@ class Part:
 
 def part(fn: Callable[..., Any]) -> Part:
     return Part(fn)
+
+
+def part_apart(fn: Callable[..., Any]) -> Part:
+    """A part that is compiled once and called, for what is long, and called in several places. It takes arrays, `int` and `float`."""
+    return Part(fn, apart=True)
 
 
 def given(*arguments: Any) -> Any:

@@ -22,6 +22,7 @@ ARRAYS = "TSRIBWD"
 # "T" and "S" have the kernel's kind of elements, "R" that of its results.
 ELEMENTS = {"I": "i64", "B": "bool", "W": elements.WORD, "D": "f64"}
 COMPUTED = {"f16": "f32", "bf16": "f32"}  # what is not computed with as it is
+ROOMS = {"room": "", "wide_room": "f64", "index_room": "i64"}  # the kinds of elements in a kernel's own memory
 
 
 class Translator(Expressions):
@@ -45,7 +46,9 @@ class Translator(Expressions):
             method(statement)
 
     def do_Expr(self, node: ast.Expr) -> None:
-        if not isinstance(node.value, ast.Constant):  # a docstring
+        if isinstance(node.value, ast.Call):  # of a part that writes
+            self.expression(node.value)
+        elif not isinstance(node.value, ast.Constant):  # a docstring
             raise self.refuse(node, "an expression that does nothing")
 
     def do_Pass(self, node: ast.Pass) -> None:
@@ -54,7 +57,7 @@ class Translator(Expressions):
     def do_Assign(self, node: ast.Assign) -> None:
         (target,) = node.targets
         call = node.value
-        if isinstance(target, ast.Name) and isinstance(call, ast.Call) and ast.unparse(call.func) in ("at", "room", "wide_room"):
+        if isinstance(target, ast.Name) and isinstance(call, ast.Call) and ast.unparse(call.func) in ("at", *ROOMS):
             self.arrays[target.id] = self.new_array(ast.unparse(call.func), self.integer(call.args[0]))
         elif isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
             values = [self.expression(value) for value in node.value.elts]
@@ -67,7 +70,7 @@ class Translator(Expressions):
         """The array at an address, or one with room for a number of elements, and the kind of its elements."""
         if how == "at":
             return self.let(f"inttoptr i64 {number} to ptr"), self.module.kind
-        where, kind = f"%v{self.fresh()}", "f64" if how == "wide_room" else COMPUTED.get(self.module.result, self.module.result)
+        where, kind = f"%v{self.fresh()}", ROOMS[how] or COMPUTED.get(self.module.result, self.module.result)
         self.stack.append(f"  {where} = alloca [{number} x {elements.memory_of(kind)}], align 64")
         return where, kind
 
@@ -185,6 +188,8 @@ class Translator(Expressions):
 
     def call_part(self, node: ast.Call, called: Part) -> Value:
         """Parts are inlined: their text is written where they are called."""
+        if called.apart:
+            return self.call_apart(node, called)
         inner = Translator(self.module, called.fn, within=self)
         for (name, kind), argument in zip(kinds_of(called.fn).items(), node.args, strict=True):
             if kind in ARRAYS:
@@ -193,6 +198,29 @@ class Translator(Expressions):
             else:
                 inner.store(name, self.expression(argument))
         return inner.returned()
+
+    def call_apart(self, node: ast.Call, called: Part) -> Value:
+        """Parts that are apart are functions, made when they are first called."""
+        kinds = kinds_of(called.fn)
+        types = {kind: "ptr" if kind in ARRAYS else "i64" if kind == "i" else "double" for kind in kinds.values()}
+        if called not in self.module.apart:
+            inner = Translator(self.module, called.fn)
+            for name, kind in kinds.items():
+                inner.parameter(name, kind, f"%p_{name}")
+            result = inner.returned()
+            body = "\n".join([*inner.stack, *inner.lines])
+            typed = ", ".join(f"{types[kind]} %p_{name}" for name, kind in kinds.items())
+            head = f"define internal {result.type} @{called.__name__}({typed}) noinline"
+            self.module.apart[called] = result.type, f"{head} {{\nentry:\n{body}\n  ret {result.type} {result.register}\n}}\n"
+        given = []
+        for kind, argument in zip(kinds.values(), node.args, strict=True):
+            if kind in ARRAYS:
+                assert isinstance(argument, ast.Name)
+                given.append(f"ptr {self.arrays[argument.id][0]}")
+            else:
+                given.append(f"{types[kind]} {self.cast(self.expression(argument), types[kind], argument)}")
+        type_ = self.module.apart[called][0]
+        return Value(self.let(f"call {type_} @{called.__name__}({', '.join(given)})"), type_)
 
     def returned(self) -> Value:
         """What a part returns."""
@@ -242,7 +270,8 @@ class Module(Scope):
         outer = "define void @work(ptr noalias %arguments, i64 %first, i64 %last) {\nentry:\n" + "\n".join(loads)
         outer += f"\n  call void @inner({given}, i64 %first, i64 %last)\n  ret void\n}}\n"
         library, more = definitions(self.maths)
-        self.text = "\n".join([*sorted(self.declared | more), library, inner, outer, "!0 = !{}"])
+        functions = [text for _, text in self.apart.values()]
+        self.text = "\n".join([*sorted(self.declared | more), library, *functions, inner, outer, "!0 = !{}"])
 
 
 def part_text(symbol: str, part: Part, doubles: str) -> tuple[str, Scope]:

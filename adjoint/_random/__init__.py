@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from ._continuous import rand as rand
     from ._continuous import randn as randn
     from ._continuous import uniform as uniform
-    from ._continuous import use_box_muller as use_box_muller
     from ._discrete import bernoulli as bernoulli
+    from ._discrete import few_integers as few_integers
     from ._discrete import geometric as geometric
     from ._discrete import multinomial as multinomial
     from ._discrete import randint as randint
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from ._rejection import standard_gamma as standard_gamma
 
 # The distributions are imported when the first of them is drawn from.
-_CONTINUOUS = ("cauchy", "exponential", "log_normal", "normal", "rand", "randn", "uniform", "use_box_muller")
-_DISCRETE = ("bernoulli", "geometric", "multinomial", "randint", "random", "randperm")
+_CONTINUOUS = ("cauchy", "exponential", "log_normal", "normal", "rand", "randn", "uniform")
+_DISCRETE = ("bernoulli", "few_integers", "geometric", "multinomial", "randint", "random", "randperm")
 _REJECTION = ("binomial", "dirichlet", "poisson", "standard_gamma")
 _LATER = {
     name: module

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -18,45 +18,42 @@ from ._filling import (
     as_real,
     empty,
     fill,
-    fill_at_once,
+    fill_by_kernel,
     fused,
     kind_of,
     require,
-    rounded,
     store,
     to_float32,
 )
-from ._generator import Generator, default_generator, kernels
+from ._generator import Generator, Held, default_generator, draws, kernels
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-FLOAT32 = np.dtype(np.float32)
+FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
+MOST = float(np.finfo(np.float32).max)
 
 # ----- Uniform -----
 
 
 def uniform(array: Array, low: float = 0.0, high: float = 1.0, generator: Generator | None = None) -> None:
     """Fill with numbers from [low, high)."""
-    if array.dtype.kind == "c":
-        array = as_real(array)
-    standard = low == 0 and high == 1
-    if standard and array.dtype is FLOAT32 and fill_at_once(array, kernels().uniform, generator, 2.0**-24, 0.0, 1.0):
-        return
-    kind = require(FLOATS, array.dtype, "check_uniform_bounds")
-    if not standard:
-        _check_bounds(low, high, kind)
-    if kind.name == "float64":
-        draw: Draw = Generator._uniform53 if standard else _double_between(low, high)
-    elif kind.name == "float32":
-        first, last = rounded(low), rounded(high)
-        width = rounded(last - first)
-        if fill_at_once(array, kernels().uniform, generator, width * 2.0**-24, first, last):
+    dtype, source = array.dtype, generator or default_generator
+    if dtype is FLOAT32:
+        if -MOST <= low <= high <= MOST and high - low <= MOST and draws.uniform.fill(array, source._words, low, high):
             return
-        draw = Generator._uniform24 if standard else _single_between(np.float32(low), np.float32(high), array.dtype)
-    else:
-        draw = _single_between(np.float32(low), np.float32(high), array.dtype)
-    fill(array, draw, generator)
+    elif dtype is FLOAT64:
+        if low <= high and high - low < math.inf and draws.fractions.fill(array, source._words, 0, low, high - low, high):
+            return
+    elif dtype.kind == "c":
+        array = as_real(array)
+        dtype = array.dtype
+    _check_bounds(low, high, require(FLOATS, dtype, "check_uniform_bounds"))
+    if dtype == FLOAT64:
+        if not fill_by_kernel(array, "fractions", generator, 0, low, high - low, high):
+            fill(array, _double_between(low, high), generator)
+    elif not fill_by_kernel(array, "uniform", generator, low, high):
+        fill(array, _single_between(np.float32(low), np.float32(high), dtype), generator)
 
 
 def _check_bounds(low: float, high: float, kind: Kind) -> None:
@@ -170,43 +167,11 @@ def _box_muller(integers: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     return normals
 
 
-WARM = 4096  # numbers after which it pays to have the kernel compiled; the results are the same bits
-_made = 0
-
-
-# Overwrites C-contiguous integers of 24 bits by normals, given std and mean, and how many blocks of how many integers there are.
-Normals = Callable[[Array, float, float, int, int], object]
-
-
-def _by_numpy(integers: npt.NDArray[np.float32], std: float, mean: float, blocks: int, size: int) -> None:
-    integers = integers.reshape(-1)[: blocks * size]
-    normals = _box_muller(integers.reshape(blocks, 2, 8)).reshape(-1)
+def _by_numpy(integers: npt.NDArray[np.float32], mean: float, std: float) -> None:
+    """Overwrite blocks of 16 integers of 24 bits by normals."""
+    integers = integers.reshape(-1)
+    normals = _box_muller(integers.reshape(-1, 2, 8)).reshape(-1)
     integers[...] = to_float32(normals * np.float64(std) + np.float64(mean))
-
-
-def _until_warm(integers: npt.NDArray[np.float32], std: float, mean: float, blocks: int, size: int) -> None:
-    global _made, _kernel
-    _made += blocks * size
-    if _made > WARM:
-        from .._kernels import calls, jit
-
-        _kernel = _by_numpy
-        if jit.available() and calls.supported():
-            from .._kernels.random import box_muller
-
-            _kernel = box_muller()
-        _kernel(integers, std, mean, blocks, size)
-    else:
-        _by_numpy(integers, std, mean, blocks, size)
-
-
-_kernel: Normals = _until_warm
-
-
-def use_box_muller(kernel: Normals) -> None:
-    """Make float32 normals with a compiled kernel: the same bits as without."""
-    global _kernel
-    _kernel = kernel
 
 
 def _normal_blocks(generator: Generator, count: int, mean: float, std: float, double: bool) -> Array:
@@ -221,7 +186,7 @@ def _normal_blocks(generator: Generator, count: int, mean: float, std: float, do
         np.multiply(radius, np.sin(angle), out=blocks[:, 1])
         return fused(blocks, std, mean).reshape(-1)
     normals = generator._low24(count)
-    _kernel(normals, rounded(std), rounded(mean), count // 16, 16)
+    _by_numpy(normals, float(np.float32(mean)), float(np.float32(std)))
     return normals
 
 
@@ -229,9 +194,11 @@ def normal(array: Array, mean: float = 0.0, std: float = 1.0, generator: Generat
     """Fill with normal numbers. The parts of a complex number share its variance."""
     if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
-    if array.size == 0 or (array.dtype is FLOAT32 and array.size >= 16 and _normal_at_once(array, mean, std, generator)):
+    dtype, source = array.dtype, generator or default_generator
+    kernel = draws.normals if dtype is FLOAT32 else draws.wide_normals
+    if kernel.fill(array, source._words, source._waiting, mean, std) or array.size == 0:
         return
-    if array.dtype.kind == "c":
+    if dtype.kind == "c":
         array, std = as_real(array), std / math.sqrt(2)
     kind = require(FLOATS, array.dtype, "normal_kernel_cpu")
     if array.size < 16 or not array.flags.c_contiguous:
@@ -240,34 +207,30 @@ def normal(array: Array, mean: float = 0.0, std: float = 1.0, generator: Generat
     flat = array.reshape(-1)
     whole = flat.size // 16 * 16
     double = kind.name == "float64"
-    generator = generator or default_generator
-    with generator._lock:
+    with Held(generator):
+        if kind.name == "float32" and _shared(flat, mean, std, source):
+            return
         for start in range(0, whole, CHUNK):
             part = flat[start : min(start + CHUNK, whole)]
-            store(part, _normal_blocks(generator, part.size, mean, std, double))
+            store(part, _normal_blocks(source, part.size, mean, std, double))
         if whole < flat.size:
             # The last 16 numbers are made anew. Before, words are drawn for the incomplete block too, in vain.
             if kind.name not in HALVES:
-                generator._words((flat.size - whole) * (2 if double else 1))
-            store(flat[-16:], _normal_blocks(generator, 16, mean, std, double))
+                source._raw((flat.size - whole) * (2 if double else 1))
+            store(flat[-16:], _normal_blocks(source, 16, mean, std, double))
 
 
-def _normal_at_once(array: npt.NDArray[np.float32], mean: float, std: float, generator: Generator | None) -> bool:
-    """The same by kernels; False where there are none."""
-    generator, scale, shift, size = generator or default_generator, rounded(std), rounded(mean), array.size
-    lock, draw = generator._lock, kernels().uniform.run
-    lock.acquire()
-    try:
-        if not draw(array, generator._memory, 1.0, 0.0, 16777216.0, size, 1, size):
-            return False
-        _kernel(array, scale, shift, size >> 4, 16)
-        if size & 15:
-            last = array.reshape(-1)[-16:]
-            draw(last, generator._memory, 1.0, 0.0, 16777216.0, 16, 1, 16)
-            _kernel(last, scale, shift, 1, 16)
-        return True
-    finally:
-        lock.release()
+def _shared(flat: npt.NDArray[np.float32], mean: float, std: float, generator: Generator) -> bool:
+    """Fill with many normals, of integers that are drawn before, by several threads; False where there are no kernels."""
+    size = flat.size
+    draw, transform = kernels().uniform.run, kernels().box_muller.run
+    if not draw(flat, generator._words, 0.0, 2.0**24, size, 1, size):
+        return False
+    if not transform(flat, mean, std, size >> 4, 16):
+        _by_numpy(flat[: size & -16], float(np.float32(mean)), float(np.float32(std)))
+    if size & 15:
+        flat[-16:] = _normal_blocks(generator, 16, mean, std, False)
+    return True
 
 
 def randn(shape: Sequence[int], dtype: npt.DTypeLike = np.float32, generator: Generator | None = None) -> Array:
@@ -284,6 +247,8 @@ def log_normal(array: Array, mean: float = 1.0, std: float = 2.0, generator: Gen
     if array.size == 0:
         return
     require(FLOATS, array.dtype, "log_normal_cpu")
+    if fill_by_kernel(array, "log_normals", generator, mean, std, waiting=True):
+        return
     with np.errstate(over="ignore"):
         fill(array, lambda g, n: np.exp(fused(g._normal(n), std, mean)), generator)
 
@@ -302,9 +267,13 @@ def exponential(array: Array, lambd: float = 1.0, generator: Generator | None = 
     """Fill with exponentially distributed numbers of rate `lambd`."""
     if not lambd > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
+    kernel, numbers = "wide_exponential" if array.dtype is FLOAT64 else "exponential", (0, -1.0 / lambd, 0.0, 0.0)
+    if array.dtype.kind == "f" and getattr(draws, kernel).fill(array, (generator or default_generator)._words, *numbers):
+        return
     if (kind := kind_of(array.dtype)).name not in FLOATS:
         _refuse_integers("Exponential", kind.scalar_type)
-    fill(array, lambda g, n: -1.0 / lambd * np.log1p(-g._uniform53(n)), generator)
+    if not fill_by_kernel(array, kernel, generator, *numbers):
+        fill(array, lambda g, n: -1.0 / lambd * np.log1p(-g._uniform53(n)), generator)
 
 
 def cauchy(array: Array, median: float = 0.0, sigma: float = 1.0, generator: Generator | None = None) -> None:
@@ -313,4 +282,6 @@ def cauchy(array: Array, median: float = 0.0, sigma: float = 1.0, generator: Gen
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
     if (kind := kind_of(array.dtype)).name not in FLOATS:
         _refuse_integers("Cauchy", kind.c_type)
+    if fill_by_kernel(array, "cauchy", generator, 0, median, sigma, 0.0):
+        return
     fill(array, lambda g, n: fused(np.tan(np.pi * (g._uniform53(n) - 0.5)), sigma, median), generator)

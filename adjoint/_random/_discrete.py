@@ -6,7 +6,7 @@ import math
 import operator
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NoReturn, SupportsFloat, SupportsIndex
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsFloat, SupportsIndex
 
 import numpy as np
 
@@ -21,22 +21,30 @@ from ._filling import (
     Kind,
     empty,
     fill,
-    fill_at_once,
+    fill_by_kernel,
     kind_of,
     refuse_overlap,
     require,
     store,
 )
-from ._generator import Generator, default_generator, kernels
+from ._generator import Generator, Held, default_generator, draws, rejections
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
 _INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
 INT64 = np.dtype(np.int64)
+MOST_CATEGORIES = 1 << 24
+EXACT = 2**24  # float32 holds all integers up to here
 UNEVEN = 2**28  # from here on, the remainders of single words are too uneven
 
 # ----- Integers -----
+
+
+def few_integers(low: Any, high: Any, dtype: Any) -> bool:
+    """Whether these are bounds that need no more checks, and for which single words do; the dtype is one of the usual ones."""
+    most = UNEVEN if dtype is INT64 else EXACT if dtype is FLOAT32 else 0
+    return low.__class__ is int and high.__class__ is int and -most <= low < high <= most and high - low < UNEVEN
 
 
 def random(
@@ -50,10 +58,13 @@ def random(
     Without `high` they go up to the largest value of the dtype, and without both they start at 0. The largest value of
     a floating dtype is here the last of the consecutive integers that it holds.
     """
-    if low.__class__ is int and high.__class__ is int and array.dtype is INT64:  # the usual case
-        if -UNEVEN <= low < high <= UNEVEN and high - low < UNEVEN and fill_at_once(array, kernels().integers, generator, low, high - low):
+    first: Any = low
+    if few_integers(low, high, array.dtype):
+        if draws.integers.fill(array, (generator or default_generator)._words, low, high - first):
             return
     if low is None:
+        if array.dtype is INT64 and fill_by_kernel(array, "naturals", generator):
+            return
         fill(array, _from_zero(require(NUMBERS_AND_BOOL, array.dtype, "random_kernel_cpu")), generator)
         return
     kind, start = kind_of(array.dtype), _int64(low)
@@ -70,7 +81,7 @@ def random(
     else:
         start, stop = _checked_range(start, _int64(high), kind, open_ended=False)
     width = stop - start
-    if width >= UNEVEN or not fill_at_once(array, kernels().integers, generator, start, width):
+    if width >= UNEVEN or not fill_by_kernel(array, "integers", generator, start, width):
         fill(array, lambda g, n: _integers(g, n, start, width), generator)
 
 
@@ -99,13 +110,13 @@ def _from_zero(kind: Kind) -> Draw:
     width = _largest(kind) + 1
     if kind.name in ("int64", "float64"):
         return lambda g, n: _remainder(g._words64(n), width).view(np.int64)
-    return lambda g, n: _remainder(g._words(n).astype(np.uint32), width)
+    return lambda g, n: _remainder(g._raw(n).astype(np.uint32), width)
 
 
 def _integers(generator: Generator, count: int, start: int, width: int) -> npt.NDArray[np.int64]:
     """Integers from [start, start + width)."""
     if width < UNEVEN:
-        values = _remainder(generator._words(count).astype(np.uint32), width).astype(np.int64)
+        values = _remainder(generator._raw(count).astype(np.uint32), width).astype(np.int64)
         values += start
         return values
     values = _remainder(generator._words64(count), width)
@@ -191,13 +202,12 @@ def randperm(n: SupportsIndex, dtype: npt.DTypeLike = np.int64, generator: Gener
         limit = "2049" if kind.name == "float16" else f"2^{kind.digits}+1"
         raise RuntimeError(f"n cannot be greater than {limit} for {kind.scalar_type} type.")
     even = size < (2**32 - 1) // 20
-    if even and fill_at_once(permutation, kernels().permutation, generator):
+    if even and fill_by_kernel(permutation, "permutation", generator):
         return permutation
     steps = np.arange(max(size - 1, 0))
-    generator = generator or default_generator
-    with generator._lock:
+    with Held(generator) as source:
         # Where single words would be too uneven, PyTorch takes two.
-        words = generator._words(steps.size) if even else generator._words64(steps.size)
+        words = source._raw(steps.size) if even else source._words64(steps.size)
     offsets = (words % (size - steps).view(np.uint64)).view(np.int64)
     store(permutation, _swapped(steps + offsets)[:size])
     return permutation
@@ -239,13 +249,16 @@ def bernoulli(array: Array, p: SupportsFloat | Array = 0.5, generator: Generator
         chance = float(p)
         if not 0 <= chance <= 1:
             raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={chance:g}")
+        numbers = (math.ceil(chance * 2**53), 0.0, 0.0, 0.0)
+        if draws.flips.fill(array, (generator or default_generator)._words, *numbers):
+            return
         require(NUMBERS_AND_BOOL, array.dtype, "bernoulli_scalar_cpu_")
-        if not fill_at_once(array, kernels().flips, generator, math.ceil(chance * 2**53), 0.0):
+        if not fill_by_kernel(array, "flips", generator, *numbers):
             fill(array, lambda g, n: g._uniform53(n) < chance, generator)
         return
     if p.size == array.size > 0 and p.dtype is array.dtype is FLOAT32 and p.shape == array.shape:
         strange = np.zeros(1, np.int64)
-        if fill_at_once(array, kernels().chances, generator, p, strange):
+        if fill_by_kernel(array, "chances", generator, p, strange):
             if strange[0]:
                 _refuse_probability()
             return
@@ -261,9 +274,9 @@ def bernoulli(array: Array, p: SupportsFloat | Array = 0.5, generator: Generator
     if p.size and not (p.min() >= 0 and p.max() <= 1):
         _refuse_probability()
     refuse_overlap(array)
-    draws = np.empty_like(array, np.float64 if double else np.float32)  # in the same order in memory
-    fill(draws, Generator._uniform53 if double else Generator._uniform24, generator)
-    array[...] = draws < (p if double else p.astype(np.float32))
+    drawn = np.empty_like(array, np.float64 if double else np.float32)  # in the same order in memory
+    fill(drawn, Generator._uniform53 if double else Generator._uniform24, generator)
+    array[...] = drawn < (p if double else p.astype(np.float32))
 
 
 def _refuse_probability() -> NoReturn:
@@ -274,7 +287,9 @@ def geometric(array: Array, p: float, generator: Generator | None = None) -> Non
     """Fill with the number of trials, each of success probability `p`, up to the first success."""
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
-    require(NUMBERS, array.dtype, "geometric_cpu")
+    floating = require(NUMBERS, array.dtype, "geometric_cpu").digits
+    if floating and fill_by_kernel(array, "geometric", generator, 0, math.log1p(-p), 0.0, 0.0):
+        return
     with np.errstate(divide="ignore"):
         fill(array, lambda g, n: np.ceil(np.log(g._uniform53(n)) / math.log1p(-p)), generator)
 
@@ -288,6 +303,8 @@ def multinomial(
     """Indices into each row of `weights`, drawn with probabilities in proportion to them."""
     count = operator.index(num_samples)
     repeated = replacement and count > 1  # PyTorch draws a single index the other way
+    if (repeated or count == 1) and (found := _indices_by_kernel(weights, count, repeated, generator)) is not None:
+        return found
     wide = _checked_weights(weights, count, replacement, repeated)
     if repeated:
         return _indices_repeated(wide, count, generator)
@@ -307,15 +324,32 @@ def multinomial(
     return order
 
 
+def _indices_by_kernel(weights: Array, count: int, repeated: bool, generator: Generator | None) -> npt.NDArray[np.int64] | None:
+    """None where there is no kernel for the weights, or something is the matter with them."""
+    if weights.ndim not in (1, 2) or not 0 < weights.shape[-1] <= MOST_CATEGORIES or weights.dtype.char not in "fd":
+        return None
+    width, strange = weights.shape[-1], np.zeros(1, np.int64)
+    rows = weights.size // width
+    found = np.empty((*weights.shape[:-1], count), np.int64)
+    with Held(generator) as source:
+        if repeated:
+            sums = np.empty(weights.shape, weights.dtype)
+            done = rejections().indices.run(found, source._words, weights, sums, strange, width, count, rows, 1, weights.size + found.size)
+        else:
+            kernel = rejections().winners if weights.dtype.char == "f" else rejections().wide_winners
+            done = kernel.run(found, source._words, weights, strange, width, rows, 1, weights.size)
+    return None if not done or strange[0] else found
+
+
 def _indices_repeated(weights: Array, count: int, generator: Generator | None) -> npt.NDArray[np.int64]:
-    draws = np.empty((*weights.shape[:-1], count))
-    fill(draws, Generator._uniform53, generator)
-    indices = np.empty(draws.shape, np.int64)
+    drawn = np.empty((*weights.shape[:-1], count))
+    fill(drawn, Generator._uniform53, generator)
+    indices = np.empty(drawn.shape, np.int64)
     for row in np.ndindex(weights.shape[:-1]):
         shares = np.cumsum(weights[row])
         shares /= shares[-1]
         shares[-1] = 1
-        indices[row] = np.searchsorted(shares.astype(np.float64), draws[row])
+        indices[row] = np.searchsorted(shares.astype(np.float64), drawn[row])
     return indices
 
 
@@ -338,7 +372,7 @@ def _checked_weights(weights: Array, count: int, replacement: bool, repeated: bo
             "cannot sample n_sample > prob_dist.size(-1) samples without replacement",
             f"{count} of {weights.shape[-1]}; pass replacement=True",
         )
-    if weights.shape[-1] > 1 << 24:
+    if weights.shape[-1] > MOST_CATEGORIES:
         refuse("number of categories cannot exceed 2^24", f"there are {weights.shape[-1]}")
     wide = weights if kind.name == "float64" else weights.astype(np.float32, copy=False)
     if wide.size and not (wide.min() >= 0 and wide.max() < math.inf):

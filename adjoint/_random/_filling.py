@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._quiet import mute, unmute
-from ._generator import Generator, default_generator
+from ._generator import Generator, Held, default_generator, draws
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -109,35 +109,29 @@ def fill(array: Array, draw: Draw, generator: Generator | None) -> None:
         refuse_overlap(array)
         ordered = array.transpose(sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis])))
         flat = ordered.reshape(-1) if ordered.flags.c_contiguous else np.empty(array.size, array.dtype)
-    generator = generator or default_generator
-    with generator._lock:
+    with Held(generator) as source:
         for start in range(0, flat.size, CHUNK):
             part = flat[start : start + CHUNK]
-            store(part, draw(generator, part.size))
+            store(part, draw(source, part.size))
     if not ordered.flags.c_contiguous:
         ordered[...] = flat.reshape(ordered.shape)
 
 
-def fill_at_once(array: Array, kernel: Any, generator: Generator | None, *facts: Any) -> bool:
-    """Fill `array` by a kernel; False where there is none for it."""
-    generator, size = generator or default_generator, array.size
-    lock = generator._lock
-    lock.acquire()  # in half the time of a `with`
-    try:
-        return kernel.run(array, generator._memory, *facts, size, 1, size) is True
-    finally:
-        lock.release()
+def fill_by_kernel(array: Array, name: str, generator: Generator | None, *facts: Any, waiting: bool = False) -> bool:
+    """Fill `array` by the kernel of a name, in one go or, if it is large, otherwise; False where there is none for it."""
+    source, drawing = generator or default_generator, getattr(draws, name)
+    if waiting:
+        facts = (source._waiting, *facts)
+    if drawing.fill(array, source._words, *facts):
+        return True
+    with Held(source):
+        return drawing.loop.run(array, source._words, *facts, array.size, 1, array.size) is True
 
 
 def as_real(array: Array) -> Array:
     """Complex numbers viewed as pairs of real ones."""
     pairs: Array = array[..., None].view(array.real.dtype)
     return pairs
-
-
-def rounded(number: float) -> float:
-    """A number as float32 holds it."""
-    return float(number) if number in (0, 1) else float(np.float32(number))
 
 
 def to_float32(values: Array) -> npt.NDArray[np.float32]:

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from operator import length_hint
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
-from ._filling import FLOATS, Array, require
-from ._generator import Generator, default_generator
+from ._filling import FLOATS, Array, fill_by_kernel, require
+from ._generator import Generator, Held
 
 BLOCK = 512  # uniform numbers drawn at a time
 THIRD = float(np.float32(1 / 3))  # PyTorch rounds it
@@ -26,22 +26,21 @@ Uniform = Callable[[], float]
 @contextmanager
 def _uniforms(generator: Generator | None) -> Iterator[tuple[Generator, Uniform]]:
     """A function that returns one uniform number after the other. They are drawn in blocks; the generator ends up as if they were not."""
-    generator = generator or default_generator
-    with generator._lock:
-        start, drawn, block = generator._bits.state, 0, iter([0.0][:0])
+    with Held(generator) as source:
+        start, drawn, block = source._words.copy(), 0, iter([0.0][:0])
 
         def blocks() -> Iterator[Iterator[float]]:
             nonlocal drawn, block
             while True:
-                block = iter(generator._uniform53(BLOCK).tolist())
+                block = iter(source._uniform53(BLOCK).tolist())
                 drawn += BLOCK
                 yield block
 
         try:
-            yield generator, chain.from_iterable(blocks()).__next__
+            yield source, chain.from_iterable(blocks()).__next__
         finally:
-            generator._bits.state = start
-            generator._words(2 * (drawn - length_hint(block)))
+            source._words[:] = start
+            source._raw(2 * (drawn - length_hint(block)))
 
 
 # ----- Gamma -----
@@ -51,13 +50,13 @@ def _normals(generator: Generator, uniform: Uniform) -> Uniform:
     """Standard normal numbers as `Generator._normal` makes them, of which every other one waits in the generator."""
 
     def normal() -> float:
-        waiting = generator._next_normal
-        if waiting is not None:
-            generator._next_normal = None
-            return waiting
+        waiting = generator._waiting
+        if waiting[1]:
+            waiting[1] = 0
+            return float(waiting[0])
         angle = 2 * math.pi * uniform()
         radius = math.sqrt(-2 * math.log1p(-uniform()))
-        generator._next_normal = radius * math.sin(angle)
+        waiting[:] = radius * math.sin(angle), 1
         return radius * math.cos(angle)
 
     return normal
@@ -87,6 +86,10 @@ def _gamma(shape: float, uniform: Uniform, normal: Uniform) -> float:
 
 
 def _gammas(shapes: Array, generator: Generator | None) -> Array:
+    """Gamma distributed numbers, in float64."""
+    samples = np.empty(shapes.shape)
+    if fill_by_kernel(samples, "gammas", generator, shapes.astype(np.float64, order="C", copy=False), -math.inf, waiting=True):
+        return samples
     with _uniforms(generator) as (source, uniform):
         normal = _normals(source, uniform)
         return np.array([_gamma(shape, uniform, normal) for shape in shapes.reshape(-1).tolist()]).reshape(shapes.shape)
@@ -95,6 +98,9 @@ def _gammas(shapes: Array, generator: Generator | None) -> Array:
 def standard_gamma(shapes: Array, generator: Generator | None = None) -> Array:
     """Gamma distributed numbers of rate 1, one for each shape parameter. None is zero: the smallest normal number stands for it."""
     require(("float32", "float64"), shapes.dtype, "gamma_cpu")
+    least, drawn = float(np.finfo(shapes.dtype).tiny), np.empty(shapes.shape, shapes.dtype)
+    if fill_by_kernel(drawn, "gammas", generator, shapes, least, waiting=True):
+        return drawn
     samples: Array = np.fmax(_gammas(shapes, generator), np.finfo(shapes.dtype).tiny).astype(shapes.dtype)
     return samples
 
@@ -146,11 +152,20 @@ def _poisson(rate: float, uniform: Uniform) -> float:
 def poisson(rates: Array, generator: Generator | None = None) -> Array:
     """Numbers of events, one for each rate."""
     require(FLOATS, rates.dtype, "poisson_cpu")
+    strange, drawn = np.zeros(1, np.int64), np.empty(rates.shape, rates.dtype)
+    if fill_by_kernel(drawn, "poissons", generator, rates, strange):
+        if strange[0]:
+            _refuse_rate()
+        return drawn
     if not np.all((rates >= 0) & (rates < np.inf)):
-        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative; the rates must be finite, too")
+        _refuse_rate()
     with _uniforms(generator) as (_, uniform):
         counts: list[float] = [_poisson(rate, uniform) for rate in rates.reshape(-1).astype(np.float64).tolist()]
     return np.array(counts, np.float64).astype(rates.dtype).reshape(rates.shape)
+
+
+def _refuse_rate() -> NoReturn:
+    raise RuntimeError("invalid Poisson rate, expected rate to be non-negative; the rates must be finite, too")
 
 
 # ----- Binomial -----
@@ -216,6 +231,9 @@ def _binomial(count: float, probability: float, uniform: Uniform) -> float:
 def binomial(counts: Array, probabilities: Array, generator: Generator | None = None) -> Array:
     """Numbers of successes, one for each number of trials and its probability of success; both have the same shape."""
     require(("float32", "float64"), counts.dtype, "binomial_cpu")
+    drawn = np.empty(counts.shape, counts.dtype)
+    if fill_by_kernel(drawn, "binomials", generator, np.ascontiguousarray(counts), np.ascontiguousarray(probabilities)):
+        return drawn
     pairs: Any = zip(counts.reshape(-1).tolist(), probabilities.reshape(-1).tolist(), strict=True)
     with _uniforms(generator) as (_, uniform):
         successes = [_binomial(count, probability, uniform) for count, probability in pairs]

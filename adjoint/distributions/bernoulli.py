@@ -48,7 +48,7 @@ class Bernoulli(BinaryParameters, ExponentialFamily):
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         with no_grad():
-            return bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
+            return bernoulli(self._repeated(self.probs, self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:

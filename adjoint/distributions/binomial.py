@@ -51,7 +51,7 @@ class Binomial(BinaryParameters):
     def sample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         with no_grad():
-            return binomial(self.total_count.expand(shape), self.probs.expand(shape))
+            return binomial(self._repeated(self.total_count, shape), self._repeated(self.probs, shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:

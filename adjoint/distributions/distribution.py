@@ -74,7 +74,12 @@ class Distribution:
 
     def _extended_shape(self, sample_shape: Any = ()) -> Size:
         """The shape of that many samples."""
-        return Size(sample_shape) + self._batch_shape + self._event_shape
+        one = self._batch_shape + self._event_shape if self._event_shape else self._batch_shape
+        return one if sample_shape == () else Size(sample_shape) + one
+
+    def _repeated(self, parameter: Tensor, shape: Size) -> Tensor:
+        """A parameter for each of the samples."""
+        return parameter if parameter.shape == shape else parameter.expand(shape)
 
     def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
         """A new instance to be filled in. A class derived from `cls` with another `__init__` has to say itself how it expands."""

@@ -49,7 +49,7 @@ class Normal(ExponentialFamily):
     def sample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
         with no_grad():
-            return normal(self.loc.expand(shape), self.scale.expand(shape))
+            return normal(self._repeated(self.loc, shape), self._repeated(self.scale, shape))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         return self.loc + standard_normal(self._extended_shape(sample_shape), self.loc) * self.scale

@@ -7,10 +7,10 @@ from functools import update_wrapper
 from numbers import Number
 from typing import Any, Generic, TypeVar, overload
 
-from .._creation import full, ones, zeros
+from .._creation import full
 from .._dtype import finfo, get_default_dtype
 from .._from_data import tensor
-from .._sampling import normal
+from .._sampling import randn
 from .._tensor import Tensor
 from ..autograd.grad_mode import enable_grad
 from ._functions import broadcast_tensors, softmax
@@ -39,8 +39,7 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
 
 def standard_normal(shape: Any, like: Tensor) -> Tensor:
     """Normal numbers of mean 0 and variance 1, with the dtype and device of `like`."""
-    options: dict[str, Any] = {"dtype": like.dtype, "device": like.device}
-    return normal(zeros(shape, **options), ones(shape, **options))
+    return randn(shape, dtype=like.dtype, device=like.device)
 
 
 def sum_rightmost(value: Any, dims: int) -> Any:

@@ -247,10 +247,10 @@ def gelu(input: Tensor, approximate: str = "none", *, out: Tensor | None = None)
 
 def _slopes(x: Any, lower: float, upper: float) -> Any:
     """A random slope for each element that is not positive, and one for the others."""
-    from .._random._filling import fill_at_once
+    from .._random._filling import fill_by_kernel
 
     slopes = np.empty_like(x)
-    if upper - lower < 1e30 and fill_at_once(slopes, _loops("random").slopes, None, x, float(lower), float(upper - lower), float(upper)):
+    if upper - lower < 1e30 and fill_by_kernel(slopes, "slopes", None, x, float(lower), float(upper - lower), float(upper)):
         return slopes
     below = x <= 0
     slopes[...] = 1

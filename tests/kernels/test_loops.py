@@ -1,5 +1,7 @@
 """The language of loop kernels: what it computes, what it refuses, and that threads change nothing."""
 
+import ctypes
+import math
 import os
 from typing import Any
 
@@ -20,6 +22,14 @@ from adjoint._kernels.loops import (
     Strided,
     Words,
     bits,
+    c_cos,
+    c_exp,
+    c_lgamma,
+    c_log,
+    c_log1p,
+    c_pow,
+    c_sin,
+    c_tan,
     exactly,
     exp,
     exp_negative,
@@ -27,7 +37,9 @@ from adjoint._kernels.loops import (
     larger,
     loop,
     narrow,
+    of_bits,
     part,
+    part_apart,
     precision,
     select,
     template,
@@ -350,3 +362,50 @@ def by_parts(out: Out, x: Floats, units: range) -> None:
 
 def test_arrays_that_only_parts_write_to_have_to_be_writable():
     assert translate.parameter_kinds(by_parts) == "T! T r"
+
+
+@part_apart
+def raised(x: Floats, words: Words, start: int, stop: int, by: float) -> Any:
+    """Add to a part of an array; the bits of the last sum."""
+    pattern = 0
+    for i in range(start, stop):
+        x[i] = narrow(wide(x[i]) + by)
+        pattern = bits(x[i])
+    words[0] = words[0] + 1
+    return pattern
+
+
+@loop
+def raised_twice(out: Out, x: Floats, words: Words, by: float, rows: range):
+    for i in rows:
+        raised(x, words, i, i + 1, by)
+        out[i] = of_bits(raised(x, words, i, i + 1, by))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_part_that_is_apart_is_called(dtype):
+    x, words = np.linspace(-3, 3, 70, dtype=dtype), np.zeros(1, np.uint32)
+    out, expected = np.empty_like(x), (x + x.dtype.type(0.5)) + x.dtype.type(0.5)
+    assert compiled(raised_twice).run(out, x, words, 0.5, 70, 1)
+    np.testing.assert_array_equal(out, expected)
+    np.testing.assert_array_equal(x, expected)
+    assert words[0] == 140
+
+
+@loop
+def of_the_c_library(out: Out, x: Floats, rows: range):
+    for i in rows:
+        value = wide(x[i])
+        total = c_exp(value) + c_log(value) + c_log1p(value) + c_sin(value) + c_cos(value) + c_tan(value)
+        out[i] = narrow(total + c_pow(value, value) + c_lgamma(value))
+
+
+def test_functions_of_the_c_library_are_exact():
+    x = np.linspace(0.1, 20, 200)
+    out = np.empty_like(x)
+    assert compiled(of_the_c_library).run(out, x, 200, 1)
+    lgamma = ctypes.CDLL(None).lgamma
+    lgamma.restype, lgamma.argtypes = ctypes.c_double, [ctypes.c_double]
+    functions = [math.exp, math.log, math.log1p, math.sin, math.cos, math.tan]
+    expected = [sum(f(v) for f in functions) + v**v + lgamma(v) for v in x.tolist()]
+    np.testing.assert_array_equal(out, expected)

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Generic, TypeVar
 
-from ..._creation import empty
+import numpy as np
+
+from ... import _random
 from ..._dtype import float64, int64
 from ..._from_data import as_tensor
 from ..._sampling import Generator, randint, randperm
@@ -17,7 +19,9 @@ _BLOCK = 32  # how many indices with replacement PyTorch draws at a time
 
 def random_seed(generator: Generator | None = None) -> int:
     """A seed drawn the way PyTorch draws it."""
-    return int(empty((), dtype=int64).random_(generator=generator).item())
+    drawn = np.empty((), np.int64)
+    _random.random(drawn, generator=generator)
+    return int(drawn)
 
 
 def _check_count(num_samples: Any) -> None:
