@@ -15,7 +15,7 @@ from ._layer import deepest, in_layers_of, levels, made_inside
 from ._layout import contiguous_format, copy_in_format, empty_in_format, layout, memory_format, preserve_format, strided
 from ._quiet import mute, unmute
 from ._state import INFERENCE, get_mode
-from ._tensor import Tensor, new, wrap
+from ._tensor import Tensor, new, replaceable, wrap
 from .autograd.node import INFERENCE_TENSOR, LEAF
 from .ops._registry import composite
 from .ops._rules import LARGE
@@ -31,7 +31,10 @@ HUGE = 1 << 22  # elements from which on it is better to leave zeros to the syst
 
 def size_of(name: str, given: Any) -> tuple[int, ...]:
     """A size from the arguments of `f(2, 3)`, `f((2, 3))` or `f([2, 3])`."""
-    if len(given) == 1 and given[0].__class__ is int and given[0] >= 0:
+    for length in given:
+        if length.__class__ is not int or length < 0:
+            break
+    else:
         return given  # type: ignore[no-any-return]
     nested = len(given) == 1 and isinstance(given[0], (tuple, list))
     lengths = given[0] if nested else given
@@ -93,8 +96,7 @@ def filled(shape: tuple[int, ...], value: Any, dtype: np.dtype[Any]) -> Array:
 
 def zeros_array(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     """Zeros. Threads write them where that is quicker than memory that the system has cleared, which costs time when it is first used."""
-    array = np.zeros(shape, dtype)  # which costs nothing yet
-    return filled(shape, 0, dtype) if LARGE <= array.size <= HUGE else array
+    return filled(shape, 0, dtype) if LARGE <= math.prod(shape) <= HUGE else np.zeros(shape, dtype)
 
 
 def ones_array(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
@@ -194,6 +196,29 @@ def _alone(
     return finish(make_array(lambda: fill(shape, numpy_dtype), shape, numpy_dtype, device), requires_grad)
 
 
+FILLINGS: dict[Any, Callable[..., Array]] = {None: np.empty, 0: zeros_array, 1: ones_array}
+
+
+def made_tensor(like: Any, dtype: np.dtype[Any], value: Any, name: str) -> Tensor:
+    """A tensor of one number, or of whatever was in memory if that is None. `like`: lengths, or an array that has them. (A built-in takes
+    its place when a program is warm.)"""
+    if like.__class__ is not tuple:
+        array = empty_like_array(like, dtype)
+        if value is not None:
+            fill_array(array, as_element(value, dtype))
+        return finish(array)
+    fill = FILLINGS.get(value) if value is None or value.__class__ is int else None
+    if fill is None:
+
+        def fill(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+            return filled(shape, as_element(value, dtype), dtype)
+
+    return sized(name, fill, like, None, None, dtype, strided, None, False, False)
+
+
+replaceable["made_tensor"] = globals()
+
+
 # ---- by size ------------------------------------------------------------------------------------------------------
 
 
@@ -202,6 +227,8 @@ def zeros(
     pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:
     """A tensor of zeros: `zeros(2, 3)` or `zeros((2, 3))`."""
+    if args and size is None and out is None and device is None and layout is strided and not pin_memory and not requires_grad:
+        return made_tensor(args, as_numpy_dtype(dtype), 0, "zeros")
     return sized("zeros", zeros_array, args, size, out, dtype, layout, device, pin_memory, requires_grad)
 
 
@@ -210,6 +237,8 @@ def ones(
     pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:
     """A tensor of ones: `ones(2, 3)` or `ones((2, 3))`."""
+    if args and size is None and out is None and device is None and layout is strided and not pin_memory and not requires_grad:
+        return made_tensor(args, as_numpy_dtype(dtype), 1, "ones")
     return sized("ones", ones_array, args, size, out, dtype, layout, device, pin_memory, requires_grad)
 
 
@@ -218,6 +247,9 @@ def empty(
     pin_memory: bool = False, requires_grad: bool = False, memory_format: memory_format = contiguous_format,
 ) -> Tensor:
     """A tensor whose elements are whatever the memory held."""
+    if args and size is None and out is None and device is None and layout is strided and not pin_memory and not requires_grad:
+        if memory_format is contiguous_format:
+            return made_tensor(args, as_numpy_dtype(dtype), None, "empty")
     if memory_format is contiguous_format:
         return sized("empty", np.empty, args, size, out, dtype, layout, device, pin_memory, requires_grad)
     if memory_format is preserve_format:
@@ -299,6 +331,8 @@ def full(
     value = number_of("full", "fill_value", fill_value)
     if out is None and dtype is None:
         dtype = infer_numpy_dtype(value)
+    if out is None and device is None and layout is strided and not pin_memory and not requires_grad:
+        return made_tensor((size_of("full", (size,)),), as_numpy_dtype(dtype), value, "full")
 
     def fill(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
         return filled(shape, as_element(value, dtype), dtype)
@@ -309,6 +343,8 @@ def full(
 def as_element(value: Any, dtype: np.dtype[Any]) -> Any:
     """A Python number as an element of `dtype`, as PyTorch converts it: floats are truncated, too large ones refused."""
     if dtype.kind == "f" and (value.__class__ is float or value.__class__ is int) and -SMALL <= value <= SMALL:
+        return value
+    if dtype.kind == "i" and dtype.itemsize == 8 and value.__class__ is int and -1 << 63 <= value < 1 << 63:
         return value
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
@@ -357,18 +393,16 @@ def eye(
 
 
 def _like(
-    name: str, fill: Callable[[Array], None] | None, input: Tensor, dtype: Any, layout: layout, device: Device,
-    pin_memory: bool, requires_grad: bool, memory_format: memory_format,
+    name: str, value: Any, input: Tensor, dtype: Any, layout: layout, device: Device, pin_memory: bool, requires_grad: bool,
+    memory_format: memory_format,
 ) -> Tensor:
+    """One number everywhere, or whatever the memory held if it is None."""
     if not isinstance(input, Tensor):
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
     data = input._data
-    if data.__class__ is np.ndarray and memory_format is preserve_format and data.flags.c_contiguous:
-        if usual(None, layout, CPU if device is None else device, pin_memory):
-            array = np.empty(data.shape, data.dtype if dtype is None else as_numpy_dtype(dtype))
-            if fill is not None:
-                fill(array)
-            return finish(array, True) if requires_grad else wrap(array)
+    if data.__class__ is np.ndarray and memory_format is preserve_format and device is None and layout is strided:
+        if not pin_memory and not requires_grad:
+            return made_tensor(data, data.dtype if dtype is None else as_numpy_dtype(dtype), value, name)
     check_options(layout, pin_memory)
     numpy_dtype = as_numpy_dtype(data.dtype if dtype is None else dtype)
     where = input.device if device is None else require_usable(resolve(device))
@@ -378,8 +412,8 @@ def _like(
             array = empty_like_array(data, numpy_dtype)
         else:
             array = empty_in_format(data.shape, numpy_dtype, memory_format)
-        if fill is not None:
-            fill(array)
+        if value is not None:
+            fill_array(array, as_element(value, numpy_dtype))
         return array
 
     made = finish(make_array(make, data.shape, numpy_dtype, where, lambda: meta_like(data, numpy_dtype, memory_format)), requires_grad)
@@ -393,20 +427,12 @@ def empty_like_array(data: Array, dtype: np.dtype[Any]) -> Array:
     return np.empty_like(data, dtype=dtype)
 
 
-def fill_with_zeros(array: Array) -> None:
-    fill_array(array, 0)
-
-
-def fill_with_ones(array: Array) -> None:
-    fill_array(array, 1)
-
-
 def zeros_like(
     input: Tensor, *, dtype: Any = None, layout: layout = strided, device: Device = None, pin_memory: bool = False,
     requires_grad: bool = False, memory_format: memory_format = preserve_format,
 ) -> Tensor:
     """Zeros, with the size, dtype and device of `input`."""
-    return _like("zeros_like", fill_with_zeros, input, dtype, layout, device, pin_memory, requires_grad, memory_format)
+    return _like("zeros_like", 0, input, dtype, layout, device, pin_memory, requires_grad, memory_format)
 
 
 def ones_like(
@@ -414,7 +440,7 @@ def ones_like(
     requires_grad: bool = False, memory_format: memory_format = preserve_format,
 ) -> Tensor:
     """Ones, with the size, dtype and device of `input`."""
-    return _like("ones_like", fill_with_ones, input, dtype, layout, device, pin_memory, requires_grad, memory_format)
+    return _like("ones_like", 1, input, dtype, layout, device, pin_memory, requires_grad, memory_format)
 
 
 def empty_like(
@@ -431,24 +457,21 @@ def full_like(
 ) -> Tensor:
     """One value everywhere, with the size, dtype and device of `input`."""
     value = number_of("full_like", "fill_value", fill_value)
-
-    def fill(array: Array) -> None:
-        fill_array(array, as_element(value, array.dtype))
-
-    return _like("full_like", fill, input, dtype, layout, device, pin_memory, requires_grad, memory_format)
+    return _like("full_like", value, input, dtype, layout, device, pin_memory, requires_grad, memory_format)
 
 
 # ---- methods: the dtype and device of self ------------------------------------------------------------------------
 
 
 def _new(
-    name: str, fill: Callable[..., Array], self: Tensor, args: tuple[Any, ...], size: Any, dtype: Any, layout: layout,
+    name: str, value: Any, self: Tensor, args: tuple[Any, ...], size: Any, dtype: Any, layout: layout,
     device: Device, pin_memory: bool, requires_grad: bool,
 ) -> Tensor:
+    if size is device is None and args and (data := self._data).__class__ is np.ndarray and layout is strided and not pin_memory:
+        if not requires_grad and _defaults.get()[-1] is CPU and not levels():
+            return made_tensor(args, data.dtype if dtype is None else as_numpy_dtype(dtype), value, name)
     dtype, device = like_self(self, dtype, device)
-    if args and size is None and self._data.__class__ is np.ndarray and usual(None, layout, device, pin_memory):
-        array = fill(size_of(name, args), as_numpy_dtype(dtype))
-        return finish(array, True) if requires_grad else wrap(array)
+    fill = FILLINGS[value]
     return in_layers_of(self, _alone(name, fill, args, size, None, dtype, layout, device, pin_memory, requires_grad))
 
 
@@ -458,7 +481,7 @@ def new_zeros(
     layout: layout = strided, pin_memory: bool = False,
 ) -> Tensor:
     """Zeros with the dtype and device of this tensor."""
-    return _new("new_zeros", np.zeros, self, args, size, dtype, layout, device, pin_memory, requires_grad)
+    return _new("new_zeros", 0, self, args, size, dtype, layout, device, pin_memory, requires_grad)
 
 
 @composite(function=False)
@@ -467,7 +490,7 @@ def new_ones(
     layout: layout = strided, pin_memory: bool = False,
 ) -> Tensor:
     """Ones with the dtype and device of this tensor."""
-    return _new("new_ones", ones_array, self, args, size, dtype, layout, device, pin_memory, requires_grad)
+    return _new("new_ones", 1, self, args, size, dtype, layout, device, pin_memory, requires_grad)
 
 
 @composite(function=False)
@@ -476,7 +499,7 @@ def new_empty(
     layout: layout = strided, pin_memory: bool = False,
 ) -> Tensor:
     """Whatever the memory held, with the dtype and device of this tensor."""
-    return _new("new_empty", np.empty, self, args, size, dtype, layout, device, pin_memory, requires_grad)
+    return _new("new_empty", None, self, args, size, dtype, layout, device, pin_memory, requires_grad)
 
 
 @composite(function=False)
@@ -489,6 +512,8 @@ def new_empty_strided(self: Tensor, size: Sequence[int], stride: Sequence[int], 
 @composite(function=False)
 def new_full(self: Tensor, size: Sequence[int], fill_value: Any, **options: Any) -> Tensor:
     """One value everywhere, with the dtype and device of this tensor."""
+    if not options and (data := self._data).__class__ is np.ndarray and _defaults.get()[-1] is CPU and not levels():
+        return full(size, fill_value, dtype=data.dtype)
     options["dtype"], options["device"] = like_self(self, options.get("dtype"), options.get("device"))
     return in_layers_of(self, wrap(deepest(full(size, fill_value, **options))))
 

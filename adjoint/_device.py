@@ -29,6 +29,8 @@ class device:
     def __new__(
         cls, device: device | str | int | None = None, index: SupportsIndex | None = None, *, type: str | None = None
     ) -> device:
+        if device.__class__ is str and index is None and type is None:
+            return _KNOWN[device]
         given = type if device is None else device
         if given is None or isinstance(given, bool) or (device is not None and type is not None):
             raise TypeError(f"device() received an invalid combination of arguments; {_EXAMPLE}")
@@ -136,8 +138,16 @@ def _new(kind: str, index: int | None = None) -> device:
     return new
 
 
-CPU = _new("cpu")
-META = _new("meta")
+class _Known(dict[str, device]):
+    """The devices that strings name, which are found sooner than made."""
+
+    def __missing__(self, text: str) -> device:
+        self[text] = made = _new(*_parse(text, None))
+        return made
+
+
+_KNOWN = _Known()
+CPU, META = _KNOWN["cpu"], _KNOWN["meta"]
 
 # The devices of the `with` blocks that are open, innermost last; the first is that of `set_default_device`.
 _defaults: ContextVar[tuple[device, ...]] = ContextVar("adjoint_default_devices", default=(CPU,))

@@ -206,6 +206,8 @@ def as_dtype(obj: object) -> dtype:
 
 def as_numpy_dtype(obj: object = None) -> NumpyDtype:
     """The NumPy dtype for whatever `as_dtype` accepts; None means the default dtype."""
+    if obj.__class__ is dtype:
+        return obj.numpy
     return default_numpy() if obj is None else as_dtype(obj).numpy
 
 

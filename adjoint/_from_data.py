@@ -13,7 +13,8 @@ from ._layer import levels, made_inside
 from ._layout import strided
 from ._quiet import nameless
 from ._site import warn
-from ._tensor import Tensor, mark_cut
+from ._state import INFERENCE, get_mode
+from ._tensor import Tensor, mark_cut, wrap
 from .autograd.taken import mark_taken
 from .ops._registry import composite
 
@@ -247,6 +248,11 @@ def from_numpy(ndarray: Array) -> Tensor:
     >>> t
     tensor([5., 0.], dtype=torch.float64)
     """
+    if ndarray.__class__ is np.ndarray and ndarray.base is None and ndarray.flags.carray and get_mode() < INFERENCE:
+        from_numpy_dtype(ndarray.dtype)
+        made = wrap(ndarray)
+        mark_taken(made, ndarray)
+        return made
     if not isinstance(ndarray, np.ndarray):
         kind = type(ndarray).__name__ if not isinstance(ndarray, np.generic) else f"numpy.{type(ndarray).__name__}"
         raise TypeError(f"expected np.ndarray (got {kind}); use adjoint.as_tensor(...) for anything else")

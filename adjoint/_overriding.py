@@ -19,6 +19,7 @@ from threading import Lock
 from types import CodeType, FrameType, FunctionType
 from typing import Any, Self
 
+from ._compiled_members import withdraw
 from ._methods import OpMethods
 from ._site import is_user
 from ._state import FUNCTION_MODE, get_mode, swap_bits
@@ -273,6 +274,7 @@ _modules_seen = 0
 def install() -> None:
     """Make the functions of all modules that are loaded ask."""
     global _modules_seen
+    withdraw()
     if len(sys.modules) == _modules_seen:
         return
     _modules_seen = len(sys.modules)

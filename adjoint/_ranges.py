@@ -30,6 +30,9 @@ def arange(
                 return wrap(np.arange(end))
     elif args:
         start, end, step = (*args, *(start, end, step)[len(args) :])[:3]
+        if start.__class__ is end.__class__ is step.__class__ is int and start <= end and step > 0 and len(args) <= 3 and dtype is None:
+            if usual(out, layout, device, pin_memory) and not requires_grad:
+                return wrap(np.arange(start, end, step))
     if end is None or len(args) > 3:
         given = ", ".join(type(value).__name__ for value in args)
         raise TypeError(f"arange() received an invalid combination of arguments - got ({given}); write arange(start, end, step)")

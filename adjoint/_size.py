@@ -13,7 +13,7 @@ class Size(tuple[int, ...]):
     __slots__ = ()
 
     def __new__(cls, iterable: Iterable[SupportsIndex] = (), /) -> Size:
-        return tuple.__new__(cls, [_as_int(i, item) for i, item in enumerate(iterable)])
+        return tuple.__new__(cls, [item if item.__class__ is int else _as_int(i, item) for i, item in enumerate(iterable)])
 
     @staticmethod
     def _of(shape: tuple[int, ...]) -> Size:

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 new = object.__new__
 FLOAT32 = np.dtype("float32")
+WARM = 100
+heat = [0]  # writes until now
+replaceable: dict[str, dict[str, Any]] = {}  # functions that a built-in may replace, by name: where they are (_compiled_members.py)
 T = TypeVar("T", bound="Tensor")
 
 
@@ -241,6 +244,17 @@ class Tensor(OpMethods):
         if self._vc is INFERENCE_TENSOR:
             raise RuntimeError("Inference tensors do not track version counter.")
         return 0 if self._vc is None else int(self._vc.version)
+
+    def _written(self) -> Self:
+        """Count a write to the memory, by the line of user code that is running. (Whoever asks is adjoint's own.)"""
+        frame = user_frame(sys._getframe(1))
+        counter_of(self).bump((frame.f_code, frame.f_lasti))
+        heat[0] += 1
+        if heat[0] == WARM:
+            from ._compiled_members import use_compiled_members
+
+            use_compiled_members()
+        return self
 
     @property
     def _base(self) -> Tensor | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -41,7 +41,7 @@ from .objects import (
 NEW_FROM_DESCR, SET_BASE_OBJECT = 94, 282  # the places of these functions in NumPy's table
 TYPE, COUNT, ITEMS = 8, 16, 24  # in lists, tuples and all other objects; the items of a tuple are in it, those of a list elsewhere
 MOST_DIMS = 64
-LARGEST = 1 << 16  # bytes that are joined here; more than that is left to threads
+LARGEST = 1 << 17  # bytes that are joined here; more than that is left to threads
 
 Offsets = dict[str, int]  # where the slots of Tensor, View and VersionCounter are
 
@@ -63,31 +63,50 @@ def as_expected(made: Any, owner: str, offsets: Offsets) -> bool:
     return all(ctypes.c_int64.from_address(id(made) + at).value == id(getattr(made, name)) for name, at in found.items())
 
 
+class Tensors(NamedTuple):
+    """The classes that compiled code has to know."""
+
+    tensor: type
+    parameter: type
+    view: type
+    counter: Any
+    ordinary: str
+
+    def offsets(self) -> Offsets | None:
+        """Where their slots are, None where that is not certain or nothing can be compiled."""
+        if not jit.available() or not objects.supported():
+            return None
+        offsets = offsets_of({"tensor": self.tensor, "view": self.view, "counter": self.counter})
+        sample: Any = object.__new__(self.tensor)
+        write = self.counter()
+        sample._data, sample._fn, sample._vc = np.zeros(2), write, None
+        return offsets if as_expected(sample, "tensor", offsets) and as_expected(write, "counter", offsets) else None
+
+    def facts(self) -> list[int]:
+        """The entries of the table from `TENSOR` to `SET_BASE`."""
+        api = ctypes.pythonapi
+        return [
+            *map(id, self), id(list), id(tuple), id(None), id(0), id(np.dtype("int64")),
+            objects.address(api.PyType_GenericAlloc), objects.address(api.PyList_New), objects.address(api.PyTuple_New),
+            objects.array_function(NEW_FROM_DESCR), objects.array_function(SET_BASE_OBJECT),
+        ]  # fmt: skip
+
+
 def builtins(
     fallbacks: dict[str, Callable[..., Any]], tensor: type, parameter: type, view: type, counter: type, ordinary: str
 ) -> dict[str, Any]:
     """The built-ins by name; none where they cannot be had."""
-    if not jit.available() or not objects.supported():
-        return {}
-    offsets = offsets_of({"tensor": tensor, "view": view, "counter": counter})
-    sample: Any = object.__new__(tensor)
-    write = counter()
-    sample._data, sample._fn, sample._vc = np.zeros(2), write, None
-    if not as_expected(sample, "tensor", offsets) or not as_expected(write, "counter", offsets):
+    tensors = Tensors(tensor, parameter, view, counter, ordinary)
+    offsets = tensors.offsets()
+    if offsets is None:
         return {}
     texts: dict[str, Callable[[Lines, Offsets], None]] = {
         "plain_arrays": arrays_text, "edges_of": edges_text, "view": view_text, "views": views_text, "slices": slices_text,
         "rows": rows_text, "join": join_text,
     }  # fmt: skip
     at = jit.load(f"several {sorted(offsets.items())}", lambda: module_text(texts, offsets), list(texts))
-    api = ctypes.pythonapi
-    own = [
-        id(tensor), id(parameter), id(view), id(counter), id(ordinary), id(list), id(tuple), id(None), id(0), id(np.dtype("int64")),
-        objects.address(api.PyType_GenericAlloc), objects.address(api.PyList_New), objects.address(api.PyTuple_New),
-        objects.array_function(NEW_FROM_DESCR), objects.array_function(SET_BASE_OBJECT),
-    ]  # fmt: skip
-    classes = tensor, parameter, view, counter
-    return {name: objects.builtin(name, at[name], objects.table(fallbacks[name], own), fallbacks[name], classes) for name in texts}
+    facts = tensors.facts()
+    return {name: objects.builtin(name, at[name], objects.table(fallbacks[name], facts), fallbacks[name], tensors) for name in texts}
 
 
 # ---- text ---------------------------------------------------------------------------------------------------------------------------
@@ -155,15 +174,25 @@ class Lines(Text):
     def new(self, place: int) -> str:
         return self.made(f"call ptr {self.fact(ALLOC, 'ptr')}(ptr {self.fact(place, 'ptr')}, i64 0)")
 
+    def new_counter(self, offsets: Offsets) -> str:
+        """A VersionCounter."""
+        counter = self.new(COUNTER)
+        self.put(counter, offsets["counter.stamp"], self.fact(ZERO, "ptr"))
+        self.put(counter, offsets["counter.version"], self.fact(ZERO, "ptr"))
+        self.store(self.made(f"call ptr {self.fact(NEW_LIST, 'ptr')}(i64 0)"), self.beyond(counter, offsets["counter.writes"]), "ptr")
+        return counter
+
     def new_tuple(self, count: str) -> tuple[str, str]:
         """A tuple, and where its items go."""
         found = self.made(f"call ptr {self.fact(NEW_TUPLE, 'ptr')}(i64 {count})")
         return found, self.beyond(found, ITEMS)
 
-    def new_array(self, descr: str, ndim: str, sizes: str, strides: str = "null", data: str = "null", flags: str = "0") -> str:
-        few = self.let(f"trunc i64 {ndim} to i32")
+    def new_array(
+        self, descr: str, ndim: str, sizes: str, strides: str = "null", data: str = "null", flags: str = "0", make: str = ""
+    ) -> str:
+        few, make = self.let(f"trunc i64 {ndim} to i32"), make or self.fact(NEW_ARRAY, "ptr")
         return self.made(
-            f"call ptr {self.fact(NEW_ARRAY, 'ptr')}(ptr {self.fact(NDARRAY, 'ptr')}, ptr {self.kept(descr)}, i32 {few}, ptr {sizes}, "
+            f"call ptr {make}(ptr {self.fact(NDARRAY, 'ptr')}, ptr {self.kept(descr)}, i32 {few}, ptr {sizes}, "
             f"ptr {strides}, ptr {data}, i32 {flags}, ptr null)"
         )
 
@@ -295,10 +324,7 @@ def view_text(t: Lines, offsets: Offsets) -> None:
     creation = t.load(creation_at, "ptr")
     t.branch(t.let(f"icmp eq ptr {t.load(versions_at, 'ptr')}, {none}"), "uncounted", "counted")
     t.lines.append("uncounted:")
-    counter = t.new(COUNTER)
-    t.put(counter, offsets["counter.stamp"], t.fact(ZERO, "ptr"))
-    t.put(counter, offsets["counter.version"], t.fact(ZERO, "ptr"))
-    t.store(t.made(f"call ptr {t.fact(NEW_LIST, 'ptr')}(i64 0)"), t.beyond(counter, offsets["counter.writes"]), "ptr")
+    counter = t.new_counter(offsets)
     t.store(counter, t.beyond(base, offsets["tensor._vc"]), "ptr")
     t.do(f"call void {t.fact(DEC_REF, 'ptr')}(ptr {none})")  # in whose place it is now
     t.store(counter, versions_at, "ptr")

@@ -14,7 +14,7 @@ from types import CodeType
 from typing import Any, Self, TypeVar, overload
 
 from .._site import Site, is_user
-from .._state import GRAD, INFERENCE, get_mode, grad_enabled, inference_enabled, set_mode, swap_bits
+from .._state import GRAD, INFERENCE, get_mode, grad_enabled, set_mode, swap_bits
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -151,14 +151,17 @@ class set_grad_enabled(_Mode):
     """Turns recording on or off at once; as a context manager, until the end of the block."""
 
     def __init__(self, mode: bool) -> None:
-        super().__init__(GRAD, GRAD if mode else 0)
-        self._first = swap_bits(GRAD, self._bits)
+        before = get_mode()
+        self._bits = bits = GRAD if mode else 0
+        self._first = before & GRAD
+        self._before = []
+        set_mode(before & ~GRAD | bits)
         if not mode:
             frame = sys._getframe(1)
             _turned_off.append((frame.f_code, frame.f_lasti))
 
     def __enter__(self) -> None:
-        swap_bits(GRAD, self._bits)
+        set_mode(get_mode() & ~GRAD | self._bits)
         self._before.append(self._first)
         if not self._bits and self._decorated is not None:
             _turned_off.append((self._decorated, -1))
@@ -188,11 +191,11 @@ class inference_mode(_Mode):
 
 
 def is_grad_enabled() -> bool:
-    return grad_enabled()
+    return get_mode() & GRAD != 0
 
 
 def is_inference_mode_enabled() -> bool:
-    return inference_enabled()
+    return get_mode() & INFERENCE != 0
 
 
 class set_multithreading_enabled:

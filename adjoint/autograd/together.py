@@ -1,6 +1,7 @@
 """Many tensors changed in place by one formula: gradients that are scaled, cut off or set to zero, averages of weights that move on.
 
-Large ones are changed in one compiled pass over all of them (`_kernels/updates.py`), small ones by NumPy, one after the other.
+If they are large, that is one compiled pass over all of them (`_kernels/updates.py`); if not, to list them all for such a pass would take
+longer than to change one after the other, by a built-in (or by NumPy, until the formula has been used a few times).
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ import numpy as np
 
 from .._site import here
 from .._tensor import Tensor
-from .accumulate import LARGE
 from .node import INFERENCE_TENSOR
 from .views import check_writable, counter_of
 
 Formula = Callable[..., tuple[Any]]  # of numbers, an element, and the elements of other tensors at its place
+
+MANY = 1 << 18  # elements that are worth a table of them all
+WARM = 30  # tensors after which a formula is compiled
 
 
 def change(tensors: Sequence[Tensor], formula: Formula, numbers: Sequence[float], *others: Sequence[Tensor]) -> None:
@@ -29,8 +32,9 @@ def change(tensors: Sequence[Tensor], formula: Formula, numbers: Sequence[float]
     if blocks is not None:
         blocks.run(compiled(formula, len(columns), len(numbers)), np.array(numbers, np.float64))
     else:
-        for target, *rest in zip(*columns, strict=True):
-            target[...] = formula(numbers, target, *rest)[0]
+        single = one_by_one(formula, len(columns), len(numbers))
+        for arrays in zip(*columns, strict=True):
+            single.change(*arrays, *numbers)
     site = here()
     for tensor in tensors:
         if tensor._vc is not INFERENCE_TENSOR:
@@ -41,7 +45,7 @@ def in_blocks(*columns: list[Any]) -> Any:
     """The table of a compiled pass over arrays; None if they are few, or not such as it takes."""
     first = columns[0]
     dtype = first[0].dtype if first else None
-    if dtype not in (np.float32, np.float64) or sum(array.size for array in first) < LARGE:
+    if dtype not in (np.float32, np.float64) or sum([array.size for array in first]) < MANY:
         return None
     from .._kernels import updates
 
@@ -53,6 +57,40 @@ def in_blocks(*columns: list[Any]) -> Any:
         return updates.Blocks(columns)
     except ValueError:
         return None
+
+
+class OneByOne:
+    """A formula for one tensor after the other: `change(target, *others, *numbers)`."""
+
+    def __init__(self, formula: Formula, arrays: int, numbers: int) -> None:
+        self.formula, self.arrays, self.numbers = formula, arrays, numbers
+        self.heat = 0
+        self.change: Callable[..., Any] = self.heating
+
+    def by_numpy(self, target: Any, *rest: Any) -> None:
+        target[...] = self.formula(rest[self.arrays - 1 :], target, *rest[: self.arrays - 1])[0]
+
+    def heating(self, *arguments: Any) -> None:
+        self.heat += 1
+        if self.heat == WARM:
+            self.change = self.compiled()
+        self.by_numpy(*arguments)
+
+    def compiled(self) -> Callable[..., Any]:
+        """The built-in, or what serves without one."""
+        from .._kernels import builtin, entry, jit, objects
+        from .._kernels.expr import Expr
+
+        if not jit.available() or not objects.supported():
+            return self.by_numpy
+        kinds = "T" * self.arrays + "S" * self.numbers
+        inputs = Expr.inputs(kinds)
+        (result,) = self.formula(inputs[self.arrays :], *inputs[: self.arrays])
+        formula = builtin.Formula(self.formula.__name__, result, kinds, entry.FIRST)
+        return builtin.load([formula], [self.by_numpy])[0]
+
+
+one_by_one = cache(OneByOne)
 
 
 @cache

@@ -11,7 +11,7 @@ from .._creation import empty
 from .._size import Size
 from .._tensor import Parameter, Tensor, wrap
 from ..autograd.node import LEAF
-from ..autograd.together import change
+from ..autograd.together import MANY, change
 from ..autograd.views import counter_of
 
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin", "is_lazy"]
@@ -46,15 +46,16 @@ def zero_gradients(tensors: Iterable[Tensor]) -> None:
     present = []
     for tensor in tensors:
         gradient = tensor._grad
-        if gradient is None:
-            continue
-        if gradient.requires_grad:
-            tensor._grad = gradient = gradient.detach().clone()
-        if gradient._data.__class__ is np.ndarray:
+        if gradient is not None:
+            if gradient.requires_grad:
+                tensor._grad = gradient = gradient.detach().clone()
             present.append(gradient)
-        else:
+    arrays = [gradient._data for gradient in present]
+    if all([array.__class__ is np.ndarray for array in arrays]) and sum([array.size for array in arrays]) >= MANY:
+        change(present, _zero, [0.0])
+    else:
+        for gradient in present:
             gradient.zero_()
-    change(present, _zero, [0.0])
 
 
 def _zero(numbers: Any, x: Any) -> tuple[Any]:

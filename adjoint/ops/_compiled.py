@@ -34,12 +34,14 @@ class Kernels:
 
 def ignite(op: Op, kinds: str) -> None:
     """Compile an op that has become hot."""
+    from .._compiled_members import use_compiled_members
     from .._kernels.lifetime import compiling
 
     with compiling:
         if kinds not in op.kernels:
             op.kernels[kinds] = kernels_for(op, kinds)
             op.regenerate()
+            use_compiled_members()
 
 
 def kernels_for(op: Op, kinds: str) -> Kernels:

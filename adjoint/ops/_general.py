@@ -56,6 +56,9 @@ def general(op: Op, args: tuple[Any, ...], out: Any = None) -> Any:
         if mode == GRAD | SAVED_HOOKS:
             if level is None and not levels() and known_result.get() is None and not overridden(op, args):
                 return packed(op, args)
+        elif mode == INFERENCE:
+            if level is None and not op.view and not levels() and known_result.get() is None and not overridden(op, args):
+                return inferred(op, args)
         elif level is not None and mode < 2:
             return level.call(op, args) if level.alive else again(op, args)
     elif is_plain(op, args, out) and fits(out, made := called(op, args)):
@@ -66,16 +69,16 @@ def general(op: Op, args: tuple[Any, ...], out: Any = None) -> Any:
 
 
 def in_one_dtype(op: Op, args: tuple[Any, ...]) -> list[Any] | None:
-    """The arguments with whole numbers converted to the dtype that the op computes in, as its fast path takes them; None if that is not
-    all that stands in its way. Whole numbers have no history, so nothing is recorded of it."""
+    """The arguments with tensors converted to the dtype that the op computes in, as its fast path takes them; None if that is not all that
+    stands in its way. Whole numbers and constants have no history, so nothing is recorded of it."""
     arrays: list[Any] = []
     for x in args[: len(op.inputs)]:
         if x.__class__ is Tensor or x.__class__ is Parameter:
             data = x._data
-            if data.__class__ is not np.ndarray or data.dtype not in COMMON_DTYPES or x._vc is INFERENCE_TENSOR:
+            if data.__class__ is not np.ndarray or data.dtype.kind not in "biufc" or x._vc is INFERENCE_TENSOR:
                 return None
             arrays.append(data)
-        elif (x.__class__ is float or x.__class__ is int) and arrays:
+        elif (x.__class__ is float or x.__class__ is int) and arrays and op.scalars:
             arrays.append(x)
         else:
             return None
@@ -89,12 +92,16 @@ def in_one_dtype(op: Op, args: tuple[Any, ...]) -> list[Any] | None:
                 converted = converted or list(args)
                 converted[place] = wrap(np.asarray(array))
         elif array.dtype is not dtype:
-            if array.dtype is not INT64 and array.dtype is not BOOL:
+            if array.dtype.kind in "fc" and args[place]._fn is not None:
                 return None
             if op.check is not None:
                 op.check(*arrays)
             converted = converted or list(args)
-            converted[place] = made = wrap(array.astype(dtype))
+            token = mute()  # one number is converted to the dtype of the others, for which it may be too large
+            try:
+                converted[place] = made = wrap(array.astype(dtype))
+            finally:
+                unmute(token)
             made._fn = args[place]._fn and cut_of(args[place])
             made._vc = counter_of(args[place])  # a node that keeps it refuses to go on when the original has been changed
     return converted
@@ -134,6 +141,19 @@ def packed(op: Op, args: tuple[Any, ...]) -> Any:
     node = edge.node if isinstance(edge, Output) else edge
     if isinstance(node, Node) and node.seq > begin:
         pack_saved(node)
+    return result
+
+
+def inferred(op: Op, args: tuple[Any, ...]) -> Any:
+    """The op as ever, without recording; then its results are made inference tensors."""
+    bits = swap_bits(INFERENCE, 0)
+    try:
+        result = called(op, args)
+    finally:
+        swap_bits(INFERENCE, bits)
+    for tensor in result if op.several else (result,):
+        if tensor.__class__ is Tensor:
+            tensor._vc = INFERENCE_TENSOR
     return result
 
 

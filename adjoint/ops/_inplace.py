@@ -18,7 +18,7 @@ from .._state import WATCHED, get_mode, recording
 from .._tensor import Parameter, Tensor, wrap
 from ..autograd.forward_ad import carries_tangent, propagate_inplace, refuse_out
 from ..autograd.node import INFERENCE_TENSOR, Node, new_node
-from ..autograd.views import check_writable, counter_of, edge_of, set_history
+from ..autograd.views import check_writable, edge_of, set_history
 from ._registry import Op
 
 PLAIN = (Tensor, Parameter)
@@ -204,7 +204,7 @@ def write(target: Tensor, result: Any) -> None:
     elif isinstance(data, Layer):
         data.level.write(target, result)
     if target._vc is not INFERENCE_TENSOR:
-        counter_of(target).bump(here())
+        target._written()
 
 
 def write_out(op: Op, operands: list[Any], values: dict[str, Any], out: Any) -> Tensor:
@@ -247,7 +247,7 @@ def resize_out(out: Tensor, result: Any) -> None:
             stacklevel=5,
         )
     out._data = np.array(result, dtype=out._data.dtype)
-    counter_of(out).bump(here())
+    out._written()
 
 
 

@@ -12,8 +12,7 @@ For `mul_` the text reads, shortened:
                         if not mode_ or (unrecorded(input) and unrecorded(other)):
                             try: into_TT(a_input, a_other)             # a kernel, once the op is warm
                             except REFUSED: pass
-                            else: ...                                  # count the write
-                                return input
+                            else: return input._written()              # the write is counted
                         elif adopts(input, function(input, other)): return input
                 elif ...                                               # a Python number
         return write_inplace(OP, {"input": input, "other": other})     # everything else: _inplace.py
@@ -170,14 +169,7 @@ def write(op: Op, kinds: str, tensors: list[str]) -> list[str]:
     lines = [f"if not mode_ or ({constant}):", f" try: into_{kinds}({arrays})", " except REFUSED: pass"]
     lines += [
         " else:",
-        f"  if (counter_ := {tensors[0]}._vc) is None: counter_ = {tensors[0]}._vc = VersionCounter()",
-        "  frame = getframe(1)",
-        "  code = frame.f_code",
-        "  if code.co_filename not in USER_FILES:",
-        "   frame = user_frame(frame)",
-        "   code = frame.f_code",
-        "  counter_.bump((code, frame.f_lasti))",
-        f"  return {tensors[0]}",
+        f"  return {tensors[0]}._written()",
     ]
     if op.differentiable and tensors[0] not in saved_names(op, [name for name in op.inputs if op.differentiates(name)]):
         cut = len(op.args) - len(op.keywords)

@@ -11,29 +11,19 @@ import numpy as np
 from .._dtype import finfo, from_numpy_dtype
 from .._layer import indices_in, top_level
 from .._quiet import mute, unmute
-from .._site import Site, here
+from .._site import here, warn
 from .._state import recording
 from .._tensor import Tensor
 from .._tensor import wrap as tensor_of
 from ..autograd.forward_ad import carries_tangent, propagate_inplace
-from ..autograd.node import INFERENCE_TENSOR, VersionCounter
-from ..autograd.views import check_writable, counter_of, edge_of, set_history
+from ..autograd.node import INFERENCE_TENSOR
+from ..autograd.views import check_writable, edge_of, overlaps_itself, set_history
 from ._batching import behind_batch
 from ._general import NUMBERS, array_to_write, operand, plain_array, record
 from ._inplace import bound, overwritten_operands, shares_memory, write_inplace
 from ._operands import zero
 from ._registry import ELEMENTWISE, LEADING, LINEAR, Array, Op, composite, op
 from ._rules import LARGE, cast, copied, loops, sum_to
-
-
-def written(tensor: Tensor, site: Site) -> Tensor:
-    """Count a write to a tensor."""
-    counter = tensor._vc
-    if counter is None:
-        counter = tensor._vc = VersionCounter()
-    counter.bump(site)
-    return tensor
-
 
 # ---- writing a part -----------------------------------------------------------------------------------------------------------------
 
@@ -45,7 +35,7 @@ def write_through(fn: Callable[..., Any], write: Callable[..., None], *, one_val
     """
     op: Op = fn.op  # type: ignore[attr-defined]
     if written_at_once(op, write, values, one_value):
-        return written(values[op.inputs[0]], here())
+        return values[op.inputs[0]]._written()  # type: ignore[no-any-return]
     inputs = [operand(op, slot, values[name]) for slot, name in enumerate(op.inputs)]
     if top_level((*inputs, *indices_in(values))) is not None:
         return write_inplace(op, values)
@@ -67,12 +57,23 @@ def write_through(fn: Callable[..., Any], write: Callable[..., None], *, one_val
     finally:
         unmute(token)
     if self._vc is not INFERENCE_TENSOR:
-        counter_of(self).bump(here())
+        self._written()
     if recorded:
         set_history(self, record(op, inputs, values, (self,), originals), here())
     if dual:
         propagate_inplace(op, [originals.get(slot, x) for slot, x in enumerate(inputs)], values, self, tangents)
     return self
+
+
+def warn_if_expanded(tensor: Tensor, name: str) -> bool:
+    """Writing to elements that share memory is refused, except that PyTorch warns where it used not to look. True: `one_value`."""
+    data = tensor._data
+    if data.__class__ is np.ndarray and 0 in data.strides and overlaps_itself(data):
+        warn(
+            f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before performing this operation. "
+            "This also applies to advanced indexing: x = x.clone() before x[index] = value"
+        )
+    return True
 
 
 def written_at_once(op: Op, write: Callable[..., None], values: dict[str, Any], one_value: bool) -> bool:
@@ -96,12 +97,14 @@ def written_at_once(op: Op, write: Callable[..., None], values: dict[str, Any], 
     return True
 
 
-def writing_form(fn: Callable[..., Any], write: Callable[..., None]) -> Callable[..., Tensor]:
-    """The function that does this to a tensor, with the op's other arguments."""
+def writing_form(
+    fn: Callable[..., Any], write: Callable[..., None], by_kernel: Callable[..., bool | None] | None = None
+) -> Callable[..., Tensor]:
+    """The function that does this to a tensor, with the op's other arguments. `by_kernel` says whether a kernel has done it."""
     of: Op = fn.op  # type: ignore[attr-defined]
     defaults = of.default_values()
     required = len(of.args) - len(defaults)
-    rest = tuple(defaults.values())
+    rest, others = tuple(defaults.values()), of.places[1:]
 
     def changing(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         if kwargs or len(args) != required - 1:
@@ -110,27 +113,32 @@ def writing_form(fn: Callable[..., Any], write: Callable[..., None]) -> Callable
         data = array_to_write(self)
         if data is not None and 0 not in data.strides:
             given = [data, *args]
-            for place in of.places[1:]:
+            for place in others:
                 array = plain_array(given[place])
                 if array is None:
                     break
-                given[place] = array.copy() if shares_memory(array, data) else array
+                if array.base is not None or data.base is not None or array is data:
+                    array = array.copy() if shares_memory(array, data) else array
+                given[place] = array
             else:
-                token = mute()
-                try:
-                    write(*given, *rest)
-                finally:
-                    unmute(token)
-                return written(self, here())
+                if by_kernel is None or not by_kernel(*given, *rest):
+                    token = mute()
+                    try:
+                        write(*given, *rest)
+                    finally:
+                        unmute(token)
+                return self._written()
         return write_through(fn, write, **dict(zip(of.args, (self, *args), strict=False)), **defaults)
 
     return changing
 
 
-def inplace_form(fn: Callable[..., Any], write: Callable[..., None], *, function: bool = False) -> Callable[..., Tensor]:
+def inplace_form(
+    fn: Callable[..., Any], write: Callable[..., None], by_kernel: Callable[..., bool | None] | None = None, *, function: bool = False
+) -> Callable[..., Tensor]:
     """Export `name_` for an op `name`, with the function that writes into its input's array."""
     of: Op = fn.op  # type: ignore[attr-defined]
-    changing = writing_form(fn, write)
+    changing = writing_form(fn, write, by_kernel)
     changing.__name__ = changing.__qualname__ = f"{of.name}_"
     changing.__doc__ = f"In-place form of `{of.name}`."
     return composite(function=function)(changing)
@@ -211,7 +219,7 @@ def copied_alike(target: Array, source: Array) -> bool:
     if same and target.base is None and source.base is None and target is not source and target.size >= LARGE:
         loops("copy").assign(target, source)
     else:
-        np.copyto(target, source)  # which looks whether they have memory in common
+        target[...] = source  # which looks whether they have memory in common
     return True
 
 
@@ -220,7 +228,7 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Write the elements of another tensor, broadcast and converted, into this one."""
     target, source = array_to_write(input), plain_array(src)
     if target is not None and source is not None and copied_alike(target, source):
-        return written(input, here())
+        return input._written()
     if isinstance(src, NUMBERS):
         src = np.asarray(src)
     return write_through(_copy, _copy_into, input=input, src=src, non_blocking=non_blocking)
@@ -278,9 +286,11 @@ def fill_array(array: Array, value: float) -> None:
 def fill_(input: Tensor, value: Any) -> Tensor:
     """Write one value everywhere."""
     data = array_to_write(input)
-    if data is not None and data.dtype.kind == "f" and (value.__class__ is float or value.__class__ is int) and -SMALL <= value <= SMALL:
-        fill_array(data, value)
-        return written(input, here())
+    if data is not None and (value.__class__ is float or value.__class__ is int or value.__class__ is bool):
+        kind = data.dtype.kind
+        if kind in "ib" or (kind == "f" and -SMALL <= value <= SMALL):
+            fill_array(data, number_for(value, data.dtype) if kind == "i" else value)
+            return input._written()
     if isinstance(value, Tensor):
         return write_through(_fill_tensor, _write_tensor, one_value=True, input=input, value=value)
     return write_through(_fill_number, _write_number, one_value=True, input=input, value=value)
@@ -301,7 +311,7 @@ def zero_(input: Tensor) -> Tensor:
     data = array_to_write(input)
     if data is not None:
         fill_array(data, 0)
-        return written(input, here())
+        return input._written()
     return write_through(_zero, _write_zero, one_value=True, input=input)
 
 

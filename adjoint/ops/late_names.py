@@ -42,7 +42,7 @@ def istft(
 @composite()
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape."""
-    return tuple(input.shape) == tuple(other.shape)
+    return bool(input._data.shape == other._data.shape)
 
 
 @composite(function=False)

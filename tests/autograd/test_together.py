@@ -7,9 +7,9 @@ import pytest
 
 import adjoint as ad
 from adjoint import nn
-from adjoint.autograd.together import LARGE, change, in_blocks
+from adjoint.autograd.together import MANY, change, in_blocks
 
-SIZES = {"small": (3, 5), "large": (LARGE, 7)}
+SIZES = {"small": (3, 5), "large": (MANY, 7)}
 
 
 def raised(numbers, x, y):
@@ -29,16 +29,16 @@ def test_the_formula_holds_for_each_tensor_and_the_write_is_counted(sizes, dtype
 
 
 def test_tensors_of_several_kinds_are_changed_too():
-    tensors = [ad.ones(LARGE), ad.ones(4, dtype=ad.float64), ad.ones(6, 4).t()]
+    tensors = [ad.ones(MANY), ad.ones(4, dtype=ad.float64), ad.ones(6, 4).t()]
     change(tensors, raised, [2.0], tensors)
     assert all((x == 3).all() for x in tensors)
 
 
 def test_a_pass_takes_only_arrays_of_one_shape():
-    assert in_blocks([np.ones(LARGE, "f")], [np.ones(LARGE - 1, "f")]) is None
+    assert in_blocks([np.ones(MANY, "f")], [np.ones(MANY - 1, "f")]) is None
 
 
-@pytest.mark.parametrize("size", [8, LARGE])
+@pytest.mark.parametrize("size", [8, MANY])
 def test_not_a_number_stays_one_when_gradients_are_cut_off(size):
     p = nn.Parameter(ad.zeros(size))
     p.grad = ad.full((size,), 3.0)
@@ -47,7 +47,7 @@ def test_not_a_number_stays_one_when_gradients_are_cut_off(size):
     assert math.isnan(p.grad[0].item()) and p.grad[1:3].tolist() == [-0.5, 0.5]
 
 
-@pytest.mark.parametrize("size", [8, LARGE])
+@pytest.mark.parametrize("size", [8, MANY])
 def test_zero_grad_in_place_keeps_the_tensor_and_drops_a_history(size):
     p, q = nn.Parameter(ad.ones(size)), nn.Parameter(ad.ones(size))
     kept = p.grad = ad.full((size,), math.inf)
@@ -56,7 +56,7 @@ def test_zero_grad_in_place_keeps_the_tensor_and_drops_a_history(size):
     assert p.grad is kept and not kept.any() and not q.grad.any() and not q.grad.requires_grad
 
 
-@pytest.mark.parametrize("size", [8, LARGE])
+@pytest.mark.parametrize("size", [8, MANY])
 @pytest.mark.parametrize("decay", [0.9, 0.25])
 def test_a_moving_average_is_what_lerp_gives(size, decay):
     start, end = ad.randn(size), ad.randn(size)

@@ -13,8 +13,10 @@ from ..._quiet import mute, unmute
 from ..._site import warn
 from ..._tensor import Tensor, wrap
 from ...autograd.together import change, in_blocks
+from ...ops.vector_norm import compiled_norm
 
 Tensors = Iterable[Tensor] | Tensor
+SMALL = 512  # elements of which NumPy sums the squares accurately and soon
 
 
 def _as_list(tensors: Tensors, warn_if_read: bool = False) -> list[Tensor]:
@@ -28,6 +30,10 @@ def _as_list(tensors: Tensors, warn_if_read: bool = False) -> list[Tensor]:
 
 def _norm(array: Any, norm_type: float) -> Any:
     """The norm of all elements, as a NumPy scalar of the array's (real) dtype."""
+    if array.size > SMALL and array.dtype.kind == "f":
+        found = compiled_norm(norm_type).run(array, None, False, norm_type)
+        if found is not None:
+            return array.dtype.type(found)
     flat = array.reshape(-1)
     if norm_type == 2 and flat.dtype.kind == "f":
         return np.sqrt(flat.dot(flat))
