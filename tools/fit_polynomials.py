@@ -102,6 +102,10 @@ def log_erfc(x: Any) -> Any:
     return mp.log(mp.erfc(x))
 
 
+def normal_tail(x: Any) -> Any:
+    return mp.erfc(x / mp.sqrt(2)) / 2
+
+
 def turned(x: float) -> Any:
     """The variable of `scaled_erfc`."""
     return (mp.mpf(x) - 1) / (mp.mpf(x) + 1)
@@ -197,6 +201,10 @@ FITS = [
     Fit("ERF", "erf(x) / x - 1, in x², |x| <= 1", erf_slope, ZERO, mp.mpf(1), lambda z: 1 / (1 + erf_slope(z)), {"f32": 7, "f64": 13}),
     Fit("LOG_ERFC", "log(erfc(x)), from 1 to where 1 - erfc(x) rounds to 1", log_erfc, mp.mpf("0.99"), mp.mpf("4.01"), mp.erfc, {"f32": 7}),
     Fit("LOG_ERFC", "", log_erfc, mp.mpf("0.99"), mp.mpf("5.96"), mp.erfc, {"f64": 18}),
+    Fit("LOG_TAIL_OF_NORMAL", "log2 of the normal distribution at -x, from 0 to where its product with x does not matter beside 1",
+        lambda x: mp.log(normal_tail(x), 2), ZERO, mp.mpf("5.7"), lambda x: 2 * normal_tail(x) + mp.mpf("1e-4"), {"f32": 10}),
+    Fit("LOG_TAIL_OF_NORMAL", "", lambda x: mp.log(normal_tail(x), 2), ZERO, mp.mpf("8.4"), lambda x: 2 * normal_tail(x) + mp.mpf("1e-8"),
+        {"f64": 26}),
     Fit("ERFC", "(x + 1) exp(x²) erfc(x), in (x - 1) / (x + 1), from 0.9 to where erfc(x) rounds to 0",
         scaled_erfc, turned(0.9), turned(10.2), lambda t: 1 / scaled_erfc(t), {"f32": 9}),
     Fit("ERFC", "", scaled_erfc, turned(0.9), turned(27.3), lambda t: 1 / scaled_erfc(t), {"f64": 24}),
@@ -229,9 +237,9 @@ FITS = [
     Fit("BESSEL_0_FAR", "sqrt(x) exp(-x) I0(x), in 0.725 - 16 / (x + 8), x >= 2.75",
         bessel_rest(0), -mp.mpf("0.77"), mp.mpf("0.724999"), lambda t: mp.mpf(1), {"f32": 15, "f64": 36}),
     Fit("BESSEL_1_NEAR", "I1(x) / x, in x², |x| <= 2.75",
-        bessel_near(1), ZERO, mp.mpf(8), lambda z: 1 / bessel_near(1)(z), {"f32": 6, "f64": 11}),
+        bessel_near(1), ZERO, mp.mpf(8), lambda z: 1 / bessel_near(1)(z), {"f32": 7, "f64": 11}),
     Fit("BESSEL_1_FAR", "sqrt(x) exp(-x) I1(x), in 0.725 - 16 / (x + 8), x >= 2.75",
-        bessel_rest(1), -mp.mpf("0.77"), mp.mpf("0.724999"), lambda t: mp.mpf(1), {"f32": 15, "f64": 36}),
+        bessel_rest(1), -mp.mpf("0.77"), mp.mpf("0.724999"), lambda t: mp.mpf(1), {"f32": 16, "f64": 36}),
 ]  # fmt: skip
 
 

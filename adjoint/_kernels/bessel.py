@@ -5,17 +5,19 @@ from __future__ import annotations
 
 import math
 
-from .code import Code, Pair, Value, in_double, ordered_sum, product
+from .code import Code, Pair, Value, ordered_sum, product
 from .exponential import clamped, exp_minus_one_near_zero, power_of_two, root_and_rest, split_exponent
 from .polynomials import BESSEL_0_FAR, BESSEL_0_NEAR, BESSEL_1_FAR, BESSEL_1_NEAR
 
 
 def near_zero(c: Code, size: Value, order: int) -> Pair:
     """I(x) for 0 <= x <= 2.75, and what rounding lost."""
-    square, lost = product(c, size, size)
-    value = c.polynomial(square, BESSEL_1_NEAR if order else BESSEL_0_NEAR)
+    table = BESSEL_1_NEAR if order else BESSEL_0_NEAR
+    square, square_lost = product(c, size, size)
+    value, value_lost = ordered_sum(table[c.goal][0], square * c.polynomial(square, table, 1))
     # The derivative of the logarithm, roughly, times what the square lost.
-    rest = value * lost * (c.fma(square, -0.004, 0.125) if order else c.fma(square, -0.0128, 0.25))
+    slope = c.fma(square, -0.004, 0.125) if order else c.fma(square, -0.0128, 0.25)
+    rest = c.fma(value * square_lost, slope, value_lost)
     if not order:
         return value, rest
     value, more = product(c, value, size)
@@ -25,7 +27,10 @@ def near_zero(c: Code, size: Value, order: int) -> Pair:
 def without_exp(c: Code, size: Value, order: int) -> Pair:
     """exp(-x) I(x) for x >= 2.75, and what rounding lost."""
     table = BESSEL_1_FAR if order else BESSEL_0_FAR
-    t = 0.725 - 16.0 / (size + 8.0)
+    below = size + 8.0
+    quotient = 16.0 / below
+    rest = c.fma(-quotient, below, 16.0) - quotient * (size - (below - 8.0))
+    t = c.fma(rest * -0.0625, quotient, 0.725 - quotient)
     above, above_lost = ordered_sum(table[c.goal][0], t * c.polynomial(t, table, 1))
     root, root_rest = root_and_rest(c, size, Value(c, c.number(0.0)))
     quotient = above / root
@@ -43,7 +48,7 @@ def times_exp(c: Code, value: Value, rest: Value, x: Value) -> Value:
 def plain(c: Code, x: Value, order: int) -> Value:
     size = abs(x)
     near, near_rest = near_zero(c, size, order)
-    end = 716.0  # beyond, it is infinite
+    end = 716.0 if c.kind == "f64" else 93.0  # beyond, it is infinite
     far = times_exp(c, *without_exp(c, size, order), clamped(c, size, 0.0, end))
     far = c.select(c.compare("ogt", size, end), size * 0.0 + math.inf, far)  # NaN at infinity, as in PyTorch
     result = c.select(c.compare("ole", size, 2.75), near + near_rest, far)
@@ -59,21 +64,17 @@ def scaled(c: Code, x: Value, order: int) -> Value:
     return c.copysign(result, x) if order else result
 
 
-@in_double
 def i0(c: Code, x: Value) -> Value:
     return plain(c, x, 0)
 
 
-@in_double
 def i0e(c: Code, x: Value) -> Value:
     return scaled(c, x, 0)
 
 
-@in_double
 def i1(c: Code, x: Value) -> Value:
     return plain(c, x, 1)
 
 
-@in_double
 def i1e(c: Code, x: Value) -> Value:
     return scaled(c, x, 1)

@@ -10,7 +10,9 @@ import numpy as np
 
 from . import objects
 from .builtin import Case, Formula, Kernel
+from .code import constant
 from .emit import Scalar
+from .emit_integers import MAGIC
 from .emit_types import BY_DTYPE, KINDS, PARTS, register_type, served
 from .entry import NEW
 from .expr import Expr, Untraceable
@@ -32,24 +34,43 @@ class Conversion(Formula):
     def result_of(self, kind: str) -> str:
         return self.target
 
+    def has_usual(self, expr: Expr, kind: str) -> bool:
+        return instruction(kind, self.target) == WIDE
+
     def scalar(self, expr: Expr, kind: str, usual: bool = False) -> Scalar:
         given, returned = self.types(kind)[0][0], register_type(self.target)
-        value, lines = "%x", []
+        value, lines, unusual = "%x", [], "false"
         how = instruction(kind, self.target)
         if how.endswith("cmp"):
             test = f"{how} {'ne' if how == 'icmp' else 'une'} {given} %x, {'0' if how == 'icmp' else '0.0'}"
             lines, value = [f"%t = {test}", f"%y = zext i1 %t to {returned}"], "%y"
         elif how == WIDE:
-            lines, value = from_int64(self.target), "%y"
+            lines, value = (from_usual_int64 if usual else from_int64)(self.target), "%y"
+            unusual = "%unusual" if usual else "false"
         elif how:
             lines, value = [f"%c = {how} {given} %x to {returned}", f"%y = freeze {returned} %c"], "%y"
         both = f"{{{returned}, i1}}"
-        lines += [f"%r = insertvalue {both} poison, {returned} {value}, 0", f"%s = insertvalue {both} %r, i1 false, 1", f"ret {both} %s"]
+        lines += [f"%r = insertvalue {both} poison, {returned} {value}, 0", f"%s = insertvalue {both} %r, i1 {unusual}, 1"]
+        lines.append(f"ret {both} %s")
         body = "\n  ".join(lines)
-        return Scalar(f"define internal {both} @scalar({given} %x) alwaysinline {{\n  {body}\n}}\n", [returned], set(), set())
+        name = "usual_scalar" if usual else "scalar"
+        return Scalar(f"define internal {both} @{name}({given} %x) alwaysinline {{\n  {body}\n}}\n", [returned], set(), set())
 
 
 WIDE = "int64"
+
+
+def from_usual_int64(target: str) -> list[str]:
+    """The same for one that fits into a double."""
+    lines = [
+        f"%shifted = add i64 %x, {MAGIC}", "%top = lshr i64 %shifted, 52", f"%unusual = icmp ne i64 %top, {MAGIC >> 52}",
+        "%raised = bitcast i64 %shifted to double", f"%sum = fsub double %raised, {constant(1.5 * 2**52, 'f64')}",
+    ]  # fmt: skip
+    return [*lines, rounded_sum(target)]
+
+
+def rounded_sum(target: str) -> str:
+    return "%y = fptrunc double %sum to float" if target == "f32" else "%y = fadd double %sum, 0.0"
 
 
 def from_int64(target: str) -> list[str]:
@@ -68,7 +89,7 @@ def from_int64(target: str) -> list[str]:
         f"%h = lshr i64 {whole}, 32", f"%hb = xor i64 %h, {0x4530000080000000}", "%hd = bitcast i64 %hb to double",
         f"%od = bitcast i64 {0x4530000080100000} to double", "%hs = fsub double %hd, %od", "%sum = fadd double %hs, %ld",
     ]  # fmt: skip
-    return [*lines, "%y = fptrunc double %sum to float" if target == "f32" else "%y = fadd double %sum, 0.0"]
+    return [*lines, rounded_sum(target)]
 
 
 def instruction(kind: str, target: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from .code import TYPES, constant
 from .expr import ARITHMETIC, COMPARISONS, INTRINSICS, MATHS, Expr, Number, Untraceable, is_truth
-from .maths import OUTSIDE, USUAL
+from .maths import OUTSIDE, usual_in
 
 
 class Scalar(NamedTuple):
@@ -97,7 +97,7 @@ class Emitter:
             return self.intrinsic(INTRINSICS[name], *map(self.value, args))
         if name in MATHS:
             operands = [self.value(arg) for arg in args]
-            form = "_usual" if self.usual and name in USUAL else ""
+            form = "_usual" if self.usual and name in usual_in(self.kind) else ""
             if form or name in OUTSIDE:
                 self.outside.append(self.let(f"call i1 @m_{name}_{self.kind}{form}_outside({', '.join(f'{t} {x}' for x in operands)})"))
             return self.called(name, *operands, form=form)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from .code import constant
@@ -149,8 +150,10 @@ class ComplexEmitter(Emitter):
         return self.of("fmul", cos, sinh), self.of("fmul", sin, cosh)
 
     def _complex_tanh(self, x: Any) -> Pair:
+        return self.hyperbolic_tangent(*self.pair(x))
+
+    def hyperbolic_tangent(self, re: str, im: str) -> Pair:
         """By Kahan's formula, of the tangent and the hyperbolic sine."""
-        re, im = self.pair(x)
         self.expect_below(re, 20.0)
         one, sinh, tangent = constant(1.0, self.kind), self.called("sinh", re), self.trigonometric("tan", im)
         slope = self.of("fadd", one, self.of("fmul", tangent, tangent))
@@ -158,6 +161,12 @@ class ComplexEmitter(Emitter):
         cosh = self.intrinsic("sqrt", self.of("fadd", one, square))
         whole = self.of("fadd", one, self.of("fmul", slope, square))
         return self.of("fdiv", self.of("fmul", self.of("fmul", slope, cosh), sinh), whole), self.of("fdiv", tangent, whole)
+
+    def _complex_tan(self, x: Any) -> Pair:
+        """That of x is -i times the hyperbolic one of ix."""
+        re, im = self.pair(x)
+        turned = self.hyperbolic_tangent(self.let(f"fneg {self.type} {im}"), re)
+        return turned[1], self.let(f"fneg {self.type} {turned[0]}")
 
     # In double precision, where a square can neither overflow nor lose anything.
 
@@ -171,11 +180,18 @@ class ComplexEmitter(Emitter):
         square = self.let(f"fadd double {self.let(f'fmul double {a}, {a}')}, {self.let(f'fmul double {b}, {b}')}")
         return a, b, square
 
-    def _complex_log(self, x: Any) -> Pair:
+    def _complex_log(self, x: Any, base: float = math.e) -> Pair:
         _, _, square = self.wide_parts(x)
-        half = self.let(f"fmul double {self.doubles.called('log', square)}, {constant(0.5, 'f64')}")
+        half = self.let(f"fmul double {self.doubles.called('log', square)}, {constant(0.5 / math.log(base), 'f64')}")
         re, im = self.pair(x)
-        return self.let(f"fptrunc double {half} to float"), self.called("arctan2", im, re)
+        angle = self.of("fmul", self.called("arctan2", im, re), constant(1 / math.log(base), self.kind))
+        return self.let(f"fptrunc double {half} to float"), angle
+
+    def _complex_log2(self, x: Any) -> Pair:
+        return self._complex_log(x, 2.0)
+
+    def _complex_log10(self, x: Any) -> Pair:
+        return self._complex_log(x, 10.0)
 
     def _complex_sqrt(self, x: Any) -> Pair:
         """The larger part by a sum that loses nothing, the other from their product, which is half the imaginary part."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from .code import constant
 from .emit import Emitter
 from .expr import COMPARISONS, Expr, Number, Untraceable
 
 OPERATIONS = {
     "add": "add", "subtract": "sub", "multiply": "mul", "bits_and": "and", "bits_or": "or", "bits_xor": "xor",
 }  # fmt: skip
+QUOTIENTS = ("quotient", "fmod")
+MAGIC = 0x4338000000000000  # the bits of 1.5 * 2**52: added to a number, they are those of the double that is so much larger
 ORDER = {"greater": "gt", "greater_equal": "ge", "less": "lt", "less_equal": "le"}
 
 
@@ -76,8 +79,26 @@ class IntegerEmitter(Emitter):
     def _bits_not(self, x: Expr) -> str:
         return self.let(f"xor {self.type} {self.value(x)}, -1")
 
+    def exact_double(self, value: str) -> str:
+        """An int64 as a double; one that may be too large for that is not usual."""
+        shifted = self.let(f"add i64 {value}, {MAGIC}")
+        self.outside.append(self.let(f"icmp ne i64 {self.let(f'lshr i64 {shifted}, 52')}, {MAGIC >> 52}"))
+        return self.let(f"fsub double {self.let(f'bitcast i64 {shifted} to double')}, {constant(1.5 * 2**52, 'f64')}")
+
+    def from_double(self, value: str) -> str:
+        raised = self.let(f"fadd double {value}, {constant(1.5 * 2**52, 'f64')}")
+        return self.let(f"sub i64 {self.let(f'bitcast double {raised} to i64')}, {MAGIC}")
+
+    def double_quotient(self, x: Expr, y: Expr) -> tuple[str, str, str]:
+        """A usual dividend, its divisor and their quotient towards zero, as doubles: there are vectors of those."""
+        a, b = (self.exact_double(self.value(operand)) for operand in (x, y))
+        self.outside.append(self.let(f"fcmp oeq double {b}, 0.0"))
+        return a, b, self.doubles.intrinsic("trunc", self.let(f"fdiv double {a}, {b}"))
+
     def _quotient(self, x: Expr, y: Expr) -> str:
         """Towards zero. The CPU knows no quotient by zero, which is left to others, nor of the least number by -1."""
+        if self.usual:
+            return self.from_double(self.double_quotient(x, y)[2])
         value, divisor, t = self.value(x), self.value(y), self.type
         self.outside.append(self.let(f"icmp eq {t} {divisor}, 0"))
         if self.kind[0] == "u":
@@ -96,6 +117,9 @@ class IntegerEmitter(Emitter):
         return whole if t == "i32" else self.let(f"trunc i32 {whole} to {t}")
 
     def _fmod(self, x: Expr, y: Expr) -> str:
+        if self.usual:
+            a, b, quotient = self.double_quotient(x, y)
+            return self.from_double(self.let(f"fsub double {a}, {self.let(f'fmul double {quotient}, {b}')}"))  # all of it is exact
         product = self.let(f"mul {self.type} {self._quotient(x, y)}, {self.value(y)}")
         return self.let(f"sub {self.type} {self.value(x)}, {product}")
 

@@ -1,4 +1,4 @@
-"""The error function, its complement and its inverse."""
+"""The error function, its complement and its inverse, and what GELU makes of it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from .code import Code, Value, nearest, ordered_sum, product
 from .exponential import exp_minus_one_near_zero, log_and_rest, normalised, power_of_two, split_exponent
-from .polynomials import ERF, ERFC, ERFINV_FAR, ERFINV_NEAR, EXP, LOG_ERFC
+from .polynomials import ERF, ERFC, ERFINV_FAR, ERFINV_NEAR, EXP, EXP2, LOG_ERFC, LOG_TAIL_OF_NORMAL
 
 ROOT_PI = Fraction("1.7724538509055160272981674833411451827975494561223871282138077898529112845910321813749506567385446654")
 
@@ -41,6 +41,30 @@ def erf(c: Code, x: Value) -> Value:
     complement = c.fma(power, exp_minus_one_near_zero(c, r), power)
     far = c.copysign(1.0 - complement, x)
     return c.select(c.compare("olt", size, 1.0), c.fma(x, c.polynomial(x * x, ERF), x), far)
+
+
+def power_near(c: Code, exponent: Value) -> Value:
+    """2**exponent, where it is a normal number."""
+    shifted = exponent + c.facts.magic
+    r = exponent - (shifted - c.facts.magic)
+    power = power_of_two(c, c.bits(shifted))
+    return c.fma(r * c.polynomial(r, EXP2), power, power)
+
+
+def gelu_share(c: Code, x: Value) -> Value:
+    """The normal distribution, by which GELU multiplies x: its small values are as precise as they have to be beside 1."""
+    size = abs(x)
+    tail = power_near(c, c.polynomial(size, LOG_TAIL_OF_NORMAL))
+    tail = c.select(c.compare("ogt", size, 8.4 if c.goal == "f64" else 5.7), 0.0, tail)
+    return c.select(c.compare("olt", x, 0.0), tail, 1.0 - tail)
+
+
+def gelu_slope(c: Code, x: Value) -> Value:
+    """The derivative of x times that share: the share, and x times the density."""
+    least = 2.0 - c.facts.bias
+    exponent = c.fma(x * x, -0.5 / math.log(2), -0.5 * math.log2(2 * math.pi))
+    density = c.select(c.compare("olt", exponent, least), 0.0, power_near(c, exponent))
+    return c.fma(x, density, gelu_share(c, x))
 
 
 def erfc(c: Code, x: Value) -> Value:

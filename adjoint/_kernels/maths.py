@@ -9,7 +9,7 @@ are as precise as those in NumPy, which tests/kernels/test_special_functions.py 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import cache
 from inspect import signature
 
@@ -35,9 +35,18 @@ from .bessel_kinds import (
     usual_bessel_y1,
 )
 from .code import Code, Function, Value
-from .error_function import erf, erfc, erfinv
+from .error_function import erf, erfc, erfinv, gelu_share, gelu_slope
 from .exponential import arccosh, arcsinh, arctanh, cosh, exp, exp2, exp_negative, expm1, log, log1p, log2, log10, power, sinh, tanh
-from .gamma_functions import digamma, lgamma, not_positive, trigamma, usual_lgamma
+from .gamma_functions import (
+    digamma,
+    lgamma,
+    not_of_usual_size,
+    not_positive,
+    trigamma,
+    usual_igamma,
+    usual_igammac,
+    usual_lgamma,
+)
 from .gamma_parts import igamma, igammac, polygamma, zeta
 from .loops import Part
 from .normal import erfcx, in_the_tails, log_ndtr, ndtri, negative, usual_erfcx, usual_ndtri
@@ -47,7 +56,7 @@ FUNCTIONS: dict[str, Function] = {
     function.__name__: function
     for function in (
         exp, exp2, expm1, log, log2, log10, log1p, power, sinh, cosh, tanh, arcsinh, arccosh, arctanh, sin, cos, tan, arcsin, arccos,
-        arctan, arctan2, erf, erfc, erfinv, lgamma, digamma, trigamma, i0, i0e, i1, i1e, fmod, hypot, nextafter,
+        arctan, arctan2, erf, erfc, erfinv, gelu_share, gelu_slope, lgamma, digamma, trigamma, i0, i0e, i1, i1e, fmod, hypot, nextafter,
         erfcx, log_ndtr, ndtri, airy_ai, bessel_j0, bessel_j1, bessel_y0, bessel_y1, modified_bessel_k0, modified_bessel_k1,
         scaled_modified_bessel_k0, scaled_modified_bessel_k1,
     )
@@ -68,8 +77,13 @@ USUAL: dict[str, tuple[Function, Callable[..., str]]] = {
     "bessel_j0": (usual_bessel_j0, beyond_eight), "bessel_j1": (usual_bessel_j1, beyond_eight),
     "bessel_y0": (usual_bessel_y0, beyond_eight), "bessel_y1": (usual_bessel_y1, beyond_eight),
     "airy_ai": (usual_airy_ai, beyond_two), "erfcx": (usual_erfcx, negative), "ndtri": (usual_ndtri, in_the_tails),
-    "lgamma": (usual_lgamma, not_positive),
+    "lgamma": (usual_lgamma, not_positive), "igamma": (usual_igamma, not_of_usual_size), "igammac": (usual_igammac, not_of_usual_size),
 }  # fmt: skip
+
+
+def usual_in(kind: str) -> Collection[str]:
+    """The names of those functions, for numbers of a kind: what is usual of the parts is precise enough for a float32 only."""
+    return USUAL if kind == "f32" else USUAL.keys() - PARTS.keys()
 
 
 def definitions(wanted: set[tuple[str, str]]) -> tuple[str, set[str]]:
@@ -86,11 +100,11 @@ def definitions(wanted: set[tuple[str, str]]) -> tuple[str, set[str]]:
         if name in PARTS:
             texts[function], needed = part_definition(symbol, name, kind, declared)
             waiting += sorted(needed, reverse=True)
-            continue
-        texts[function] = definition(symbol, (FUNCTIONS | IN_LOOPS)[name], kind, declared)
+        else:
+            texts[function] = definition(symbol, (FUNCTIONS | IN_LOOPS)[name], kind, declared)
         if name in OUTSIDE:
             texts[function] += definition(f"{symbol}_outside", OUTSIDE[name], kind, declared)
-        if name in USUAL:
+        if name in usual_in(kind):
             usual, unusual = USUAL[name]
             texts[function] += definition(f"{symbol}_usual", usual, kind, declared)
             texts[function] += definition(f"{symbol}_usual_outside", unusual, kind, declared)

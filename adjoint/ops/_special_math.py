@@ -154,6 +154,17 @@ def erfcx_vector(x: Floats) -> Floats:
     return out
 
 
+def gelu_share_vector(x: Floats) -> Floats:
+    """The normal distribution function."""
+    return erfc_vector(x * -math.sqrt(0.5)) * 0.5
+
+
+def gelu_slope_vector(x: Floats) -> Floats:
+    return gelu_share_vector(x) + x * np.exp(x * x * -0.5) * (1 / math.sqrt(2 * math.pi))
+
+
+gelu_share = blockwise(gelu_share_vector)
+gelu_slope = blockwise(gelu_slope_vector)
 erf = blockwise(erf_vector)
 erfc = blockwise(erfc_vector)
 erfcx = blockwise(erfcx_vector)

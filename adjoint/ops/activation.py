@@ -16,7 +16,7 @@ from ._registry import Array, composite, elementwise, op
 from ._rules import call, loops, wrap_dim
 from .arithmetic import div, sub
 from .piecewise import abs as absolute
-from .special import erf
+from .special import numerics
 from .transcendental import sigmoid, tanh
 
 HIDDEN: dict[str, Any] = {"method": False, "function": False}  # PyTorch has the name in torch.nn.functional only
@@ -41,9 +41,16 @@ def _relu(input: Array) -> Array:
     return np.maximum(input, 0)
 
 
-relu = elementwise(
-    "relu", _relu, scalars=False, warns=False, check=check_relu, input=lambda g, out: np.where(out <= 0, 0, g)
-)
+def _threshold_backward(grad_output: Array, input: Array, threshold: float) -> Array:
+    """The gradient where the input is above the threshold, else 0."""
+    return np.where(input <= threshold, 0, grad_output)
+
+
+threshold_backward: Any = elementwise(  # an op: see "rules that are ops" in transcendental.py
+    "threshold_backward", _threshold_backward, scalars=False, inplace=False, **HIDDEN,
+    grad_output=lambda g, input, threshold: call(threshold_backward, g, input, threshold),
+)  # fmt: skip
+relu = elementwise("relu", _relu, scalars=False, warns=False, check=check_relu, input=lambda g, out: call(threshold_backward, g, out, 0))
 
 
 def _leaky_relu(input: Array, negative_slope: float = 0.01) -> Array:
@@ -69,18 +76,19 @@ prelu_kernel = elementwise(
 @composite()
 def prelu(input: Array, weight: Array) -> Array:
     """`input` where it is positive, `weight * input` elsewhere, with one weight for all or one for each channel (dimension 1)."""
-    if weight.ndim > 1:
-        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
-    if input.ndim == 0 and weight.numel() != 1:
+    shape, given = input._data.shape, weight._data.shape
+    count, channels = math.prod(given), shape[1] if len(shape) > 1 else 1
+    if len(given) > 1:
+        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {len(given)}")
+    if not shape and count != 1:
         raise RuntimeError("Not allow zero-dim input tensor; with several weights it needs a dimension of channels")
-    channels = input.shape[1] if input.ndim > 1 else 1
-    if weight.numel() not in (1, channels):
+    if count not in (1, channels):
         raise RuntimeError(
             "Mismatch of parameter numbers and input channel size. "
-            f"Found parameter numbers = {weight.numel()} and channel size = {channels}."
+            f"Found parameter numbers = {count} and channel size = {channels}."
         )
-    shape = tuple([weight.numel() if dim == 1 else 1 for dim in range(input.ndim)])
-    return prelu_kernel(input, weight if weight.shape == shape else weight.view(shape))
+    aligned = (1, count, *(1,) * (len(shape) - 2)) if len(shape) > 1 else (1,) * len(shape)
+    return prelu_kernel(input, weight if given == aligned else weight.view(aligned))
 
 
 def check_hardtanh(input: Array) -> None:
@@ -251,6 +259,7 @@ def tanhshrink(input: Array) -> Array:
 # ---- GELU ---------------------------------------------------------------------------------------------------------------------------
 
 INNER, CUBIC = math.sqrt(2 / math.pi), 0.044715  # of the approximation by a hyperbolic tangent
+DENSITY = 1 / math.sqrt(2 * math.pi)  # of the normal distribution at 0
 
 
 def _gelu(input: Array, approximate: str = "none") -> Array:
@@ -258,7 +267,19 @@ def _gelu(input: Array, approximate: str = "none") -> Array:
         return input * 0.5 * (1 + np.tanh((input + input * input * input * CUBIC) * INNER))
     if approximate != "none":
         raise RuntimeError("approximate argument must be either none or tanh.")
-    return input * 0.5 * (1 + call(erf, input * math.sqrt(0.5)))
+    return input * numerics().gelu_share(input)
+
+
+def _gelu_backward(grad_output: Array, input: Array) -> Array:
+    """The gradient of the input of `gelu`."""
+    return grad_output * numerics().gelu_slope(input)
+
+
+gelu_backward: Any = elementwise(  # an op: see "rules that are ops" in transcendental.py
+    "gelu_backward", _gelu_backward, scalars=False, inplace=False, **HIDDEN,
+    grad_output=lambda g, input: call(gelu_backward, g, input),
+    input=lambda g, grad_output, input: g * grad_output * (np.exp(input * input * -0.5) * (2 - input * input)) * DENSITY,
+)  # fmt: skip
 
 
 def gelu_rule(g: Array, input: Array, approximate: str) -> Array:
@@ -267,8 +288,7 @@ def gelu_rule(g: Array, input: Array, approximate: str) -> Array:
         bend = np.tanh((input + square * input * CUBIC) * INNER)
         slope = (1 - bend * bend) * (1 + square * (3 * CUBIC)) * INNER
         return g * (0.5 * (1 + bend) + 0.5 * input * slope)
-    share = 0.5 * (1 + call(erf, input * math.sqrt(0.5)))
-    return g * (share + input * np.exp(input * input * -0.5) * (1 / math.sqrt(2 * math.pi)))
+    return call(gelu_backward, g, input)
 
 
 gelu = activation("gelu", _gelu, gelu_rule, **HIDDEN)

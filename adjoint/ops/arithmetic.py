@@ -49,7 +49,7 @@ sub_plain = elementwise(
 def check_alpha(alpha: Any, result: np.dtype[Any]) -> None:
     if isinstance(alpha, bool) and result.kind != "b":
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
-    if isinstance(alpha, float) and result.kind in "iub":
+    if issubclass(type(alpha), float) and result.kind in "iub":
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     if isinstance(alpha, complex) and result.kind != "c":
         raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
@@ -60,8 +60,8 @@ def scaled(x: Array, factor: float) -> Array:
 
 
 def factor_for(alpha: Any, dtype: np.dtype[Any]) -> Any:
-    """A factor that integers can be multiplied by: one that does not fit wraps around."""
-    return np.asarray(alpha).astype(dtype) if dtype.kind in "iu" else alpha
+    """A factor that integers can be multiplied by: without a fraction; one that does not fit wraps around."""
+    return np.asarray(alpha).astype(dtype) if dtype.kind in "iu" and issubclass(type(alpha), int | float) else alpha
 
 
 def _add_scaled(input: Array, other: Array, *, alpha: float = 1) -> Array:
@@ -166,8 +166,8 @@ mul = elementwise(
 
 
 def _addcmul(input: Array, tensor1: Array, tensor2: Array, *, value: float = 1) -> Array:
-    """`input + value * tensor1 * tensor2`."""
-    return input + scaled(tensor1 * tensor2, value)
+    """`input + value * tensor1 * tensor2`; of integers, `value` is the integer part of what is given."""
+    return input + scaled(tensor1 * tensor2, factor_for(value, input.dtype))
 
 
 addcmul = elementwise(
@@ -178,18 +178,21 @@ addcmul = elementwise(
 )  # fmt: skip
 
 
-def _addcdiv(input: Array, tensor1: Array, tensor2: Array, *, value: float = 1) -> Array:
-    """`input + value * tensor1 / tensor2`."""
-    if tensor1.dtype.kind in "iub":
+def refuse_integer_quotient(input: Array, tensor1: Array, tensor2: Array) -> None:
+    if set(kinds_of(tensor1, tensor2)) <= set("iub"):
         raise RuntimeError(
-            "Integer division with addcdiv is no longer supported, and in a future release addcdiv will perform a true division of "
+            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division of "
             "tensor1 and tensor2.\n  fix: input + value * torch.div(tensor1, tensor2, rounding_mode='trunc')"
         )
+
+
+def _addcdiv(input: Array, tensor1: Array, tensor2: Array, *, value: float = 1) -> Array:
+    """`input + value * tensor1 / tensor2`."""
     return input + scaled(tensor1, value) / tensor2
 
 
 addcdiv = elementwise(
-    "addcdiv", _addcdiv, scalars=False,
+    "addcdiv", _addcdiv, scalars=False, check=refuse_integer_quotient,
     input=lambda g: g,
     tensor1=lambda g, tensor2, value: scaled(g, value) / tensor2,
     tensor2=lambda g, tensor1, tensor2, value: g * scaled(tensor1, -value) / (tensor2 * tensor2),
@@ -333,11 +336,17 @@ def power(base: Array, exponent: Any) -> Array:
 
 
 def _pow_number(input: Array, exponent: Any) -> Array:
+    if input.dtype.kind == "b":  # and so is the exponent
+        return input | (not exponent)
     if input.dtype.kind in "iu":
         if exponent < 0:
             raise RuntimeError(
                 "Integers to negative integer powers are not allowed.\n  fix: x.float() ** exponent, or torch.float_power(x, exponent)"
             )
+        if exponent == 2:
+            return input * input
+        if exponent == 3:
+            return input * input * input
         return np.power(input, np.asarray(exponent).astype(input.dtype))
     return power(input, exponent)
 
@@ -410,7 +419,7 @@ setattr(OpMethods, "__ipow__", pow_)  # noqa: B010  (an operator: not a method t
 @composite()
 def square(input: Array, *, out: Array = None) -> Array:
     """`input ** 2`."""
-    return pow(input, 2, out=out)
+    return pow_number(raised(input, 2), 2, out=out) if isinstance(input, OpMethods) else pow(input, 2, out=out)
 
 
 @composite("square_")
@@ -427,7 +436,7 @@ def float_power(input: Array, exponent: Array, *, out: Array = None) -> Array:
             "float_power() received an invalid combination of arguments - got "
             f"({type(input).__name__}, {type(exponent).__name__}), but expected a Tensor among them"
         )
-    return pow(in_double(input), in_double(exponent), out=out)
+    return (pow if isinstance(exponent, NUMBERS) else pow_tensor)(in_double(input), in_double(exponent), out=out)
 
 
 @composite("float_power_", function=False)
@@ -445,7 +454,7 @@ def float_power_(input: Array, exponent: Array) -> Array:
 def in_double(x: Array) -> Array:
     if isinstance(x, NUMBERS):
         return x
-    return x.to(complex128 if x.is_complex() else float64)
+    return x.to(complex128 if x._data.dtype.kind == "c" else float64)
 
 
 # ---- mixtures -----------------------------------------------------------------------------------------------------------------------

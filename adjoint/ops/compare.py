@@ -62,12 +62,27 @@ bitwise_right_shift = bitwise(
     "bitwise_right_shift", np.right_shift, "__rshift__", inplace="__irshift__", refused="bfcV",
     doc="`input // 2**other`, for integers.",
 )  # fmt: skip
+def of_pairs(kernel: str, function: np.ufunc) -> Any:
+    """A function of two integers, by several threads where there are many."""
+
+    def forward(input: Array, other: Array) -> Array:
+        if input.__class__ is np.ndarray and input.size >= MANY and input.shape == other.shape and input.dtype == other.dtype:
+            out = np.empty(input.shape, input.dtype)
+            if getattr(loops("divisor"), kernel).run(out, input, other, input.size, EFFORT):
+                return out
+        return function(input, other)
+
+    return forward
+
+
+MANY, EFFORT = 1 << 14, 16  # pairs that are worth it, and how many additions one of them takes
+
 gcd = elementwise(
-    "gcd", np.gcd, scalars=False, check=refuse("bfcV", "gcd"), differentiable=False, floats=False,
+    "gcd", of_pairs("divisors", np.gcd), scalars=False, warns=False, check=refuse("bfcV", "gcd"), differentiable=False, floats=False,
     doc="The greatest common divisor.",
 )  # fmt: skip
 lcm = elementwise(
-    "lcm", np.lcm, scalars=False, check=refuse("bfcV", "lcm"), differentiable=False, floats=False,
+    "lcm", of_pairs("multiples", np.lcm), scalars=False, warns=False, check=refuse("bfcV", "lcm"), differentiable=False, floats=False,
     doc="The least common multiple.",
 )  # fmt: skip
 

@@ -56,6 +56,8 @@ def convert(
     if data.dtype == dtype and not copy and (memory_format is _PRESERVE or is_in_format(data, memory_format)):
         return self
     if self._fn is None and data.__class__ is np.ndarray and self.__class__ is Tensor and get_mode() <= GRAD:
+        if dtype.kind == data.dtype.kind and dtype.itemsize > data.itemsize:  # which nothing can be said against
+            return wrap(_converted(data, dtype, memory_format))
         token = mute()
         try:
             return wrap(_converted(data, dtype, memory_format))

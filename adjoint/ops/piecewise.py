@@ -158,7 +158,11 @@ round_integer = rounding("round", np.rint)
 
 
 def _round_decimals(input: Array, *, decimals: int = 0) -> Array:
-    return np.round(input, decimals)
+    if decimals > 0:
+        scale = np.power(10.0, decimals).item()
+        return np.rint(input * scale) / scale
+    scale = np.power(10.0, -decimals).item()
+    return np.rint(input / scale) * scale
 
 
 round_decimals = elementwise(
@@ -203,8 +207,19 @@ def inside(x: Array, low: Any, high: Any) -> Array:
     return x >= low if high is None else (x >= low) & (x <= high)
 
 
+def whole_bound(bound: Any, dtype: np.dtype[Any]) -> Any:
+    """A bound as an integer dtype holds it. In one without a sign a negative number counts from the end, as in PyTorch."""
+    if dtype.kind not in "iu" or not isinstance(bound, int):
+        return bound
+    limits = np.iinfo(dtype)
+    if not (limits.min or -limits.max) <= bound <= limits.max:
+        name = "int" if dtype.itemsize == 4 else f"{dtype.name}_t"
+        raise RuntimeError(f"value cannot be converted to type {name} without overflow: {bound} is no {dtype.name}")
+    return bound + (limits.max + 1) * (bound < limits.min)
+
+
 def _clamp_number(input: Array, min: Any = None, max: Any = None) -> Array:
-    return bounded(input, min, max)
+    return bounded(input, whole_bound(min, input.dtype), whole_bound(max, input.dtype))
 
 
 clamp_number = elementwise(

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ._operands import refuse
+from ._operands import NUMBERS, refuse
 from ._registry import FLOAT, Array, elementwise
 from ._special_math import Floats, blockwise
 
 # The polynomial of degree k + 1 from k, the argument, and the polynomials of degree k and k - 1. That of degree -1 is zero.
-Recurrence = Callable[[int, Floats, Floats, Floats], Floats]
+Recurrence = Callable[[int, Any, Any, Any], Any]
+
+WRITTEN_OUT = 9  # degrees below this one get kernels of their own
 
 
 def evaluated(recurrence: Recurrence, x: Floats, degree: Floats) -> Floats:
@@ -26,14 +28,26 @@ def evaluated(recurrence: Recurrence, x: Floats, degree: Floats) -> Floats:
     return result
 
 
-def family(name: str, recurrence: Recurrence, doc: str, argument: Callable[[Floats], Floats] = np.positive) -> Any:
+def of_degree(recurrence: Recurrence, x: Array, degree: Any) -> Array:
+    """The polynomial of one degree."""
+    known = next((k for k in range(WRITTEN_OUT) if degree == k), None)
+    steps = int(degree) if known is None else known
+    if steps < 1:
+        return np.zeros_like(x) if steps < 0 else np.ones_like(x)
+    before, value = 0, 1
+    for k in range(steps):
+        before, value = value, recurrence(k, x, value, before)
+    return value
+
+
+def family(name: str, recurrence: Recurrence, doc: str, argument: Callable[[Any], Any] = np.positive) -> Any:
     def values_vector(x: Floats, degree: Floats) -> Floats:
         return evaluated(recurrence, argument(x), degree)
 
     values = blockwise(values_vector)
 
     def forward(input: Array, n: Array) -> Array:
-        return values(input, n)
+        return of_degree(recurrence, argument(input), n) if isinstance(n, NUMBERS) else values(input, n)
 
     forward.__doc__ = doc
     return elementwise(

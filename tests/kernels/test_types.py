@@ -361,3 +361,38 @@ def test_sums_of_half_precision_accumulate_in_single_precision() -> None:
     assert bias.grad is not None
     assert (bias.grad == expected).all()
     assert (x.sum(0) == expected).all()
+
+
+# ---- integers as doubles ------------------------------------------------------------------------------------------------------------
+
+LARGE = [2**51 - 1, 2**51, -(2**51), -(2**51) - 1, 2**53 + 1, 2**24 + 1, 2**62 + 3, -(2**63) + 1]
+
+
+@pytest.mark.parametrize("function", [np.floor_divide, np.remainder, np.fmod])
+@pytest.mark.parametrize("bits", [4, 30, 50, 52, 62])
+def test_quotients_of_int64_are_exact(function, bits):
+    rng = np.random.default_rng(bits)
+    x, y = rng.integers(-(2**bits), 2**bits, (2, 3000))
+    y[y == 0] = 1
+    x[:1500] -= np.fmod(x[:1500], y[:1500]) + rng.integers(0, 2, 1500)  # multiples, and what comes before them
+    for place in (None, 700):
+        if place is not None:
+            x[place : place + len(LARGE)] = LARGE
+        np.testing.assert_array_equal(kernel(function, 2, "int64")(x, y), function(x, y))
+
+
+@pytest.mark.parametrize("target", ["float32", "float64"])
+def test_int64_becomes_the_nearest_floating_number(target):
+    small = np.random.default_rng(0).integers(-(2**50), 2**50, 3000)
+    for x in (small, np.concatenate([small, LARGE])):
+        np.testing.assert_array_equal(converted(x, np.dtype(target)), x.astype(target))
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32"])
+@pytest.mark.parametrize("name", ["gcd", "lcm"])
+def test_divisors_and_multiples_of_many_numbers(name, dtype):
+    x, y = np.random.default_rng(0).integers(-1000, 1000, (2, 20_000)).astype(dtype)
+    x[:2] = y[1:3] = 0
+    for _ in range(100):
+        got = getattr(ad, name)(ad.tensor(x), ad.tensor(y)).numpy()
+    np.testing.assert_array_equal(got, getattr(np, name)(x, y))

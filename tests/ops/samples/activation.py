@@ -99,6 +99,18 @@ def rules(make: Make) -> Iterator[Sample]:
     yield Sample(make(0), make(0))
 
 
+@samples("threshold_backward", torch="ops.aten.threshold_backward")
+def above(make: Make) -> Iterator[Sample]:
+    yield Sample(make(2, 3), make(2, 3, avoid=(0.5,)), 0.5)
+    yield Sample(make(3), np.array([0.0, -0.0, 1.0]), 0).only_values()
+
+
+@samples("gelu_backward", torch="ops.aten.gelu_backward")
+def gelu_slopes(make: Make) -> Iterator[Sample]:
+    yield Sample(make(2, 3), make(2, 3, low=-4, high=4))
+    yield Sample(np.ones(4), np.array([0.0, -0.0, 9.0, -9.0])).only_values()
+
+
 @error_samples("leaky_relu", "elu", "celu", "gelu", "silu", "mish", "softplus", "hardsigmoid", "hardswish", "hardshrink", "softshrink")
 def on_integers(make: Make) -> Iterator[ErrorSample]:
     yield ErrorSample(NotImplementedError, "not implemented for 'Long'", np.array([1, 2]))

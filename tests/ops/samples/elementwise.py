@@ -308,7 +308,8 @@ def powers(make: Make) -> Iterator[Sample]:
     yield Sample(np.array([2, 3, 16], dtype="uint8"), 2).no_gradient()
     yield Sample(np.array([2, 3]), 0.5).no_gradient()
     yield Sample(2, np.array([-1, 0, 3])).no_gradient()
-    yield Sample(np.array([True, False]), 2).no_gradient()
+    for exponent in (2, True, False):
+        yield Sample(np.array([True, False]), exponent).no_gradient()
     yield Sample(*PAIRS).only_values()
     for base in (0, 1, 2, -1):
         yield Sample(base, EDGES).only_values()
@@ -339,12 +340,14 @@ def fused(make: Make) -> Iterator[Sample]:
 @samples("addcmul")
 def fused_integers(make: Make) -> Iterator[Sample]:
     yield Sample(make(3, dtype="int64"), make(3, dtype="int64"), make(3, dtype="int64"), value=2).no_gradient()
+    yield Sample(make(3, dtype="int64"), make(3, dtype="int64"), make(3, dtype="int64"), value=1.5).no_gradient()
 
 
 @error_samples("addcdiv")
 def fused_integer_division(make: Make) -> Iterator[ErrorSample]:
     number = np.array([1, 2])
     yield ErrorSample(RuntimeError, "Integer division with addcdiv is no longer supported", number, number, number)
+    yield ErrorSample(RuntimeError, "Integer division with addcdiv is no longer supported", make(2), number, number)
 
 
 @samples("lerp_number", torch="lerp")
@@ -388,6 +391,14 @@ def between_numbers(make: Make) -> Iterator[Sample]:
     yield Sample(make(3, avoid=kinks), 1.0, -1.0)
     yield Sample(EDGES, -1, 1).only_values()
     yield Sample(np.array([-3, 0, 3]), -1, 1).no_gradient()
+    yield Sample(np.array([0, 1, 2], "uint8"), -1, 1).no_gradient()
+    yield Sample(np.array([0, 1, 2], "uint8"), max=-254).no_gradient()
+
+
+@error_samples("clamp")
+def bounds_beyond_the_dtype(make: Make) -> Iterator[ErrorSample]:
+    for dtype, bound in (("uint8", 300), ("uint8", -256), ("int8", -129), ("int32", 2**31)):
+        yield ErrorSample(RuntimeError, "value cannot be converted to type", np.array([0, 1], dtype), max=bound)
 
 
 @samples("clamp")
