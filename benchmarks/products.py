@@ -39,6 +39,19 @@ for _shape in BATCHES:
     register(f"matmul of {_shape[0]} matrices {_shape[1]}x{_shape[2]} by {_shape[2]}x{_shape[3]}", product(*_shape))
 register("linear 32x16 to 16", linear(32, 16, 16))
 register("linear 768x128 to 512", linear(768, 128, 512))
+register("linear 1x784 to 256", linear(1, 784, 256))
+
+
+def attended(*shape: int) -> Build:
+    def build(lib: Any) -> Case:
+        lib.manual_seed(0)
+        return lib.nn.functional.scaled_dot_product_attention, [lib.randn(*shape) for _ in range(3)]
+
+    return build
+
+
+for _shape in ((2, 2, 8, 16), (8, 8, 64, 32), (1, 8, 1024, 64)):
+    register(f"attention {'x'.join(map(str, _shape))}", attended(*_shape))
 
 # batch, channels, height and width, kernels, size of a kernel, stride, padding
 CONVOLUTIONS = (
@@ -52,6 +65,7 @@ CONVOLUTIONS = (
     (8, 128, 28, 256, 3, 2, 1),  # a step down
     (4, 512, 7, 512, 3, 1, 1),  # the last blocks
     (1, 256, 14, 256, 3, 1, 1),  # a single image
+    (1, 512, 7, 2048, 1, 1, 0),  # the last projection of a ResNet for it
     (1, 3, 8, 4, 3, 1, 0),  # a tiny one
 )
 

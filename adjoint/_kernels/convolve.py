@@ -212,6 +212,11 @@ def tiles_text(kind: str) -> str:
             with f.loop("%last_block", "%first_block") as block:
                 sums = [[f.variable(v, "zeroinitializer") for _ in range(VECTORS)] for _ in range(ROWS)]
                 weights = f.at(t, packed, f.mul(block, f.mul(depth, ROWS)))
+                for i in range(ROWS):  # what the sums are added to is asked for in time
+                    row = f.smaller(f.add(f.mul(block, ROWS), i), f.sub(a["rows"], 1))
+                    target = f.at(t, "%out", f.add(f.mul(row, a["out_plane"]), place))
+                    for end in (0, wide - 1):
+                        f.do(f"call void @llvm.prefetch.p0(ptr {f.at(t, target, end)}, i32 1, i32 3, i32 1)")
                 with f.loop(depth) as k:
                     at = f.at(t, gathered, f.mul(k, wide))
                     right = [f.load(v, f.at(t, at, part * n), align=32) for part in range(VECTORS)]
@@ -247,6 +252,7 @@ def tiles_text(kind: str) -> str:
         f"declare {v} @llvm.fma.v{n}{kind}({v}, {v}, {v})",
         f"declare {v} @llvm.masked.load.v{n}{kind}.p0(ptr, i32, <{n} x i1>, {v})",
         f"declare void @llvm.masked.store.v{n}{kind}.p0({v}, ptr, i32, <{n} x i1>)",
+        "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)",
     ]
     return "\n".join([*declared, f.text(internal=True, inline=False)])
 

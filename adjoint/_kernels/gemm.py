@@ -66,6 +66,8 @@ def tile_text(kind: str, rows: int, vectors: int) -> str:
     sums = [f.variable(v, "zeroinitializer") for _ in range(rows * vectors)]
     starts = [f.at(t, "%a", f.mul("%a_row", row)) for row in range(rows)]
     place, line = f.variable("i64", "0"), f.variable("ptr", "%b")
+    for target in every("out")[::vectors]:  # where sums go is asked for in time, too
+        f.do(f"call void @llvm.prefetch.p0(ptr {target}, i32 1, i32 3, i32 1)")
     with f.loop("%depth", hints=CALM):
         here, right = place.get(), line.get()
         parts = [f.load(v, f.at(t, right, part * n), align=size) for part in range(vectors)]

@@ -1,4 +1,5 @@
-"""Products of columns and rows: what gradients of weights are for single examples, huge batches of them in `vmap`."""
+"""Products with vectors: columns times rows, which gradients of weights are for single examples, and matrices times a vector, which layers
+are for them; vector products, and Kronecker products."""
 
 from __future__ import annotations
 
@@ -7,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .loops import Floats, Out, loop
+from .loops import Floats, Out, loop, narrow, wide
 from .memory import HUGE, empty
+from .sums import BLOCK
 
 Array = Any
 
@@ -23,12 +25,73 @@ def outer_rows(out: Out, columns: Floats, rows: Floats, height: int, width: int,
 
 
 def outer(columns: Array, rows: Array) -> Array | None:
-    """The products of a batch of columns and one of rows, if they are huge: in memory that is used again. None if they are not, or if
-    NumPy has to compute them."""
+    """The products of a batch of columns and one of rows. Huge ones are in memory that is used again. None if NumPy has to compute them."""
     batch, height, width = columns.shape[:-2], columns.shape[-2], rows.shape[-1]
-    lines = math.prod(batch) * height
-    if lines * width * columns.itemsize < HUGE or rows.shape[:-2] != batch or rows.dtype != columns.dtype:
+    if rows.shape[:-2] != batch or rows.dtype != columns.dtype or columns.dtype.char not in "fd":
         return None
-    out = empty((*batch, height, width), columns.dtype)
+    lines = math.prod(batch) * height
+    out = (empty if lines * width * columns.itemsize >= HUGE else np.empty)((*batch, height, width), columns.dtype)
     done = outer_rows.run(out, np.ascontiguousarray(columns), np.ascontiguousarray(rows), height, width, lines, width)
     return out if done else None
+
+
+@loop(reorder=True)
+def dots(out: Out, matrix: Floats, vector: Floats, width: int, rows: range) -> None:
+    """The scalar product of each row with the vector."""
+    for i in rows:
+        total = wide(0.0)
+        for block in range(0, width, BLOCK):
+            some = 0.0
+            for j in range(block, min(block + BLOCK, width)):
+                some += matrix[i * width + j] * vector[j]
+            total += wide(some)
+        out[i] = narrow(total)
+
+
+def times_vector(matrix: Array, vector: Array) -> Array | None:
+    """The product of a matrix whose rows follow each other and a vector; None if NumPy has to compute it."""
+    rows, width = matrix.shape
+    out = np.empty(rows, matrix.dtype)
+    return out if rows and dots.run(out, matrix, vector, width, rows, width) else None
+
+
+@loop
+def cross_columns(out: Out, a: Floats, b: Floats, inner: int, matrices: range) -> None:
+    """The vector products of the columns of matrices with three rows."""
+    for matrix in matrices:
+        x = matrix * 3 * inner
+        y = x + inner
+        z = y + inner
+        for j in range(inner):
+            out[x + j] = a[y + j] * b[z + j] - a[z + j] * b[y + j]
+            out[y + j] = a[z + j] * b[x + j] - a[x + j] * b[z + j]
+            out[z + j] = a[x + j] * b[y + j] - a[y + j] * b[x + j]
+
+
+def cross(a: Array, b: Array, dim: int) -> Array | None:
+    """The vector products along a dimension of size three of arrays of one shape; None if NumPy has to compute them."""
+    inner = math.prod(a.shape[dim + 1 :])
+    out = np.empty(a.shape, a.dtype)
+    a, b = (x if x.flags.c_contiguous else x.copy() for x in (a, b))
+    return out if out.size and cross_columns.run(out, a, b, inner, out.size // (3 * inner), 3 * inner) else None
+
+
+@loop
+def kron_rows(out: Out, a: Floats, b: Floats, n: int, height: int, width: int, rows: range) -> None:
+    """The numbers of a row of `n` times a row of `width`, one after the other; of the latter there are `height` for each of the former."""
+    for row in rows:
+        to = row * n * width
+        line = row % height * width
+        for j in range(n):
+            factor = a[row // height * n + j]
+            for k in range(width):
+                out[to + j * width + k] = factor * b[line + k]
+
+
+def kron(a: Array, b: Array) -> Array | None:
+    """The Kronecker product of matrices; None if NumPy has to compute it."""
+    if len(a.shape) != 2 or len(b.shape) != 2 or not a.size or not b.size:
+        return None
+    (m, n), (height, width) = a.shape, b.shape
+    out = np.empty((m * height, n * width), a.dtype)
+    return out if kron_rows.run(out, a, b, n, height, width, m * height, n * width) else None

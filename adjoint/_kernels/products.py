@@ -31,6 +31,7 @@ from .objects import (
     Text,
 )
 
+SHORT = 1 << 13  # multiplications of a vector and a matrix, at most
 BEGUN = 1 << 10  # what a matrix takes however small it is, in multiplications
 
 EMPTY, NONE, SHARE, STATE, TAKE, FREE = range(OWN, OWN + 6)
@@ -125,9 +126,10 @@ def entry_text(kind: str) -> str:
         sizes.append(size)
     batch = t.let(f"mul i64 {sizes[0]}, {sizes[1]}")
     vector = t.let(f"icmp eq i64 {t.let(f'call i64 @llvm.smin.i64(i64 {m}, i64 {n})')}, 1")
-    t.require(t.let(f"or i1 {t.let(f'icmp ne i64 {batch}, 1')}, {t.let(f'xor i1 {vector}, true')}"))  # for which BLAS has functions
-    bias = bias_argument(t, given[2], descr, n)
     each = t.let(f"mul i64 {t.let(f'mul i64 {m}, {n}')}, {k}")
+    large = t.let(f"and i1 {vector}, {t.let(f'icmp sgt i64 {each}, {SHORT}')}")
+    t.require(t.let(f"or i1 {t.let(f'icmp ne i64 {batch}, 1')}, {t.let(f'xor i1 {large}, true')}"))  # for which BLAS has functions
+    bias = bias_argument(t, given[2], descr, n)
     cost = t.let(f"mul i64 {batch}, {t.let(f'add i64 {each}, {BEGUN}')}")
     out = new_array(t, [*sizes, m, n], a.ndim, b.ndim, descr)
     values |= {

@@ -294,3 +294,40 @@ def attention_rows(
             out[j] = out[j] * share
         for j in range(stop, start + size):
             out[j] = 0.0
+
+
+@loop(reorder=True)
+def attention_block(
+    out: Out, shares: Out, allowed: Bools | None, bias: Floats | None, scale: float, causal: int, size: int, step: int, queries: int,
+    masks: int, skipped: int, seen: int, rows: range,
+) -> None:  # fmt: skip
+    """The same of scores that are in `out`, in rows `step` apart, the first of which has the number `skipped`. What the weights have to be
+    multiplied by goes to `shares`. No query sees more than the first `seen` keys."""
+    for i in rows:
+        start = (i - skipped) * step
+        stop = start + (min(i % queries + causal, size) if causal else size)
+        factor = narrow(scale)
+        if allowed is not None or bias is not None or scale <= 0.0:
+            for j in range(start, stop):
+                out[j] = out[j] * factor
+            if allowed is not None:
+                for j in range(size):
+                    out[start + j] = out[start + j] if allowed[i % masks * size + j] else -INFINITY
+            elif bias is not None:
+                for j in range(size):
+                    out[start + j] = out[start + j] + bias[i % masks * size + j]
+            factor = narrow(1.0)
+        top = largest(out, start, stop)
+        if top == -INFINITY and (allowed is not None or bias is not None):
+            top = 0.0
+        total = wide(0.0)
+        for block in range(start, stop, BLOCK):
+            some = 0.0
+            for j in range(block, min(block + BLOCK, stop)):
+                power = exp_negative((out[j] - top) * factor)
+                out[j] = power
+                some += power
+            total += wide(some)
+        shares[i - skipped] = narrow(1.0 / total) if total != 0.0 else 0.0
+        for j in range(stop, start + seen):
+            out[j] = 0.0

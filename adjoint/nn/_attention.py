@@ -6,10 +6,13 @@ from math import sqrt
 
 import numpy as np
 
+from .._dtype import bfloat16, float16
 from .._state import GRAD, get_mode
 from .._tensor import Tensor
 from ..ops.attention import attention, attention_weights
 from ._dropout import dropout
+
+HALVES = (float16, bfloat16)
 
 
 def scaled_dot_product_attention(
@@ -31,7 +34,8 @@ def scaled_dot_product_attention(
     """
     if not dropout_p and not enable_gqa and (mode := get_mode()) <= GRAD and at_once(query, key, value, attn_mask, is_causal):
         factor = 1 / sqrt(query._data.shape[-1]) if scale is None else scale
-        return attention(query, key, value, attn_mask, factor, is_causal, [] if mode else None)  # type: ignore[no-any-return]
+        kept: list[object] | None = [] if mode and (query.requires_grad or key.requires_grad or value.requires_grad) else None
+        return attention(query, key, value, attn_mask, factor, is_causal, kept)  # type: ignore[no-any-return]
     check_inputs(query, key, value, attn_mask)
     if is_causal and attn_mask is not None:
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
@@ -41,6 +45,9 @@ def scaled_dot_product_attention(
         key, value = for_each_query_head(key, query), for_each_query_head(value, query)
     if attn_mask is not None and attn_mask._data.dtype != bool:
         attn_mask = attn_mask.to(query.dtype)
+    if (dtype := query.dtype) in HALVES:  # whose scores would be too coarse
+        mask = attn_mask if attn_mask is None or attn_mask.dtype not in HALVES else attn_mask.float()
+        return scaled_dot_product_attention(query.float(), key.float(), value.float(), mask, dropout_p, is_causal, scale).to(dtype)
     factor = 1 / sqrt(query._data.shape[-1]) if scale is None else scale
     weights: Tensor = attention_weights(query @ key.transpose(-2, -1), attn_mask, factor, is_causal)
     return (dropout(weights, dropout_p) if dropout_p else weights) @ value

@@ -1,8 +1,9 @@
 """The three convolutions on arrays; see Note [Three convolutions] in conv.py.
 
-There are two ways. On NumPy the input is unfolded into columns, one for each place of the kernel, and matrices are multiplied.
-Compiled code (`_direct.py`) does the same without making the columns. It is compiled once convolutions are a good part of the work, and
-what it is told about convolutions of the same sizes is made once.
+There are three ways. Some convolutions are a product of the matrices that are there. Of others, on NumPy, the input is unfolded into
+columns, one for each place of the kernel, and matrices are multiplied. Compiled code (`_direct.py`) does the same without making the
+columns. It is compiled once convolutions are a good part of the work, and what it is told about convolutions of the same sizes is made
+once.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 from ._registry import Array
 from ._warm import KINDS, Heat
 from ._windows import Sizes, folded, padded, windows
+from .matmul import product
 
 if TYPE_CHECKING:
     from ._direct import Correlation, Part
@@ -29,6 +31,26 @@ _warm = Heat(2e7)
 def direct(x: Array, other: Array, multiplications: float) -> bool:
     """Whether to use compiled code."""
     return _warm(max(multiplications, CALL), x, other)
+
+
+# ---- as one product of matrices -----------------------------------------------------------------------------------------------------
+
+
+JOINED = 64  # places up to which it pays to put samples side by side for the gradient of kernels of one element
+
+
+def is_linear(size: Sizes, kernel: Sizes, padding: Sizes, groups: int) -> bool:
+    """Whether the kernels cover the image, so that there is one place."""
+    return groups == 1 and size == kernel and not any(padding)
+
+
+def is_pointwise(kernel: Sizes, stride: Sizes, padding: Sizes, groups: int) -> bool:
+    """Whether every place reads one number of each channel, its own."""
+    return groups == 1 and set(kernel) == {1} == set(stride) and not any(padding)
+
+
+def as_matrix(x: Array, rows: int) -> Array:
+    return x.reshape(rows, x.size // rows)
 
 
 # ---- with NumPy ---------------------------------------------------------------------------------------------------------------------
@@ -58,6 +80,12 @@ def add_bias(out: Array, bias: Array | None) -> Array:
 def correlated(
     x: Array, weight: Array, bias: Array | None, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Array:
+    if x.size and weight.size:
+        kernels = as_matrix(weight, len(weight))
+        if is_linear(x.shape[2:], weight.shape[2:], padding, groups):
+            return product(as_matrix(x, len(x)), kernels.T, bias).reshape(shape)
+        if len(x) == 1 and is_pointwise(weight.shape[2:], stride, padding, groups):
+            return add_bias(product(kernels, as_matrix(x, x.shape[1])).reshape(shape), bias)
     if direct(x, weight, math.prod(shape) * math.prod(weight.shape[1:])):
         plan = correlation_for(x.shape, weight.shape, shape, stride, padding, dilation, groups, KINDS[x.dtype.char])
         if (found := in_order(plan, x, weight, bias)) is not None:
@@ -68,8 +96,9 @@ def correlated(
 
 def joined(shapes: tuple[Sizes, ...], stride: Sizes, padding: Sizes, dilation: Sizes) -> tuple[tuple[Sizes, ...], Sizes, Sizes, Sizes]:
     """The same convolution in fewer dimensions: the last ones are one if kernels have only one element there. Of the shapes, the second is
-    the kernels'."""
-    alone = [facts == (1, 1, 0) for facts in zip(shapes[1][2:], stride, padding, strict=True)]
+    the kernels'; the others differ where a transposed convolution is given output padding."""
+    first, kernel, last = (shape[2:] for shape in shapes)
+    alone = [facts[:3] == (1, 1, 0) and facts[3] == facts[4] for facts in zip(kernel, stride, padding, first, last, strict=True)]
     count = next((i for i, single in enumerate(reversed(alone)) if not single), len(alone))
     if count < 2:
         return shapes, stride, padding, dilation
@@ -108,6 +137,12 @@ def in_order(plan: Correlation, x: Array, weight: Array, bias: Array | None) -> 
 def scattered(
     x: Array, weight: Array, bias: Array | None, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Array:
+    if x.size and weight.size:
+        kernels = as_matrix(weight, len(weight))
+        if is_linear(shape[2:], weight.shape[2:], padding, groups) and math.prod(x.shape[2:]) == 1:
+            return add_bias(product(as_matrix(x, len(x)), kernels).reshape(shape), bias)
+        if len(x) == 1 and shape[2:] == x.shape[2:] and is_pointwise(weight.shape[2:], stride, padding, groups):
+            return add_bias(product(kernels.T, as_matrix(x, len(kernels))).reshape(shape), bias)
     if direct(x, weight, math.prod(x.shape) * math.prod(weight.shape[1:])):
         plan = scattering_for(x.shape, weight.shape, shape, stride, padding, dilation, groups, KINDS[x.dtype.char])
         if (found := in_order(plan, x, weight, bias)) is not None:
@@ -161,6 +196,13 @@ def scattering_for(
 
 def products(x: Array, grad: Array, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Array:
     work = math.prod(grad.shape) * math.prod(shape[1:])
+    places = math.prod(grad.shape[2:])
+    if work and is_linear(x.shape[2:], shape[2:], padding, groups) and places == 1:
+        return product(as_matrix(grad, len(grad)).T, as_matrix(x, len(x))).reshape(shape)
+    pointwise = x.shape[2:] == grad.shape[2:] and is_pointwise(shape[2:], stride, padding, groups)
+    if work and pointwise and (len(x) == 1 or places <= JOINED):
+        left, right = (as_matrix(np.swapaxes(some, 0, 1), some.shape[1]) for some in (grad, x))
+        return product(left, right.T).reshape(shape)
     if work and direct(x, grad, work):
         plan = gradient_for(x.shape, grad.shape, shape, stride, padding, dilation, groups, KINDS[x.dtype.char])
         if (found := plan(np.ascontiguousarray(x), np.ascontiguousarray(grad))) is not None:

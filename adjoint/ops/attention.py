@@ -12,6 +12,7 @@ from ._batching import Composed, behind_batch, expanded
 from ._precision import wide
 from ._registry import Array, ConstantArray, op
 from ._rules import call, cast, loops, sum_to
+from ._warm import Heat
 from .matmul import product, transposed
 from .softmax import softmax_back, softmax_of_rows
 
@@ -94,6 +95,9 @@ def attention_by_kernel(scores: Array, mask: Array | None, scale: float, causal:
 
 # ---- all of it ----------------------------------------------------------------------------------------------------------------------
 
+
+QUERIES, KEYS = 24, 160  # from which on compiled code does all of it sooner, if nobody asks for the weights later
+_warm = Heat(2e7)
 
 PIECE = 1 << 19  # weights that are computed at a time: they are used again while they are in the cache
 ROWS = 256  # queries that are computed at a time, if that spares them keys that they do not see
@@ -197,6 +201,11 @@ def attention(
     """`softmax(query @ key.T * scale + mask, -1) @ value` for batches of the same size. The weights are left in `kept`, if there is
     one, for the backward pass."""
     shape = (*query.shape[:-1], key.shape[-2])
+    if kept is None and shape[-2] >= QUERIES and shape[-1] >= KEYS and _warm(math.prod(shape) * query.shape[-1], query, key, value):
+        from ._attend import attended
+
+        if (found := attended(query, key, value, mask, scale, causal)) is not None:
+            return found
     parts = pieces(shape, causal)
     if not parts or query.__class__ is not np.ndarray:
         weights = weighted(product(query, transposed(key)), mask, scale, int(causal))

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from .._methods import OpMethods
+from ._batching import expanded
 from ._out import into
-from ._registry import FUNCTIONS, Array, composite
-from ._rules import wrap_dim
+from ._registry import COMMON, FUNCTIONS, MULTILINEAR, Array, composite, op
+from ._rules import call, loops, wrap_dim
 from .matmul import dot, mm
+from .parts import EVERYTHING
+
+Shape = tuple[int, ...]
 
 # ---- two vectors --------------------------------------------------------------------------------------------------------------------
 
@@ -43,16 +50,59 @@ def inner(input: Array, other: Array, *, out: Any = None) -> Array:
     return tensordot(input, other, ([-1], [-1]), out=out)
 
 
-@composite()
-def kron(input: Array, other: Array, *, out: Any = None) -> Array:
+@lru_cache(256)
+def _woven(a: Shape, b: Shape) -> tuple[Shape, Shape, Shape]:
+    """Shapes in which two tensors, multiplied, have the elements of their Kronecker product in order; and the shape of that."""
+    ndim = max(len(a), len(b))
+    a, b = (1,) * (ndim - len(a)) + a, (1,) * (ndim - len(b)) + b
+    ones = (1,) * ndim
+    spaced, tiles = (tuple([size for pair in zip(*pairs, strict=True) for size in pair]) for pairs in ((a, ones), (ones, b)))
+    return spaced, tiles, tuple([m * n for m, n in zip(a, b, strict=True)])
+
+
+def _kron_factor(g: Array, x: Array, of_first: bool, shape: Shape, other: Shape) -> Array:
+    """The gradient of a factor, of this shape; `x` is the other."""
+    spaced, tiles, _ = _woven(shape, other) if of_first else _woven(other, shape)
+    places = tuple(range(int(of_first), len(spaced), 2))
+    whole = x.reshape(tuple([(tiles if of_first else spaced)[place] for place in places]))
+    products = g.reshape(tuple([m * n for m, n in zip(spaced, tiles, strict=True)]))
+    return np.tensordot(products, whole, (places, tuple(range(len(places))))).reshape(shape)
+
+
+def _kron_examples(input: Any, other: Any, examples: int, batched: list[bool]) -> Any:
+    whole, tile = expanded(input, examples, batched[0]), expanded(other, examples, batched[1])
+    spaced, tiles, shape = _woven(tuple(whole.shape[1:]), tuple(tile.shape[1:]))
+    return (whole.reshape(examples, *spaced) * tile.reshape(examples, *tiles)).reshape(examples, *shape)
+
+
+@op(
+    promote=COMMON, wide=True, jvp=MULTILINEAR, nodes="UnsafeViewBackward0", batch=_kron_examples,
+    input=lambda g, other, input_shape, other_shape: _kron_factor(g, other, True, input_shape, other_shape),
+    other=lambda g, input, input_shape, other_shape: _kron_factor(g, input, False, other_shape, input_shape),
+)  # fmt: skip
+def kron(input: Array, other: Array) -> Array:
     """The Kronecker product: each element of `input`, replaced by its product with `other`."""
-    ndim = max(len(input.shape), len(other.shape))
-    a = (1,) * (ndim - len(input.shape)) + tuple(input.shape)
-    b = (1,) * (ndim - len(other.shape)) + tuple(other.shape)
-    spaced = input.reshape([size for pair in zip(a, (1,) * ndim, strict=True) for size in pair])
-    tiles = other.reshape([size for pair in zip((1,) * ndim, b, strict=True) for size in pair])
-    result = (spaced * tiles).reshape([m * n for m, n in zip(a, b, strict=True)])
-    return into(out, result)
+    if input.__class__ is np.ndarray and (found := loops("outer").kron(input, other)) is not None:
+        return found
+    spaced, tiles, shape = _woven(tuple(input.shape), tuple(other.shape))
+    return (input.reshape(spaced) * other.reshape(tiles)).reshape(shape)
+
+
+@op(
+    "linalg_cross", method=False, function=False, out=False, wide=True, jvp=MULTILINEAR,
+    batch=lambda input, other, dim, examples, batched: vector_product(
+        expanded(input, examples, batched[0]), expanded(other, examples, batched[1]), dim + 1
+    ),
+    input=lambda g, other, dim: call(vector_product, other, g, dim),
+    other=lambda g, input, dim: call(vector_product, g, input, dim),
+)  # fmt: skip
+def vector_product(input: Array, other: Array, dim: int) -> Array:
+    """The vector product of tensors of one shape along a dimension of size three, counted from the front."""
+    if input.__class__ is np.ndarray and (found := loops("outer").cross(input, other, dim)) is not None:
+        return found
+    lead = (EVERYTHING,) * dim
+    (ax, ay, az), (bx, by, bz) = ([x[(*lead, place)] for place in range(3)] for x in (input, other))
+    return np.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], axis=dim)
 
 
 @composite(method=False)
@@ -98,7 +148,8 @@ def contracted_dims(a: Array, b: Array, dims: Any) -> tuple[list[int], list[int]
 # ---- chains of matrices -------------------------------------------------------------------------------------------------------------
 
 
-def best_order(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
+@lru_cache(maxsize=256)
+def best_order(sizes: tuple[int, ...]) -> dict[tuple[int, int], int]:
     """Where to split each part of a chain for the fewest multiplications. Matrix i has `sizes[i]` rows and `sizes[i + 1]` columns."""
     count = len(sizes) - 1
     cost = {(i, i): 0 for i in range(count)}
@@ -130,7 +181,7 @@ def multi_dot(tensors: Sequence[Array], *, out: Any = None) -> Array:
                 f"multi_dot(): tensors {i - 1} and {i} with shapes {list(tensors[i - 1].shape)} and {list(tensors[i].shape)} "
                 "cannot be multiplied"
             )
-    split = best_order([chain[0].shape[0], *(x.shape[1] for x in chain)])
+    split = best_order((chain[0].shape[0], *(x.shape[1] for x in chain)))
 
     def product(i: int, j: int) -> Array:
         return chain[i] if i == j else mm(product(i, split[i, j]), product(split[i, j] + 1, j))

@@ -12,7 +12,6 @@ What they compute on arrays is in `_convolve.py`.
 
 from __future__ import annotations
 
-import math
 from functools import lru_cache
 from typing import Any
 
@@ -23,7 +22,7 @@ from . import _convolve
 from ._batching import expanded
 from ._precision import is_half, wide
 from ._registry import MULTILINEAR, Array, op
-from ._rules import call, cast
+from ._rules import call, cast, sum_to
 from ._windows import Sizes, output_size
 from .matmul import C_NAMES
 
@@ -102,8 +101,8 @@ def check_sizes(size: Sizes, kernel: Sizes, padding: Sizes, dilation: Sizes, sha
 
 def over_places(g: Array) -> Array:
     """The gradient of a bias: one number per channel."""
-    batch, channels = g.shape[:2]
-    return np.sum(np.sum(np.reshape(g, (batch, channels, math.prod(g.shape[2:]))), axis=2), axis=0)
+    channels = g.shape[1]
+    return np.reshape(sum_to(g, (channels, *(1,) * (len(g.shape) - 2))), (channels,))
 
 
 def cut(x: Array, shape: Sizes) -> Array:

@@ -46,11 +46,23 @@ def product(a: Array, b: Array, bias: Array | None = None) -> Array:
     if a.ndim > 2 and b.ndim <= 2:
         rows = a.reshape(math.prod(a.shape[:-1]), a.shape[-1])
         return product(rows, b, bias).reshape(*a.shape[:-1], *b.shape[1:])
-    if a.ndim > 2 and a.shape[-1] == 1 and bias is None and (result := loops("outer").outer(a, b)) is not None:
+    if a.ndim > 1 < b.ndim and a.shape[-1] == 1 and bias is None and (result := loops("outer").outer(a, b)) is not None:
         return result
     kernel = KERNELS.get(dtype) or warmed(a, b)
     result = kernel(a, b, bias) if kernel else None
+    if result is None and kernel and a.ndim == 2 == b.ndim and len(a) == 1:
+        result = one_row(a, b, bias)
     return multiplied_by_numpy(a, b, bias) if result is None else result
+
+
+def one_row(a: Array, b: Array, bias: Array | None) -> Array | None:
+    """The product of a row and a transposed matrix."""
+    fits = b.dtype is a.dtype and len(b) == a.shape[1] and (bias is None or (bias.dtype is a.dtype and bias.shape == b.shape[1:]))
+    if not fits or not b.flags.f_contiguous:
+        return None
+    if (result := loops("outer").times_vector(b.T, a[0])) is None:
+        return None
+    return (result if bias is None else np.add(result, bias, result))[None]
 
 
 def multiplied_by_numpy(a: Array, b: Array, bias: Array | None) -> Array:
@@ -73,6 +85,13 @@ def warmed(a: Array, b: Array) -> Callable[..., Array | None] | None:
 
     kernel = KERNELS[a.dtype] = function(KINDS[a.dtype.char])
     return kernel
+
+
+def outer_product(column: Array, row: Array) -> Array:
+    """Each number of one vector times each of another."""
+    if column.__class__ is row.__class__ is np.ndarray and (result := loops("outer").outer(column[:, None], row[None])) is not None:
+        return result
+    return np.expand_dims(column, -1) * row
 
 
 def transposed(x: Array) -> Array:
@@ -217,7 +236,7 @@ def mv_batch(input: Array, vec: Array, batched: list[bool]) -> Array:
 
 
 @op(jvp=MULTILINEAR, batch=mv_batch,
-    input=lambda g, vec: np.expand_dims(g, -1) * vec,
+    input=lambda g, vec: outer_product(g, vec),
     vec=lambda g, input: product(transposed(input), g))  # fmt: skip
 def mv(input: Array, vec: Array) -> Array:
     """The product of a matrix and a vector."""
@@ -368,6 +387,12 @@ def linear_batch(input: Array, weight: Array, bias: Array | None, batched: list[
     batch=linear_batch, input=linear_input, weight=linear_weight, bias=sum_rows)  # fmt: skip
 def linear(input: Array, weight: Array, bias: Array | None = None) -> Array:
     """`input @ weight.T + bias`."""
+    if (kernel := KERNELS.get(input.dtype)) and input.ndim == 2 == weight.ndim:
+        result = kernel(input, turned := weight.T, bias)
+        if result is None and len(input) == 1:
+            result = one_row(input, turned, bias)
+        if result is not None:
+            return result
     if input.shape[-1:] != weight.shape[-1:] or weight.dtype != input.dtype or len(weight.shape) > 2 or input.dtype.kind == "b":
         refuse_linear(input, weight)
     if bias is not None and (bias.shape != weight.shape[:-1] or bias.dtype != input.dtype):
@@ -422,7 +447,10 @@ def added(input: Array, x: Array, beta: float, alpha: float) -> Array:
         check_bias(x.shape, input, x)
     check_expands(input.shape, x.shape)
     x = scaled(x, alpha)
-    return x if beta == 0 else x + scaled(input, beta)
+    if beta == 0:
+        return x
+    known = scaled(input, beta)
+    return np.add(x, known, x) if x.__class__ is known.__class__ is np.ndarray and x.dtype is known.dtype else x + known
 
 
 def scaled(x: Array, factor: float) -> Array:
@@ -464,15 +492,18 @@ def added_jvp(out: Array, beta: float, alpha: float, input_t: Array, multiply: A
     batch=lambda input, mat1, mat2, beta, alpha: added_batch(matmul)(input, mat1, mat2, beta, alpha))  # fmt: skip
 def addmm(input: Array, mat1: Array, mat2: Array, *, beta: float = 1, alpha: float = 1) -> Array:
     """`beta * input + alpha * mat1 @ mat2`."""
-    if beta == 1 == alpha and plain_pair(mat1, mat2) and mat1.ndim == 2 == mat2.ndim and mat1.shape[1] == mat2.shape[0]:
-        if input.dtype is mat1.dtype and input.shape == mat2.shape[1:]:
+    if beta == 1 == alpha and plain_pair(input, mat1) and plain_pair(mat1, mat2) and mat1.ndim == 2 == mat2.ndim:
+        if mat1.shape[1] == mat2.shape[0] and input.shape == mat2.shape[1:]:
             return product(mat1, mat2, input)
+        if mat1.shape[1] == mat2.shape[0] and input.shape == (len(mat1), mat2.shape[1]):
+            result = product(mat1, mat2)
+            return np.add(result, input, result)
     check_matrices("mat1", mat1, "mat2", mat2)
     return added(input, product(mat1, mat2), beta, alpha)
 
 
 @op(inplace=True, input=added_input,
-    mat=lambda g, vec, alpha: scaled(np.expand_dims(g, -1) * vec, alpha),
+    mat=lambda g, vec, alpha: scaled(outer_product(g, vec), alpha),
     vec=lambda g, mat, alpha: scaled(product(transposed(mat), g), alpha),
     jvp=lambda out, beta, alpha, input_t, mat, vec, mat_t, vec_t: added_jvp(
         out, beta, alpha, input_t, mv, mat, vec, mat_t, vec_t),
@@ -480,6 +511,10 @@ def addmm(input: Array, mat1: Array, mat2: Array, *, beta: float = 1, alpha: flo
         input, mat, vec, beta, alpha))  # fmt: skip
 def addmv(input: Array, mat: Array, vec: Array, *, beta: float = 1, alpha: float = 1) -> Array:
     """`beta * input + alpha * mat @ vec`."""
+    if beta == 1 == alpha and plain_pair(input, mat) and plain_pair(mat, vec) and input.ndim == 1 == vec.ndim:
+        if mat.shape == input.shape + vec.shape:
+            result = mat.dot(vec)
+            return np.add(result, input, result)
     check_vector(mat, vec)
     return added(input, product(mat, vec), beta, alpha)
 
@@ -520,4 +555,4 @@ def addr(input: Array, vec1: Array, vec2: Array, *, beta: float = 1, alpha: floa
     """`beta * input + alpha * outer(vec1, vec2)`."""
     if len(vec1.shape) != 1 or len(vec2.shape) != 1:
         raise RuntimeError(f"addr: Expected 1-D argument vec1 and vec2, but got {len(vec1.shape)}-D and {len(vec2.shape)}-D")
-    return added(input, np.expand_dims(vec1, -1) * vec2, beta, alpha)
+    return added(input, outer_product(vec1, vec2), beta, alpha)

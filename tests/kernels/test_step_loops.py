@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint._kernels import cell_loops, factored_loops, outer_loops, rounding_loops, triangular_loops
+from adjoint._kernels import cell_loops, factored_loops, outer_loops, products, rounding_loops, triangular_loops
 from adjoint._kernels.memory import HUGE
-from adjoint.ops import attention
+from adjoint.ops import attention, matmul
 
 random = np.random.default_rng(5)
 
@@ -107,6 +107,30 @@ def test_outer_products_of_a_huge_batch(monkeypatch):
     ours, theirs = both_ways(monkeypatch, [outer_loops.outer_rows], lambda: ad.matmul(ad.tensor(columns), ad.tensor(rows.copy())).numpy())
     np.testing.assert_array_equal(ours, theirs)
     np.testing.assert_array_equal(ours, columns * rows)
+
+
+@pytest.mark.parametrize("step", [1, -2])
+def test_gradients_of_products_with_a_vector(monkeypatch, step):
+    matrix, vector = normal(70, 90)[::step], normal(90)[::step]
+
+    def grads():
+        given = [ad.tensor(x.copy()).requires_grad_() for x in (matrix[:, ::step], vector)]
+        return [x.numpy() for x in ad.autograd.grad((given[0] @ given[1]).sum() + ad.addr(given[0], given[0][:, 0], given[1]).sum(), given)]
+
+    ours, theirs = both_ways(monkeypatch, [outer_loops.outer_rows], grads)
+    close(ours, theirs, 10)
+
+
+@pytest.mark.parametrize("biased", [False, True])
+@pytest.mark.parametrize("inputs,outputs", [(200, 100), (3000, 7), (40, 960)])
+def test_a_layer_for_one_example(monkeypatch, inputs, outputs, biased):
+    x, weight, bias = ad.tensor(normal(1, inputs)), ad.tensor(normal(outputs, inputs)), ad.tensor(normal(outputs)) if biased else None
+    monkeypatch.setitem(matmul.KERNELS, np.dtype("float32"), products.function("f32"))
+    ours, theirs = both_ways(monkeypatch, [outer_loops.dots], lambda: ad.nn.functional.linear(x, weight, bias).numpy())
+    assert ours.shape == (1, outputs)
+    exact = x.numpy().astype(float) @ weight.numpy().T.astype(float) + (bias.numpy() if biased else 0)
+    np.testing.assert_allclose(ours, exact, rtol=1e-5, atol=1e-4)
+    np.testing.assert_allclose(theirs, exact, rtol=1e-5, atol=1e-4)
 
 
 @pytest.mark.parametrize("n", [HUGE // 4, HUGE // 4 + 5])

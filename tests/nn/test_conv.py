@@ -114,6 +114,29 @@ def test_many_shapes_both_ways(monkeypatch):
             np.testing.assert_allclose(ours, expected, rtol=1e-10, atol=1e-10, err_msg=what)
 
 
+@pytest.mark.parametrize(
+    ("samples", "size", "kernel"),
+    [(1, (4, 6), (1, 1)), (3, (1, 1), (1, 1)), (3, (4, 3), (4, 3)), (1, (5, 2), (5, 2)), (4, (7, 7), (1, 1)), (2, (3, 4, 5), (1, 1, 1))],
+)
+def test_convolutions_that_are_one_product_of_matrices(samples, size, kernel):
+    rng, dims = np.random.default_rng(0), len(size)
+    arrays = [rng.normal(size=shape) for shape in ((samples, 6, *size), (9, 6, *kernel), (9,))]
+    x, w, b = (ad.tensor(array, requires_grad=True) for array in arrays)
+    out = FUNCTIONS[dims](x, w, b)
+    plain = slowly(arrays[0], arrays[1], (1,) * dims, (0,) * dims, (1,) * dims, 1)
+    np.testing.assert_allclose(out.detach().numpy(), plain + arrays[2].reshape(-1, *(1,) * dims), atol=1e-12)
+    g = rng.normal(size=out.shape)
+    out.backward(ad.tensor(g))
+    for gradient, array, (image, weight) in ((x.grad, arrays[0], (True, False)), (w.grad, arrays[1], (False, True))):
+        other = rng.normal(size=array.shape)
+        moved = slowly(other if image else arrays[0], other if weight else arrays[1], (1,) * dims, (0,) * dims, (1,) * dims, 1)
+        np.testing.assert_allclose((gradient.numpy() * other).sum(), (moved * g).sum(), rtol=1e-12)
+    given = rng.normal(size=(samples, 9, *(1,) * dims))
+    spread = F.conv_transpose2d if dims == 2 else F.conv_transpose3d
+    found = spread(ad.tensor(given), w, ad.tensor(np.full(6, 2.5))).detach().numpy()
+    np.testing.assert_allclose(found, np.tensordot(given.reshape(samples, 9), arrays[1], 1) + 2.5, atol=1e-12)
+
+
 # What is computed in a way of its own: samples, input (channels and size), kernels (outputs and size), stride, padding, groups
 WAYS = {
     "fewer multiplications": (3, (14, 19, 22), (13, 3, 3), 1, 1, 1),

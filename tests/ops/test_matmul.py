@@ -61,7 +61,7 @@ def test_linear_frees_nothing_it_needs_and_keeps_no_more() -> None:
 
 
 def test_chains_are_multiplied_in_the_cheapest_order() -> None:
-    assert best_order([10, 100, 5, 50]) == {(0, 1): 0, (1, 2): 1, (0, 2): 1}
+    assert best_order((10, 100, 5, 50)) == {(0, 1): 0, (1, 2): 1, (0, 2): 1}
     a, b, c = (ad.rand(*shape, dtype=ad.float64) for shape in ((3, 4), (4, 5), (5, 2)))
     assert ad.allclose(multi_dot([a, b, c]), a @ b @ c)
     assert multi_dot([a[0], b, c]).shape == (2,)
