@@ -23,6 +23,9 @@ _COMPLEX64 = _from_numpy_dtype(np.dtype("complex64"))
 
 def _ready(name: str, input: Any, real: bool = False) -> Any:
     """The input in floating point; complex numbers unless `real`."""
+    dtype = input._data.dtype
+    if (dtype.kind == "f" and dtype.itemsize >= 4) if real else dtype.kind == "c":
+        return input
     if real and input.is_complex():
         words = {
             "ihfftn": "Only supports floating-point dtypes, but found: ", "rfftn": "rfftn expects a real-valued input tensor, but got ",

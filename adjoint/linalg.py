@@ -21,6 +21,7 @@ from .ops._registry import FUNCTIONS as _FUNCTIONS
 from .ops._rules import holds as _holds
 from .ops._rules import wrap_dim as _wrap_dim
 from .ops.contract import multi_dot
+from .ops.contract import vector_product as _vector_product
 from .ops.linalg import LinAlgError
 from .ops.vector_norm import vector_norm
 
@@ -456,18 +457,19 @@ def matrix_power(A: Any, n: int, *, out: Any = None) -> Any:
 
 def cross(input: Any, other: Any, *, dim: int = -1, out: Any = None) -> Any:
     """The vector product along a dimension of size three."""
-    if input.ndim != other.ndim:
+    shape, others = input._data.shape, other._data.shape
+    if len(shape) != len(others):
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
-    dim = _wrap_dim(dim, input.ndim)
-    if input.dtype.name == "bool":
+    dim = _wrap_dim(dim, len(shape))
+    if input._data.dtype.kind == "b":
         raise NotImplementedError("\"cross\" not implemented for 'Bool'\n  fix: x.int()")
-    if input.shape[dim] != 3 or other.shape[dim] != 3:
-        raise RuntimeError(
-            f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[dim]} and {other.shape[dim]}"
-        )
-    roll = _FUNCTIONS["roll"]
-    result = roll(input, -1, dim) * roll(other, -2, dim) - roll(input, -2, dim) * roll(other, -1, dim)
-    return _into(out, result)
+    if shape[dim] != 3 or others[dim] != 3:
+        raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {shape[dim]} and {others[dim]}")
+    if input.dtype is not other.dtype:
+        raise RuntimeError(f"expected scalar type {input.dtype.scalar_name} but found {other.dtype.scalar_name}\n  fix: y.to(x.dtype)")
+    if shape != others:
+        input, other = _FUNCTIONS["broadcast_tensors"](input, other)
+    return _into(out, _vector_product(input, other, dim))
 
 
 def vecdot(x: Any, y: Any, *, dim: int = -1, out: Any = None) -> Any:

@@ -36,6 +36,9 @@ def with_indices(name: str, rows: int, width: int) -> Build:
             "index_add": (lambda x, y: lib.index_add(x, 0, line, y), [x, y]),
             "advanced indexing": (lambda x: x[line], [x]),
             "masked_fill": (lambda x: lib.masked_fill(x, index > rows // 2, 0.0), [x]),
+            "scatter": (lambda x, y: lib.scatter(x, 0, index, y), [x, y]),
+            "scatter_reduce": (lambda x, y: lib.scatter_reduce(x, 0, index, y, "amax", include_self=False), [x, y]),
+            "index_put": (lambda x, y: lib.index_put(x, (line,), y), [x, y]),
         }
         return calls[name]
 
@@ -63,6 +66,11 @@ def by_shape(name: str, rows: int, width: int) -> Build:
             "pad": (lambda x: lib.nn.functional.pad(x, (1, 1)), [x]),
             "sort": (lambda x: lib.sort(x, dim=-1)[0], [x]),
             "topk": (lambda x: lib.topk(x, 3, dim=-1)[0], [x]),
+            "median": (lambda x: lib.median(x, dim=-1)[0], [x]),
+            "cummax": (lambda x: lib.cummax(x, dim=0)[0], [x]),
+            "repeat_interleave": (lambda x: lib.repeat_interleave(x, 2, dim=-1), [x]),
+            "strided slicing": (lambda x: x[::2, ::2], [x]),
+            "cross": (lambda x, y: lib.linalg.cross(x[:, :3], y[:, :3]), [x, y]),
         }
         return calls[name]
 
@@ -70,10 +78,12 @@ def by_shape(name: str, rows: int, width: int) -> Build:
 
 
 for _label, (_rows, _width) in SIZES.items():
-    for _name in ("gather", "scatter_add", "index_select", "index_add", "advanced indexing", "masked_fill"):
+    for _name in (
+        "gather", "scatter_add", "index_select", "index_add", "advanced indexing", "masked_fill", "scatter", "scatter_reduce", "index_put",
+    ):  # fmt: skip
         register(f"{_name} {_label}", with_indices(_name, _rows, _width))
     for _name in (
         "cat", "stack", "split", "chunk", "unbind", "slicing", "transpose and contiguous", "permute and reshape", "expand and add", "flip",
-        "roll", "tril", "repeat", "pad", "sort", "topk",
+        "roll", "tril", "repeat", "pad", "sort", "topk", "median", "cummax", "repeat_interleave", "strided slicing", "cross",
     ):  # fmt: skip
         register(f"{_name} {_label}", by_shape(_name, _rows, _width))

@@ -16,7 +16,8 @@ from .loops import Floats, Loop, Out, Strided, loop, narrow
 
 Shape = tuple[int, ...]
 
-LARGE = 1 << 14  # elements of which a copy is worth a kernel
+LARGE = 1 << 14  # elements of which a copy is worth a kernel,
+MIDDLE = 1 << 12  # and if those of a row are apart
 ROW = 8192  # elements of a row that are one piece of work at most
 TILE = 16  # elements along both sides of the squares in which a matrix is transposed: their rows fill a cache line
 SHORT = 8  # rows that are not worth the work of finding them
@@ -109,6 +110,28 @@ def interleave(out: Out, a: Floats, b: Floats, places: range) -> None:
 
 
 @loop
+def repeat_rows(out: Out, x: Floats, count: int, inner: int, rows: range) -> None:
+    """Rows of some elements, each so many times."""
+    if inner == 1:
+        for k in range(count):
+            for i in rows:
+                out[i * count + k] = x[i]
+    else:
+        for i in rows:
+            for to in range(i * count * inner, (i + 1) * count * inner, inner):
+                for j in range(inner):
+                    out[to + j] = x[i * inner + j]
+
+
+def repeat(x: np.ndarray, count: int, dim: int) -> np.ndarray | None:
+    """Each slice along a dimension so many times in a row; None where NumPy has to repeat them."""
+    shape = (*x.shape[:dim], x.shape[dim] * count, *x.shape[dim + 1 :])
+    out = np.empty(shape, x.dtype)
+    inner = math.prod(x.shape[dim + 1 :])
+    return out if out.size and repeat_rows.run(out, x, count, inner, x.size // inner, count * inner) else None
+
+
+@loop
 def with_zeros(out: Out, x: Floats, places: range) -> None:
     """Complex numbers of real ones."""
     for i in places:
@@ -196,13 +219,13 @@ def assign(target: np.ndarray, source: np.ndarray) -> None:
 
 def copy(x: np.ndarray) -> np.ndarray:
     """A contiguous copy."""
-    if x.size < LARGE:
+    if x.size < LARGE and (x.size < MIDDLE or x.strides[-1] == x.itemsize):
         return x.copy()
     result = np.empty(x.shape, x.dtype)
     if x.dtype.kind in "ciu" and x.itemsize in WORDS and x.flags.c_contiguous:
         assign(result.view(WORDS[x.itemsize]), x.view(WORDS[x.itemsize]))
-    else:
-        assign(result, x)
+    elif not assigned(result, x):
+        np.copyto(result, x)
     return result
 
 

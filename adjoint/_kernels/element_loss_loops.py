@@ -27,6 +27,7 @@ from .loops import (
     given,
     log,
     log1p,
+    loop,
     maximum,
     narrow,
     part,
@@ -198,6 +199,45 @@ def log_divergence(x: Any, t: Any, p: Any) -> Any:
 def log_divergence_slope(x: Any, t: Any, p: Any) -> Any:
     return -exp(t)
 
+
+# ---- binary cross entropy of logits, where each element has a weight of its own for the positive class -------------------------------
+
+
+@part
+def positive_logits(x: Any, t: Any, p: Any) -> Any:
+    return exactly((1.0 - t) * x + (1.0 + (p - 1.0) * t) * (log1p(exp_negative(-abs(x))) + maximum(-x, 0.0)))
+
+
+@loop(reorder=True)
+def positive_sums(notes: Doubles, x: Floats, target: Floats, positive: Floats, count: int, blocks: range) -> None:
+    for b in blocks:
+        first, last = b * ELEMENTS, min(b * ELEMENTS + ELEMENTS, count)
+        total = wide(0.0)
+        for begin in range(first, last, BLOCK):
+            some = 0.0
+            for i in range(begin, min(begin + BLOCK, last)):
+                some += positive_logits(x[i], target[i], positive[i])
+            total += wide(some)
+        notes[3 * b] = total
+        notes[3 * b + 1] = wide(last - first)
+        notes[3 * b + 2] = 0.0
+
+
+@loop(reorder=True)
+def positive_values(out: Out, x: Floats, target: Floats, positive: Floats, places: range) -> None:
+    for i in places:
+        out[i] = positive_logits(x[i], target[i], positive[i])
+
+
+@loop(reorder=True)
+def positive_slopes(grad: Out, g: Floats, x: Floats, target: Floats, positive: Floats, scale: float, each: int, places: range) -> None:
+    factor = narrow(scale)
+    for i in places:
+        one = positive[i] * target[i]
+        grad[i] = g[i * each] * factor * ((one + 1.0 - target[i]) / (1.0 + exp(-x[i])) - one)
+
+
+# ---- all of them --------------------------------------------------------------------------------------------------------------------
 
 LOSSES: dict[str, tuple[Part, Part]] = {
     "mse_loss": (square, square_slope),

@@ -6,8 +6,8 @@ columns (`index_select`, `index_add`, embeddings), or as many for each of them (
 Where an array is written to, a thread has rows or columns that no other touches, so that sums are always added up in the same order.
 
 Kernels look at an index before they use it: a part of the work in which one names no row is left undone, and `stray` becomes 1. The
-functions below answer None or False then, as in all cases that NumPy has to handle, and has words for. What `along` has written by then is
-not to be used; `at_rows` has written nothing.
+functions below answer None or False then, as in all cases that NumPy has to handle, and has words for. Nothing has been written by then,
+unless `along` was told that the array is fresh, and need not be used.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ COLUMNS = 128  # columns that a thread scatters to at a time
 SHARES = 16  # units at most into which the rows of a matrix are divided,
 SHARE = 1 << 15  # with so many elements at least,
 NARROW = 16  # unless it has fewer columns than this
-ALONE = 1 << 15  # elements that are written by one thread
+ALONE = 1 << 15  # indices that one thread looks at, and writes to their places
 KEEP, ZEROS, COPY = range(3)  # what an array that is written to begins as: itself, zeros, or another
 INT64 = np.dtype(np.int64)
 ANY = (*FLOATS, *HALVES, *WHOLE)
@@ -61,18 +61,24 @@ def take_rows(out: Out, x: Floats, index: Ints, stray: Ints, low: int, n: int, m
 
 @loop(kinds=ANY)
 def take_elements(out: Out, x: Floats, index: Ints, stray: Ints, low: int, n: int, m: int, blocks: int, units: range) -> None:
-    """The same for one column."""
+    """The same for one column. Indices that are used for many rows are looked at once."""
+    wrong = strays(index, 0, m if blocks == 1 else 0, low, n)
     for unit in units:
         row = unit
         first = 0
+        last = m
         if blocks > 1:
             row = unit // blocks
             first = unit % blocks * PIECE
+            last = min(first + PIECE, m)
+            wrong = strays(index, first, last, low, n)
         to = row * m
         at = row * n
-        last = min(first + PIECE, m)
-        if strays(index, first, last, low, n):
+        if wrong:
             stray[0] = 1
+        elif low == 0:
+            for k in range(first, last):
+                out[to + k] = x[at + index[k]]
         else:
             for k in range(first, last):
                 row = index[k]
@@ -278,33 +284,42 @@ def write_elements(
                     out[unit * n + row] = combined(out[unit * n + row], factor * source[unit * m + k])
 
 
-@template()
-def scatter_rows(out: Out, source: Floats, index: Ints, stray: Ints, n: int, m: int, inner: int, blocks: int, units: range) -> None:
-    for unit in units:
-        left = unit % blocks * COLUMNS
-        right = min(left + COLUMNS, inner)
-        to = unit // blocks * n * inner
-        for k in range(m):
-            at = (unit // blocks * m + k) * inner
-            if strays(index, at + left, at + right, 0, n):
+@template(kinds=(*FLOATS, "i64"))
+def scatter_rows(
+    out: Out, source: Floats, index: Ints, stray: Ints, ahead: int, n: int, m: int, inner: int, blocks: int, units: range
+) -> None:
+    """So many indices are looked at ahead of all others: all of them, if there are few and the array is not fresh."""
+    if strays(index, 0, ahead, 0, n):
+        stray[0] = 1
+    else:
+        for unit in units:
+            left = unit % blocks * COLUMNS
+            right = min(left + COLUMNS, inner)
+            to = unit // blocks * n * inner
+            for k in range(m):
+                at = (unit // blocks * m + k) * inner
+                if strays(index, at + left, at + right, 0, n):
+                    stray[0] = 1
+                else:
+                    for j in range(left, right):
+                        place = to + index[at + j] * inner + j
+                        out[place] = combined(out[place], source[at + j])
+
+
+@template(kinds=(*FLOATS, "i64"))
+def scatter_elements(out: Out, source: Floats, index: Ints, stray: Ints, ahead: int, n: int, m: int, units: range) -> None:
+    """The same for one column."""
+    if strays(index, 0, ahead, 0, n):
+        stray[0] = 1
+    else:
+        for unit in units:
+            first = unit * m
+            if strays(index, first, first + m, 0, n):
                 stray[0] = 1
             else:
-                for j in range(left, right):
-                    place = to + index[at + j] * inner + j
-                    out[place] = combined(out[place], source[at + j])
-
-
-@template()
-def scatter_elements(out: Out, source: Floats, index: Ints, stray: Ints, n: int, m: int, units: range) -> None:
-    """The same for one column."""
-    for unit in units:
-        first = unit * m
-        if strays(index, first, first + m, 0, n):
-            stray[0] = 1
-        else:
-            for k in range(first, first + m):
-                place = unit * n + index[k]
-                out[place] = combined(out[place], source[k])
+                for k in range(first, first + m):
+                    place = unit * n + index[k]
+                    out[place] = combined(out[place], source[k])
 
 
 @loop
@@ -324,14 +339,18 @@ def fill_rows(out: Out, index: Ints, stray: Ints, value: float, n: int, m: int, 
 
 
 @loop
-def fill_places(out: Out, index: Ints, value: float, n: int, m: int, inner: int, rows: range) -> None:
-    """One number where each index, which is within bounds, names a row: `m` for each column of a matrix."""
+def fill_places(out: Out, index: Ints, stray: Ints, value: float, ahead: int, n: int, m: int, inner: int, rows: range) -> None:
+    """One number where each index names a row: `m` for each column of a matrix. So many of them are looked at, before anything is written;
+    the others are known to be within bounds."""
     number = narrow(value)
-    for row in rows:
-        to = row // m * n * inner
-        at = row * inner
-        for j in range(inner):
-            out[to + index[at + j] * inner + j] = number
+    if strays(index, 0, ahead, 0, n):
+        stray[0] = 1
+    else:
+        for row in rows:
+            to = row // m * n * inner
+            at = row * inner
+            for j in range(inner):
+                out[to + index[at + j] * inner + j] = number
 
 
 @part
@@ -417,18 +436,23 @@ class Writing:
         out = np.empty(base.shape, base.dtype)
         return out if self.at_rows(out, dim, index, source, scale, -1, False, base, COPY) else None
 
-    def along(self, out: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> bool | None:
+    def along(self, out: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, fresh: bool = False) -> bool | None:
         """Write each element of `source` where its index names a row of `out`."""
         if index.shape != source.shape or dim.__class__ is not int or (found := frame_along(out.shape, index.shape, dim)) is None:
             return None
         outer, n, m, inner = found
+        ahead = 0 if fresh else index.size
+        if ahead > ALONE:
+            if not within(index, 0, n, source):
+                return None
+            ahead = 0
         stray = np.zeros(1, INT64)
         if inner == 1:
-            done = self.scattered_elements.run(out, source, index, stray, n, m, outer, m)
+            done = self.scattered_elements.run(out, source, index, stray, ahead, n, m, outer, m)
         else:
             blocks = -(-inner // COLUMNS)
             width = min(inner, COLUMNS)
-            done = self.scattered_rows.run(out, source, index, stray, n, m, inner, blocks, outer * blocks, m * width)
+            done = self.scattered_rows.run(out, source, index, stray, ahead, n, m, inner, blocks, outer * blocks, m * width)
         return done and not stray[0]
 
 
@@ -442,13 +466,19 @@ def filled(out: np.ndarray, dim: int, index: np.ndarray, value: float) -> bool |
 
 
 def filled_along(out: np.ndarray, dim: int, index: np.ndarray, value: float) -> bool | None:
-    """Write one number where each index names a row. They are known to be within bounds."""
-    if (found := frame_along(out.shape, index.shape, dim)) is None:
+    """Write one number where each index names a row."""
+    if dim.__class__ is not int or (found := frame_along(out.shape, index.shape, dim)) is None:
         return None
     outer, n, m, inner = found
-    if outer * m * inner > ALONE and m > 1:  # rows of a matrix would be written to by several threads
-        return None
-    return fill_places.run(out, index, value, n, m, inner, outer * m, inner)
+    ahead = index.size
+    if ahead > ALONE:
+        if m > 1:  # rows of a matrix would be written to by several threads
+            return put.along(out, dim, index, np.full(index.shape, value, out.dtype))
+        if not within(index, 0, n, out):
+            return None
+        ahead = 0
+    stray = np.zeros(1, INT64)
+    return fill_places.run(out, index, stray, value, ahead, n, m, inner, outer * m, inner) and not stray[0]
 
 
 put = Writing("put", replaced)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from . import index_loops, mask_loops
+from . import copy_loops, index_loops, mask_loops
 
 INT64 = np.dtype(np.int64)
 FEW = 4096  # places that NumPy finds as fast as kernels do
@@ -83,6 +83,11 @@ def written_at(input: Array, indices: Indices, values: Array) -> bool | None:
         if values.shape != (*input.shape[:place], *index.shape, *input.shape[place + 1 :]):
             return None
         return index_loops.put.at_rows(input, place, index, values, negative=True)
+    if len(indices) > 1 and indices[0].__class__ is not slice and (joined := one_index(input, indices)) is not None:
+        lines = merged(input, len(indices))
+        if one_number:
+            return index_loops.filled(lines, 0, joined, float(values))
+        return index_loops.put.at_rows(lines, 0, joined, values) if values.shape == joined.shape + lines.shape[1:] else None
     if len(indices) == 1 and indices[0].shape == input.shape and one_number:
         return mask_loops.filled(input, indices[0], float(values))
     if len(indices) == 1 and indices[0].shape == input.shape and values.ndim == 1 and values.size == np.count_nonzero(indices[0]):
@@ -90,10 +95,18 @@ def written_at(input: Array, indices: Indices, values: Array) -> bool | None:
     return None
 
 
+def is_basic(index: Any) -> bool:
+    """Whether an index consists of numbers and slices."""
+    items = index if index.__class__ is tuple else (index,)
+    return all([item.__class__ is slice or item.__class__ is int for item in items])
+
+
 def set_by_kernel(data: Array, index: Any, value: Any) -> bool | None:
     """Write at an index of one array by a kernel; None, and nothing is written, where NumPy is as fast, or has to."""
     if data.size < SMALLEST:
         return None
+    if value.__class__ is np.ndarray and value.size >= copy_loops.LARGE and is_basic(index):
+        return copy_loops.assigned(data[index], value) if value.shape == data[index].shape else None
     if index.__class__ is tuple:
         if len(index) != 2 or index[0] != slice(None) or index[1].__class__ is not np.ndarray or index[1].dtype is not INT64:
             return None

@@ -235,12 +235,17 @@ def cross_entropy_columns_back(
 
 @loop
 def nll(
-    losses: Out | None, notes: Doubles, x: Floats, target: Ints, weight: Floats | None, ignore: int, size: int, inner: int, count: int,
-    blocks: range,
+    out: Out, losses: Out | None, notes: Doubles, x: Floats, target: Ints, weight: Floats | None, ignore: int, mean: int, size: int,
+    inner: int, count: int, blocks: range,
 ) -> None:  # fmt: skip
+    """If there is one block only, it is finished at once."""
     for b in blocks:
         loss_sum, weight_sum, bad = wide(0.0), wide(0.0), 0
+        sample, place = b * ELEMENTS // inner, b * ELEMENTS % inner - 1
         for i in range(b * ELEMENTS, min(b * ELEMENTS + ELEMENTS, count)):
+            place += 1
+            if place == inner:
+                sample, place = sample + 1, 0
             t = target[i]
             if losses is not None:
                 losses[i] = 0.0
@@ -253,7 +258,7 @@ def nll(
             if weight is not None:
                 w = weight[t]
             if w != 0.0:
-                loss = -x[(i // inner * size + t) * inner + i % inner] * w
+                loss = -x[(sample * size + t) * inner + place] * w
                 if losses is not None:
                     losses[i] = loss
                 loss_sum += wide(loss)
@@ -261,6 +266,8 @@ def nll(
         notes[3 * b] = loss_sum
         notes[3 * b + 1] = weight_sum
         notes[3 * b + 2] = wide(bad)
+        if count <= ELEMENTS:
+            out[0] = narrow(loss_sum / weight_sum if mean else loss_sum)
 
 
 @loop

@@ -7,14 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from .copy_loops import LARGE, copy
 from .loops import FLOATS, Floats, Ints, Out, bits, given, loop, part, select, template
-from .reduce_loops import larger, smaller, suits
+from .reduce_loops import dense, larger, matrices, plan, smaller
 
 PIECE = 2048  # elements of a piece of work, which has its own memory to sort in,
 EFFORT = 16  # and takes so much longer than others
 SPAN = 32  # elements that are passed over at once if none of them is among the first
 
 INT64 = np.dtype("int64")
+Pair = tuple[np.ndarray, np.ndarray]  # elements and their places
 
 better = beats = hopeless = key = given
 
@@ -119,7 +121,7 @@ def sorted_places(x: np.ndarray, descending: bool) -> np.ndarray | None:
     return None if found is None else found[1]
 
 
-def sorted_rows(x: np.ndarray, descending: bool) -> tuple[np.ndarray, np.ndarray] | None:
+def sorted_rows(x: np.ndarray, descending: bool) -> Pair | None:
     """The rows of an array in order, and the indices where their elements were."""
     if x.__class__ is not np.ndarray or x.dtype.char not in "fdl" or not x.size or not x.shape:
         return None
@@ -192,7 +194,7 @@ def first_places(x: np.ndarray, k: int, largest: bool) -> np.ndarray | None:
     return None if found is None else found[1]
 
 
-def first_elements(x: np.ndarray, k: int, largest: bool) -> tuple[np.ndarray, np.ndarray] | None:
+def first_elements(x: np.ndarray, k: int, largest: bool) -> Pair | None:
     """The `k` largest or smallest elements of each row, in order, and their indices."""
     if x.__class__ is not np.ndarray or not x.size or not x.shape or not 0 < k <= x.shape[-1]:
         return None
@@ -212,30 +214,31 @@ RANK, MEDIAN, NANMEDIAN = range(3)  # what is looked for: a given rank; the midd
 
 
 @part
-def part_off(memory: Ints, first: int, last: int, bound: int) -> Any:
-    """Move what is below a bound to the front, without branches, and return where the rest begins."""
+def part_off(memory: Ints, first: int, last: int, bound: int, below: int) -> Any:
+    """Move what is below a bound, or else what equals it, to the front, without branches, and return where the rest begins."""
     place = first
     for j in range(first, last):
-        key = memory[j]
+        number = memory[j]
         memory[j] = memory[place]
-        memory[place] = key
-        place += 1 if key < bound else 0
+        memory[place] = number
+        place += 1 if (number < bound if below else number == bound) else 0
     return place
 
 
-@loop
-def select_in_rows(
-    result: Ints, x: Floats, memory: Ints, n: int, rows: int, take: int, low: int, what: int, rank: int, units: range
-) -> None:
-    """The place of the element of a rank in each row: of several equal ones, that which has it if they keep their order."""
+def select_in_columns(
+    result: Ints, values: Out, x: Floats, memory: Ints, n: int, inner: int, columns: int, take: int, low: int, what: int, rank: int,
+    units: range,
+) -> None:  # fmt: skip
+    """The place of the element of a rank in each column: of several equal ones, that which has it if they keep their order."""
     for unit in units:
         base = unit * n
-        for row in range(unit * take, min(unit * take + take, rows)):
-            at = row * n
+        for column in range(unit * take, min(unit * take + take, columns)):
+            at = column // inner * n * inner + column % inner
             valid = 0
             for j in range(n):
-                memory[base + j] = key_of(x[at + j], low, 1)
-                valid += 1 if x[at + j] == x[at + j] else 0
+                value = x[at + j * inner]
+                memory[base + j] = key(value, low, 1)
+                valid += 1 if value == value else 0
             wanted = rank
             if what == MEDIAN:
                 wanted = valid if valid < n else (n - 1) // 2
@@ -251,42 +254,53 @@ def select_in_rows(
                 b = memory[(first + last) // 2]
                 c = memory[last - 1]
                 pivot = max(min(a, b), min(max(a, b), c))
-                rest = part_off(memory, first, last, pivot)
+                rest = part_off(memory, first, last, pivot, 1)
                 if goal < rest:
                     last = rest
                 else:
-                    first = part_off(memory, rest, last, pivot + 1)
+                    first = part_off(memory, rest, last, pivot, 0)
                     if goal < first:  # it equals the pivot
                         first = goal
                         last = goal + 1
-            key = memory[goal]
+            found = memory[goal]
             before = 0
             for j in range(n):
-                before += 1 if key_of(x[at + j], low, 1) < key else 0
+                before += 1 if memory[base + j] < found else 0
             place = -1
             while before <= wanted:
                 place += 1
-                before += 1 if key_of(x[at + place], low, 1) == key else 0
-            result[row] = place
+                before += 1 if key(x[at + place * inner], low, 1) == found else 0
+            result[column] = place
+            values[column] = x[at + place * inner]
 
 
-def places_of_rank(x: np.ndarray, what: int, rank: int = 0) -> np.ndarray | None:
-    """The place of the element of a rank in each row, the last axis kept with one element."""
-    if not suits(x) or not x.size or not x.shape:
+select_floats = template()(select_in_columns)("select_floats", key=key_of)
+select_integers = template(kinds=("i64",))(select_in_columns)("select_integers", key=whole_key)
+
+
+def of_rank(x: np.ndarray, axis: int, what: int, rank: int = 0) -> Pair | None:
+    """The element of a rank along an axis, which is kept, and its place."""
+    if x.__class__ is not np.ndarray or x.dtype.char not in "fdl" or not x.size or (found := matrices(x.shape, axis)) is None:
         return None
-    n = x.shape[-1]
-    rows = x.size // n
-    take = min(rows, max(1, PIECE // n))
-    units = -(-rows // take)
-    result, memory = np.empty((*x.shape[:-1], 1), INT64), np.empty(units * n, INT64)
+    outer, n, inner = found
+    if inner > 1 and x.size >= LARGE:
+        turned = of_rank(copy(x.swapaxes(axis, -1)), -1, what, rank)
+        return None if turned is None else (copy(turned[0].swapaxes(axis, -1)), copy(turned[1].swapaxes(axis, -1)))
+    columns = outer * inner
+    take = min(columns, max(1, PIECE // n))
+    units = -(-columns // take)
+    shape, _ = plan(x.shape, axis, True)
+    result, values, memory = np.empty(shape, INT64), np.empty(shape, x.dtype), np.empty(units * n, INT64)
     low = (1 << (8 * x.itemsize - 1)) - 1
-    return result if select_in_rows.run(result, x, memory, n, rows, take, low, what, rank, units, EFFORT * take * n) else None
+    kernel = select_integers if x.dtype.kind == "i" else select_floats
+    served = kernel.run(result, values, dense(x), memory, n, inner, columns, take, low, what, rank, units, EFFORT * take * n)
+    return (values, result) if served else None
 
 
 # ---- the most frequent --------------------------------------------------------------------------------------------------------------
 
 
-@loop
+@loop(kinds=(*FLOATS, "i64"))
 def longest_run(result: Ints, values: Floats, places: Ints, n: int, rows: range) -> None:
     """Of sorted rows: where the last of the most frequent elements comes from."""
     for row in rows:

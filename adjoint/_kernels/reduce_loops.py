@@ -228,7 +228,7 @@ def cuts(outer: int, n: int, inner: int) -> list[tuple[int, ...]]:
         if inner == 1:
             take = CUT if n > LONG else n
         else:
-            take = min(n, DEPTH, max(16, PIECE // inner // 4 * 4)) if outer * n * inner > PIECE or n > DEPTH else n
+            take = min(n, DEPTH, max(16, PIECE // max(inner, 1) // 4 * 4)) if outer * n * inner > PIECE or n > DEPTH else n
         blocks = -(-n // take) if take else 1
         steps.append((n, inner, take, blocks, outer * blocks, take * inner))
         if blocks == 1:

@@ -9,6 +9,7 @@ import numpy as np
 from .loops import FLOATS, HALVES, WHOLE, Bools, Floats, Ints, Loop, given, loop, part, select, template, wide
 
 BLOCK = 8192  # elements that are one piece of work
+GLANCE = 256  # elements that are compared before it is decided whether to go on
 STRETCH = 64  # values that are searched for at a time
 PARTS = 8  # pieces in which values are counted at most
 FEW = 24  # values that are compared one by one with each element
@@ -27,11 +28,14 @@ def find_difference(x: Floats, y: Floats, differs: Ints, size: int, blocks: rang
     """`differs` becomes 1. Blocks are passed over when it is."""
     for block in blocks:
         if differs[0] == 0:
-            found = 0
-            for i in range(block * BLOCK, min(block * BLOCK + BLOCK, size)):
-                found = found | (1 if x[i] != y[i] else 0)
-            if found:
-                differs[0] = 1
+            end = min(block * BLOCK + BLOCK, size)
+            for first in range(block * BLOCK, end, GLANCE):
+                found = 0
+                for i in range(first, min(first + GLANCE, end)):
+                    found = found | (1 if x[i] != y[i] else 0)
+                if found:
+                    differs[0] = 1
+                    break
 
 
 def equal(x: np.ndarray, y: np.ndarray) -> bool | None:

@@ -145,14 +145,13 @@ def at_most(x: Any, top: Any) -> Any:
 
 
 @template()
-def records(place: Ints, x: Floats, tops: Out, n: int, inner: int, tiles: int, units: range) -> None:
-    """Where the best element so far stands, in each column: the last of several, and NaN beats everything. `tops` is memory for the best
-    of each column. A unit is a tile of columns, which are followed side by side."""
+def records(place: Ints, x: Floats, best: Out, n: int, inner: int, tiles: int, units: range) -> None:
+    """The best element so far and where it stands, in each column: the last of several, and NaN beats everything. A unit is a tile of
+    columns, which are followed side by side."""
     for unit in units:
         left = unit % tiles * TILE
         width = min(TILE, inner - left)
         start = unit // tiles * n * inner + left
-        best = unit // tiles * inner + left
         if inner == 1:
             top = x[start]
             where = 0
@@ -160,17 +159,19 @@ def records(place: Ints, x: Floats, tops: Out, n: int, inner: int, tiles: int, u
                 new = reaches(x[start + i], top) | (x[start + i] != x[start + i])
                 top = select(new, x[start + i], top)
                 where = select(new, i, where)
+                best[start + i] = top
                 place[start + i] = where
         else:
             for j in range(width):
-                tops[best + j] = x[start + j]
+                best[start + j] = x[start + j]
                 place[start + j] = 0
             for i in range(1, n):
                 at = start + i * inner
                 for j in range(width):
                     value = x[at + j]
-                    new = reaches(value, tops[best + j]) | (value != value)
-                    tops[best + j] = select(new, value, tops[best + j])
+                    top = best[at - inner + j]
+                    new = reaches(value, top) | (value != value)
+                    best[at + j] = select(new, value, top)
                     place[at + j] = select(new, i, place[at - inner + j])
 
 
@@ -178,18 +179,15 @@ highs = records("cummax", reaches=at_least)
 lows = records("cummin", reaches=at_most)
 
 
-def record_places(x: np.ndarray, axis: int, largest: bool) -> np.ndarray | None:
-    """The places of the records along an axis."""
-    if not suits(x):
-        return None
-    found = matrices(x.shape, axis)
-    if found is None:
+def running_best(x: np.ndarray, axis: int, largest: bool) -> tuple[np.ndarray, np.ndarray] | None:
+    """The records along an axis, and their places."""
+    if not suits(x) or (found := matrices(x.shape, axis)) is None:
         return None
     outer, n, inner = found
-    place, tops = np.empty(x.shape, INT64), np.empty(outer * inner, x.dtype)
+    place, best = np.empty(x.shape, INT64), np.empty(x.shape, x.dtype)
     tiles = -(-inner // TILE)
     kernel = highs if largest else lows
-    return place if n and kernel.run(place, x, tops, n, inner, tiles, outer * tiles, n * min(inner, TILE)) else None
+    return (best, place) if n and kernel.run(place, dense(x), best, n, inner, tiles, outer * tiles, n * min(inner, TILE)) else None
 
 
 # ---- what is there, and back --------------------------------------------------------------------------------------------------------

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 ARRAYS = (np.ndarray, np.generic)
-LARGE = 1 << 14  # elements of which a copy is worth a kernel
+LARGE = 1 << 14  # elements of which a copy is worth a kernel,
+MIDDLE = 1 << 12  # and if those of a row are apart
 
 
 @cache
@@ -70,12 +71,12 @@ def stacked(parts: Any, dim: int) -> Any:
 
 def in_order(x: Any) -> Any:
     """A copy of an array whose memory is in the order of its indices."""
-    return loops("copy").copy(x) if x.__class__ is np.ndarray and x.size >= LARGE else x.copy()
+    return loops("copy").copy(x) if x.__class__ is np.ndarray and x.size >= MIDDLE else x.copy()
 
 
 def copied(x: Any) -> Any:
     """A copy to write into; a NumPy scalar, which cannot be written to, becomes an array."""
-    if x.__class__ is np.ndarray and x.size < LARGE:
+    if x.__class__ is np.ndarray and x.size < MIDDLE:
         return x.copy()
     return np.array(x) if isinstance(x, np.generic) else in_order(x)
 

@@ -13,7 +13,19 @@ import numpy as np
 from .._dtype import from_numpy_dtype
 from ._registry import LEADING, Array, op
 from ._rules import call, cast, conjugate, holds
-from .linalg import HIDDEN, LinAlgError, added, check_floating, check_matrices, hermitian, is_complex, main_diagonal, on_diagonal, solved
+from .linalg import (
+    HIDDEN,
+    LinAlgError,
+    added,
+    check_floating,
+    check_matrices,
+    hermitian,
+    is_complex,
+    main_diagonal,
+    on_diagonal,
+    solved,
+    times,
+)
 
 
 def off_diagonal(matrix: Array, divisor: Array) -> Array:
@@ -48,9 +60,9 @@ def _eigh_rule(g: Sequence[Array], A: Array, UPLO: str) -> Array:
     (g_values, g_vectors), (values, vectors) = g, call(linalg_eigh, A, UPLO)
     inner = added(
         None if g_values is None else on_diagonal(g_values),
-        None if g_vectors is None else off_diagonal(turning(hermitian(vectors) @ g_vectors), differences(values)),
+        None if g_vectors is None else off_diagonal(turning(times(hermitian(vectors), g_vectors)), differences(values)),
     )
-    return cast_like(vectors @ cast_like(inner, vectors) @ hermitian(vectors), vectors)
+    return cast_like(times(vectors, cast_like(inner, vectors), hermitian(vectors)), vectors)
 
 
 def turning(x: Array) -> Array:
@@ -65,8 +77,8 @@ def cast_like(x: Array, like: Array) -> Array:
 
 def _eigh_jvp(A_t: Array, out: Any) -> Any:
     values, vectors = out
-    inner = hermitian(vectors) @ A_t @ vectors
-    return np.real(main_diagonal(inner)) + 0, vectors @ off_diagonal(inner, differences(values))
+    inner = times(hermitian(vectors), A_t, vectors)
+    return np.real(main_diagonal(inner)) + 0, times(vectors, off_diagonal(inner, differences(values)))
 
 
 @op(batch=LEADING, several=True, holomorphic=False, jvp=_eigh_jvp, A=_eigh_rule, **HIDDEN)
@@ -84,18 +96,18 @@ def _eig_rule(g: Sequence[Array], A: Array, A_dtype: Any) -> Array:
     turned = hermitian(vectors)
     inner = None if g_values is None else on_diagonal(g_values)
     if g_vectors is not None:
-        along = turned @ g_vectors
-        lengths = (turned @ vectors) * np.real(main_diagonal(along))[..., None, :]  # eigenvectors keep their length
+        along = times(turned, g_vectors)
+        lengths = times(turned, vectors) * np.real(main_diagonal(along))[..., None, :]  # eigenvectors keep their length
         inner = added(inner, off_diagonal(along - lengths, conjugate(differences(values))))
-    return cast(solved(turned, inner @ turned), A_dtype)
+    return cast(solved(turned, times(inner, turned)), A_dtype)
 
 
 def _eig_jvp(A_t: Array, out: Any) -> Any:
     values, vectors = out
-    inner = solved(vectors, cast_like(A_t, vectors) @ vectors)
+    inner = solved(vectors, times(cast_like(A_t, vectors), vectors))
     moved = off_diagonal(inner, differences(values))
-    lengths = np.real(main_diagonal(hermitian(vectors) @ vectors @ moved))
-    return main_diagonal(inner) * 1, vectors @ moved - vectors * lengths[..., None, :]
+    lengths = np.real(main_diagonal(times(hermitian(vectors), vectors, moved)))
+    return main_diagonal(inner) * 1, times(vectors, moved) - vectors * lengths[..., None, :]
 
 
 @op(batch=LEADING, several=True, holomorphic=False, jvp=_eig_jvp, A=_eig_rule, **HIDDEN)
@@ -122,19 +134,19 @@ def _svd_rule(g: Sequence[Array], A: Array, A_shape: Any, full_matrices: bool) -
     inner = None if g_s is None else cast_like(on_diagonal(g_s), u)
     grad = None
     if g_u is not None:
-        along = hermitian(u) @ g_u
+        along = times(hermitian(u), g_u)
         turned = off_diagonal(along, gaps)
         inner = added(inner, (turned + hermitian(turned)) * s[..., None, :], phases(along, s))
         if A_shape[-2] > k:
-            grad = ((g_u - u @ along) / s[..., None, :]) @ hermitian(v)
+            grad = times((g_u - times(u, along)) / s[..., None, :], hermitian(v))
     if g_v is not None:
-        along = hermitian(v) @ g_v
+        along = times(hermitian(v), g_v)
         turned = off_diagonal(along, gaps)
         back = phases(along, s)
         inner = added(inner, (turned + hermitian(turned)) * s[..., :, None], None if back is None else -back)
         if A_shape[-1] > k:
-            grad = added(grad, u @ hermitian((g_v - v @ along) / s[..., None, :]))
-    return added(u @ inner @ hermitian(v), grad)
+            grad = added(grad, times(u, hermitian((g_v - times(v, along)) / s[..., None, :])))
+    return added(times(u, inner, hermitian(v)), grad)
 
 
 def phases(along: Array, s: Array) -> Array | None:
@@ -148,16 +160,16 @@ def _svd_jvp(A_t: Array, full_matrices: bool, out: Any) -> Any:
     if u.shape[-1] > k or vh.shape[-2] > k:
         raise NotImplementedError("svd: forward mode needs full_matrices=False: the other singular vectors are arbitrary")
     v = hermitian(vh)
-    inner = hermitian(u) @ A_t @ v
+    inner = times(hermitian(u), A_t, v)
     gaps = differences(s * s)
     left, right = inner * s[..., None, :], inner * s[..., :, None]
     turn = phases(inner, s)
-    u_t = u @ added(off_diagonal(left + hermitian(left), gaps), turn)
-    v_t = v @ added(off_diagonal(right + hermitian(right), gaps), None if turn is None else -turn)
+    u_t = times(u, added(off_diagonal(left + hermitian(left), gaps), turn))
+    v_t = times(v, added(off_diagonal(right + hermitian(right), gaps), None if turn is None else -turn))
     if u.shape[-2] > k:
-        u_t = u_t + (A_t @ v - u @ inner) / s[..., None, :]
+        u_t = u_t + (times(A_t, v) - times(u, inner)) / s[..., None, :]
     if v.shape[-2] > k:
-        v_t = v_t + (hermitian(A_t) @ u - v @ hermitian(inner)) / s[..., None, :]
+        v_t = v_t + (times(hermitian(A_t), u) - times(v, hermitian(inner))) / s[..., None, :]
     return u_t, np.real(main_diagonal(inner)) + 0, hermitian(v_t) * 1
 
 
@@ -188,11 +200,11 @@ def _qr_rule(g: Sequence[Array], A: Array, mode: str) -> Array:
             "linalg.qr_backward: The QR decomposition is not differentiable when mode='complete' and nrows > ncols.\n"
             "  fix: torch.linalg.qr(A, mode='reduced')"
         )
-    turn = added(None if g_q is None else hermitian(q) @ g_q, None if g_r is None else -(g_r @ hermitian(r)))
+    turn = added(None if g_q is None else times(hermitian(q), g_q), None if g_r is None else -times(g_r, hermitian(r)))
     inner = np.tril(turn - hermitian(turn), -1) - turn
     if is_complex(q):
         inner = inner + on_diagonal(1j * np.imag(main_diagonal(turn)))
-    whole = added(g_q, q @ inner)
+    whole = added(g_q, times(q, inner))
     return hermitian(solved(r, hermitian(whole)))
 
 
@@ -201,12 +213,12 @@ def _qr_jvp(A_t: Array, out: Any, mode: str) -> Any:
     if mode == "r" or q.shape[-1] != r.shape[-1]:
         raise RuntimeError("linalg.qr: forward mode needs mode='reduced' (or a square matrix)")
     whole = np.swapaxes(solved(np.swapaxes(r, -1, -2), np.swapaxes(A_t, -1, -2)), -1, -2)
-    inner = hermitian(q) @ whole
+    inner = times(hermitian(q), whole)
     below = np.tril(inner, -1)
     turn = below - hermitian(below)
     if is_complex(q):
         turn = turn + on_diagonal(1j * np.imag(main_diagonal(inner)))
-    return q @ turn + whole - q @ inner, np.triu((inner - turn) @ r)
+    return times(q, turn) + whole - times(q, inner), np.triu(times(inner - turn, r))
 
 
 def _qr_examples(A: Any, mode: Any, examples: int) -> tuple[Any, Any]:

@@ -9,7 +9,7 @@ import numpy as np
 from ._batching import aligned, behind_batch
 from ._registry import LEADING, Array, op
 from ._rules import call, sum_to
-from .linalg import HIDDEN, LOWER, UPPER, check_matrices, hermitian, solved
+from .linalg import HIDDEN, LOWER, UPPER, check_matrices, hermitian, solved, times
 
 # ---- Cholesky -----------------------------------------------------------------------------------------------------------------------
 
@@ -20,23 +20,23 @@ from .linalg import HIDDEN, LOWER, UPPER, check_matrices, hermitian, solved
 
 def whole(factor: Array, change: Array, upper: bool) -> Array:
     """How L Lᴴ (or Uᴴ U) changes with its factor."""
-    half = hermitian(change) @ factor if upper else change @ hermitian(factor)
+    half = times(hermitian(change), factor) if upper else times(change, hermitian(factor))
     return half + hermitian(half)
 
 
 def of_factor(inner: Array, factor: Array, upper: bool) -> Array:
     """The gradient by the factor from that by the product."""
     inner = inner + hermitian(inner)
-    return -(factor @ inner if upper else inner @ factor)
+    return -(times(factor, inner) if upper else times(inner, factor))
 
 
 def _solve_factor(g: Array, input_shape: Any, L: Array, out: Array, upper: bool, L_shape: Any) -> Array:
     back = call(cholesky_solve, g, L, upper)
-    return sum_to(of_factor(back @ hermitian(out), L, upper), L_shape)
+    return sum_to(of_factor(times(back, hermitian(out)), L, upper), L_shape)
 
 
 def _solve_jvp(L: Array, L_t: Array, input_t: Array, out: Array, upper: bool) -> Array:
-    right = None if L_t is None else whole(L, L_t, upper) @ out
+    right = None if L_t is None else times(whole(L, L_t, upper), out)
     right = input_t if right is None else -right if input_t is None else input_t - right
     return cholesky_solve(right, L, upper)
 
@@ -53,18 +53,18 @@ def cholesky_solve(input: Array, L: Array, upper: bool) -> Array:
 
 
 def _inverse_jvp(input: Array, input_t: Array, out: Array, upper: bool) -> Array:
-    return -(out @ whole(input, input_t, upper) @ out)
+    return -times(out, whole(input, input_t, upper), out)
 
 
 @op(
     "cholesky_inverse", batch=LEADING, holomorphic=False, jvp=_inverse_jvp, **HIDDEN,
-    input=lambda g, input, out, upper: of_factor(out @ g @ out, input, upper),
+    input=lambda g, input, out, upper: of_factor(times(out, g, out), input, upper),
 )  # fmt: skip
 def cholesky_inverse(input: Array, upper: bool) -> Array:
     """The inverse of A from its triangular factor."""
     check_matrices("cholesky_inverse", input)
     back = np.linalg.inv(hermitian(np.triu(input)) if upper else np.tril(input))
-    return hermitian(back) @ back
+    return times(hermitian(back), back)
 
 
 # ---- L D Lᵀ -------------------------------------------------------------------------------------------------------------------------

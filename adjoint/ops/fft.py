@@ -5,6 +5,7 @@ Scale and direction are parameters, so that each transform is also what its deri
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,25 @@ def fft_c2c(input: Array, dims: tuple[int, ...], scale: float, inverse: bool) ->
     """The sums of `input[k] * exp(∓2πijk/n)`, times `scale`, over several dimensions."""
     if not dims:
         return input * scale
-    transform = np.fft.ifftn(input, axes=dims, norm="forward") if inverse else np.fft.fftn(input, axes=dims)
-    return (transform * scale).astype(input.dtype, copy=False)
+    norm, rest = scaling(scale, math.prod([input.shape[dim] for dim in dims]), inverse)
+    if len(dims) == 1:
+        transform = (np.fft.ifft if inverse else np.fft.fft)(input, None, dims[0], norm)
+    else:
+        transform = (np.fft.ifftn if inverse else np.fft.fftn)(input, axes=dims, norm=norm)
+    return scaled(transform, rest, input.dtype)
+
+
+def scaling(scale: float, size: int, inverse: bool) -> tuple[Any, float]:
+    """How NumPy calls a scale, which costs nothing then; and what is left to multiply with."""
+    if scale == 1:
+        return ("forward" if inverse else "backward"), 1.0
+    if scale == 1 / size:
+        return ("backward" if inverse else "forward"), 1.0
+    return ("ortho", 1.0) if scale == 1 / math.sqrt(size) else ("forward" if inverse else "backward", scale)
+
+
+def scaled(transform: Array, scale: float, dtype: np.dtype[Any]) -> Array:
+    return (transform if scale == 1 else transform * scale).astype(dtype, copy=False)
 
 
 def extended(g: Array, dim: int, size: int) -> Array:
@@ -41,8 +59,9 @@ def _r2c_rule(g: Array, input_shape: tuple[int, ...], dim: int, scale: float) ->
 @op(batch=ALONG, nodes="FftR2CBackward0", holomorphic=False, jvp=LINEAR, input=_r2c_rule, **HIDDEN)
 def fft_r2c(input: Array, dim: int, scale: float) -> Array:
     """The first half of the transform of real numbers; the other half mirrors it."""
-    dtype = np.result_type(input.dtype, np.complex64)
-    return (np.fft.rfft(input, axis=dim) * scale).astype(dtype, copy=False)
+    dtype = np.dtype(np.complex64 if input.dtype.itemsize <= 4 else np.complex128)
+    norm, rest = scaling(scale, input.shape[dim], False)
+    return scaled(np.fft.rfft(input, None, dim, norm), rest, dtype)
 
 
 def _c2r_rule(g: Array, dim: int, scale: float, n: int) -> Array:
@@ -55,4 +74,5 @@ def _c2r_rule(g: Array, dim: int, scale: float, n: int) -> Array:
 def fft_c2r(input: Array, dim: int, scale: float, n: int) -> Array:
     """The inverse transform, to `n` real numbers, of a first half."""
     dtype = np.dtype("float32") if input.dtype == np.complex64 else np.dtype("float64")
-    return (np.fft.irfft(input, n, axis=dim, norm="forward") * scale).astype(dtype, copy=False)
+    norm, rest = scaling(scale, n, True)
+    return scaled(np.fft.irfft(input, n, dim, norm), rest, dtype)

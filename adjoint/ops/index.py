@@ -22,14 +22,14 @@ from .._site import here
 from .._state import get_mode, recording
 from .._tensor import Tensor, wrap
 from ..autograd.node import INFERENCE_TENSOR
-from ..autograd.views import counter_of
+from ..autograd.views import check_writable
 from ._batching import Index, behind_batch
 from ._general import NUMBERS, array_to_write
 from ._inplace import shares_memory
 from ._registry import FUNCTIONS, LINEAR, Array, composite, op
 from ._rules import call, copied, loops, sum_to
 from .alias import alias
-from .assign import SMALL, copy_, fill_, number_as, write_through
+from .assign import SMALL, copy_, fill_, number_as, warn_if_expanded, write_through
 from .parts import EVERYTHING, select_part, slice_part, unsqueeze_part
 from .shape import expanded_shape, inverse_order
 
@@ -394,7 +394,7 @@ def getitem(input: Tensor, index: Any) -> Tensor:
         if kind is int:
             return select_part(input, (index, ...))  # type: ignore[no-any-return]
         if kind is slice:
-            if index.step is None:
+            if index.step is None or goes_forwards(index):
                 return slice_part(input, (index, ...))  # type: ignore[no-any-return]
         elif index is None:
             return unsqueeze_part(input, (None, ...))  # type: ignore[no-any-return]
@@ -407,8 +407,10 @@ def getitem(input: Tensor, index: Any) -> Tensor:
                     part = select_part
                 elif kind is slice:
                     if item.step is not None:
-                        break
-                    if item.start is not None or item.stop is not None:
+                        if not goes_forwards(item):
+                            break
+                        part = slice_part
+                    elif item.start is not None or item.stop is not None:
                         part = slice_part
                 elif item is None:
                     part = unsqueeze_part
@@ -439,6 +441,11 @@ def getitem(input: Tensor, index: Any) -> Tensor:
             part = slice_part if index.__class__ is slice else None
         return alias(input) if part is None else part(input, basic)  # type: ignore[no-any-return]
     return index_at(input if part is None else part(input, basic), kept(indices, input))  # type: ignore[no-any-return]
+
+
+def goes_forwards(item: slice) -> bool:
+    """Whether the step of a slice means the same to NumPy and to PyTorch, which refuses those that are not positive."""
+    return item.step.__class__ is int and item.step > 0
 
 
 def whole_index(input: Tensor, index: tuple[Any, ...]) -> Indices | None:
@@ -478,12 +485,15 @@ def setitem(input: Tensor, index: Any, value: Any) -> None:
         if not isinstance(value, Tensor):
             value = wrap(number_as(value, input._data.dtype))
         value = without_leading_ones(value, index_ndim(target, indices))
-        write_through(put_at, assign_at, input=target, indices=kept(indices, input, value), values=value, accumulate=False)
+        where, overlap = kept(indices, input, value), warn_if_expanded(target, "index_put_")
+        write_through(put_at, assign_at, one_value=overlap, input=target, indices=where, values=value, accumulate=False)
     elif isinstance(value, Tensor):
         value = without_leading_ones(value, target.ndim)
         expanded_shape(value._data, target._data.shape)
         copy_(target, value)
     else:
+        if 0 in target._data.strides:
+            check_writable(target, False)
         fill_(target, value)
 
 
@@ -499,7 +509,7 @@ def written_at_once(input: Tensor, index: Any, value: Any) -> bool:
     elif kind is tuple:
         if (index := as_numpy(index)) is None:
             return False
-    elif kind is not int and not (kind is slice and index.step is None):
+    elif kind is not int and index is not Ellipsis and not (kind is slice and (index.step is None or goes_forwards(index))):
         return False
     if value.__class__ is Tensor:
         if value._data.dtype != data.dtype or value._data.__class__ is not np.ndarray or (mode and value.requires_grad):
@@ -508,12 +518,12 @@ def written_at_once(input: Tensor, index: Any, value: Any) -> bool:
     elif not (value.__class__ is float or value.__class__ is int) or data.dtype.kind != "f" or not -SMALL <= value <= SMALL:
         return False
     try:
-        common = value.__class__ is np.ndarray and shares_memory(value, data)
-        if common or not loops("indexing").set_by_kernel(data, index, value):
+        by_kernel = (kind is Tensor or kind is tuple) and not (value.__class__ is np.ndarray and shares_memory(value, data))
+        if not by_kernel or not loops("indexing").set_by_kernel(data, index, value):
             data[index] = value
     except (IndexError, ValueError):
         return False
-    counter_of(input).bump(here())
+    input._written()
     return True
 
 
@@ -529,7 +539,7 @@ def as_numpy(index: tuple[Any, ...]) -> tuple[Any, ...] | None:
             if item.__class__ is not np.ndarray or not item.shape or (item.dtype is not INT64 and item.dtype is not BOOL):
                 return None
             arrays = True
-        elif item.__class__ is not slice or item.step is not None:
+        elif item.__class__ is not slice or not (item.step is None or goes_forwards(item)):
             return None
         items.append(item)
     return None if numbers and arrays else tuple(items)
@@ -553,6 +563,8 @@ def without_leading_ones(value: Tensor, ndim: int) -> Tensor:
 
 def given_indices(input: Tensor, indices: Any, name: str) -> Indices:
     """The tensors given to `index_put`; None leaves a dimension alone."""
+    if indices.__class__ is tuple and indices and (arrays := whole_index(input, indices)) is not None:
+        return arrays
     if isinstance(indices, Tensor) or not isinstance(indices, list | tuple):
         raise TypeError(f"{name}(): argument 'indices' (position 1) must be tuple of Tensors, not {type(indices).__name__}")
     found = []
@@ -574,4 +586,5 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """Write (or add) `values` at the given indices."""
     where = kept(given_indices(input, indices, "index_put_"), input, values)
-    return write_through(put_at, assign_at, input=input, indices=where, values=values, accumulate=accumulate)
+    overlap = warn_if_expanded(input, "index_put_")
+    return write_through(put_at, assign_at, one_value=overlap, input=input, indices=where, values=values, accumulate=accumulate)

@@ -13,7 +13,7 @@ from .._size import Size
 from .._tensor import wrap
 from . import _several
 from ._general import check_shapes
-from ._registry import COMMON, LINEAR, Array, composite, op
+from ._registry import COMMON, FUNCTIONS, LINEAR, Array, composite, op
 from ._rules import joined, stacked, wrap_dim
 
 Shape = tuple[int, ...]
@@ -221,17 +221,18 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
     if indexing not in (None, "ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     for tensor in given:
-        if tensor.ndim > 1:
+        if len(tensor._data.shape) > 1:
             raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {tensor}")
-        if tensor.dtype != given[0].dtype:
+        if tensor._data.dtype != given[0]._data.dtype:
             raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype")
     swap = indexing == "xy" and len(given) >= 2
     if swap:
         given[:2] = given[1::-1]
-    shape = tuple(tensor.numel() for tensor in given)
-    grids = [
-        tensor.reshape([-1 if place == dim else 1 for place in range(len(given))]).expand(shape) for dim, tensor in enumerate(given)
-    ]
+    shape = tuple([tensor._data.size for tensor in given])
+    grids = []
+    for place, tensor in enumerate(given):
+        rest = len(given) - 1 - place
+        grids.append((tensor.reshape((-1,) + (1,) * rest) if rest or not tensor._data.shape else tensor).expand(shape))
     if swap:
         grids[:2] = grids[1::-1]
     return tuple(grids)
@@ -257,9 +258,13 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
         return input.new_empty((0,))
-    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    rows = np.array(list(choose(range(input.numel()), r)), np.int64).reshape(-1, r)
-    return input[wrap(rows)]
+    n = input.numel()
+    if r == 2:
+        rows = FUNCTIONS["triu_indices"](n, n, 0 if with_replacement else 1).t()
+    else:
+        choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+        rows = wrap(np.array(list(choose(range(n), r)), np.int64).reshape(-1, r))
+    return input[rows]
 
 
 # ---- blocks -------------------------------------------------------------------------------------------------------------------------

@@ -59,6 +59,13 @@ def added(*terms: Array | None) -> Any:
     return sum(present[1:], present[0])
 
 
+def times(first: Array, *others: Array) -> Array:
+    """The product of matrices inside a rule, from the left to the right."""
+    for other in others:
+        first = product(first, other)
+    return first
+
+
 def solved(a: Array, b: Array, triangle: int = GENERAL) -> Array:
     """The solution x of a x = b inside a rule."""
     return call(linalg_solve, a, b, triangle)
@@ -135,10 +142,10 @@ def pivoted_lu(matrix: Array, pivot: bool = True) -> tuple[list[int], Array, Arr
 
 def _inv_rule(g: Array, out: Array) -> Array:
     turned = transposed(out)
-    return -(turned @ g @ turned)
+    return -times(turned, g, turned)
 
 
-@op(batch=LEADING, nodes="LinalgInvExBackward0", jvp=lambda A_t, out: -(out @ A_t @ out), A=_inv_rule, **HIDDEN)
+@op(batch=LEADING, nodes="LinalgInvExBackward0", jvp=lambda A_t, out: -times(out, A_t, out), A=_inv_rule, **HIDDEN)
 def linalg_inv(A: Array) -> Array:
     """The inverse of each matrix."""
     check_matrices("linalg.inv", A)
@@ -158,11 +165,11 @@ def _solve_right(g: Array, A: Array, B_shape: Any, triangle: int) -> Array:
 
 
 def _solve_left(g: Array, A: Array, out: Array, A_shape: Any, triangle: int) -> Array:
-    return sum_to(-product(solved(transposed(A), g, -triangle), transposed(out)), A_shape)
+    return sum_to(-times(solved(transposed(A), g, -triangle), transposed(out)), A_shape)
 
 
 def _solve_jvp(A: Array, A_t: Array, B_t: Array, out: Array, triangle: int) -> Array:
-    return solved(A, added(B_t, None if A_t is None else -(A_t @ out)), triangle)
+    return solved(A, added(B_t, None if A_t is None else -times(A_t, out)), triangle)
 
 
 def _solve_examples(A: Any, B: Any, triangle: int) -> Any:
@@ -198,7 +205,7 @@ def cofactors(A: Array, out: Array) -> Array:
     u, s, vh = call(linalg_svd, A, False)
     rest = np.prod(without_each(s, len(s.shape) - 1), axis=-1)
     sign = call(linalg_det, u) * call(linalg_det, vh)
-    return conjugate((u * rest[..., None, :]) @ vh) * sign[..., None, None]
+    return conjugate(times(u * rest[..., None, :], vh)) * sign[..., None, None]
 
 
 def _det_rule(g: Array, A: Array, out: Array) -> Array:
@@ -247,7 +254,7 @@ def lower_half(x: Array) -> Array:
 
 def _cholesky_rule(g: Array, out: Array) -> Array:
     turned = hermitian(out)
-    inner = np.tril(product(turned, g))
+    inner = np.tril(times(turned, g))
     inner = (inner + hermitian(np.tril(inner, -1))) / 2
     return solved(turned, hermitian(solved(turned, hermitian(inner), UPPER)), UPPER)
 
@@ -255,7 +262,7 @@ def _cholesky_rule(g: Array, out: Array) -> Array:
 def _cholesky_jvp(A_t: Array, out: Array) -> Array:
     symmetric = (A_t + hermitian(A_t)) / 2
     inner = solved(out, hermitian(solved(out, symmetric, LOWER)), LOWER)
-    return out @ lower_half(inner)
+    return times(out, lower_half(inner))
 
 
 @op(batch=LEADING, nodes="LinalgCholeskyExBackward0", holomorphic=False, jvp=_cholesky_jvp, A=_cholesky_rule, **HIDDEN)
@@ -276,8 +283,8 @@ def linalg_cholesky(A: Array, upper: bool = False) -> Array:
 def _lu_rule(g: Sequence[Array], A: Array) -> Array:
     (g_lower, g_upper), (lower, upper) = g, call(linalg_lu_square, A)
     inner = added(
-        None if g_lower is None else np.tril(hermitian(lower) @ g_lower, -1),
-        None if g_upper is None else np.triu(g_upper @ hermitian(upper)),
+        None if g_lower is None else np.tril(times(hermitian(lower), g_lower), -1),
+        None if g_upper is None else np.triu(times(g_upper, hermitian(upper))),
     )
     return solved(hermitian(lower), hermitian(solved(upper, hermitian(inner))))
 
@@ -285,7 +292,7 @@ def _lu_rule(g: Sequence[Array], A: Array) -> Array:
 def _lu_jvp(A_t: Array, out: Any) -> Any:
     lower, upper = out
     inner = transposed(solved(transposed(upper), transposed(solved(lower, A_t))))
-    return lower @ np.tril(inner, -1), np.triu(inner) @ upper
+    return times(lower, np.tril(inner, -1)), times(np.triu(inner), upper)
 
 
 @op(batch=LEADING, nodes="LinalgLuBackward0", several=True, holomorphic=False, jvp=_lu_jvp, A=_lu_rule, **HIDDEN)
@@ -339,18 +346,18 @@ def linalg_lu_exchanged(pivots: Array, rows: int) -> Array:
 def _pinv_rule(g: Array, A: Array, out: Array) -> Array:
     turned, back = hermitian(out), hermitian(g)
     return added(
-        -(turned @ g @ turned),
-        from_identity(A @ out) @ (back @ out @ turned),
-        (turned @ out @ back) @ from_identity(out @ A),
+        -times(turned, g, turned),
+        times(from_identity(times(A, out)), times(back, out, turned)),
+        times(turned, out, back, from_identity(times(out, A))),
     )
 
 
 def _pinv_jvp(A: Array, A_t: Array, out: Array) -> Array:
     turned, along = hermitian(out), hermitian(A_t)
     return added(
-        -(out @ A_t @ out),
-        (out @ turned @ along) @ from_identity(A @ out),
-        from_identity(out @ A) @ (along @ turned @ out),
+        -times(out, A_t, out),
+        times(out, turned, along, from_identity(times(A, out))),
+        times(from_identity(times(out, A)), times(along, turned, out)),
     )
 
 
@@ -367,7 +374,7 @@ def linalg_pinv(A: Array, atol: Any, rtol: Any, symmetric: bool) -> Array:
     size = np.abs(s)
     limit = np.maximum(np.asarray(atol)[..., None], np.asarray(rtol)[..., None] * np.max(size, axis=-1, keepdims=True))
     inverse = np.where(size > limit, 1 / np.where(s == 0, 1, s), 0).astype(s.dtype)
-    return hermitian(vh) @ (inverse[..., None] * hermitian(u))
+    return times(hermitian(vh), inverse[..., None] * hermitian(u))
 
 
 PADE = (
@@ -384,15 +391,15 @@ def exponential(a: Array) -> Array:
     halvings = np.where(np.isfinite(halvings), halvings, 0).astype(int)
     a = a / np.exp2(halvings)[..., None, None]
     identity = np.eye(a.shape[-1], dtype=a.dtype)
-    square = a @ a
+    square = times(a, a)
     power, even, odd = identity, PADE[0] * identity, PADE[1] * identity
     for k in range(2, len(PADE), 2):
-        power = power @ square
+        power = times(power, square)
         even, odd = even + PADE[k] * power, odd + PADE[k + 1] * power
-    odd = a @ odd
+    odd = times(a, odd)
     result = np.linalg.solve(even - odd, even + odd)
     for k in range(int(np.max(halvings, initial=0))):
-        result = np.where((k < halvings)[..., None, None], result @ result, result)
+        result = np.where((k < halvings)[..., None, None], times(result, result), result)
     return result
 
 

@@ -114,16 +114,6 @@ def cross(input: Array, other: Array, dim: int | None = None, *, out: Any = None
     return linalg().cross(input, other, dim=dim, out=out)
 
 
-@composite()
-def trace(input: Array) -> Array:
-    """The sum of the elements on the diagonal of a matrix."""
-    if input.ndim != 2:
-        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
-    if input.dtype.name == "bool":
-        raise NotImplementedError("\"trace\" not implemented for 'Bool'\n  fix: x.long()")
-    return input.diagonal().sum()
-
-
 @composite(method=False)
 def vander(x: Array, N: int | None = None, increasing: bool = False) -> Array:
     """The powers of each element of a vector, the highest first unless `increasing`."""

@@ -12,11 +12,11 @@ from .._errors import compose
 from .._site import here
 from .._tensor import Tensor, wrap
 from ._batching import Composed, aligned, behind_batch, by_example, rows
-from ._general import NUMBERS, array_to_write, plain_array
+from ._general import NUMBERS, array_to_write, check_shapes, plain_array
 from ._out import into
 from ._registry import DYNAMIC, ELEMENTWISE, FUNCTIONS, LINEAR, Array, composite, op
 from ._rules import call, cast, copied, holds, loops, sum_to, zeros_on
-from .assign import SMALL, inplace_form, number_as, number_for, raise_overflow, write_through, written
+from .assign import SMALL, inplace_form, number_as, number_for, raise_overflow, warn_if_expanded, write_through
 from .convert import convert
 from .scatter import gather, scatter_add
 
@@ -85,10 +85,10 @@ def check_mask(name: str, mask: Array) -> None:
         )
 
 
-def check_target(target: Shape, mask: Shape) -> None:
+def check_target(target: Array, mask: Array) -> None:
     """A write cannot make its target grow."""
-    if np.broadcast_shapes(target, mask) != target:
-        raise RuntimeError(f"output with shape {list(target)} doesn't match the broadcast shape {list(np.broadcast_shapes(target, mask))}")
+    if mask.shape != target.shape and (shape := check_shapes([target, mask])) != target.shape:
+        raise RuntimeError(f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(shape)}")
 
 
 @op("masked_fill", method=False, function=False, broadcasts=True, jvp=ELEMENTWISE, warns=False, input=lambda g, mask: np.where(mask, 0, g))
@@ -100,7 +100,7 @@ def _masked_fill(input: Array, mask: Array, value: Any) -> Array:
 
 def _masked_fill_into(input: Array, mask: Array, value: Any) -> None:
     check_mask("masked_fill_", mask)
-    check_target(input.shape, mask.shape)
+    check_target(input, mask)
     np.copyto(input, number_as(value, input.dtype), where=mask)
 
 
@@ -121,7 +121,7 @@ def _masked_fill_tensor(input: Array, mask: Array, value: Array) -> Array:
 
 def _masked_fill_tensor_into(input: Array, mask: Array, value: Array) -> None:
     _check_value(input, mask, value)
-    check_target(input.shape, mask.shape)
+    check_target(input, mask)
     np.copyto(input, cast(value, input.dtype), where=mask)
 
 
@@ -160,10 +160,9 @@ def fill_masked(input: Any, mask: Any, value: Any) -> bool:
 def masked_fill_(input: Tensor, mask: Any, value: Any) -> Tensor:
     """Write one value where the mask is true."""
     if fill_masked(input, mask, value):
-        return written(input, here())
-    if isinstance(value, Tensor):
-        return write_through(_masked_fill_tensor, _masked_fill_tensor_into, input=input, mask=mask, value=value)
-    return write_through(_masked_fill, _masked_fill_into, input=input, mask=mask, value=value)
+        return input._written()
+    fn, write = (_masked_fill_tensor, _masked_fill_tensor_into) if isinstance(value, Tensor) else (_masked_fill, _masked_fill_into)
+    return write_through(fn, write, one_value=warn_if_expanded(input, "masked_fill_"), input=input, mask=mask, value=value)
 
 
 def _same_places(mask: Any, batched: list[bool]) -> Any:
@@ -281,7 +280,7 @@ def _scatter_into(input: Array, mask: Array, source: Array) -> None:
         names = [from_numpy_dtype(array.dtype).scalar_name for array in (input, source)]
         raise RuntimeError(f"masked_scatter: expected self and source to have same dtypes but got {names[0]} and {names[1]}")
     check_broadcast(input.shape, mask.shape)
-    check_target(input.shape, mask.shape)
+    check_target(input, mask)
     if input.__class__ is not np.ndarray:
         return  # the meta device: nothing to write
     mask = np.broadcast_to(mask, input.shape)

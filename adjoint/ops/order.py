@@ -16,7 +16,7 @@ from ._out import into
 from ._precision import INT64
 from ._registry import FUNCTIONS, REDUCTION, Array, composite, op
 from ._rules import holds, loops, wrap_dim
-from .reduce import refuse_complex, require_elements, selected, selection, share_all
+from .reduce import refuse_complex, require_elements, selected, selected_at_once, selection, share_all
 from .sort import by_rows, in_order
 
 median_values = selection("median", "MedianBackward1")
@@ -24,6 +24,7 @@ nanmedian_values = selection("nanmedian", "NanmedianBackward1")
 mode_values = selection("mode", "ModeBackward0")
 kthvalue_values = selection("kthvalue", "KthvalueBackward0")
 
+RANK, MEDIAN, NANMEDIAN = range(3)  # what the kernel of order_loops.py looks for
 Search = Callable[[Array, int], Array]  # from an array and an axis to one position in each slice, the axis kept
 
 
@@ -44,22 +45,22 @@ def at_rank(x: Array, rank: Any, axis: int) -> Array:
 
 def find_median(x: Array, axis: int) -> Array:
     """The lower one of two in the middle; the first NaN, if there is any."""
-    if (found := by_rows(loops("order").places_of_rank, x, axis, loops("order").MEDIAN)) is not None:
-        return found
+    if (found := loops("order").of_rank(x, axis, MEDIAN)) is not None:
+        return found[1]
     valid = np.sum(~np.isnan(x), axis=axis, keepdims=True)
     return at_rank(x, np.where(valid < x.shape[axis], valid, (x.shape[axis] - 1) // 2), axis)
 
 
 def find_nanmedian(x: Array, axis: int) -> Array:
-    if (found := by_rows(loops("order").places_of_rank, x, axis, loops("order").NANMEDIAN)) is not None:
-        return found
+    if (found := loops("order").of_rank(x, axis, NANMEDIAN)) is not None:
+        return found[1]
     valid = np.sum(~np.isnan(x), axis=axis, keepdims=True)
     return at_rank(x, np.maximum(valid - 1, 0) // 2, axis)
 
 
 def find_rank(rank: int, x: Array, axis: int) -> Array:
-    if (found := by_rows(loops("order").places_of_rank, x, axis, loops("order").RANK, rank)) is not None:
-        return found
+    if (found := loops("order").of_rank(x, axis, RANK, rank)) is not None:
+        return found[1]
     shape = tuple(1 if d == axis else size for d, size in enumerate(x.shape))
     return at_rank(x, np.full(shape, rank), axis)
 
@@ -89,12 +90,14 @@ def checked(name: str, input: Array, dim: int) -> None:
 
 
 def refuse_median(input: Array) -> None:
-    if input.dtype.is_complex or input.dtype.name == "bool":
+    if input._data.dtype.kind in "cb":
         raise NotImplementedError(f"\"median_cpu\" not implemented for '{input.dtype.scalar_name}'\n  fix: x.float(), x.real or x.abs()")
 
 
-def median_of_all(input: Array, find: Search) -> Array:
-    flat = np.reshape(input, (-1,))
+def median_of_all(input: Array, find: Search, what: int) -> Array:
+    flat = input.reshape(-1)
+    if (found := loops("order").of_rank(flat, 0, what)) is not None:
+        return found[0].reshape(())
     return flat[find(flat, 0)[0]] if flat.shape[0] else np.full_like(input, math.nan, shape=())
 
 
@@ -105,13 +108,13 @@ def middle_of_rows(find: Any, input: Any) -> Any:
 @op(nodes="MedianBackward0", method=False, function=False, jvp=REDUCTION, input=share_all,
     batch=lambda input: middle_of_rows(median, rows(input)))  # fmt: skip
 def median_all(input: Array) -> Array:
-    return median_of_all(input, find_median)
+    return median_of_all(input, find_median, MEDIAN)
 
 
 @op(nodes="NanmedianBackward0", method=False, function=False, jvp=REDUCTION, input=share_all,
     batch=lambda input: middle_of_rows(nanmedian, rows(input)))  # fmt: skip
 def nanmedian_all(input: Array) -> Array:
-    return median_of_all(input, find_nanmedian)
+    return median_of_all(input, find_nanmedian, NANMEDIAN)
 
 
 @composite()
@@ -120,6 +123,8 @@ def median(input: Array, dim: int | None = None, keepdim: bool = False, *, out: 
     refuse_median(input)
     if dim is None:
         return median_all(input, out=out)
+    if (found := selected_at_once(return_types.median, loops("order").of_rank, input, dim, keepdim, out, MEDIAN)) is not None:
+        return found
     checked("median", input, dim)
     return selected(median_values, return_types.median, input, search(input, find_median, dim, keepdim), dim, keepdim, out)
 
@@ -130,6 +135,8 @@ def nanmedian(input: Array, dim: int | None = None, keepdim: bool = False, *, ou
     refuse_median(input)
     if dim is None:
         return nanmedian_all(input, out=out)
+    if (found := selected_at_once(return_types.nanmedian, loops("order").of_rank, input, dim, keepdim, out, NANMEDIAN)) is not None:
+        return found
     checked("nanmedian", input, dim)
     return selected(nanmedian_values, return_types.nanmedian, input, search(input, find_nanmedian, dim, keepdim), dim, keepdim, out)
 
@@ -156,6 +163,8 @@ def kthvalue(input: Array, k: int, dim: int = -1, keepdim: bool = False, *, out:
             f"kthvalue(): selected number k out of range for dimension {wrap_dim(dim, len(input.shape))}: it has {size} elements, "
             f"so k is 1 to {size}, not {k}"
         )
+    if (found := selected_at_once(return_types.kthvalue, loops("order").of_rank, input, dim, keepdim, out, RANK, k - 1)) is not None:
+        return found
     index = search(input, partial(find_rank, k - 1), dim, keepdim)
     return selected(kthvalue_values, return_types.kthvalue, input, index, dim, keepdim, out)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 from functools import lru_cache
@@ -30,10 +31,17 @@ def place(input: Array, shape: Shape, index: Any) -> Array:
     return whole
 
 
+def _placed(g: Array, input_shape: Shape, index: Any) -> Array:
+    """The gradient of a part. All elements are in their order already."""
+    if math.prod(g.shape) == math.prod(input_shape):
+        return g.reshape(input_shape)
+    return call(place, g, input_shape, index)
+
+
 def _part_op(name: str, nodes: str) -> Any:
     @op(
         name, method=False, function=False, view=True, jvp=LINEAR, nodes=nodes,
-        input=lambda g, input_shape, index: call(place, g, input_shape, index),
+        input=_placed,
         batch=lambda input, index: part(input, (EVERYTHING, *index)),
     )  # fmt: skip
     def part(input: Array, index: Any) -> Array:

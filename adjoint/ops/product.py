@@ -108,7 +108,9 @@ def prod(input: Array, dim: int | None = None, keepdim: bool = False, *, dtype: 
 def from_the_end(x: Array, dim: int) -> Array:
     """The running sum from the other end."""
     found = loops("scan").sums.run(x, dim, True)
-    return flipped(np.cumsum(flipped(x, dim), axis=dim), dim) if found is None else found
+    if found is None:
+        found = flipped(np.cumsum(flipped(wide(x), dim), axis=dim), dim)
+    return found
 
 
 def cumprod_rule(g: Array, input: Array, out: Array, input_shape: Any, input_dtype: Any, dim: int) -> Array:

@@ -13,12 +13,13 @@ from .._dtype import as_numpy_dtype, from_numpy_dtype
 from .._tensor import Tensor, wrap, wrap_result
 from ._batching import behind_batch, by_example, moved, refuse_batches, rows
 from ._registry import LEADING, LINEAR, Array, composite, op
-from ._rules import call, holds, in_order, joined, loops, normalize_dims, wrap_dim
+from ._rules import call, cast, holds, in_order, joined, loops, normalize_dims, sum_to, wrap_dim
 from .parts import EVERYTHING
 from .scatter import index_select
 from .shape import spread_arguments
 
 Shape = tuple[int, ...]
+INT64 = np.dtype(np.int64)
 BACKWARDS = slice(None, None, -1)
 SMALL = 4096  # elements of a triangle that is kept
 
@@ -30,7 +31,7 @@ def _summed_repeats(g: Array, input_shape: Shape, repeats: Shape) -> Array:
     """The gradient of repeats: each dimension is split into the repeats, which are summed, and the original."""
     shape = (1,) * (len(repeats) - len(input_shape)) + tuple(input_shape)
     pairs = tuple(size for pair in zip(repeats, shape, strict=True) for size in pair)
-    return np.sum(g.reshape(pairs), axis=tuple(range(0, len(pairs), 2))).reshape(input_shape)
+    return sum_to(g.reshape(pairs), tuple([size for own in shape for size in (1, own)])).reshape(input_shape)
 
 
 @op("repeat", method=False, function=False, jvp=LINEAR, warns=False, input=_summed_repeats,
@@ -76,11 +77,7 @@ def repeat_interleave(input: Any, repeats: Any = None, dim: int | None = None, *
         input, dim = input.reshape(-1), 0
     dim = wrap_dim(dim, input.ndim)
     if isinstance(repeats, int):
-        if repeats < 0:
-            raise RuntimeError("Repeats must be non-negative")
-        shape = input.shape
-        wide = input.unsqueeze(dim + 1).expand((*shape[: dim + 1], repeats, *shape[dim + 1 :]))
-        return wide.reshape((*shape[:dim], shape[dim] * repeats, *shape[dim + 1 :]))
+        return _repeat_each(input, repeats, dim)
     refuse_batches("repeat_interleave", repeats)
     counts = _counts(repeats)
     if counts.size not in (1, input.shape[dim]):
@@ -89,6 +86,22 @@ def repeat_interleave(input: Any, repeats: Any = None, dim: int | None = None, *
             f"{input.shape[dim]}"
         )
     return index_select(input, dim, wrap(np.repeat(np.arange(input.shape[dim]), counts)))
+
+
+def _summed_in_a_row(g: Array, input_shape: Shape, repeats: int, dim: int) -> Array:
+    before, after = input_shape[: dim + 1], input_shape[dim + 1 :]
+    return sum_to(g.reshape((*before, repeats, *after)), (*before, 1, *after)).reshape(input_shape)
+
+
+@op("repeat_interleave", method=False, function=False, jvp=LINEAR, warns=False, nodes="ViewBackward0", input=_summed_in_a_row,
+    batch=lambda input, repeats, dim: _repeat_each(input, repeats, dim + 1))  # fmt: skip
+def _repeat_each(input: Array, repeats: int, dim: int) -> Array:
+    """Each slice along a dimension so many times in a row."""
+    if repeats < 0:
+        raise RuntimeError("Repeats must be non-negative")
+    if input.__class__ is np.ndarray and (found := loops("copy").repeat(input, repeats, dim)) is not None:
+        return found
+    return np.repeat(input, repeats, axis=dim)
 
 
 def _counts(repeats: Any) -> Array:
@@ -201,7 +214,10 @@ def rot90(input: Array, k: int = 1, dims: Sequence[int] = (0, 1)) -> Array:
             raise RuntimeError(f"Rotation dim0 out of range, dim0 = {dim}")
     if dims[0] % ndim == dims[1] % ndim:
         raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
-    return in_order(np.rot90(input, k, (dims[0], dims[1])))
+    first, second = dims[0] % ndim, dims[1] % ndim
+    backwards = ((), (second,), (first, second), (first,))[k % 4]
+    copy = in_order(input[_turned(backwards, ndim)])
+    return copy.swapaxes(first, second) if k % 2 else copy
 
 
 # ---- triangles ----------------------------------------------------------------------------------------------------------------------
@@ -247,20 +263,30 @@ def triu(input: Array, diagonal: int = 0) -> Array:
     return np.where(_lower(input.shape, diagonal - 1), np.zeros((), input.dtype), input)
 
 
-def _triangle_indices(inside: Array, dtype: Any) -> Tensor:
-    return wrap(np.stack(np.nonzero(inside)).astype(np.int64 if dtype is None else as_numpy_dtype(dtype)))
+def _triangle_indices(rows: int, columns: int, diagonal: int, upper: bool, dtype: Any) -> Tensor:
+    if rows < 0 or columns < 0:
+        raise RuntimeError(f"row must be non-negative, got{rows}" if rows < 0 else f"col must be non-negative, got{columns}")
+    kept = INT64 if dtype is None else as_numpy_dtype(dtype)
+    if kept is not INT64 and kept != np.int32:
+        name = from_numpy_dtype(kept).scalar_name
+        raise NotImplementedError(f"\"tri{'u' if upper else 'l'}_indices\" not implemented for '{name}'\n  fix: .to(dtype)")
+    places = loops("range").triangle(rows, columns, diagonal, upper)
+    if places is None:
+        below = np.tri(rows, columns, diagonal - upper, dtype=bool)
+        places = np.stack(np.nonzero(~below if upper else below))
+    return wrap(cast(places, kept))
 
 
 @composite(method=False)
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, layout: Any = None, device: Any = None) -> Tensor:
     """The indices of the lower triangle of a matrix, rows first, in two rows."""
-    return _triangle_indices(np.tri(row, col, offset, dtype=bool), dtype)
+    return _triangle_indices(row, col, offset, False, dtype)
 
 
 @composite(method=False)
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, layout: Any = None, device: Any = None) -> Tensor:
     """The indices of the upper triangle of a matrix, rows first, in two rows."""
-    return _triangle_indices(~np.tri(row, col, offset - 1, dtype=bool), dtype)
+    return _triangle_indices(row, col, offset, True, dtype)
 
 
 @composite(method=False)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ import numpy as np
 from .. import _return_types as return_types
 from .._dtype import bool_, from_numpy_dtype
 from .._methods import OpMethods
+from .._state import GRAD, get_mode
+from .._tensor import Tensor, wrap
 from ._batching import rows
 from ._out import into
 from ._precision import FLOAT32, INT64, compute_dtype, wide, with_dtype
@@ -44,7 +47,12 @@ def count_of(shape: tuple[int, ...], dim: Dims) -> int:
         return math.prod(shape)
     if dim.__class__ is int:
         return shape[wrap_dim(dim, len(shape))]
-    return math.prod(shape[d] for d in normalize_dims(dim, len(shape)))
+    return count_along(shape, as_axis(dim))
+
+
+@lru_cache(256)
+def count_along(shape: tuple[int, ...], dim: Any) -> int:
+    return math.prod([shape[d] for d in normalize_dims(dim, len(shape))])
 
 
 def require_elements(name: str, input: Array, dim: Dims = None) -> None:
@@ -355,6 +363,22 @@ def selected(select: Any, result: Any, input: Array, index: Array, dim: int, kee
     """`(values, indices)` under PyTorch's name for the pair; `out` is a pair of tensors to put them in."""
     pair = select(input, index, dim, keepdim), index
     return result(pair if out is None else map(into, out, pair))
+
+
+def selected_at_once(result: Any, find: Any, input: Any, dim: Any, keepdim: bool, out: Any, *args: Any) -> Any:
+    """The same by one kernel, which finds elements and places along a dimension that it keeps, for a tensor without a history; None where
+    it takes two ops."""
+    data = input._data
+    if out is not None or input._fn is not None or get_mode() > GRAD or input.__class__ is not Tensor or dim.__class__ is not int:
+        return None
+    if data.__class__ is not np.ndarray or not -data.ndim <= dim < data.ndim or (found := find(data, dim, *args)) is None:
+        return None
+    values, places = found
+    if not keepdim:
+        dim %= data.ndim
+        shape = data.shape[:dim] + data.shape[dim + 1 :]
+        values, places = values.reshape(shape), places.reshape(shape)
+    return tuple.__new__(result, (wrap(values), wrap(places)))
 
 
 @op(wide=True, nodes="MaxBackward0", along="reduce.largest", method=False, function=False, out=False, input=put_back, jvp=look_up_tangent,

@@ -21,7 +21,7 @@ from .strides import as_strided
 
 def _become(self: Tensor, view: Tensor) -> Tensor:
     """Take over the shape and the history of one's own view."""
-    check_writable(self, recording() and view.requires_grad)
+    check_writable(self, recording() and view.requires_grad, one_value=True)  # (its elements stay as they are)
     self._data = view._data
     if isinstance(self._fn, View):
         self._fn = view._fn

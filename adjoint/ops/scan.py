@@ -16,7 +16,7 @@ from ._precision import INT64, compute_dtype, wide, with_dtype
 from ._registry import ALONG, FUNCTIONS, LINEAR, Array, composite, op
 from ._rules import call, cast, flipped, loops, normalize_dims, wrap_dim, zeros_on
 from .product import from_the_end
-from .reduce import look_up, refuse_complex, selected
+from .reduce import look_up, refuse_complex, selected, selected_at_once
 from .scatter import scatter_add
 from .transcendental import logaddexp
 
@@ -141,9 +141,9 @@ def record_index(input: Array, dim: int, largest: bool) -> Array:
     refuse_complex("cummax" if largest else "cummin", input)
     if not input.shape:
         return np.zeros_like(input, INT64)
-    found = loops("select").record_places(input, dim, largest)
+    found = loops("select").running_best(input, dim, largest)
     if found is not None:
-        return found
+        return found[1]
     best = (np.maximum if largest else np.minimum).accumulate(input, axis=dim)
     places = np.reshape(np.arange(input.shape[dim]), (-1,) + (1,) * (len(input.shape) - 1 - dim))
     return np.maximum.accumulate(np.where((input == best) | np.isnan(input), places, 0), axis=dim)
@@ -152,12 +152,16 @@ def record_index(input: Array, dim: int, largest: bool) -> Array:
 @composite()
 def cummax(input: Array, dim: int, *, out: Any = None) -> Any:
     """The largest element up to each one, along a dimension, and where it stands."""
+    if (found := selected_at_once(return_types.cummax, loops("select").running_best, input, dim, True, out, True)) is not None:
+        return found
     return selected(cummax_values, return_types.cummax, input, record_index(input, dim, True), dim, True, out)
 
 
 @composite()
 def cummin(input: Array, dim: int, *, out: Any = None) -> Any:
     """The smallest element up to each one, along a dimension, and where it stands."""
+    if (found := selected_at_once(return_types.cummin, loops("select").running_best, input, dim, True, out, False)) is not None:
+        return found
     return selected(cummin_values, return_types.cummin, input, record_index(input, dim, False), dim, True, out)
 
 

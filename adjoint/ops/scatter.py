@@ -12,9 +12,10 @@ from .._layer import Layer
 from .._tensor import Tensor, wrap
 from ._batching import Index, expanded
 from ._out import into
+from ._precision import is_half, wide
 from ._registry import ALONG, LINEAR, Array, composite, op
-from ._rules import call, copied, loops, wrap_dim, zeros_on
-from .assign import inplace_form, number_as, number_for, write_through, writing_form
+from ._rules import call, cast, copied, loops, wrap_dim, zeros_on
+from .assign import inplace_form, number_as, number_for, warn_if_expanded, write_through, writing_form
 from .index import INT32, INT64, add_at, check_unlocked
 from .parts import EVERYTHING, place
 
@@ -89,13 +90,6 @@ def check_along(name: str, input: Array, dim: int, index: Array, src: Array | No
     return dim
 
 
-def fitting_along(name: str, input: Array, dim: int, index: Array, src: Array) -> int:
-    """The dimension, counted from the front. What is not obvious is checked, before anything is written."""
-    if input.dtype is src.dtype and index.shape == src.shape and obviously_along(input, dim, index):
-        return dim
-    return check_along(name, input, dim, index, src)
-
-
 def obviously_along(input: Array, dim: int, index: Array) -> bool:
     """Whether a kernel finds that all indices are within bounds, and nothing else can be wrong."""
     if input.__class__ is not np.ndarray or dim.__class__ is not int or dim < 0:
@@ -104,13 +98,13 @@ def obviously_along(input: Array, dim: int, index: Array) -> bool:
     return kernels.frame_along(input.shape, index.shape, dim) is not None and bool(kernels.within(index, 0, input.shape[dim], input))
 
 
-def check_bounds(index: Array, size: int, dim: int, like: Array) -> None:
+def check_bounds(index: Array, size: int, dim: int, like: Array, kind: type[Exception] = RuntimeError, whose: str = "") -> None:
     """Refuse an index that is negative or too large. `like` is an array of the type that kernels are chosen by."""
     if index.__class__ is not np.ndarray or not index.size or loops("index").within(index, 0, size, like):
         return
     if index.min() < 0 or index.max() >= size:
         bad = index[(index < 0) | (index >= size)].reshape(-1)[0]
-        raise RuntimeError(f"index {bad} is out of bounds for dimension {dim} with size {size}")
+        raise kind(f"{whose}index {bad} is out of bounds for dimension {dim} with size {size}")
 
 
 def used_part(src: Array, index: Array) -> Array:
@@ -127,9 +121,9 @@ def in_front(g: Array, shape: Shape) -> Array:
 
 def _gather_rule(g: Array, dim: int, index: Array, input_shape: Shape, input_dtype: Any) -> Array:
     whole = zeros_on(g, input_shape, input_dtype)
-    if g.__class__ is np.ndarray and loops("index").add.along(whole, dim, index, g):
+    if g.__class__ is np.ndarray and loops("index").add.along(whole, dim, index, g, True):
         return whole
-    return call(scatter_add, zeros_on(g, input_shape, input_dtype), dim, index, g)
+    return call(scatter_add, whole, dim, index, g)
 
 
 def gather_in_batch(input: Tensor, dim: int, index: Tensor) -> Tensor:
@@ -153,8 +147,8 @@ def gather(input: Array, dim: int, index: Array, *, sparse_grad: bool = False) -
 
 
 def _scatter_into(input: Array, dim: int, index: Array, src: Array) -> None:
-    dim = fitting_along("scatter", input, dim, index, src)
-    if index.size and not loops("index").put.along(input, dim, index, src):
+    dim = check_along("scatter", input, dim, index, src)
+    if index.size:
         write_along(input, dim, index, used_part(src, index))
 
 
@@ -172,7 +166,7 @@ def write_along(input: Array, dim: int, index: Array, values: Array) -> None:
 )  # fmt: skip
 def _scatter(input: Array, dim: int, index: Array, src: Array) -> Array:
     result = copied(input)
-    if loops("index").put.along(result, dim, index, src):
+    if loops("index").put.along(result, dim, index, src, True):
         return result
     result = copied(input)
     _scatter_into(result, dim, index, src)
@@ -191,14 +185,11 @@ def scatter_value(input: Array, dim: int, index: Array, value: Any) -> Array:
 
 
 def _scatter_value_into(input: Array, dim: int, index: Array, value: Any) -> None:
-    if not obviously_along(input, dim, index):
-        dim = check_along("scatter", input, dim, index)
+    if input.dtype.kind == "f" and loops("index").filled_along(input, dim, index, number_for(value, input.dtype)):
+        return
+    dim = check_along("scatter", input, dim, index)
     if index.size:
-        if input.dtype.kind == "f" and loops("index").filled_along(input, dim, index, number_for(value, input.dtype)):
-            return
-        number = number_as(value, input.dtype)
-        if not loops("index").put.along(input, dim, index, np.full(index.shape, number, input.dtype)):
-            write_along(input, dim, index, number)
+        write_along(input, dim, index, number_as(value, input.dtype))
 
 
 @op(
@@ -209,7 +200,7 @@ def _scatter_value_into(input: Array, dim: int, index: Array, value: Any) -> Non
 def scatter_add(input: Array, dim: int, index: Array, src: Array) -> Array:
     """A copy with the elements of `src` added at the places that `index` names along a dimension."""
     result = copied(input)
-    if loops("index").add.along(result, dim, index, src):
+    if loops("index").add.along(result, dim, index, src, True):
         return result
     result = copied(input)
     _scatter_add_into(result, dim, index, src)
@@ -217,13 +208,18 @@ def scatter_add(input: Array, dim: int, index: Array, src: Array) -> Array:
 
 
 def _scatter_add_into(input: Array, dim: int, index: Array, src: Array) -> None:
-    dim = fitting_along("scatter_add", input, dim, index, src)
+    dim = check_along("scatter_add", input, dim, index, src)
     if index.size:
         combine_along(np.add, input, dim, index, used_part(src, index))
 
 
 def combine_along(ufunc: np.ufunc, input: Array, dim: int, index: Array, values: Array) -> None:
-    """The indices are known to be within bounds."""
+    """The indices are known to be within bounds. Half precision is combined in single precision, and rounded once."""
+    if is_half(input.dtype):
+        whole = wide(input)
+        combine_along(ufunc, whole, dim, index, wide(values))
+        input[...] = cast(whole, input.dtype)
+        return
     if loops("index").BY_UFUNC[ufunc].along(input, dim, index, values):
         return
     check_unlocked(input)
@@ -233,10 +229,13 @@ def combine_along(ufunc: np.ufunc, input: Array, dim: int, index: Array, values:
         ufunc.at(as_vector(input), places(index, dim), as_vector(values))
 
 
-scatter_add_ = inplace_form(scatter_add, _scatter_add_into)
+scatter_add_ = inplace_form(
+    scatter_add, _scatter_add_into, lambda input, dim, index, src: loops("index").add.along(input, dim, index, src)
+)
 
 
-_scatter_here, _scatter_value_here = writing_form(_scatter, _scatter_into), writing_form(scatter_value, _scatter_value_into)
+_scatter_here = writing_form(_scatter, _scatter_into, lambda input, dim, index, src: loops("index").put.along(input, dim, index, src))
+_scatter_value_here = writing_form(scatter_value, _scatter_value_into)
 
 
 # ---- the choice among them ----------------------------------------------------------------------------------------------------------
@@ -401,14 +400,19 @@ def index_add(input: Array, dim: int, index: Array, source: Array, *, alpha: Any
     return result
 
 
+def _index_add_by_kernel(input: Array, dim: int, index: Array, source: Array, alpha: Any) -> bool:
+    return same_slices(input, dim, index, source) and bool(loops("index").add.at_rows(input, dim, index, source, alpha))
+
+
 def _index_add_into(input: Array, dim: int, index: Array, source: Array, alpha: Any) -> None:
-    if same_slices(input, dim, index, source) and loops("index").add.at_rows(input, dim, index, source, alpha):
-        return
     dim = check_source("index_add_", input, dim, index, source)
-    add_at(as_vector(input), slices(dim, index), as_vector(source) if alpha == 1 else as_vector(source) * number_as(alpha, source.dtype))
+    whole, values = wide(as_vector(input)), wide(as_vector(source))
+    add_at(whole, slices(dim, index), values if alpha == 1 else values * number_as(alpha, values.dtype))
+    if is_half(input.dtype):  # added up in single precision, and rounded once
+        input[...] = cast(whole, input.dtype).reshape(input.shape)
 
 
-inplace_form(index_add, _index_add_into)
+inplace_form(index_add, _index_add_into, _index_add_by_kernel)
 
 
 def same_slices(input: Array, dim: int, index: Array, source: Array) -> bool:
@@ -446,7 +450,12 @@ def check_source(name: str, input: Array, dim: int, index: Array, source: Array)
             f"{name}(): source tensor shape must match self tensor shape, excluding the specified dimension. "
             f"Got self.shape = {list(shape)} source.shape = {list(given)}"
         )
-    check_bounds(index, shape[dim], dim, input)
+    if name == "index_copy_":
+        check_bounds(index, shape[dim], dim, input, IndexError, "index_copy_(): ")
+    elif len(shape) == 1:
+        check_bounds(index, shape[dim], dim, input, IndexError, "index out of range in self: ")
+    else:
+        check_bounds(index, shape[dim], dim, input)
     return dim
 
 
@@ -490,6 +499,9 @@ def _index_fill(input: Array, dim: int, index: Array, value: Any) -> Array:
 
 
 def _index_fill_into(input: Array, dim: int, index: Array, value: Any) -> None:
+    if len(index.shape) == 1 and input.dtype.kind == "f" and dim.__class__ is int and not hasattr(value, "shape"):
+        if loops("index").filled(input, dim, index, number_for(value, input.dtype)):
+            return
     dim = check_vector("index_fill_", input, dim, index)
     shape = input.shape or (1,)
     if index.__class__ is np.ndarray and index.size and not loops("index").within(index, -shape[dim], shape[dim], input):
@@ -539,6 +551,6 @@ def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
 @composite(function=False)
 def index_fill_(input: Tensor, dim: int, index: Any, value: Any) -> Tensor:
     """Write one value into the slices that `index` names along a dimension."""
-    if isinstance(value, Tensor):
-        return write_through(_index_fill_tensor, _index_fill_tensor_into, input=input, dim=dim, index=index, value=value)
-    return write_through(_index_fill, _index_fill_into, input=input, dim=dim, index=index, value=value)
+    fn, write = (_index_fill_tensor, _index_fill_tensor_into) if isinstance(value, Tensor) else (_index_fill, _index_fill_into)
+    overlap = warn_if_expanded(input, "index_fill_")
+    return write_through(fn, write, one_value=overlap, input=input, dim=dim, index=index, value=value)

@@ -8,13 +8,26 @@ from typing import Any
 import numpy as np
 
 from .._dtype import from_numpy_dtype
-from .._tensor import Tensor
+from .._tensor import Tensor, wrap
 from ._batching import rows
-from ._registry import ALONG, LINEAR, Array, composite, op
+from ._general import plain_array
+from ._registry import ALONG, LINEAR, Array, ConstantArray, composite, op
 from ._rules import call, copied, loops, wrap_dim, zeros_on
 from .assign import inplace_form
 from .index import add_at
-from .scatter import as_vector, combine_along, fitting_along, gather, in_front, scatter_add, scatter_value, used_part, write_along
+from .scatter import (
+    as_vector,
+    check_along,
+    combine_along,
+    gather,
+    in_front,
+    in_one_line,
+    same_slices,
+    scatter_add,
+    scatter_value,
+    used_part,
+    write_along,
+)
 
 Shape = tuple[int, ...]
 _COMBINE = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
@@ -31,14 +44,30 @@ def _starting_value(reduce: str, dtype: np.dtype[Any]) -> Any:
     return -np.inf if reduce == "amax" else np.inf
 
 
+def _index_reduce_into(input: Array, dim: int, index: Array, source: Array, reduce: str, include_self: bool) -> bool:
+    """Combine whole slices by a kernel; False, and nothing is written, where they have to be taken apart."""
+    if not include_self or reduce not in _COMBINE or reduce == "mean" or not same_slices(input, dim, index, source):
+        return False
+    return bool(loops("index").BY_UFUNC[_COMBINE[reduce]].at_rows(input, dim, index, source))
+
+
 def _combine_into(input: Array, dim: int, index: Array, src: Array, reduce: str, include_self: bool) -> None:
     if reduce not in _COMBINE:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
-    dim = fitting_along("scatter_reduce", input, dim, index, src)
+    kernels = loops("index")
+    if reduce != "mean" and index.shape == src.shape and input.dtype is src.dtype:
+        ready = include_self or (
+            input.dtype.kind == "f" and kernels.filled_along(input, dim, index, _starting_value(reduce, input.dtype))
+        )
+        if ready and kernels.BY_UFUNC[_COMBINE[reduce]].along(input, dim, index, src):
+            return
+    dim = check_along("scatter_reduce", input, dim, index, src)
     if not index.size:
         return
     if not include_self:
-        write_along(input, dim, index, _starting_value(reduce, input.dtype))
+        start = _starting_value(reduce, input.dtype)
+        if input.dtype.kind != "f" or not kernels.filled_along(input, dim, index, start):
+            write_along(input, dim, index, start)
     combine_along(_COMBINE[reduce], input, dim, index, used_part(src, index))
     if reduce == "mean":
         count = np.full_like(input, include_self, np.intp)
@@ -106,7 +135,7 @@ def _tangent(
 
 
 @op(batch=ALONG, joint=_grads, jvp=_tangent)
-def scatter_reduce(input: Array, dim: int, index: Array, src: Array, reduce: str, *, include_self: bool = True) -> Array:
+def scatter_reduce(input: Array, dim: int, index: ConstantArray, src: Array, reduce: str, *, include_self: bool = True) -> Array:
     """A copy in which the elements of `src` are combined (sum, prod, mean, amax, amin) at the places that `index` names."""
     result = copied(input)
     _combine_into(result, dim, index, src, reduce, include_self)
@@ -119,6 +148,11 @@ scatter_reduce_ = inplace_form(scatter_reduce, _combine_into)
 @composite()
 def index_reduce(input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True, out: Any = None) -> Any:
     """A copy in which the slices of `source` are combined with those that `index` names along a dimension."""
+    arrays = [plain_array(x) for x in (input, index, source)]
+    if out is None and input._fn is source._fn is None and not any([array is None for array in arrays]):
+        result = copied(arrays[0])
+        if _index_reduce_into(result, dim, arrays[1], arrays[2], reduce, include_self):
+            return wrap(result)
     return scatter_reduce(input, dim, _spread_index(index, source, dim), source, reduce, include_self=include_self, out=out)
 
 
@@ -193,6 +227,10 @@ def put(input: Array, index: Array, source: Array, accumulate: bool = False) -> 
 
 
 def _put_into(input: Array, index: Array, source: Array, accumulate: bool) -> None:
+    if in_one_line(input) and index.size == source.size and source.flags.c_contiguous and index.flags.c_contiguous:
+        way = loops("index").add if accumulate else loops("index").put
+        if way.at_rows(input.reshape(-1), 0, index.reshape(-1), source.reshape(-1), negative=True):
+            return
     check_flat("put_", input, index)
     if index.size != source.size:
         raise IndexError(
@@ -204,12 +242,14 @@ def _put_into(input: Array, index: Array, source: Array, accumulate: bool) -> No
         raise RuntimeError(
             f"put_(): self and source expected to have the same dtype, but got self.dtype = {names[0]} and source.dtype = {names[1]}"
         )
-    flat = index.reshape(-1)
-    where = np.unravel_index(np.where(flat < 0, flat + input.size, flat), input.shape) if input.shape else (flat,)
+    places, values = index.reshape(-1), source.reshape(-1)
+    line, where = (input.reshape(-1), (places,)) if in_one_line(input) else (
+        as_vector(input), np.unravel_index(np.where(places < 0, places + input.size, places), input.shape or (1,))
+    )  # fmt: skip
     if accumulate:
-        add_at(as_vector(input), where, source.reshape(-1))
+        add_at(line, where, values)
     else:
-        as_vector(input)[where] = source.reshape(-1)
+        line[where] = values
 
 
 inplace_form(put, _put_into)

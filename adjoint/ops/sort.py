@@ -14,7 +14,7 @@ from ..autograd.views import no_derivative
 from ._batching import expanded, rows
 from ._precision import wide
 from ._registry import ALONG, LINEAR, Array, composite, op
-from ._rules import call, loops, wrap_dim, zeros_on
+from ._rules import call, copied, loops, wrap_dim, zeros_on
 from .scatter import as_vector, scatter_add
 
 NO_DERIVATIVE = no_derivative("sort")
@@ -26,9 +26,8 @@ def by_rows(kernel: Any, array: Array, axis: int, *args: Any) -> Array | None:
         return kernel(array, *args)
     if array.__class__ is not np.ndarray or not -array.ndim <= axis < array.ndim:
         return None
-    copy = loops("copy").copy
-    found = kernel(copy(array.swapaxes(axis, -1)), *args)
-    return None if found is None else copy(found.swapaxes(axis, -1))
+    found = kernel(copied(array.swapaxes(axis, -1)), *args)
+    return None if found is None else copied(found.swapaxes(axis, -1))
 
 
 def in_order(array: Array, axis: int, descending: bool) -> Array:
@@ -124,10 +123,10 @@ def _at_once(op: Any, search: Any, input: Any, dim: int, *args: Any) -> tuple[Te
     if get_mode() > GRAD or data.__class__ is not np.ndarray or dim.__class__ is not int or not -data.ndim <= dim < data.ndim:
         return None
     across = dim != -1 and dim != data.ndim - 1
-    found = search(loops("copy").copy(data.swapaxes(dim, -1)) if across else data, *args)
+    found = search(copied(data.swapaxes(dim, -1)) if across else data, *args)
     if found is None:
         return None
-    values, places = (loops("copy").copy(x.swapaxes(dim, -1)) for x in found) if across else found
+    values, places = (copied(x.swapaxes(dim, -1)) for x in found) if across else found
     indices = wrap(places)
     indices._fn = input._fn and NO_DERIVATIVE
     return op(input, indices, dim, values), indices
@@ -210,6 +209,17 @@ def _searchsorted(sorted_sequence: Array, input: Array, right: bool, sorter: Arr
     return np.stack(each).reshape(input.shape) if each else np.zeros_like(input, np.int64)
 
 
+def _searched_at_once(sequence: Any, input: Any, right: bool) -> Tensor | None:
+    """The places of the elements of an ordinary tensor in one sequence; None if there is more to think about."""
+    if sequence.__class__ is not Tensor or input.__class__ is not Tensor or get_mode() > GRAD or sequence._fn or input._fn:
+        return None
+    line, values = sequence._data, input._data
+    if line.__class__ is not np.ndarray or line.ndim != 1 or line.dtype is not values.dtype:
+        return None
+    found = loops("search").insertion_places(line, values, right)
+    return None if found is None else wrap(found)
+
+
 @composite(method=False)
 def searchsorted(
     sorted_sequence: Any,
@@ -222,6 +232,8 @@ def searchsorted(
     sorter: Any = None,
 ) -> Any:
     """Where each value would have to be inserted to keep a sequence (or each of a batch of sequences) sorted."""
+    if side is sorter is out is None and not out_int32 and (found := _searched_at_once(sorted_sequence, input, right)) is not None:
+        return found
     if side not in (None, "left", "right"):
         raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
     if side == "left" and right:
@@ -243,6 +255,8 @@ def searchsorted(
 @composite(method=False)
 def bucketize(input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False, out: Any = None) -> Any:
     """The number of the interval between sorted boundaries in which each value lies."""
+    if out is None and not out_int32 and (found := _searched_at_once(boundaries, input, right)) is not None:
+        return found
     if boundaries.ndim != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
     return searchsorted(boundaries, input, out_int32=out_int32, right=right, out=out)

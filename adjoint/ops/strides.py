@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,9 @@ import numpy as np
 from .._layer import raised
 from .._tensor import Tensor
 from ._out import into
+from ._precision import wide
 from ._registry import LINEAR, Array, composite, op
-from ._rules import call, wrap_dim
+from ._rules import call, cast, wrap_dim, zeros_on
 from .index import index_at, place_at
 from .memory import element_strides, offset_of, owner_of
 from .parts import EVERYTHING
@@ -53,22 +55,41 @@ def diagonal(input: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Arr
 )  # fmt: skip
 def place_diagonal(input: Array, shape: Shape, offset: int, dim1: int, dim2: int) -> Array:
     """Zeros, with `input` on a diagonal."""
-    whole = np.zeros_like(input, shape=shape)
+    whole = zeros_on(input, shape, input.dtype)
     _diagonal_of(whole, offset, dim1, dim2)[...] = input
     return whole
+
+
+@op(
+    wide=True, jvp=LINEAR, batch=lambda input: diagonal(input, 0, 1, 2).sum(-1),
+    input=lambda g, input_shape: call(place_diagonal, np.broadcast_to(g, (min(input_shape),)), input_shape, 0, 0, 1),
+)  # fmt: skip
+def trace(input: Array) -> Array:
+    """The sum of the elements on the diagonal of a matrix."""
+    if len(input.shape) != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {len(input.shape)}")
+    if input.dtype.kind == "b":
+        raise NotImplementedError("\"trace\" not implemented for 'Bool'\n  fix: x.long()")
+    dtype = np.dtype(np.int64) if input.dtype.kind in "iu" else None
+    return input.trace(dtype=dtype) if input.__class__ is np.ndarray else np.sum(np.diagonal(input), dtype=dtype)
 
 
 @composite()
 def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
     """Square matrices of zeros whose diagonals are the vectors along the last dimension."""
-    ndim = input.ndim + 1
+    return place_diagonal(input, *_shape_around(input._data.shape, offset, dim1, dim2))
+
+
+@lru_cache(256)
+def _shape_around(shape: Shape, offset: int, dim1: int, dim2: int) -> tuple[Shape, int, int, int]:
+    """The shape of matrices with diagonals along the last dimension of another; and the place of the diagonal."""
+    ndim = len(shape) + 1
     first, second = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
     if first == second:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    side = input.shape[-1] + abs(offset)
-    rest = iter(input.shape[:-1])
-    shape = tuple(side if dim in (first, second) else next(rest) for dim in range(ndim))
-    return place_diagonal(input, shape, offset, first, second)
+    side = shape[-1] + abs(offset)
+    rest = iter(shape[:-1])
+    return tuple([side if dim in (first, second) else next(rest) for dim in range(ndim)]), offset, first, second
 
 
 @composite()
@@ -156,26 +177,37 @@ def positions(shape: Shape, strides: Shape, offset: int) -> Array:
     return where
 
 
-def _through_memory(x: Array, source: Array, target: Array, shared: Array) -> Array:
+def _through_memory(x: Array, dtype: Any, source: Array, target: Array, shared: Array) -> Array:
     """The elements of `x` added up where they lie in memory, as seen from other positions. Elements that share a place count once."""
     extent = 1 + max((int(where.max()) for where in (source, target) if where.size), default=0)
     count = np.bincount(shared.reshape(-1), minlength=extent)
     if (count > 1).any():
         x = x / np.maximum(count, 1)[source].astype(np.float32)
-    memory = call(place_at, x.reshape(-1), (extent,), (source.reshape(-1),))
-    return call(index_at, memory, (target,))
+    memory = call(place_at, wide(x).reshape(-1), (extent,), (source.reshape(-1),))
+    return cast(call(index_at, memory, (target,)), dtype)
 
 
-def _as_strided_grad(g: Array, size: Shape, stride: Shape, storage_offset: int, own: Geometry) -> Array:
+def _as_strided_grad(g: Array, input_dtype: Any, size: Shape, stride: Shape, storage_offset: int, own: Geometry) -> Array:
+    read = positions(size, stride, storage_offset)
+    shape, strides, offset = own
+    count = math.prod(shape)
+    if not offset and strides == dense_strides(shape) and (not read.size or read.max() < count):  # memory is as the elements are
+        return cast(call(place_at, wide(g).reshape(-1), (count,), (read.reshape(-1),)), input_dtype).reshape(shape)
     written = positions(*own)
-    return _through_memory(g, positions(size, stride, storage_offset), written, written)
+    return _through_memory(g, input_dtype, read, written, written)
+
+
+@lru_cache(256)
+def dense_strides(shape: Shape) -> Shape:
+    """The strides, in elements, of an array whose memory is in order."""
+    return tuple([math.prod(shape[dim + 1 :]) for dim in range(len(shape))])
 
 
 def _as_strided_tangent(input_t: Any, size: Shape, stride: Shape, storage_offset: int, own: Geometry) -> Any:
     if geometry_of(input_t._data) == own:
         return _as_strided(input_t, size, stride, storage_offset, own)  # a view, so that writes to it reach the tangent of the base
     written = positions(*own)
-    return _through_memory(input_t, written, positions(size, stride, storage_offset), written)
+    return _through_memory(input_t, input_t._data.dtype, written, positions(size, stride, storage_offset), written)
 
 
 def _as_strided_batch(input: Tensor, size: Shape, stride: Shape, storage_offset: int, examples: int) -> Any:
@@ -185,6 +217,12 @@ def _as_strided_batch(input: Tensor, size: Shape, stride: Shape, storage_offset:
 @op("as_strided", method=False, function=False, view=True, jvp=_as_strided_tangent, input=_as_strided_grad, batch=_as_strided_batch)
 def _as_strided(input: Array, size: Shape, stride: Shape, storage_offset: int, own: Geometry) -> Array:
     owner = owner_of(input)
+    steps = tuple([step * input.itemsize for step in stride])
+    if owner.__class__ is np.ndarray and owner.flags.c_contiguous and input.dtype.kind != "V" and 0 not in size:
+        try:
+            return np.ndarray(size, input.dtype, owner, storage_offset * input.itemsize, steps)
+        except (TypeError, ValueError):
+            pass  # out of bounds, in NumPy's words
     memory = owner.ravel(order="K").view(input.dtype)
     needed = storage_offset + 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
     if math.prod(size) and needed > memory.size:
@@ -192,7 +230,7 @@ def _as_strided(input: Array, size: Shape, stride: Shape, storage_offset: int, o
             f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {storage_offset}, and itemsize {input.itemsize} "
             f"requiring a storage size of {needed * input.itemsize} are out of bounds for storage of size {memory.nbytes}"
         )
-    return strided(memory[storage_offset:], size, tuple(step * input.itemsize for step in stride))
+    return strided(memory[storage_offset:], size, steps)
 
 
 @composite()
@@ -201,7 +239,7 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     shape, steps = tuple(size), tuple(stride)
     if len(shape) != len(steps):
         raise RuntimeError(f"mismatch in length of strides and shape: {len(steps)} strides for {len(shape)} dimensions")
-    if any(step < 0 for step in steps):
+    if min(steps, default=0) < 0:
         raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(steps)}")
     offset = geometry_of(input._data)[2] if storage_offset is None else storage_offset
     if offset < 0:

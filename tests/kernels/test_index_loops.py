@@ -149,3 +149,32 @@ def test_sums_do_not_depend_on_the_number_of_threads():
             ad.set_num_threads(before)
         results.append((scattered, added))
     assert all(np.array_equal(a, b) for result in results for a, b in zip(result, results[0], strict=True))
+
+
+@pytest.mark.parametrize("shape", [(8, 4), (40, 300), (300, 200)])
+@pytest.mark.parametrize("dim", [0, 1])
+def test_nothing_is_written_if_an_index_is_out_of_bounds(shape, dim):
+    x, source = normal(shape), normal(shape)
+    index = np.zeros(shape, np.int64)
+    index[-1, -1] = shape[dim]
+    for write in (index_loops.add.along, index_loops.put.along):
+        target = x.copy()
+        assert not write(target, dim, index, source)
+        np.testing.assert_array_equal(target, x)
+    target = x.copy()
+    assert not index_loops.filled_along(target, dim, index, 1.0)
+    np.testing.assert_array_equal(target, x)
+
+
+def test_whole_numbers_are_scattered():
+    target, index = np.zeros((5, 3), np.int64), np.array([[0, 4, 0], [0, 1, 2]])
+    assert index_loops.add.along(target, 0, index, np.array([[1 << 60, 2, 3], [1, 5, 6]]))
+    assert target.tolist() == [[(1 << 60) + 1, 0, 3], [0, 5, 0], [0, 0, 6], [0, 0, 0], [0, 2, 0]]
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+@pytest.mark.parametrize("dim", [0, 1, 2])
+def test_repeats(count, dim):
+    x = normal((3, 4, 5))
+    np.testing.assert_array_equal(copy_loops.repeat(x, count, dim), np.repeat(x, count, axis=dim))
+    assert copy_loops.repeat(x, 0, dim) is None

@@ -5,6 +5,7 @@ import pytest
 
 import adjoint as ad
 from adjoint._kernels import range_loops
+from adjoint._kernels.loops import WARM
 
 RANGES = {
     "linear": [
@@ -28,3 +29,13 @@ def test_compiled_or_not(monkeypatch, kernel, made):
     monkeypatch.setattr(getattr(range_loops, kernel), "run", lambda *args: None)
     np.testing.assert_array_equal(fast, made().numpy())
     assert served == [True]
+
+
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (1, 1), (3, 5), (5, 3), (40, 40)])
+def test_places_of_triangles(shape: tuple[int, int], upper: bool) -> None:
+    range_loops.triangle_places.heat = WARM
+    for diagonal in (-50, -2, -1, 0, 1, 3, 50):
+        below = np.tri(*shape, diagonal - upper, dtype=bool)
+        expected = np.stack(np.nonzero(~below if upper else below))
+        np.testing.assert_array_equal(range_loops.triangle(*shape, diagonal, upper), expected)

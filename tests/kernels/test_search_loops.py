@@ -86,6 +86,12 @@ def test_histograms(bins):
     np.testing.assert_array_equal(search_loops.frequencies(whole, bins + 2), np.bincount(whole, minlength=bins + 2))
 
 
+def of_rank(*args):
+    found = order_loops.of_rank(*args)
+    assert found is not None
+    return found
+
+
 @pytest.mark.parametrize("size", [1, 2, 9, 1000, 5000])
 @pytest.mark.parametrize("kind", ["normal", "equal", "sorted", "few", "nan"])
 def test_ranks(size, kind):
@@ -93,9 +99,9 @@ def test_ranks(size, kind):
     x = {"equal": x * 0, "sorted": np.sort(x), "few": np.round(x / 20), "nan": np.where(x > 10, np.nan, x)}.get(kind, x)
     order = np.argsort(x, axis=1, kind="stable")
     for rank in {0, size // 2, size - 1}:
-        np.testing.assert_array_equal(order_loops.places_of_rank(x, order_loops.RANK, rank), order[:, rank : rank + 1])
+        np.testing.assert_array_equal(of_rank(x, -1, order_loops.RANK, rank)[1], order[:, rank : rank + 1])
     if not np.isnan(x).any():
-        np.testing.assert_array_equal(order_loops.places_of_rank(x, order_loops.MEDIAN), order[:, [(size - 1) // 2]])
+        np.testing.assert_array_equal(of_rank(x, -1, order_loops.MEDIAN)[1], order[:, [(size - 1) // 2]])
 
 
 def test_sorting_whole_numbers():
@@ -180,3 +186,21 @@ def test_large_rows_are_reduced_by_the_built_in(shape, dtype):
             expected = function(x.astype(float), axis=dim)
             with np.errstate(over="ignore"):
                 np.testing.assert_array_equal(found, np.asarray(expected).astype(found.dtype))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+@pytest.mark.parametrize("shape", [(5, 7), (3, 40, 6), (130, 140)])
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_ranks_along_an_axis(shape, axis, dtype):
+    x = np.round(numbers(shape, "float64") / 20).astype(dtype)
+    if dtype == "int64":
+        x[0, 0], x[1, 1:3] = np.iinfo(dtype).min, np.iinfo(dtype).max
+    else:
+        x[1, 1:4] = np.nan
+    for given in (x, x[::-1], np.asfortranarray(x)):
+        order = np.argsort(given, axis=axis, kind="stable")
+        for rank in {0, 2, given.shape[axis] - 1}:
+            values, places = of_rank(given, axis, order_loops.RANK, rank)
+            expected = np.take(order, [rank], axis=axis)
+            np.testing.assert_array_equal(places, expected)
+            np.testing.assert_array_equal(values, np.take_along_axis(given, expected, axis))

@@ -196,3 +196,39 @@ def test_writes_that_do_not_overlap_or_overlap_wholly():
     ad.neg(x, out=x)
     x[:0].add_(x[:0])
     assert x.tolist() == [-48, -12, -160, -20, -40, -10, -84, -14]
+
+
+WARNED = {
+    "index_put_": lambda x: x.index_put_((ad.tensor([0, 2]),), ad.tensor(5.0)),
+    "masked_fill_": lambda x: x.masked_fill_(ad.ones(3, 3) > 0, 5.0),
+    "index_fill_": lambda x: x.index_fill_(0, ad.tensor([0]), 5.0),
+    "index_put_, by an index": lambda x: x.__setitem__(ad.tensor([1]), ad.full((3,), 5.0)),
+}
+
+
+@pytest.mark.parametrize("name", WARNED)
+def test_writes_by_index_to_expanded_tensors_are_done_with_a_warning(name: str) -> None:
+    base = ad.zeros(3)
+    with pytest.warns(UserWarning, match=f"Use of {name.partition(',')[0]} on expanded tensors is deprecated"):
+        WARNED[name](base.expand(3, 3))
+    assert base.tolist() == [5.0, 5.0, 5.0]
+
+
+REFUSED = {
+    "add_": lambda x: x.add_(1),
+    "a slice": lambda x: x.__setitem__(slice(None), 1.0),
+    "scatter_": lambda x: x.scatter_(0, ad.zeros(1, 3, dtype=ad.int64), 1.0),
+    "scatter_add_": lambda x: x.scatter_add_(0, ad.zeros(3, 3, dtype=ad.int64), ad.ones(3, 3)),
+    "index_add_": lambda x: x.index_add_(0, ad.tensor([0]), ad.ones(1, 3)),
+    "cumsum_": lambda x: x.cumsum_(0),
+    "out=": lambda x: ad.add(ad.ones(3, 3), 1, out=x),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_other_writes_to_expanded_tensors_are_refused(name: str) -> None:
+    base = ad.zeros(3)
+    with pytest.raises(RuntimeError, match="unsupported operation: more than one element of the written-to tensor refers to a single"):
+        REFUSED[name](base.expand(3, 3))
+    assert base.tolist() == [0.0, 0.0, 0.0]
+    assert base.expand(2, 3).t_().shape == (3, 2)  # no element is written

@@ -271,3 +271,39 @@ def test_programs(program):
         assert isinstance(our, str) == isinstance(their, str), f"step {place}: adjoint {our}, PyTorch {their}"
         if not isinstance(our, str):
             np.testing.assert_allclose(our, their, rtol=1e-7, atol=1e-9, err_msg=f"step {place}")
+
+
+# ---- half precision -------------------------------------------------------------------------------------------------
+
+
+def _gathered(lib: Any, index: Any, source: Any) -> Any:
+    x = lib.zeros(2, 3, dtype=source.dtype, requires_grad=True)
+    x.gather(0, index).backward(source)
+    return x.grad
+
+
+def _strided(lib: Any, index: Any, source: Any) -> Any:
+    x = lib.zeros(4, dtype=source.dtype, requires_grad=True)
+    x.as_strided(source.shape, (0, 1)).backward(source)
+    return x.grad
+
+
+ADDED_UP: dict[str, Callable[..., Any]] = {
+    "scatter_add": lambda lib, index, source: lib.zeros(2, 3, dtype=source.dtype).scatter_add(0, index, source),
+    "scatter_add_": lambda lib, index, source: lib.zeros(2, 3, dtype=source.dtype).scatter_add_(0, index, source),
+    "scatter_reduce, sum": lambda lib, index, source: lib.zeros(2, 3, dtype=source.dtype).scatter_reduce(0, index, source, "sum"),
+    "scatter_reduce, mean": lambda lib, index, source: lib.zeros(2, 3, dtype=source.dtype).scatter_reduce(0, index, source, "mean"),
+    "index_add": lambda lib, index, source: lib.zeros(2, 3, dtype=source.dtype).index_add(0, index[:, 0], source),
+    "gather, backward": _gathered,
+    "as_strided, backward": _strided,
+}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("name", ADDED_UP)
+def test_half_precision_is_added_up_in_single(name: str, dtype: str) -> None:
+    found = []
+    for lib in (ad, torch):
+        source = lib.full((4096, 3), 0.1, dtype=getattr(lib, dtype))
+        found.append(ADDED_UP[name](lib, lib.zeros(4096, 3, dtype=lib.int64), source).tolist())
+    assert found[0] == found[1]

@@ -82,6 +82,7 @@ def of_everything(make: Make) -> Iterator[Sample]:
 @samples("mean_dim", torch="mean")
 def along_dims(make: Make) -> Iterator[Sample]:
     yield Sample(make(3, 4), (0, 1), True)
+    yield Sample(make(300, 0), 0, False)
 
 
 @samples("prod_dim", torch="prod")
