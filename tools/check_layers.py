@@ -35,7 +35,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "_version",
         ),
     ),
-    ("autograd", ("_layer", "_methods", "_overriding", "_tensor", "_watching", "autograd")),
+    ("autograd", ("_compiled_members", "_layer", "_methods", "_overriding", "_tensor", "_watching", "autograd")),
     ("ops", ("ops",)),
     ("composites", ("ops.composite",)),
     (

@@ -177,17 +177,26 @@ def pass_text(kind: str, work: Pass) -> tuple[str, list[str], set[str]]:
 # sample: the states forwards, the gradients of the states backwards. `input` is the input, of `inputs` columns, that is multiplied
 # forwards, or its gradient, to be made backwards, if there are `input_panels`. `base` is what these products begin with, the same for all
 # rows.
+# A unit is a part of the samples, so many to a part.
+PARTS = "part samples"
 STEPS = (
-    "gates* slopes* states* cells* out* grad* state* cell* panels* input* input_panels* base* starts* counts* steps stride grad_stride "
-    "width inputs"
+    "gates*T! slopes*T?! states*T! cells*T?! out*T?! grad*T? state*T! cell*T?! panels*T input*T? input_panels*T? base*T? starts*I counts*I "
+    f"steps stride grad_stride width inputs {PARTS}"
 )
+
+
+def parts_of(f: Function, part: str, count: str) -> None:
+    """Let a call work on whole parts: the numbers %first and %last, of those of the parts."""
+    f.do(f"%first = mul i64 %first_part, {part}")
+    f.do(f"%last = add i64 0, {f.smaller(f.mul('%last_part', part), count)}")
 
 
 def steps_text(kind: str, work: Pass) -> str:
     t = TYPES[kind]
     text, names, declared = pass_text(kind, work)
-    f = Function(f"{work.name}_{kind}", "ptr %facts", "i64 %first", "i64 %last")
+    f = Function(f"{work.name}_{kind}", "ptr %facts", "i64 %first_part", "i64 %last_part")
     a = fields(f, STEPS)
+    parts_of(f, a["part"], a["samples"])
     width, gates = a["width"], a["slopes" if work.backward else "gates"]
     gate_step = f.mul(width, work.gates)
     row_step = f.mul(a["stride"], gate_step)
@@ -257,31 +266,33 @@ def places_of(f: Function, t: str, a: dict[str, str], sample: str, row: str, gat
 
 
 @cache
-def steps(work: Pass, kind: str) -> int:
-    return sharing.work("recurrence", work.name, kind, lambda kind: steps_text(kind, work))
+def steps(work: Pass) -> Callable[..., bool | None]:
+    """Takes what `STEPS` names, the number of parts, and how much there is to do for one."""
+    return sharing.builtin("recurrence", work.name, STEPS, lambda kind: steps_text(kind, work))
 
 
 # ---- the gradient of the weights ----------------------------------------------------------------------------------------------------
 
-# out[i, j] is the sum over rows of left[row, i] * right[row, j], and sums[i] that of left[row, i]; a call works on the panels of i from
-# first to before last. There must be room for one panel of the left, and all of the right, of `TURN` rows.
-WEIGHTS = f"left* right* out* sums* rows left_step columns right_step right_columns {sharing.ROOMS}"
+# out[i, j] is the sum over rows of left[row, begin + i] * right[row, j], and sums[i] that of left[row, begin + i]; a unit is a part of the
+# panels of i. There must be room for one panel of the left, and all of the right, of `TURN` rows.
+WEIGHTS = f"left*T right*T out*T! sums*T! rows left_step begin columns right_columns part panels {sharing.ROOMS}"
 TURN = 128
 
 
 def weights_text(kind: str) -> str:
     t, wide = TYPES[kind], panel(kind)
-    f = Function(f"weights_{kind}", "ptr %facts", "i64 %first", "i64 %last")
+    f = Function(f"weights_{kind}", "ptr %facts", "i64 %first_part", "i64 %last_part")
     a = fields(f, WEIGHTS)
+    parts_of(f, a["part"], a["panels"])
     with sharing.room(f, a) as one_left, f.loop(a["rows"], 0, TURN) as row:
         all_right = f.at(t, one_left, TURN * wide)
         rows = f.smaller(f.sub(a["rows"], row), TURN)
         with f.loop(a["right_columns"], 0, wide) as column:
-            source = f.at(t, a["right"], f.add(f.mul(row, a["right_step"]), column))
-            put_panel(f, kind, source, a["right_step"], f.at(t, all_right, f.mul(column, TURN)), rows, f.sub(a["right_columns"], column))
+            source = f.at(t, a["right"], f.add(f.mul(row, a["right_columns"]), column))
+            put_panel(f, kind, source, a["right_columns"], f.at(t, all_right, f.mul(column, TURN)), rows, f.sub(a["right_columns"], column))
         with f.loop("%last", "%first") as number:
             first = f.mul(number, wide)
-            source = f.at(t, a["left"], f.add(f.mul(row, a["left_step"]), first))
+            source = f.at(t, a["left"], f.add(f.mul(row, a["left_step"]), f.add(a["begin"], first)))
             count = f.smaller(f.sub(a["columns"], first), wide)
             put_panel(f, kind, source, a["left_step"], one_left, rows, count)
             add_rows(f, kind, one_left, rows, f.at(t, a["sums"], first), count)
@@ -324,5 +335,6 @@ def add_rows(f: Function, kind: str, panel_at: str, rows: str, target: str, colu
         f.do(f"call void @llvm.masked.store.v{n}{kind}.p0({v} {f.let(f'fadd {v} {known}, {total.get()}')}, {there})")
 
 
-def weights(kind: str) -> int:
-    return sharing.work("recurrence", "weights", kind, weights_text)
+def weights() -> Callable[..., bool | None]:
+    """Takes what `WEIGHTS` names, the number of parts, and how much there is to do for one."""
+    return sharing.builtin("recurrence", "weights", WEIGHTS, weights_text)

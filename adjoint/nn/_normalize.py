@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .._dtype import finfo
 from .._layer import Layer, level_of
 from .._site import here
 from .._tensor import Tensor
@@ -16,7 +15,8 @@ from ..autograd.views import check_writable, counter_of
 from ..ops._precision import wide
 from . import _fast_norms, _norms
 
-EPSILONS = {np.dtype(name): float(np.finfo(name).eps) for name in ("float32", "float64")}
+EPSILON = float(np.finfo(np.float32).eps)
+EPSILONS = {np.dtype(name): float(np.finfo(name).eps) for name in ("float64", "complex128")}
 
 
 def layer_norm(
@@ -36,7 +36,7 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | No
     if not input.is_floating_point() and not input.is_complex():
         raise NotImplementedError(f"\"rms_norm\" not implemented for '{input.dtype.scalar_name}'\n  fix: x.float()")
     if eps is None:
-        eps = EPSILONS.get(input._data.dtype) or finfo(input.dtype).eps
+        eps = EPSILONS.get(input._data.dtype, EPSILON)  # half precision is computed in single
     if input._data.dtype.kind != "c" and (weight is None or weight._data.dtype == input._data.dtype):
         return _norms.rms_norm(input, shape, weight, eps, [])  # type: ignore[no-any-return]
     dims = tuple(range(-len(shape), 0))

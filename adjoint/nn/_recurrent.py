@@ -44,7 +44,8 @@ def run_layer(cell: str, rows: Tensor, states: States, weights: Sequence[Tensor 
         found = run_layer(cell, rows.float(), tuple(map(single, states)), tuple(map(single, weights)), steps)
         return tuple(x.to(rows.dtype) for x in found)
     hx, cx = states if len(states) == 2 else (*states, None)
-    return recurrent_layer(rows, hx, cx, *weights, cell, steps, Kept())  # type: ignore[no-any-return]
+    *own, projection = weights
+    return recurrent_layer(rows, hx, *own, cx, projection, cell, steps, Kept())  # type: ignore[no-any-return]
 
 
 def single(x: Any) -> Any:

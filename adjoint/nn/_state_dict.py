@@ -17,8 +17,9 @@ from .._state import GRAD, get_mode, swap_bits
 from .._tensor import Parameter, Tensor, wrap
 from ..autograd.hooks import RemovableHandle
 from ..autograd.node import INFERENCE_TENSOR, LEAF
+from ..autograd.views import counter_of
 from ..ops._general import PLAIN
-from ..ops.assign import copied_alike, written
+from ..ops.assign import copied_alike
 from ._hooks import Hook, Table, add
 
 if TYPE_CHECKING:
@@ -102,8 +103,12 @@ class StateDict:
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
         """Put this module's own state, without its children's, into `destination`."""
-        for name, tensor in self._own_state():
-            destination[prefix + name] = tensor if keep_vars else tensor.detach()
+        for name, tensor in self._parameters.items():
+            if tensor is not None:
+                destination[prefix + name] = tensor if keep_vars else tensor.detach()
+        for name, buffer in self._buffers.items():
+            if buffer is not None and name not in self._non_persistent_buffers_set:
+                destination[prefix + name] = buffer if keep_vars else buffer.detach()
         if _has_extra_state(self):
             destination[prefix + EXTRA_STATE] = self.get_extra_state()
 
@@ -302,7 +307,7 @@ def _copied_at_once(tensor: Tensor, value: Any, site: Site) -> bool:
     leaf = tensor._fn is None or tensor._fn is LEAF
     if not leaf or data.__class__ is not np.ndarray or given.__class__ is not np.ndarray or not copied_alike(data, given):
         return False
-    written(tensor, site)
+    counter_of(tensor).bump(site)
     return True
 
 

@@ -71,30 +71,32 @@ def grid_sample(
         warn(CHANGED)
         align_corners = False
     _check_grid(input, grid, mode)
-    sample = grid_sampler_2d if input.ndim == 4 else grid_sampler_3d
+    sample = grid_sampler_2d if len(input._data.shape) == 4 else grid_sampler_3d
     return sample(input, grid, mode, padding_mode, align_corners)  # type: ignore[no-any-return]
 
 
 def _check_grid(input: Tensor, grid: Tensor, mode: str) -> None:
-    sizes = f"input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
-    if input.shape[0] != grid.shape[0]:
+    shape, of_grid = input._data.shape, grid._data.shape
+    dims = len(shape)
+    if len(of_grid) == dims in (4, 5) and shape[0] == of_grid[0] and of_grid[-1] == dims - 2 and all(shape[2:]):
+        if mode == "bicubic" and dims != 4:
+            raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
+        return
+    sizes = f"input with sizes {list(shape)} and grid with sizes {list(of_grid)}"
+    if shape[0] != of_grid[0]:
         raise RuntimeError(f"grid_sampler(): expected grid and input to have same batch size, but got {sizes}")
-    if grid.shape[-1] != input.ndim - 2:
+    if of_grid[-1] != dims - 2:
         raise RuntimeError(
-            f"grid_sampler(): expected grid to have size {input.ndim - 2} in last dimension, but got grid with sizes {list(grid.shape)}"
+            f"grid_sampler(): expected grid to have size {dims - 2} in last dimension, but got grid with sizes {list(of_grid)}"
         )
-    if input.ndim not in (4, 5) or input.ndim != grid.ndim:
+    if dims not in (4, 5) or dims != len(of_grid):
         raise RuntimeError(
             f"grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got {sizes}"
         )
-    for dim, size in enumerate(input.shape[2:], 2):
-        if size == 0:
-            raise RuntimeError(
-                f"grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes {list(input.shape)} with "
-                f"dimension {dim} being empty"
-            )
-    if mode == "bicubic" and input.ndim != 4:
-        raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
+    raise RuntimeError(
+        f"grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes {list(shape)} with "
+        f"dimension {shape.index(0, 2)} being empty"
+    )
 
 
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:

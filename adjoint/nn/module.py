@@ -139,21 +139,29 @@ class Module(CallHooks, StateDict):
     def _check_name(self, kind: str, name: str, table: dict[str, Any]) -> None:
         if not isinstance(name, str):
             raise TypeError(f"{kind} name should be a string. Got {typename(name)}")
-        if name not in table and hasattr(self, name):
+        if name not in table and self._has(name):
             raise KeyError(f"attribute '{name}' already exists")
         if "." in name:
             raise KeyError(f'{kind} name can\'t contain "."' + (f", got: {name}" if kind == "module" else ""))
         if name == "":
             raise KeyError(f'{kind} name can\'t be empty string ""')
 
+    def _has(self, name: str) -> bool:
+        """What `hasattr` says, without the error that it would look at."""
+        kind = type(self)
+        if kind.__getattr__ is not Module.__getattr__ or self._modules.__class__ is not Members:
+            return hasattr(self, name)
+        return name in self.__dict__ or hasattr(kind, name)
+
     # ---- attributes -------------------------------------------------------------------------------------------------------------
 
     def __getattr__(self, name: str) -> Any:
         # Members are attributes (see `Members`), unless a class with a __setstate__ of its own has put plain dictionaries in their place.
+        own = self.__dict__
         for table in TABLES:
-            if name in self.__dict__.get(table, ()):
-                return self.__dict__[table][name]
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
+            if table in own and name in own[table]:
+                return own[table][name]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:
         own = self.__dict__
@@ -161,7 +169,8 @@ class Module(CallHooks, StateDict):
         if isinstance(value, Parameter):
             if parameters is None:
                 raise _before_init("cannot assign parameters before Module.__init__() call", self)
-            self._forget(name, own, self._buffers, self._modules, self._non_persistent_buffers_set)
+            if name not in parameters:
+                self._forget(name, own, self._buffers, self._modules, self._non_persistent_buffers_set)
             self.register_parameter(name, value)
         elif parameters is not None and name in parameters:
             if value is not None:
@@ -174,8 +183,9 @@ class Module(CallHooks, StateDict):
         elif isinstance(value, Module):
             if "_modules" not in own:
                 raise _before_init("cannot assign module before Module.__init__() call", self)
-            self._forget(name, own, self._parameters, self._buffers, self._non_persistent_buffers_set)
-            self._modules[name] = value
+            if name not in own["_modules"]:
+                self._forget(name, own, self._parameters, self._buffers, self._non_persistent_buffers_set)
+            own["_modules"][name] = value
         elif name in own.get("_modules", ()):
             if value is not None:
                 raise TypeError(f"cannot assign '{typename(value)}' as child module '{name}' (torch.nn.Module or None expected)")
@@ -210,7 +220,11 @@ class Module(CallHooks, StateDict):
             super().__delattr__(name)
 
     @staticmethod
-    def _forget(name: str, *tables: Any) -> None:
+    def _forget(name: str, own: dict[str, Any], *tables: Any) -> None:
+        """Remove a name from the attributes and from tables; all that is in `Members` is an attribute too."""
+        if name not in own and own["_modules"].__class__ is Members:
+            return
+        own.pop(name, None)
         for table in tables:
             if isinstance(table, set):
                 table.discard(name)

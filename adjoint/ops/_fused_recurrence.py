@@ -6,9 +6,9 @@ that run the steps.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Sequence
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,10 +17,8 @@ from ._recurrence import Result, Steps, Weights
 from ._registry import Array
 from ._warm import KINDS, Heat
 
-if TYPE_CHECKING:
-    from .._kernels.blocks import Table
-
 LEAST = 2e6  # multiplications that are worth a thread of their own
+STEP = 10000  # what a step costs without compiled code, however small it is
 _warm = Heat(1e7)
 
 
@@ -35,7 +33,7 @@ class Traced(NamedTuple):
 def compiles(steps: Steps, x: Array, w: Weights, *others: Array | None) -> bool:
     """Whether to use compiled code for arrays. For a single step it would not pay to arrange the weights."""
     arrays = [a for a in (x, *w, *others) if a is not None]
-    return w.hr is None and len(steps.counts) > 1 and _warm(float(x.shape[0] * w.hh.size), *arrays)
+    return w.hr is None and len(steps.counts) > 1 and _warm(float(x.shape[0] * w.hh.size + len(steps.counts) * STEP), *arrays)
 
 
 @lru_cache(maxsize=64)
@@ -43,16 +41,22 @@ def tables(steps: Steps) -> tuple[Array, Array]:
     return np.array(steps.starts, np.int64), np.array(steps.counts, np.int64)
 
 
+def plain(x: Array) -> Array:
+    """An array as compiled code reads it."""
+    x = np.ascontiguousarray(x)
+    return x if x.flags.aligned else x.copy()
+
+
 def panels(matrix: Array, kind: str) -> Array:
     """A matrix (depth, columns) as compiled code reads it: a few columns at a time, the last ones filled up with zeros."""
-    from .._kernels.recurrence import panel
-
-    wide = panel(kind)
+    wide = kernels().panel(kind)
     depth, columns = matrix.shape
     count = -(-columns // wide)
     if columns % wide:
-        matrix = np.concatenate([matrix, np.zeros((depth, count * wide - columns), matrix.dtype)], axis=1)
-    return np.ascontiguousarray(matrix.reshape(depth, count, wide).swapaxes(0, 1))
+        full = np.zeros((depth, count * wide), matrix.dtype)
+        full[:, :columns] = matrix
+        matrix = full
+    return matrix.reshape(depth, count, wide).swapaxes(0, 1).copy() if count > 1 else plain(matrix)
 
 
 def reordered(weight: Array, order: Sequence[int]) -> Array:
@@ -74,6 +78,8 @@ def by_block(cell: Cell, weight: Array) -> Array:
 
 def bias_of(cell: Cell, w: Weights, width: int) -> Array:
     """The sum of the biases for each gate."""
+    if w.bias_ih is not None and w.bias_hh is not None and cell.input_gates == cell.state_gates == tuple(range(cell.gates)):
+        return w.bias_ih + w.bias_hh
     total = np.zeros((cell.gates, width), w.hh.dtype)
     for gates, bias in ((cell.input_gates, w.bias_ih), (cell.state_gates, w.bias_hh)):
         if bias is not None:
@@ -81,29 +87,45 @@ def bias_of(cell: Cell, w: Weights, width: int) -> Array:
     return total
 
 
-def run_steps(cell: Cell, backward: bool, steps: Steps, arrays: dict[str, Array | None], **numbers: int) -> None:
-    """All steps, for the samples that the threads share."""
+@cache
+def kernels() -> Any:
     from .._kernels import recurrence
-    from .._kernels.blocks import table
+
+    return recurrence
+
+
+@cache
+def kernel_of(cell: Cell, backward: bool) -> tuple[Callable[..., Any], tuple[str, ...]]:
+    """All steps of a layer as a function, and what it takes."""
+    from .._kernels.blocks import order
 
     name, formula, reads = ("backward", cell.backward, cell.backward_reads) if backward else ("forward", cell.forward, cell.forward_reads)
-    work = recurrence.Pass(f"{cell.name}_{name}", formula, reads, cell.gates, len(cell.input_gates), cell.offset, backward)
-    starts, counts = tables(steps)
-    given = {**dict.fromkeys(recurrence.STEPS.replace("*", "").split()), **arrays, "starts": starts, "counts": counts}
-    facts: dict[str, int] = {key: 0 if array is None else array.ctypes.data for key, array in given.items()}
-    state = arrays["state"]
-    assert state is not None
-    facts |= {"steps": len(steps.counts), "stride": steps.stride, "width": state.shape[1], **numbers}
-    multiplications = sum(steps.counts) * state.shape[1] ** 2 * cell.gates
-    shared(recurrence.steps(work, KINDS[state.dtype.char]), table(recurrence.STEPS, **facts), state.shape[0], multiplications)
+    work = kernels().Pass(f"{cell.name}_{name}", formula, reads, cell.gates, len(cell.input_gates), cell.offset, backward)
+    return kernels().steps(work), order(kernels().STEPS)
 
 
-def shared(kernel: int, facts: Table, units: int, multiplications: float) -> None:
-    """Run a kernel, with an equal part of the units for each thread. What it computes does not depend on how they are cut."""
+def parts(units: int, multiplications: int) -> tuple[int, int, int]:
+    """How many units make a part, how many parts there are, and how much there is to do for one: an equal part of the units for each
+    thread. What is computed does not depend on how they are cut."""
     from .._kernels.pool import get_num_threads
-    from .._kernels.sharing import share
 
-    share(kernel, facts, units, max(1, -(-units // get_num_threads())), alone=multiplications < LEAST)
+    each = units if multiplications < LEAST else max(1, -(-units // get_num_threads()))
+    count = -(-units // max(1, each))
+    return each, count, max(1, multiplications // count if count > 1 else min(multiplications, 1 << 16))
+
+
+def run_steps(cell: Cell, backward: bool, steps: Steps, arrays: dict[str, Array | None], **numbers: int) -> None:
+    """All steps, for the samples that the threads share."""
+    kernel, names = kernel_of(cell, backward)
+    gates, state = arrays["gates"], arrays["state"]
+    assert gates is not None and state is not None
+    samples, width = state.shape
+    each, count, work = parts(samples, gates.shape[0] * width * width * cell.gates)
+    starts, counts = tables(steps)
+    given: dict[str, Any] = {"grad_stride": 0, "starts": starts, "counts": counts, "steps": len(counts), "stride": steps.stride}
+    given |= {**arrays, **numbers, "width": width, "part": each, "samples": samples}
+    if not kernel(*map(given.get, names), count, work):
+        raise AssertionError("a compiled layer was given something that it does not take")
 
 
 def traced(cell: Cell, x: Array, state: Array, memory: Array | None, w: Weights, steps: Steps) -> tuple[Result, Traced]:
@@ -117,7 +139,7 @@ def traced(cell: Cell, x: Array, state: Array, memory: Array | None, w: Weights,
     arrays = {"gates": gates, "states": states, "out": out, "state": np.array(state, order="C"), "base": base}
     if cell.has_cell:
         arrays |= {"cells": np.empty((rows, width), x.dtype), "cell": np.array(memory, order="C")}
-    arrays |= {"input": np.ascontiguousarray(x), "input_panels": panels(by_gate(cell, w.ih).T, kind), "panels": panels(w.hh.T, kind)}
+    arrays |= {"input": plain(x), "input_panels": panels(by_gate(cell, w.ih).T, kind), "panels": panels(w.hh.T, kind)}
     run_steps(cell, False, steps, arrays, inputs=x.shape[1])
     return (out, arrays["state"], arrays.get("cell")), Traced(gates, states, arrays.get("cells"))
 
@@ -130,7 +152,7 @@ def traced_back(
     rows, width = done.states.shape
     slopes = np.empty_like(done.gates)
     arrays = {**done._asdict(), "slopes": slopes, "state": np.array(g_state, order="C"), "panels": panels(w.hh, kind)}
-    arrays["grad"] = np.zeros(width, slopes.dtype) if g is None else np.ascontiguousarray(g)
+    arrays["grad"] = np.zeros(width, slopes.dtype) if g is None else plain(g)
     if g_memory is not None:
         arrays["cell"] = np.array(g_memory, order="C")
     given = None
@@ -141,21 +163,17 @@ def traced_back(
     return slopes, arrays["state"], arrays.get("cell"), given
 
 
-def weight_gradient(left: Array, right: Array) -> tuple[Array, Array]:
-    """`left.T @ right`, and the sum of the rows of `left`."""
-    from .._kernels import recurrence
-    from .._kernels.blocks import table
+def weight_gradient(slopes: Array, begin: int, columns: int, right: Array) -> tuple[Array, Array]:
+    """`left.T @ right`, where `left` are some columns of `slopes`, and the sum of the rows of `left`."""
     from .._kernels.sharing import rooms
 
-    kind = KINDS[left.dtype.char]
-    wide = recurrence.panel(kind)
-    rows, columns, right_columns = left.shape[0], left.shape[1], right.shape[1]
-    out, sums = np.zeros((columns, right_columns), left.dtype), np.zeros(columns, left.dtype)
-    memory, size, count = rooms.take(recurrence.TURN * wide * (1 + -(-right_columns // wide)) * left.itemsize)
-    facts = table(
-        recurrence.WEIGHTS, left=left.ctypes.data, right=right.ctypes.data, out=out.ctypes.data, sums=sums.ctypes.data, rows=rows,
-        left_step=left.strides[0] // left.itemsize, columns=columns, right_step=right.strides[0] // right.itemsize,
-        right_columns=right_columns, rooms=memory.ctypes.data, room_size=size, room_count=count,
-    )  # fmt: skip
-    shared(recurrence.weights(kind), facts, -(-columns // wide), rows * columns * right_columns)
+    recurrence = kernels()
+    wide = recurrence.panel(KINDS[slopes.dtype.char])
+    (rows, step), right_columns = slopes.shape, right.shape[1]
+    out, sums = np.zeros((columns, right_columns), slopes.dtype), np.zeros(columns, slopes.dtype)
+    room = rooms.take(recurrence.TURN * wide * (1 + -(-right_columns // wide)) * slopes.itemsize)
+    panels = -(-columns // wide)
+    each, count, work = parts(panels, rows * columns * right_columns)
+    if not recurrence.weights()(slopes, right, out, sums, rows, step, begin, columns, right_columns, each, panels, *room, count, work):
+        raise AssertionError("compiled gradients of weights were given something that they do not take")
     return out, sums

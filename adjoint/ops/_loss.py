@@ -51,12 +51,26 @@ def finished(notes: Array, blocks: int, dtype: Any, mean: bool) -> Array | None:
     return None if notes[2] else out
 
 
+def alike(like: Array, *others: Array) -> list[Array] | None:
+    """Arrays as kernels read them, in the shape of the first; None where they cannot be."""
+    if like.__class__ is not np.ndarray or not like.size or any(x.__class__ is not np.ndarray for x in others):
+        return None
+    shape = like.shape
+    try:
+        return [np.ascontiguousarray(x if x.shape == shape else np.broadcast_to(x, shape)) for x in (like, *others)]
+    except ValueError:
+        return None
+
+
 def reduced_by_kernel(name: str, input: Array, target: Array, reduction: str, p: float = 0.0, weight: Array | None = None) -> Array | None:
     """A loss of elements, computed and reduced in one pass; None where no kernel serves."""
     if input.__class__ is not np.ndarray or not input.size or target.shape != input.shape:
         return None
     if weight is not None:
-        weight = np.ascontiguousarray(weight)
+        both = alike(input, weight)
+        if both is None:
+            return None
+        weight = both[1]
     count, kernels = input.size, loops("element_loss")
     blocks = -(-count // kernels.ELEMENTS)
     notes = np.empty(3 * blocks)
@@ -78,11 +92,38 @@ def slope_by_kernel(
     if input.__class__ is not np.ndarray or not isinstance(g, ARRAYS) or not input.size or target.shape != input.shape:
         return None
     if weight is not None:
-        weight = np.ascontiguousarray(weight)
+        both = alike(input, weight)
+        if both is None:
+            return None
+        weight = both[1]
     grad, count, scale = np.empty(input.shape, input.dtype), input.size, sign / input.size if reduction == "mean" else sign
     g, x, t = np.ascontiguousarray(g), np.ascontiguousarray(input), np.ascontiguousarray(target)
     kernel, each = loops("element_loss").SLOPES[name], int(reduction == "none")
     return grad if kernel.run(grad, g, x, t, weight, p, scale, each, count, 1) else None
+
+
+def positive_by_kernel(input: Array, target: Array, pos_weight: Array, reduction: str) -> Array | None:
+    """Binary cross entropy of logits with weights for the positive class."""
+    arrays = alike(input, target, pos_weight)
+    if arrays is None:
+        return None
+    kernels, count = loops("element_loss"), input.size
+    if reduction == "none":
+        out = np.empty(input.shape, input.dtype)
+        return out if kernels.positive_values.run(out, *arrays, count, 1) else None
+    blocks = -(-count // kernels.ELEMENTS)
+    notes = np.empty(3 * blocks)
+    done = kernels.positive_sums.run(notes, *arrays, count, blocks, min(count, kernels.ELEMENTS))
+    return finished(notes, blocks, input.dtype, reduction == "mean") if done else None
+
+
+def positive_slope_by_kernel(g: Array, input: Array, target: Array, pos_weight: Array, reduction: str) -> Array | None:
+    arrays = alike(input, target, pos_weight) if isinstance(g, ARRAYS) else None
+    if arrays is None:
+        return None
+    grad, scale, each = np.empty(input.shape, input.dtype), 1 / input.size if reduction == "mean" else 1.0, int(reduction == "none")
+    done = loops("element_loss").positive_slopes.run(grad, np.ascontiguousarray(g), *arrays, scale, each, input.size, 1)
+    return grad if done else None
 
 
 def check_sizes(input: Array, target: Array) -> tuple[Array, Array]:

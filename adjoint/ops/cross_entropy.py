@@ -18,9 +18,9 @@ from ._batching import expanded
 from ._loss import finished, reduction_of, refuse_gradient, require_floats
 from ._precision import INT64, UINT8, compute_dtype, wide
 from ._registry import FUNCTIONS, Array, op
-from ._rules import cast, loops
+from ._rules import call, cast, loops
 from .reduce import total
-from .softmax import log_softmax, log_softmax_of_rows, softmax_of_rows
+from .softmax import log_softmax, log_softmax_of_rows, softmax
 
 Kept = list[Any]
 
@@ -77,10 +77,11 @@ def weighted(losses: Array, weights: Array) -> Array:
 
 
 def row_gradients(g: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str, dtype: Any) -> Array:
-    """The gradient of the loss of each row, before it is weighted."""
+    """The gradient of the loss of each row, before it is weighted; zero for an ignored one."""
     counted = target != ignore_index
-    each = g / total(class_weights(target, weight, ignore_index, dtype), None, False) if reduction == "mean" else g
-    return np.where(counted, each, 0)  # a mean over nothing is NaN, but nothing depends on it
+    if reduction == "mean":
+        g = g / total(cast(counted, dtype) if weight is None else class_weights(target, weight, ignore_index, dtype), None, False)
+    return np.where(counted, g, 0)  # a mean over nothing is NaN, but nothing depends on it
 
 
 # ---- kernels ------------------------------------------------------------------------------------------------------------------------
@@ -167,12 +168,16 @@ def nll_by_kernel(input: Array, target: Array, weight: Array | None, ignore_inde
     kernels = loops("loss")
     losses = np.empty(target.shape, input.dtype) if reduction == "none" else None
     x, target, blocks = np.ascontiguousarray(input), np.ascontiguousarray(target), -(-count // kernels.ELEMENTS)
-    notes = np.empty(3 * blocks)
+    out: Array | None
+    out, notes, mean = np.empty((), input.dtype), np.empty(3 * blocks), int(reduction == "mean")
     work = min(count, kernels.ELEMENTS)
-    if not kernels.nll.run(losses, notes, x, target, weight, ignore_index, classes, inner, count, blocks, work):
+    if not kernels.nll.run(out, losses, notes, x, target, weight, ignore_index, mean, classes, inner, count, blocks, work):
         return None
     kept[:] = [notes]
-    out = finished(notes, blocks, input.dtype, reduction == "mean")
+    if blocks > 1:
+        out = finished(notes, blocks, input.dtype, bool(mean))
+    elif notes[2]:
+        return None
     return out if losses is None or out is None else losses
 
 
@@ -199,7 +204,9 @@ def nll_rule(
     if found is not None:
         return found
     dtype = compute_dtype(input_dtype)
-    each = weighted(row_gradients(-g, target, weight, ignore_index, reduction, dtype), class_weights(target, weight, ignore_index, dtype))
+    each = row_gradients(-g, target, weight, ignore_index, reduction, dtype)
+    if weight is not None:
+        each = weighted(each, class_weights(target, weight, ignore_index, dtype))
     classes = input_shape[0 if len(input_shape) == 1 else 1]
     return cast(back_from_rows(one_hot_rows(target, each[..., None], classes)), input_dtype)
 
@@ -252,12 +259,12 @@ def cross_entropy_rule(
     rows, dtype = rows_of(wide(input)), compute_dtype(input_dtype)
     classes = rows.shape[-1]
     each = row_gradients(g, target, weight, ignore_index, reduction, dtype)[..., None]
-    own = weighted(each, class_weights(target, weight, ignore_index, dtype)[..., None]) * (1 - label_smoothing)
+    own = each if weight is None else weighted(each, class_weights(target, weight, ignore_index, dtype)[..., None])
     if not label_smoothing:
-        return cast(back_from_rows(softmax_of_rows(rows) * own - one_hot_rows(target, own, classes)), input_dtype)
-    even = each * (label_smoothing / classes)
+        return cast(back_from_rows(call(softmax, rows, -1) * own - one_hot_rows(target, own, classes)), input_dtype)
+    own, even = own * (1 - label_smoothing), each * (label_smoothing / classes)
     by_weight, all_weights = (even, classes) if weight is None else (even * weight, np.sum(weight))
-    grad = softmax_of_rows(rows) * (own + even * all_weights) - one_hot_rows(target, own, classes) - by_weight
+    grad = call(softmax, rows, -1) * (own + even * all_weights) - one_hot_rows(target, own, classes) - by_weight
     return cast(back_from_rows(grad), input_dtype)
 
 

@@ -4,19 +4,22 @@ Note [Taps of a point]
 Along each dimension a point lies between elements of the image. A mode of interpolation names the elements around it (the taps: one, two or
 four) with a weight each, a function of the point's coordinate. The value at the point is the sum over all combinations of taps of the
 product of their weights times the element there; its derivatives by the coordinates are the same sum with the derivative of one weight.
+Kernels (`_kernels/grid_loops.py`) compute all of it for the points of a block; the NumPy code, which also runs on Tensors, goes corner by
+corner over all points.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
+from functools import lru_cache, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._dtype import from_numpy_dtype
 from ._registry import FOLDED, LINEAR, Array, op
-from ._rules import call, cast, zeros_on
+from ._rules import call, cast, loops, zeros_on
 from .scatter import gather, scatter_add
 
 INT64 = np.dtype("int64")
@@ -26,7 +29,7 @@ class Tap(NamedTuple):
     position: Array  # of an element along one dimension, inside the image
     weight: Array | None  # None is 1
     slope: Array | None  # the derivative of the weight by the coordinate as it was given; None is 0
-    inside: Array | None  # where the element exists; None is everywhere
+    inside: Array  # where the element exists
 
 
 # ---- along one dimension ------------------------------------------------------------------------------------------------------------
@@ -74,11 +77,10 @@ def placed(x: Array, size: int, padding_mode: str, align_corners: bool) -> tuple
     return inside, sign * moves
 
 
-def element(position: Array, size: int, padding_mode: str) -> tuple[Array, Array | None]:
-    """A whole coordinate as an index, and where there is such an element."""
+def tap(position: Array, size: int, weight: Any, slope: Any) -> Tap:
+    """The tap at a whole coordinate."""
     inside = (position >= 0) & (position <= size - 1)
-    index = cast(np.where(inside, position, 0.0), INT64)
-    return index, inside if padding_mode == "zeros" else None
+    return Tap(cast(np.where(inside, position, 0.0), INT64), weight, slope, inside)
 
 
 def cubic_taps(t: Array) -> list[tuple[Array, Array]]:
@@ -113,24 +115,16 @@ def taps(x: Array, size: int, mode: str, padding_mode: str, align_corners: bool)
         found = []
         for shift, (weight, slope) in enumerate(cubic_taps(x - below), -1):
             at, _ = placed(below + shift, size, padding_mode, align_corners)
-            found.append(Tap(*_indexed(at, size, padding_mode, weight, slope * factor)))
+            found.append(tap(at, size, weight, slope * factor))
         return found
     x, speed = placed(x, size, padding_mode, align_corners)
     if mode == "nearest":
-        return [Tap(*_indexed(np.round(x), size, padding_mode, None, None))]
+        return [tap(np.round(x), size, None, None)]
     below = np.floor(x)
     share = x - below
     slope = factor if speed is None else speed * factor
     slope = np.zeros_like(x) + slope
-    return [
-        Tap(*_indexed(below, size, padding_mode, 1 - share, -slope)),
-        Tap(*_indexed(below + 1, size, padding_mode, share, slope)),
-    ]
-
-
-def _indexed(at: Array, size: int, padding_mode: str, weight: Any, slope: Any) -> tuple[Array, Any, Any, Array | None]:
-    index, inside = element(at, size, padding_mode)
-    return index, weight, slope, inside
+    return [tap(below, size, 1 - share, -slope), tap(below + 1, size, share, slope)]
 
 
 # ---- all dimensions together --------------------------------------------------------------------------------------------------------
@@ -140,6 +134,7 @@ class Corner(NamedTuple):
     """One combination of taps: which element, in the image laid out in one line, and what it counts."""
 
     index: Array  # (N, points)
+    inside: Array  # where there is such an element
     weight: Array
     slopes: list[Array | None]  # derivatives of the weight by each coordinate of the grid, in the grid's order
 
@@ -154,33 +149,28 @@ def corners(grid: Array, size: tuple[int, ...], mode: str, padding_mode: str, al
         index: Array = 0
         for tap, n in zip(chosen, size, strict=True):
             index = index * n + tap.position
-        inside = None
-        for tap in chosen:
-            if tap.inside is not None:
-                inside = tap.inside if inside is None else inside & tap.inside
-        weight = multiplied([tap.weight for tap in chosen], inside, points)
+        inside = reduce(np.logical_and, [tap.inside for tap in chosen])
+        weight = multiplied([tap.weight for tap in chosen], points)
         slopes = [
-            None if tap.slope is None else multiplied([t.slope if t is tap else t.weight for t in chosen], inside, points)
+            None if tap.slope is None else multiplied([t.slope if t is tap else t.weight for t in chosen], points)
             for tap in reversed(chosen)
         ]
-        found.append(Corner(index, weight, slopes))
+        found.append(Corner(index, inside, weight, slopes))
     return found
 
 
-def multiplied(factors: list[Array | None], inside: Array | None, points: Array) -> Array:
+def multiplied(factors: list[Array | None], points: Array) -> Array:
     total: Array = None
     for factor in factors:
         if factor is not None:
             total = factor if total is None else total * factor
-    if total is None:
-        total = np.ones_like(points[..., 0])
-    return total if inside is None else total * cast(inside, dtype_of(total))
+    return np.ones_like(points[..., 0]) if total is None else total
 
 
-def read(image: Array, index: Array) -> Array:
-    """The elements of an image (N, C, places) at `index` (N, points), in all channels."""
-    wide = np.broadcast_to(np.expand_dims(index, 1), (image.shape[0], image.shape[1], index.shape[1]))
-    return call(gather, image, 2, wide)
+def read(image: Array, corner: Corner) -> Array:
+    """The elements of an image (N, C, places) at a corner of each point, in all channels; zero where there is none."""
+    index = np.broadcast_to(np.expand_dims(corner.index, 1), (*image.shape[:2], corner.index.shape[1]))
+    return np.where(np.expand_dims(corner.inside, 1), call(gather, image, 2, index), 0)
 
 
 def in_line(x: Array) -> Array:
@@ -188,11 +178,38 @@ def in_line(x: Array) -> Array:
     return np.reshape(x, (*x.shape[:2], math.prod(x.shape[2:])))
 
 
+MODES = {"nearest": 1, "bilinear": 2, "bicubic": 4}
+PADDINGS = {"zeros": 0, "border": 1, "reflection": 2}
+
+
+def facts(shape: tuple[int, ...], grid: Array, mode: str, padding_mode: str, align_corners: bool) -> tuple[Any, ...] | None:
+    """What kernels are told: the dimensions, the size of the image, how it is read, and how many channels and points there are; None where
+    they do not serve."""
+    _, channels, *size = shape
+    magic = loops("grid").MAGIC.get(grid.dtype.char)
+    if magic is None or max(size) >= magic:
+        return None
+    points = math.prod(grid.shape[1:-1])
+    return magic, len(size), *([1] * (3 - len(size))), *size, MODES[mode], PADDINGS[padding_mode], int(align_corners), channels, points
+
+
+def shared(told: tuple[Any, ...], samples: int) -> tuple[int, int]:
+    """The blocks of points in which kernels work, and how much there is to do for one."""
+    (*_, taps, _, _, channels, points), most = told, loops("grid").POINTS
+    return samples * -(-points // most), min(points, most) * (channels + 1) * taps
+
+
 def sampled(input: Array, grid: Array, mode: str, padding_mode: str, align_corners: bool) -> Array:
+    told = facts(input.shape, grid, mode, padding_mode, align_corners) if input.__class__ is grid.__class__ is np.ndarray else None
+    if told is not None:
+        out = np.empty((*input.shape[:2], *grid.shape[1:-1]), input.dtype)
+        x, points, work = np.ascontiguousarray(input), np.ascontiguousarray(grid), shared(told, len(input))
+        if loops("grid").read.run(out, x, points, *told, *work):
+            return out
     image = in_line(input)
     total: Array = None
     for corner in corners(grid, tuple(input.shape[2:]), mode, padding_mode, align_corners):
-        term = read(image, corner.index) * np.expand_dims(corner.weight, 1)
+        term = read(image, corner) * np.expand_dims(corner.weight, 1)
         total = term if total is None else total + term
     return np.reshape(total, (*input.shape[:2], *grid.shape[1:-1]))
 
@@ -205,29 +222,43 @@ def moved(input: Array, grid: Array, grid_t: Array, mode: str, padding_mode: str
     for corner in corners(grid, tuple(input.shape[2:]), mode, padding_mode, align_corners):
         for place, slope in enumerate(corner.slopes):
             if slope is not None:
-                total = total + read(image, corner.index) * np.expand_dims(slope * points_t[..., place], 1)
+                total = total + read(image, corner) * np.expand_dims(slope * points_t[..., place], 1)
     shape = (*input.shape[:2], math.prod(grid.shape[1:-1]))
     return np.reshape(np.broadcast_to(total, shape), (*input.shape[:2], *grid.shape[1:-1]))
 
 
 def image_gradient(g: Array, grid: Array, input_shape: tuple[int, ...], input_dtype: Any, how: tuple[str, str, bool]) -> Array:
     batch, channels, *size = input_shape
+    told = facts(input_shape, grid, *how) if g.__class__ is grid.__class__ is np.ndarray else None
+    if told is not None:
+        kernels, grad = loops("grid"), np.empty(input_shape, input_dtype)
+        units, work = batch * -(-channels // kernels.CHANNELS), min(channels, kernels.CHANNELS) * told[-1] * told[5]
+        if kernels.read_back.run(grad, np.ascontiguousarray(g), np.ascontiguousarray(grid), *told, units, work):
+            return grad
     given = in_line(g)
     total = zeros_on(g, (batch, channels, math.prod(size)), input_dtype)
     for corner in corners(grid, tuple(size), *how):
         index = np.broadcast_to(np.expand_dims(corner.index, 1), tuple(given.shape))
-        total = call(scatter_add, total, 2, index, given * np.expand_dims(corner.weight, 1))
+        arriving = np.where(np.expand_dims(corner.inside, 1), given * np.expand_dims(corner.weight, 1), 0)
+        total = call(scatter_add, total, 2, index, arriving)
     return np.reshape(total, input_shape)
 
 
 def grid_gradient(g: Array, input: Array, grid: Array, how: tuple[str, str, bool]) -> Array:
+    told = facts(input.shape, grid, *how) if g.__class__ is input.__class__ is grid.__class__ is np.ndarray else None
+    if told is not None:
+        if how[0] == "nearest":
+            return np.zeros(grid.shape, grid.dtype)
+        grad, arrays = np.empty(grid.shape, grid.dtype), map(np.ascontiguousarray, (g, input, grid))
+        if loops("grid").moved.run(grad, *arrays, *told, *shared(told, len(grid))):
+            return grad
     image, given = in_line(input), in_line(g)
     totals: list[Any] = [None] * grid.shape[-1]
     for corner in corners(grid, tuple(input.shape[2:]), *how):
         along = None
         for place, slope in enumerate(corner.slopes):
             if slope is not None:
-                along = np.sum(read(image, corner.index) * given, axis=1) if along is None else along
+                along = np.sum(read(image, corner) * given, axis=1) if along is None else along
                 term = along * slope
                 totals[place] = term if totals[place] is None else totals[place] + term
     nothing = np.reshape(grid, (grid.shape[0], math.prod(grid.shape[1:-1]), grid.shape[-1]))[..., 0] * 0
@@ -275,6 +306,7 @@ grid_sampler_3d = sampler(3)
 # ---- affine grids -------------------------------------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=8)
 def base_grid(size: tuple[int, ...], align_corners: bool, dtype: Any) -> Array:
     """The points of an untouched image with a 1 behind each: (places, dimensions + 1)."""
     lines = []
@@ -282,7 +314,9 @@ def base_grid(size: tuple[int, ...], align_corners: bool, dtype: Any) -> Array:
         line = np.linspace(-1, 1, n, dtype=dtype) if n > 1 else np.zeros(n, dtype)
         lines.append(line if align_corners else line * ((n - 1) / n))
     mesh = np.meshgrid(*lines, indexing="ij")
-    return np.stack([*(m.reshape(-1) for m in reversed(mesh)), np.ones(math.prod(size), dtype)], axis=-1)
+    points = np.stack([*(m.reshape(-1) for m in reversed(mesh)), np.ones(math.prod(size), dtype)], axis=-1)
+    points.flags.writeable = False
+    return points
 
 
 def mapped_examples(fn: Any, input: Any, size: tuple[int, ...], align_corners: bool, examples: int) -> Any:
@@ -301,7 +335,7 @@ def affine_grid_back(grad: Array, size: tuple[int, ...], align_corners: bool) ->
     if grad.__class__ is not np.ndarray:
         return np.empty_like(grad, order="C", shape=(size[0], count, count + 1))
     points = grad.reshape(size[0], math.prod(size[2:]), count)
-    return np.matmul(points.mT, base_grid(size[2:], align_corners, grad.dtype))
+    return np.matmul(points.mT, base_grid(tuple(size[2:]), align_corners, grad.dtype))
 
 
 @op(method=False, function=False, out=False, jvp=LINEAR,
@@ -312,5 +346,5 @@ def affine_grid_generator(theta: Array, size: tuple[int, ...], align_corners: bo
     count = len(size) - 2
     if theta.__class__ is not np.ndarray:
         return np.empty_like(theta, order="C", shape=(size[0], *size[2:], count))
-    points = np.matmul(base_grid(size[2:], align_corners, theta.dtype), np.swapaxes(theta, 1, 2))
+    points = np.matmul(base_grid(tuple(size[2:]), align_corners, theta.dtype), np.swapaxes(theta, 1, 2))
     return points.reshape(size[0], *size[2:], count)

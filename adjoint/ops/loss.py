@@ -16,6 +16,8 @@ from .._site import warn
 from ._loss import (
     REDUCTIONS,
     check_sizes,
+    positive_by_kernel,
+    positive_slope_by_kernel,
     reduced,
     reduced_by_kernel,
     reduction_of,
@@ -81,21 +83,21 @@ def weighted_mean(losses: Array, weight: Array, reduction: str) -> Array:
     return losses.sum() / weight.sum() if reduction == "mean" else reduced(losses, reduction)
 
 
-def l1_slope(g: Array, input: Array, target: Array, reduction: str, sign: float) -> Array:
+def l1_slope(g: Array, input: Array, target: Array, reduction: str, sign: float, dtype: Any) -> Array:
     grad = slope_by_kernel("l1_loss", g, input, target, reduction, sign=sign)
     if grad is not None:
         return grad
     error = input - target
-    return unreduced(g * sign, input, reduction) * np.sign(np.where(np.isnan(error), 0, error))  # the sign of NaN is 0
+    return cast(unreduced(g * sign, input, reduction) * np.sign(np.where(np.isnan(error), 0, error)), dtype)  # the sign of NaN is 0
 
 
-def l1_rule(g: Array, input: Array, target: Array, reduction: str) -> Array:
-    return l1_slope(g, input, target, reduction, 1.0)
+def l1_rule(g: Array, input: Array, input_dtype: Any, target: Array, reduction: str) -> Array:
+    return l1_slope(g, input, target, reduction, 1.0, input_dtype)
 
 
 @op("l1_loss", batch=REDUCED, method=False, function=False, nodes="MeanBackward0", jvp=REDUCTION,
     input=l1_rule,
-    target=lambda g, input, target, reduction: l1_slope(g, input, target, reduction, -1.0))  # fmt: skip
+    target=lambda g, input, target, target_dtype, reduction: l1_slope(g, input, target, reduction, -1.0, target_dtype))  # fmt: skip
 def l1_loss_op(input: Array, target: Array, reduction: str) -> Array:
     out = reduced_by_kernel("l1_loss", input, target, reduction)
     return cast(reduced(np.abs(wide(input - target)), reduction), input.dtype) if out is None else out
@@ -246,12 +248,12 @@ def gaussian_nll_loss(
 # ---- probabilities ------------------------------------------------------------------------------------------------------------------
 
 
-def bce_input(g: Array, input: Array, target: Array, weight: Array | None, reduction: str) -> Array:
+def bce_input(g: Array, input: Array, input_dtype: Any, target: Array, weight: Array | None, reduction: str) -> Array:
     grad = slope_by_kernel("binary_cross_entropy", g, input, target, reduction, 0.0, weight)
     if grad is not None:
         return grad
     slope = (input - target) / np.clip((1 - input) * input, 1e-12, None)
-    return unreduced(g, input, reduction) * (slope if weight is None else slope * weight)
+    return cast(unreduced(g, input, reduction) * (slope if weight is None else slope * weight), input_dtype)
 
 
 def bce_target(g: Array, input: Array, weight: Array | None, reduction: str) -> Array:
@@ -305,10 +307,13 @@ def times(x: Array, factor: Array | None) -> Array:
 
 
 def logits_input(g: Array, input: Array, target: Array, weight: Array | None, pos_weight: Array | None, reduction: str) -> Array:
-    if weight is None and pos_weight is None:
-        grad = slope_by_kernel("binary_cross_entropy_with_logits", g, input, target, reduction)
-        if grad is not None:
-            return grad
+    grad = None
+    if pos_weight is None:
+        grad = slope_by_kernel("binary_cross_entropy_with_logits", g, input, target, reduction, 0.0, weight)
+    elif weight is None:
+        grad = positive_slope_by_kernel(g, input, target, pos_weight, reduction)
+    if grad is not None:
+        return grad
     positive = times(target, pos_weight)
     return unreduced(g, input, reduction) * times((positive + 1 - target) * call(sigmoid, input) - positive, weight)
 
@@ -321,12 +326,15 @@ def logits_target(g: Array, input: Array, weight: Array | None, pos_weight: Arra
 @op("binary_cross_entropy_with_logits", batch=REDUCED, method=False, function=False, promote=COMMON, jvp=REDUCTION,
     input=logits_input, target=logits_target)  # fmt: skip
 def binary_cross_entropy_with_logits_op(
-    input: Array, target: Array, weight: Array | None, pos_weight: Array | None, reduction: str
+    input: Array, target: Array, pos_weight: Array | None, weight: Array | None, reduction: str
 ) -> Array:
-    if weight is None and pos_weight is None:
-        out = reduced_by_kernel("binary_cross_entropy_with_logits", input, target, reduction)
-        if out is not None:
-            return out
+    out = None
+    if pos_weight is None:
+        out = reduced_by_kernel("binary_cross_entropy_with_logits", input, target, reduction, 0.0, weight)
+    elif weight is None:
+        out = positive_by_kernel(input, target, pos_weight, reduction)
+    if out is not None:
+        return out
     require_floats("binary_cross_entropy_with_logits", input)
     x = wide(input)
     losses = -times(target, pos_weight) * call(logsigmoid, x) - (1 - target) * call(logsigmoid, -x)
@@ -357,7 +365,7 @@ def binary_cross_entropy_with_logits(
             f"result type {input.dtype.scalar_name} can't be cast to the desired output type {target.dtype.scalar_name}"
             f"\n  fix: target.to({input.dtype})"
         )
-    return binary_cross_entropy_with_logits_op(input, target, weight, pos_weight, reduction)
+    return binary_cross_entropy_with_logits_op(input, target, pos_weight, weight, reduction)
 
 
 def kl_div_input(g: Array, input: Array, target: Array, reduction: str, log_target: bool) -> Array:

@@ -1,15 +1,20 @@
-"""The losses of `torch.nn.functional` that ask for a margin between scores or distances, written with ops."""
+"""The losses of `torch.nn.functional` that ask for a margin between scores or distances. Those of rows of classes are ops; the others are
+written with ops."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from ._loss import reduced, reduction_of, refuse_gradient
-from ._registry import FUNCTIONS, Array
-from ._rules import holds
+from ._batching import Composed
+from ._loss import finished, reduced, reduction_of, refuse_gradient
+from ._precision import INT64, wide
+from ._registry import FUNCTIONS, Array, op
+from ._rules import cast, loops
 from .activation import softplus
+from .cross_entropy import at_target, one_hot_rows
 from .distance import pairwise_distance
 from .loss import binary_cross_entropy_with_logits, times
 
@@ -56,21 +61,82 @@ def soft_margin_loss(
     return reduced(softplus(-target * input), reduction)
 
 
-def one_hot(target: Array, classes: int) -> Array:
-    """Whether each class is the target."""
-    from .._ranges import arange
-
-    return target.unsqueeze(-1) == arange(classes, device=target.device)
+def refuse_no_classes(shape: tuple[int, ...]) -> None:
+    if shape and not shape[-1]:
+        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(shape)}")
 
 
-def above_zero(x: Array) -> Array:
-    """The positive part; at zero it has no slope."""
-    return np.where(x > 0, x, 0)
+def require_indices(target: Array) -> None:
+    if target._data.dtype != INT64:
+        raise RuntimeError(f"expected scalar type Long but found {target.dtype.scalar_name}; write target.long()")
 
 
-def refuse_no_classes(input: Array) -> None:
-    if input.ndim and not input.shape[-1]:
-        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}")
+def by_kernel(name: str, reduction: str, dtype: Any, count: int, size: int, *given: Any) -> Array | None:
+    """The loss of rows of classes, reduced by a kernel; None where it does not serve, or a target is wrong."""
+    kernels = loops("margin")
+    blocks, mean = -(-count // kernels.ROWS), int(reduction == "mean")
+    out, notes, losses = np.empty((), dtype), np.empty(3 * blocks), np.empty(count, dtype) if reduction == "none" else None
+    if not getattr(kernels, name).run(out, losses, notes, *given, mean, size, count, blocks, size * min(count, kernels.ROWS)):
+        return None
+    found = finished(notes, blocks, dtype, bool(mean)) if blocks > 1 else None if notes[2] else out
+    return found if losses is None or found is None else losses
+
+
+def for_rows(g: Array, count: int, reduction: str) -> Array:
+    """The gradient of each row's loss, as a column or as one number."""
+    return g[..., None] if reduction == "none" else g / count if reduction == "mean" else g
+
+
+def along_rows(slopes: Array, tangent: Array, reduction: str) -> Array:
+    """How a loss of rows changes."""
+    return np.sum(slopes * tangent, axis=-1) if reduction == "none" else np.sum(slopes * tangent)
+
+
+# ---- one class ----------------------------------------------------------------------------------------------------------------------
+
+
+def gaps(input: Array, target: Array, weight: Array | None, p: int, margin: float) -> tuple[Array, Array]:
+    """What the target lacks to exceed each other class by the margin, and its slope, or that of its square; both weighted."""
+    others = target[..., None] != np.arange(input.shape[-1])
+    gap = np.where(others, margin - at_target(input, target) + input, 0)
+    gap = np.where(gap > 0, gap, 0)  # at zero it has no slope
+    values, slopes = (gap, np.sign(gap)) if p == 1 else (gap * gap, 2 * gap)
+    if weight is None:
+        return values, slopes
+    factor = weight[target][..., None]
+    return values * factor, slopes * factor
+
+
+def multi_margin_rule(g: Array, input: Array, target: Array, weight: Array | None, p: int, margin: float, reduction: str) -> Array:
+    count, classes = input.shape
+    if g.__class__ is np.ndarray and input.__class__ is np.ndarray and input.size:
+        grad, scale = np.empty(input.shape, input.dtype), 1 / classes / (count if reduction == "mean" else 1)
+        arrays = (None if x is None else np.ascontiguousarray(x) for x in (g, input, target, weight))
+        each = int(reduction == "none")
+        if loops("margin").multi_margin_back.run(grad, *arrays, margin, int(p == 2), scale, each, classes, count, classes):
+            return grad
+    slopes = gaps(input, target, weight, p, margin)[1] * (for_rows(g, count, reduction) / classes)
+    return slopes - one_hot_rows(target, np.sum(slopes, axis=-1, keepdims=True), classes)
+
+
+def multi_margin_by_ops(input: Array, target: Array, weight: Array | None, p: int, margin: float, reduction: str) -> Array:
+    return reduced(np.sum(gaps(input, target, weight, p, margin)[0], axis=-1) / input.shape[-1], reduction)
+
+
+@op("multi_margin_loss", method=False, function=False, out=False, input=multi_margin_rule, batch=Composed(multi_margin_by_ops),
+    jvp=lambda input, input_t, target, weight, p, margin, reduction, out: along_rows(
+        multi_margin_rule(np.ones_like(out), input, target, weight, p, margin, reduction), input_t, reduction))  # fmt: skip
+def multi_margin_op(input: Array, target: Array, weight: Array | None, p: int, margin: float, reduction: str) -> Array:
+    """Of rows of scores."""
+    count, classes = input.shape
+    if input.__class__ is np.ndarray and input.size:
+        arrays = (None if x is None else np.ascontiguousarray(x) for x in (input, target, weight))
+        out = by_kernel("multi_margin", reduction, input.dtype, count, classes, *arrays, margin, int(p == 2))
+        if out is not None:
+            return out
+    if target.__class__ is np.ndarray and ((target < 0) | (target >= classes)).any():
+        raise RuntimeError(f"target out of range: there are {classes} classes, so targets are 0 to {classes - 1}")
+    return cast(multi_margin_by_ops(wide(input), target, weight, p, margin, reduction), input.dtype)
 
 
 def multi_margin_loss(
@@ -85,32 +151,77 @@ def multi_margin_loss(
 ) -> Array:
     """What the score of the target class lacks to exceed each other class by the margin."""
     reduction = reduction_of(size_average, reduce, reduction)
+    shape, given = input._data.shape, target._data.shape
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
     if weight is not None and len(weight.shape) != 1:
         raise ValueError(f"weight must be one-dimensional, got {list(weight.shape)}")
     refuse_gradient("multi_margin_loss", weight=weight)
-    refuse_no_classes(input)
-    if target.shape != input.shape[:-1] and not (len(input.shape) <= 1 and target.numel() == 1):
+    refuse_no_classes(shape)
+    if given != shape[:-1] and not (len(shape) <= 1 and target.numel() == 1):
         raise RuntimeError(
             "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). "
-            f"Expected target size {list(input.shape[:-1])}, but got {list(target.shape)}. Input has shape {list(input.shape)}."
+            f"Expected target size {list(shape[:-1])}, but got {list(given)}. Input has shape {list(shape)}."
         )
-    shape = target.shape
-    if weight is not None and weight.shape != input.shape[-1:]:
-        raise RuntimeError(f"inconsistent weight size, expected {input.shape[-1]} but got {list(weight.shape)}")
-    if target.dtype.name != "int64":
-        raise RuntimeError(f"expected scalar type Long but found {target.dtype.scalar_name}; write target.long()")
-    input = input.reshape(1) if input.ndim == 0 else input
-    target = target.reshape(input.shape[:-1])
-    classes = input.shape[-1]
-    if holds(((target < 0) | (target >= classes)).any()):
-        raise RuntimeError(f"target out of range: there are {classes} classes, so targets are 0 to {classes - 1}")
-    hinge = above_zero(margin - input.gather(-1, target.unsqueeze(-1)) + input) ** p
-    if weight is not None:
-        hinge = hinge * weight[target].unsqueeze(-1)
-    losses = hinge.masked_fill(one_hot(target, classes), 0).sum(-1) / classes
-    return reduced(losses.reshape(shape), reduction)
+    if weight is not None and weight.shape != shape[-1:]:
+        raise RuntimeError(f"inconsistent weight size, expected {shape[-1]} but got {list(weight.shape)}")
+    require_indices(target)
+    if len(shape) == 2:
+        return multi_margin_op(input, target, weight, p, float(margin), reduction)
+    loss = multi_margin_op(input.reshape(1, -1), target.reshape(1), weight, p, float(margin), reduction)
+    return loss.reshape(given) if reduction == "none" else loss
+
+
+# ---- several classes ----------------------------------------------------------------------------------------------------------------
+
+Kept = list[Any]
+
+
+def label_gaps(input: Array, target: Array) -> tuple[Array, Array, Array]:
+    """Which targets are listed, and where they are; and what each lacks to exceed each other class by one: (..., targets, classes)."""
+    listed = np.cumsum(cast(target < 0, INT64), axis=-1) == 0
+    places = np.where(listed, target, 0)
+    named = (places[..., None] == np.arange(input.shape[-1])) & listed[..., None]
+    counted = listed[..., None] & np.logical_not(named.any(-2))[..., None, :]
+    gap = 1 - np.take_along_axis(input, places, axis=-1)[..., None] + input[..., None, :]
+    return listed, places, np.where(counted & (gap > 0), gap, 0)
+
+
+def multilabel_margin_rule(g: Array, input: Array, target: Array, reduction: str, kept: Kept) -> Array:
+    count, classes = input.shape
+    if kept and g.__class__ is np.ndarray:
+        grad, scale = np.empty(input.shape, input.dtype), 1 / classes / (count if reduction == "mean" else 1)
+        arrays = (np.ascontiguousarray(x) for x in (g, kept[0], input, target))
+        work = classes * classes
+        if loops("margin").multilabel_margin_back.run(grad, *arrays, scale, int(reduction == "none"), classes, count, work):
+            return grad
+    listed, places, gap = label_gaps(input, target)
+    slopes = np.sign(gap) * np.expand_dims(for_rows(g, count, reduction) / classes, -1)
+    given = np.where(listed, np.sum(slopes, axis=-1), 0)
+    named = places[..., None] == np.arange(classes)
+    return np.sum(slopes, axis=-2) - np.sum(np.where(named, given[..., None], 0), axis=-2)
+
+
+def multilabel_margin_by_ops(input: Array, target: Array, reduction: str) -> Array:
+    return reduced(np.sum(label_gaps(input, target)[2], axis=(-1, -2)) / input.shape[-1], reduction)
+
+
+@op("multilabel_margin_loss", method=False, function=False, out=False, nodes="MultilabelMarginLossBackward0",
+    input=multilabel_margin_rule, batch=Composed(multilabel_margin_by_ops),
+    jvp=lambda input, input_t, target, reduction, out: along_rows(
+        multilabel_margin_rule(np.ones_like(out), input, target, reduction, []), input_t, reduction))  # fmt: skip
+def multilabel_margin_op(input: Array, target: Array, reduction: str, kept: Kept) -> Array:
+    """Of rows of scores. A kernel keeps which classes are no targets."""
+    count, classes = input.shape
+    if input.__class__ is np.ndarray and input.size:
+        x, others = np.ascontiguousarray(input), np.empty(input.shape, input.dtype)
+        out = by_kernel("multilabel_margin", reduction, input.dtype, count, classes, others, x, np.ascontiguousarray(target))
+        if out is not None:
+            kept.append(others)
+            return out
+    if target.__class__ is np.ndarray and ((target < -1) | (target >= classes)).any():
+        raise RuntimeError(f"argument #2 'target' is out of range: there are {classes} classes, so targets are 0 to {classes - 1}, or -1")
+    return cast(multilabel_margin_by_ops(wide(input), target, reduction), input.dtype)
 
 
 def multilabel_margin_loss(
@@ -118,18 +229,15 @@ def multilabel_margin_loss(
 ) -> Array:
     """What the scores of the target classes (listed up to the first -1) lack to exceed those of all others by one."""
     reduction = reduction_of(size_average, reduce, reduction)
-    refuse_no_classes(input)
-    if target.shape != input.shape:
-        raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
-    if input.ndim == 0:
-        input, target = input.reshape(1), target.reshape(1)
-    classes = input.shape[-1]
-    listed = (target < 0).cumsum(-1) == 0
-    places = target.masked_fill(listed.logical_not(), 0)
-    wanted = (one_hot(places, classes) & listed.unsqueeze(-1)).any(-2)
-    gaps = above_zero(1 - input.gather(-1, places).unsqueeze(-1) + input.unsqueeze(-2))
-    counted = listed.unsqueeze(-1) & wanted.logical_not().unsqueeze(-2)
-    return reduced(np.where(counted, gaps, 0).sum((-1, -2)) / classes, reduction)
+    shape = input._data.shape
+    refuse_no_classes(shape)
+    if target._data.shape != shape:
+        raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(shape)}")
+    require_indices(target)
+    if len(shape) == 2:
+        return multilabel_margin_op(input, target, reduction, [])
+    loss = multilabel_margin_op(input.reshape(1, -1), target.reshape(1, -1), reduction, [])
+    return loss.reshape(()) if reduction == "none" else loss
 
 
 def multilabel_soft_margin_loss(

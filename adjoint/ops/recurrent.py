@@ -16,7 +16,7 @@ from .._dtype import from_numpy_dtype
 from .._methods import OpMethods
 from ._batching import Composed
 from ._cells import CELLS, Cell
-from ._fused_recurrence import Traced, by_block, compiles, traced, traced_back, weight_gradient
+from ._fused_recurrence import Traced, by_block, compiles, plain, traced, traced_back, weight_gradient
 from ._recurrence import Slopes, Step, Steps, Weights, stepwise, stepwise_back
 from ._registry import Array, op
 
@@ -30,11 +30,11 @@ class Kept:
         self.value: Traced | list[Step] | None = None
 
 
-Grads = list[Array | None]  # of input, hx, cx and the weights
+Grads = list[Array | None]  # of input, hx, the weights and biases, cx, and the projection
 
 
 def layer_grads(
-    g: Any, input: Array, hx: Array, cx: Array | None, weight_ih: Array, weight_hh: Array, bias_ih: Array | None, bias_hh: Array | None,
+    g: Any, input: Array, hx: Array, weight_ih: Array, weight_hh: Array, bias_ih: Array | None, bias_hh: Array | None, cx: Array | None,
     weight_hr: Array | None, cell: str, steps: Steps, kept: Kept | None, needs: tuple[bool, ...],
 ) -> Grads:  # fmt: skip
     w = Weights(weight_ih, weight_hh, bias_ih, bias_hh, weight_hr)
@@ -44,20 +44,20 @@ def layer_grads(
     done = kept.value if kept is not None and not isinstance(hx, OpMethods) else None
     if isinstance(done, Traced):
         slopes, g_hx, g_cx, g_input = traced_back(kind, g_out, g_state, g_memory, done, w, steps, needs[0])
-        return [g_input, g_hx, g_cx, *weight_grads(kind, input, done.states, slopes, needs), None]
+        return [g_input, g_hx, *weight_grads(kind, input, done.states, slopes, needs), g_cx, None]
     if done is None:
         _, done = stepwise(kind, input, hx, cx, w, steps)
     found, g_hx, g_cx = stepwise_back(kind, g_out, g_state, g_memory, done, w, steps)
-    return [np.matmul(found.of_input, w.ih) if needs[0] else None, g_hx, g_cx, *products(input, found, needs), found.of_projection]
+    return [np.matmul(found.of_input, w.ih) if needs[0] else None, g_hx, *products(input, found, needs), g_cx, found.of_projection]
 
 
 def products(input: Array, found: Slopes, needs: tuple[bool, ...]) -> Grads:
     """The gradients of the weights and biases."""
     return [
-        np.matmul(np.swapaxes(found.of_input, 0, 1), input) if needs[3] else None,
-        np.matmul(np.swapaxes(found.of_state, 0, 1), found.states) if needs[4] else None,
-        np.sum(found.of_input, axis=0) if needs[5] else None,
-        np.sum(found.of_state, axis=0) if needs[6] else None,
+        np.matmul(np.swapaxes(found.of_input, 0, 1), input) if needs[2] else None,
+        np.matmul(np.swapaxes(found.of_state, 0, 1), found.states) if needs[3] else None,
+        np.sum(found.of_input, axis=0) if needs[4] else None,
+        np.sum(found.of_state, axis=0) if needs[5] else None,
     ]
 
 
@@ -65,21 +65,21 @@ def weight_grads(cell: Cell, input: Array, states: Array, slopes: Array, needs: 
     """The same by compiled code."""
     width = states.shape[1]
     ih = hh = bias_ih = bias_hh = None
-    if needs[3] or needs[5]:
-        ih, bias_ih = weight_gradient(slopes[:, : len(cell.input_gates) * width], np.ascontiguousarray(input))
+    if needs[2] or needs[4]:
+        ih, bias_ih = weight_gradient(slopes, 0, len(cell.input_gates) * width, plain(input))
         ih, bias_ih = by_block(cell, ih), by_block(cell, bias_ih)
-    if needs[4] or needs[6]:
-        hh, bias_hh = weight_gradient(slopes[:, cell.offset * width :], states)
+    if needs[3] or needs[5]:
+        hh, bias_hh = weight_gradient(slopes, cell.offset * width, slopes.shape[1] - cell.offset * width, states)
     return [ih, hh, bias_ih, bias_hh]
 
 
 def layer_jvp(
-    input: Any, hx: Any, cx: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any, weight_hr: Any, input_t: Any, hx_t: Any,
-    cx_t: Any, weight_ih_t: Any, weight_hh_t: Any, bias_ih_t: Any, bias_hh_t: Any, weight_hr_t: Any, cell: str, steps: Steps,
+    input: Any, hx: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any, cx: Any, weight_hr: Any, input_t: Any, hx_t: Any,
+    weight_ih_t: Any, weight_hh_t: Any, bias_ih_t: Any, bias_hh_t: Any, cx_t: Any, weight_hr_t: Any, cell: str, steps: Steps,
 ) -> list[Any]:  # fmt: skip
     given = (
-        (input, input_t), (hx, hx_t), (cx, cx_t), (weight_ih, weight_ih_t), (weight_hh, weight_hh_t), (bias_ih, bias_ih_t),
-        (bias_hh, bias_hh_t), (weight_hr, weight_hr_t),
+        (input, input_t), (hx, hx_t), (weight_ih, weight_ih_t), (weight_hh, weight_hh_t), (bias_ih, bias_ih_t), (bias_hh, bias_hh_t),
+        (cx, cx_t), (weight_hr, weight_hr_t),
     )  # fmt: skip
     from ..func import jvp  # late: a level above the ops, opened for the steps
 
@@ -135,7 +135,7 @@ def check_sizes(cell: Cell, input: Array, hx: Array, cx: Array | None, w: Weight
 
 
 def layer_step_by_step(
-    input: Any, hx: Any, cx: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any, weight_hr: Any, cell: str, steps: Steps
+    input: Any, hx: Any, weight_ih: Any, weight_hh: Any, bias_ih: Any, bias_hh: Any, cx: Any, weight_hr: Any, cell: str, steps: Steps
 ) -> tuple[Any, ...]:
     """The layer on Tensors."""
     results, _ = stepwise(CELLS[cell], input, hx, cx, Weights(weight_ih, weight_hh, bias_ih, bias_hh, weight_hr), steps)
@@ -144,7 +144,7 @@ def layer_step_by_step(
 
 @op(method=False, function=False, several=True, joint=layer_grads, jvp=layer_jvp, batch=Composed(layer_step_by_step))
 def recurrent_layer(
-    input: Array, hx: Array, cx: Array | None, weight_ih: Array, weight_hh: Array, bias_ih: Array | None, bias_hh: Array | None,
+    input: Array, hx: Array, weight_ih: Array, weight_hh: Array, bias_ih: Array | None, bias_hh: Array | None, cx: Array | None,
     weight_hr: Array | None, cell: str, steps: Steps, kept: Kept | None = None,
 ) -> tuple[Array, ...]:  # fmt: skip
     """The states after each step, by row, and the last states of all samples, with their cells if there are any."""

@@ -8,11 +8,21 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint._kernels import direction_loops, gate_loops, loops, norm_loops, pixel_loops, pool_loops, random_loops, resample_loops
+from adjoint._kernels import (
+    direction_loops,
+    gate_loops,
+    grid_loops,
+    loops,
+    norm_loops,
+    pixel_loops,
+    pool_loops,
+    random_loops,
+    resample_loops,
+)
 from adjoint.nn import functional as F
 from adjoint.ops import _pool_windows
 
-FAMILIES = (direction_loops, gate_loops, norm_loops, pixel_loops, pool_loops, random_loops, resample_loops)
+FAMILIES = (direction_loops, gate_loops, grid_loops, norm_loops, pixel_loops, pool_loops, random_loops, resample_loops)
 KERNELS = [*resample_loops.KERNELS, *(k for family in FAMILIES for k in vars(family).values() if isinstance(k, loops.Loop))]
 
 
@@ -54,6 +64,12 @@ CASES = {
     "reflect": (lambda x: F.pad(x, (3, 2), mode="reflect"), [normal(2, 3, 3000)]),
     "bilinear": (lambda x: F.interpolate(x, scale_factor=2, mode="bilinear"), [normal(2, 3, 7, 20)]),
     "bilinear of wide rows": (lambda x: F.interpolate(x, size=(5, 2500), mode="bilinear"), [normal(1, 1, 3, 2100)]),
+    "grid_sample": (lambda x, g: F.grid_sample(x, g, align_corners=False), [normal(2, 9, 5, 6), normal(2, 9, 8, 2)]),
+    "grid_sample, border": (lambda x, g: F.grid_sample(x, g, "bilinear", "border", True), [normal(2, 3, 5, 6), normal(2, 70, 3, 2)]),
+    "grid_sample, mirror": (lambda x, g: F.grid_sample(x, g, "bilinear", "reflection", False), [normal(1, 1, 5, 6), normal(1, 7, 3, 2)]),
+    "grid_sample, nearest": (lambda x, g: F.grid_sample(x, g, "nearest", align_corners=False), [normal(2, 3, 5, 6), normal(2, 7, 3, 2)]),
+    "grid_sample, bicubic": (lambda x, g: F.grid_sample(x, g, "bicubic", align_corners=False), [normal(2, 3, 5, 6), normal(2, 7, 3, 2)]),
+    "grid_sample in space": (lambda x, g: F.grid_sample(x, g, align_corners=True), [normal(2, 3, 4, 5, 6), normal(2, 7, 3, 2, 3)]),
     "nearest": (lambda x: F.interpolate(x, size=(9, 31)), [normal(2, 3, 7, 20)]),
 }  # fmt: skip
 
@@ -89,3 +105,14 @@ def test_a_position_outside_is_refused(monkeypatch):
     for place in (-1, 16, 10**12):
         with pytest.raises(RuntimeError, match=f"Found an invalid max index: {place}"):
             F.max_unpool2d(ad.ones(1, 2, 2), ad.full((1, 2, 2), place), 2)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_what_is_outside_an_image_does_not_matter(monkeypatch, compiled):
+    by_loops(monkeypatch, compiled)
+    x = ad.full((1, 1, 2, 2), math.inf)
+    x[..., 1, 1] = 1.0
+    points = ad.tensor([[[[3.0, 3.0], [1.0, 1.0], [math.nan, 0.0]]]])
+    found = F.grid_sample(x, points, align_corners=True).reshape(-1)
+    np.testing.assert_array_equal(found.numpy()[[0, 2]], [0.0, math.nan])
+    assert F.grid_sample(x, points, padding_mode="border", align_corners=True).reshape(-1)[1] == 1.0

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint._kernels import element_loss_loops, loss_loops, norm_loops, random_loops, softmax_loops
+from adjoint._kernels import element_loss_loops, loss_loops, margin_loops, norm_loops, random_loops, softmax_loops
 from adjoint._kernels.loops import LOOPS, WARM
 from adjoint.nn import functional as F
 
-MODULES = (element_loss_loops, loss_loops, norm_loops, random_loops, softmax_loops)
+MODULES = (element_loss_loops, loss_loops, margin_loops, norm_loops, softmax_loops)
 KERNELS = [kernel for kernel in LOOPS if kernel.fn.__module__ in {module.__name__ for module in MODULES}]
+KERNELS += [random_loops.flips, random_loops.masked, random_loops.scale_channels]  # of the others test_random.py takes care
 random = np.random.default_rng(0)
 
 
@@ -25,6 +26,8 @@ def positive(*shape):
 
 CLASSES = random.integers(0, 7, 200)
 CLASSES[::9] = -100
+CHANCES = positive(90, 70)
+LABELS = np.where(random.random((70, 7)) < 0.2, -1, random.integers(0, 7, (70, 7)))
 PICTURE = random.integers(0, 7, (3, 5, 30))
 MASK = random.random((3, 9, 9)) < 0.6
 MASK[1, 4] = False
@@ -107,6 +110,16 @@ CASES = {
 
 for _reduction in ("none", "mean", "sum"):
     CASES |= {
+        f"weighted binary_cross_entropy_with_logits, {_reduction}": (
+            lambda x, t, r=_reduction: F.binary_cross_entropy_with_logits(x, t, ad.arange(70, dtype=x.dtype), reduction=r),
+            [array(90, 70), positive(90, 70)], "binary_cross_entropy_with_logits_slopes " + (
+                "binary_cross_entropy_with_logits_values" if _reduction == "none" else "binary_cross_entropy_with_logits_sums finish"),
+        ),
+        f"binary_cross_entropy_with_logits with weights of the positive class, {_reduction}": (
+            lambda x, r=_reduction: F.binary_cross_entropy_with_logits(
+                x, ad.tensor(CHANCES, dtype=x.dtype), reduction=r, pos_weight=ad.arange(70, dtype=x.dtype)),
+            [array(90, 70)], "positive_slopes " + ("positive_values" if _reduction == "none" else "positive_sums finish"),
+        ),
         f"cross_entropy, {_reduction}": (
             lambda x, r=_reduction: F.cross_entropy(x, ad.tensor(CLASSES), reduction=r), [array(200, 7)],
             "cross_entropy_rows cross_entropy_rows_back finish",
@@ -121,7 +134,19 @@ for _reduction in ("none", "mean", "sum"):
         ),
         f"nll_loss, {_reduction}": (
             lambda x, r=_reduction: F.nll_loss(x, ad.tensor(PICTURE), ad.arange(7, dtype=x.dtype), ignore_index=2, reduction=r),
-            [array(3, 7, 5, 30)], "nll nll_back finish",
+            [array(3, 7, 5, 30)], "nll nll_back",
+        ),
+        f"multi_margin_loss, {_reduction}": (
+            lambda x, r=_reduction: F.multi_margin_loss(x, ad.tensor(abs(CLASSES % 7)), 2, 0.7, ad.arange(7, dtype=x.dtype), reduction=r),
+            [array(200, 7)], "multi_margin multi_margin_back finish",
+        ),
+        f"multi_margin_loss of few rows, {_reduction}": (
+            lambda x, r=_reduction: F.multi_margin_loss(x, ad.tensor(abs(CLASSES[:9] % 7)), reduction=r), [array(9, 1100)],
+            "multi_margin multi_margin_back",
+        ),
+        f"multilabel_margin_loss, {_reduction}": (
+            lambda x, r=_reduction: F.multilabel_margin_loss(x, ad.tensor(LABELS), reduction=r), [array(70, 7)],
+            "multilabel_margin multilabel_margin_back finish",
         ),
     }  # fmt: skip
 
@@ -177,7 +202,7 @@ def test_kernels_agree_with_numpy(name, dtype, served, monkeypatch):
 def test_every_kernel_has_a_case():
     named = {kernel for _, _, kernels in CASES.values() for kernel in kernels.split()}
     # These are tested elsewhere.
-    apart = {"move_statistics", "uniform", "fractions", "integers", "permutation", "chances", "slopes", "scale_channels"}
+    apart = {"move_statistics", "scale_channels", "attention_block"}
     assert {kernel.__name__ for kernel in KERNELS} - named == apart
 
 
@@ -222,6 +247,14 @@ def test_a_wrong_class_is_refused_by_name(served):
     assert "cross_entropy_rows" in served and "nll" in served
 
 
+def test_wrong_targets_of_margins_are_refused(served):
+    with pytest.raises(RuntimeError, match="target out of range"):
+        F.multi_margin_loss(ad.ones(3, 7), ad.tensor([0, 7, 1]))
+    with pytest.raises(RuntimeError, match="'target' is out of range"):
+        F.multilabel_margin_loss(ad.ones(1, 3), ad.tensor([[0, -1, 3]]))
+    assert served == {"multi_margin", "multilabel_margin"}
+
+
 def test_no_probability_is_refused(served):
     with pytest.raises(RuntimeError, match="all elements of input should be between 0 and 1"):
         F.binary_cross_entropy(ad.tensor([0.5, np.nan]), ad.tensor([0.5, 0.5]))
@@ -240,7 +273,7 @@ def test_dropout_draws_what_bernoulli_draws(count, served):
         got = [F.dropout(ad.ones(count), 0.3).numpy() != 0 for _ in range(3)]
         np.testing.assert_array_equal(got, np.array(expected) != 0)
         np.testing.assert_array_equal(ad.rand(3).numpy(), after)
-    assert served == {"flips", "masked", "uniform"}
+    assert served == {"flips", "masked"}
 
 
 def test_the_number_of_threads_changes_nothing(served):

@@ -174,3 +174,31 @@ def test_messages_begin_with_pytorchs_words(mistake):
     with pytest.raises(theirs.type) as ours:
         mistake(ad)
     assert str(ours.value).startswith(str(theirs.value).split("\n")[0].rstrip(". ").split(" {")[0])
+
+
+HALF = {
+    "l1": lambda F, x, y: F.l1_loss(x, y, reduction="sum"),
+    "binary cross entropy": lambda F, x, y: F.binary_cross_entropy(x.sigmoid(), y.sigmoid(), reduction="sum"),
+    "rms norm": lambda F, x, y: F.rms_norm(x * 0.05, (8,)) + y,
+    "convolution": lambda F, x, y: F.conv1d(x.reshape(1, 1, 512), x[:, :1, :3], y[:, 0, 0]),
+    "attention with a mask": lambda F, x, y: F.scaled_dot_product_attention(x, y, x, attn_mask=x[0, :, :1].detach()),
+    "attention by heads": lambda F, x, y: F.scaled_dot_product_attention(x[:, None], y[:, None], x[:, None], is_causal=True),
+}
+
+
+@pytest.mark.parametrize("function", HALF.values(), ids=HALF)
+def test_half_precision(function):
+    """Gradients have the dtype of their tensors, and sums are made in single precision: both libraries are as near to the exact ones."""
+    x, y, errors, kinds = normal(4, 16, 8), normal(4, 16, 8), [], []
+    for library in LIBRARIES:
+        F, found = library.nn.functional, []
+        for dtype in (library.bfloat16, library.float64):
+            tensors = [library.tensor(a).bfloat16().to(dtype).requires_grad_() for a in (x, y)]
+            out = function(F, *tensors)
+            weights = library.tensor(1.5 + np.cos(np.arange(out.numel())).reshape(tuple(out.shape))).bfloat16().to(dtype)
+            found.append([out, *library.autograd.grad(out, tensors, weights)])
+        kinds.append([str(tensor.dtype) for tensor in found[0]])
+        errors.append([(a.double() - b).abs().max().item() for a, b in zip(*found, strict=True)])
+    assert kinds[0] == kinds[1]
+    for ours, theirs in zip(*errors, strict=True):
+        assert ours <= 2 * theirs + 1e-2

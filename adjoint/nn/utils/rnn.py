@@ -13,7 +13,9 @@ from typing import Any, NamedTuple, Self, cast
 import numpy as np
 
 from ..._from_data import from_numpy, tensor
-from ..._tensor import Tensor
+from ..._state import get_mode
+from ..._tensor import Tensor, wrap
+from ...ops import _several
 from ...ops.join import stack
 
 __all__ = [
@@ -234,6 +236,10 @@ def pad_sequence(
         raise RuntimeError("received an empty list of sequences")
     if padding_side not in ("left", "right"):
         raise RuntimeError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
+    arrays = _several.plain_arrays(parts) if get_mode() < 2 else None
+    alike = arrays is not None and arrays[0].ndim and all(array.shape[1:] == arrays[0].shape[1:] for array in arrays)
+    if arrays is not None and alike and _several.edges_of(parts) is None:  # nothing to differentiate, as when a batch is put together
+        return _filled(arrays, batch_first, padding_value, padding_side == "left")
     if parts[0].ndim == 0:
         raise RuntimeError("pad_sequence: every sequence needs at least one dimension, its length")
     rest = parts[0].shape[1:]
@@ -247,6 +253,16 @@ def pad_sequence(
     longest = max(part.size(0) for part in parts)
     padded = [_padded(part, longest - part.size(0), padding_value, padding_side) for part in parts]
     return cast(Tensor, stack(padded, 0 if batch_first else 1))
+
+
+def _filled(arrays: list[Any], batch_first: bool, value: float, left: bool) -> Tensor:
+    longest = max(map(len, arrays))
+    sizes = (len(arrays), longest) if batch_first else (longest, len(arrays))
+    out = np.full((*sizes, *arrays[0].shape[1:]), value, arrays[0].dtype)
+    rows = out if batch_first else out.swapaxes(0, 1)
+    for row, array in zip(rows, arrays, strict=True):
+        row[longest - len(array) if left else 0 : longest if left else len(array)] = array
+    return wrap(out)
 
 
 def _padded(sequence: Tensor, missing: int, value: float, side: str) -> Tensor:

@@ -113,6 +113,13 @@ def margins_of_labels(make: Make) -> Iterator[Sample]:
     yield Sample(make(3), labels[0])
 
 
+@error_samples("multilabel_margin_loss")
+def bad_margins_of_labels(make: Make) -> Iterator[ErrorSample]:
+    yield ErrorSample(RuntimeError, "argument #2 'target' is out of range", make(1, 3), np.array([[0, 3, -1]]))
+    yield ErrorSample(RuntimeError, "argument #2 'target' is out of range", make(1, 3), np.array([[0, -1, -2]]))
+    yield ErrorSample(RuntimeError, "expected scalar type Long but found Int", make(1, 3), np.array([[0, 1, -1]], "int32"))
+
+
 # ---- regression ---------------------------------------------------------------------------------------------------------------------
 
 

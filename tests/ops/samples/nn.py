@@ -30,6 +30,8 @@ def convolution(make: Make) -> Iterator[Sample]:
 def transposed_convolution(make: Make) -> Iterator[Sample]:
     yield Sample(make(2, 4, 3, 3), make(4, 3, 3, 2), make(3))
     yield Sample(make(1, 4, 3, 3), make(4, 2, 3, 3), None, stride=2, padding=1, output_padding=1, groups=2)
+    for count, groups in ((1, 1), (2, 1), (2, 2)):  # output padding without a stride: places that no kernel reaches
+        yield Sample(make(count, 4, 3, 2), make(4, 2, 1, 1), None, output_padding=1, groups=groups, dilation=2)
 
 
 @samples("convolution_weight")
