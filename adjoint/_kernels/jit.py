@@ -106,8 +106,11 @@ def object_code(text: str, written: int = LOOPS) -> bytes:
     return machine().emit_object(module)  # type: ignore[no-any-return]
 
 
-def load(description: str, text: Callable[[], str], symbols: list[str], written: int = LOOPS) -> dict[str, int]:
-    """The addresses of the functions in `text()`, which is asked for only if the cache has no code for `description`."""
+def load(
+    description: str, text: Callable[[], str], symbols: list[str], written: int = LOOPS, called: dict[str, int] | None = None
+) -> dict[str, int]:
+    """The addresses of the functions in `text()`, which is asked for only if the cache has no code for `description`. Functions of other
+    texts that it calls come with their addresses."""
     with compiling:
         name = disk.key(fingerprint(), description)
         code = disk.read(name)
@@ -115,6 +118,8 @@ def load(description: str, text: Callable[[], str], symbols: list[str], written:
             code = object_code(text(), written)
             disk.write(name, code)
         builder = llvm().JITLibraryBuilder().add_object_img(code).add_current_process()  # which has the functions of the C library
+        for symbol, address in (called or {}).items():
+            builder = builder.import_symbol(symbol, address)
         for symbol in symbols:
             builder = builder.export_symbol(symbol)
         library = builder.link(compiler(), f"{name}_{len(_libraries)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 
+from . import jit
 from .member_text import (
     DEVICES,
     INFERENCE,
@@ -180,7 +181,7 @@ CONVERSIONS = {("float", "double"): "fpext", ("double", "float"): "fptrunc", ("i
 
 
 COPY = """
-define internal void @copy_{0}_{1}(ptr noalias %from, ptr noalias %to, i64 %n) {{
+define void @copy_{0}_{1}(ptr noalias %from, ptr noalias %to, i64 %n) {{
 entry:
   %some = icmp sgt i64 %n, 0
   br i1 %some, label %loop, label %done
@@ -199,7 +200,7 @@ done:
 }}
 """
 FILL = """
-define internal void @fill_{0}(ptr %to, {0} %value, i64 %n) {{
+define void @fill_{0}(ptr %to, {0} %value, i64 %n) {{
 entry:
   %some = icmp sgt i64 %n, 0
   br i1 %some, label %loop, label %done
@@ -214,3 +215,14 @@ done:
   ret void
 }}
 """
+
+
+def loops() -> dict[str, int]:
+    """The addresses of the loops that members call, which are compiled apart: only here LLVM has to look for vectors."""
+    texts = {f"fill_{kind}": FILL.format(kind) for kind in NUMBERS}
+    texts |= {f"copy_{a}_{b}": COPY.format(a, b, how) for (a, b), how in CONVERSIONS.items()}
+    return jit.load("loops of members", lambda: "\n".join(texts.values()), [*texts], jit.VECTORS)
+
+
+DECLARED = "".join(f"declare void @fill_{kind}(ptr, {kind}, i64)\n" for kind in NUMBERS)
+DECLARED += "".join(f"declare void @copy_{a}_{b}(ptr, ptr, i64)\n" for a, b in CONVERSIONS)

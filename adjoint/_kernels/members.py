@@ -44,7 +44,7 @@ from .member_text import (
     TRUE,
     MemberLines,
 )  # fmt: skip
-from .member_writes import CONVERSIONS, COPY, FILL, NUMBERS, _written, copy_, fill_, made_tensor, zero_
+from .member_writes import DECLARED, _written, copy_, fill_, loops, made_tensor, zero_
 from .objects import DATA, DESCR, F32, F64, FLAGS, NDARRAY
 from .several import ALLOC, ITEMS, MOST_DIMS, NONE, PARAMETER, TENSOR, Offsets, Tensors, offsets_of, slot_offset
 
@@ -317,7 +317,7 @@ TEXTS = [
 
 
 def module_text(offsets: Offsets) -> str:
-    found = [HEAD, *map(FILL.format, NUMBERS), *(COPY.format(*pair, how) for pair, how in CONVERSIONS.items())]
+    found = [HEAD, DECLARED]
     for place, (kind, name, write) in enumerate(TEXTS, FALLBACKS):
         text = MemberLines(kind, offsets)
         write(text)
@@ -403,7 +403,7 @@ def descriptors(tensors: Tensors, members: dict[str, Any], facts: tuple[Any, ...
     table = objects.table(None, [*tensors.facts(), *map(id, facts), *functions(), *pairs, *room, *map(id, behind)])
     _alive.append((tensors, facts, dtypes, behind, table))
     symbols = [f"{kind}_{name}" for kind, name, _ in TEXTS]
-    at = jit.load(f"members {sorted(offsets.items())}", lambda: module_text(offsets), [*symbols, "facts"], jit.VECTORS)
+    at = jit.load(f"members {sorted(offsets.items())}", lambda: module_text(offsets), [*symbols, "facts"], jit.FINISHED, loops())
     ctypes.c_int64.from_address(at["facts"]).value = table.ctypes.data
     api, made = ctypes.pythonapi, {}
     for name in GETTERS:
