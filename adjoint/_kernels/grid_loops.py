@@ -196,7 +196,7 @@ def value(x: Floats, image: int, at: Ints, kept: Out, k: int) -> Any:
     return select(kept[k] != 0.0, x[image + at[k]], 0.0)
 
 
-@loop(reorder=True)
+@loop(reorder=True, unroll=False)
 def read(
     out: Out, x: Floats, grid: Floats, magic: float, dims: int, depth: int, height: int, width: int, mode: int, padding: int, align: int,
     channels: int, points: int, blocks: range,
@@ -235,7 +235,7 @@ def read(
                 out[to + p] = sums[p]
 
 
-@loop(reorder=True)
+@loop(reorder=True, unroll=False)
 def read_back(
     grad: Out, g: Floats, grid: Floats, magic: float, dims: int, depth: int, height: int, width: int, mode: int, padding: int, align: int,
     channels: int, points: int, units: range,
@@ -262,7 +262,7 @@ def read_back(
                             grad[c * plane + at[k + p]] += g[c * points + first + p] * share[k + p]
 
 
-@loop(reorder=True)
+@loop(reorder=True, unroll=False)
 def moved(
     grad: Out, g: Floats, x: Floats, grid: Floats, magic: float, dims: int, depth: int, height: int, width: int, mode: int, padding: int,
     align: int, channels: int, points: int, blocks: range,

@@ -320,4 +320,5 @@ def load(loop: Loop, kind: str, result: str = "") -> int:
     numbers = {n: v for n, v in loop.fn.__globals__.items() if isinstance(v, int | float | tuple) and n in loop.fn.__code__.co_names}
     given = "".join(f"{name}: {inspect.getsource(value.fn)}" for name, value in sorted(loop.parts.items()))
     description = f"loop {kind} {result} {loop.flags} {sorted(numbers.items())} {inspect.getsource(loop.fn)} {parts} {given}"
-    return jit.load(description, lambda: Module(loop.fn, kind, loop.flags, loop.parts, result).text, ["work"])["work"]
+    written = jit.LOOPS if loop.unroll else jit.VECTORS
+    return jit.load(description, lambda: Module(loop.fn, kind, loop.flags, loop.parts, result).text, ["work"], written)["work"]
