@@ -304,7 +304,7 @@ def halves(x: Array, dim: int) -> tuple[Array, Array]:
 
 def rows_of_halves(x: Array, dim: int) -> tuple[int, int]:
     """Half the length of what lies together along a dimension and after it, and how many such rows there are."""
-    half = math.prod(x.shape[wrap_dim(dim, len(x.shape)) :]) // 2
+    half = math.prod(x.shape[dim:]) // 2  # also of a dimension that is counted from the end
     return half, x.size // (2 * half or 1)
 
 
@@ -324,19 +324,23 @@ def glu_jvp(input: Array, input_t: Array, dim: int) -> Array:
     return value_t * gate + value * gate * (1 - gate) * gate_t
 
 
+refuse_glu = refuse("biuc", "glu")
+
+
 @op(**HIDDEN, input=glu_rule, jvp=glu_jvp)
 def glu(input: Array, dim: int = -1) -> Array:
     """The first half along a dimension, times the sigmoid of the second."""
-    if not input.shape:
+    shape = input.shape
+    if not shape:
         raise RuntimeError("glu does not support scalars because halving size must be even")
-    refuse("biuc", "glu")(input)
-    dim = wrap_dim(dim, len(input.shape))
-    if input.shape[dim] % 2:
-        raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {input.shape[dim]}")
+    dim = wrap_dim(dim, len(shape))
+    if shape[dim] % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {shape[dim]}")
     if input.__class__ is np.ndarray and input.flags.c_contiguous:
+        out = np.empty((*shape[:dim], shape[dim] // 2, *shape[dim + 1 :]), input.dtype)
         half, rows = rows_of_halves(input, dim)
-        out = np.empty((*input.shape[:dim], input.shape[dim] // 2, *input.shape[dim + 1 :]), input.dtype)
-        if loops("gate").gated.run(out, input, half, rows, 8 * half):
+        if loops("gate").gated.run(out, input, half, rows, 8 * half):  # only of floating-point numbers
             return out
+    refuse_glu(input)
     value, gate = halves(input, dim)
     return value / (1 + np.exp(-gate))
