@@ -549,6 +549,16 @@ def root_of_power(t: Any, level: Any, p: Any) -> Any:
 
 
 @part
+def difference(x: Any, level: Any, p: Any) -> Any:
+    return x - level
+
+
+@part
+def level_and_quotient(t: Any, level: Any, p: Any) -> Any:
+    return level + t / p
+
+
+@part
 def squared_deviation(x: Any, level: Any, p: Any) -> Any:
     d = x - level
     return d * d
@@ -591,6 +601,7 @@ norm_2 = Reduction("norm_2", start=zero, step=add, term=square, finish=root, kin
 norm_p = Reduction("norm_p", start=zero, step=add, term=power_of_size, finish=root_of_power, kinds=(*FLOATS, *HALVES))
 norm_most = Reduction("norm_inf", start=zero, step=larger, term=size, finish=unfinished, kinds=(*FLOATS, *HALVES))
 norm_least = Reduction("norm_least", start=highest, step=smaller, term=size, finish=unfinished, kinds=(*FLOATS, *HALVES))
+mean_from = Reduction("mean_from", start=zero, step=add, term=difference, finish=level_and_quotient)  # level: some element
 variance = Reduction("var", start=zero, step=add, term=squared_deviation, finish=divided)  # level: the mean
 deviation = Reduction("std", start=zero, step=add, term=squared_deviation, finish=root_of_quotient)
 log_sum = Reduction("logsumexp", start=zero, step=add, term=exponential, finish=logarithm)  # level: the largest

@@ -10,7 +10,7 @@ from .._dtype import from_numpy_dtype
 from .._site import warn
 from ._precision import real_dtype, wide
 from ._registry import FUNCTIONS, REDUCTION, Array, composite, op
-from ._rules import as_axis, cast, holds, loops, unreduce
+from ._rules import as_axis, cast, holds, loops, normalize_dims, unreduce
 from .matmul import matmul
 from .reduce import Dims, axes_of, count_of, mean, mean_of, total
 from .vector_norm import divided
@@ -19,6 +19,15 @@ from .vector_norm import divided
 def centered(x: Array, dim: Dims) -> Array:
     """The differences from the mean."""
     return x - total(x, axes_of(dim, len(x.shape)), True) / (count_of(x.shape, dim) or 1)
+
+
+def first_along(x: Array, dim: Dims) -> Array:
+    """The first elements along dimensions. Where all are compared with these, those that are equal have exactly no variance."""
+    ndim = len(x.shape)
+    if dim.__class__ is int and ndim:
+        return x[(slice(None),) * (dim % ndim) + (slice(0, 1),)]
+    reduced = range(ndim) if dim is None or dim == () else normalize_dims(dim, ndim)
+    return x[tuple([slice(0, 1) if d in reduced else slice(None) for d in range(ndim)])]
 
 
 def freedom(shape: tuple[int, ...], dim: Dims, correction: float) -> float:
@@ -32,9 +41,10 @@ def by_kernel(name: str, input: Array, dim: Dims, correction: float, keepdim: bo
     if input.__class__ is not np.ndarray or input.dtype.kind != "f":
         return None
     reductions, axes, x = loops("reduce"), axes_of(dim, input.ndim), wide(input)
-    if (means := reductions.mean.run(x, axes, keepdim)) is None:
+    count = count_of(input.shape, dim)
+    if not x.size or (means := reductions.mean_from.run(x, axes, keepdim, count, first_along(x, dim).copy())) is None:
         return None
-    degrees = count_of(input.shape, dim) - correction
+    degrees = count - correction
     return getattr(reductions, name).run(x, axes, keepdim, degrees if degrees > 0 else 0.0, means)
 
 
@@ -48,7 +58,7 @@ def spread_of(input: Array, dim: Dims, correction: float, keepdim: bool) -> Arra
         )
     x, degrees = wide(input), max(0.0, count_of(input.shape, dim) - correction)
     axes = axes_of(dim, len(input.shape))
-    difference = centered(x, dim)
+    difference = centered(x - first_along(x, dim), dim)
     squares = (difference * np.conjugate(difference)).real if input.dtype.kind == "c" else difference * difference
     sums = total(squares, axes, keepdim)
     return np.divide(sums, degrees, dtype=sums.dtype)

@@ -76,6 +76,18 @@ def test_second_derivative_of_a_product_with_zeros() -> None:
     assert second.tolist() == [5, 3, 2]
 
 
+@pytest.mark.parametrize("dim", [None, 0, -1, (0, 2)])
+@pytest.mark.parametrize("times", [1, 150], ids=["numpy", "kernels"])
+def test_equal_numbers_have_no_variance(dim: Any, times: int) -> None:
+    x = ad.full((7, 5, 30), 7.7)
+    for _ in range(times):
+        found = ad.var(x, dim), ad.std(x, dim)
+    assert not any(result.any() for result in found)
+    leaf = x.requires_grad_()
+    ad.std(leaf, dim).sum().backward()
+    assert not leaf.grad.any()
+
+
 def test_a_variance_without_degrees_of_freedom_warns() -> None:
     with pytest.warns(UserWarning, match=r"var\(\): degrees of freedom is <= 0. Correction should be strictly less"):
         assert np.isnan(ad.ones(1).var().item())
