@@ -146,8 +146,8 @@ def index_room(count: Any) -> Any:
 
 
 class Part:
-    """A function that kernels call. Its parameters are annotated like a kernel's; it ends with the one `return`. It is written where it is
-    called, unless it is `apart`."""
+    """A function that kernels call. Its parameters are annotated like a kernel's; it ends with the one `return`, unless it is annotated to
+    return None. It is written where it is called, unless it is `apart`."""
 
     def __init__(self, fn: Callable[..., Any], apart: bool = False) -> None:
         self.fn = fn

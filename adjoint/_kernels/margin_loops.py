@@ -48,16 +48,24 @@ def pull(grad: Out, x: Floats, first: int, last: int, shift: Any, square: int, s
     return total
 
 
+@part
+def note(out: Out, notes: Doubles, b: int, loss_sum: Any, bad: int, mean: int, count: int) -> None:
+    """The end of a block. If there is one only, the loss is finished at once."""
+    notes[3 * b] = loss_sum
+    notes[3 * b + 1] = wide(min(ROWS, count - b * ROWS))
+    notes[3 * b + 2] = wide(bad)
+    if count <= ROWS:
+        out[0] = narrow(loss_sum / count if mean else loss_sum)
+
+
 @loop(reorder=True)
 def multi_margin(
     out: Out, losses: Out | None, notes: Doubles, x: Floats, target: Ints, weight: Floats | None, margin: float, square: int, mean: int,
     size: int, count: int, blocks: range,
 ) -> None:  # fmt: skip
-    """If there is one block only, it is finished at once."""
     for b in blocks:
         loss_sum, bad = wide(0.0), 0
-        first, last = b * ROWS, min(b * ROWS + ROWS, count)
-        for i in range(first, last):
+        for i in range(b * ROWS, min(b * ROWS + ROWS, count)):
             start, t = i * size, target[i]
             if t < 0 or t >= size:
                 bad += 1
@@ -70,11 +78,7 @@ def multi_margin(
             if losses is not None:
                 losses[i] = loss
             loss_sum += wide(loss)
-        notes[3 * b] = loss_sum
-        notes[3 * b + 1] = wide(last - first)
-        notes[3 * b + 2] = wide(bad)
-        if count <= ROWS:
-            out[0] = narrow(loss_sum / count if mean else loss_sum)
+        note(out, notes, b, loss_sum, bad, mean, count)
 
 
 @loop(reorder=True)
@@ -100,8 +104,7 @@ def multilabel_margin(
     """`others` get 1 where a class is not among the targets, and 0 where it is."""
     for b in blocks:
         loss_sum, bad = wide(0.0), 0
-        first, last = b * ROWS, min(b * ROWS + ROWS, count)
-        for i in range(first, last):
+        for i in range(b * ROWS, min(b * ROWS + ROWS, count)):
             start = i * size
             for j in range(start, start + size):
                 others[j] = 1.0
@@ -123,11 +126,7 @@ def multilabel_margin(
             if losses is not None:
                 losses[i] = loss
             loss_sum += wide(loss)
-        notes[3 * b] = loss_sum
-        notes[3 * b + 1] = wide(last - first)
-        notes[3 * b + 2] = wide(bad)
-        if count <= ROWS:
-            out[0] = narrow(loss_sum / count if mean else loss_sum)
+        note(out, notes, b, loss_sum, bad, mean, count)
 
 
 @loop(reorder=True)

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable
 
 from . import jit
+from .blocks import Function
 from .member_text import (
     DEVICES,
     INFERENCE,
@@ -180,47 +181,25 @@ NUMBERS = {"float": F32, "double": F64, "i64": INT64}
 CONVERSIONS = {("float", "double"): "fpext", ("double", "float"): "fptrunc", ("i64", "float"): "sitofp", ("i64", "double"): "sitofp"}
 
 
-COPY = """
-define void @copy_{0}_{1}(ptr noalias %from, ptr noalias %to, i64 %n) {{
-entry:
-  %some = icmp sgt i64 %n, 0
-  br i1 %some, label %loop, label %done
-loop:
-  %i = phi i64 [0, %entry], [%next, %loop]
-  %at = getelementptr {0}, ptr %from, i64 %i
-  %x = load {0}, ptr %at
-  %y = {2} {0} %x to {1}
-  %place = getelementptr {1}, ptr %to, i64 %i
-  store {1} %y, ptr %place
-  %next = add nuw nsw i64 %i, 1
-  %more = icmp slt i64 %next, %n
-  br i1 %more, label %loop, label %done
-done:
-  ret void
-}}
-"""
-FILL = """
-define void @fill_{0}(ptr %to, {0} %value, i64 %n) {{
-entry:
-  %some = icmp sgt i64 %n, 0
-  br i1 %some, label %loop, label %done
-loop:
-  %i = phi i64 [0, %entry], [%next, %loop]
-  %place = getelementptr {0}, ptr %to, i64 %i
-  store {0} %value, ptr %place
-  %next = add nuw nsw i64 %i, 1
-  %more = icmp slt i64 %next, %n
-  br i1 %more, label %loop, label %done
-done:
-  ret void
-}}
-"""
+def fill_loop(kind: str) -> str:
+    f = Function(f"fill_{kind}", "ptr %to", f"{kind} %value", "i64 %n")
+    with f.loop("%n") as i:
+        f.store(kind, "%value", f.at(kind, "%to", i))
+    return f.text()
+
+
+def copy_loop(a: str, b: str) -> str:
+    f = Function(f"copy_{a}_{b}", "ptr noalias %from", "ptr noalias %to", "i64 %n")
+    with f.loop("%n") as i:
+        number = f.let(f"{CONVERSIONS[a, b]} {a} {f.load(a, '%from', i)} to {b}")
+        f.store(b, number, f.at(b, "%to", i))
+    return f.text()
 
 
 def loops() -> dict[str, int]:
     """The addresses of the loops that members call, which are compiled apart: only here LLVM has to look for vectors."""
-    texts = {f"fill_{kind}": FILL.format(kind) for kind in NUMBERS}
-    texts |= {f"copy_{a}_{b}": COPY.format(a, b, how) for (a, b), how in CONVERSIONS.items()}
+    texts = {f"fill_{kind}": fill_loop(kind) for kind in NUMBERS}
+    texts |= {f"copy_{a}_{b}": copy_loop(a, b) for a, b in CONVERSIONS}
     return jit.load("loops of members", lambda: "\n".join(texts.values()), [*texts], jit.VECTORS)
 
 

@@ -326,7 +326,7 @@ def log_of_rest(integer: Any) -> Any:
 
 
 @part_apart
-def box_mullers(out: Floats, start: int, blocks: int, mean: float, std: float) -> Any:
+def box_mullers(out: Floats, start: int, blocks: int, mean: float, std: float) -> None:
     """Make normals of blocks of 16 integers of 24 bits: eight for the radius, and eight for the angle."""
     scale, shift = wide(narrow(std)), wide(narrow(mean))
     for b in range(blocks):
@@ -348,11 +348,10 @@ def box_mullers(out: Floats, start: int, blocks: int, mean: float, std: float) -
             second = (-radius if abs(turns - 5.0) == 1.0 else radius) * second  # below
             out[k] = narrow(wide(first) * scale + shift)
             out[k + 8] = narrow(wide(second) * scale + shift)
-    return 0
 
 
 @part_apart
-def integers24(out: Floats, words: Words, start: int, stop: int) -> Any:
+def integers24(out: Floats, words: Words, start: int, stop: int) -> None:
     """Fill with integers of 24 bits."""
     place, i = words[WORDS], start
     while i < stop:
@@ -364,7 +363,6 @@ def integers24(out: Floats, words: Words, start: int, stop: int) -> Any:
         place += some
         i += some
     words[WORDS] = place
-    return 0
 
 
 @loop(kinds=("f32",))
@@ -374,15 +372,14 @@ def box_muller(out: Floats, mean: float, std: float, blocks: range) -> None:
 
 
 @part_apart
-def fractions53(out: Floats, words: Words, start: int, stop: int) -> Any:
+def fractions53(out: Floats, words: Words, start: int, stop: int) -> None:
     """Fill with numbers from [0, 1) of 53 bits."""
     for i in range(start, stop):
         out[i] = narrow(fraction(words))
-    return 0
 
 
 @part_apart
-def wide_box_mullers(out: Floats, start: int, blocks: int, mean: float, std: float) -> Any:
+def wide_box_mullers(out: Floats, start: int, blocks: int, mean: float, std: float) -> None:
     """Make normals of blocks of 16 such numbers."""
     for b in range(blocks):
         for j in range(8):
@@ -391,7 +388,6 @@ def wide_box_mullers(out: Floats, start: int, blocks: int, mean: float, std: flo
             angle = TURN * out[k + 8]
             out[k] = fma(radius * c_cos(angle), std, mean)
             out[k + 8] = fma(radius * c_sin(angle), std, mean)
-    return 0
 
 
 @part
@@ -410,7 +406,7 @@ def normal(words: Words, waiting: Doubles) -> Any:
 
 
 @part
-def some_normals(out: Floats, words: Words, waiting: Doubles, mean: float, std: float, count: int) -> Any:
+def some_normals(out: Floats, words: Words, waiting: Doubles, mean: float, std: float, count: int) -> None:
     """In blocks of 16, the last of which is made anew if it is not the end, or if there are fewer, singly."""
     if count < 16:
         for i in range(count):
@@ -421,7 +417,6 @@ def some_normals(out: Floats, words: Words, waiting: Doubles, mean: float, std: 
         if count % 16 > 0:
             integers24(out, words, count - 16, count)
             box_mullers(out, count - 16, 1, mean, std)
-    return 0
 
 
 @loop(kinds=("f32",))

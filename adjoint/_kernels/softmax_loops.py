@@ -257,6 +257,20 @@ def softmax_columns_back(
 # ---- attention ----------------------------------------------------------------------------------------------------------------------
 
 
+@part
+def powers_of(x: Out, start: int, stop: int, top: Any, factor: Any) -> Any:
+    """The powers of `(x - top) * factor` take the place of `x`; their sum."""
+    total = wide(0.0)
+    for block in range(start, stop, BLOCK):
+        some = 0.0
+        for j in range(block, min(block + BLOCK, stop)):
+            power = exp_negative((x[j] - top) * factor)
+            x[j] = power
+            some += power
+        total += wide(some)
+    return total
+
+
 @loop(reorder=True)
 def attention_rows(
     out: Out, x: Floats, allowed: Bools | None, bias: Floats | None, scale: float, causal: int, size: int, queries: int, masks: int,
@@ -281,14 +295,7 @@ def attention_rows(
         top = largest(out, start, stop)
         if top == -INFINITY and (allowed is not None or bias is not None):
             top = 0.0
-        total = wide(0.0)
-        for block in range(start, stop, BLOCK):
-            some = 0.0
-            for j in range(block, min(block + BLOCK, stop)):
-                power = exp_negative(out[j] - top)
-                out[j] = power
-                some += power
-            total += wide(some)
+        total = powers_of(out, start, stop, top, 1.0)
         share = narrow(1.0 / total) if total != 0.0 else 0.0
         for j in range(start, stop):
             out[j] = out[j] * share
@@ -320,14 +327,7 @@ def attention_block(
         top = largest(out, start, stop)
         if top == -INFINITY and (allowed is not None or bias is not None):
             top = 0.0
-        total = wide(0.0)
-        for block in range(start, stop, BLOCK):
-            some = 0.0
-            for j in range(block, min(block + BLOCK, stop)):
-                power = exp_negative((out[j] - top) * factor)
-                out[j] = power
-                some += power
-            total += wide(some)
+        total = powers_of(out, start, stop, top, factor)
         shares[i - skipped] = narrow(1.0 / total) if total != 0.0 else 0.0
         for j in range(stop, start + seen):
             out[j] = 0.0

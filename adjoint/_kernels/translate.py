@@ -223,7 +223,10 @@ class Translator(Expressions):
         return Value(self.let(f"call {type_} @{called.__name__}({', '.join(given)})"), type_)
 
     def returned(self) -> Value:
-        """What a part returns."""
+        """What a part returns; nothing, if it says so."""
+        if isinstance(self.tree.returns, ast.Constant) and self.tree.returns.value is None:
+            self.block(self.tree.body)
+            return Value("0", "i64")
         *body, last = self.tree.body
         self.block(body)
         if not isinstance(last, ast.Return) or last.value is None:

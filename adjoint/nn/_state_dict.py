@@ -103,20 +103,18 @@ class StateDict:
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
         """Put this module's own state, without its children's, into `destination`."""
-        for name, tensor in self._parameters.items():
-            if tensor is not None:
-                destination[prefix + name] = tensor if keep_vars else tensor.detach()
-        for name, buffer in self._buffers.items():
-            if buffer is not None and name not in self._non_persistent_buffers_set:
-                destination[prefix + name] = buffer if keep_vars else buffer.detach()
+        for name, tensor in self._own_state():
+            destination[prefix + name] = tensor if keep_vars else tensor.detach()
         if _has_extra_state(self):
             destination[prefix + EXTRA_STATE] = self.get_extra_state()
 
     def _own_state(self) -> Iterator[tuple[str, Tensor]]:
-        for table in (self._parameters, self._buffers):
-            for name, tensor in table.items():
-                if tensor is not None and not (table is self._buffers and name in self._non_persistent_buffers_set):
-                    yield name, tensor
+        for name, parameter in self._parameters.items():
+            if parameter is not None:
+                yield name, parameter
+        for name, buffer in self._buffers.items():
+            if buffer is not None and name not in self._non_persistent_buffers_set:
+                yield name, buffer
 
     def get_extra_state(self) -> Any:
         """Override to save more than parameters and buffers."""

@@ -47,6 +47,7 @@ sub_plain = elementwise(
 
 
 def check_alpha(alpha: Any, result: np.dtype[Any]) -> None:
+    """`type(alpha)` is asked, not `isinstance`: a number that stands for an argument while a formula is read calls itself a float."""
     if isinstance(alpha, bool) and result.kind != "b":
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
     if issubclass(type(alpha), float) and result.kind in "iub":

@@ -62,6 +62,12 @@ bitwise_right_shift = bitwise(
     "bitwise_right_shift", np.right_shift, "__rshift__", inplace="__irshift__", refused="bfcV",
     doc="`input // 2**other`, for integers.",
 )  # fmt: skip
+
+# ---- divisors -----------------------------------------------------------------------------------------------------------------------
+
+MANY, EFFORT = 1 << 14, 16  # pairs that are worth it, and how many additions one of them takes
+
+
 def of_pairs(kernel: str, function: np.ufunc) -> Any:
     """A function of two integers, by several threads where there are many."""
 
@@ -74,8 +80,6 @@ def of_pairs(kernel: str, function: np.ufunc) -> Any:
 
     return forward
 
-
-MANY, EFFORT = 1 << 14, 16  # pairs that are worth it, and how many additions one of them takes
 
 gcd = elementwise(
     "gcd", of_pairs("divisors", np.gcd), scalars=False, warns=False, check=refuse("bfcV", "gcd"), differentiable=False, floats=False,

@@ -353,11 +353,24 @@ def store_twice(target: Out, place: int, value: float) -> Any:
     return store_at(target, store_at(target, place, value), value)
 
 
+@part
+def clear(target: Out, place: int, value: float) -> None:
+    if value < 0.0:
+        target[place] = 0.0
+
+
 @loop
 def by_parts(out: Out, x: Floats, units: range) -> None:
     for i in units:
         last = store_twice(out, i, x[i])
         last += 1
+        clear(out, i, x[i])
+
+
+def test_a_part_may_return_nothing():
+    out = np.empty(3)
+    assert compiled(by_parts).run(out, np.array([1.0, -2.0, 3.0]), 3, 1)
+    assert out.tolist() == [1.0, 0.0, 3.0]
 
 
 def test_arrays_that_only_parts_write_to_have_to_be_writable():
