@@ -19,6 +19,16 @@ TOGETHER = SHORT * ROWS
 ELEMENTS = 4096  # in a block
 
 
+@part
+def note(out: Out, notes: Doubles, b: int, loss_sum: Any, weight_sum: Any, bad: int, mean: int, alone: Any) -> None:
+    """The end of block `b`, which finishes the loss if it is `alone`."""
+    notes[3 * b] = loss_sum
+    notes[3 * b + 1] = weight_sum
+    notes[3 * b + 2] = wide(bad)
+    if alone:
+        out[0] = narrow(loss_sum / weight_sum if mean else loss_sum)
+
+
 @loop(kinds=(*FLOATS, *HALVES))
 def finish(out: Out, notes: Doubles, mean: int, blocks: int, one: range) -> None:
     """The sum of all losses, or their mean."""
@@ -104,11 +114,7 @@ def cross_entropy_rows(
                 losses[i] = loss
             loss_sum += wide(loss)
             weight_sum += wide(w)
-        notes[3 * b] = loss_sum
-        notes[3 * b + 1] = weight_sum
-        notes[3 * b + 2] = wide(bad)
-        if count <= take:
-            out[0] = narrow(loss_sum / weight_sum if mean else loss_sum)
+        note(out, notes, b, loss_sum, weight_sum, bad, mean, count <= take)
 
 
 @loop(reorder=True, kinds=(*FLOATS, *HALVES))
@@ -263,11 +269,7 @@ def nll(
                     losses[i] = loss
                 loss_sum += wide(loss)
                 weight_sum += wide(w)
-        notes[3 * b] = loss_sum
-        notes[3 * b + 1] = weight_sum
-        notes[3 * b + 2] = wide(bad)
-        if count <= ELEMENTS:
-            out[0] = narrow(loss_sum / weight_sum if mean else loss_sum)
+        note(out, notes, b, loss_sum, weight_sum, bad, mean, count <= ELEMENTS)
 
 
 @loop

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from .loops import Doubles, Floats, Ints, Out, loop, narrow, part, select, wide
+from .loss_loops import note
 from .sums import BLOCK
 
 ROWS = 32  # in a block
@@ -48,16 +49,6 @@ def pull(grad: Out, x: Floats, first: int, last: int, shift: Any, square: int, s
     return total
 
 
-@part
-def note(out: Out, notes: Doubles, b: int, loss_sum: Any, bad: int, mean: int, count: int) -> None:
-    """The end of a block. If there is one only, the loss is finished at once."""
-    notes[3 * b] = loss_sum
-    notes[3 * b + 1] = wide(min(ROWS, count - b * ROWS))
-    notes[3 * b + 2] = wide(bad)
-    if count <= ROWS:
-        out[0] = narrow(loss_sum / count if mean else loss_sum)
-
-
 @loop(reorder=True)
 def multi_margin(
     out: Out, losses: Out | None, notes: Doubles, x: Floats, target: Ints, weight: Floats | None, margin: float, square: int, mean: int,
@@ -65,7 +56,8 @@ def multi_margin(
 ) -> None:  # fmt: skip
     for b in blocks:
         loss_sum, bad = wide(0.0), 0
-        for i in range(b * ROWS, min(b * ROWS + ROWS, count)):
+        first, last = b * ROWS, min(b * ROWS + ROWS, count)
+        for i in range(first, last):
             start, t = i * size, target[i]
             if t < 0 or t >= size:
                 bad += 1
@@ -78,7 +70,7 @@ def multi_margin(
             if losses is not None:
                 losses[i] = loss
             loss_sum += wide(loss)
-        note(out, notes, b, loss_sum, bad, mean, count)
+        note(out, notes, b, loss_sum, wide(last - first), bad, mean, count <= ROWS)
 
 
 @loop(reorder=True)
@@ -104,7 +96,8 @@ def multilabel_margin(
     """`others` get 1 where a class is not among the targets, and 0 where it is."""
     for b in blocks:
         loss_sum, bad = wide(0.0), 0
-        for i in range(b * ROWS, min(b * ROWS + ROWS, count)):
+        first, last = b * ROWS, min(b * ROWS + ROWS, count)
+        for i in range(first, last):
             start = i * size
             for j in range(start, start + size):
                 others[j] = 1.0
@@ -126,7 +119,7 @@ def multilabel_margin(
             if losses is not None:
                 losses[i] = loss
             loss_sum += wide(loss)
-        note(out, notes, b, loss_sum, bad, mean, count)
+        note(out, notes, b, loss_sum, wide(last - first), bad, mean, count <= ROWS)
 
 
 @loop(reorder=True)
