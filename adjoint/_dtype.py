@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -386,9 +386,21 @@ class finfo:
 
     __slots__ = ("bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
     __hash__ = None  # type: ignore[assignment]
+    _known: ClassVar[dict[dtype, finfo]] = {}  # programs ask for the same ones again and again
 
-    def __init__(self, type: dtype | None = None) -> None:
-        d = get_default_dtype() if type is None else as_dtype(type)
+    def __new__(cls, type: dtype | None = None) -> finfo:
+        d = get_default_dtype() if type is None else type if type.__class__ is dtype else as_dtype(type)
+        found = cls._known.get(d)
+        if found is None:
+            found = object.__new__(cls)
+            found._describe(d)
+            cls._known[d] = found
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return finfo, (PUBLIC[self.dtype],)
+
+    def _describe(self, d: dtype) -> None:
         if d.category < FLOATING:
             raise TypeError(
                 "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo': "

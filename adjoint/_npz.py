@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.lib import format as npy
 
-from ._serialization import replacing
+from ._archive import replacing
 from ._tensor import Tensor, wrap
 
 FileName = str | os.PathLike[str]

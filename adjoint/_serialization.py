@@ -5,28 +5,23 @@ A file is a zip archive of uncompressed records: `data.pkl` holds the structure,
 
 from __future__ import annotations
 
-import ctypes
 import math
 import os
-import secrets
 import struct
 import sys
 import zipfile
 import zlib
-from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from pickle import UnpicklingError
-from typing import IO, Any, TypeAlias, cast
+from typing import IO, Any, TypeAlias
 
 import numpy as np
 
+from ._archive import replacing, write_archive
 from ._copying import _INTERNAL
 from ._device import device, require_usable, resolve
 from ._dtype import PUBLIC, dtype
-from ._pickle import Name, NotPlainError, Persistent, Writer
+from ._pickle import NO_HOOKS, NotPlainError, Spelled, Writer, integer, named, text
 from ._size import Size
 from ._tensor import Parameter, Tensor, wrap
 from ._unpickle import PLAIN, Named, ObjectReader, Reader
@@ -34,13 +29,15 @@ from ._unpickle import PLAIN, Named, ObjectReader, Reader
 File: TypeAlias = "str | os.PathLike[str] | IO[bytes]"
 Bytes = np.ndarray[Any, Any]
 
-_ALIGNMENT = 64
 _LOCAL_HEADER = struct.Struct("<26xHH")  # the lengths of the name and of the extra field, in front of the bytes of a record
 _MAX_NDIM = 64  # NumPy's limit
-_LARGE = 2**23  # bytes that it takes to occupy another thread, or a disk
-_SYNC_FILE_RANGE_WRITE = 2  # Linux: begin to write, and do not wait
 # The types of storages that PyTorch has names for; the others lie in an untyped one.
 _STORAGES = {f"{kind.scalar_name}Storage": kind for kind in PUBLIC.values() if kind.name not in ("uint16", "uint32", "uint64")}
+
+_STORAGE_NAMES = {kind: named("torch", name) for name, kind in _STORAGES.items()}
+_UNTYPED = named("torch.storage", "UntypedStorage")
+_STORAGE, _ON_CPU = b"(" + text("storage"), text("cpu")
+_REBUILD, _REBUILD_UNTYPED = named("torch._utils", "_rebuild_tensor_v2"), named("torch._utils", "_rebuild_tensor_v3")
 
 # ---- writing ------------------------------------------------------------------------------------------------------
 
@@ -52,7 +49,7 @@ class _Storages:
         self.records: list[Bytes] = []
         self._numbers: dict[tuple[int, str], int] = {}
 
-    def describe(self, tensor: Tensor) -> tuple[Name, tuple[Any, ...]]:
+    def describe(self, tensor: Tensor) -> tuple[Spelled, tuple[Any, ...]]:
         """The function of PyTorch that rebuilds the tensor, and its arguments."""
         data, kind = tensor._data, tensor.dtype
         if not isinstance(data, np.ndarray):
@@ -61,16 +58,13 @@ class _Storages:
         number = self._numbers.setdefault((id(owner), kind.name), len(self.records))
         if number == len(self.records):
             self.records.append(owner)
-        scalar = f"{kind.scalar_name}Storage"
-        typed = scalar in _STORAGES
-        storage = Name("torch", scalar) if typed else Name("torch.storage", "UntypedStorage")
-        size = owner.nbytes // kind.itemsize if typed else owner.nbytes
-        description = Persistent(("storage", storage, str(number), "cpu", size))
+        name = _STORAGE_NAMES.get(kind)
+        size = owner.nbytes if name is None else owner.nbytes // kind.itemsize
+        # The storage by what PyTorch calls a persistent id: ("storage", its type, its name in the archive, its device, its size).
+        storage = Spelled(_STORAGE + (name or _UNTYPED) + text(str(number)) + _ON_CPU + integer(size) + b"tQ")
         requires_grad = tensor.requires_grad and not isinstance(tensor, Parameter)  # a parameter says so itself
-        arguments: tuple[Any, ...] = (description, offset, tuple(data.shape), strides, requires_grad, OrderedDict())
-        if typed:
-            return Name("torch._utils", "_rebuild_tensor_v2"), arguments
-        return Name("torch._utils", "_rebuild_tensor_v3"), (*arguments, kind)
+        arguments = (storage, offset, data.shape, strides, requires_grad, NO_HOOKS)
+        return (_REBUILD, arguments) if name is not None else (_REBUILD_UNTYPED, (*arguments, kind))
 
 
 def _memory(data: Bytes) -> tuple[Bytes, int, tuple[int, ...]]:
@@ -78,10 +72,11 @@ def _memory(data: Bytes) -> tuple[Bytes, int, tuple[int, ...]]:
 
     An array that PyTorch cannot describe so (steps backwards, memory with gaps) is copied.
     """
-    owner = data
+    owner, size = data, data.itemsize
+    if data.base is None and data.flags.c_contiguous and data.size:  # the usual case
+        return data, 0, tuple([step // size for step in data.strides])
     while isinstance(owner.base, np.ndarray):
         owner = owner.base
-    size = data.itemsize
     offset = data.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
     describable = owner.flags.forc and offset >= 0 and not offset % size and all(step >= 0 and not step % size for step in data.strides)
     if not describable or not data.size:
@@ -102,115 +97,27 @@ def save(
     if not isinstance(f, str | os.PathLike):
         if not hasattr(f, "write"):
             raise AttributeError(f"expected 'f' to be string, path, or a file-like object with a 'write' attribute, not {type(f).__name__}")
-        _write_archive(obj, f, "archive")
+        _write(obj, f, "archive")
         return
     path = Path(f)
     if not path.parent.is_dir():
         raise RuntimeError(f"Parent directory {path.parent} does not exist.")
     with replacing(path) as file:
-        _write_archive(obj, file, path.stem or "archive")
+        _write(obj, file, path.stem or "archive")
 
 
-@contextmanager
-def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """A file to write to that takes the place of `path` when it is complete, and disappears when it is not."""
-    target = path.resolve()
-    if target.exists() and not target.is_file():  # a pipe, /dev/null
-        with target.open("wb") as file:
-            yield file
-        return
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
-    try:
-        with temporary.open("xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        if target.exists():
-            temporary.chmod(target.stat().st_mode & 0o7777)
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _write_archive(obj: Any, file: IO[bytes], name: str) -> None:
+def _write(obj: Any, file: IO[bytes], name: str) -> None:
     storages = _Storages()
     try:
         pickle = Writer(storages.describe).dump(obj)  # before anything is written: it may refuse
     except NotPlainError:
         storages = _Storages()
         pickle = Writer(storages.describe, objects=True).dump(obj)
-    sink = _Sink(file)
     described = [("data.pkl", pickle), (".format_version", b"1"), (".storage_alignment", b"64"), ("byteorder", sys.byteorder.encode())]
-    records = [(f"data/{number}", owner.reshape(-1, order="A").view(np.uint8).data) for number, owner in enumerate(storages.records)]
+    contents: list[Any] = [owner.reshape(-1, order="A").view(np.uint8).data for owner in storages.records]
+    records = [(f"data/{number}", content) for number, content in enumerate(contents)]
     last = [("version", b"3\n"), (".data/serialization_id", b"0" * 40)]
-    with zipfile.ZipFile(cast("IO[bytes]", sink), "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
-        for record, content, checksum in _with_checksums([*described, *records, *last]):
-            info = zipfile.ZipInfo(f"{name}/{record}")
-            info.file_size = info.compress_size = len(content)
-            info.CRC = checksum
-            info.header_offset = sink.tell()
-            if record.startswith("data/"):
-                _align(info, info.header_offset)
-            archive.filelist.append(info)
-            archive.NameToInfo[info.filename] = info
-            sink.write(info.FileHeader())
-            sink.write(content)
-            archive.start_dir = sink.tell()
-
-
-class _Sink:
-    """Where an archive goes: all that is asked of a file is that it can be written to. One on a disk gets there while the rest is
-    being written, so that little is left to wait for at the end."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._write = file.write
-        self._hurry = _hurrying(file)
-        self._place = self._hurried = 0
-
-    def write(self, content: bytes | memoryview) -> None:
-        self._write(content)
-        self._place += len(content)
-        if self._hurry is not None and self._place - self._hurried >= _LARGE:
-            self._hurried = self._place
-            self._hurry()
-
-    def tell(self) -> int:
-        return self._place
-
-    def flush(self) -> None:
-        """Whoever opened the file does that."""
-
-
-def _hurrying(file: IO[bytes]) -> Callable[[], Any] | None:
-    """What asks the system to begin to store what was written to a file; None where there is no such thing."""
-    try:
-        number = file.fileno()
-        begin = ctypes.CDLL(None).sync_file_range
-    except (AttributeError, OSError, TypeError):
-        return None
-    begin.argtypes = [ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint]
-    return partial(begin, number, 0, 0, _SYNC_FILE_RANGE_WRITE)
-
-
-def _with_checksums(records: list[tuple[str, Any]]) -> Iterator[tuple[str, Any, int]]:
-    """The records with their checksums: those of large files are computed while others are written."""
-    names, contents = zip(*records, strict=True)
-    if sum(map(len, contents)) < _LARGE:
-        yield from zip(names, contents, map(zlib.crc32, contents), strict=True)
-        return
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(2) as threads:
-        yield from zip(names, contents, threads.map(zlib.crc32, contents), strict=True)
-
-
-def _align(info: zipfile.ZipInfo, start: int) -> None:
-    """Pad the header so that the bytes of the record start at a multiple of 64 and can be mapped into memory."""
-    if info.file_size >= zipfile.ZIP64_LIMIT:  # the header is of another size then
-        return
-    end = start + 30 + len(info.filename.encode()) + 4
-    padding = -end % _ALIGNMENT
-    info.extra = struct.pack("<2sH", b"FB", padding) + b"Z" * padding
+    write_archive(file, [(f"{name}/{record}", content) for record, content in (*described, *records, *last)])
 
 
 # ---- reading ------------------------------------------------------------------------------------------------------

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable
 from typing import Any, SupportsIndex, overload
 
+_item = tuple.__getitem__
+
 
 class Size(tuple[int, ...]):
     """A shape: a tuple of ints that knows its number of elements and stays a Size when sliced, added or repeated."""
@@ -13,7 +15,11 @@ class Size(tuple[int, ...]):
     __slots__ = ()
 
     def __new__(cls, iterable: Iterable[SupportsIndex] = (), /) -> Size:
-        return tuple.__new__(cls, [item if item.__class__ is int else _as_int(i, item) for i, item in enumerate(iterable)])
+        made = tuple.__new__(cls, iterable)
+        for item in made:
+            if item.__class__ is not int:
+                return tuple.__new__(cls, [_as_int(i, item) for i, item in enumerate(made)])
+        return made
 
     @staticmethod
     def _of(shape: tuple[int, ...]) -> Size:
@@ -35,8 +41,8 @@ class Size(tuple[int, ...]):
     @overload
     def __getitem__(self, index: slice, /) -> Size: ...
     def __getitem__(self, index: Any, /) -> Any:
-        item = tuple.__getitem__(self, index)
-        return Size._of(item) if item.__class__ is tuple else item
+        item = _item(self, index)
+        return item if item.__class__ is int else KNOWN_SIZES[item]
 
     def __add__(self, other: Any, /) -> Size:
         if not isinstance(other, tuple):

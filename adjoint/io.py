@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from ._archive import replacing
 from ._dtype import PUBLIC
 from ._npz import load_npz, save_npz
-from ._serialization import replacing
 from ._tensor import Tensor, wrap
 
 __all__ = ["load_npz", "load_safetensors", "save_npz", "save_safetensors"]

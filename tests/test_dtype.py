@@ -472,3 +472,12 @@ def test_size_item_is_an_int():
 def test_size_refuses(make, message):
     with pytest.raises(TypeError, match=message):
         make()
+
+
+def test_limits_are_copied_as_they_are():
+    double = dt.finfo(dt.float64)
+    assert copy.deepcopy(double) == pickle.loads(pickle.dumps(double)) == double
+    assert dt.finfo(dt.float32).bits == 32 and dt.finfo(dt.complex64).dtype == "float32"
+    for _ in range(2):  # what was refused is not remembered
+        with pytest.raises(TypeError, match="requires a floating point input type"):
+            dt.finfo(dt.int32)

@@ -8,9 +8,11 @@ import os
 import pickle
 import resource
 import struct
+import threading
 import time
 import zipfile
 from collections import Counter, OrderedDict
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +22,7 @@ from hypothesis import strategies as st
 
 import adjoint as ad
 import adjoint.nn.functional as F
-from adjoint import nn
+from adjoint import _archive, _serialization, nn
 
 
 def again(value, **options):
@@ -163,11 +165,49 @@ def test_failed_save_leaves_the_old_file(tmp_path, monkeypatch):
     ad.save(1, path)
     with pytest.raises(pickle.PicklingError, match="the object"):
         ad.save(lambda: 1, path)
-    monkeypatch.setattr(os, "fsync", lambda file: (_ for _ in ()).throw(OSError("disk full")))
+
+
+    def failing(file, records):
+        file.write(records[0][1])
+        raise OSError("disk full")
+
+    monkeypatch.setattr(_serialization, "write_archive", failing)
     with pytest.raises(OSError, match="disk full"):
         ad.save(2, path)
     assert ad.load(path) == 1
     assert os.listdir(tmp_path) == ["x.pt"]  # noqa: PTH208
+
+
+@pytest.mark.parametrize("long", [0xFFFFFFFF, 600])  # from which number on 64 bits are taken
+def test_archives_are_aligned_whatever_their_size(monkeypatch, long):
+    monkeypatch.setattr(_archive, "_LONG", long)
+    data = {"ä": ad.arange(1000.0), "b": ad.arange(3)}
+    file = io.BytesIO()
+    ad.save(data, file)
+    with zipfile.ZipFile(file) as archive:
+        assert archive.testzip() is None
+        for info in archive.infolist():
+            lengths = struct.unpack_from("<26x2H", file.getvalue(), info.header_offset)
+            assert (info.header_offset + 30 + sum(lengths)) % 64 == 0
+    assert {name: x.tolist() for name, x in ad.load(file).items()} == {name: x.tolist() for name, x in data.items()}
+
+
+def test_archives_of_very_many_records():
+    file = io.BytesIO()
+    _archive.write_archive(file, [(str(number), b"") for number in range(0x10000)])
+    with zipfile.ZipFile(file) as archive:
+        assert len(archive.namelist()) == 0x10000
+
+
+def test_a_large_file_is_replaced_and_given_up(tmp_path):
+    path = tmp_path / "large.pt"
+    for value in (1, 2):
+        ad.save(ad.full((3_000_000,), value, dtype=ad.float32), path)
+        assert ad.load(path)[-1] == value
+    for thread in threading.enumerate():
+        if thread is not threading.main_thread() and not thread.daemon:
+            thread.join(10)
+    assert "large.pt" not in str([number.resolve() for number in Path("/proc/self/fd").glob("*")])  # elsewhere there is no such folder
 
 
 def test_links_and_modes_are_kept(tmp_path):

@@ -237,6 +237,8 @@ class Module(CallHooks, StateDict):
 
     def __getstate__(self) -> dict[str, Any]:
         members = {name for table in TABLES for name in self.__dict__[table]}
+        if type(self).__setstate__ is Module.__setstate__:  # which makes the tables itself: most are empty, and copied one by one
+            members |= {name for name in MADE_EMPTY if not self.__dict__.get(name, True)}
         return {name: value for name, value in self.__dict__.items() if name not in members}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -558,3 +560,6 @@ def _destination(
     if tensor is not None:
         return tensor.device, tensor.dtype
     return None if device is None else _device.require_usable(_device.resolve(device)), dtype
+
+
+MADE_EMPTY = frozenset(name for name, value in Module().__dict__.items() if isinstance(value, dict | set))

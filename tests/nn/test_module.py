@@ -314,3 +314,17 @@ def test_forward_may_be_replaced_on_the_instance():
     net: Any = nn.Linear(2, 2)
     net.forward = lambda x: x + 1
     assert net(ad.ones(1)).item() == 2
+
+
+def test_copies_have_all_tables_and_the_hooks():
+    class OwnState(nn.Module):
+        def __setstate__(self, state):
+            self.__dict__.update(state)
+
+    calls = []
+    module = nn.Linear(2, 2)
+    module.register_forward_hook(lambda *_: calls.append(1))
+    twin = copy.deepcopy(module)
+    twin(ad.ones(1, 2))
+    assert calls == [1] and vars(twin).keys() == vars(module).keys()
+    assert vars(copy.deepcopy(OwnState())).keys() == vars(OwnState()).keys()
