@@ -38,7 +38,7 @@ def matrix_norm(A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = F
     if ord == "fro":
         return vector_norm(A, 2, (rows, columns), keepdim, out=out)
     if ord == "nuc" or abs(ord) == 2:
-        values = decompose.linalg_svd(A.movedim((rows, columns), (-2, -1)), False)[1]
+        values = decompose.linalg_svdvals(A.movedim((rows, columns), (-2, -1)))
         result = values.sum(-1) if ord == "nuc" or not values.shape[-1] else values.amax(-1) if ord > 0 else values.amin(-1)
         if keepdim:
             for d in sorted((rows, columns)):
@@ -73,7 +73,7 @@ def cond(A: Any, p: Any = None, *, out: Any = None) -> Any:
     if isinstance(p, str) and p not in ("fro", "nuc"):
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
     if p is None or p in (2, -2):
-        values = decompose.linalg_svd(A, False)[1]
+        values = decompose.linalg_svdvals(A)
         if not values.shape[-1]:
             return into(out, values.sum(-1))
         largest, smallest = values[..., 0], values[..., -1]
@@ -98,7 +98,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any =
     if A.ndim < 2:
         raise RuntimeError("torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions.")
     data = A.detach()
-    values = decompose.linalg_eigh(data, "L")[0].abs() if hermitian else decompose.linalg_svd(data, False)[1]
+    values = decompose.linalg_eigvalsh(data, "L").abs() if hermitian else decompose.linalg_svdvals(data)
     if tol is not None:
         return into(out, (values > (tol.unsqueeze(-1) if isinstance(tol, Tensor) else tol)).sum(-1))
     absolute, relative = (wrap(np.asarray(x, values._data.dtype)[..., None]).to(A.device) for x in tolerances(A, atol, rtol))

@@ -91,6 +91,14 @@ def _dims_and_sizes(input: Any, s: Any, dim: Any) -> tuple[tuple[int, ...], list
     return dims, [None if n in (None, -1) else int(n) for n in (s or [None] * len(dims))]
 
 
+def _line(name: str, input: Any, n: int | None, dim: int, norm: str | None, inverse: bool, out: Any) -> Any:
+    """The transform of complex numbers along one dimension."""
+    x, dim = _ready(name, input), _one_dim(input, dim)
+    if n is not None or not x._data.shape[dim]:
+        x = _resized(x, dim, n)
+    return _ops.fft_c2c(x, (dim,), 1.0 if norm is None and not inverse else _scale(norm, x._data.shape[dim], inverse), inverse, out=out)
+
+
 def _complex_transform(name: str, input: Any, s: Any, dim: Any, norm: str | None, inverse: bool, out: Any) -> Any:
     x = _ready(name, input)
     dims, sizes = _dims_and_sizes(x, s, dim)
@@ -98,6 +106,15 @@ def _complex_transform(name: str, input: Any, s: Any, dim: Any, norm: str | None
         x = _resized(x, d, n)
     size = math.prod(x.shape[d] for d in dims)
     return _into(out, _ops.fft_c2c(x, dims, _scale(norm, size, inverse), inverse))
+
+
+def _real_line(name: str, input: Any, n: int | None, dim: int, norm: str | None, inverse: bool, out: Any) -> Any:
+    """The first half of the transform of real numbers along one dimension."""
+    x, dim = _ready(name, input, real=True), _one_dim(input, dim)
+    if n is not None or not x._data.shape[dim]:
+        x = _resized(x, dim, n)
+    half = _ops.fft_r2c(x, dim, 1.0 if norm is None and not inverse else _scale(norm, x._data.shape[dim], inverse))
+    return _into(out, half.conj_physical() if inverse else half)
 
 
 def _from_real(name: str, input: Any, s: Any, dim: Any, norm: str | None, inverse: bool, out: Any) -> Any:
@@ -114,18 +131,29 @@ def _from_real(name: str, input: Any, s: Any, dim: Any, norm: str | None, invers
     return _into(out, _ops.fft_c2c(half, dims[:-1], 1.0, inverse) if dims[1:] else half)
 
 
+def _line_to_real(name: str, input: Any, n: int | None, dim: int, norm: str | None, inverse: bool, out: Any) -> Any:
+    """The transform to real numbers along one dimension."""
+    x, dim = _ready(name, input), _one_dim(input, dim)
+    n = 2 * (x._data.shape[dim] - 1) if n is None else n
+    if n < 1:
+        raise RuntimeError(f"Invalid number of data points ({n}) specified")
+    if x._data.shape[dim] != n // 2 + 1:
+        x = _resized(x, dim, n // 2 + 1)
+    return _into(out, _ops.fft_c2r(x if inverse else x.conj_physical(), dim, _scale(norm, n, inverse), n))
+
+
 def _to_real(name: str, input: Any, s: Any, dim: Any, norm: str | None, inverse: bool, out: Any) -> Any:
     x = _ready(name, input)
     dims, sizes = _dims_and_sizes(x, s, dim)
     if not dims:
         raise RuntimeError(f"{name} must transform at least one axis")
     last = dims[-1]
-    n = 2 * (x.shape[last] - 1) if sizes[-1] is None else sizes[-1]
+    n = 2 * (x._data.shape[last] - 1) if sizes[-1] is None else sizes[-1]
     if n < 1:
         raise RuntimeError(f"Invalid number of data points ({n}) specified")
     for d, size in zip(dims, [*sizes[:-1], n // 2 + 1], strict=True):
-        x = _resized(x, d, size)
-    scale = _scale(norm, math.prod([x.shape[d] for d in dims[:-1]]) * n, inverse)
+        x = x if size == x._data.shape[d] else _resized(x, d, size)
+    scale = _scale(norm, math.prod([x._data.shape[d] for d in dims[:-1]]) * n, inverse)
     if dims[1:]:
         x = _ops.fft_c2c(x, dims[:-1], 1.0, inverse)
     return _into(out, _ops.fft_c2r(x if inverse else x.conj_physical(), last, scale, n))
@@ -136,32 +164,32 @@ def _to_real(name: str, input: Any, s: Any, dim: Any, norm: str | None, inverse:
 
 def fft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Any = None) -> Any:
     """The Fourier transform along a dimension."""
-    return _complex_transform("fft", input, None if n is None else [n], _one_dim(input, dim), norm, False, out)
+    return _line("fft", input, n, dim, norm, False, out)
 
 
 def ifft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Any = None) -> Any:
     """The inverse Fourier transform along a dimension."""
-    return _complex_transform("ifft", input, None if n is None else [n], _one_dim(input, dim), norm, True, out)
+    return _line("ifft", input, n, dim, norm, True, out)
 
 
 def rfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Any = None) -> Any:
     """The first half of the Fourier transform of real numbers."""
-    return _from_real("rfft", input, None if n is None else [n], _one_dim(input, dim), norm, False, out)
+    return _real_line("rfft", input, n, dim, norm, False, out)
 
 
 def irfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Any = None) -> Any:
     """The inverse of `rfft`, to `n` real numbers."""
-    return _to_real("irfft", input, None if n is None else [n], _one_dim(input, dim), norm, True, out)
+    return _line_to_real("irfft", input, n, dim, norm, True, out)
 
 
 def hfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Any = None) -> Any:
     """The Fourier transform, real, of what is the first half of a Hermitian signal."""
-    return _to_real("hfft", input, None if n is None else [n], _one_dim(input, dim), norm, False, out)
+    return _line_to_real("hfft", input, n, dim, norm, False, out)
 
 
 def ihfft(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Any = None) -> Any:
     """The inverse of `hfft`."""
-    return _from_real("ihfft", input, None if n is None else [n], _one_dim(input, dim), norm, True, out)
+    return _real_line("ihfft", input, n, dim, norm, True, out)
 
 
 # ---- several dimensions -------------------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from ._tensor import wrap as _wrap
 from .ops import decompose as _decompose
 from .ops import factored as _factored
 from .ops import linalg as _linalg
+from .ops import lu as _lu
 from .ops._out import into as _into
 from .ops._registry import FUNCTIONS as _FUNCTIONS
 from .ops._rules import holds as _holds
@@ -124,8 +125,6 @@ def solve_triangular(A: Any, B: Any, *, upper: bool, left: bool = True, unitrian
         )
     if unitriangular:
         A = (A.triu(1) if upper else A.tril(-1)) + _identity(A, A.shape[-1], A.shape[-1])
-    else:
-        A = A.triu() if upper else A.tril()
     try:
         triangle = _linalg.UPPER if upper == left else _linalg.LOWER  # of A, or of its transpose
         solved = _linalg.linalg_solve(A, B, triangle) if left else _linalg.linalg_solve(A.mT, B.mT, triangle).mT
@@ -149,17 +148,18 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None, out: 
     right = B.unsqueeze(-1) if vector else B
     if A.shape[-2] != right.shape[-2]:
         raise RuntimeError("torch.linalg.lstsq: input.size(-2) should match other.size(-2)")
+    if A._data.dtype.char not in "fdFD":
+        raise RuntimeError("This function doesn't handle types other than float and double\n  fix: A.float(), B.float()")
     rows, columns = A.shape[-2:]
     rtol = float(np.finfo(A._data.dtype).eps * max(rows, columns)) if rcond is None else float(rcond)
-    solution = pinv(A, rtol=rtol) @ right
-    residuals = solution.reshape(-1)[:0].abs()
+    found, rank = _linalg.linalg_lstsq_found(A.detach(), right.detach(), rtol)
+    solution = _linalg.linalg_lstsq(A, right, rtol, found._data if found._data.__class__ is np.ndarray else None)
+    residuals = solution.reshape(-1)[:0].abs() if solution.requires_grad else A.new_zeros(0).real
     values = residuals.detach()
-    rank = matrix_rank(A.detach(), rtol=rtol)
-    full = not _holds((rank < columns).any())
-    if rows > columns and driver in ("gels", "gelsd", "gelss") and full:
-        residuals = (right - A @ solution).abs().square().sum(-2)
     if driver in ("gelsd", "gelss"):
         values = svdvals(A.detach())
+    if rows > columns and driver in ("gels", "gelsd", "gelss") and not _holds((rank < columns).any()):
+        residuals = (right - A @ solution).abs().square().sum(-2)
     if driver == "gels":
         rank = rank.new_zeros(0)
     return _results(_types.linalg_lstsq, (solution.squeeze(-1) if vector else solution, residuals, rank, values), out)
@@ -231,7 +231,9 @@ def eigh(A: Any, UPLO: str = "L", *, out: Any = None) -> Any:
 
 def eigvalsh(A: Any, UPLO: str = "L", *, out: Any = None) -> Any:
     """Eigenvalues of Hermitian matrices, in ascending order."""
-    return _into(out, eigh(A, UPLO)[0])
+    if UPLO.upper() not in ("L", "U"):
+        raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
+    return _decompose.linalg_eigvalsh(A, UPLO.upper(), out=out)
 
 
 def eig(A: Any, *, out: Any = None) -> Any:
@@ -252,7 +254,7 @@ def svd(A: Any, full_matrices: bool = True, *, driver: str | None = None, out: A
 
 def svdvals(A: Any, *, driver: str | None = None, out: Any = None) -> Any:
     """The singular values in descending order."""
-    return _into(out, _decompose.linalg_svd(A, False)[1])
+    return _decompose.linalg_svdvals(A, out=out)
 
 
 def qr(A: Any, mode: str = "reduced", *, out: Any = None) -> Any:
@@ -270,71 +272,46 @@ def qr(A: Any, mode: str = "reduced", *, out: Any = None) -> Any:
     return _results(_types.linalg_qr, (q, _cat([r, q.mH @ A[..., rows:]], -1)), out)
 
 
-def _row_orders(A: Any, pivot: bool) -> Any:
-    """For each matrix the order of rows that partial pivoting chooses."""
+def _factored_lu(A: Any, pivot: bool) -> tuple[Any, Any, Any, Any]:
+    """L and U in one matrix, the exchanges, the first zero on the diagonal of U, and the order of rows."""
     _decompose.check_supported("lu_cpu", A._data)
-    return _linalg.linalg_lu_rows(A.detach(), pivot)
-
-
-def _factors(A: Any) -> tuple[Any, Any]:
-    """L and U of matrices whose rows are in the right order."""
-    rows, columns = A.shape[-2:]
-    k = min(rows, columns)
-    lower, upper = _linalg.linalg_lu_square(A[..., :k, :k])
-    if rows > k:
-        lower = _cat([lower, solve_triangular(upper, A[..., k:, :], upper=True, left=False)], -2)
-    if columns > k:
-        upper = _cat([upper, solve_triangular(lower, A[..., :, k:], upper=False, unitriangular=True)], -1)
-    return lower, upper
+    packed, pivots, info, orders = _lu.linalg_lu_found(A.detach(), pivot)
+    found = packed._data
+    return _lu.linalg_lu_packed(A, orders, found if found.__class__ is np.ndarray else None), pivots, info, orders
 
 
 def _in_order(A: Any, orders: Any) -> Any:
     return A.clone() if A.is_meta else _FUNCTIONS["gather"](A, -2, orders.unsqueeze(-1).expand(A.shape))
 
 
+def _triangles(LU: Any) -> tuple[Any, Any]:
+    rows, columns = LU.shape[-2:]
+    k = min(rows, columns)
+    left, top = LU if k == columns else LU[..., :k], LU if k == rows else LU[..., :k, :]
+    return left.tril(-1) + _identity(LU, rows, k), top.triu()
+
+
 def lu(A: Any, *, pivot: bool = True, out: Any = None) -> Any:
     """The permutation P, the lower triangular L with ones on its diagonal, and the upper triangular U with P L U = A."""
     if A.ndim < 2:
         raise RuntimeError(f"linalg.lu: Expected tensor with 2 or more dimensions. Got size: {list(A.shape)} instead")
-    orders = _row_orders(A, pivot)
-    lower, upper = _factors(_in_order(A, orders))
-    if not pivot:
-        return _results(_types.linalg_lu, (A.new_zeros(0), lower, upper), out)
-    return _results(_types.linalg_lu, (_permutations(orders, A), lower, upper), out)
-
-
-def _permutations(orders: Any, A: Any) -> Any:
-    """The matrices P for which the rows of Pᵀ A have these orders."""
-    numbers = _wrap(np.arange(A.shape[-2])[:, None]).to(A.device)
-    return (orders.unsqueeze(-2) == numbers).to(A.dtype)
+    packed, _, _, orders = _factored_lu(A, pivot)
+    permutation = _lu.linalg_lu_permutation(orders, A._data.dtype) if pivot else A.new_zeros(0)
+    return _results(_types.linalg_lu, (permutation, *_triangles(packed)), out)
 
 
 def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False, out: Any = None) -> Any:
     """L and U in one matrix, the row exchanges, and the row of the first zero on the diagonal of U."""
     if A.ndim < 2:
         raise RuntimeError(f"torch.lu_factor: Expected tensor with 2 or more dimensions. Got size: {list(A.shape)} instead")
-    orders = _row_orders(A, pivot)
-    lower, upper = _factors(_in_order(A, orders))
-    rows, columns = A.shape[-2:]
-    k = min(rows, columns)
-    below = lower.tril(-1)
-    packed = upper + below if rows <= k and columns <= k else _packed(below, upper, rows, columns)
-    pivots = _linalg.linalg_lu_exchanges(orders, k)
-    zeros = upper.detach().diagonal(0, -2, -1) == 0
-    info = (((zeros.cumsum(-1) == 0).sum(-1) + 1) * zeros.any(-1)).to(pivots.dtype)
-    if check_errors and _holds(info.any()):
+    packed, pivots, info, _ = _factored_lu(A, pivot)
+    if check_errors and (np.count_nonzero(info._data) if info._data.__class__ is np.ndarray else _holds(info.any())):
         row = int(_deepest(info).max())
         raise RuntimeError(
             f"torch.linalg.lu_factor: U[{row},{row}] is zero and using it on lu_solve would result in a division by zero. If you still "
             "want to perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
         )
     return _results(_types.linalg_lu_factor_ex, (packed, pivots, info), out)
-
-
-def _packed(below: Any, upper: Any, rows: int, columns: int) -> Any:
-    k = min(rows, columns)
-    square = below[..., :k, :] + upper[..., :, :k]
-    return _cat([square, below[..., k:, :]], -2) if rows > k else _cat([square, upper[..., :, k:]], -1)
 
 
 def lu_factor(A: Any, *, pivot: bool = True, out: Any = None) -> Any:
@@ -345,15 +322,10 @@ def lu_factor(A: Any, *, pivot: bool = True, out: Any = None) -> Any:
 
 def _unpacked(LU: Any, pivots: Any, data: bool, permutation: bool) -> tuple[Any, Any, Any]:
     """P, L and U; empty where they are not wanted."""
-    rows, columns = LU.shape[-2:]
-    k = min(rows, columns)
-    lower, upper, order = LU.new_zeros(0), LU.new_zeros(0), LU.new_zeros(0)
-    if data:
-        lower = LU[..., :k].tril(-1) + _identity(LU, rows, k)
-        upper = LU[..., :k, :].triu()
-    if permutation:
-        order = _permutations(_linalg.linalg_lu_exchanged(pivots, rows), LU)
-    return order, lower, upper
+    lower, upper = _triangles(LU) if data else (LU.new_zeros(0), LU.new_zeros(0))
+    if not permutation:
+        return LU.new_zeros(0), lower, upper
+    return _lu.linalg_lu_permutation(_lu.linalg_lu_order(pivots, LU.shape[-2]), LU._data.dtype), lower, upper
 
 
 def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False, out: Any = None) -> Any:
@@ -361,7 +333,7 @@ def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool =
     if not left:
         solution = lu_solve(LU, pivots, B.mH, adjoint=not adjoint).mH
         return _into(out, solution)
-    orders = _linalg.linalg_lu_exchanged(pivots, LU.shape[-1])
+    orders = _lu.linalg_lu_order(pivots, LU.shape[-1])
     if adjoint:
         inner = solve_triangular(LU.mH, B, upper=False)
         inner = solve_triangular(LU.mH, inner, upper=True, unitriangular=True)

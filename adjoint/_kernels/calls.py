@@ -17,7 +17,7 @@ from .lifetime import compiling
 from .objects import CONTIGUOUS_ALIGNED, DATA, DESCR, F64, FLAGS, INC_REF, NDARRAY, OWN, RESTORE_THREAD, SAVE_THREAD, WRITEABLE, Text
 
 # Places in the table of a built-in, after those that all have. The last is where its loops begin.
-TRUE, NONE, INT64, UINT32, TRUTH, SHARE, STATE, LOOPS = range(OWN, OWN + 8)
+TRUE, FALSE, NONE, INT64, UINT32, TRUTH, SHARE, STATE, LOOPS = range(OWN, OWN + 9)
 
 MOST = 16  # loops of a kernel: each has the dtype of its elements, that of its results, and an address; a zero comes after the last
 
@@ -34,23 +34,29 @@ def supported() -> bool:
 def entry_text(kinds: str) -> str:
     t = Text()
     marks = kinds.split()
-    t.require(t.let(f"icmp eq i64 %n, {len(marks) + 1}"))
-    arguments = t.let(f"alloca [{len(marks)} x i64]")
-    given = [t.let(f"load ptr, ptr {t.let(f'getelementptr ptr, ptr %args, i64 {place}')}") for place in range(len(marks) + 1)]
+    count = len(given_marks(marks)) + 1
+    t.require(t.let(f"icmp eq i64 %n, {count}"))
+    arguments, spoiled = t.let(f"alloca [{len(marks)} x i64]"), t.let("alloca i64")
+    t.do(f"store i64 0, ptr {spoiled}")
+    given = [t.let(f"load ptr, ptr {t.let(f'getelementptr ptr, ptr %args, i64 {place}')}") for place in range(count)]
     like, result = models(marks)
     descr = dtype_of(t, given[like])
     result_descr = descr if result is None else dtype_of(t, given[result])
     loop = t.field(record_of(t, LOOPS, 3, descr, result_descr), 16, "ptr")
     place = 0
     units = ""
-    for mark, obj in zip(marks, given, strict=False):
+    rest = iter(given)
+    for mark in marks:
         kind = mark[0]
+        obj = "" if kind == "M" else next(rest)
         if kind == "r":
             units = t.integer(obj)
             continue
         slot = t.let(f"getelementptr i64, ptr {arguments}, i64 {place}")
         place += 1
-        if kind in "TSRIBWD":
+        if kind == "M":
+            t.do(f"store ptr {spoiled}, ptr {slot}")
+        elif kind in "TSRIBWD":
             wanted = {"I": t.fact(INT64), "B": t.fact(TRUTH), "W": t.fact(UINT32), "D": t.fact(F64), "R": result_descr}.get(kind, descr)
             array_argument(t, obj, wanted, slot, optional="?" in mark, strided=kind == "S", written="!" in mark)
         elif kind == "i":
@@ -81,15 +87,23 @@ def entry_text(kinds: str) -> str:
     t.do(f"call void {t.fact(RESTORE_THREAD, 'ptr')}(ptr {state})")
     t.do("br label %done")
     t.lines.append("done:")
-    true = t.fact(TRUE, "ptr")
-    t.do(f"call void {t.fact(INC_REF, 'ptr')}(ptr {true})")
-    t.do(f"ret ptr {true}")
+    answer = t.fact(TRUE, "ptr")
+    if count <= len(marks):
+        spoilt = t.let(f"icmp ne i64 {t.let(f'load i64, ptr {spoiled}')}, 0")
+        answer = t.let(f"select i1 {spoilt}, ptr {t.fact(FALSE, 'ptr')}, ptr {answer}")
+    t.do(f"call void {t.fact(INC_REF, 'ptr')}(ptr {answer})")
+    t.do(f"ret ptr {answer}")
     return t.function("entry_loop")
 
 
+def given_marks(marks: list[str]) -> list[str]:
+    """The parameters that the caller gives."""
+    return [mark for mark in marks if mark[0] != "M"]
+
+
 def models(marks: list[str]) -> tuple[int, int | None]:
-    """Which parameters say of what kind the elements and the results are."""
-    places = {kind: place for place, mark in reversed([*enumerate(marks)]) for kind in mark[0] if "?" not in mark}
+    """Which of the parameters that are given say of what kind the elements and the results are."""
+    places = {kind: place for place, mark in reversed([*enumerate(given_marks(marks))]) for kind in mark[0] if "?" not in mark}
     return min(places[kind] for kind in "TS" if kind in places), places.get("R")
 
 
@@ -148,10 +162,10 @@ class Kernel:
         threads = workers.workers()
         otherwise = self.otherwise
         dtypes = [id(np.dtype(name)) for name in ("int64", "uint32", "bool")]
-        own = [id(True), id(None), *dtypes, threads.share, threads.address, *[0] * (3 * MOST + 3)]
+        own = [id(True), id(False), id(None), *dtypes, threads.share, threads.address, *[0] * (3 * MOST + 3)]
         facts = objects.table(otherwise, own)
         self.words = memoryview(facts)
-        at = jit.load(f"entry_loop {marks}", lambda: entry_text(marks), ["entry_loop"])["entry_loop"]
+        at = jit.load(f"entry_loop {marks}", lambda: entry_text(marks), ["entry_loop"], jit.FINISHED)["entry_loop"]
         self.call: Callable[..., bool | None] = objects.builtin(name, at, facts, otherwise)
 
     def otherwise(self, *args: Any) -> bool | None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import inspect
+import linecache
 import textwrap
 from collections.abc import Callable
+from functools import cache
 from itertools import count
 from typing import Any
 
@@ -56,6 +58,7 @@ class Scope:
         self.declared: set[str] = set()
         self.apart: dict[Part, tuple[str, str]] = {}  # the type and the text of parts that are functions
         self.maths: set[tuple[str, str]] = set()
+        self.metadata = ["!0 = !{}"]
         self.units = ""
 
 
@@ -354,7 +357,19 @@ class Expressions:
         raise NotImplementedError
 
 
+@cache
+def source_of(fn: Callable[..., Any]) -> str:
+    """The text of a function: the lines that its code comes from. (`inspect.getsource` reads every word to find the last of them, which
+    takes longer than to read a compiled kernel from the cache.)"""
+    code = fn.__code__
+    ends = [end for _, end, _, _ in code.co_positions() if end]
+    if not ends:  # Python was told not to keep them
+        return textwrap.dedent(inspect.getsource(fn))
+    lines = linecache.getlines(code.co_filename, fn.__globals__)
+    return textwrap.dedent("".join(lines[code.co_firstlineno - 1 : max(ends)]))
+
+
 def function_tree(fn: Callable[..., Any]) -> ast.FunctionDef:
-    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(fn))).body
+    (tree,) = ast.parse(source_of(fn)).body
     assert isinstance(tree, ast.FunctionDef)
     return tree

@@ -18,7 +18,8 @@ place, and after it how many elements there are to a unit: from both it follows 
 results do not depend on the number of threads, as long as each unit writes where no other does.
 
 `run` returns True, or None where it cannot serve: llvmlite is missing, the kernel is not worth compiling yet, or an argument is not what it
-takes (another dtype, not contiguous). Then the caller computes the result by NumPy.
+takes (another dtype, not contiguous). Then the caller computes the result by NumPy. A kernel that has a `Mark` can say that its results are
+not to be used; `run` returns False then.
 
 Numbers: `int` is 64 bits. A literal like 0.5 and the elements of `Floats` have the kernel's floating type, `wide(x)` is a double and
 `narrow(x)` goes back, `bits(x)` is the pattern of its bits. `a // b` and `a % b` are of non-negative integers. Both sides of
@@ -35,6 +36,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, overload
 
+from .._warm import WARM, heat
 from .lifetime import compiling
 
 # ---- the types of parameters --------------------------------------------------------------------------------------------------------
@@ -79,6 +81,10 @@ class Bools(Elements):
 
 class Doubles(Elements):
     """An array of float64, whatever the kernel's floating type."""
+
+
+class Mark(Elements):
+    """One integer, which is not given by the caller: 0, unless the kernel writes `mark[0] = 1`. Then `run` returns False."""
 
 
 # ---- functions of the language: these, abs, min, max, and those of LLVM and of maths.py ---------------------------------------------
@@ -131,6 +137,15 @@ def larger(a: Any, b: Any) -> Any:
 
 def at(address: Any) -> Any:
     """The array of `Floats` that begins at an address; it may be given a name, and no more."""
+
+
+def independent(turns: Any) -> Any:
+    """A range whose turns may be made in any order or at once: none writes what another reads or writes. (Where few arrays are involved,
+    LLVM finds that out by itself.)"""
+
+
+def fortran(address: Any, *arguments: Any) -> None:
+    """Call a function of a Fortran library, which takes places: those of elements (`x[i]`), or of 64-bit integers that are given."""
 
 
 def room(count: Any) -> Any:
@@ -196,7 +211,6 @@ def template(*, reorder: bool = False, kinds: tuple[str, ...] = FLOATS) -> Calla
 # ---- kernels ------------------------------------------------------------------------------------------------------------------------
 
 REORDER = "reassoc nsz contract"
-WARM = 100  # calls, or as much work, before a kernel is worth compiling
 LOOPS: list[Loop] = []  # all that have been declared
 
 
@@ -220,7 +234,7 @@ class Loop:
 
     def warm_up(self, *args: Any) -> bool | None:
         """Count the calls, and compile after enough of them."""
-        self.heat += 1 + ((args[-1] * args[-2]) >> 12)
+        self.heat += heat(args[-1] * args[-2])
         if self.heat <= WARM:
             return None
         with compiling:

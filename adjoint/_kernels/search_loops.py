@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .loops import FLOATS, HALVES, WHOLE, Bools, Floats, Ints, Loop, given, loop, part, select, template, wide
+from .loops import FLOATS, HALVES, WHOLE, Bools, Floats, Ints, Loop, Out, given, loop, part, select, template, wide
 
 BLOCK = 8192  # elements that are one piece of work
 GLANCE = 256  # elements that are compared before it is decided whether to go on
@@ -136,6 +136,38 @@ def among(x: np.ndarray, others: np.ndarray) -> np.ndarray | None:
     others = np.sort(others, axis=None)
     places = insertion_places(others, x, False)
     return found if places is not None and compare_one.run(found, x, others, places, m, size, blocks, width) else None
+
+
+# ---- in runs ------------------------------------------------------------------------------------------------------------------------
+
+
+@loop(kinds=NUMBERS)
+def collect_runs(values: Out, number: Ints, lengths: Ints, total: Ints, x: Floats, size: int, once: range) -> None:
+    """Of runs of equal elements: the first element, the number of the run of each element, the lengths, and how many there are."""
+    for _ in once:
+        count, begin = 0, 0
+        values[0] = x[0]
+        number[0] = 0
+        for i in range(1, size):
+            if x[i] != x[i - 1]:
+                lengths[count] = i - begin
+                count, begin = count + 1, i
+                values[count] = x[i]
+            number[i] = count
+        lengths[count] = size - begin
+        total[0] = count + 1
+
+
+def runs(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """The first elements of runs of equal ones in a vector, the number of the run of each element, and the lengths of the runs."""
+    if x.__class__ is not np.ndarray or not x.size:
+        return None
+    size, total = x.size, np.empty(1, INT64)
+    values, number, lengths = np.empty(size, x.dtype), np.empty(size, INT64), np.empty(size, INT64)
+    if not collect_runs.run(values, number, lengths, total, x, size, 1, size):
+        return None
+    count = int(total[0])
+    return values[:count].copy(), number, lengths[:count].copy()
 
 
 # ---- in their own places ------------------------------------------------------------------------------------------------------------

@@ -11,16 +11,17 @@ from collections.abc import Callable
 from typing import Any
 
 from . import elements, jit
-from .expressions import Expressions, Scope, Value, function_tree
-from .loops import REORDER, Bools, Doubles, Floats, Ints, Loop, Out, Part, Results, Strided, Words
+from .expressions import Expressions, Scope, Value, function_tree, source_of
+from .loops import REORDER, Bools, Doubles, Floats, Ints, Loop, Mark, Out, Part, Results, Strided, Words
 from .maths import definitions
 
 KINDS: dict[Any, str] = {
-    Floats: "T", Out: "T", Strided: "S", Results: "R", Ints: "I", Bools: "B", Words: "W", Doubles: "D", int: "i", float: "f", range: "r",
+    Floats: "T", Out: "T", Strided: "S", Results: "R", Ints: "I", Bools: "B", Words: "W", Doubles: "D", Mark: "M",
+    int: "i", float: "f", range: "r",
 }  # fmt: skip
-ARRAYS = "TSRIBWD"
+ARRAYS = "TSRIBWDM"
 # "T" and "S" have the kernel's kind of elements, "R" that of its results.
-ELEMENTS = {"I": "i64", "B": "bool", "W": elements.WORD, "D": "f64"}
+ELEMENTS = {"I": "i64", "B": "bool", "W": elements.WORD, "D": "f64", "M": "i64"}
 COMPUTED = {"f16": "f32", "bf16": "f32"}  # what is not computed with as it is
 ROOMS = {"room": "", "wide_room": "f64", "index_room": "i64"}  # the kinds of elements in a kernel's own memory
 
@@ -46,10 +47,25 @@ class Translator(Expressions):
             method(statement)
 
     def do_Expr(self, node: ast.Expr) -> None:
-        if isinstance(node.value, ast.Call):  # of a part that writes
+        if isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == "fortran":
+            self.call_fortran(node.value)
+        elif isinstance(node.value, ast.Call):  # of a part that writes
             self.expression(node.value)
         elif not isinstance(node.value, ast.Constant):  # a docstring
             raise self.refuse(node, "an expression that does nothing")
+
+    def call_fortran(self, node: ast.Call) -> None:
+        function = self.let(f"inttoptr i64 {self.integer(node.args[0])} to ptr")
+        places = []
+        for argument in node.args[1:]:
+            if isinstance(argument, ast.Subscript):
+                places.append(f"ptr {self.place(argument)[0]}")
+            else:
+                where = f"%v{self.fresh()}"
+                self.stack.append(f"  {where} = alloca i64")
+                self.do(f"store i64 {self.integer(argument)}, ptr {where}")
+                places.append(f"ptr {where}")
+        self.do(f"call void {function}({', '.join(places)})")
 
     def do_Pass(self, node: ast.Pass) -> None:
         pass
@@ -113,8 +129,12 @@ class Translator(Expressions):
     def do_For(self, node: ast.For) -> None:
         if not isinstance(node.target, ast.Name):
             raise self.refuse(node.target, "a loop counts with one variable")
-        start, stop, step = self.bounds(node.iter)
-        mark = self.fresh()
+        turns, free = node.iter, isinstance(node.iter, ast.Call) and ast.unparse(node.iter.func) == "independent"
+        if free:
+            assert isinstance(node.iter, ast.Call)
+            (turns,) = node.iter.args
+        start, stop, step = self.bounds(turns)
+        mark, begin = self.fresh(), len(self.lines)
         counter = f"%v{self.fresh()}"
         self.stack.append(f"  {counter} = alloca i64")
         self.do(f"store i64 {start}, ptr {counter}")
@@ -129,8 +149,20 @@ class Translator(Expressions):
         self.loops.pop()
         self.label(f"next{mark}")
         self.do(f"store i64 {self.let(f'add nsw i64 {number}, {step}')}, ptr {counter}")
-        self.do(f"br label %test{mark}")
+        self.do(f"br label %test{mark}" + (self.independence(begin) if free else ""))
         self.lines.append(f"end{mark}:")
+
+    def independence(self, begin: int) -> str:
+        """Mark what is read and written since a line as not depending on other turns of the loop that ends here."""
+        known = self.module.metadata
+        group = len(known)
+        known += [f"!{group} = distinct !{{}}", f'!{group + 1} = !{{!"llvm.loop.parallel_accesses", !{group}}}']
+        known.append(f"!{group + 2} = distinct !{{!{group + 2}, !{group + 1}}}")
+        for place in range(begin, len(self.lines)):
+            line = self.lines[place]
+            if " = load " in line or line.startswith("  store "):
+                self.lines[place] = f"{line}, !access.group !{group}"
+        return f", !llvm.loop !{group + 2}"
 
     def bounds(self, node: ast.expr) -> tuple[str, str, str]:
         if isinstance(node, ast.Name) and node.id == self.module.units and node.id not in self.variables:
@@ -258,7 +290,7 @@ class Module(Scope):
             if k == "r":
                 continue
             type_ = "ptr" if k in ARRAYS else "i64" if k == "i" else "double"
-            alone = " noalias" if k in "SR" or notes[name] is Out or Out in getattr(notes[name], "__args__", ()) else ""
+            alone = " noalias" if k in "SRM" or notes[name] is Out or Out in getattr(notes[name], "__args__", ()) else ""
             parameters.append((f"{type_}{alone} %p_{name}", type_))
             translator.parameter(name, k, f"%p_{name}")
         translator.block(translator.tree.body)
@@ -274,7 +306,7 @@ class Module(Scope):
         outer += f"\n  call void @inner({given}, i64 %first, i64 %last)\n  ret void\n}}\n"
         library, more = definitions(self.maths)
         functions = [text for _, text in self.apart.values()]
-        self.text = "\n".join([*sorted(self.declared | more), library, *functions, inner, outer, "!0 = !{}"])
+        self.text = "\n".join([*sorted(self.declared | more), library, *functions, inner, outer, *self.metadata])
 
 
 def part_text(symbol: str, part: Part, doubles: str) -> tuple[str, Scope]:
@@ -307,6 +339,8 @@ def written_arrays(fn: Callable[..., Any], parts: dict[str, Part]) -> set[str]:
     for node in ast.walk(function_tree(fn)):
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name):
             found.add(node.value.id)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "fortran":
+            found |= {place.value.id for place in node.args if isinstance(place, ast.Subscript) and isinstance(place.value, ast.Name)}
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             called = parts.get(node.func.id, fn.__globals__.get(node.func.id))
             if isinstance(called, Part):
@@ -319,9 +353,9 @@ def written_arrays(fn: Callable[..., Any], parts: dict[str, Part]) -> set[str]:
 def load(loop: Loop, kind: str, result: str = "") -> int:
     """The address of the code for a kind of elements, and for one of `Results` if it has any."""
     result = result if "R" in kinds_of(loop.fn).values() else ""
-    parts = "".join(inspect.getsource(value.fn) for value in loop.fn.__globals__.values() if isinstance(value, Part))
+    parts = "".join(source_of(value.fn) for value in loop.fn.__globals__.values() if isinstance(value, Part))
     numbers = {n: v for n, v in loop.fn.__globals__.items() if isinstance(v, int | float | tuple) and n in loop.fn.__code__.co_names}
-    given = "".join(f"{name}: {inspect.getsource(value.fn)}" for name, value in sorted(loop.parts.items()))
-    description = f"loop {kind} {result} {loop.flags} {sorted(numbers.items())} {inspect.getsource(loop.fn)} {parts} {given}"
+    given = "".join(f"{name}: {source_of(value.fn)}" for name, value in sorted(loop.parts.items()))
+    description = f"loop {kind} {result} {loop.flags} {sorted(numbers.items())} {source_of(loop.fn)} {parts} {given}"
     written = jit.LOOPS if loop.unroll else jit.VECTORS
     return jit.load(description, lambda: Module(loop.fn, kind, loop.flags, loop.parts, result).text, ["work"], written)["work"]

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from .lapack_loops import solution_by_triangle
 from .loops import Floats, Out, loop
 
 Array = Any
 COLUMNS = 32  # of the right side that are solved for at a time
-MOST = 128  # unknowns of which a kernel takes all; of more, one half after the other, so that most of the work is a product
+MOST = 32  # unknowns; for more, LAPACK is faster
 
 
 @loop(reorder=True)
@@ -39,24 +39,14 @@ def substitution(out: Out, a: Floats, b: Floats, n: int, columns: int, blocks: i
                 out[row + c] = out[row + c] / pivot
 
 
-def solve(a: Array, b: Array, upper: bool, product: Callable[[Array, Array], Array]) -> Array | None:
-    """The solution x of a x = b for triangular matrices without a zero on the diagonal; None where NumPy has to find it."""
-    if a.shape[:-2] != b.shape[:-2] or a.dtype != b.dtype or not b.size or not np.diagonal(a, 0, -2, -1).all():
+def solve(a: Array, b: Array, upper: bool) -> Array | None:
+    """The solution x of a x = b for matrices of which one triangle is read; None where NumPy has to find it."""
+    if a.shape[:-2] != b.shape[:-2] or a.dtype != b.dtype or not b.size:
         return None
     n, columns = b.shape[-2:]
-    if n > MOST and a.ndim == 2:
-        return by_halves(a, b, upper, product)
+    if n > MOST:
+        return solution_by_triangle(a, b, upper)
     blocks, out = -(-columns // COLUMNS), np.empty(b.shape, b.dtype)
     units, work = math.prod(b.shape[:-2]) * blocks, n * n * min(columns, COLUMNS)
     a, b = np.ascontiguousarray(a), np.ascontiguousarray(b)
     return out if substitution.run(out, a, b, n, columns, blocks, int(upper), units, work) else None
-
-
-def by_halves(a: Array, b: Array, upper: bool, product: Callable[[Array, Array], Array]) -> Array | None:
-    half = len(a) // 2
-    first, last = (slice(half, None), slice(half)) if upper else (slice(half), slice(half, None))
-    known = solve(a[first, first], b[first], upper, product)
-    rest = None if known is None else solve(a[last, last], b[last] - product(a[last, first], known), upper, product)
-    if rest is None:
-        return None
-    return np.concatenate([rest, known] if upper else [known, rest])

@@ -33,22 +33,25 @@ def _refuse_unordered(data: Array) -> None:
         raise NotImplementedError(f"\"unique\" not implemented for '{from_numpy_dtype(data.dtype).scalar_name}': torch.view_as_real first")
 
 
-def in_runs(line: Array, data: Array, inverse: bool, counted: bool) -> tuple[Array, Array | None, Array | None] | None:
-    """The first element of each run of equal ones; if they are sorted, also where each element of `data` went; and the lengths of the
-    runs. None where NumPy has to find them."""
-    if line.__class__ is not np.ndarray or not line.size:
+def _unique(data: Array, inverse: bool, counted: bool) -> tuple[Array, Array | None, Array | None] | None:
+    """The distinct elements by kernels; None where NumPy has to find them."""
+    if data.__class__ is not np.ndarray:
         return None
-    starts = np.empty(line.shape, bool)
-    starts[0] = True
-    np.not_equal(line[1:], line[:-1], out=starts[1:])
-    values = loops("mask").taken(line, starts)
+    line = np.sort(data, axis=None)
+    if counted:
+        found = loops("search").runs(line)
+        values, counts = (None, None) if found is None else (found[0], found[2])
+    elif line.size:
+        starts = np.empty(line.shape, bool)
+        starts[0] = True
+        np.not_equal(line[1:], line[:-1], out=starts[1:])
+        values, counts = loops("mask").taken(line, starts), None
+    else:
+        return None
     if values is None or (inverse and values[-1] != values[-1]):  # NaN is found nowhere
         return None
-    went = loops("search").insertion_places(values, data, False) if inverse else None
-    begins = loops("mask").places(starts) if counted else None
-    if (inverse and went is None) or (counted and begins is None):
-        return None
-    return values, went, None if begins is None else np.diff(begins.reshape(-1), append=line.size)
+    places = loops("search").insertion_places(values, data, False) if inverse else None
+    return None if inverse and places is None else (values, places, counts)
 
 
 @composite()
@@ -58,7 +61,7 @@ def unique(input: Any, sorted: bool = True, return_inverse: bool = False, return
     data = deepest(input)
     _refuse_unordered(data)
     axis = None if dim is None else wrap_dim(dim, len(data.shape))
-    if axis is None and (found := in_runs(np.sort(data, axis=None), data, return_inverse, return_counts)) is not None:
+    if axis is None and (found := _unique(data, return_inverse, return_counts)) is not None:
         return _answer(*found)
     values, inverse, counts = np.unique(data, return_inverse=True, return_counts=True, axis=axis, equal_nan=False)
     inverse = inverse.reshape(data.shape if axis is None else -1)
@@ -71,8 +74,9 @@ def unique_consecutive(input: Any, return_inverse: bool = False, return_counts: 
     refuse_batches("unique_consecutive", input)
     data = deepest(input)
     _refuse_unordered(data)
-    if dim is None and not return_inverse and (found := in_runs(data.reshape(-1), data, False, return_counts)) is not None:
-        return _answer(*found)
+    if dim is None and (found := loops("search").runs(data.reshape(-1))) is not None:
+        values, numbers, lengths = found
+        return _answer(values, numbers.reshape(data.shape) if return_inverse else None, lengths if return_counts else None)
     axis = 0 if dim is None else wrap_dim(dim, len(data.shape))
     rows = np.moveaxis(data.reshape(-1) if dim is None else data, axis, 0)
     differs = (rows[1:] != rows[:-1]).any(axis=tuple(range(1, rows.ndim)))
@@ -209,14 +213,17 @@ def histogram(input: Any, bins: Any = 100, *, range: Any = None, weight: Any = N
     data = input._data
     if not input.is_floating_point():
         raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{input.dtype.scalar_name}'\n  fix: x.float()")
+    counts = None
     if isinstance(bins, Tensor):
         edges: Any = bins._data
     else:
         first, last = range or (0, 0)
         low, high = _limits("torch.histogram", data, float(first), float(last), 0.5)
-        edges = np.linspace(low, high, int(bins) + 1)
-    values = data.reshape(-1).astype(np.float64)
-    weights = None if weight is None else weight._data.reshape(-1)
-    counts, edges = np.histogram(values, bins=edges, weights=weights, density=density)
+        edges = np.arange(int(bins) + 1) * ((high - low) / int(bins)) + low
+        edges[-1] = high
+        counts = loops("search").histogram(data, int(bins), low, high) if weight is None and not density else None
+    if counts is None:
+        weights = None if weight is None else weight._data.reshape(-1)
+        counts, edges = np.histogram(data.reshape(-1).astype(np.float64), bins=edges, weights=weights, density=density)
     results = wrap(counts.astype(data.dtype)), wrap(edges.astype(data.dtype))
     return return_types.histogram(results if out is None else map(into, out, results))

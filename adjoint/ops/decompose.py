@@ -12,7 +12,7 @@ import numpy as np
 
 from .._dtype import from_numpy_dtype
 from ._registry import LEADING, Array, op
-from ._rules import call, cast, conjugate, holds
+from ._rules import call, cast, conjugate, holds, loops
 from .linalg import (
     HIDDEN,
     LinAlgError,
@@ -23,6 +23,7 @@ from .linalg import (
     is_complex,
     main_diagonal,
     on_diagonal,
+    real,
     solved,
     times,
 )
@@ -40,7 +41,7 @@ def differences(values: Array) -> Array:
 
 
 def check_supported(kernel: str, a: Array) -> None:
-    if a.dtype.name not in ("float32", "float64", "complex64", "complex128"):
+    if a.dtype.char not in "fdFD":
         name = from_numpy_dtype(a.dtype).scalar_name
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{name}'\n  fix: A.float()")
 
@@ -86,9 +87,37 @@ def linalg_eigh(A: Array, UPLO: Any) -> tuple[Array, Array]:
     """Eigenvalues in ascending order, and eigenvectors, of Hermitian matrices of which one triangle is read."""
     check_matrices("linalg.eigh", A)
     check_supported("linalg_eigh_cpu", A)
-    check_finite("linalg.eigh", A)
-    values, vectors = np.linalg.eigh(A, UPLO)
+    return eigenvectors(A, UPLO == "U")
+
+
+def eigenvectors(a: Array, upper: bool) -> tuple[Array, Array]:
+    """Eigenvalues and eigenvectors of Hermitian matrices."""
+    if real(a) and (found := loops("lapack").eigen(a, upper, True)) is not None:
+        return found  # type: ignore[no-any-return]
+    check_finite("linalg.eigh", a)
+    values, vectors = np.linalg.eigh(a, "U" if upper else "L")
     return values, vectors
+
+
+def _eigvalsh_rule(g: Array, A: Array, UPLO: str) -> Array:
+    vectors = call(linalg_eigh, A, UPLO)[1]
+    return times(vectors * cast_like(g, vectors)[..., None, :], hermitian(vectors))
+
+
+def _eigvalsh_jvp(A: Array, A_t: Array, UPLO: str) -> Array:
+    vectors = call(linalg_eigh, A, UPLO)[1]
+    return np.real(main_diagonal(times(hermitian(vectors), A_t, vectors))) + 0
+
+
+@op(batch=LEADING, nodes="LinalgEighBackward0", holomorphic=False, jvp=_eigvalsh_jvp, A=_eigvalsh_rule, **HIDDEN)
+def linalg_eigvalsh(A: Array, UPLO: Any) -> Array:
+    """Eigenvalues of Hermitian matrices, in ascending order."""
+    check_matrices("linalg.eigh", A)
+    check_supported("linalg_eigh_cpu", A)
+    if real(A) and (found := loops("lapack").eigen(A, UPLO == "U", False)) is not None:
+        return found[0]
+    check_finite("linalg.eigh", A)
+    return np.linalg.eigvalsh(A, UPLO)
 
 
 def _eig_rule(g: Sequence[Array], A: Array, A_dtype: Any) -> Array:
@@ -180,9 +209,40 @@ def linalg_svd(A: Array, full_matrices: bool) -> tuple[Array, Array, Array]:
     if A.dtype.kind in "biu":
         check_floating("linalg.svd", A)
     check_supported("linalg_svd_cpu", A)
-    check_finite("linalg.svd", A)
-    u, s, vh = np.linalg.svd(A, full_matrices=full_matrices)
+    return singular_vectors(A, full_matrices)
+
+
+def singular_vectors(a: Array, full: bool) -> tuple[Array, Array, Array]:
+    lapack = loops("lapack")
+    if real(a) and (found := lapack.singular(a, lapack.ALL if full else lapack.SOME)) is not None:
+        return found  # type: ignore[no-any-return]
+    check_finite("linalg.svd", a)
+    u, s, vh = np.linalg.svd(a, full_matrices=full)
     return u, s, vh
+
+
+def _svdvals_rule(g: Array, A: Array) -> Array:
+    u, _, vh = call(linalg_svd, A, False)
+    return times(u * cast_like(g, u)[..., None, :], vh)
+
+
+def _svdvals_jvp(A: Array, A_t: Array) -> Array:
+    u, _, vh = call(linalg_svd, A, False)
+    return np.real(main_diagonal(times(hermitian(u), A_t, hermitian(vh)))) + 0
+
+
+@op(batch=LEADING, nodes="LinalgSvdBackward0", holomorphic=False, jvp=_svdvals_jvp, A=_svdvals_rule, **HIDDEN)
+def linalg_svdvals(A: Array) -> Array:
+    """The singular values in descending order."""
+    check_matrices("linalg.svd", A, square=False)
+    if A.dtype.kind in "biu":
+        check_floating("linalg.svd", A)
+    check_supported("linalg_svd_cpu", A)
+    lapack = loops("lapack")
+    if real(A) and (found := lapack.singular(A, lapack.NONE)) is not None:
+        return found[1]
+    check_finite("linalg.svd", A)
+    return np.linalg.svd(A, compute_uv=False)
 
 
 # ---- QR -----------------------------------------------------------------------------------------------------------------------------
@@ -229,6 +289,8 @@ def _qr_examples(A: Any, mode: Any, examples: int) -> tuple[Any, Any]:
 @op(several=True, holomorphic=False, jvp=_qr_jvp, A=_qr_rule, batch=_qr_examples, **HIDDEN)
 def linalg_qr(A: Array, mode: Any) -> tuple[Array, Array]:
     """Q with orthonormal columns and the upper triangular R with Q R = A."""
+    if real(A) and (found := loops("lapack").orthogonal(A, mode)) is not None:
+        return (np.empty(0, A.dtype) if mode == "r" else found[0]), found[1]
     if mode == "r":
         return np.empty(0, A.dtype, like=A), np.linalg.qr(A, mode="r")
     q, r = np.linalg.qr(A, mode=mode)

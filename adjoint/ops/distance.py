@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from .._tensor import wrap
 from ._batching import behind_batch
 from ._registry import COMMON, FUNCTIONS, Array, composite, op
 from ._rules import call, loops, sum_to
-from .vector_norm import divided, linalg_vector_norm, vector_norm
+from .vector_norm import divided, linalg_vector_norm, norm_rule, vector_norm
 
 
 @composite(method=False)
@@ -150,6 +150,45 @@ def euclidean_distances(x1: Array, x2: Array) -> Array:
     return np.sqrt(np.maximum(squares(x1) + np.swapaxes(squares(x2), -1, -2) - 2 * products, 0))
 
 
+def pulls(g: Array, x1: Array, x2: Array, out: Array, p: float, dtype: Any) -> Array:
+    """The slopes of the distances of all pairs by the elements of their first row."""
+    difference = x1[..., :, None, :] - x2[..., None, :, :]
+    return norm_rule(g, difference, out, difference.shape, dtype, p, -1, False)
+
+
+def crossed_rule(
+    g: Array, x1: Array, x2: Array, out: Array, p: float, x1_shape: Any, x2_shape: Any, x1_dtype: Any, needs: tuple[bool, bool]
+) -> list[Any]:
+    if g.__class__ is np.ndarray:
+        back, kernel = np.swapaxes(g, -1, -2), loops("distance").pulled
+        found = [
+            kernel(g, out, x1, x2, p, False) if needs[0] else None,
+            kernel(back, np.ascontiguousarray(np.swapaxes(out, -1, -2)), x2, x1, p, False) if needs[1] else None,
+        ]
+        if all((grad is not None) == needed for grad, needed in zip(found, needs, strict=True)):
+            return found
+    pull = pulls(g, x1, x2, out, p, x1_dtype)
+    first = sum_to(np.sum(pull, axis=-2), x1_shape) if needs[0] else None
+    return [first, sum_to(-np.sum(pull, axis=-3), x2_shape) if needs[1] else None]
+
+
+def crossed_jvp(x1: Array, x1_t: Any, x2: Array, x2_t: Any, out: Array, p: float) -> Array:
+    pull = pulls(np.ones_like(out), x1, x2, out, p, out._data.dtype)
+    change = sum(part for part in (x1_t if x1_t is None else x1_t[..., :, None, :], None if x2_t is None else -x2_t[..., None, :, :])
+                 if part is not None)
+    return np.sum(pull * change, axis=-1)
+
+
+@op(method=False, function=False, out=False, promote=COMMON, nodes="CdistBackward0", joint=crossed_rule, jvp=crossed_jvp,
+    batch=lambda x1, x2, p: distances(*(behind_batch(x, max(x1.ndim, x2.ndim)) for x in (x1, x2)), p))  # fmt: skip
+def distances(x1: Array, x2: Array, p: float) -> Array:
+    """The p-norms of the differences of all pairs of rows."""
+    if x1.__class__ is x2.__class__ is np.ndarray and (found := loops("distance").crossed(x1, x2, p)) is not None:
+        return found
+    difference = x1[..., :, None, :] - x2[..., None, :, :]
+    return call(linalg_vector_norm, difference, p, -1, False) if difference.shape[-1] else np.sum(difference, axis=-1)
+
+
 @composite(method=False)
 def cdist(
     x1: Array, x2: Array, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary"
@@ -167,7 +206,50 @@ def cdist(
     many = x1.shape[-2] > MANY or x2.shape[-2] > MANY
     if p == 2 and (compute_mode == "use_mm_for_euclid_dist" or (many and compute_mode == "use_mm_for_euclid_dist_if_necessary")):
         return euclidean_distances(x1, x2)
-    return vector_norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
+    return distances(x1, x2, float(p))
+
+
+@lru_cache(16)
+def numbers_of_pairs(n: int) -> Array:
+    """Where the distance of each pair stands; anything on the diagonal."""
+    numbers = np.zeros((n, n), np.int64)
+    first, second = np.triu_indices(n, 1)
+    numbers[first, second] = numbers[second, first] = np.arange(len(first))
+    return numbers
+
+
+def square(pairs: Array, n: int) -> Array:
+    """What is given for each pair as a symmetric matrix."""
+    return np.where(np.eye(n, dtype=bool), 0, pairs[numbers_of_pairs(n)])
+
+
+def paired_rule(g: Array, input: Array, out: Array, p: float, input_dtype: Any) -> Array:
+    n = input.shape[0]
+    if n < 2:
+        return input * 0
+    if g.__class__ is np.ndarray and (found := loops("distance").pulled(g, out, input, input, p, True)) is not None:
+        return found
+    return np.sum(pulls(square(g, n), input, input, square(out, n), p, input_dtype), axis=-2)
+
+
+def paired_jvp(input: Array, input_t: Array, out: Array, p: float) -> Array:
+    first, second = np.triu_indices(input.shape[0], 1)
+    difference = input[first] - input[second]
+    slope = norm_rule(np.ones_like(out), difference, out, difference.shape, out._data.dtype, p, -1, False)
+    return np.sum(slope * (input_t[first] - input_t[second]), axis=-1)
+
+
+def paired_batch(input: Array, p: float) -> Array:
+    first, second = np.triu_indices(input.shape[1], 1)
+    return linalg_vector_norm(input[:, first] - input[:, second], p, -1, False)
+
+
+@op(method=False, function=False, out=False, nodes="PdistBackward0", input=paired_rule, jvp=paired_jvp, batch=paired_batch)
+def distances_of_pairs(input: Array, p: float) -> Array:
+    if input.__class__ is np.ndarray and (found := loops("distance").paired(input, p)) is not None:
+        return found
+    first, second = np.triu_indices(input.shape[0], 1)
+    return call(linalg_vector_norm, input[first] - input[second], p, -1, False)
 
 
 @composite(method=False)
@@ -175,8 +257,7 @@ def pdist(input: Array, p: float = 2.0) -> Array:
     """The distances between all pairs of rows, each pair once."""
     if len(input.shape) != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {len(input.shape)}D")
-    first, second = (wrap(place) for place in np.triu_indices(input.shape[0], 1))
-    return vector_norm(input.index_select(0, first) - input.index_select(0, second), p, -1)
+    return distances_of_pairs(input, float(p))
 
 
 @composite()

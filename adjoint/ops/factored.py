@@ -8,8 +8,8 @@ import numpy as np
 
 from ._batching import aligned, behind_batch
 from ._registry import LEADING, Array, op
-from ._rules import call, sum_to
-from .linalg import HIDDEN, LOWER, UPPER, check_matrices, hermitian, solved, times
+from ._rules import call, loops, sum_to
+from .linalg import HIDDEN, LOWER, UPPER, check_matrices, hermitian, real, solved, times
 
 # ---- Cholesky -----------------------------------------------------------------------------------------------------------------------
 
@@ -48,6 +48,8 @@ def _solve_jvp(L: Array, L_t: Array, input_t: Array, out: Array, upper: bool) ->
 )  # fmt: skip
 def cholesky_solve(input: Array, L: Array, upper: bool) -> Array:
     """The solution X of A X = input, from the triangular factor of A."""
+    if real(L) and real(input) and (found := loops("lapack").solution_by_factor(L, input, upper)) is not None:
+        return found
     lower = hermitian(np.triu(L)) if upper else np.tril(L)
     return solved(hermitian(lower), solved(lower, input, LOWER), UPPER)
 
@@ -63,6 +65,8 @@ def _inverse_jvp(input: Array, input_t: Array, out: Array, upper: bool) -> Array
 def cholesky_inverse(input: Array, upper: bool) -> Array:
     """The inverse of A from its triangular factor."""
     check_matrices("cholesky_inverse", input)
+    if real(input) and (found := loops("lapack").inverse_by_factor(input, upper)) is not None:
+        return found
     back = np.linalg.inv(hermitian(np.triu(input)) if upper else np.tril(input))
     return times(hermitian(back), back)
 

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ._registry import ALONG, LINEAR, Array, op
-from ._rules import call
+from ._rules import call, loops
+from .sort import by_rows
 
 HIDDEN: dict[str, Any] = {"method": False, "function": False}
 
@@ -25,12 +26,23 @@ def fft_c2c(input: Array, dims: tuple[int, ...], scale: float, inverse: bool) ->
     """The sums of `input[k] * exp(∓2πijk/n)`, times `scale`, over several dimensions."""
     if not dims:
         return input * scale
+    if input.__class__ is np.ndarray and (found := by_kernels(input, dims, scale, inverse)) is not None:
+        return found
     norm, rest = scaling(scale, math.prod([input.shape[dim] for dim in dims]), inverse)
     if len(dims) == 1:
         transform = (np.fft.ifft if inverse else np.fft.fft)(input, None, dims[0], norm)
     else:
         transform = (np.fft.ifftn if inverse else np.fft.fftn)(input, axes=dims, norm=norm)
     return scaled(transform, rest, input.dtype)
+
+
+def by_kernels(x: Array, dims: tuple[int, ...], scale: float, inverse: bool) -> Array | None:
+    for dim in reversed(dims):
+        x = loops("fourier").transform(x, dim, scale, inverse)
+        if x is None:
+            return None
+        scale = 1.0
+    return x
 
 
 def scaling(scale: float, size: int, inverse: bool) -> tuple[Any, float]:
@@ -59,6 +71,10 @@ def _r2c_rule(g: Array, input_shape: tuple[int, ...], dim: int, scale: float) ->
 @op(batch=ALONG, nodes="FftR2CBackward0", holomorphic=False, jvp=LINEAR, input=_r2c_rule, **HIDDEN)
 def fft_r2c(input: Array, dim: int, scale: float) -> Array:
     """The first half of the transform of real numbers; the other half mirrors it."""
+    if input.__class__ is np.ndarray and input.dtype.char in "fd":
+        found = by_rows(loops("fourier").from_real, input, dim, scale)
+        if found is not None:
+            return found
     dtype = np.dtype(np.complex64 if input.dtype.itemsize <= 4 else np.complex128)
     norm, rest = scaling(scale, input.shape[dim], False)
     return scaled(np.fft.rfft(input, None, dim, norm), rest, dtype)
@@ -73,6 +89,8 @@ def _c2r_rule(g: Array, dim: int, scale: float, n: int) -> Array:
 @op(batch=ALONG, nodes="FftC2RBackward0", holomorphic=False, jvp=LINEAR, input=_c2r_rule, **HIDDEN)
 def fft_c2r(input: Array, dim: int, scale: float, n: int) -> Array:
     """The inverse transform, to `n` real numbers, of a first half."""
+    if input.__class__ is np.ndarray and (found := by_rows(loops("fourier").to_real, input, dim, n, scale)) is not None:
+        return found
     dtype = np.dtype("float32") if input.dtype == np.complex64 else np.dtype("float64")
     norm, rest = scaling(scale, n, True)
     return scaled(np.fft.irfft(input, n, dim, norm), rest, dtype)

@@ -1,6 +1,6 @@
-"""Linear algebra: inverse, equations, determinants, Cholesky, LU without exchanges, pseudoinverse, exponential.
+"""Linear algebra: inverse, equations, determinants, Cholesky, pseudoinverse, exponential.
 
-Only what needs a rule of its own is an op; `adjoint/linalg.py` builds PyTorch's functions from these and from `decompose.py`.
+Only what needs a rule of its own is an op; `adjoint/linalg.py` builds PyTorch's functions from these, from `decompose.py` and `lu.py`.
 Rules of holomorphic ops use plain transposes; where a conjugate is part of the op itself they use `hermitian`.
 """
 
@@ -32,6 +32,11 @@ LOWER, GENERAL, UPPER = -1, 0, 1  # what is known of a matrix: its other triangl
 def is_complex(x: Array) -> bool:
     dtype = x.dtype
     return bool(dtype.kind == "c" if isinstance(dtype, np.dtype) else dtype.is_complex)
+
+
+def real(x: Array) -> bool:
+    """Whether LAPACK may be called for an array without a call of NumPy."""
+    return x.__class__ is np.ndarray and x.dtype.char in "fd"
 
 
 def hermitian(x: Array) -> Array:
@@ -84,7 +89,7 @@ def check_matrices(name: str, a: Array, square: bool = True) -> None:
 
 
 def check_floating(name: str, a: Array) -> None:
-    if a.dtype.name not in ("float32", "float64", "complex64", "complex128"):
+    if a.dtype.char not in "fdFD":
         kind = from_numpy_dtype(a.dtype)
         if kind.is_floating_point:
             raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {kind.scalar_name}\n  fix: A.float()")
@@ -150,6 +155,8 @@ def linalg_inv(A: Array) -> Array:
     """The inverse of each matrix."""
     check_matrices("linalg.inv", A)
     check_floating("linalg.inv", A)
+    if real(A) and (found := loops("lapack").inverse(A)) is not None and not np.count_nonzero(found[1]):
+        return found[0]
     try:
         return np.linalg.inv(A)
     except np.linalg.LinAlgError:
@@ -165,11 +172,15 @@ def _solve_right(g: Array, A: Array, B_shape: Any, triangle: int) -> Array:
 
 
 def _solve_left(g: Array, A: Array, out: Array, A_shape: Any, triangle: int) -> Array:
-    return sum_to(-times(solved(transposed(A), g, -triangle), transposed(out)), A_shape)
+    return sum_to(-what_is_read(times(solved(transposed(A), g, -triangle), transposed(out)), triangle), A_shape)
 
 
 def _solve_jvp(A: Array, A_t: Array, B_t: Array, out: Array, triangle: int) -> Array:
-    return solved(A, added(B_t, None if A_t is None else -times(A_t, out)), triangle)
+    return solved(A, added(B_t, None if A_t is None else -times(what_is_read(A_t, triangle), out)), triangle)
+
+
+def what_is_read(a: Array, triangle: int) -> Array:
+    return np.tril(a) if triangle == LOWER else np.triu(a) if triangle == UPPER else a
 
 
 def _solve_examples(A: Any, B: Any, triangle: int) -> Any:
@@ -178,13 +189,15 @@ def _solve_examples(A: Any, B: Any, triangle: int) -> Any:
 
 @op(nodes="LinalgSolveExBackward0", jvp=_solve_jvp, A=_solve_left, B=_solve_right, batch=_solve_examples, **HIDDEN)
 def linalg_solve(A: Array, B: Array, triangle: int = GENERAL) -> Array:
-    """The solution X of A X = B; batches broadcast."""
-    if triangle and A.__class__ is B.__class__ is np.ndarray and B.ndim > 1 and A.dtype.char in "fd":
-        solution = loops("triangular").solve(A, B, triangle == UPPER, product)
+    """The solution X of A X = B; batches broadcast. Of a triangular matrix the other triangle is not read."""
+    if triangle and real(A) and B.__class__ is np.ndarray and B.ndim > 1:
+        solution = loops("triangular").solve(A, B, triangle == UPPER)
         if solution is not None:
             return solution
+    elif real(A) and B.ndim > 1 and (found := loops("lapack").solution(A, B)) is not None and not np.count_nonzero(found[1]):
+        return found[0]
     try:
-        return np.linalg.solve(A, B)
+        return np.linalg.solve(what_is_read(A, triangle), B)
     except np.linalg.LinAlgError:
         batch, _ = first_failure(A, zero_pivot)
         raise LinAlgError(
@@ -217,7 +230,8 @@ def linalg_det(A: Array) -> Array:
     """The determinant of each matrix."""
     check_matrices("linalg.det", A)
     check_floating("linalg.det", A)
-    return np.linalg.det(A)
+    found = loops("lapack").determinants(A) if real(A) else None
+    return np.linalg.det(A) if found is None else found
 
 
 def _slogdet_rule(g: Sequence[Array], A: Array) -> Array:
@@ -240,6 +254,8 @@ def _slogdet_jvp(A: Array, A_t: Array, out: Any) -> Any:
 @op(batch=LEADING, several=True, holomorphic=False, jvp=_slogdet_jvp, A=_slogdet_rule, **HIDDEN)
 def linalg_slogdet(A: Array) -> tuple[Array, Array]:
     """Sign and logarithm of the absolute value of the determinant."""
+    if real(A) and (found := loops("lapack").logarithms(A)) is not None:
+        return found  # type: ignore[no-any-return]
     sign, size = np.linalg.slogdet(A)
     return sign, size
 
@@ -270,74 +286,17 @@ def linalg_cholesky(A: Array, upper: bool = False) -> Array:
     """The lower triangular L with L Lᴴ = A, of which the lower or the upper triangle is read."""
     check_matrices("linalg.cholesky", A)
     check_floating("linalg.cholesky", A)
+    lower = hermitian(A) if upper else A
+    if real(A) and (found := loops("lapack").cholesky(lower)) is not None and not np.count_nonzero(found[1]):
+        return found[0]
     try:
-        return np.linalg.cholesky(hermitian(A) if upper else A)
+        return np.linalg.cholesky(lower)
     except np.linalg.LinAlgError:
         batch, order = first_failure(A, bad_minor)
         raise LinAlgError(
             f"linalg.cholesky: {batch}The factorization could not be completed because the input is not positive-definite "
             f"(the leading minor of order {order} is not positive-definite).\n  fix: A + eps * torch.eye(A.shape[-1])"
         ) from None
-
-
-def _lu_rule(g: Sequence[Array], A: Array) -> Array:
-    (g_lower, g_upper), (lower, upper) = g, call(linalg_lu_square, A)
-    inner = added(
-        None if g_lower is None else np.tril(times(hermitian(lower), g_lower), -1),
-        None if g_upper is None else np.triu(times(g_upper, hermitian(upper))),
-    )
-    return solved(hermitian(lower), hermitian(solved(upper, hermitian(inner))))
-
-
-def _lu_jvp(A_t: Array, out: Any) -> Any:
-    lower, upper = out
-    inner = transposed(solved(transposed(upper), transposed(solved(lower, A_t))))
-    return times(lower, np.tril(inner, -1)), times(np.triu(inner), upper)
-
-
-@op(batch=LEADING, nodes="LinalgLuBackward0", several=True, holomorphic=False, jvp=_lu_jvp, A=_lu_rule, **HIDDEN)
-def linalg_lu_square(A: Array) -> tuple[Array, Array]:
-    """L and U of square matrices whose rows are in the right order already."""
-    lower, upper = np.empty_like(A), np.empty_like(A)
-    if not isinstance(A, np.ndarray):
-        return lower, upper
-    for place in np.ndindex(*A.shape[:-2]):
-        _, lower[place], upper[place] = pivoted_lu(A[place], pivot=False)
-    return lower, upper
-
-
-@op(batch=LEADING, differentiable=False, out=False, **HIDDEN)
-def linalg_lu_rows(A: Array, pivot: bool) -> Array:
-    """For each matrix the order of rows that partial pivoting chooses."""
-    rows = np.empty_like(A, np.int64, shape=A.shape[:-1])
-    for place in np.ndindex(*A.shape[:-2]) if isinstance(A, np.ndarray) else ():
-        rows[place] = pivoted_lu(A[place])[0] if pivot else np.arange(A.shape[-2])
-    return rows
-
-
-@op(batch=LEADING, differentiable=False, out=False, **HIDDEN)
-def linalg_lu_exchanges(rows: Array, count: int) -> Array:
-    """The first exchanges, counted from one, that lead to an order of rows."""
-    exchanges = np.empty_like(rows, np.int32, shape=(*rows.shape[:-1], count))
-    for place in np.ndindex(*rows.shape[:-1]) if isinstance(rows, np.ndarray) else ():
-        order = list(range(rows.shape[-1]))
-        for k in range(count):
-            found = order.index(rows[place][k])
-            order[k], order[found] = order[found], order[k]
-            exchanges[(*place, k)] = found + 1
-    return exchanges
-
-
-@op(batch=LEADING, differentiable=False, out=False, **HIDDEN)
-def linalg_lu_exchanged(pivots: Array, rows: int) -> Array:
-    """The order of rows to which exchanges lead."""
-    orders = np.empty_like(pivots, np.int64, shape=(*pivots.shape[:-1], rows))
-    for place in np.ndindex(*pivots.shape[:-1]) if isinstance(pivots, np.ndarray) else ():
-        order = list(range(rows))
-        for k, other in enumerate(pivots[place]):
-            order[k], order[other - 1] = order[other - 1], order[k]
-        orders[place] = order
-    return orders
 
 
 # ---- functions of matrices ----------------------------------------------------------------------------------------------------------
@@ -364,17 +323,49 @@ def _pinv_jvp(A: Array, A_t: Array, out: Array) -> Array:
 @op(batch=LEADING, holomorphic=False, converts=True, jvp=_pinv_jvp, A=_pinv_rule, **HIDDEN)
 def linalg_pinv(A: Array, atol: Any, rtol: Any, symmetric: bool) -> Array:
     """The pseudoinverse; singular values up to max(atol, rtol · the largest) count as zero."""
+    from .decompose import eigenvectors, singular_vectors
+
     if 0 in A.shape[-2:] or not isinstance(A, np.ndarray):
         return np.zeros((*A.shape[:-2], A.shape[-1], A.shape[-2]), A.dtype, like=A)
     if symmetric:
-        s, u = np.linalg.eigh(A)
+        s, u = eigenvectors(A, False)
         vh = hermitian(u)
     else:
-        u, s, vh = np.linalg.svd(A, full_matrices=False)
+        u, s, vh = singular_vectors(A, False)
     size = np.abs(s)
     limit = np.maximum(np.asarray(atol)[..., None], np.asarray(rtol)[..., None] * np.max(size, axis=-1, keepdims=True))
     inverse = np.where(size > limit, 1 / np.where(s == 0, 1, s), 0).astype(s.dtype)
     return times(hermitian(vh), inverse[..., None] * hermitian(u))
+
+
+def _lstsq_rule(g: Array, A: Array, B: Array, rtol: float, A_shape: Any, B_shape: Any, needs: tuple[bool, bool]) -> list[Array | None]:
+    inverse = call(linalg_pinv, A, 0.0, rtol, False)
+    by_matrix = sum_to(_pinv_rule(times(g, hermitian(B)), A, inverse), A_shape) if needs[0] else None
+    return [by_matrix, sum_to(times(hermitian(inverse), g), B_shape) if needs[1] else None]
+
+
+def _lstsq_jvp(A: Array, A_t: Any, B: Array, B_t: Any, rtol: float) -> Array:
+    inverse = call(linalg_pinv, A, 0.0, rtol, False)
+    return added(None if A_t is None else times(_pinv_jvp(A, A_t, inverse), B), None if B_t is None else times(inverse, B_t))
+
+
+@op(several=True, differentiable=False, out=False, batch=lambda A, B, rtol: linalg_lstsq_found(*aligned(A, B), rtol), **HIDDEN)
+def linalg_lstsq_found(A: Array, B: Array, rtol: float) -> tuple[Array, Array]:
+    """The smallest X with the smallest |A X - B|, and the rank of A."""
+    from .decompose import linalg_svdvals
+
+    if real(A) and real(B) and (found := loops("lapack").least_squares(A, B, rtol)) is not None:
+        return found  # type: ignore[no-any-return]
+    values = call(linalg_svdvals, A)
+    limit = rtol * np.max(values, axis=-1, keepdims=True) if values.shape[-1] else 0
+    return times(call(linalg_pinv, A, 0.0, rtol, False), B), np.sum(values > limit, axis=-1)
+
+
+@op(nodes="LinalgLstsqBackward0", holomorphic=False, out=False, jvp=_lstsq_jvp, joint=_lstsq_rule, **HIDDEN,
+    batch=lambda A, B, rtol: linalg_lstsq(*aligned(A, B), rtol))  # fmt: skip
+def linalg_lstsq(A: Array, B: Array, rtol: float, found: Any = None) -> Array:
+    """The smallest X with the smallest |A X - B|; `found`, if it is known."""
+    return call(linalg_lstsq_found, A, B, rtol)[0] if found is None else found
 
 
 PADE = (

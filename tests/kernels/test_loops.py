@@ -18,6 +18,7 @@ from adjoint._kernels.loops import (
     Floats,
     Ints,
     Loop,
+    Mark,
     Out,
     Strided,
     Words,
@@ -33,7 +34,10 @@ from adjoint._kernels.loops import (
     exactly,
     exp,
     exp_negative,
+    fortran,
     given,
+    independent,
+    index_room,
     larger,
     loop,
     narrow,
@@ -41,9 +45,11 @@ from adjoint._kernels.loops import (
     part,
     part_apart,
     precision,
+    room,
     select,
     template,
     wide,
+    wide_room,
 )
 
 
@@ -406,6 +412,24 @@ def test_a_part_that_is_apart_is_called(dtype):
 
 
 @loop
+def halved(out: Out, x: Floats, odd: Mark, by: int, rows: range):
+    for i in rows:
+        out[i] = x[i] / by
+        if x[i] == 3.0:
+            odd[0] = 1
+
+
+@pytest.mark.parametrize("count", [5, 200_000])
+def test_a_kernel_can_say_that_its_results_are_not_to_be_used(count):
+    x, run = np.zeros(count), compiled(halved).run
+    assert run(np.empty_like(x), x, 2, count, 1) is True
+    x[-1] = 3
+    assert run(np.empty_like(x), x, 2, count, 1) is False
+    assert run(np.empty_like(x), x, np.zeros(1, np.int64), 2, count, 1) is None  # a mark is not given
+    assert run(np.empty_like(x), x[::-1], 2, count, 1) is None
+
+
+@loop
 def of_the_c_library(out: Out, x: Floats, rows: range):
     for i in rows:
         value = wide(x[i])
@@ -422,3 +446,67 @@ def test_functions_of_the_c_library_are_exact():
     functions = [math.exp, math.log, math.log1p, math.sin, math.cos, math.tan]
     expected = [sum(f(v) for f in functions) + v**v + lgamma(v) for v in x.tolist()]
     np.testing.assert_array_equal(out, expected)
+
+
+@loop
+def by_way_of_rooms(out: Out, x: Floats, count: int, rows: range):
+    places = index_room(8)
+    sums = wide_room(8)
+    kept = room(8)
+    for i in rows:
+        total = wide(0.0)
+        for j in range(count):
+            places[j] = count - 1 - j
+            total += wide(x[i * count + j])
+            sums[j] = total
+            kept[j] = x[i * count + j]
+        for j in range(count):
+            out[i * count + j] = kept[places[j]] + narrow(sums[places[j]] - sums[count - 1])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_rooms_hold_numbers_of_the_kernel_doubles_and_places(dtype):
+    x = np.array([[1e8, 1, 2, 3, -1e8, 1e-3], [0, 1, -1, 7, 2, 5]], dtype)
+    out = np.empty_like(x)
+    assert compiled(by_way_of_rooms).run(out, x, 6, 2, 6)
+    sums = np.cumsum(x.astype(float), axis=1)  # single precision would lose the small ones
+    np.testing.assert_array_equal(out, x[:, ::-1] + (sums[:, ::-1] - sums[:, -1:]).astype(dtype))
+
+
+@loop
+def call_for_each(x: Floats, sums: Floats, function: int, width: int, rows: range):
+    for i in rows:
+        fortran(function, width, 2 * i, x[i * width], sums[i])
+
+
+def test_functions_of_libraries_take_places():
+    seen = []
+
+    @ctypes.CFUNCTYPE(None, *[ctypes.POINTER(ctypes.c_int64)] * 2, *[ctypes.POINTER(ctypes.c_double)] * 2)
+    def add_up(width, number, x, total):
+        seen.append(number[0])
+        total[0] = sum(x[k] for k in range(width[0]))
+
+    x, sums = np.arange(12.0).reshape(3, 4), np.zeros(3)
+    address = ctypes.cast(add_up, ctypes.c_void_p).value
+    assert compiled(call_for_each).run(x, sums, address, 4, 3, 4)
+    np.testing.assert_array_equal(sums, x.sum(1))
+    assert seen == [0, 2, 4]
+    sums.flags.writeable = False  # what a function is given, it may write to
+    assert call_for_each.run(x, sums, address, 4, 3, 4) is None
+
+
+@loop(unroll=False)
+def exchange_quarters(x: Floats, n: int, once: range):
+    for _ in once:
+        for k in independent(range(n)):
+            x[k], x[n + k], x[2 * n + k], x[3 * n + k] = x[3 * n + k], x[2 * n + k], x[n + k], x[k]
+
+
+@pytest.mark.parametrize("n", [1, 7, 64, 1000])
+def test_independent_turns(n):
+    x = np.random.default_rng(0).normal(size=(4, n))
+    expected = x[::-1].copy()
+    assert compiled(exchange_quarters).run(x, n, 1, n)
+    np.testing.assert_array_equal(x, expected)
+    assert "llvm.loop.parallel_accesses" in translate.Module(exchange_quarters.fn, "f64", "").text

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint._kernels import index_loops, mask_loops, order_loops, search_loops
+from adjoint._kernels import distance_loops, index_loops, mask_loops, order_loops, search_loops
 from adjoint._kernels.loops import LOOPS, WARM
 
 DTYPES = ("float32", "float64", "float16", "int64", "int32", "uint8")
@@ -204,3 +204,59 @@ def test_ranks_along_an_axis(shape, axis, dtype):
             expected = np.take(order, [rank], axis=axis)
             np.testing.assert_array_equal(places, expected)
             np.testing.assert_array_equal(values, np.take_along_axis(given, expected, axis))
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, "bool"])
+def test_runs(dtype):
+    x = np.array([3, 3, 1, 0, 0, 0, 3, 3], dtype)
+    found = search_loops.runs(x)
+    assert found is not None
+    firsts, numbers_, lengths = found
+    ends = np.flatnonzero(np.append(x[1:] != x[:-1], True))
+    np.testing.assert_array_equal(firsts, x[ends])
+    np.testing.assert_array_equal(np.repeat(np.arange(len(ends)), lengths), numbers_)
+    assert search_loops.runs(x[:0]) is None and search_loops.runs(x[::2]) is None
+
+
+def test_each_nan_is_a_run_of_its_own():
+    found = search_loops.runs(np.array([np.nan, np.nan, 1.0]))
+    assert found is not None
+    values, numbers_, lengths = found
+    assert len(values) == 3 and numbers_.tolist() == [0, 1, 2] and lengths.tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("p", [0.0, 0.5, 1.0, 2.0, 3.0, np.inf])
+@pytest.mark.parametrize("shape", [(5, 3), (40, 17), (2, 9, 1)])
+def test_distances(shape, p):
+    x, y = numbers(shape, "float64"), numbers((*shape[:-2], 7, shape[-1]), "float64") * 0.5
+    y[..., 0, :] = x[..., 0, :]
+    expected = np.linalg.norm(x[..., :, None, :] - y[..., None, :, :], p, -1)
+    np.testing.assert_allclose(distance_loops.crossed(x, y, p), expected, rtol=1e-12)
+    if len(shape) == 2:
+        pairs = np.linalg.norm(x[:, None] - x, p, -1)[np.triu_indices(len(x), 1)]
+        np.testing.assert_allclose(distance_loops.paired(x, p), pairs, rtol=1e-12)
+
+
+@pytest.mark.parametrize("p", [1.0, 2.0])
+@pytest.mark.parametrize("shape", [(5, 3), (40, 17), (2, 9, 1)])
+def test_gradients_of_distances(monkeypatch, shape, p):
+    x, y = numbers(shape, "float64"), numbers((*shape[:-2], 7, shape[-1]), "float64") * 0.5
+    y[..., 0, :] = x[..., 0, :]
+
+    def gradients():
+        a, b = ad.tensor(x).requires_grad_(), ad.tensor(y).requires_grad_()
+        pairs = ad.nn.functional.pdist(a, p) if len(shape) == 2 else a
+        total = (ad.cdist(a, b, p, compute_mode="donot_use_mm_for_euclid_dist") ** 2).sum() + (pairs**2).sum()
+        return [grad.numpy() for grad in ad.autograd.grad(total, [a, b])]
+
+    compiled = gradients()
+    assert distance_loops.distances_back.run != distance_loops.distances_back.warm_up
+    monkeypatch.setattr(distance_loops.distances_back, "run", lambda *args: None)
+    for ours, theirs in zip(compiled, gradients(), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-10)
+
+
+def test_distances_that_numpy_has_to_compute():
+    x = numbers((4, 3))
+    assert distance_loops.paired(x[:1], 2.0) is None and distance_loops.paired(x[:, :0], 2.0) is None
+    assert distance_loops.crossed(x, x.astype("float64"), 2.0) is None and distance_loops.crossed(x, x[None], 2.0) is None

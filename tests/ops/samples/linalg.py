@@ -111,9 +111,11 @@ def indefinite(make: Make) -> Iterator[ErrorSample]:
     yield ErrorSample(RuntimeError, "A must be batches of square matrices, but they are 2 by 3 matrices", make(2, 3))
 
 
-@samples("linalg_lu_square", torch="linalg.lu")
+@samples("linalg_lu_packed", torch="linalg.lu")
 def ordered(make: Make) -> Iterator[Sample]:
-    yield Sample(make(3, 3) + 5 * np.eye(3)).not_in_torch()
+    for dtype in KINDS:
+        for rows, columns in ((3, 3), (3, 4), (4, 3)):
+            yield Sample(make(rows, columns, dtype=dtype) + 5 * np.eye(rows, columns), np.arange(rows)).not_in_torch()
 
 
 @samples("linalg_lu", **linalg("lu"))
@@ -132,20 +134,25 @@ def packed(make: Make) -> Iterator[Sample]:
     yield Sample(make(4, 3))
 
 
-@samples("linalg_lu_rows")
-def order_of_rows(make: Make) -> Iterator[Sample]:
+@samples("linalg_lu_found")
+def found_factors(make: Make) -> Iterator[Sample]:
     for pivot in (True, False):
         yield Sample(make(2, 3, 4), pivot).not_in_torch()
 
 
-@samples("linalg_lu_exchanges")
-def exchanges_of_rows(make: Make) -> Iterator[Sample]:
-    yield Sample(np.array([[2, 0, 1], [0, 1, 2]]), 2).not_in_torch()
-
-
-@samples("linalg_lu_exchanged")
+@samples("linalg_lu_order")
 def exchanged_rows(make: Make) -> Iterator[Sample]:
     yield Sample(np.array([[3, 3], [1, 2]], np.int32), 3).not_in_torch()
+
+
+@samples("linalg_lu_permutation")
+def permutations(make: Make) -> Iterator[Sample]:
+    yield Sample(np.array([[2, 0, 1], [0, 1, 2]]), np.dtype(np.float64)).not_in_torch()
+
+
+@samples("linalg_lstsq_found")
+def found_least_squares(make: Make) -> Iterator[Sample]:
+    yield Sample(make(2, 4, 3), make(2, 4, 2), 1e-6).not_in_torch()
 
 
 @samples("linalg_pinv", **linalg("pinv"))

@@ -325,6 +325,20 @@ def distances_by_products(make: Make) -> Iterator[Sample]:
     yield Sample(make(2, 3, 4), make(5, 4))
 
 
+@samples("distances", torch="cdist")
+def distances_by_differences(make: Make) -> Iterator[Sample]:
+    for p in (1.0, 2.0, 3.0, float("inf")):
+        yield Sample(make(3, 4), make(5, 4), p)
+    yield Sample(make(2, 3, 4), make(5, 4), 1.0)
+
+
+@samples("distances_of_pairs", torch="nn.functional.pdist")
+def pairs(make: Make) -> Iterator[Sample]:
+    for p in (1.0, 2.0, 3.0, float("inf")):
+        yield Sample(make(4, 3), p)
+    yield Sample(make(1, 3), 2.0)
+
+
 @samples("pdist", torch="nn.functional.pdist")
 def distances_of_pairs(make: Make) -> Iterator[Sample]:
     yield Sample(make(4, 3))
