@@ -6,6 +6,7 @@ left matrix, number by number, and a piece of a row of the right one.
     tile       base + the sum over k of left[row, k] * right[k, column]
     arrange    copy columns of a matrix so that what a tile reads for one k lies side by side, the next k following
     copy       a few rows, for tiles at the end of a row: a tile always writes whole vectors
+    repeat     one number for each row of a tile, to which its sums are added
 
 multiply.py makes products of them. The products of a block of k are summed in order, and the sums of blocks added, as BLAS does; blocks
 depend on the number of k only. So the result is the same however it is cut, and however the matrices lie in memory.
@@ -19,6 +20,7 @@ from contextlib import contextmanager
 from . import jit
 from .blocks import Function
 from .code import TYPES
+from .vectors import repeated
 
 SIZES = {"f32": 4, "f64": 8}  # bytes of a number
 VECTORS = 2  # of a row in a tile, at most
@@ -195,6 +197,18 @@ def copy_text(kind: str) -> str:
     return f.text(internal=True)
 
 
+def repeat_text(kind: str) -> str:
+    """Rows of a panel, each of one number."""
+    t, n, size = TYPES[kind], lanes(kind), SIZES[kind]
+    v = f"<{n} x {t}>"
+    f = Function("repeat", "ptr noalias %source", "ptr noalias %target", "i64 %rows")
+    with f.loop("%rows", hints=CALM) as row:
+        number, target = f.load(t, "%source", row), f.at(t, "%target", f.mul(row, width(kind)))
+        for part in range(VECTORS):
+            f.store(v, repeated(f, t, n, number), f.at(t, target, part * n), size)
+    return f.text(internal=True)
+
+
 def load_some(f: Function, kind: str, source: str, count: str) -> str:
     """A vector of which only the first numbers exist."""
     n = lanes(kind)
@@ -212,5 +226,5 @@ def arrange(f: Function, source: str, along: str, across: str, depth: str, count
 
 
 def text(kind: str) -> str:
-    functions = [arrange_text(kind), copy_text(kind)]
+    functions = [arrange_text(kind), copy_text(kind), repeat_text(kind)]
     return "\n".join([tiles_text(kind), *(text.replace(") {", ") noinline {", 1) for text in functions)])

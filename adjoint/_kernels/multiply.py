@@ -43,7 +43,10 @@ TOGETHER = 4  # panels or tiles that are arranged at a time
 SPAN = 3072  # rows and columns that are arranged together, at most
 ROOM = 1 << 24  # bytes for what is arranged; so many of k at a time, but at least `DEPTH`
 
-GIVEN = "a* b* out* bias* inner a_outer a_inner b_outer b_inner batch cost m n k a_row a_column b_row b_column share* state* take* free*"
+GIVEN = (
+    "a* b* out* bias* bias_row bias_column inner a_outer a_inner b_outer b_inner batch cost m n k a_row a_column b_row b_column share* "
+    "state* take* free*"
+)
 CUT = "row_blocks column_blocks tall broad lines low more by_columns out_step out_size deep begins matrix"
 ROOMS = "arranges room* room_step padded slots pieces panels"
 JOB = f"{GIVEN} {CUT} {ROOMS}"
@@ -83,6 +86,11 @@ def rooms(f: Function, kind: str, a: dict[str, str], number: str) -> tuple[str, 
 # ---- units --------------------------------------------------------------------------------------------------------------------------
 
 
+def bias_at(f: Function, kind: str, a: dict[str, str], row: str, column: str) -> str:
+    """Where the bias of a place of the result is."""
+    return f.at(TYPES[kind], a["bias"], f.add(f.mul(row, a["bias_row"]), f.mul(column, a["bias_column"])))
+
+
 class Unit(NamedTuple):
     """A block of the result: its lines and columns, and where its part of the matrices is."""
 
@@ -114,7 +122,7 @@ def unit(f: Function, kind: str, a: dict[str, str], number: str) -> Unit:
     return Unit(
         line, lines, f.sub(first_row(f, a, f.add(line, lines)), row), column, f.smaller(f.sub(a["n"], column), a["broad"]),
         f.at(t, left, f.mul(row, a["a_row"])), f.at(t, right, f.mul(column, a["b_column"])), arranged_left, arranged_right,
-        f.at(t, a["bias"], column), f.at(t, out, f.add(f.mul(row, a["out_step"]), column)),
+        bias_at(f, kind, a, row, column), f.at(t, out, f.add(f.mul(row, a["out_step"]), column)),
     )  # fmt: skip
 
 
@@ -128,6 +136,7 @@ def work_text(kind: str) -> str:
     gathered, known = f.less("0", a["slots"]), f.less("0", a["padded"])
     a_row, a_step = f.pick(gathered, "i64", 1, a["a_row"]), f.pick(gathered, "i64", gemm.slot(kind), a["a_column"])
     plain, continues = f.let(f"icmp eq ptr {a['bias']}, null"), f.equal(a["begins"], 0)
+    one_a_row = f.both(f.equal(a["bias_column"], 0), f.invert(f.either(plain, continues)))
     with f.loop("%last", "%first") as number:
         u = unit(f, kind, a, number)
         with deep_blocks(f, a) as (first, depth), f.loop(u.columns, 0, wide) as column:
@@ -143,16 +152,19 @@ def work_text(kind: str) -> str:
             # What a tile adds its sums to: nothing, the bias or what is there at first, then those of the k before.
             begins, ends = f.equal(first, 0), f.equal(f.add(first, depth), a["k"])
             kept, out = f.at(t, sums, column), f.at(t, u.out, column)
-            start = f.pick(continues, "ptr", out, f.pick(plain, "ptr", "@zeros", f.at(t, u.bias, column)))
-            start_step = f.pick(continues, "i64", a["out_step"], 0)
+            start = f.pick(continues, "ptr", out, f.pick(plain, "ptr", "@zeros", f.at(t, u.bias, f.mul(column, a["bias_column"]))))
+            start_step = f.pick(continues, "i64", a["out_step"], a["bias_row"])
             base, base_step = f.pick(begins, "ptr", start, kept), f.pick(begins, "i64", start_step, sums_step)
             target, target_step = f.pick(ends, "ptr", out, kept), f.pick(ends, "i64", a["out_step"], sums_step)
             copies, spares = f.both(f.both(partial, begins), f.let(f"icmp ne ptr {base}, @zeros")), f.both(partial, ends)
+            spreads = f.both(begins, one_a_row)
+            copies = f.both(copies, f.invert(spreads))
             family = f.at("ptr", "@tiles", f.pick(two, "i64", (gemm.VECTORS - 1) * gemm.SLOT, 0))
             slot = f.mul(depth, gemm.slot(kind))
             arranged = f.at(t, u.arranged_left, f.add(f.mul(f.mul(first, a["slots"]), gemm.slot(kind)), f.mul(u.line, slot)))
             left = f.pick(gathered, "ptr", arranged, f.at(t, u.left, f.mul(first, a["a_column"])))
-            steps = f.pick(copies, "i64", wide, base_step), f.pick(spares, "i64", wide, target_step)
+            spare_base = f.either(copies, spreads)
+            steps = f.pick(spare_base, "i64", wide, base_step), f.pick(spares, "i64", wide, target_step)
             most = f.pick(two, "i64", gemm.most_rows(gemm.VECTORS), gemm.most_rows(1))
             tiles = f.pick(gathered, "i64", u.lines, f.quotient_up(u.rows, most))
             low, more = gemm.heights(f, u.rows, tiles)
@@ -163,9 +175,11 @@ def work_text(kind: str) -> str:
                 base_here, target_here = f.at(t, base, f.mul(row, base_step)), f.at(t, target, f.mul(row, target_step))
                 with f.when(copies):
                     f.do(f"call void @copy(ptr {base_here}, i64 {base_step}, ptr {spare}, i64 {wide}, i64 {height}, i64 {columns})")
+                with f.when(spreads):
+                    f.do(f"call void @repeat(ptr {base_here}, ptr {spare}, i64 {height})")
                 f.do(
                     f"call void {f.load('ptr', family, f.sub(height, 1))}(ptr {left_here}, i64 {a_row}, i64 {a_step}, ptr {right}, "
-                    f"i64 {right_step}, i64 {depth}, ptr {f.pick(copies, 'ptr', spare, base_here)}, i64 {steps[0]}, "
+                    f"i64 {right_step}, i64 {depth}, ptr {f.pick(spare_base, 'ptr', spare, base_here)}, i64 {steps[0]}, "
                     f"ptr {f.pick(spares, 'ptr', spare, target_here)}, i64 {steps[1]})"
                 )
                 with f.when(spares):
@@ -271,7 +285,7 @@ def plan_text(kind: str) -> str:
             a=f.at(t, a["a"], f.add(f.mul(row, a["a_row"]), f.mul(first, a["a_column"]))),
             b=f.at(t, a["b"], f.add(f.mul(first, a["b_row"]), f.mul(column, a["b_column"]))),
             out=f.at(t, a["out"], f.add(f.mul(row, a["n"]), column)), m=m, n=n, k=k, matrix=matrix,
-            bias=f.pick(f.let(f"icmp eq ptr {a['bias']}, null"), "ptr", "null", f.at(t, a["bias"], column)),
+            bias=f.pick(f.let(f"icmp eq ptr {a['bias']}, null"), "ptr", "null", bias_at(f, kind, a, row, column)),
             begins=wide_if(f.equal(first, 0)), lines=lines, low=low, more=f.sub(m, f.mul(lines, low)),
             slots=f.pick(gathers, "i64", tiles, 0), padded=f.pick(knows, "i64", f.mul(panels, wide), 0),
         )  # fmt: skip

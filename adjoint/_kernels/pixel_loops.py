@@ -24,30 +24,32 @@ def last_inside(offset: int, stride: int, size: int, places: int) -> Any:
 
 
 @loop
-def unfold(out: Out, x: Floats, plan: Ints, rows: range) -> None:
-    """A unit is a row of places, for one element of the blocks of one channel."""
+def unfold(out: Out, x: Floats, plan: Ints, entries: range) -> None:
+    """A unit is all places, for one element of the blocks of one channel."""
     height, width, taps_a, taps_b, places_a, places_b = plan[0], plan[1], plan[2], plan[3], plan[4], plan[5]
     stride_a, stride_b, padding_a, padding_b, dilation_a, dilation_b = plan[6], plan[7], plan[8], plan[9], plan[10], plan[11]
-    for row in rows:
-        place, entry, to = row % places_a, row // places_a, row * places_b
-        tap_a, tap_b = entry // taps_b % taps_a, entry % taps_b
-        a = place * stride_a + tap_a * dilation_a - padding_a
-        offset = tap_b * dilation_b - padding_b
-        first = first_inside(offset, stride_b)
-        last = last_inside(offset, stride_b, width, places_b)
-        if a < 0 or a >= height:
-            first, last = 0, 0
-        source = (entry // (taps_a * taps_b) * height + a) * width + offset
-        for b in range(min(first, places_b)):
-            out[to + b] = 0.0
-        if stride_b == 1:
-            for b in range(first, last):
-                out[to + b] = x[source + b]
-        else:
-            for b in range(first, last):
-                out[to + b] = x[source + b * stride_b]
-        for b in range(max(first, last), places_b):
-            out[to + b] = 0.0
+    for entry in entries:
+        offset = entry % taps_b * dilation_b - padding_b
+        first = min(first_inside(offset, stride_b), places_b)
+        last = max(first, last_inside(offset, stride_b, width, places_b))
+        for place in range(places_a):
+            a = place * stride_a + entry // taps_b % taps_a * dilation_a - padding_a
+            to = (entry * places_a + place) * places_b
+            if a < 0 or a >= height:
+                for b in range(places_b):
+                    out[to + b] = 0.0
+                continue
+            source = (entry // (taps_a * taps_b) * height + a) * width + offset
+            for b in range(first):
+                out[to + b] = 0.0
+            if stride_b == 1:
+                for b in range(first, last):
+                    out[to + b] = x[source + b]
+            else:
+                for b in range(first, last):
+                    out[to + b] = x[source + b * stride_b]
+            for b in range(last, places_b):
+                out[to + b] = 0.0
 
 
 @loop

@@ -40,8 +40,8 @@ EMPTY_ARRAY = 184  # the place of this function in NumPy's table
 
 @cache
 def function(kind: str) -> Callable[..., Any]:
-    """`function("f32")(a, b, bias)` is the product of two matrices or batches of them, None where NumPy has to compute it. `bias` is a
-    vector or None."""
+    """`function("f32")(a, b, bias)` is the product of two matrices or batches of them, None where NumPy has to compute it. `bias` is
+    None, a vector that is added to each row, a matrix (m, n), or one number for each row (m, 1); of a batch, the same for all."""
     if not jit.available() or not calls.supported() or not workers.supported():
         return unable
     found = jit.load(f"products {kind}", lambda: text(kind), ["products"], jit.FINISHED)
@@ -129,11 +129,11 @@ def entry_text(kind: str) -> str:
     each = t.let(f"mul i64 {t.let(f'mul i64 {m}, {n}')}, {k}")
     large = t.let(f"and i1 {vector}, {t.let(f'icmp sgt i64 {each}, {SHORT}')}")
     t.require(t.let(f"or i1 {t.let(f'icmp ne i64 {batch}, 1')}, {t.let(f'xor i1 {large}, true')}"))  # for which BLAS has functions
-    bias = bias_argument(t, given[2], descr, n)
+    bias = bias_argument(t, given[2], descr, m, n)
     cost = t.let(f"mul i64 {batch}, {t.let(f'add i64 {each}, {BEGUN}')}")
     out = new_array(t, [*sizes, m, n], a.ndim, b.ndim, descr)
     values |= {
-        "a": a.data, "b": b.data, "out": t.field(out, DATA, "ptr"), "bias": bias, "inner": sizes[1],
+        "a": a.data, "b": b.data, "out": t.field(out, DATA, "ptr"), **bias, "inner": sizes[1],
         "batch": batch, "cost": cost, "a_row": left["row"], "a_column": left["column"], "b_row": right["row"],
         "b_column": right["column"], "share": t.fact(SHARE, "ptr"), "state": t.fact(STATE, "ptr"), "take": t.fact(TAKE, "ptr"),
         "free": t.fact(FREE, "ptr"),
@@ -169,20 +169,32 @@ def new_array(t: Text, sizes: list[str], a_dims: str, b_dims: str, descr: str) -
     return out
 
 
-def bias_argument(t: Text, obj: str, descr: str, n: str) -> str:
-    """Where the bias is, null for None."""
-    memory = t.let("alloca ptr")
-    t.do(f"store ptr null, ptr {memory}")
+def bias_argument(t: Text, obj: str, descr: str, m: str, n: str) -> dict[str, str]:
+    """Where the bias is, null for None, and how far apart its numbers are for rows and columns."""
+    room = t.let("alloca [3 x i64]")
+    places = [t.let(f"getelementptr i64, ptr {room}, i64 {place}") for place in range(3)]
+    t.do(f"store ptr null, ptr {places[0]}")
+    for place in places[1:]:
+        t.do(f"store i64 0, ptr {place}")
     t.branch(t.let(f"icmp eq ptr {obj}, {t.fact(NONE, 'ptr')}"), "no_bias", "some_bias")
     t.lines.append("some_bias:")
     t.require(t.let(f"icmp eq i64 {t.field(obj, 8, 'i64')}, {t.fact(NDARRAY)}"))
     t.require(t.let(f"icmp eq i64 {t.field(obj, DESCR, 'i64')}, {descr}"))
     flags = t.let(f"and i32 {t.field(obj, FLAGS, 'i32')}, {CONTIGUOUS_ALIGNED}")
     t.require(t.let(f"icmp eq i32 {flags}, {CONTIGUOUS_ALIGNED}"))
-    t.require(t.let(f"icmp eq i32 {t.field(obj, NDIM, 'i32')}, 1"))
-    shape = t.field(obj, SHAPE, "ptr")
-    t.require(t.let(f"icmp eq i64 {t.let(f'load i64, ptr {shape}')}, {n}"))
-    t.do(f"store ptr {t.field(obj, DATA, 'ptr')}, ptr {memory}")
+    ndim, shape = t.field(obj, NDIM, "i32"), t.field(obj, SHAPE, "ptr")
+    vector, matrix = (t.let(f"icmp eq i32 {ndim}, {dims}") for dims in (1, 2))
+    t.require(t.let(f"or i1 {vector}, {matrix}"))
+    rows = t.let(f"load i64, ptr {shape}")
+    last = t.let(f"zext i1 {matrix} to i64")
+    columns = t.let(f"load i64, ptr {t.let(f'getelementptr i64, ptr {shape}, i64 {last}')}")
+    t.require(t.let(f"or i1 {vector}, {t.let(f'icmp eq i64 {rows}, {m}')}"))
+    whole, single = t.let(f"icmp eq i64 {columns}, {n}"), t.let(f"icmp eq i64 {columns}, 1")
+    t.require(t.let(f"or i1 {whole}, {t.let(f'and i1 {matrix}, {single}')}"))
+    t.do(f"store ptr {t.field(obj, DATA, 'ptr')}, ptr {places[0]}")
+    t.do(f"store i64 {t.let(f'select i1 {matrix}, i64 {columns}, i64 0')}, ptr {places[1]}")
+    t.do(f"store i64 {t.let(f'zext i1 {whole} to i64')}, ptr {places[2]}")
     t.do("br label %no_bias")
     t.lines.append("no_bias:")
-    return t.let(f"load ptr, ptr {memory}")
+    found = zip(("bias", "bias_row", "bias_column"), ("ptr", "i64", "i64"), places, strict=True)
+    return {name: t.let(f"load {type_}, ptr {place}") for name, type_, place in found}

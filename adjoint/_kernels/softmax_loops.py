@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .axes import Along, dense, matrices
 from .loops import (
     FLOATS,
     HALVES,
@@ -30,7 +31,6 @@ from .loops import (
     template,
     wide,
 )  # fmt: skip
-from .reduce_loops import Along, dense, matrices
 from .sums import BLOCK, INFINITY, dot, largest, summed
 
 COLUMNS = 64  # in a block
@@ -305,11 +305,11 @@ def attention_rows(
 
 @loop(reorder=True)
 def attention_block(
-    out: Out, shares: Out, allowed: Bools | None, bias: Floats | None, scale: float, causal: int, size: int, step: int, queries: int,
-    masks: int, skipped: int, seen: int, rows: range,
+    out: Out, tops: Out, shares: Out, allowed: Bools | None, bias: Floats | None, scale: float, causal: int, size: int, step: int,
+    queries: int, masks: int, skipped: int, seen: int, rows: range,
 ) -> None:  # fmt: skip
-    """The same of scores that are in `out`, in rows `step` apart, the first of which has the number `skipped`. What the weights have to be
-    multiplied by goes to `shares`. No query sees more than the first `seen` keys."""
+    """The same of scores that are in `out`, in rows `step` apart, the first of which has the number `skipped`. The largest score goes to
+    `tops`, and what the weights have to be multiplied by to `shares`. No query sees more than the first `seen` keys."""
     for i in rows:
         start = (i - skipped) * step
         stop = start + (min(i % queries + causal, size) if causal else size)
@@ -328,6 +328,44 @@ def attention_block(
         if top == -INFINITY and (allowed is not None or bias is not None):
             top = 0.0
         total = powers_of(out, start, stop, top, factor)
-        shares[i - skipped] = narrow(1.0 / total) if total != 0.0 else 0.0
+        tops[i] = top
+        shares[i] = narrow(1.0 / total) if total != 0.0 else 0.0
         for j in range(stop, start + seen):
             out[j] = 0.0
+
+
+@loop(reorder=True)
+def attention_slopes(
+    weights: Out, slopes: Out, tops: Floats, shares: Floats, out: Floats, grad: Floats, allowed: Bools | None, bias: Floats | None,
+    scale: float, causal: int, size: int, step: int, queries: int, masks: int, breadth: int, skipped: int, first: int, count: int,
+    rows: range,
+) -> None:  # fmt: skip
+    """The way back for `count` keys from the `first` on: scores, in rows `step` apart, become weights, and the weights' gradients become
+    those of the scores. `out` is what was computed, and `grad` its gradient."""
+    for i in rows:
+        start = (i - skipped) * step
+        stop = start + (min(max(i % queries + causal - first, 0), count) if causal else count)
+        top, share, mean = tops[i], shares[i], 0.0
+        for c in range(i * breadth, (i + 1) * breadth):
+            mean += out[c] * grad[c]
+        factor = narrow(scale)
+        if allowed is not None or bias is not None or scale <= 0.0:
+            for j in range(start, stop):
+                weights[j] = weights[j] * factor
+            at = i % masks * size + first - start
+            if allowed is not None:
+                for j in range(start, stop):
+                    weights[j] = weights[j] if allowed[at + j] else -INFINITY
+            elif bias is not None:
+                for j in range(start, stop):
+                    weights[j] = weights[j] + bias[at + j]
+            for j in range(start, stop):
+                weights[j] = exp_negative(weights[j] - top) * share
+        else:
+            for j in range(start, stop):
+                weights[j] = exp_negative((weights[j] - top) * factor) * share
+        for j in range(start, stop):
+            slopes[j] = (slopes[j] - mean) * weights[j] * factor
+        for j in range(stop, start + count):
+            weights[j] = 0.0
+            slopes[j] = 0.0

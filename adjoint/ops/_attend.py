@@ -1,21 +1,31 @@
-"""Attention by compiled code (`_kernels/attend.py`), where nobody asks for the weights later: how the work is cut into pieces."""
+"""Attention by compiled code that keeps no weights (`_kernels/attend.py`, `attend_back.py`): how the work is cut into pieces."""
 
 from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._kernels import attend, gemm
+from .._kernels import attend, attend_back, gemm
 from .._kernels.sharing import rooms
+from .._warm import KINDS
 from ._registry import Array
-from ._warm import KINDS
 
 SCORES = 3 << 14  # of a block of queries: they are used again while they are in the second cache
 LEAST, MOST = 24, 96  # queries of a block, if there are as many
 ROOM = 1 << 24  # numbers for what is arranged
 WORK = 1 << 16  # elements of a piece of work, for it to be handed to a thread by itself
+
+PARTS = 8  # pieces into which the way back is cut, if it has as many keys
+BACK_QUERIES, BACK_KEYS = 96, 256  # that it takes at a time
+
+
+class Levels(NamedTuple):
+    """What is kept of the weights: the largest score of each row, and one divided by the sum of its powers."""
+
+    numbers: Array
 
 
 @lru_cache(maxsize=256)
@@ -36,32 +46,65 @@ def steps(x: Array) -> tuple[int, int, int, int]:
     return outer, inner, x.strides[-2] // x.itemsize, x.strides[-1] // x.itemsize
 
 
-def attended(query: Array, key: Array, value: Array, mask: Array | None, scale: float, causal: bool) -> Array | None:
-    """`softmax(query @ key.T * scale + mask, -1) @ value`; None if these are not such as compiled code takes."""
+def rows_of_mask(mask: Array | None, shape: tuple[int, ...]) -> tuple[int, Array | None, Array | None]:
+    """How many rows a mask has, what is allowed and what is added."""
+    if mask is None:
+        return 1, None, None
+    while mask.ndim > 2 and mask.shape[0] == 1:
+        mask = mask[0]
+    mask = np.ascontiguousarray(np.broadcast_to(mask, shape[len(shape) - mask.ndim :]))
+    return mask.size // shape[-1], *((mask, None) if mask.dtype == bool else (None, mask))
+
+
+def attended(
+    query: Array, key: Array, value: Array, mask: Array | None, scale: float, causal: bool, kept: list[Any] | None = None
+) -> Array | None:
+    """`softmax(query @ key.T * scale + mask, -1) @ value`; None if these are not such as compiled code takes. What `attended_back` needs is
+    left in `kept`, if there is one."""
     kind, lanes = KINDS[query.dtype.char], gemm.lanes(KINDS[query.dtype.char])
     *batch, queries, width = query.shape
     keys, breadth = value.shape[-2:]
     count = math.prod(batch)
-    if query.ndim > 4 or breadth % lanes or not all(x.flags.aligned for x in (query, key, value)):
+    if query.ndim > 4 or breadth % lanes or (kept is not None and width % lanes) or not all(x.flags.aligned for x in (query, key, value)):
         return None
     step, values, height, blocks, deep, row = plan(queries, keys, width, breadth, kind)
     if step * count > ROOM:
         return None
-    masks, allowed, bias = 1, None, None
-    if mask is not None:
-        while mask.ndim > 2 and mask.shape[0] == 1:
-            mask = mask[0]
-        mask = np.ascontiguousarray(np.broadcast_to(mask, (*batch, queries, keys)[query.ndim - mask.ndim :]))
-        masks, (allowed, bias) = mask.size // keys, (mask, None) if mask.dtype == bool else (None, mask)
-    out, room = np.empty((*batch, queries, breadth), query.dtype), np.empty(step * count, query.dtype)
+    masks, allowed, bias = rows_of_mask(mask, (*batch, queries, keys))
+    out, room, levels = (np.empty(size, query.dtype) for size in ((*batch, queries, breadth), step * count, 2 * count * queries))
     inner = batch[-1] if batch else 1
     if not attend.function("arrange_keys")(
         room, key, value, *steps(key), *steps(value), inner, keys, width, breadth, step, values, 2 * count, keys * width
     ):
         return None
-    room_size = height * (row + 1) * query.itemsize
     done = attend.function("attend")(
-        out, query, room, *rooms.take(room_size), *steps(query), allowed, bias, scale, attend.softmax(kind), int(causal), masks, inner,
-        queries, keys, width, breadth, step, values, height, blocks, deep, row, count * blocks, height * keys * (width + breadth) >> 4,
+        out, levels, query, room, *rooms.take(height * row * query.itemsize), *steps(query), allowed, bias, scale, attend.softmax(kind),
+        int(causal), masks, count * queries, inner, queries, keys, width, breadth, step, values, height, blocks, deep, row, count * blocks,
+        height * keys * (width + breadth) >> 4,
     )  # fmt: skip
-    return out if done else None
+    if not done:
+        return None
+    if kept is not None:
+        kept.append(Levels(levels))
+    return out
+
+
+def attended_back(
+    levels: Levels, g: Array, query: Array, key: Array, value: Array, out: Array, mask: Array | None, scale: float, causal: bool
+) -> tuple[Array, Array, Array] | None:
+    """The gradients of query, key and value, after `attended` took them; None if they are not such as compiled code takes."""
+    kind = KINDS[query.dtype.char]
+    given = [np.ascontiguousarray(x) for x in (query, key, value, out, g)]
+    *batch, queries, width = query.shape
+    keys, breadth = value.shape[-2:]
+    count, blocks = math.prod(batch), -(-keys // BACK_KEYS)
+    parts, broad = min(-(-PARTS // count), blocks), -(-keys // blocks)
+    height, row = min(BACK_QUERIES, queries), (-(-broad // gemm.width(kind)) + 1) * gemm.width(kind)
+    masks, allowed, bias = rows_of_mask(mask, (*batch, queries, keys))
+    grads = np.zeros((parts, *query.shape), query.dtype), np.zeros_like(given[1]), np.zeros_like(given[2])
+    room = (2 * height + width + breadth) * row * query.itemsize
+    done = attend_back.function()(
+        *grads, levels.numbers, *given, *rooms.take(room), allowed, bias, scale, attend_back.slopes(kind), int(causal), masks,
+        count * queries, count, queries, keys, width, breadth, parts, height, broad, row, count * parts, WORK,
+    )  # fmt: skip
+    return (np.add.reduce(grads[0], 0) if parts > 1 else grads[0][0], *grads[1:]) if done else None

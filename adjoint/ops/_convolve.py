@@ -1,9 +1,9 @@
 """The three convolutions on arrays; see Note [Three convolutions] in conv.py.
 
-There are three ways. Some convolutions are a product of the matrices that are there. Of others, on NumPy, the input is unfolded into
-columns, one for each place of the kernel, and matrices are multiplied. Compiled code (`_direct.py`) does the same without making the
-columns. It is compiled once convolutions are a good part of the work, and what it is told about convolutions of the same sizes is made
-once.
+There are three ways. Some convolutions are a product of the matrices that are there. Of others, on NumPy and if there is one image with
+few places, the input is unfolded into columns, one for each element of the kernel, and matrices are multiplied. Compiled code
+(`_direct.py`) does the same without making the columns. It is compiled once convolutions are a good part of the work, and what it is told
+about convolutions of the same sizes is made once.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .._warm import KINDS, Heat
 from ._registry import Array
-from ._warm import KINDS, Heat
-from ._windows import Sizes, folded, padded, windows
+from ._windows import Sizes, folded, output_size, padded, windows
+from .fold import Blocks, blocks_of
 from .matmul import product
 
 if TYPE_CHECKING:
     from ._direct import Correlation, Part
     from ._direct_weight import Gradient
 
-CALL = 2e5  # what a call counts in multiplications, at least
-_warm = Heat(2e7)
+_warm = Heat()
 
 
-def direct(x: Array, other: Array, multiplications: float) -> bool:
-    """Whether to use compiled code."""
-    return _warm(max(multiplications, CALL), x, other)
+def direct(x: Array, other: Array, multiplications: int) -> bool:
+    """Whether to use compiled code. Where there is nothing to multiply, it has no plan."""
+    return multiplications > 0 and _warm(multiplications, x, other)
 
 
 # ---- as one product of matrices -----------------------------------------------------------------------------------------------------
@@ -39,18 +39,53 @@ def direct(x: Array, other: Array, multiplications: float) -> bool:
 JOINED = 64  # places up to which it pays to put samples side by side for the gradient of kernels of one element
 
 
-def is_linear(size: Sizes, kernel: Sizes, padding: Sizes, groups: int) -> bool:
+def is_linear(size: Sizes, kernel: Sizes, places: Sizes, padding: Sizes) -> bool:
     """Whether the kernels cover the image, so that there is one place."""
-    return groups == 1 and size == kernel and not any(padding)
+    return size == kernel and not any(padding) and math.prod(places) == 1
 
 
-def is_pointwise(kernel: Sizes, stride: Sizes, padding: Sizes, groups: int) -> bool:
+def is_pointwise(size: Sizes, kernel: Sizes, places: Sizes, stride: Sizes, padding: Sizes) -> bool:
     """Whether every place reads one number of each channel, its own."""
-    return groups == 1 and set(kernel) == {1} == set(stride) and not any(padding)
+    return set(kernel) == {1} == set(stride) and not any(padding) and size == places
 
 
 def as_matrix(x: Array, rows: int) -> Array:
     return x.reshape(rows, x.size // rows)
+
+
+FEW = 256  # places of one image up to which it takes longer to arrange the kernels for a convolution than to multiply
+
+
+@lru_cache(maxsize=512)
+def matrices(
+    image: Sizes, weight: Sizes, out: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int, letter: str
+) -> Blocks | str | None:
+    """How to multiply matrices for a convolution of images, kernels and results of these shapes, if that is the fastest way: they are
+    there, or columns of a single image are taken, if there are few of them, or no more numbers in them than in the image."""
+    size, kernel, places = image[2:], weight[2:], out[2:]
+    if groups != 1 or 0 in (*image, *weight, *out):
+        return None
+    if is_linear(size, kernel, places, padding):
+        return "linear"
+    if is_pointwise(size, kernel, places, stride, padding):
+        return "pointwise" if image[0] == 1 else "joined" if math.prod(places) <= JOINED else None
+    few = math.prod(places) <= FEW or math.prod((*kernel, *places)) <= math.prod(size)
+    if not few or image[0] != 1 or len(size) > 2 or letter not in KINDS:
+        return None
+    if output_size(size, kernel, stride, padding, dilation) != places:  # of a transposed convolution with output padding
+        return None
+    facts = (size, 1), (kernel, 1), (dilation, 1), (padding, 0), (stride, 1)
+    return blocks_of(*(some if len(size) == 2 else (one, *some) for some, one in facts))
+
+
+def taken(blocks: Blocks, x: Array) -> Array:
+    """The columns of one image: (channels x kernel, places)."""
+    return blocks.taken(x[0] if x.ndim == 4 else x.reshape(x.shape[1], 1, x.shape[2]))
+
+
+def upright(bias: Array | None) -> Array | None:
+    """One number for each row."""
+    return None if bias is None else bias[:, None]
 
 
 # ---- with NumPy ---------------------------------------------------------------------------------------------------------------------
@@ -80,12 +115,12 @@ def add_bias(out: Array, bias: Array | None) -> Array:
 def correlated(
     x: Array, weight: Array, bias: Array | None, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Array:
-    if x.size and weight.size:
-        kernels = as_matrix(weight, len(weight))
-        if is_linear(x.shape[2:], weight.shape[2:], padding, groups):
-            return product(as_matrix(x, len(x)), kernels.T, bias).reshape(shape)
-        if len(x) == 1 and is_pointwise(weight.shape[2:], stride, padding, groups):
-            return add_bias(product(kernels, as_matrix(x, x.shape[1])).reshape(shape), bias)
+    way = matrices(x.shape, weight.shape, shape, stride, padding, dilation, groups, x.dtype.char)
+    if way == "linear":
+        return product(as_matrix(x, len(x)), as_matrix(weight, len(weight)).T, bias).reshape(shape)
+    if way == "pointwise" or isinstance(way, Blocks):
+        cols = taken(way, x) if isinstance(way, Blocks) else as_matrix(x, x.shape[1])
+        return product(as_matrix(weight, len(weight)), cols, upright(bias)).reshape(shape)
     if direct(x, weight, math.prod(shape) * math.prod(weight.shape[1:])):
         plan = correlation_for(x.shape, weight.shape, shape, stride, padding, dilation, groups, KINDS[x.dtype.char])
         if (found := in_order(plan, x, weight, bias)) is not None:
@@ -137,12 +172,14 @@ def in_order(plan: Correlation, x: Array, weight: Array, bias: Array | None) -> 
 def scattered(
     x: Array, weight: Array, bias: Array | None, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Array:
-    if x.size and weight.size:
-        kernels = as_matrix(weight, len(weight))
-        if is_linear(shape[2:], weight.shape[2:], padding, groups) and math.prod(x.shape[2:]) == 1:
-            return add_bias(product(as_matrix(x, len(x)), kernels).reshape(shape), bias)
-        if len(x) == 1 and shape[2:] == x.shape[2:] and is_pointwise(weight.shape[2:], stride, padding, groups):
-            return add_bias(product(kernels.T, as_matrix(x, len(kernels))).reshape(shape), bias)
+    way = matrices(shape, weight.shape, x.shape, stride, padding, dilation, groups, x.dtype.char)
+    if way == "linear":
+        return add_bias(product(as_matrix(x, len(x)), as_matrix(weight, len(weight))).reshape(shape), bias)
+    if way == "pointwise":
+        return product(as_matrix(weight, len(weight)).T, as_matrix(x, x.shape[1]), upright(bias)).reshape(shape)
+    if isinstance(way, Blocks):
+        cols = product(as_matrix(weight, len(weight)).T, as_matrix(x, x.shape[1]))
+        return add_bias(way.added_up(cols).reshape(shape), bias)
     if direct(x, weight, math.prod(x.shape) * math.prod(weight.shape[1:])):
         plan = scattering_for(x.shape, weight.shape, shape, stride, padding, dilation, groups, KINDS[x.dtype.char])
         if (found := in_order(plan, x, weight, bias)) is not None:
@@ -195,15 +232,16 @@ def scattering_for(
 
 
 def products(x: Array, grad: Array, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Array:
-    work = math.prod(grad.shape) * math.prod(shape[1:])
-    places = math.prod(grad.shape[2:])
-    if work and is_linear(x.shape[2:], shape[2:], padding, groups) and places == 1:
+    way = matrices(x.shape, shape, grad.shape, stride, padding, dilation, groups, x.dtype.char)
+    if way == "linear":
         return product(as_matrix(grad, len(grad)).T, as_matrix(x, len(x))).reshape(shape)
-    pointwise = x.shape[2:] == grad.shape[2:] and is_pointwise(shape[2:], stride, padding, groups)
-    if work and pointwise and (len(x) == 1 or places <= JOINED):
+    if way in ("pointwise", "joined"):
         left, right = (as_matrix(np.swapaxes(some, 0, 1), some.shape[1]) for some in (grad, x))
         return product(left, right.T).reshape(shape)
-    if work and direct(x, grad, work):
+    if isinstance(way, Blocks):
+        return product(as_matrix(grad, shape[0]), taken(way, x).T).reshape(shape)
+    work = math.prod(grad.shape) * math.prod(shape[1:])
+    if direct(x, grad, work):
         plan = gradient_for(x.shape, grad.shape, shape, stride, padding, dilation, groups, KINDS[x.dtype.char])
         if (found := plan(np.ascontiguousarray(x), np.ascontiguousarray(grad))) is not None:
             return found.reshape(shape)

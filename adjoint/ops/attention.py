@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from .._warm import Heat
 from ._batching import Composed, behind_batch, expanded
 from ._precision import wide
 from ._registry import Array, ConstantArray, op
 from ._rules import call, cast, loops, sum_to
-from ._warm import Heat
 from .matmul import product, transposed
 from .softmax import softmax_back, softmax_of_rows
 
@@ -96,8 +96,8 @@ def attention_by_kernel(scores: Array, mask: Array | None, scale: float, causal:
 # ---- all of it ----------------------------------------------------------------------------------------------------------------------
 
 
-QUERIES, KEYS = 24, 160  # from which on compiled code does all of it sooner, if nobody asks for the weights later
-_warm = Heat(2e7)
+QUERIES, KEYS = 24, 160  # from which on compiled code does all of it sooner, without keeping the weights
+_warm = Heat()
 
 PIECE = 1 << 19  # weights that are computed at a time: they are used again while they are in the cache
 ROWS = 256  # queries that are computed at a time, if that spares them keys that they do not see
@@ -146,20 +146,27 @@ def weights_of(part: Index, query: Array, key: Array, mask: Array | None, scale:
 
 
 def attention_grads(
-    g: Array, query: Array, key: Array, value: Array, mask: Array | None, scale: float, causal: bool, kept: list[Array],
+    g: Array, query: Array, key: Array, value: Array, out: Array, mask: Array | None, scale: float, causal: bool, kept: list[Any],
     needs: tuple[bool, ...],
 ) -> tuple[Array | None, ...]:  # fmt: skip
     if g.__class__ is not np.ndarray:
         weights = call(attention_weights, product(query, transposed(key)), mask, scale, causal)
         return grads_of(weights, g, query, key, value, scale, needs)
+    if kept[0].__class__ is not np.ndarray:
+        from ._attend import attended_back
+
+        if (found := attended_back(kept[0], g, query, key, value, out, mask, scale, causal)) is not None:
+            return *(grad if needed else None for grad, needed in zip(found, needs, strict=False)), None
+        kept = []
+        attention_by_pieces(query, key, value, mask, scale, causal, kept)
     parts = pieces((*query.shape[:-1], key.shape[-2]), causal)
     if not parts:
         return grads_of(kept[0], g, query, key, value, scale, needs)
     totals = [np.zeros_like(x) if needed else None for x, needed in zip((query, key, value), needs, strict=False)]
     for (*batch, rows, seen), weights in zip(parts, kept, strict=True):
         some, others = (*batch, rows), (*batch, seen)
-        found = grads_of(weights, g[some], query[some], key[others], value[others], scale, needs)
-        for total, grad, where in zip(totals, found, (some, others, others), strict=False):
+        grads = grads_of(weights, g[some], query[some], key[others], value[others], scale, needs)
+        for total, grad, where in zip(totals, grads, (some, others, others), strict=False):
             if total is not None:
                 total[where] += grad
     return *totals, None
@@ -198,14 +205,22 @@ def by_parts(query: Any, key: Any, value: Any, mask: Any, scale: float, causal: 
 def attention(
     query: Array, key: Array, value: Array, mask: ConstantArray | None, scale: float, causal: bool, kept: list[Any] | None = None
 ) -> Array:
-    """`softmax(query @ key.T * scale + mask, -1) @ value` for batches of the same size. The weights are left in `kept`, if there is
-    one, for the backward pass."""
+    """`softmax(query @ key.T * scale + mask, -1) @ value` for batches of the same size. What the backward pass needs of the weights is left
+    in `kept`, if there is one."""
     shape = (*query.shape[:-1], key.shape[-2])
-    if kept is None and shape[-2] >= QUERIES and shape[-1] >= KEYS and _warm(math.prod(shape) * query.shape[-1], query, key, value):
+    if shape[-2] >= QUERIES and shape[-1] >= KEYS and _warm(math.prod(shape) * query.shape[-1], query, key, value):
         from ._attend import attended
 
-        if (found := attended(query, key, value, mask, scale, causal)) is not None:
+        if (found := attended(query, key, value, mask, scale, causal, kept)) is not None:
             return found
+    return attention_by_pieces(query, key, value, mask, scale, causal, kept)
+
+
+def attention_by_pieces(
+    query: Array, key: Array, value: Array, mask: Array | None, scale: float, causal: bool, kept: list[Any] | None
+) -> Array:
+    """The same in a few pieces, whose weights are kept."""
+    shape = (*query.shape[:-1], key.shape[-2])
     parts = pieces(shape, causal)
     if not parts or query.__class__ is not np.ndarray:
         weights = weighted(product(query, transposed(key)), mask, scale, int(causal))

@@ -38,31 +38,55 @@ def check_dtype(name: str, input: Array) -> None:
 )  # fmt: skip
 def im2col(input: Array, kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Array:
     """The blocks of images (N, C, H, W) as columns (N, C * KH * KW, L)."""
-    places, plan = blocks_of(input.shape[-2:], kernel_size, dilation, padding, stride)
+    blocks = blocks_of(input.shape[-2:], kernel_size, dilation, padding, stride)
     check_dtype("im2col_out_cpu", input)
-    lead, channels = input.shape[:-3], input.shape[-3]
-    shape = (*lead, channels * math.prod(kernel_size), math.prod(places))
     if input.__class__ is not np.ndarray:
+        shape = (*input.shape[:-3], input.shape[-3] * blocks.volume, blocks.count)
         return np.empty_like(input, order="C", shape=shape)
-    if input.size:
-        out = np.empty(shape, input.dtype)
-        if loops("pixel").unfold.run(out, np.ascontiguousarray(input), plan, out.size // places[1], places[1]):
-            return out
-    images = padded(input.reshape(math.prod(lead), channels, *input.shape[-2:]), padding, padding)
-    return np.array(windows(images, kernel_size, stride, dilation)).reshape(shape)
+    return blocks.taken(input)
 
 
-@lru_cache(maxsize=256)
-def blocks_of(size: Sizes, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> tuple[Sizes, Array]:
-    """How many blocks images of a size have in each dimension, and what compiled code is told (see `_kernels/pixel_loops.py`)."""
-    check_numbers(kernel, dilation, padding, stride)
-    places = output_size(size, kernel, stride, padding, dilation)
-    if min(places) < 1:
-        raise RuntimeError(
-            f"Given input with spatial size {tuple(size)}, kernel_size={kernel}, dilation={dilation}, padding={padding}, "
-            f"calculated shape of the array of sliding blocks as {places}, but its components must be at least one."
-        )
-    return places, np.array([*size, *kernel, *places, *stride, *padding, *dilation], np.int64)
+class Blocks:
+    """Blocks of images of some size."""
+
+    def __init__(self, size: Sizes, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> None:
+        check_numbers(kernel, dilation, padding, stride)
+        self.size, self.kernel, self.dilation, self.padding, self.stride = size, kernel, dilation, padding, stride
+        self.places = places = output_size(size, kernel, stride, padding, dilation)
+        if min(places) < 1:
+            raise RuntimeError(
+                f"Given input with spatial size {tuple(size)}, kernel_size={kernel}, dilation={dilation}, padding={padding}, "
+                f"calculated shape of the array of sliding blocks as {places}, but its components must be at least one."
+            )
+        self.volume, self.count, self.plane = math.prod(kernel), math.prod(places), math.prod(size)
+        self.plan = np.array([*size, *kernel, *places, *stride, *padding, *dilation], np.int64)  # see `_kernels/pixel_loops.py`
+
+    def taken(self, images: Array) -> Array:
+        """The blocks as columns."""
+        *lead, channels, _, _ = images.shape
+        shape = (*lead, channels * self.volume, self.count)
+        if images.size:
+            out = np.empty(shape, images.dtype)
+            if loops("pixel").unfold.run(out, np.ascontiguousarray(images), self.plan, out.size // self.count, self.count):
+                return out
+        samples = padded(images.reshape(math.prod(lead), channels, *self.size), self.padding, self.padding)
+        return np.array(windows(samples, self.kernel, self.stride, self.dilation)).reshape(shape)
+
+    def added_up(self, columns: Array) -> Array:
+        """Images, from columns."""
+        *lead, rows, _ = columns.shape
+        channels = rows // self.volume
+        if columns.size:
+            out = np.empty((*lead, channels, *self.size), columns.dtype)
+            work = max(self.plane, self.volume * self.count)
+            if loops("pixel").fold.run(out, np.ascontiguousarray(columns), self.plan, out.size // self.plane, work):
+                return out
+        cols = columns.reshape(math.prod(lead), channels, *self.kernel, *self.places)
+        images = folded(cols, self.size, self.stride, self.padding, self.dilation)
+        return np.ascontiguousarray(images).reshape(*lead, channels, *self.size)
+
+
+blocks_of = lru_cache(maxsize=256)(Blocks)
 
 
 @op(
@@ -73,20 +97,12 @@ def col2im(input: Array, output_size: Sizes, kernel_size: Sizes, dilation: Sizes
     """Columns (N, C * KH * KW, L) as the blocks of images (N, C, H, W), added up where they overlap."""
     check_dtype("col2im_out_cpu", input)
     check_blocks(tuple(input.shape), output_size, kernel_size, dilation, padding, stride)
-    lead, rows = input.shape[:-2], input.shape[-2]
-    channels = rows // math.prod(kernel_size)
+    shape = (*input.shape[:-2], input.shape[-2] // math.prod(kernel_size), *output_size)
     if input.__class__ is not np.ndarray:
-        return np.empty_like(input, order="C", shape=(*lead, channels, *output_size))
-    if input.size:
-        places, plan = blocks_of(output_size, kernel_size, dilation, padding, stride)
-        out = np.empty((*lead, channels, *output_size), input.dtype)
-        plane, taps = math.prod(output_size), math.prod(kernel_size)
-        if loops("pixel").fold.run(out, np.ascontiguousarray(input), plan, out.size // plane, max(plane, taps * math.prod(places))):
-            return out
-    places = block_counts(output_size, kernel_size, dilation, padding, stride)
-    cols = input.reshape(math.prod(lead), channels, *kernel_size, *places)
-    images = folded(cols, output_size, stride, padding, dilation)
-    return np.ascontiguousarray(images).reshape(*lead, channels, *output_size)
+        return np.empty_like(input, order="C", shape=shape)
+    if not input.shape[-1]:
+        return np.zeros(shape, input.dtype)
+    return blocks_of(output_size, kernel_size, dilation, padding, stride).added_up(input)
 
 
 def block_counts(size: Sizes, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Sizes:

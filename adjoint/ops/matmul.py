@@ -11,25 +11,24 @@ import numpy as np
 from .._dtype import from_numpy_dtype
 from .._quiet import mute, unmute
 from .._tensor import Tensor
+from .._warm import KINDS, WARM, heat
 from ._batching import behind_batch
 from ._out import into
 from ._precision import FLOAT32, is_half
 from ._registry import MULTILINEAR, Array, composite, op
 from ._rules import cast, loops, sum_to
-from ._warm import KINDS
 
 # ---- what the ops are made of -------------------------------------------------------------------------------------------------------
 
 
 FLOAT64 = np.dtype("float64")
 KERNELS: dict[np.dtype[Any], Callable[..., Array | None]] = {}  # compiled products, once they are worth it
-WARM = 1 << 18  # multiplications after which they are, each product being counted as `CALL` more
-CALL = 1 << 10
-multiplied = {FLOAT32: 0, FLOAT64: 0}  # so far
+heats = {FLOAT32: 0, FLOAT64: 0}
 
 
 def product(a: Array, b: Array, bias: Array | None = None) -> Array:
-    """The matrix product the fastest way there is, with a bias added to its rows; half precision is computed in single.
+    """The matrix product the fastest way there is, with a bias added to its rows, or of one number for each; half precision is computed in
+    single.
 
     NumPy's warnings do not get out of it.
     """
@@ -76,10 +75,10 @@ def multiplied_by_numpy(a: Array, b: Array, bias: Array | None) -> Array:
 
 def warmed(a: Array, b: Array) -> Callable[..., Array | None] | None:
     """The compiled product if there has been enough to multiply, that of these operands included."""
-    if a.dtype not in multiplied:
+    if a.dtype not in heats:
         return None
-    multiplied[a.dtype] += a.size * b.shape[-1] + CALL
-    if multiplied[a.dtype] < WARM:
+    heats[a.dtype] += heat(a.size * b.shape[-1])
+    if heats[a.dtype] <= WARM:
         return None
     from .._kernels.products import function
 
@@ -120,7 +119,7 @@ C_NAMES = {
 
 def plain_pair(a: Array, b: Array) -> bool:
     """Whether these are two arrays of the same of the dtypes that there are kernels for."""
-    return a.__class__ is b.__class__ is np.ndarray and a.dtype is b.dtype and a.dtype in multiplied
+    return a.__class__ is b.__class__ is np.ndarray and a.dtype is b.dtype and a.dtype in heats
 
 
 def check_dtypes(first: str, a: Array, second: str, b: Array) -> None:
@@ -490,14 +489,11 @@ def added_jvp(out: Array, beta: float, alpha: float, input_t: Array, multiply: A
     jvp=lambda out, beta, alpha, input_t, mat1, mat2, mat1_t, mat2_t: added_jvp(
         out, beta, alpha, input_t, mm, mat1, mat2, mat1_t, mat2_t),
     batch=lambda input, mat1, mat2, beta, alpha: added_batch(matmul)(input, mat1, mat2, beta, alpha))  # fmt: skip
-def addmm(input: Array, mat1: Array, mat2: Array, *, beta: float = 1, alpha: float = 1) -> Array:
+def addmm(input: Array, mat1: Array, mat2: Array, beta: float = 1, alpha: float = 1) -> Array:
     """`beta * input + alpha * mat1 @ mat2`."""
-    if beta == 1 == alpha and plain_pair(input, mat1) and plain_pair(mat1, mat2) and mat1.ndim == 2 == mat2.ndim:
-        if mat1.shape[1] == mat2.shape[0] and input.shape == mat2.shape[1:]:
-            return product(mat1, mat2, input)
-        if mat1.shape[1] == mat2.shape[0] and input.shape == (len(mat1), mat2.shape[1]):
-            result = product(mat1, mat2)
-            return np.add(result, input, result)
+    if beta == 1 == alpha and (kernel := KERNELS.get(mat1.dtype)) and mat1.ndim == 2 == mat2.ndim:
+        if (result := kernel(mat1, mat2, input)) is not None:
+            return result
     check_matrices("mat1", mat1, "mat2", mat2)
     return added(input, product(mat1, mat2), beta, alpha)
 
@@ -509,7 +505,7 @@ def addmm(input: Array, mat1: Array, mat2: Array, *, beta: float = 1, alpha: flo
         out, beta, alpha, input_t, mv, mat, vec, mat_t, vec_t),
     batch=lambda input, mat, vec, beta, alpha: added_batch(lambda a, b: matmul(a, b.unsqueeze(-1)).squeeze(-1))(
         input, mat, vec, beta, alpha))  # fmt: skip
-def addmv(input: Array, mat: Array, vec: Array, *, beta: float = 1, alpha: float = 1) -> Array:
+def addmv(input: Array, mat: Array, vec: Array, beta: float = 1, alpha: float = 1) -> Array:
     """`beta * input + alpha * mat @ vec`."""
     if beta == 1 == alpha and plain_pair(input, mat) and plain_pair(mat, vec) and input.ndim == 1 == vec.ndim:
         if mat.shape == input.shape + vec.shape:
@@ -525,7 +521,7 @@ def addmv(input: Array, mat: Array, vec: Array, *, beta: float = 1, alpha: float
     jvp=lambda out, beta, alpha, input_t, batch1, batch2, batch1_t, batch2_t: added_jvp(
         out, beta, alpha, input_t, bmm, batch1, batch2, batch1_t, batch2_t),
     batch=lambda input, batch1, batch2, beta, alpha: added_batch(matmul)(input, batch1, batch2, beta, alpha))  # fmt: skip
-def baddbmm(input: Array, batch1: Array, batch2: Array, *, beta: float = 1, alpha: float = 1) -> Array:
+def baddbmm(input: Array, batch1: Array, batch2: Array, beta: float = 1, alpha: float = 1) -> Array:
     """`beta * input + alpha * batch1 @ batch2`, for each pair of matrices."""
     check_batches(batch1, batch2)
     return added(input, product(batch1, batch2), beta, alpha)
@@ -538,7 +534,7 @@ def baddbmm(input: Array, batch1: Array, batch2: Array, *, beta: float = 1, alph
         out, beta, alpha, input_t, lambda a, b: np.sum(bmm(a, b), axis=0), batch1, batch2, batch1_t, batch2_t),
     batch=lambda input, batch1, batch2, beta, alpha: added_batch(lambda a, b: matmul(a, b).sum(1))(
         input, batch1, batch2, beta, alpha))  # fmt: skip
-def addbmm(input: Array, batch1: Array, batch2: Array, *, beta: float = 1, alpha: float = 1) -> Array:
+def addbmm(input: Array, batch1: Array, batch2: Array, beta: float = 1, alpha: float = 1) -> Array:
     """`beta * input + alpha * (the sum of the products of each pair of matrices)`."""
     check_batches(batch1, batch2)
     return added(input, np.sum(product(batch1, batch2), axis=0, dtype=batch1.dtype), beta, alpha)
@@ -551,7 +547,7 @@ def addbmm(input: Array, batch1: Array, batch2: Array, *, beta: float = 1, alpha
         out, beta, alpha, input_t, lambda a, b: np.expand_dims(a, -1) * b, vec1, vec2, vec1_t, vec2_t),
     batch=lambda input, vec1, vec2, beta, alpha: added_batch(lambda a, b: a.unsqueeze(-1) * b.unsqueeze(-2))(
         input, vec1, vec2, beta, alpha))  # fmt: skip
-def addr(input: Array, vec1: Array, vec2: Array, *, beta: float = 1, alpha: float = 1) -> Array:
+def addr(input: Array, vec1: Array, vec2: Array, beta: float = 1, alpha: float = 1) -> Array:
     """`beta * input + alpha * outer(vec1, vec2)`."""
     if len(vec1.shape) != 1 or len(vec2.shape) != 1:
         raise RuntimeError(f"addr: Expected 1-D argument vec1 and vec2, but got {len(vec1.shape)}-D and {len(vec2.shape)}-D")

@@ -12,6 +12,7 @@ import adjoint as ad
 from adjoint import nn
 from adjoint.nn import functional as F
 from adjoint.ops import _convolve, _direct
+from adjoint.ops.fold import Blocks
 
 LAYERS = {1: nn.Conv1d, 2: nn.Conv2d, 3: nn.Conv3d}
 TRANSPOSED = {1: nn.ConvTranspose1d, 2: nn.ConvTranspose2d, 3: nn.ConvTranspose3d}
@@ -41,10 +42,25 @@ CASES = [
 ]
 
 
-@pytest.fixture(params=[False, True], ids=["numpy", "compiled"])
+MATRICES = _convolve.matrices
+
+
+def use(monkeypatch, way):
+    """One way of computing convolutions, whatever their size: `numpy`, `compiled`, or the `columns` of one image."""
+    monkeypatch.setattr(_convolve._warm, "total", -(1 << 60) if way == "numpy" else 1 << 60)
+    monkeypatch.setattr(_convolve, "FEW", 1 << 60)
+
+    def chosen(*facts):
+        found = MATRICES.__wrapped__(*facts)
+        return None if isinstance(found, Blocks) and way != "columns" else found
+
+    monkeypatch.setattr(_convolve, "matrices", chosen)
+
+
+@pytest.fixture(params=["numpy", "compiled", "columns"])
 def compiled(request, monkeypatch):
-    """Both ways of computing a convolution, whatever the size. (Without llvmlite there is only one.)"""
-    monkeypatch.setattr(_convolve._warm, "warm", -1.0 if request.param else math.inf)
+    """All ways of computing a convolution. (Without llvmlite the second is the first.)"""
+    use(monkeypatch, request.param)
 
 
 @pytest.mark.parametrize(("dims", "stride", "padding", "dilation", "groups"), CASES)
@@ -99,8 +115,8 @@ def test_many_shapes_both_ways(monkeypatch):
         if any(n + 2 * p < d * (k - 1) + 1 for n, k, p, d in zip(size, kernel, padding, dilation, strict=True)):
             continue
         found = []
-        for warm in (math.inf, -1.0):
-            monkeypatch.setattr(_convolve._warm, "warm", warm)
+        for way in ("compiled", "columns", "numpy"):
+            use(monkeypatch, way)
             values = np.random.default_rng(1)
             x, w, b = (
                 ad.tensor(values.normal(size=shape), requires_grad=True)
@@ -109,9 +125,10 @@ def test_many_shapes_both_ways(monkeypatch):
             out = FUNCTIONS[dims](x, w, b, stride, padding, dilation, groups)
             out.backward(ad.tensor(values.normal(size=out.shape)))
             found.append([t.detach().numpy() for t in (out, x.grad, w.grad, b.grad)])
-        for ours, expected in zip(*found, strict=True):
+        for ours, columns, expected in zip(*found, strict=True):
             what = f"{size} {kernel} {stride} {padding} {dilation} {groups} {inputs} {outputs}"
             np.testing.assert_allclose(ours, expected, rtol=1e-10, atol=1e-10, err_msg=what)
+            np.testing.assert_allclose(columns, expected, rtol=1e-10, atol=1e-10, err_msg=what)
 
 
 @pytest.mark.parametrize(
@@ -169,8 +186,8 @@ WAYS = {
 def test_every_way_gives_what_numpy_gives(monkeypatch, way, dtype):
     samples, (inputs, *size), (outputs, *kernel), stride, padding, groups = WAYS[way]
     found = []
-    for warm in (math.inf, -1.0):
-        monkeypatch.setattr(_convolve._warm, "warm", warm)
+    for computed in ("compiled", "columns", "numpy"):
+        use(monkeypatch, computed)
         rng = np.random.default_rng(0)
         shapes = (samples, inputs, *size), (outputs, inputs // groups, *kernel), (outputs,)
         x, w, b = (ad.tensor(rng.normal(size=shape).astype(dtype), requires_grad=True) for shape in shapes)
@@ -178,14 +195,16 @@ def test_every_way_gives_what_numpy_gives(monkeypatch, way, dtype):
         out.backward(ad.tensor(rng.normal(size=out.shape).astype(dtype)))
         found.append([t.detach().numpy() for t in (out, x.grad, w.grad, b.grad)])
     scale = {"float32": 1e-5, "float64": 1e-13}[dtype]
-    for ours, expected in zip(*found, strict=True):
-        np.testing.assert_allclose(ours, expected, rtol=scale, atol=scale * np.abs(expected).max())
+    *ours, expected = found
+    for some in ours:
+        for one, other in zip(some, expected, strict=True):
+            np.testing.assert_allclose(one, other, rtol=scale, atol=scale * np.abs(other).max())
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_the_number_of_threads_changes_nothing(monkeypatch, way):
     samples, (inputs, *size), (outputs, *kernel), stride, padding, groups = WAYS[way]
-    monkeypatch.setattr(_convolve._warm, "warm", -1.0)
+    use(monkeypatch, "compiled")
     before = ad.get_num_threads()
     found = []
     try:
