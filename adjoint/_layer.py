@@ -99,6 +99,19 @@ class Level:
         finally:
             reset_mode(token)
 
+    @contextmanager
+    def left(self) -> Iterator[None]:
+        """The same for a while, without the transform, if it is still running: what is made meanwhile is not its."""
+        if not self.alive:
+            yield
+            return
+        running = _levels.set(tuple(level for level in levels() if level.depth < self.depth))
+        try:
+            with self.below():
+                yield
+        finally:
+            _levels.reset(running)
+
 
 _levels: ContextVar[tuple[Level, ...]] = ContextVar("adjoint_levels", default=())
 levels = _levels.get

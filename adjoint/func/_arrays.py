@@ -1,11 +1,12 @@
-"""Reverse mode on arrays. Where the values of a level are ordinary tensors that require no grad, as those of the outermost transform mostly
-are, there is nothing to record while its graph is differentiated: what the nodes saved is taken down to the arrays, and the backward pass
-is that of ordinary tensors."""
+"""Reverse mode one level down. The graph of a level is differentiated for its values, not for a graph of the same level, so nothing of the
+backward pass needs to be of the level: what the nodes saved is taken down to the Tensors below. Where these are ordinary tensors that
+require no grad, as those of the outermost transform mostly are, it is taken down to the arrays, and the backward pass is that of ordinary
+tensors."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from ..autograd import engine
 from ..autograd.anomaly import watch
 from ..autograd.differentiate import implicit_seed, resolve
 from ..autograd.node import Node
+from ..autograd.packed import Packed
 from ..autograd.saved import SavedOutput
 from ._recorded import GradLevel
 
@@ -27,52 +29,67 @@ AS_THEY_ARE = frozenset({int, float, bool, str, slice, dtype, Size, np.ndarray, 
 PRECISIONS = (np.dtype("float32"), np.dtype("float64"))
 
 
-class NotOnArraysError(Exception):
-    """Something below a level is more than an array."""
+class NotBelowError(Exception):
+    """Something cannot be taken down in this way."""
 
 
-def array_gradients(
-    level: GradLevel, outputs: Sequence[Tensor], inputs: Sequence[Tensor], given: Sequence[Any], keep: bool
+class Below(Packed):
+    """A saved tensor, one level down, with the history that it has there."""
+
+    __slots__ = ()
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.value = tensor
+
+    def restored(self, node: Node) -> Tensor:
+        return self.value  # type: ignore[no-any-return]
+
+
+def gradients_below(
+    level: GradLevel, outputs: Sequence[Tensor], inputs: Sequence[Tensor], given: Sequence[Any], keep: bool, create: bool
 ) -> list[Any] | None:
-    """The gradients of outputs of a level, as ordinary tensors, None for an input that no output depends on. None if the level is not over
-    arrays alone. Without `keep` the graph cannot be used again."""
+    """The gradients of outputs of a level, one level down, None for an input that no output depends on. None instead of all of them if the
+    graph has to be differentiated on the level itself. Without `keep` it cannot be used again."""
     if get_mode() & ~GRAD:
         return None
-    try:
-        lowered(level, (*inputs, *outputs))  # most levels that are over another one show it here
-        seeds = [seed(level, output, g) for output, g in zip(outputs, given, strict=True)]
-        roots = [resolve(output) for output in outputs]
-        with saved_as_arrays(level, engine.reachable(roots), keep):
-            captured = [resolve(x) for x in inputs]
-            found = engine.run(
-                roots, seeds, keep_graph=keep, create_graph=False, site=here(), captured=captured, anomaly=watch(roots)
-            )
-    except NotOnArraysError:
+    roots = [resolve(output) for output in outputs]
+    nodes = engine.reachable(roots)
+    if any(node.op is None or node.op.sequence or node.hooks is not None or node.saved.__class__ is not tuple for node in nodes):
         return None
-    return [None if g is None else wrap_result(g) for g in found]
-
-
-def seed(level: GradLevel, output: Tensor, given: Any) -> Any:
-    """The gradient of an output, as an array."""
-    array = lowered(level, implicit_seed(output) if given is None else given)._data
-    if array.dtype != output._data.dtype:
-        raise NotOnArraysError
-    return array
-
-
-@contextmanager
-def saved_as_arrays(level: GradLevel, nodes: Sequence[Node], keep: bool) -> Iterator[None]:
-    """Let nodes hold ordinary tensors instead of those of their level, for a while if the graph is kept."""
-    if any(node.op is None or node.op.sequence or node.hooks is not None for node in nodes):
-        raise NotOnArraysError
     before = [(node, node.saved, node.restore) for node in nodes]
-    below = [(node, lowered(level, saved), lowered(level, restore)) for node, saved, restore in before]
-    exchange(below)
-    try:
-        yield
-    finally:
-        if keep:
-            exchange(before)
+    create = level.outside & GRAD != 0 if level.alive else create
+    for lowered in (array_of, tensor_of):
+        try:
+            for x in (*inputs, *outputs):  # most levels that are over another one show it here
+                lowered(level, x, None)
+            seeds = [seed(level, lowered, output, g) for output, g in zip(outputs, given, strict=True)]
+            down = partial(saved_below, level, lowered)
+            below = [(node, tuple([down(node, x) for x in saved]), down(node, restore)) for node, saved, restore in before]
+        except NotBelowError:
+            continue
+        arrays = lowered is array_of
+        exchange(below)
+        try:
+            with level.left():
+                captured = [resolve(x) for x in inputs]
+                found = engine.run(
+                    roots, seeds, keep_graph=keep, create_graph=create and not arrays, as_tensors=not arrays, site=here(),
+                    captured=captured, anomaly=watch(roots),
+                )  # fmt: skip
+        finally:
+            if keep:
+                exchange(before)
+        return [None if g is None else wrap_result(g) for g in found] if arrays else found
+    return None
+
+
+def seed(level: GradLevel, lowered: Lowering, output: Tensor, given: Any) -> Any:
+    """The gradient of an output."""
+    gradient = implicit_seed(output) if given is None else given
+    if gradient._data.dtype != output._data.dtype:
+        raise NotBelowError
+    lower = lowered(level, gradient, None)
+    return lower.value if lower.__class__ is Below else lower._data
 
 
 def exchange(contents: Sequence[tuple[Node, Any, Any]]) -> None:
@@ -81,22 +98,39 @@ def exchange(contents: Sequence[tuple[Node, Any, Any]]) -> None:
         node.restore = restore
 
 
-def lowered(level: GradLevel, x: Any) -> Any:
+Lowering = Callable[[GradLevel, Tensor, "Node | None"], Any]
+
+
+def array_of(level: GradLevel, x: Tensor, node: Node | None) -> Any:
+    """A tensor that holds an array."""
+    x = level.lower(x)
+    data = x._data
+    if data.__class__ is not np.ndarray or (data.dtype.kind in "fcV" and data.dtype not in PRECISIONS) or x.requires_grad:
+        raise NotBelowError
+    return x
+
+
+def tensor_of(level: GradLevel, x: Tensor, node: Node | None) -> Any:
+    """A tensor of any kind, if nobody wrote to it since the node saved it."""
+    x = level.lower(x)
+    if node is not None and x._vc is not None and x._vc.stamp > node.seq:
+        raise NotBelowError
+    return Below(x)
+
+
+def saved_below(level: GradLevel, lowered: Lowering, node: Node, x: Any) -> Any:
     """What a node saved, one level down."""
     kind = x.__class__
     if kind in AS_THEY_ARE:
         return x
     if kind is tuple or kind is list:
-        return kind([lowered(level, item) for item in x])
+        items = [saved_below(level, lowered, node, item) for item in x]
+        return kind([item.value if item.__class__ is Below else item for item in items])  # rules have what is in a list as it is
     if kind is Tensor or kind is Parameter:
-        if level_of(x) is level:
-            x = x._data.value
-        data = x._data
-        if data.__class__ is not np.ndarray or (data.dtype.kind in "fcV" and data.dtype not in PRECISIONS) or x.requires_grad:
-            raise NotOnArraysError
-        return x
+        return lowered(level, x, node)
     if isinstance(x, np.dtype):
         return np.dtype(x.type)
-    if kind is SavedOutput and level_of(x.array) is level:
-        return SavedOutput(lowered(level, x.array.value)._data, x.counter, x.nr)
-    raise NotOnArraysError
+    if kind is SavedOutput and level_of(x.array) is level and x.counter.stamp <= node.seq:
+        lower = lowered(level, x.array.value, node)
+        return lower if lower.__class__ is Below else SavedOutput(lower._data, x.counter, x.nr)
+    raise NotBelowError

@@ -8,11 +8,12 @@ from .._dtype import from_numpy_dtype
 from .._errors import compose
 from .._layer import Layer, array_below, indices_in, level_of, settled
 from .._site import here
+from .._state import get_mode
 from .._tensor import Parameter, Tensor, wrap
 from ..ops import _batching
-from ..ops._general import common_dtype
+from ..ops._general import common_dtype, generally, set_views
 from ..ops._registry import KEEP
-from ._unrecorded import Unrecorded
+from ._unrecorded import SIMPLE, Unrecorded
 
 
 class Batched(Layer):
@@ -76,31 +77,32 @@ class VmapLevel(Unrecorded):
         return (x._data.value, True) if level_of(x) is self else (x, False)
 
     def call(self, op: Any, args: tuple[Any, ...]) -> Any:
-        if op.broadcasts and op.batch is None:
-            physical = self.in_line(op, args)
-            if physical is not None:
-                cut = len(args) - len(op.keywords)
-                return wrap(Batched(self, op.function(*physical[:cut], **dict(zip(op.keywords, physical[cut:], strict=True)))))
-        return super().call(op, args)
-
-    def in_line(self, op: Any, args: tuple[Any, ...]) -> list[Any] | None:
-        """The arguments of an op that broadcasts, if its inputs have the same dtype and number of dimensions, which is the usual case."""
+        if op.sequence or op.batch.__class__ is _batching.Composed:
+            return super().call(op, args)
         physical = list(args)
-        rank = dtype = None
+        batched = []
+        dtype = None
         for place in op.places:
             x = args[place]
+            mine = False
             if x.__class__ is Tensor or x.__class__ is Parameter:
                 data = x._data
-                ndim = len(data.shape)
                 if dtype is None:
-                    rank, dtype = ndim, data.dtype
-                elif rank != ndim or dtype != data.dtype:
-                    return None
+                    dtype = data.dtype
+                elif op.promote != KEEP and data.dtype != dtype:
+                    return super().call(op, args)
                 if data.__class__ is Batched and data.level is self:
-                    physical[place] = data.value
-            elif x.__class__ is not float and x.__class__ is not int:
-                return None
-        return physical
+                    physical[place], mine = data.value, True
+            elif x.__class__ not in SIMPLE:
+                return generally(op, args)
+            batched.append(mine)
+        results = _batching.run(op, physical, batched, self.size)
+        if not op.several and not op.view:
+            return wrap(Batched(self, results))
+        tensors = tuple([wrap(Batched(self, x)) for x in (results if op.several else (results,))])
+        if op.view:
+            set_views(op, args[op.places[0]], dict(zip(op.args, args, strict=True)), tensors, None, get_mode())
+        return tensors if op.several else tensors[0]
 
     def forward(self, op: Any, operands: list[Any], values: dict[str, Any]) -> Any:
         if isinstance(op.batch, _batching.Composed):
@@ -110,7 +112,8 @@ class VmapLevel(Unrecorded):
         indices = indices_in(values)
         if indices:
             values = {**values, "indices": tuple(map(self.index, indices))}
-        results = _batching.run(op, [x for x, _ in pairs], [is_batched for _, is_batched in pairs], values, self.size)
+        args = _batching.with_operands(op, [values[name] for name in op.args], [x for x, _ in pairs])
+        results = _batching.run(op, args, [is_batched for _, is_batched in pairs], self.size)
         return tuple(Batched(self, x) for x in results) if op.several else Batched(self, results)
 
     def layer_of(self, x: Tensor) -> Batched:
@@ -118,8 +121,7 @@ class VmapLevel(Unrecorded):
 
     def promoted(self, op: Any, operands: list[Any]) -> list[Any]:
         """Operands in the dtype of the result: an example without dimensions counts less than one with them, but not so its batch."""
-        tensors = [x for x in operands if isinstance(x, Tensor)]
-        if op.promote == KEEP or len({x.dtype for x in tensors}) == 1:
+        if op.promote == KEEP or len({x.dtype for x in operands if isinstance(x, Tensor)}) == 1:
             return operands
         dtype = from_numpy_dtype(common_dtype(op, [x._data if isinstance(x, Tensor) else x for x in operands]))
         return [x.to(dtype) if isinstance(x, Tensor) else x for x in operands]

@@ -12,7 +12,7 @@ from .._tensor import Tensor
 from ..autograd import differentiate
 from ..utils._pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 from ._arguments import Argnums, check_outputs, chosen, replaced, split_aux, unwrapped_aux
-from ._arrays import array_gradients
+from ._arrays import gradients_below
 from ._recorded import GradLevel
 
 
@@ -39,8 +39,8 @@ def gradients(level: GradLevel | None, outputs: Sequence[Any], inputs: Sequence[
     found: Sequence[Any] = [None] * len(inputs)
     if pairs:
         outputs, given = zip(*pairs, strict=True)
-        on_arrays = None if level is None else array_gradients(level, outputs, inputs, given, keep)
-        found = differentiate.grad(outputs, inputs, given, keep, create, allow_unused=True) if on_arrays is None else on_arrays
+        below = None if level is None else gradients_below(level, outputs, inputs, given, keep, create)
+        found = differentiate.grad(outputs, inputs, given, keep, create, allow_unused=True) if below is None else below
     lower: Callable[[Any], Any] = (lambda x: x) if level is None else level.lower
     values = [lower(x) for x in inputs]
     return [value.new_zeros(value.shape) if g is None else lower(g) for g, value in zip(found, values, strict=True)]

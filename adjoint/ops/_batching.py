@@ -22,13 +22,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import wraps
-from typing import Any, NamedTuple
+from functools import cache, wraps
+from typing import Any, NamedTuple, NoReturn
 
 from .._errors import compose
 from .._layer import level_of, top_level
 from .._site import here, warn
 from .._tensor import Tensor
+from ._general import called
 from ._registry import ALONG, DYNAMIC, FOLDED, LEADING, REDUCED, Op, parameters
 
 DIMS = frozenset({"dim", "dims", "dim0", "dim1", "dim2", "dimension"})
@@ -57,29 +58,55 @@ class Composed:
         return self.function(*(given[name] for name in self.names))
 
 
-def run(op: Op, operands: list[Any], batched: Flags, values: dict[str, Any], size: int) -> Any:
-    """The results of an op for a batch; each has the batch as its first dimension."""
+def run(op: Op, args: list[Any], batched: Flags, size: int) -> Any:
+    """The results of an op for a batch; each has the batch as its first dimension. The arguments are in the order of the signature; the
+    list may be written to."""
+    return way(op)(op, args, batched, size)
+
+
+@cache
+def way(op: Op) -> Callable[[Op, list[Any], Flags, int], Any]:
+    """How an op is run on a batch."""
     if callable(op.batch):
-        return explicit(op, op.batch, operands, batched, values, size)
+        return explicit(op, op.batch)
     if op.broadcasts:
-        return broadcasting(op, operands, batched, values)
+        return broadcasting
     if op.batch == LEADING:
-        return op.on(all_batched(op, operands, batched, size), values)
+        return leading
     if op.batch == REDUCED:
-        return reduced(op, all_batched(op, operands, batched, size), values)
+        return reduced
     if op.batch == FOLDED:
-        return folded(op, all_batched(op, operands, batched, size), values, size)
+        return folded
     if op.batch == DYNAMIC:
-        raise dynamic_shape(op.name)
-    if op.batch == ALONG or moves(op):
-        return along(op, all_batched(op, operands, batched, size), values)
-    return looped(op, operands, batched, values, size)
+        return refused
+    return along if op.batch == ALONG or moves(op) else looped
 
 
 def moves(op: Op) -> bool:
     """Whether the one input's dimensions are all that the parameters speak of."""
     params = set(op.params)
     return len(op.inputs) == 1 and not op.sequence and bool(params & DIMS) and params <= DIMS | NEUTRAL
+
+
+def operands_of(op: Op, args: list[Any]) -> list[Any]:
+    return args[0] if op.sequence else [args[place] for place in op.places]
+
+
+def tensors_of(op: Op, args: list[Any]) -> list[Tensor]:
+    return [x for x in operands_of(op, args) if isinstance(x, Tensor)]
+
+
+def with_operands(op: Op, args: list[Any], operands: list[Any]) -> list[Any]:
+    if op.sequence:
+        return [operands, *args[1:]]
+    for place, x in zip(op.places, operands, strict=True):
+        args[place] = x
+    return args
+
+
+def mapped(op: Op, args: list[Any], function: Callable[[Tensor], Tensor]) -> list[Any]:
+    """The arguments with what a function makes of the tensors among them."""
+    return with_operands(op, args, [function(x) if isinstance(x, Tensor) else x for x in operands_of(op, args)])
 
 
 def expanded(x: Tensor, size: int, is_batched: bool = False) -> Tensor:
@@ -103,38 +130,53 @@ def rows(x: Tensor) -> Tensor:
     return x.reshape(x.shape[0], math.prod(x.shape[1:]))
 
 
-def all_batched(op: Op, operands: list[Any], batched: Flags, size: int) -> list[Any]:
-    return [x if is_batched or not isinstance(x, Tensor) else expanded(x, size) for x, is_batched in zip(operands, batched, strict=True)]
+def all_batched(op: Op, args: list[Any], batched: Flags, size: int) -> list[Any]:
+    if all(batched):
+        return args
+    pairs = zip(operands_of(op, args), batched, strict=True)
+    return with_operands(op, args, [x if flag or not isinstance(x, Tensor) else expanded(x, size) for x, flag in pairs])
 
 
-def explicit(op: Op, rule: Callable[..., Any], operands: list[Any], batched: Flags, values: dict[str, Any], size: int) -> Any:
+def explicit(op: Op, rule: Callable[..., Any]) -> Callable[[Op, list[Any], Flags, int], Any]:
+    """By a rule, which says by the names of its parameters what it needs."""
     names = parameters(rule)
-    given = operands if "batched" in names else all_batched(op, operands, batched, size)
-    inputs = {op.inputs[0]: given} if op.sequence else dict(zip(op.inputs, given, strict=True))
-    facts = {**values, **inputs, "examples": size, "batched": batched}
-    return rule(*(facts[name] for name in names))
+    places = [(*op.args, "examples", "batched").index(name) for name in names]
+    as_they_are = "batched" in names
+
+    def by_rule(op: Op, args: list[Any], batched: Flags, size: int) -> Any:
+        facts = [*(args if as_they_are else all_batched(op, args, batched, size)), size, batched]
+        return rule(*[facts[place] for place in places])
+
+    return by_rule
 
 
-def broadcasting(op: Op, operands: list[Any], batched: Flags, values: dict[str, Any]) -> Any:
+def broadcasting(op: Op, args: list[Any], batched: Flags, size: int) -> Any:
     """All inputs get the same number of dimensions behind that of the batch."""
-    ranks = [x.ndim - is_batched for x, is_batched in zip(operands, batched, strict=True) if isinstance(x, Tensor)]
-    rank = max(ranks)
-    return op.on(
-        [
-            behind_batch(x, rank + 1) if is_batched else x
-            for x, is_batched in zip(operands, batched, strict=True)
-        ],
-        values,
-    )
+    if len(batched) > 1:
+        flagged = zip(op.places, batched, strict=True)
+        ranks = [(place, len(args[place]._data.shape) - flag, flag) for place, flag in flagged if hasattr(args[place], "_data")]
+        most = max([rank for _, rank, _ in ranks])
+        for place, rank, is_batched in ranks:
+            if is_batched and rank < most:
+                args[place] = behind_batch(args[place], most + 1)
+    return called(op, args)
 
 
-def along(op: Op, operands: list[Any], values: dict[str, Any]) -> Any:
+def leading(op: Op, args: list[Any], batched: Flags, size: int) -> Any:
+    return called(op, all_batched(op, args, batched, size))
+
+
+def along(op: Op, args: list[Any], batched: Flags, size: int) -> Any:
     """Dimensions are counted behind that of the batch."""
-    rank = max(x.ndim for x in operands if isinstance(x, Tensor)) - 1
+    args = all_batched(op, args, batched, size)
+    rank = max(x.ndim for x in tensors_of(op, args)) - 1
     scalar = rank == 0
     if scalar:  # one may name dimension 0 of a tensor that has none
-        operands = [x.unsqueeze(1) if isinstance(x, Tensor) else x for x in operands]
-    results = op.on(operands, {name: moved(value, max(rank, 1)) if name in DIMS else value for name, value in values.items()})
+        args = mapped(op, args, lambda x: x.unsqueeze(1))
+    for place, name in enumerate(op.args):
+        if name in DIMS:
+            args[place] = moved(args[place], max(rank, 1))
+    results = called(op, args)
     if not scalar:
         return results
     return tuple(x.squeeze(1) for x in results) if op.several else results.squeeze(1) if results.ndim > 1 else results
@@ -149,9 +191,9 @@ def moved(dim: Any, rank: int) -> Any:
     return tuple(range(1, rank + 1)) if dim is None or not len(dim) else tuple(moved(int(d), rank) for d in dim)
 
 
-def folded(op: Op, operands: list[Any], values: dict[str, Any], size: int) -> Any:
+def folded(op: Op, args: list[Any], batched: Flags, size: int) -> Any:
     """The samples of all examples as samples of one."""
-    results = op.on([x.reshape(-1, *x.shape[2:]) if isinstance(x, Tensor) else x for x in operands], values)
+    results = called(op, mapped(op, all_batched(op, args, batched, size), lambda x: x.reshape(-1, *x.shape[2:])))
 
     def unfolded(x: Tensor) -> Tensor:
         return x.reshape(size, x.shape[0] // max(size, 1), *x.shape[1:])
@@ -159,11 +201,14 @@ def folded(op: Op, operands: list[Any], values: dict[str, Any], size: int) -> An
     return tuple(map(unfolded, results)) if op.several else unfolded(results)
 
 
-def reduced(op: Op, operands: list[Any], values: dict[str, Any]) -> Any:
+def reduced(op: Op, args: list[Any], batched: Flags, size: int) -> Any:
     """The loss of every element, summed or averaged over those of each example."""
-    ndim = max(x.ndim for x in operands if isinstance(x, Tensor))
-    losses = op.on([behind_batch(x, ndim) if isinstance(x, Tensor) else x for x in operands], {**values, "reduction": "none"})
-    how = values["reduction"]
+    args = all_batched(op, args, batched, size)
+    ndim = max(x.ndim for x in tensors_of(op, args))
+    args = mapped(op, args, lambda x: behind_batch(x, ndim))
+    place = op.args.index("reduction")
+    how, args[place] = args[place], "none"
+    losses = called(op, args)
     return losses if how == "none" else rows(losses).mean(1) if how == "mean" else rows(losses).sum(1)
 
 
@@ -179,15 +224,20 @@ def say_looped(name: str) -> None:
         )
 
 
-def looped(op: Op, operands: list[Any], batched: Flags, values: dict[str, Any], size: int) -> Any:
+def looped(op: Op, args: list[Any], batched: Flags, size: int) -> Any:
     """One example after the other."""
     from .join import stack
 
     say_looped(op.name)
     if size == 0:
         raise RuntimeError(f"vmap over {op.name} without a batching rule needs at least one example")
-    rows = [op.on([x[i] if is_batched else x for x, is_batched in zip(operands, batched, strict=True)], values) for i in range(size)]
+    pairs = list(zip(operands_of(op, args), batched, strict=True))
+    rows = [called(op, with_operands(op, args, [x[i] if is_batched else x for x, is_batched in pairs])) for i in range(size)]
     return tuple(stack(column) for column in zip(*rows, strict=True)) if op.several else stack(rows)
+
+
+def refused(op: Op, args: list[Any], batched: Flags, size: int) -> NoReturn:
+    raise dynamic_shape(op.name)
 
 
 # ---- functions that look at values --------------------------------------------------------------------------------------------------
