@@ -1,8 +1,8 @@
 """Kernels for elementwise ops: when an op is worth compiling, and what of it.
 
-An op starts on NumPy. Each call adds to its heat, more for large arrays; past `WARM` its forward and its rules are traced into formulas,
-and its functions are generated anew to call built-ins, which compile each formula (or read it from the cache) when they first need it. All
-of it happens at a fixed call and not some time later in a thread, so that a program computes the same numbers every time it runs.
+An op starts on NumPy. Each call adds to its heat (`_warm.py`); past `WARM` its forward and its rules are traced into formulas, and its
+functions are generated anew to call built-ins, which compile each formula (or read it from the cache) when they first need it. All of it
+happens at a fixed call and not some time later in a thread, so that a program computes the same numbers every time it runs.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import numpy as np
 
 from .._dtype import bfloat16
 from .._quiet import mute, nameless, unmute
+from .._warm import WARM, heat
 from ._precision import FLOAT32, in_single
 from ._registry import Op, parameters
 from ._rules import conjugated, loops
 
-WARM = 200
 HALF = ("f16", "bf16")
 
 
@@ -34,14 +34,12 @@ class Kernels:
 
 def ignite(op: Op, kinds: str) -> None:
     """Compile an op that has become hot."""
-    from .._compiled_members import use_compiled_members
     from .._kernels.lifetime import compiling
 
     with compiling:
         if kinds not in op.kernels:
             op.kernels[kinds] = kernels_for(op, kinds)
             op.regenerate()
-            use_compiled_members()
 
 
 def kernels_for(op: Op, kinds: str) -> Kernels:
@@ -67,14 +65,14 @@ def kernels_for(op: Op, kinds: str) -> Kernels:
                 made.rules[place] = function
             else:
                 made.forward = function
-        speed_up_engine()
+        next(_shared, no_more)()
     return made
 
 
 def warmed(op: Op, size: int) -> Callable[..., Any]:
     """The forward of an op of one tensor, inside a rule: its kernel, once it has been used so often."""
     if "T" not in op.kernels:
-        op.heat[0] += 1 + (size >> 14)
+        op.heat[0] += heat(size, op.bits)
         if op.heat[0] <= WARM:
             return op.impl
         ignite(op, "T")
@@ -221,3 +219,25 @@ def speed_up_engine() -> None:
     x, y = Expr.inputs(2)
     (kernel,) = builtin.load([builtin.Formula("add_into", x + y, "TT", entry.FIRST)], [accumulate.add_into])
     accumulate.use_kernel(kernel)
+
+
+def prepare_members() -> None:
+    """Compile what members of Tensor need."""
+    from .._kernels import member_writes
+
+    member_writes.loops()
+
+
+def speed_up_members() -> None:
+    """Let members of Tensor be compiled ones."""
+    from .._compiled_members import use_compiled_members
+
+    use_compiled_members()
+
+
+def no_more() -> None:
+    """What is left to do when all is done."""
+
+
+# What all programs use is compiled with the ops that become warm after the first, one thing at a time: so no call takes long.
+_shared = iter((no_more, speed_up_engine, prepare_members, speed_up_members))

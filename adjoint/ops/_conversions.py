@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ._warm import compiles
+from .._warm import WARM, compiles, heat
 
-WARM = 100
 LARGE = 1 << 14  # elements whose conversion is worth several threads
 _heat = 0
 _kernels: dict[np.dtype[Any], Callable[[Any], Any]] = {}
@@ -33,7 +32,7 @@ def converted(array: Any, dtype: np.dtype[Any]) -> Any:
 def warm_up(array: Any, dtype: np.dtype[Any]) -> None:
     """Count what is converted, and compile after enough of it."""
     global _heat
-    _heat += 1 + (array.size >> 12)
+    _heat += heat(array.size)
     if _heat > WARM and compiles():
         from .._kernels.builtin_conversions import conversion
 

@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._warm import KINDS, Heat
 from ._cells import Cell
 from ._recurrence import Result, Steps, Weights
 from ._registry import Array
-from ._warm import KINDS, Heat
 
 LEAST = 2e6  # multiplications that are worth a thread of their own
 STEP = 10000  # what a step costs without compiled code, however small it is
-_warm = Heat(1e7)
+_warm = Heat()
 
 
 class Traced(NamedTuple):
@@ -33,7 +33,7 @@ class Traced(NamedTuple):
 def compiles(steps: Steps, x: Array, w: Weights, *others: Array | None) -> bool:
     """Whether to use compiled code for arrays. For a single step it would not pay to arrange the weights."""
     arrays = [a for a in (x, *w, *others) if a is not None]
-    return w.hr is None and len(steps.counts) > 1 and _warm(float(x.shape[0] * w.hh.size + len(steps.counts) * STEP), *arrays)
+    return w.hr is None and len(steps.counts) > 1 and _warm(x.shape[0] * w.hh.size + len(steps.counts) * STEP, *arrays)
 
 
 @lru_cache(maxsize=64)

@@ -31,11 +31,12 @@ import numpy as np
 
 from .._state import tick
 from .._tensor import Tensor
+from .._warm import WARM, heat
 from ..autograd.node import INFERENCE_TENSOR, Node
 from ..autograd.saved import SavedOutput
 from ..autograd.views import View, counter_of, edge_of, move_retained, unrecorded
 from ._codegen import _NAMESPACE, function_from, indented, is_tensor, needs_same_dtype, saved_names, takes, ways
-from ._compiled import WARM, forward_formula, kinds_by_name, muted
+from ._compiled import forward_formula, kinds_by_name, muted
 from ._registry import Op
 
 REFUSED = (ValueError, TypeError, OverflowError)  # by NumPy or by `plain_write`: the general path does it, or finds the words
@@ -100,7 +101,7 @@ def heating_write(op: Op, kinds: str, namespace: dict[str, Any]) -> Callable[...
     plain = plain_write(op)
 
     def into(target: Any, *rest: Any) -> None:
-        op.heat[0] += 1 + (target.size >> 14)
+        op.heat[0] += heat(target.size, op.bits)
         if op.heat[0] > WARM:
             namespace[f"into_{kinds}"] = kernel_for(op, kinds, plain)
             namespace[f"into_{kinds}"](target, *rest)

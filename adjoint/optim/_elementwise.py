@@ -29,14 +29,13 @@ from .._quiet import mute, unmute
 from .._site import Site, here
 from .._state import GRAD, swap_bits
 from .._tensor import Tensor, wrap
+from .._warm import WARM, heat
 from ..autograd.node import INFERENCE_TENSOR
 from ..autograd.views import check_writable, counter_of
 from ..ops.complex_view import view_as_real
 from .optimizer import Group, Optimizer
 
 BLOCK = 1 << 14  # elements; a dozen such arrays fit into a CPU's second-level cache
-LARGE = 1 << 14  # elements from which on a compiled pass pays at once
-WARM = 20  # steps after which it pays for fewer
 
 Array = Any
 _data = attrgetter("_data")
@@ -106,7 +105,7 @@ class Elementwise(Optimizer):
                         continue
                     for param in params:
                         check_writable(param, False)
-                    plan = self._plans[number] = Plan(self, group, params, warm=plan is not None and plan.steps >= WARM)
+                    plan = self._plans[number] = Plan(self, group, params, warmth=0 if plan is None else plan.heat)
                 plan.run(self, group, site)
         finally:
             unmute(token)
@@ -155,8 +154,10 @@ class Elementwise(Optimizer):
 class Plan:
     """How to update the parameters of a group; see Note [Plans]."""
 
-    def __init__(self, optimizer: Elementwise, group: Group, params: list[Tensor], warm: bool) -> None:
-        """`warm` says that there have been enough steps for a compiled pass to pay, however small the parameters."""
+    def __init__(self, optimizer: Elementwise, group: Group, params: list[Tensor], warmth: int) -> None:
+        """`warmth` is the heat of the plan that was followed before."""
+        self.each = heat(sum(param._data.size for param in params))
+        self.heat = warmth + self.each
         packs: dict[Any, list[Tensor]] = {}
         for param in params:
             fresh = optimizer.prepare(param, group)
@@ -165,8 +166,7 @@ class Plan:
                     raise mismatch(param._data.shape, shape)
             packs.setdefault(pack_key(optimizer, group, param, fresh), []).append(param)
         self.names = list(optimizer.buffers(group))
-        self.packs = [pack for key, some in packs.items() for pack in make_packs(optimizer, some, self.names, key[0], warm)]
-        self.steps = 0
+        self.packs = [pack for key, some in packs.items() for pack in make_packs(optimizer, some, self.names, key[0], self.heat > WARM)]
         self.found = identities(params, optimizer.state)
         # Held, so that the identities mean these arrays for as long as the plan lives.
         self.held = [tensor._data for tensor in tensors_of(params, optimizer.state)]
@@ -175,9 +175,10 @@ class Plan:
         """Whether the step finds the arrays that this plan was made for, and needs no others."""
         if identities(params, optimizer.state) != self.found or list(optimizer.buffers(group)) != self.names:
             return False
-        self.steps += 1
-        if self.steps == WARM and isinstance(self.packs[0], Pack) and compiles():
-            return False  # a compiled pass pays from now on
+        if self.heat <= WARM:
+            self.heat += self.each
+            if self.heat > WARM and compiles():
+                return False  # a compiled pass pays from now on
         return all(pack.together() for pack in self.packs)
 
     def run(self, optimizer: Elementwise, group: Group, site: Site) -> None:
@@ -217,7 +218,7 @@ def make_packs(
 ) -> Iterator[Pack | CompiledPack]:
     """Packs for parameters with the same key: one compiled pass over all, or for NumPy one for each large one and one for the rest."""
     arrays = [param._data for param in params]
-    if compiles() and (warm or sum(array.size for array in arrays) >= LARGE):
+    if warm and compiles():
         columns = [[optimizer.state[param][name]._data for param in params] for name in names]
         if all(is_plain(array, arrays[0].dtype) for column in (arrays, *columns) for array in column):
             yield CompiledPack(optimizer, params, columns, fresh)

@@ -104,7 +104,7 @@ class LRScheduler:
         self._last_lr = self._rates()
 
     def _rates(self) -> list[float]:
-        return [number_of(group["lr"]) for group in self.optimizer.param_groups]
+        return [rate if (rate := group["lr"]).__class__ is float else number_of(rate) for group in self.optimizer.param_groups]
 
     def _warn_outside_step(self) -> None:
         if not self._get_lr_called_within_step:
@@ -151,8 +151,9 @@ def number_of(rate: Any) -> Any:
 
 def set_lr(group: Group, rate: float) -> None:
     """Set a learning rate; one that is a tensor stays the same tensor."""
-    if isinstance(group["lr"], Tensor):
-        group["lr"].fill_(rate)
+    present = group["lr"]
+    if present.__class__ is not float and isinstance(present, Tensor):
+        present.fill_(rate)
     else:
         group["lr"] = rate
 

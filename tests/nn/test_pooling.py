@@ -17,7 +17,7 @@ from adjoint.ops import _pool_windows
 @pytest.fixture(params=[False, True], ids=["numpy", "compiled"], autouse=True)
 def compiled(request, monkeypatch):
     """Every test on NumPy and by compiled code. (Without llvmlite there is only one way.)"""
-    monkeypatch.setattr(_pool_windows._warm, "warm", -1.0 if request.param else math.inf)
+    monkeypatch.setattr(_pool_windows._warm, "total", math.inf if request.param else -math.inf)
     for kernel in (pool_loops.means, pool_loops.add_to_windows, pool_loops.put, *resample_loops.KERNELS):
         monkeypatch.setattr(kernel, "run", kernel.warm_up)
         monkeypatch.setattr(kernel, "heat", math.inf if request.param else -math.inf)

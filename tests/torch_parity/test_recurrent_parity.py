@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 import warnings
 
@@ -101,8 +102,8 @@ def test_layers(name, options, monkeypatch):
         assert np.array_equal(value.numpy(), state[key].numpy()), key
     for call in (on_batch, on_packed, on_single, with_states):
         wanted = run(torch, theirs, call)
-        for heat in (-1.0, float("inf")):  # compiled, and step by step
-            monkeypatch.setattr(_fused_recurrence, "_warm", _fused_recurrence.Heat(heat))
+        for heat in (math.inf, -math.inf):  # compiled, and step by step
+            monkeypatch.setattr(_fused_recurrence._warm, "total", heat)
             found = run(ad, ours, call)
             check(found[0], wanted[0])
             check(found[1], wanted[1])
@@ -134,8 +135,8 @@ def test_cells(name, options, monkeypatch):
     ours, theirs = made(name, options)
     assert repr(ours) == repr(theirs) and list(ours.state_dict()) == list(theirs.state_dict())
     for x in (X[0], X[0, 0]):
-        for heat in (-1.0, float("inf")):
-            monkeypatch.setattr(_fused_recurrence, "_warm", _fused_recurrence.Heat(heat))
+        for heat in (math.inf, -math.inf):
+            monkeypatch.setattr(_fused_recurrence._warm, "total", heat)
             found = []
             for lib, cell in zip(LIBRARIES, (ours, theirs), strict=True):
                 given = lib.tensor(x, requires_grad=True)
@@ -219,3 +220,16 @@ def test_the_last_nodes_have_pytorchs_names(kind, dtype, settings):
         states = last if isinstance(last, tuple) else (last,)
         found.append([out.grad_fn.name(), *(state.grad_fn.name() for state in states)])
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+@pytest.mark.parametrize("settings", [{}, {"bidirectional": True}, {"num_layers": 2, "dropout": 0.2}])
+def test_dropout_after_a_layer_drops_the_same_elements(kind, settings):
+    results = []
+    for lib in LIBRARIES:
+        lib.manual_seed(0)
+        layer = getattr(lib.nn, kind)(3, 4, batch_first=True, **settings)
+        out = layer(lib.tensor(X, dtype=lib.float32))[0]
+        results.append((out.stride(), lib.nn.functional.dropout(out, 0.5).detach().numpy()))
+    assert results[0][0] == results[1][0]
+    np.testing.assert_allclose(results[0][1], results[1][1], rtol=1e-5, atol=1e-6)

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 @pytest.fixture(params=[False, True], ids=["numpy", "compiled"])
 def compiled(request, monkeypatch):
     for module in (_convolve, _pool_windows):
-        monkeypatch.setattr(module._warm, "warm", -1.0 if request.param else math.inf)
+        monkeypatch.setattr(module._warm, "total", math.inf if request.param else -math.inf)
     for kernel in (pool_loops.means, pool_loops.add_to_windows, pool_loops.put, *resample_loops.KERNELS):
         monkeypatch.setattr(kernel, "run", kernel.warm_up)
         monkeypatch.setattr(kernel, "heat", math.inf if request.param else -math.inf)
