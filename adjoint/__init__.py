@@ -8,6 +8,7 @@ from sys import modules as _modules
 from typing import Any as _Any
 
 from . import _copying as _copying
+from . import _filling as _filling
 from . import _numpy_functions as _numpy_functions
 from . import autograd as autograd
 from . import ops as ops
@@ -108,7 +109,7 @@ _NAMES = {
         "_settings",
     ),
     **dict.fromkeys(
-        ("adaptive_avg_pool1d", "adaptive_max_pool1d", "avg_pool1d", "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d",
+        ("adaptive_avg_pool1d", "avg_pool1d", "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d",
          "conv_transpose2d", "conv_transpose3d", "max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool3d"),
         "nn.functional",
     ),
@@ -126,7 +127,7 @@ _NAMES = {
     ),
     **dict.fromkeys(
         ("_chunk_cat", "_log_softmax_backward_data", "_native_batch_norm_legit", "_softmax_backward_data", "_unsafe_masked_index",
-         "_unsafe_masked_index_put_accumulate", "affine_grid_generator", "alpha_dropout",
+         "_unsafe_masked_index_put_accumulate", "adaptive_max_pool1d", "affine_grid_generator", "alpha_dropout",
          "alpha_dropout_", "batch_norm", "bilinear", "binary_cross_entropy_with_logits", "constant_pad_nd", "convolution",
          "cosine_embedding_loss", "ctc_loss", "dropout", "dropout_", "embedding", "feature_alpha_dropout", "feature_alpha_dropout_",
          "feature_dropout", "feature_dropout_", "frobenius_norm", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "group_norm",
@@ -137,6 +138,7 @@ _NAMES = {
         "_native",
     ),
     **dict.fromkeys(("_segment_reduce", "segment_reduce"), "_segments"),
+    **dict.fromkeys(("fake_quantize_per_channel_affine", "fake_quantize_per_tensor_affine"), "_quantization"),
     **dict.fromkeys(("empty_permuted",), "_creation"),
     **dict.fromkeys(("pca_lowrank", "svd_lowrank"), "_lowrank"),
     **dict.fromkeys(("get_num_threads", "set_num_threads"), "_kernels.pool"),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ._device import CPU, _defaults, device, get_default_device, require_usable, resolve
-from ._dtype import as_dtype, as_numpy_dtype, default_numpy, finfo, from_numpy_dtype, infer_numpy_dtype
+from ._dtype import as_dtype, as_numpy_dtype, default_numpy, from_numpy_dtype, infer_numpy_dtype
 from ._layer import deepest, in_layers_of, levels, made_inside
 from ._layout import contiguous_format, copy_in_format, empty_in_format, layout, memory_format, preserve_format, strided
 from ._quiet import mute, unmute
@@ -19,7 +19,7 @@ from ._tensor import Tensor, new, replaceable, wrap
 from .autograd.node import INFERENCE_TENSOR, LEAF
 from .ops._registry import composite
 from .ops._rules import LARGE
-from .ops.assign import SMALL, fill_array
+from .ops.assign import SMALL, fill_array, number_as
 
 Array = Any
 Device = device | str | int | None
@@ -346,18 +346,7 @@ def as_element(value: Any, dtype: np.dtype[Any]) -> Any:
         return value
     if dtype.kind == "i" and dtype.itemsize == 8 and value.__class__ is int and -1 << 63 <= value < 1 << 63:
         return value
-    if dtype.kind in "iu":
-        limits = np.iinfo(dtype)
-        lowest = -limits.max if dtype.kind == "u" else limits.min  # negative numbers may wrap around
-        if isinstance(value, complex):
-            value = value.real
-        if not math.isfinite(value) or not lowest <= int(value) <= limits.max:
-            raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow; got {value}")
-        value = int(value)
-        return np.array(value % (limits.max + 1) if value < 0 and dtype.kind == "u" else value, dtype)
-    if isinstance(value, int | float) and dtype.kind in "fV" and finfo(as_dtype(dtype)).max < abs(value) < math.inf:
-        raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow; got {value}")
-    return np.array(value).astype(dtype)
+    return number_as(value, dtype)
 
 
 def scalar_tensor(
@@ -374,19 +363,21 @@ def eye(
     device: Device = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:
     """A matrix with ones on the diagonal."""
-    for name, length in (("n", n), ("m", n if m is None else m)):
+    if m is None and n.__class__ is int and n >= 0 and usual(out, layout, device, pin_memory) and not requires_grad:
+        return wrap(identity((n, n), as_numpy_dtype(dtype)))
+    shape = (n, n if m is None else m)
+    for name, length in zip("nm", shape, strict=True):
         if not hasattr(length, "__index__"):
             raise TypeError(f"eye(): argument '{name}' (position 1) must be int, not {type(length).__name__}")
         if length < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {length}")
+    return sized("eye", identity, (shape,), None, out, dtype, layout, device, pin_memory, requires_grad)
 
-    def fill(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-        array = np.zeros(shape, dtype)
-        array.reshape(-1)[: shape[1] * shape[1] : shape[1] + 1] = 1
-        return array
 
-    shape = (n, n if m is None else m)
-    return sized("eye", fill, (shape,), None, out, dtype, layout, device, pin_memory, requires_grad)
+def identity(shape: tuple[int, int], dtype: np.dtype[Any]) -> Array:
+    array = np.zeros(shape, dtype)
+    array.reshape(-1)[: shape[1] * shape[1] : shape[1] + 1] = 1
+    return array
 
 
 # ---- like another tensor ------------------------------------------------------------------------------------------

@@ -201,9 +201,10 @@ def _packed(elements: list[Any], kinds: set[type], dtype: np.dtype[Any]) -> Arra
     if dtype.kind not in "iu":  # bool, and bfloat16 through float32
         return np.array(elements, None if dtype.kind == "b" else np.float32).astype(dtype)
     if float in kinds:
-        from ._creation import as_element
-
-        return np.array([as_element(element, dtype) for element in elements], dtype)
+        limits = np.iinfo(dtype)
+        if not all(limits.min <= element <= limits.max for element in elements):  # (NaN is not, either)
+            raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
+        return np.array([int(element) for element in elements], dtype)
     try:
         wide = np.array(elements, _INT64)
     except OverflowError:

@@ -207,6 +207,11 @@ def _inside(input: Any, indices: Sequence[Any]) -> tuple[Any, ...]:
     )
 
 
+def adaptive_max_pool1d(input: Any, output_size: Any) -> Any:
+    """The largest elements, and where they stand."""
+    return F.adaptive_max_pool1d(input, output_size, True)
+
+
 # ---- dropout ------------------------------------------------------------------------------------------------------------------------
 
 
@@ -269,36 +274,37 @@ def rrelu_(input: Any, lower: float = 0.125, upper: float = 1 / 3, training: boo
 
 
 # ---- losses: the reduction is given by its number -----------------------------------------------------------------------------------
+# It is 0, none, unless given: PyTorch's signatures show the mean, but that is not what its functions do.
 
 
-def binary_cross_entropy_with_logits(input: Any, target: Any, weight: Any = None, pos_weight: Any = None, reduction: int = 1) -> Any:
+def binary_cross_entropy_with_logits(input: Any, target: Any, weight: Any = None, pos_weight: Any = None, reduction: int = 0) -> Any:
     """The cross entropy of truth values and their log-odds."""
     return F.binary_cross_entropy_with_logits(input, target, weight, reduction=REDUCTIONS[reduction], pos_weight=pos_weight)
 
 
-def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 1) -> Any:
+def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 0) -> Any:
     """How far the angle between two vectors is from what the target wants."""
     return F.cosine_embedding_loss(input1, input2, target, margin, reduction=REDUCTIONS[reduction])
 
 
 def ctc_loss(
-    log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: int = 1, zero_infinity: bool = False
+    log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: int = 0, zero_infinity: bool = False
 ) -> Any:
     """The loss of a sequence of labels whose places in time are not known."""
     return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, REDUCTIONS[reduction], zero_infinity)
 
 
-def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, reduction: int = 1) -> Any:
+def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, reduction: int = 0) -> Any:
     """The distance where the target is 1; what it lacks of the margin where the target is -1."""
     return F.hinge_embedding_loss(input, target, margin, reduction=REDUCTIONS[reduction])
 
 
-def kl_div(input: Any, target: Any, reduction: int = 1, *, log_target: bool = False) -> Any:
+def kl_div(input: Any, target: Any, reduction: int = 0, *, log_target: bool = False) -> Any:
     """The Kullback-Leibler divergence."""
     return F.kl_div(input, target, reduction=REDUCTIONS[reduction], log_target=log_target)
 
 
-def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 1) -> Any:
+def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 0) -> Any:
     """How far two scores are from being in the order that the target wants."""
     return F.margin_ranking_loss(input1, input2, target, margin, reduction=REDUCTIONS[reduction])
 
@@ -309,7 +315,7 @@ def poisson_nll_loss(input: Any, target: Any, log_input: bool, full: bool, eps: 
 
 
 def triplet_margin_loss(
-    anchor: Any, positive: Any, negative: Any, margin: float = 1.0, p: float = 2, eps: float = 1e-6, swap: bool = False, reduction: int = 1
+    anchor: Any, positive: Any, negative: Any, margin: float = 1.0, p: float = 2, eps: float = 1e-6, swap: bool = False, reduction: int = 0
 ) -> Any:
     """How far the negative example is from being farther from the anchor than the positive one."""
     return F.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=REDUCTIONS[reduction])

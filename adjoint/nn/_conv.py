@@ -182,10 +182,22 @@ def _transposed_size(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, 
         text = " ".join(f"{what}_{name}: {v}" for what, values in given for name, v in zip(names, values, strict=True))
         raise RuntimeError(f"output padding must be smaller than either stride or dilation, but got {text}")
     if any(n < 1 for n in result):
+        row = (1,) * (len(size) == 1)
         raise RuntimeError(
-            f"Given input size per channel: ({by(size)}). Calculated output size per channel: ({by(result)}). Output size is too small"
+            f"Given input size per channel: ({by(row + size)}). Calculated output size per channel: ({by(row + result)}). "
+            "Output size is too small"
         )
     return result
+
+
+def _check_elements(shape: Sizes, weight: Sizes) -> None:
+    """Refuse images without pixels, and kernels for no channels. (PyTorch counts a line as an image with one row.)"""
+    row = (1,) * (len(shape) == 3)
+    if shape[0] and shape[1] and 0 in shape[2:]:
+        raise RuntimeError(f"Only zero batch or zero channel inputs are supported, but got input shape: {[*shape[:2], *row, *shape[2:]]}")
+    if weight[1] == 0:
+        kind = "5D" if len(weight) == 5 else "2D or 4D"
+        raise RuntimeError(f"non-empty {kind} weight tensor expected, but got: {[*weight[:2], *row, *weight[2:]]}")
 
 
 def _convolve_transposed(
@@ -206,6 +218,7 @@ def _convolve_transposed(
     steps, sides, more, spread = (expanded(value, count, key) for key, value in numbers.items())
     batch = input if input.ndim == count + 2 else input.unsqueeze(0)
     size = _transposed_size(tuple(batch.shape[2:]), tuple(weight.shape[2:]), steps, sides, more, spread)
+    _check_elements(batch.shape, weight.shape)
     result: Tensor = convolution_transposed(batch, weight, bias, size, steps, sides, spread, groups)
     return result if batch is input else result.squeeze(0)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import _random
 from .._creation import empty_like
+from .._dtype import from_numpy_dtype
 from .._kernels import random_loops as loops
 from .._layer import levels
 from .._sampling import ones_and_zeros
@@ -56,6 +57,10 @@ def dropout_tangent(input_t: Array, kept: Kept) -> Array:
 
 @op("dropout", method=False, function=False, nodes="MulBackward0", input=dropout_rule, jvp=dropout_tangent)
 def dropped(input: Array, p: float, kept: Kept) -> Array:
+    if input.dtype.kind in "iub":
+        raise RuntimeError(
+            f"result type Float can't be cast to the desired output type {from_numpy_dtype(input.dtype).scalar_name}\n  fix: x.float()"
+        )
     scale = input.dtype.type(1) / input.dtype.type(1 - p)
     if input.__class__ is not np.ndarray:
         kept[:] = 1, scale

@@ -12,6 +12,7 @@ from .._tensor import Tensor
 from ..ops import pool as ops
 from ..ops._pool_windows import INDEX
 from ..ops._registry import FOLDED, Array, op
+from ..ops._rules import loops
 from ._pooling import Numbers, _expanded
 
 
@@ -57,6 +58,8 @@ def _search_windows(input: Array, samples: Array, places: tuple[int, ...], kerne
     """Where the maximum over each of the windows is that the samples decide on."""
     # As in PyTorch, the first of two random numbers is for the last dimension, but the first of three for the first.
     order = (1, 0) if len(kernel) == 2 else (0, 1, 2)
+    if (found := loops("fractional").places_of_maxima(input, samples, places, kernel, order)) is not None:
+        return found
     lines = zip(input.shape[2:], places, kernel, order, strict=True)
     return _search_planes(input, [_fractional_starts(n, o, k, samples[..., which]) for n, o, k, which in lines], kernel)
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .._dtype import bfloat16, float16, float32
 from .._layer import Layer, level_of
 from .._site import here
 from .._tensor import Tensor
@@ -16,7 +17,13 @@ from ..ops._precision import wide
 from . import _fast_norms, _norms
 
 EPSILON = float(np.finfo(np.float32).eps)
+HALF = float16, bfloat16
 EPSILONS = {np.dtype(name): float(np.finfo(name).eps) for name in ("float64", "complex128")}
+
+
+def in_single(parameter: Tensor | None) -> bool:
+    """Whether a weight is in single precision. Then half precision is computed in that too, and the result rounded."""
+    return isinstance(parameter, Tensor) and parameter.dtype is float32
 
 
 def layer_norm(
@@ -26,11 +33,15 @@ def layer_norm(
     if not isinstance(normalized_shape, tuple | list):
         kind = type(normalized_shape).__name__
         raise TypeError(f"layer_norm(): argument 'normalized_shape' (position 2) must be tuple of ints, not {kind}")
+    if input.dtype in HALF and in_single(weight):
+        return layer_norm(input.float(), normalized_shape, weight, bias, eps).to(input.dtype)
     return _norms.layer_norm(input, tuple(normalized_shape), weight, bias, eps, [])  # type: ignore[no-any-return]
 
 
 def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
     """The input divided by the root of its mean square over the last dimensions, times `weight`."""
+    if input.dtype in HALF and in_single(weight):
+        return rms_norm(input.float(), normalized_shape, weight, eps).to(input.dtype)
     shape = tuple(normalized_shape)
     _norms.check_normalized_shape(input, shape, weight, None)
     if not input.is_floating_point() and not input.is_complex():
@@ -50,6 +61,8 @@ def group_norm(
     """The input with mean 0 and variance 1 in every group of channels of every sample, times `weight` plus `bias`."""
     if input.ndim >= 2 and num_groups > 0 and input.shape[0] * input.shape[1] // num_groups * math.prod(input.shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {list(input.shape)}")
+    if input.dtype in HALF and in_single(weight):
+        return group_norm(input.float(), num_groups, weight, bias, eps).to(input.dtype)
     return _norms.group_norm(input, num_groups, weight, bias, eps, [])  # type: ignore[no-any-return]
 
 
@@ -64,6 +77,8 @@ def batch_norm(
     eps: float = 1e-5,
 ) -> Tensor:
     """The input with mean 0 and variance 1 in every channel, times `weight` plus `bias`; in evaluation, by the running statistics."""
+    if input.dtype in HALF and in_single(weight):
+        return batch_norm(input.float(), running_mean, running_var, weight, bias, training, momentum, eps).to(input.dtype)
     if input.numel() == 0:
         return _of_nothing(input, weight, bias)
     if training and math.prod(input.shape) == input.shape[1]:
@@ -148,6 +163,8 @@ def instance_norm(
     eps: float = 1e-5,
 ) -> Tensor:
     """The input with mean 0 and variance 1 in every channel of every sample, times `weight` plus `bias`."""
+    if input.dtype in HALF and in_single(weight):
+        return instance_norm(input.float(), running_mean, running_var, weight, bias, use_input_stats, momentum, eps).to(input.dtype)
     if not use_input_stats:
         if running_mean is None or running_var is None:
             raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")

@@ -15,7 +15,7 @@ from .._dtype import from_numpy_dtype
 from ..ops._batching import behind_batch, expanded
 from ..ops._precision import wide
 from ..ops._registry import Array, op
-from ..ops._rules import cast
+from ..ops._rules import cast, contiguous
 from . import _fast_norms as fast
 from ._fast_norms import Grads, Kept
 
@@ -141,7 +141,7 @@ def layer_norm(
         return out
     check_dtypes(input, weight, bias)
     normal, _ = standardized(wide(input), last_axes(input, normalized_shape), eps)
-    return cast(affine(normal, weight, bias, normalized_shape), input.dtype)
+    return contiguous(cast(affine(normal, weight, bias, normalized_shape), input.dtype))
 
 
 def rms_factor(x: Array, axes: Axes, eps: float) -> Array:
@@ -190,7 +190,7 @@ def rms_norm(input: Array, normalized_shape: tuple[int, ...], weight: Array | No
     check_dtypes(input, weight)
     x = wide(input)
     normal = x * rms_factor(x, last_axes(input, normalized_shape), eps)
-    return cast(affine(normal, weight, None, normalized_shape), input.dtype)
+    return contiguous(cast(affine(normal, weight, None, normalized_shape), input.dtype))
 
 
 def check_normalized_shape(input: Array, normalized_shape: tuple[int, ...], weight: Array | None, bias: Array | None) -> None:
@@ -264,7 +264,7 @@ def batch_norm_training(input: Array, weight: Array | None, bias: Array | None, 
         return out
     check_dtypes(input, weight, bias)
     normal, _ = standardized(wide(input), all_but_channel(input), eps)
-    return cast(affine(normal, weight, bias, channel_shape(input)), input.dtype)
+    return contiguous(cast(affine(normal, weight, bias, channel_shape(input)), input.dtype))
 
 
 def inference_normal(input: Array, running_mean: Array, running_var: Array, eps: float) -> Array:
@@ -314,7 +314,7 @@ def batch_norm_inference(
         return out
     check_dtypes(input, weight, bias)
     normal = inference_normal(input, running_mean, running_var, eps)
-    return cast(affine(normal, weight, bias, channel_shape(input)), input.dtype)
+    return contiguous(cast(affine(normal, weight, bias, channel_shape(input)), input.dtype))
 
 
 # ---- group norm ---------------------------------------------------------------------------------------------------------------------
@@ -386,4 +386,4 @@ def group_norm(input: Array, num_groups: int, weight: Array | None, bias: Array 
         return out
     check_dtypes(input, weight, bias)
     normal, _ = standardized(in_groups(wide(input), num_groups), (2,), eps)
-    return cast(affine(np.reshape(normal, input.shape), weight, bias, channel_shape(input)), input.dtype)
+    return contiguous(cast(affine(np.reshape(normal, input.shape), weight, bias, channel_shape(input)), input.dtype))

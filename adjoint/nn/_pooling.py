@@ -14,7 +14,7 @@ from .._state import GRAD, get_mode
 from .._tensor import Tensor, wrap
 from ..ops import pool as ops
 from ..ops._out import into
-from ..ops._pool_windows import INDEX, Plan, adaptive, plan, sliding
+from ..ops._pool_windows import INDEX, Plan, adaptive, means_directly, plan, sliding
 
 Numbers = int | Sequence[int]
 Pair = tuple[Tensor, Tensor]
@@ -334,6 +334,8 @@ def avg_pool2d(
 ) -> Tensor:
     """The mean over windows of the last two dimensions, or their sum divided by `divisor_override`."""
     plan = _plan("avg_pool2d", input, kernel_size, stride, padding, 1, ceil_mode, count_include_pad, divisor_override)
+    if out is None and _constant(input) and (found := means_directly(input._data, plan)) is not None:
+        return wrap(found)
     result: Tensor = ops.avg_pool2d(input, plan)
     return result if out is None else into(out, result)
 

@@ -85,7 +85,7 @@ def run_batch(
     if length == 0:
         raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
     probability = dropout if train else 0.0
-    turned = batch_first and probability > 0 and num_layers > 1  # then the random numbers come in PyTorch's order
+    turned = batch_first and train  # then dropout, here and later, draws its numbers in the order of PyTorch, which computes step by step
     if turned:
         input = input.transpose(0, 1)
     steps = [steps_of_batch(length, samples, batch_first and not turned, reverse) for reverse in (False, True)[: 1 + bidirectional]]

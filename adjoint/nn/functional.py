@@ -9,6 +9,9 @@ import numpy as np
 
 from .._layer import Layer as _Layer
 from .._layer import levels as _levels
+from .._random import default_generator as _default_generator
+from .._random._filling import fill_by_kernel as _fill_by_kernel
+from .._random._generator import draws as _draws
 from .._site import warn
 from .._tensor import Tensor, wrap
 from ..ops import activation as _activation
@@ -247,10 +250,12 @@ def gelu(input: Tensor, approximate: str = "none", *, out: Tensor | None = None)
 
 def _slopes(x: Any, lower: float, upper: float) -> Any:
     """A random slope for each element that is not positive, and one for the others."""
-    from .._random._filling import fill_by_kernel
-
+    facts = x, float(lower), float(upper - lower), float(upper)
+    if upper - lower < 1e30 and x.__class__ is np.ndarray:
+        if (made := _draws.slopes.new((x.shape,), x.dtype, _default_generator._words, *facts)) is not None:
+            return made
     slopes = np.empty_like(x)
-    if upper - lower < 1e30 and fill_by_kernel(slopes, "slopes", None, x, float(lower), float(upper - lower), float(upper)):
+    if upper - lower < 1e30 and _fill_by_kernel(slopes, "slopes", None, *facts):
         return slopes
     below = x <= 0
     slopes[...] = 1

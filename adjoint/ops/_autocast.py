@@ -5,6 +5,7 @@ The lists are PyTorch's for the CPU, as far as there are ops for them. Everythin
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from .._dtype import bfloat16, float16, float32
@@ -20,17 +21,14 @@ IN_SINGLE = frozenset(
      "huber_loss", "mse_loss", "nll_loss", "prod_all", "prod_dim", "reflection_pad1d", "reflection_pad2d", "reflection_pad3d",
      "replication_pad1d", "replication_pad2d", "replication_pad3d", "smooth_l1_loss"}
 )  # fmt: skip
-AS_INPUT = frozenset({"batch_norm_inference", "batch_norm_training", "group_norm", "layer_norm", "rms_norm"})  # weight and bias follow
 
 
-def autocast(op: Op, operands: list[Any]) -> list[Any]:
+def autocast(op: Op, operands: Sequence[Any]) -> Sequence[Any]:
     """The operands of an op with the dtypes that autocast wants."""
     if op.name in IN_HALF:
         dtype = bfloat16 if get_mode() & AUTOCAST_BFLOAT16 else float16
     elif op.name in IN_SINGLE:
         dtype = float32
-    elif op.name in AS_INPUT:
-        dtype = operands[0].dtype
     else:
         return operands
     return [x.to(dtype) if is_eligible(x) else x for x in operands]

@@ -6,7 +6,7 @@ forward mode, `out=`, subclasses, and every error.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,9 @@ def general(op: Op, args: tuple[Any, ...], out: Any = None) -> Any:
         elif mode == INFERENCE:
             if level is None and not op.view and not levels() and known_result.get() is None and not overridden(op, args):
                 return inferred(op, args)
+        elif mode & AUTOCAST and mode & ~AUTOCAST <= GRAD:
+            if level is None and not levels() and known_result.get() is None and not overridden(op, args):
+                return autocasted(op, args)
         elif level is not None and mode < 2:
             return level.call(op, args) if level.alive else again(op, args)
     elif is_plain(op, args, out) and fits(out, made := called(op, args)):
@@ -80,6 +83,8 @@ def in_one_dtype(op: Op, args: tuple[Any, ...]) -> list[Any] | None:
             arrays.append(data)
         elif (x.__class__ is float or x.__class__ is int) and arrays and op.scalars:
             arrays.append(x)
+        elif x.__class__ is complex and arrays and arrays[0].dtype.kind == "c" and op.scalars and isinstance(op.nodes, str):
+            arrays.append(x)
         else:
             return None
     dtype = common_dtype(op, arrays)
@@ -88,9 +93,9 @@ def in_one_dtype(op: Op, args: tuple[Any, ...]) -> list[Any] | None:
     converted: list[Any] | None = None
     for place, array in enumerate(arrays):
         if array.__class__ is not np.ndarray:
-            if dtype is INT64:
+            if dtype is INT64 or array.__class__ is complex:
                 converted = converted or list(args)
-                converted[place] = wrap(np.asarray(array))
+                converted[place] = wrap(np.asarray(array, dtype if array.__class__ is complex else None))
         elif array.dtype is not dtype:
             if array.dtype.kind in "fc" and args[place]._fn is not None:
                 return None
@@ -157,6 +162,18 @@ def inferred(op: Op, args: tuple[Any, ...]) -> Any:
     return result
 
 
+def autocasted(op: Op, args: tuple[Any, ...]) -> Any:
+    """The op as ever, on operands with the dtypes that autocast wants."""
+    from ._autocast import autocast
+
+    operands = autocast(op, args)
+    bits = swap_bits(AUTOCAST, 0)
+    try:
+        return called(op, operands)
+    finally:
+        swap_bits(AUTOCAST, bits)
+
+
 def overridden(op: Op, args: tuple[Any, ...]) -> bool:
     """Whether an operand may want to answer for itself."""
     operands = args[0] if op.sequence and args[0].__class__ in (list, tuple) else args
@@ -215,6 +232,8 @@ def fits(out: Tensor, made: Tensor) -> bool:
 def generally(op: Op, args: tuple[Any, ...], out: Any = None) -> Any:
     """The same for Tensors outside of transforms, and for everything uncommon."""
     values = dict(zip(op.args, args, strict=True))
+    if op.factors:
+        args = tuple(factors_last(op, values))
     operands = inputs_of(op, values)
     if get_mode() & WATCHED or any(x.__class__ not in PLAIN and hasattr(x, "__torch_function__") for x in (*operands, out)):
         answer = watched(op, op.function, args, operands, out)
@@ -225,7 +244,7 @@ def generally(op: Op, args: tuple[Any, ...], out: Any = None) -> Any:
     if get_mode() & AUTOCAST:
         from ._autocast import autocast
 
-        operands = autocast(op, operands)
+        operands = list(autocast(op, operands))
     _, operands, values = entered(operands, values)
     if out is not None:
         from ._inplace import write_out
@@ -233,6 +252,15 @@ def generally(op: Op, args: tuple[Any, ...], out: Any = None) -> Any:
         return write_out(op, operands, values, out)
     notice_dtype(op, operands)
     return finished(op, operands, values, forward(op, operands, values))
+
+
+def factors_last(op: Op, values: dict[str, Any]) -> Iterable[Any]:
+    """Bring arguments into their order. PyTorch once took the factors before the tensors, and still does: `x.addcdiv_(value, a, b)`."""
+    tensors = [value for value in values.values() if isinstance(value, Tensor)]
+    if len(tensors) == len(op.inputs) and any(isinstance(values[name], Tensor) for name in op.factors):
+        numbers = [value for value in values.values() if not isinstance(value, Tensor)]
+        values.update(zip((*op.inputs, *op.factors), (*tensors, *numbers), strict=True))
+    return values.values()
 
 
 def notice_dtype(op: Op, operands: list[Any]) -> None:

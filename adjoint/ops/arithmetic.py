@@ -65,7 +65,7 @@ def factor_for(alpha: Any, dtype: np.dtype[Any]) -> Any:
     return np.asarray(alpha).astype(dtype) if dtype.kind in "iu" and issubclass(type(alpha), int | float) else alpha
 
 
-def _add_scaled(input: Array, other: Array, *, alpha: float = 1) -> Array:
+def _add_scaled(input: Array, other: Array, alpha: float = 1) -> Array:
     dtype = np.result_type(input, other)
     check_alpha(alpha, dtype)
     return input + other * factor_for(alpha, dtype)
@@ -78,7 +78,7 @@ add_scaled = elementwise(
 )  # fmt: skip
 
 
-def _sub_scaled(input: Array, other: Array, *, alpha: float = 1) -> Array:
+def _sub_scaled(input: Array, other: Array, alpha: float = 1) -> Array:
     dtype = np.result_type(input, other)
     check_alpha(alpha, dtype)
     return input - other * factor_for(alpha, dtype)
@@ -91,7 +91,7 @@ sub_scaled = elementwise(
 )  # fmt: skip
 
 
-def _rsub(input: Array, other: Array, *, alpha: float = 1) -> Array:
+def _rsub(input: Array, other: Array, alpha: float = 1) -> Array:
     """`other - alpha * input`."""
     return np.subtract(other, input if alpha == 1 else input * factor_for(alpha, input.dtype))
 
@@ -104,34 +104,42 @@ rsub = elementwise(
 )  # fmt: skip
 
 
+ONE = 1  # which no `alpha` that means something else can be: neither 1.0 nor True
+
+
+def factor_last(other: Any, alpha: Any) -> tuple[Any, Any]:
+    """PyTorch once took the factor before the tensor, `x.add_(-0.1, x.grad)`, and still does."""
+    return (alpha, other) if isinstance(alpha, OpMethods) else (other, alpha)
+
+
 @composite()
-def add(input: Array, other: Array, *, alpha: float = 1, out: Array = None) -> Array:
+def add(input: Array, other: Array, alpha: Any = 1, *, out: Array = None) -> Array:
     """`input + alpha * other`."""
-    return add_plain(input, other, out=out) if alpha == 1 else add_scaled(input, other, alpha=alpha, out=out)
+    return add_plain(input, other, out=out) if alpha is ONE else add_scaled(input, *factor_last(other, alpha), out=out)
 
 
 add_plain_, add_scaled_ = inplace_of(add_plain), inplace_of(add_scaled)
 
 
 @composite("add_", function=False)
-def add_(input: Array, other: Array, *, alpha: float = 1) -> Array:
+def add_(input: Array, other: Array, alpha: Any = 1) -> Array:
     """In-place form of `add`."""
-    return add_plain_(input, other) if alpha == 1 else add_scaled_(input, other, alpha=alpha)
+    return add_plain_(input, other) if alpha is ONE else add_scaled_(input, *factor_last(other, alpha))
 
 
 @composite("sub", "subtract")
-def sub(input: Array, other: Array, *, alpha: float = 1, out: Array = None) -> Array:
+def sub(input: Array, other: Array, alpha: Any = 1, *, out: Array = None) -> Array:
     """`input - alpha * other`."""
-    return sub_plain(input, other, out=out) if alpha == 1 else sub_scaled(input, other, alpha=alpha, out=out)
+    return sub_plain(input, other, out=out) if alpha is ONE else sub_scaled(input, *factor_last(other, alpha), out=out)
 
 
 sub_plain_, sub_scaled_ = inplace_of(sub_plain), inplace_of(sub_scaled)
 
 
 @composite("sub_", "subtract_", function=False)
-def sub_(input: Array, other: Array, *, alpha: float = 1) -> Array:
+def sub_(input: Array, other: Array, alpha: Any = 1) -> Array:
     """In-place form of `sub`."""
-    return sub_plain_(input, other) if alpha == 1 else sub_scaled_(input, other, alpha=alpha)
+    return sub_plain_(input, other) if alpha is ONE else sub_scaled_(input, *factor_last(other, alpha))
 
 
 def refuse_bool_negation(input: Array) -> None:
@@ -166,7 +174,7 @@ mul = elementwise(
 )  # fmt: skip
 
 
-def _addcmul(input: Array, tensor1: Array, tensor2: Array, *, value: float = 1) -> Array:
+def _addcmul(input: Array, tensor1: Array, tensor2: Array, value: float = 1) -> Array:
     """`input + value * tensor1 * tensor2`; of integers, `value` is the integer part of what is given."""
     return input + scaled(tensor1 * tensor2, factor_for(value, input.dtype))
 
@@ -187,7 +195,7 @@ def refuse_integer_quotient(input: Array, tensor1: Array, tensor2: Array) -> Non
         )
 
 
-def _addcdiv(input: Array, tensor1: Array, tensor2: Array, *, value: float = 1) -> Array:
+def _addcdiv(input: Array, tensor1: Array, tensor2: Array, value: float = 1) -> Array:
     """`input + value * tensor1 / tensor2`."""
     return input + scaled(tensor1, value) / tensor2
 
@@ -209,8 +217,9 @@ div_true = elementwise(
 )  # fmt: skip
 
 
-def refuse_zero_divisor(other: Array) -> None:
-    if np.result_type(other).kind in "iub" and holds(np.any(other == 0)):
+def refuse_zero_divisor(input: Array, other: Array) -> None:
+    """Refuse to divide integers by zero. A whole number that divides floating-point numbers is one of them."""
+    if np.result_type(other).kind in "iub" and np.result_type(input).kind in "iub" and holds(np.any(other == 0)):
         raise RuntimeError("ZeroDivisionError: an integer is divided by zero; mask the zeros first, or divide floating-point numbers")
 
 
@@ -221,7 +230,7 @@ def truncated_quotient(input: Array, other: Array) -> Array:
 
 
 def _div_rounded(input: Array, other: Array, *, rounding_mode: str = "trunc") -> Array:
-    refuse_zero_divisor(other)
+    refuse_zero_divisor(input, other)
     return np.floor_divide(input, other) if rounding_mode == "floor" else truncated_quotient(input, other)
 
 
@@ -265,7 +274,7 @@ def rtruediv(input: Array, other: Array) -> Array:
 
 def _floor_divide(input: Array, other: Array) -> Array:
     """The quotient, rounded down."""
-    refuse_zero_divisor(other)
+    refuse_zero_divisor(input, other)
     return np.floor_divide(input, other)
 
 
@@ -283,7 +292,7 @@ def rfloordiv(input: Array, other: Array) -> Array:
 
 def _remainder(input: Array, other: Array) -> Array:
     """The remainder with the sign of the divisor, as Python's `%`."""
-    refuse_zero_divisor(other)
+    refuse_zero_divisor(input, other)
     return np.remainder(input, other)
 
 
@@ -303,7 +312,7 @@ def rmod(input: Array, other: Array) -> Array:
 
 def _fmod(input: Array, other: Array) -> Array:
     """The remainder with the sign of the dividend."""
-    refuse_zero_divisor(other)
+    refuse_zero_divisor(input, other)
     return np.fmod(input, other)
 
 

@@ -15,6 +15,7 @@ from ._out import into
 from ._precision import FLOAT32
 from ._registry import FLOAT, LEADING, Array, composite, elementwise, op
 from ._rules import call, cast, conjugate
+from .assign import number_for
 
 # ---- sign and absolute value --------------------------------------------------------------------------------------------------------
 
@@ -45,7 +46,7 @@ sign = elementwise(
 def sgn_rule(g: Array, input: Array, out: Array) -> Array:
     """Zero for a real number; for a complex one the part of the change that turns it."""
     if not is_complex(g):
-        return np.zeros_like(g)
+        return zero(g)
     turn = (g - np.real(conjugate(out) * g) * out) / np.abs(input)
     return np.where(input == 0, 0, turn)
 
@@ -207,19 +208,13 @@ def inside(x: Array, low: Any, high: Any) -> Array:
     return x >= low if high is None else (x >= low) & (x <= high)
 
 
-def whole_bound(bound: Any, dtype: np.dtype[Any]) -> Any:
-    """A bound as an integer dtype holds it. In one without a sign a negative number counts from the end, as in PyTorch."""
-    if dtype.kind not in "iu" or not isinstance(bound, int):
-        return bound
-    limits = np.iinfo(dtype)
-    if not (limits.min or -limits.max) <= bound <= limits.max:
-        name = "int" if dtype.itemsize == 4 else f"{dtype.name}_t"
-        raise RuntimeError(f"value cannot be converted to type {name} without overflow: {bound} is no {dtype.name}")
-    return bound + (limits.max + 1) * (bound < limits.min)
+def bound_for(bound: Any, dtype: np.dtype[Any]) -> Any:
+    """A bound as integers take it."""
+    return number_for(bound, dtype) if dtype.kind in "iu" and isinstance(bound, int) else bound
 
 
 def _clamp_number(input: Array, min: Any = None, max: Any = None) -> Array:
-    return bounded(input, whole_bound(min, input.dtype), whole_bound(max, input.dtype))
+    return bounded(input, bound_for(min, input.dtype), bound_for(max, input.dtype))
 
 
 clamp_number = elementwise(
@@ -279,6 +274,12 @@ def clamp_(input: Array, min: Any = None, max: Any = None) -> Array:
     return clamp_tensor_(input, min, max)
 
 
+def check_bound(input: Array, bound: Array) -> None:
+    refuse("c", "clamp", "clamp is not supported for complex types")(input, bound)
+    refuse("b", "clamp_scalar_cpu")(input, bound)
+    bound_for(bound, input.dtype)
+
+
 def _clamp_min(input: Array, min: Array) -> Array:
     """Values below `min` become `min`."""
     return np.maximum(input, min)
@@ -286,7 +287,7 @@ def _clamp_min(input: Array, min: Array) -> Array:
 
 clamp_min = elementwise(
     "clamp_min", _clamp_min, scalars="min", nodes={"TS": "ClampMinBackward0", "default": "ClampMinBackward1"}, warns=False,
-    check=refuse("c", "clamp", "clamp is not supported for complex types"),
+    check=check_bound,
     input=lambda g, input, min: np.where(input >= min, g, 0),
     min=lambda g, input, min: np.where(input < min, g, 0),
 )  # fmt: skip
@@ -299,7 +300,7 @@ def _clamp_max(input: Array, max: Array) -> Array:
 
 clamp_max = elementwise(
     "clamp_max", _clamp_max, scalars="max", nodes={"TS": "ClampMaxBackward0", "default": "ClampMaxBackward1"}, warns=False,
-    check=refuse("c", "clamp", "clamp is not supported for complex types"),
+    check=check_bound,
     input=lambda g, input, max: np.where(input <= max, g, 0),
     max=lambda g, input, max: np.where(input > max, g, 0),
 )  # fmt: skip

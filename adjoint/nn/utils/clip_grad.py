@@ -13,6 +13,7 @@ from ..._quiet import mute, unmute
 from ..._site import warn
 from ..._tensor import Tensor, wrap
 from ...autograd.together import change, in_blocks
+from ...ops._precision import is_half, wide
 from ...ops.vector_norm import compiled_norm
 
 Tensors = Iterable[Tensor] | Tensor
@@ -34,6 +35,8 @@ def _norm(array: Any, norm_type: float) -> Any:
         found = compiled_norm(norm_type).run(array, None, False, norm_type)
         if found is not None:
             return array.dtype.type(found)
+    if is_half(array.dtype):
+        return array.dtype.type(_norm(wide(array), norm_type))
     flat = array.reshape(-1)
     if norm_type == 2 and flat.dtype.kind == "f":
         return np.sqrt(flat.dot(flat))
@@ -86,7 +89,8 @@ def _gradients(parameters: list[Tensor]) -> list[Tensor]:
 def _scale(gradients: list[Tensor], max_norm: float, total_norm: Tensor) -> None:
     token = mute()
     try:
-        factor = np.minimum(max_norm / (total_norm._data + 1e-6), 1.0)
+        total = total_norm._data
+        factor = total.dtype.type(np.minimum(max_norm / (total + 1e-6), 1.0))
         change(gradients, _scaled, [float(factor)])
     finally:
         unmute(token)
