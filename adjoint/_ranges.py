@@ -16,6 +16,7 @@ from ._tensor import Tensor, wrap
 from .ops._rules import loops
 
 FLOAT32 = np.dtype(np.float32)
+PLAIN = {int, float}  # numbers as they are
 
 
 def arange(
@@ -36,7 +37,10 @@ def arange(
     if end is None or len(args) > 3:
         given = ", ".join(type(value).__name__ for value in args)
         raise TypeError(f"arange() received an invalid combination of arguments - got ({given}); write arange(start, end, step)")
-    first, last, by = number_of("arange", "start", start), number_of("arange", "end", end), number_of("arange", "step", step)
+    if {start.__class__, end.__class__, step.__class__} <= PLAIN:
+        first, last, by = start, end, step
+    else:
+        first, last, by = number_of("arange", "start", start), number_of("arange", "end", end), number_of("arange", "step", step)
     floating = isinstance(first, float) or isinstance(last, float) or isinstance(by, float)
     if dtype is None and out is None:
         dtype = default_numpy() if floating else np.dtype(np.int64)
@@ -79,8 +83,12 @@ def _range(first: Any, by: Any, count: int, dtype: np.dtype[Any]) -> Array:
     step, start, lanes = float(by), float(first), 32 // dtype.itemsize
     exact = step.is_integer() and start.is_integer()
     if dtype is FLOAT32 and count:
-        values = np.empty(count, dtype)
-        if loops("range").stepped.run(values, start, step, 0 if exact else count // (2 * lanes) * (2 * lanes), count, 1):
+        values, kernels = np.empty(count, dtype), loops("range")
+        if exact:
+            served = kernels.exact.run(values, start, step, count, 1)
+        else:
+            served = kernels.stepped.run(values, start, step, count // (2 * lanes) * (2 * lanes), count, 1)
+        if served:
             return values
     values = _stepped(np.arange(count, dtype=np.float64), step, start, dtype)
     if count >= 2 * lanes and not exact:
@@ -130,6 +138,9 @@ def linspace(
     device: Device = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:
     """`steps` numbers from `start` to `end`, both included, at equal distances."""
+    if usual(out, layout, device, pin_memory) and not requires_grad and dtype is None and steps.__class__ is int:
+        if (array := _line(start, end, steps, default_numpy())) is not None:
+            return wrap(array)
     first, last = _ends("linspace", start, end)
 
     def fill(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
@@ -146,17 +157,28 @@ def logspace(
     layout: layout = strided, device: Device = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:
     """`base` to the power of `steps` numbers from `start` to `end`, both included, at equal distances."""
+    if usual(out, layout, device, pin_memory) and not requires_grad and dtype is None and steps.__class__ is int:
+        if base.__class__ is float and (array := _line(start, end, steps, default_numpy())) is not None:
+            return wrap(_power(base, array))
     first, last = _ends("logspace", start, end)
 
     def fill(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
         _refuse_bool("logspace_cpu", dtype)
         low, high = (int(first), int(last)) if dtype.kind in "iu" else (first, last)  # as PyTorch takes them
         exponents = _linear(low, high, shape[0], dtype if dtype.kind in "fc" else np.dtype(np.float64))
-        return np.power(np.asarray(base, exponents.dtype), exponents).astype(dtype)
+        return _power(base, exponents).astype(dtype, copy=False)
 
     dtype = _space_dtype(dtype, out, first, last)
     shape = (_steps("logspace", steps),)
     return sized("logspace", fill, (shape,), None, out, dtype, layout, device, pin_memory, requires_grad)
+
+
+def _power(base: Any, exponents: Array) -> Array:
+    token = mute()
+    try:
+        return np.power(np.asarray(base, exponents.dtype), exponents)
+    finally:
+        unmute(token)
 
 
 def _refuse_bool(name: str, dtype: np.dtype[Any]) -> None:
@@ -190,17 +212,22 @@ def _steps(name: str, steps: Any) -> int:
     return int(steps)
 
 
+def _line(first: Any, last: Any, steps: int, dtype: np.dtype[Any]) -> Array | None:
+    """The same by a kernel: at least two numbers, in single precision. None of others."""
+    if dtype is not FLOAT32 or steps < 2:
+        return None
+    values = np.empty(steps, dtype)
+    return values if loops("range").linear.run(values, first, last, steps, steps, 1) else None
+
+
 def _linear(first: Any, last: Any, steps: int, dtype: np.dtype[Any]) -> Array:
     """Counted from the near end on both halves, so that both ends are exact and the middle is symmetric."""
     if steps == 1:
         return np.full(1, first, dtype)
     token = mute()
     try:
-        if dtype is FLOAT32 and not isinstance(first, complex) and not isinstance(last, complex):
-            low, high, values = np.float32(first), np.float32(last), np.empty(steps, dtype)
-            distance = (high - low) / np.float32(max(steps - 1, 1))
-            if loops("range").linear.run(values, float(low), float(high), float(distance), steps, steps, 1):
-                return values
+        if steps and (found := _line(first, last, steps, dtype)) is not None:
+            return found
         working = dtype if dtype.kind in "fcV" else np.dtype(np.float64)
         start, end = np.asarray(first, dtype).astype(working, copy=False), np.asarray(last, dtype).astype(working, copy=False)
         step = ((end - start) / np.asarray(max(steps - 1, 1), working)).astype(working, copy=False)

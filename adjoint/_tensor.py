@@ -22,6 +22,7 @@ from ._methods import OpMethods
 from ._site import USER_FILES, user_frame
 from ._size import KNOWN_SIZES, Size
 from ._state import INFERENCE, get_mode
+from ._warm import WARM
 from .autograd.node import INFERENCE_TENSOR, LEAF, NOWHERE, SAME, Cut, Edge, Node, Output
 from .autograd.taken import take
 from .autograd.views import View, counter_of, cut_of, edge_of
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 new = object.__new__
 FLOAT32 = np.dtype("float32")
-WARM = 100
 heat = [0]  # writes until now
 replaceable: dict[str, dict[str, Any]] = {}  # functions that a built-in may replace, by name: where they are (_compiled_members.py)
 T = TypeVar("T", bound="Tensor")
@@ -58,6 +58,7 @@ class Tensor(OpMethods):
     _grad_dtype: Any = SAME
     _hooks: NodeHooks | None = None
     _retains: bool = False
+    _converted_from: Tensor | None = None
     _tangent: Any = None
     names = None
     layout = strided
@@ -250,7 +251,7 @@ class Tensor(OpMethods):
         frame = user_frame(sys._getframe(1))
         counter_of(self).bump((frame.f_code, frame.f_lasti))
         heat[0] += 1
-        if heat[0] == WARM:
+        if heat[0] == WARM + 1:
             from ._compiled_members import use_compiled_members
 
             use_compiled_members()

@@ -42,6 +42,26 @@ register("linear 768x128 to 512", linear(768, 128, 512))
 register("linear 1x784 to 256", linear(1, 784, 256))
 
 
+def added(size: int) -> Build:
+    def build(lib: Any) -> Case:
+        lib.manual_seed(0)
+        return lib.addmm, [lib.randn(size, size) for _ in range(3)]
+
+    return build
+
+
+def summed(equation: str, *shapes: tuple[int, ...]) -> Build:
+    def build(lib: Any) -> Case:
+        lib.manual_seed(0)
+        return (lambda *tensors: lib.einsum(equation, *tensors)), [lib.randn(*shape) for shape in shapes]
+
+    return build
+
+
+register("addmm 16x16", added(16))
+register("einsum bi,bi->b 256x256", summed("bi,bi->b", (256, 256), (256, 256)))
+
+
 def attended(*shape: int) -> Build:
     def build(lib: Any) -> Case:
         lib.manual_seed(0)
@@ -66,6 +86,7 @@ CONVOLUTIONS = (
     (4, 512, 7, 512, 3, 1, 1),  # the last blocks
     (1, 256, 14, 256, 3, 1, 1),  # a single image
     (1, 512, 7, 2048, 1, 1, 0),  # the last projection of a ResNet for it
+    (1, 3, 224, 192, 16, 16, 0),  # the patches of a vision transformer
     (1, 3, 8, 4, 3, 1, 0),  # a tiny one
 )
 

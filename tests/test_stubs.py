@@ -37,7 +37,7 @@ def test_every_method_is_in_the_stub(methods):
         ("__neg__", "def __neg__(self) -> Tensor:"),
         ("exp", "def exp(self) -> Tensor:"),
         ("exp_", "def exp_(self) -> Self:"),
-        ("add_", "def add_(self, other: Any, *, alpha: _float=1) -> Self:"),
+        ("add_", "def add_(self, other: Any, alpha: Any=1) -> Self:"),
         ("atan2", "def atan2(self, other: Any) -> Tensor:"),
         ("transpose", "def transpose(self, dim0: _int, dim1: _int) -> Tensor:"),
         ("unbind", "def unbind(self, dim: _int=0, *, axis: Any=...) -> tuple[Tensor, ...]:"),

@@ -33,6 +33,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "_size",
             "_state",
             "_version",
+            "_warm",
         ),
     ),
     ("autograd", ("_compiled_members", "_layer", "_methods", "_overriding", "_tensor", "_watching", "autograd")),
@@ -41,10 +42,12 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "making tensors",
         (
+            "_archive",
             "_aten",
             "_copies",
             "_copying",
             "_creation",
+            "_filling",
             "_from_data",
             "_interop",
             "_legacy",
@@ -83,6 +86,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "_aten_names",
             "_native",
             "_npz",
+            "_quantization",
             "_spectral",
             "masked",
             "mps",

@@ -20,9 +20,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from . import jit, objects, workers
+from .axes import CUT
 from .calls import LARGEST, MOST, PIECE, dtype_of, record_of
 from .objects import CONTIGUOUS_ALIGNED, DATA, DEC_REF, DESCR, FLAGS, INC_REF, NDARRAY, NDIM, OWN, RESTORE_THREAD, SAVE_THREAD, SHAPE, Text
-from .reduce_loops import CUT, PARTS, PIECES
+from .reduce_loops import PARTS, PIECES
 from .scan_loops import ABREAST
 
 # Places in the table, after those that all have. The last is where the records begin: the dtype of the elements, that of the results, and
@@ -345,7 +346,7 @@ class Entry:
         self.words = memoryview(facts)
         self.dtypes: list[Any] = []  # that the table refers to
         text = f"entry_along {kind} {limits} {roles}"
-        at = jit.load(text, lambda: entry_text(kind, limits, roles), ["entry_along"])["entry_along"]
+        at = jit.load(text, lambda: entry_text(kind, limits, roles), ["entry_along"], jit.FINISHED)["entry_along"]
         self.call: Callable[..., Any] = objects.builtin(name, at, facts, otherwise)
 
     def tell(self, dtype: Any, result: Any, loop: int, at: int) -> None:

@@ -20,8 +20,9 @@ from .blocks import Function
 from .objects import DATA, NDIM, SHAPE, STRIDES
 from .vectors import repeated
 
-LONG = 256  # elements of a row that is worth a call of the loop
-MANY = 4096  # elements that are worth a loop of their own for an operand that stands still
+LONG = 128  # elements of a row that is worth a call of the loop
+SHORT = 31  # elements of a row for which an operand is sooner repeated in a buffer than read once by a loop of its own
+MANY = 4096  # elements of a result that is worth such a loop
 
 
 def broadcast_text(new: bool, streams: bool) -> str:
@@ -99,7 +100,7 @@ def layout_text(new: bool, streams: bool) -> str:
 
     # Which operands lie in memory like the result. Those that do not have to be in C order like it, if there is none that does.
     row = f.larger(f.load("i64", "%job", job.AXIS), 1)
-    long = f.both(f.invert(f.less(row, LONG)), f.less(str(MANY), size.get()))
+    long, may_stand = f.less(str(LONG - 1), row), f.both(f.less(str(SHORT), row), f.less(str(MANY), size.get()))
     gathered, still, buffered = f.variable("i64", "0"), f.variable("i64", "0"), f.variable("i1", "false")
     ordered, some_dense = f.variable("i1", "true"), f.variable("i1", "false")
     with each_operand() as (k, array, steps):
@@ -120,11 +121,13 @@ def layout_text(new: bool, streams: bool) -> str:
         bit = f.let(f"shl i64 {f.let(f'zext i1 {f.invert(like_result.get())} to i64')}, {k}")
         gathered.set(f.let(f"or i64 {gathered.get()}, {bit}"))
         first_step = f.load("i64", steps)
-        stands = f.both(f.both(long, f.equal(still.get(), 0)), f.equal(first_step, 0))
+        stands = f.both(f.both(may_stand, f.equal(still.get(), 0)), f.equal(first_step, 0))
         still.set(f.pick(stands, "i64", f.add(k, 1), still.get()))
         buffered.set(f.either(buffered.get(), f.invert(f.either(stands, f.equal(first_step, item)))))
+    in_place = f.both(f.invert(buffered.get()), f.either(long, f.less("0", still.get())))
+    by_row = f.either(in_place, long)  # otherwise a chunk may have several rows, in which nothing stands still
     put(job.GATHERED, gathered.get())
-    put(job.STILL, still.get())
+    put(job.STILL, f.pick(by_row, "i64", still.get(), 0))
     fits.set(f.both(fits.get(), f.either(ordered.get(), some_dense.get())))
     if not new:
         target = f.load("ptr", "%args")
@@ -135,16 +138,18 @@ def layout_text(new: bool, streams: bool) -> str:
     put(job.AXES, f.pick(fits.get(), "i64", axes.get(), 0))
 
     # Chunks.
-    most = f.pick(f.both(long, f.invert(buffered.get())), "i64", "%largest", f.let(f"udiv i64 {job.ROOM}, %item"))
+    most = f.pick(in_place, "i64", "%largest", f.let(f"udiv i64 {job.ROOM}, %item"))
     if streams:
         most = f.smaller(most, f.let(f"udiv i64 {job.BUFFER}, %out_item"))
-    rows = f.pick(f.less(row, LONG), "i64", f.larger(f.quotient(most, row), 1), 1)
+    rows = f.pick(by_row, "i64", 1, f.larger(f.quotient(most, row), 1))
     block = f.mul(row, rows)
     chunk = f.smaller(block, most)
     pieces = f.quotient_up(block, chunk)
     units = f.mul(f.quotient_up(size.get(), block), pieces)
+    by_rows = f.let(f"zext i1 {f.both(f.both(in_place, f.equal(pieces, 1)), f.less('1', axes.get()))} to i64")
     for place, value in (
         (job.SIZE, size.get()), (job.ROWS, rows), (job.BLOCK, block), (job.CHUNK, chunk), (job.PIECES, pieces), (job.UNITS, units),
+        (job.BY_ROWS, by_rows),
     ):  # fmt: skip
         put(place, value)
     return f.text(internal=True, inline=False)

@@ -15,7 +15,7 @@ from .memory import LINE
 MOST = 8  # arguments of a built-in
 ARRAY, TRUTH, NUMBER = range(3)  # their kinds: an array of the type at hand, an array of truth values, a Python number
 DIMENSIONS = 8  # of a result that operands are broadcast to, at most
-ROOM = 4096  # bytes of an operand that are gathered in a buffer
+ROOM = 8192  # bytes of an operand that are gathered in a buffer
 SPARE = 32  # bytes behind them, for a vector that begins inside
 
 # What a job consists of, in 64-bit words. A block of the result is cut into `PIECES` chunks, of which the last may be shorter. `GATHERED`
@@ -23,9 +23,10 @@ SPARE = 32  # bytes behind them, for a vector that begins inside
 LOOP, OUT, OUT_ITEM, COUNT, GATHERED, CHUNK, BLOCK, PIECES, SIZE, NUMBERS, WRONG, OPERANDS = range(12)
 ITEMS = OPERANDS + MOST
 # If there are operands to gather: the rows in a block, and how many chunks there are; one more than the number of the operand that stands
-# still while the loop runs, if there is one; the result's shape; the axes of the work, the last one first; and how far apart, in bytes,
-# the elements of the first operand are along each of these, then those of the others.
-ROWS, UNITS, STILL, RANK = range(ITEMS + MOST, ITEMS + MOST + 4)
+# still while the loop runs, if there is one; whether each chunk is a row that every operand has in one piece; the result's shape; the axes
+# of the work, the last one first; and how far apart, in bytes, the elements of the first operand are along each of these, then those of
+# the others.
+ROWS, UNITS, STILL, BY_ROWS, RANK = range(ITEMS + MOST, ITEMS + MOST + 5)
 EXTENTS = RANK + 1
 AXES = EXTENTS + DIMENSIONS
 AXIS = AXES + 1
@@ -94,8 +95,20 @@ def chunks_text(streams: bool) -> str:
     near = f.room(f"[{BUFFER} x i8]", align=LINE) if streams else ""
     fits = f.let(f"icmp ule i64 {f.mul(chunk, item)}, {BUFFER}")
     f.do(f"call void @llvm.memset.p0.i64(ptr {kept}, i8 0, i64 {16 * MOST}, i1 false)")
-    wrong = f.variable("i1", "false")
-    with f.loop("%last", "%first") as unit:
+    wrong, left = f.variable("i1", "false"), f.variable("i64", f.sub("%last", "%first"))
+
+    def compute(start: str, length: str) -> None:
+        """Run the loop over what `here` points to."""
+        far = f.at("i8", out, f.mul(start, item))
+        where = f.pick(fits, "ptr", near, far) if streams else far
+        bad = f.let(f"call i1 {loop}(ptr {where}, ptr {here}, ptr {numbers}, i64 {length})")
+        wrong.set(f.either(wrong.get(), bad))
+        if streams:
+            with f.when(fits):
+                f.do(f"call void @stream(ptr {far}, ptr {near}, i64 {f.mul(length, item)})")
+
+    with f.positive(left):
+        unit = f.sub("%last", left.get())
         number = f.quotient(unit, pieces)
         column = f.mul(f.sub(unit, f.mul(number, pieces)), chunk)
         start = f.add(f.mul(number, block), column)
@@ -109,13 +122,18 @@ def chunks_text(streams: bool) -> str:
             with f.when(f.invert(gathers)):
                 offset = f.mul(start, word(f.add(k, ITEMS)))
                 f.store("ptr", f.at("i8", word(f.add(k, OPERANDS), "ptr"), offset), place)
-        far = f.at("i8", out, f.mul(start, item))
-        where = f.pick(fits, "ptr", near, far) if streams else far
-        bad = f.let(f"call i1 {loop}(ptr {where}, ptr {here}, ptr {numbers}, i64 {length})")
-        wrong.set(f.either(wrong.get(), bad))
-        if streams:
-            with f.when(fits):
-                f.do(f"call void @stream(ptr {far}, ptr {near}, i64 {f.mul(length, item)})")
+        compute(start, length)
+        left.set(f.sub(left.get(), 1))
+        with f.when(f.less("0", word(BY_ROWS))):  # those after the first, until the next axis ends, are found by a step
+            axis = word(AXIS + 1)
+            following = f.smaller(left.get(), f.sub(f.sub(axis, 1), f.let(f"urem i64 {unit}, {axis}")))
+            with f.loop(following) as row:
+                with f.loop(count) as k:
+                    place = f.at("ptr", here, k)
+                    step = word(f.add(f.mul(k, DIMENSIONS), STEPS + 1))
+                    f.store("ptr", f.at("i8", f.load("ptr", place), step), place)
+                compute(f.add(start, f.mul(f.add(row, 1), length)), length)
+            left.set(f.sub(left.get(), following))
     with f.when(wrong.get()):
         f.store("i64", "1", f.at("i64", "%job", WRONG))
     if streams:

@@ -12,6 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from . import memory
 from .loops import Floats, Loop, Out, Strided, loop, narrow
 
 Shape = tuple[int, ...]
@@ -221,12 +222,17 @@ def copy(x: np.ndarray) -> np.ndarray:
     """A contiguous copy."""
     if x.size < LARGE and (x.size < MIDDLE or x.strides[-1] == x.itemsize):
         return x.copy()
-    result = np.empty(x.shape, x.dtype)
+    result = (memory.empty if x.nbytes >= memory.HUGE else np.empty)(x.shape, x.dtype)
     if x.dtype.kind in "ciu" and x.itemsize in WORDS and x.flags.c_contiguous:
         assign(result.view(WORDS[x.itemsize]), x.view(WORDS[x.itemsize]))
     elif not assigned(result, x):
         np.copyto(result, x)
     return result
+
+
+def are_whole(*arrays: np.ndarray) -> bool:
+    """Whether arrays have all of their memory, and so none in common if they are different ones."""
+    return all(map(memory.is_whole, arrays))
 
 
 WORDS = {4: np.float32, 8: np.float64, 16: np.float64}  # as which other types of so many bytes are copied

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from .._warm import WARM, heat
 from . import calls, jit, objects, translate
 from .calls import LARGEST, array_argument, dtype_of, record_of
 from .emit_types import BY_DTYPE, served
 from .lifetime import compiling
-from .loops import WARM, Loop, unable
+from .loops import Loop, unable
 from .objects import CONTIGUOUS_ALIGNED, DATA, F64, FLAGS, INC_REF, OWN, WRITEABLE
 from .several import COUNT, ITEMS, MOST_DIMS, NEW_FROM_DESCR, TYPE, Lines
 
@@ -32,10 +33,10 @@ class Drawing:
     """A kernel whose parameters are what is drawn, words, more arrays (those of elements are as large) and numbers, how many elements
     there are, and one unit."""
 
-    def __init__(self, loop: Loop, costly: int = 1 << 12) -> None:
-        """`costly` is how many numbers, drawn without it, take as long as a call."""
+    def __init__(self, loop: Loop, weight: int = 1) -> None:
+        """`weight` is how many times as long as others it takes to draw a number without it."""
         self.loop = loop
-        self.costly = costly
+        self.weight = weight
         self.heat = 0
         self.dtypes: list[Any] = []  # of the loops in the tables
         self.fill: Callable[..., bool | None] = self.warm_up_filling
@@ -49,7 +50,7 @@ class Drawing:
 
     def warm(self, size: int) -> bool:
         """Count the calls, and compile after enough of them."""
-        self.heat += 1 + size // self.costly
+        self.heat += heat(size * self.weight)
         if self.heat > WARM:
             with compiling:
                 if self.new == self.warm_up_making:

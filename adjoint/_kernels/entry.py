@@ -168,6 +168,7 @@ one_block:
   %up_less = sub i64 %up, 1
   %usual_units = sdiv i64 %up_less, %usual_chunk
   {put("0", job.GATHERED)}
+  {put("0", job.BY_ROWS)}
   {put("%usual_chunk", job.CHUNK)}
   {put("%size", job.BLOCK)}
   {put("%usual_units", job.PIECES)}

@@ -5,7 +5,7 @@ columns (`index_select`, `index_add`, embeddings), or as many for each of them (
 
 Where an array is written to, a thread has rows or columns that no other touches, so that sums are always added up in the same order.
 
-Kernels look at an index before they use it: a part of the work in which one names no row is left undone, and `stray` becomes 1. The
+Kernels look at an index before they use it: a part of the work in which one names no row is left undone, and marked as `stray`. The
 functions below answer None or False then, as in all cases that NumPy has to handle, and has words for. Nothing has been written by then,
 unless `along` was told that the array is fresh, and need not be used.
 """
@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .loops import FLOATS, HALVES, WHOLE, Floats, Ints, Loop, Out, given, loop, maximum, minimum, narrow, part, template
+from .loops import FLOATS, HALVES, WHOLE, Floats, Ints, Loop, Mark, Out, given, loop, maximum, minimum, narrow, part, template
 
 PIECE = 4096  # elements of a row that are one piece of work at most
 COLUMNS = 128  # columns that a thread scatters to at a time
@@ -46,7 +46,7 @@ def strays(index: Ints, first: int, last: int, low: int, high: int) -> Any:
 
 
 @loop(kinds=ANY)
-def take_rows(out: Out, x: Floats, index: Ints, stray: Ints, low: int, n: int, m: int, inner: int, units: range) -> None:
+def take_rows(out: Out, x: Floats, index: Ints, stray: Mark, low: int, n: int, m: int, inner: int, units: range) -> None:
     for unit in units:
         row = index[unit % m]
         if row < low or row >= n:
@@ -60,7 +60,7 @@ def take_rows(out: Out, x: Floats, index: Ints, stray: Ints, low: int, n: int, m
 
 
 @loop(kinds=ANY)
-def take_elements(out: Out, x: Floats, index: Ints, stray: Ints, low: int, n: int, m: int, blocks: int, units: range) -> None:
+def take_elements(out: Out, x: Floats, index: Ints, stray: Mark, low: int, n: int, m: int, blocks: int, units: range) -> None:
     """The same for one column. Indices that are used for many rows are looked at once."""
     wrong = strays(index, 0, m if blocks == 1 else 0, low, n)
     for unit in units:
@@ -86,7 +86,7 @@ def take_elements(out: Out, x: Floats, index: Ints, stray: Ints, low: int, n: in
 
 
 @loop(kinds=ANY)
-def gather_rows(out: Out, x: Floats, index: Ints, stray: Ints, n: int, m: int, inner: int, units: range) -> None:
+def gather_rows(out: Out, x: Floats, index: Ints, stray: Mark, n: int, m: int, inner: int, units: range) -> None:
     for unit in units:
         to = unit * inner
         at = unit // m * n * inner
@@ -98,7 +98,7 @@ def gather_rows(out: Out, x: Floats, index: Ints, stray: Ints, n: int, m: int, i
 
 
 @loop(kinds=ANY)
-def gather_elements(out: Out, x: Floats, index: Ints, stray: Ints, n: int, m: int, blocks: int, units: range) -> None:
+def gather_elements(out: Out, x: Floats, index: Ints, stray: Mark, n: int, m: int, blocks: int, units: range) -> None:
     """The same for one column."""
     for unit in units:
         row = unit
@@ -150,13 +150,21 @@ def take(x: np.ndarray, index: np.ndarray, dim: int, negative: bool = False) -> 
     outer, n, m, inner, shape = found
     low = -n if negative else 0
     out = np.empty(shape, x.dtype)
-    stray = np.zeros(1, INT64)
     if inner == 1:
         blocks = -(-m // PIECE)
-        done = take_elements.run(out, x, index, stray, low, n, m, blocks, outer * blocks, min(m, PIECE))
+        done = take_elements.run(out, x, index, low, n, m, blocks, outer * blocks, min(m, PIECE))
     else:
-        done = take_rows.run(out, x, index, stray, low, n, m, inner, outer * m, inner)
-    return out if done and not stray[0] else None
+        done = take_rows.run(out, x, index, low, n, m, inner, outer * m, inner)
+    return out if done else None
+
+
+def taken(x: np.ndarray, index: np.ndarray) -> np.ndarray | None:
+    """The elements that an index names as if the array had one dimension; those from the end by negative numbers."""
+    n, m = x.size, index.size
+    if x.__class__ is not np.ndarray or not n or not m:
+        return None
+    out, blocks = np.empty(index.shape, x.dtype), -(-m // PIECE)
+    return out if take_elements.run(out, x, index, -n, n, m, blocks, blocks, min(m, PIECE)) else None
 
 
 def gather(x: np.ndarray, index: np.ndarray, dim: int) -> np.ndarray | None:
@@ -165,20 +173,19 @@ def gather(x: np.ndarray, index: np.ndarray, dim: int) -> np.ndarray | None:
         return None
     outer, n, m, inner = found
     out = np.empty(index.shape, x.dtype)
-    stray = np.zeros(1, INT64)
     if inner == 1:
         blocks = -(-m // PIECE)
-        done = gather_elements.run(out, x, index, stray, n, m, blocks, outer * blocks, min(m, PIECE))
+        done = gather_elements.run(out, x, index, n, m, blocks, outer * blocks, min(m, PIECE))
     else:
-        done = gather_rows.run(out, x, index, stray, n, m, inner, outer * m, inner)
-    return out if done and not stray[0] else None
+        done = gather_rows.run(out, x, index, n, m, inner, outer * m, inner)
+    return out if done else None
 
 
 # ---- several indices ----------------------------------------------------------------------------------------------------------------
 
 
 @loop(kinds=("i64",))
-def join_two(joined: Out, first: Ints, second: Ints, stray: Ints, n: int, m: int, size: int, blocks: range) -> None:
+def join_two(joined: Out, first: Ints, second: Ints, stray: Mark, n: int, m: int, size: int, blocks: range) -> None:
     """Places in rows of `m` columns, counted in one line."""
     for block in blocks:
         begin = block * PIECE
@@ -197,8 +204,8 @@ def join(indices: tuple[np.ndarray, ...], shape: Shape) -> np.ndarray | None:
         size = index.size
         if index.shape != whole.shape or not size:
             return None
-        joined, stray = np.empty(whole.shape, INT64), np.zeros(1, INT64)
-        if not join_two.run(joined, whole, index, stray, n, m, size, -(-size // PIECE), min(size, PIECE)) or stray[0]:
+        joined = np.empty(whole.shape, INT64)
+        if not join_two.run(joined, whole, index, n, m, size, -(-size // PIECE), min(size, PIECE)):
             return None
         whole, n = joined, n * m
     return whole
@@ -208,7 +215,7 @@ def join(indices: tuple[np.ndarray, ...], shape: Shape) -> np.ndarray | None:
 
 
 @loop(kinds=("i64",))
-def mark_rows(out: Out, index: Ints, stray: Ints, n: int, rows: range) -> None:
+def mark_rows(out: Out, index: Ints, stray: Mark, n: int, rows: range) -> None:
     """Rows of zeros with a one each."""
     for row in rows:
         at = row * n
@@ -222,8 +229,8 @@ def mark_rows(out: Out, index: Ints, stray: Ints, n: int, rows: range) -> None:
 
 def marks(index: np.ndarray, n: int) -> np.ndarray | None:
     """A row of `n` zeros with a one for each index; None if an index is out of bounds, or NumPy has to do it."""
-    out, stray = np.empty((*index.shape, n), INT64), np.zeros(1, INT64)
-    return out if mark_rows.run(out, index, stray, n, index.size, n) and not stray[0] else None
+    out = np.empty((*index.shape, n), INT64)
+    return out if mark_rows.run(out, index, n, index.size, n) else None
 
 
 # ---- writing ------------------------------------------------------------------------------------------------------------------------
@@ -231,7 +238,7 @@ def marks(index: np.ndarray, n: int) -> np.ndarray | None:
 
 @template()
 def write_rows(
-    out: Out, base: Floats, source: Floats, index: Ints, stray: Ints, scale: float, skipped: int, low: int, n: int, m: int, inner: int,
+    out: Out, base: Floats, source: Floats, index: Ints, stray: Mark, scale: float, skipped: int, low: int, n: int, m: int, inner: int,
     begin: int, take: int, ranges: int, units: range,
 ) -> None:  # fmt: skip
     """A unit has `take` rows of a matrix, which may `begin` as zeros or as those of `base`. The row `skipped` is not written to. If one
@@ -262,7 +269,7 @@ def write_rows(
 
 @template()
 def write_elements(
-    out: Out, base: Floats, source: Floats, index: Ints, stray: Ints, scale: float, skipped: int, low: int, n: int, m: int, begin: int,
+    out: Out, base: Floats, source: Floats, index: Ints, stray: Mark, scale: float, skipped: int, low: int, n: int, m: int, begin: int,
     units: range,
 ) -> None:  # fmt: skip
     """The same for one column."""
@@ -286,8 +293,9 @@ def write_elements(
 
 @template(kinds=(*FLOATS, "i64"))
 def scatter_rows(
-    out: Out, source: Floats, index: Ints, stray: Ints, ahead: int, n: int, m: int, inner: int, blocks: int, units: range
-) -> None:
+    out: Out, base: Floats, source: Floats, index: Ints, stray: Mark, ahead: int, n: int, m: int, inner: int, blocks: int,
+    begin: int, units: range,
+) -> None:  # fmt: skip
     """So many indices are looked at ahead of all others: all of them, if there are few and the array is not fresh."""
     if strays(index, 0, ahead, 0, n):
         stray[0] = 1
@@ -296,6 +304,10 @@ def scatter_rows(
             left = unit % blocks * COLUMNS
             right = min(left + COLUMNS, inner)
             to = unit // blocks * n * inner
+            if begin == COPY:
+                for k in range(n):
+                    for j in range(to + k * inner + left, to + k * inner + right):
+                        out[j] = base[j]
             for k in range(m):
                 at = (unit // blocks * m + k) * inner
                 if strays(index, at + left, at + right, 0, n):
@@ -307,13 +319,18 @@ def scatter_rows(
 
 
 @template(kinds=(*FLOATS, "i64"))
-def scatter_elements(out: Out, source: Floats, index: Ints, stray: Ints, ahead: int, n: int, m: int, units: range) -> None:
+def scatter_elements(
+    out: Out, base: Floats, source: Floats, index: Ints, stray: Mark, ahead: int, n: int, m: int, begin: int, units: range
+) -> None:
     """The same for one column."""
     if strays(index, 0, ahead, 0, n):
         stray[0] = 1
     else:
         for unit in units:
             first = unit * m
+            if begin == COPY:
+                for j in range(unit * n, unit * n + n):
+                    out[j] = base[j]
             if strays(index, first, first + m, 0, n):
                 stray[0] = 1
             else:
@@ -323,7 +340,7 @@ def scatter_elements(out: Out, source: Floats, index: Ints, stray: Ints, ahead: 
 
 
 @loop
-def fill_rows(out: Out, index: Ints, stray: Ints, value: float, n: int, m: int, inner: int, units: range) -> None:
+def fill_rows(out: Out, index: Ints, stray: Mark, value: float, n: int, m: int, inner: int, units: range) -> None:
     """One number in the rows that an index names, of each matrix. If an index is out of bounds, nothing is written."""
     number = narrow(value)
     for unit in units:
@@ -339,7 +356,7 @@ def fill_rows(out: Out, index: Ints, stray: Ints, value: float, n: int, m: int, 
 
 
 @loop
-def fill_places(out: Out, index: Ints, stray: Ints, value: float, ahead: int, n: int, m: int, inner: int, rows: range) -> None:
+def fill_places(out: Out, index: Ints, stray: Mark, value: float, ahead: int, n: int, m: int, inner: int, rows: range) -> None:
     """One number where each index names a row: `m` for each column of a matrix. So many of them are looked at, before anything is written;
     the others are known to be within bounds."""
     number = narrow(value)
@@ -406,19 +423,14 @@ class Writing:
         if source.size != outer * m * inner:
             return None
         base = source if base is None else base
-        stray = np.zeros(1, INT64)
         low = -n if negative else 0
         if inner == 1:
             work = m if begin == KEEP else m + n
-            done = self.elements.run(out, base, source, index, stray, scale, skipped, low, n, m, begin, outer, work)
-        else:
-            take, ranges = shares(outer, n, m, inner)
-            work = (m // ranges + 1 if begin == KEEP else m // ranges + take) * inner
-            units = outer * ranges
-            done = self.rows.run(
-                out, base, source, index, stray, scale, skipped, low, n, m, inner, begin, take, ranges, units, work
-            )
-        return done and not stray[0]
+            return self.elements.run(out, base, source, index, scale, skipped, low, n, m, begin, outer, work)
+        take, ranges = shares(outer, n, m, inner)
+        work = (m // ranges + 1 if begin == KEEP else m // ranges + take) * inner
+        units = outer * ranges
+        return self.rows.run(out, base, source, index, scale, skipped, low, n, m, inner, begin, take, ranges, units, work)
 
     def into_zeros(
         self, shape: Shape, dim: int, index: np.ndarray, source: np.ndarray, skipped: int = -1, negative: bool = False
@@ -429,31 +441,40 @@ class Writing:
         out = np.empty(shape, source.dtype)
         return out if self.at_rows(out, dim, index, source, 1.0, skipped, negative, None, ZEROS) else None
 
-    def into_copy(self, base: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, scale: float = 1.0) -> np.ndarray | None:
+    def into_copy(
+        self, base: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, scale: float = 1.0, negative: bool = False
+    ) -> np.ndarray | None:
         """The same in a copy."""
         if base.__class__ is not np.ndarray:
             return None
         out = np.empty(base.shape, base.dtype)
-        return out if self.at_rows(out, dim, index, source, scale, -1, False, base, COPY) else None
+        return out if self.at_rows(out, dim, index, source, scale, -1, negative, base, COPY) else None
 
-    def along(self, out: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, fresh: bool = False) -> bool | None:
-        """Write each element of `source` where its index names a row of `out`."""
+    def along(
+        self, out: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, fresh: bool = False, base: np.ndarray | None = None
+    ) -> bool | None:
+        """Write each element of `source` where its index names a row of `out`, which may begin as a copy of `base`."""
         if index.shape != source.shape or dim.__class__ is not int or (found := frame_along(out.shape, index.shape, dim)) is None:
             return None
         outer, n, m, inner = found
+        base, begin = (source, KEEP) if base is None else (base, COPY)
         ahead = 0 if fresh else index.size
         if ahead > ALONE:
             if not within(index, 0, n, source):
                 return None
             ahead = 0
-        stray = np.zeros(1, INT64)
         if inner == 1:
-            done = self.scattered_elements.run(out, source, index, stray, ahead, n, m, outer, m)
-        else:
-            blocks = -(-inner // COLUMNS)
-            width = min(inner, COLUMNS)
-            done = self.scattered_rows.run(out, source, index, stray, ahead, n, m, inner, blocks, outer * blocks, m * width)
-        return done and not stray[0]
+            return self.scattered_elements.run(out, base, source, index, ahead, n, m, begin, outer, m)
+        blocks = -(-inner // COLUMNS)
+        width = min(inner, COLUMNS)
+        return self.scattered_rows.run(out, base, source, index, ahead, n, m, inner, blocks, begin, outer * blocks, m * width)
+
+    def copied_along(self, base: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> np.ndarray | None:
+        """The same in a copy."""
+        if base.__class__ is not np.ndarray:
+            return None
+        out = np.empty(base.shape, base.dtype)
+        return out if self.along(out, dim, index, source, True, base) else None
 
 
 def filled(out: np.ndarray, dim: int, index: np.ndarray, value: float) -> bool | None:
@@ -461,8 +482,7 @@ def filled(out: np.ndarray, dim: int, index: np.ndarray, value: float) -> bool |
     if (found := frame(out.shape, index.shape, dim)) is None:
         return None
     outer, n, m, inner, _ = found
-    stray = np.zeros(1, INT64)
-    return fill_rows.run(out, index, stray, value, n, m, inner, outer, m * inner) and not stray[0]
+    return fill_rows.run(out, index, value, n, m, inner, outer, m * inner)
 
 
 def filled_along(out: np.ndarray, dim: int, index: np.ndarray, value: float) -> bool | None:
@@ -477,8 +497,7 @@ def filled_along(out: np.ndarray, dim: int, index: np.ndarray, value: float) -> 
         if not within(index, 0, n, out):
             return None
         ahead = 0
-    stray = np.zeros(1, INT64)
-    return fill_places.run(out, index, stray, value, ahead, n, m, inner, outer * m, inner) and not stray[0]
+    return fill_places.run(out, index, value, ahead, n, m, inner, outer * m, inner)
 
 
 put = Writing("put", replaced)
@@ -495,7 +514,7 @@ BY_UFUNC = {
 
 
 @loop
-def find_strays(like: Floats, index: Ints, stray: Ints, low: int, high: int, count: int, blocks: range) -> None:
+def find_strays(like: Floats, index: Ints, stray: Mark, low: int, high: int, count: int, blocks: range) -> None:
     for block in blocks:
         if strays(index, block * PIECE, min(block * PIECE + PIECE, count), low, high):
             stray[0] = 1
@@ -504,6 +523,4 @@ def find_strays(like: Floats, index: Ints, stray: Ints, low: int, high: int, cou
 def within(index: np.ndarray, low: int, high: int, like: np.ndarray) -> bool | None:
     """Whether all indices are at least `low` and below `high`; None if no kernel can tell."""
     count = index.size
-    stray = np.zeros(1, INT64)
-    done = find_strays.run(like, index, stray, low, high, count, -(-count // PIECE), min(count, PIECE))
-    return not stray[0] if done else None
+    return find_strays.run(like, index, low, high, count, -(-count // PIECE), min(count, PIECE))

@@ -18,8 +18,13 @@ Indices = tuple[Any, ...]  # arrays of integers or truth values, and a full slic
 
 def only_array(indices: Indices) -> int | None:
     """Where the one array is, if there is just one and it holds integers."""
-    places = [place for place, item in enumerate(indices) if item.__class__ is not slice]
-    return places[0] if len(places) == 1 and indices[places[0]].dtype.kind != "b" else None
+    found = None
+    for place, item in enumerate(indices):
+        if item.__class__ is not slice:
+            if found is not None:
+                return None
+            found = place
+    return None if found is None or indices[found].dtype.kind == "b" else found
 
 
 def taken_at(input: Array, indices: Indices, place: int | None) -> Array | None:
@@ -71,6 +76,16 @@ def placed_at(input: Array, shape: Shape, indices: Indices) -> Array | None:
     return whole if index_loops.add.at_rows(merged(whole, len(indices)), 0, joined, input) else None
 
 
+def written_copy(input: Array, indices: Indices, values: Array, accumulate: bool) -> Array | None:
+    """A copy with as many values as an array of integers names rows, put there or added; None where NumPy has to do it."""
+    if len(indices) != 1 or input.__class__ is not np.ndarray or input.dtype is not values.dtype:
+        return None
+    (index,) = indices
+    if index.dtype is not INT64 or values.shape != index.shape + input.shape[1:]:
+        return None
+    return (index_loops.add if accumulate else index_loops.put).into_copy(input, 0, index, values, negative=True)
+
+
 def written_at(input: Array, indices: Indices, values: Array) -> bool | None:
     """Write as many values as there are places by a kernel; None, and nothing is written, where NumPy has to."""
     if input.__class__ is not np.ndarray or input.size < SMALLEST:
@@ -83,14 +98,16 @@ def written_at(input: Array, indices: Indices, values: Array) -> bool | None:
         if values.shape != (*input.shape[:place], *index.shape, *input.shape[place + 1 :]):
             return None
         return index_loops.put.at_rows(input, place, index, values, negative=True)
-    if len(indices) > 1 and indices[0].__class__ is not slice and (joined := one_index(input, indices)) is not None:
+    if len(indices) > 1:
+        if indices[0].__class__ is slice or indices[0].size < FEW or (joined := one_index(input, indices)) is None:
+            return None
         lines = merged(input, len(indices))
         if one_number:
             return index_loops.filled(lines, 0, joined, float(values))
         return index_loops.put.at_rows(lines, 0, joined, values) if values.shape == joined.shape + lines.shape[1:] else None
-    if len(indices) == 1 and indices[0].shape == input.shape and one_number:
+    if indices[0].shape == input.shape and one_number:
         return mask_loops.filled(input, indices[0], float(values))
-    if len(indices) == 1 and indices[0].shape == input.shape and values.ndim == 1 and values.size == np.count_nonzero(indices[0]):
+    if indices[0].shape == input.shape and values.ndim == 1 and values.size == np.count_nonzero(indices[0]):
         return mask_loops.written(input, indices[0], values)
     return None
 
@@ -103,12 +120,12 @@ def is_basic(index: Any) -> bool:
 
 def set_by_kernel(data: Array, index: Any, value: Any) -> bool | None:
     """Write at an index of one array by a kernel; None, and nothing is written, where NumPy is as fast, or has to."""
-    if data.size < SMALLEST:
-        return None
     if value.__class__ is np.ndarray and value.size >= copy_loops.LARGE and is_basic(index):
         return copy_loops.assigned(data[index], value) if value.shape == data[index].shape else None
     if index.__class__ is tuple:
-        if len(index) != 2 or index[0] != slice(None) or index[1].__class__ is not np.ndarray or index[1].dtype is not INT64:
+        if len(index) != 2 or index[0].__class__ is not slice or index[0] != slice(None):
+            return None
+        if index[1].__class__ is not np.ndarray or index[1].dtype is not INT64:
             return None
         return index_loops.filled(data, 1, index[1], value) if value.__class__ is not np.ndarray else written_at(data, index, value)
     return written_at(data, (index,), value) if value.__class__ is index.__class__ is np.ndarray else None

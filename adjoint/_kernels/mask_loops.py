@@ -22,11 +22,14 @@ elsewhere = given
 
 @loop(kinds=ALL)
 def count_true(counts: Ints, mask: Floats, size: int, blocks: range) -> None:
+    """How many there are in each block, after a zero."""
     for block in blocks:
         found = 0
+        if block == 0:
+            counts[0] = 0
         for i in range(block * BLOCK, min(block * BLOCK + BLOCK, size)):
             found += 1 if mask[i] != 0.0 else 0
-        counts[block] = found
+        counts[block + 1] = found
 
 
 @loop(kinds=ALL)
@@ -122,8 +125,8 @@ def starts_of(mask: np.ndarray) -> np.ndarray | None:
     """Where the results of each block begin, and at the end how many there are; None where NumPy has to do it."""
     size = mask.size
     blocks = -(-size // BLOCK)
-    starts = np.zeros(blocks + 1, INT64)
-    if not size or not count_true.run(starts[1:], mask, size, blocks, min(size, BLOCK)):
+    starts = np.empty(blocks + 1, INT64)
+    if not size or not count_true.run(starts, mask, size, blocks, min(size, BLOCK)):
         return None
     return starts if blocks == 1 else np.add.accumulate(starts, out=starts)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from functools import cache
 
 from . import jit
 from .blocks import Function
@@ -196,6 +197,7 @@ def copy_loop(a: str, b: str) -> str:
     return f.text()
 
 
+@cache
 def loops() -> dict[str, int]:
     """The addresses of the loops that members call, which are compiled apart: only here LLVM has to look for vectors."""
     texts = {f"fill_{kind}": fill_loop(kind) for kind in NUMBERS}

@@ -70,6 +70,11 @@ def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     return np.ndarray(shape, dtype, buffer=block[:size])
 
 
+def is_whole(array: np.ndarray) -> bool:
+    """Whether an array has all of its memory: it is no view, or one of a block that was made for it."""
+    return array.base is None or array.base.__class__ is Block
+
+
 def keep_heap() -> None:
     """Have the C library keep memory that is free; nothing happens where it is not GNU's."""
     if any(name in os.environ for name in ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES")):

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from .axes import matrices, plan
 from .copy_loops import LARGE, copy
 from .loops import FLOATS, Floats, Ints, Out, bits, given, loop, part, select, template
-from .reduce_loops import dense, larger, matrices, plan, smaller
+from .reduce_loops import larger, smaller
 
 PIECE = 2048  # elements of a piece of work, which has its own memory to sort in,
 EFFORT = 16  # and takes so much longer than others
 SPAN = 32  # elements that are passed over at once if none of them is among the first
 
 INT64 = np.dtype("int64")
+Shape = tuple[int, ...]
 Pair = tuple[np.ndarray, np.ndarray]  # elements and their places
 
 better = beats = hopeless = key = given
@@ -278,30 +281,38 @@ select_floats = template()(select_in_columns)("select_floats", key=key_of)
 select_integers = template(kinds=("i64",))(select_in_columns)("select_integers", key=whole_key)
 
 
-def of_rank(x: np.ndarray, axis: int, what: int, rank: int = 0) -> Pair | None:
-    """The element of a rank along an axis, which is kept, and its place."""
-    if x.__class__ is not np.ndarray or x.dtype.char not in "fdl" or not x.size or (found := matrices(x.shape, axis)) is None:
+def of_rank(x: np.ndarray, axis: int | None, what: int, rank: int = 0) -> Pair | None:
+    """The element of a rank along an axis, which is kept, or of all; and its place."""
+    if x.__class__ is not np.ndarray or x.dtype.char not in "fdl" or (found := plan_of_rank(x.shape, axis)) is None:
         return None
-    outer, n, inner = found
-    if inner > 1 and x.size >= LARGE:
+    shape, n, inner, columns, take, units = found
+    if axis is not None and inner > 1 and x.size >= LARGE:
         turned = of_rank(copy(x.swapaxes(axis, -1)), -1, what, rank)
         return None if turned is None else (copy(turned[0].swapaxes(axis, -1)), copy(turned[1].swapaxes(axis, -1)))
-    columns = outer * inner
-    take = min(columns, max(1, PIECE // n))
-    units = -(-columns // take)
-    shape, _ = plan(x.shape, axis, True)
     result, values, memory = np.empty(shape, INT64), np.empty(shape, x.dtype), np.empty(units * n, INT64)
     low = (1 << (8 * x.itemsize - 1)) - 1
     kernel = select_integers if x.dtype.kind == "i" else select_floats
-    served = kernel.run(result, values, dense(x), memory, n, inner, columns, take, low, what, rank, units, EFFORT * take * n)
+    x = x if x.flags.c_contiguous else copy(x)
+    served = kernel.run(result, values, x, memory, n, inner, columns, take, low, what, rank, units, EFFORT * take * n)
     return (values, result) if served else None
+
+
+@lru_cache(1024)
+def plan_of_rank(shape: Shape, axis: int | None) -> tuple[Shape, int, int, int, int, int] | None:
+    """The shape of the result, the elements of a column, how many elements they are apart, the columns, those of a unit, and the units."""
+    if 0 in shape or (found := matrices(shape, axis)) is None:
+        return None
+    outer, n, inner = found
+    columns = outer * inner
+    take = min(columns, max(1, PIECE // n))
+    return plan(shape, axis, axis is not None)[0], n, inner, columns, take, -(-columns // take)
 
 
 # ---- the most frequent --------------------------------------------------------------------------------------------------------------
 
 
 @loop(kinds=(*FLOATS, "i64"))
-def longest_run(result: Ints, values: Floats, places: Ints, n: int, rows: range) -> None:
+def longest_run(result: Ints, elements: Out, values: Floats, places: Ints, n: int, rows: range) -> None:
     """Of sorted rows: where the last of the most frequent elements comes from."""
     for row in rows:
         at = row * n
@@ -313,13 +324,17 @@ def longest_run(result: Ints, values: Floats, places: Ints, n: int, rows: range)
             end = j if length > most else end
             most = max(most, length)
         result[row] = places[end]
+        elements[row] = values[end]
 
 
-def places_of_mode(x: np.ndarray) -> np.ndarray | None:
-    """The last place of the most frequent element of each row (of the smallest one), the last axis kept with one element."""
-    if (found := sorted_rows(x, False)) is None:
+def mode(x: np.ndarray, axis: int) -> Pair | None:
+    """The most frequent element along an axis (the smallest one), which is kept, and its last place."""
+    across = axis != -1 and axis != x.ndim - 1
+    if (found := sorted_rows(copy(x.swapaxes(axis, -1)) if across else x, False)) is None:
         return None
     values, places = found
-    n = x.shape[-1]
-    result = np.empty((*x.shape[:-1], 1), INT64)
-    return result if longest_run.run(result, values, places, n, x.size // n, n) else None
+    n, shape = values.shape[-1], (*values.shape[:-1], 1)
+    result, elements = np.empty(shape, INT64), np.empty(shape, x.dtype)
+    if not longest_run.run(result, elements, values, places, n, x.size // n, n):
+        return None
+    return (copy(elements.swapaxes(axis, -1)), copy(result.swapaxes(axis, -1))) if across else (elements, result)

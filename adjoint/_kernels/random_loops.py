@@ -176,7 +176,7 @@ def integers(out: Out, words: Words, start: int, width: float, count: int, one: 
         words[WORDS] = place
 
 
-@loop
+@loop(kinds=("f32",))
 def chances(out: Out, words: Words, p: Floats, strange: Ints, count: int, one: range) -> None:
     """Ones, each with its own probability, and zeros, from numbers of 24 bits; unless a probability is none."""
     for _ in one:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from .loops import Out, loop, narrow, wide
@@ -10,11 +12,13 @@ LANES = 8  # numbers in 32 bytes
 
 
 @loop(kinds=("f32",))
-def linear(out: Out, first: float, last: float, step: float, count: int, places: range) -> None:
-    """From `first` on in the lower half, down from `last` in the upper."""
+def linear(out: Out, first: float, last: float, count: int, places: range) -> None:
+    """From `first` on in the lower half, down from `last` in the upper. The distance is that of the rounded ends, rounded."""
+    low, high = narrow(first), narrow(last)
+    step = wide((high - low) / narrow(max(count - 1, 1)))
     for i in places:
         lower, back = i < count // 2, count - 1 - i
-        out[i] = narrow(first + step * i if lower else last - step * back)
+        out[i] = narrow(wide(low) + step * i if lower else wide(high) - step * back)
 
 
 @loop(kinds=("f32",))
@@ -24,6 +28,13 @@ def stepped(out: Out, first: float, step: float, whole: int, places: range) -> N
         lane = i % LANES
         start = wide(narrow(first + step * (i - lane)))
         out[i] = narrow(start + step * lane if i < whole else first + step * i)
+
+
+@loop(kinds=("f32",))
+def exact(out: Out, first: float, step: float, places: range) -> None:
+    """From `first` on, in steps that need no rounding."""
+    for i in places:
+        out[i] = narrow(first + step * i)
 
 
 @loop(kinds=("i64",))
@@ -41,14 +52,16 @@ def triangle_places(out: Out, columns: int, diagonal: int, upper: int, count: in
 
 def triangle(rows: int, columns: int, diagonal: int, upper: bool) -> np.ndarray | None:
     """The places of a triangle: rows first, then columns. None where NumPy has to find them."""
-    below = _lower_count(rows, columns, diagonal - upper)
-    count = rows * columns - below if upper else below
+    count = _count(rows, columns, diagonal, upper)
     out = np.empty((2, count), np.int64)
     return out if triangle_places.run(out, columns, diagonal, int(upper), count, rows, 1, 2 * count + 1) else None
 
 
-def _lower_count(rows: int, columns: int, diagonal: int) -> int:
-    """How many elements are on a diagonal or below: rows that have none, then one more each, then all."""
-    first = min(max(0, -diagonal), rows)
-    full = min(max(columns - diagonal, first), rows)
-    return (full - first) * (first + full + 1 + 2 * diagonal) // 2 + (rows - full) * columns
+@lru_cache(256)
+def _count(rows: int, columns: int, diagonal: int, upper: bool) -> int:
+    """How many elements there are: below come rows that have none, then one more each, then all; above are the others."""
+    last = diagonal - upper
+    first = min(max(0, -last), rows)
+    full = min(max(columns - last, first), rows)
+    below = (full - first) * (first + full + 1 + 2 * last) // 2 + (rows - full) * columns
+    return rows * columns - below if upper else below

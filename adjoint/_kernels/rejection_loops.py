@@ -13,6 +13,7 @@ from .loops import (
     Doubles,
     Floats,
     Ints,
+    Mark,
     Out,
     Words,
     c_exp,
@@ -210,7 +211,7 @@ def is_strange(weights: Floats, start: int, width: int) -> Any:
 
 @loop
 def indices(
-    out: Ints, words: Words, weights: Floats, sums: Out, strange: Ints, width: int, samples: int, rows: int, one: range
+    out: Ints, words: Words, weights: Floats, sums: Out, strange: Mark, width: int, samples: int, rows: int, one: range
 ) -> None:
     """Indices of weights, with probabilities in proportion to them, row by row; unless weights are strange."""
     for _ in one:
@@ -238,7 +239,7 @@ def indices(
 
 
 @template()
-def firsts(out: Ints, words: Words, weights: Floats, strange: Ints, width: int, rows: int, one: range) -> None:
+def firsts(out: Ints, words: Words, weights: Floats, strange: Mark, width: int, rows: int, one: range) -> None:
     """The index in each row whose time, of the rate of its weight, comes first; unless weights are strange."""
     for _ in one:
         found = 0

@@ -1,6 +1,6 @@
 """Running sums and products, from either end.
 
-An array is seen as `outer` matrices of `n` rows and `inner` columns, as in reduce_loops.py, and the scan runs down the columns. A scan is
+An array is seen as `outer` matrices of `n` rows and `inner` columns, as in axes.py, and the scan runs down the columns. A scan is
 made of two parts: `start()`, and `step(so_far, x)`. Sums and products run in double.
 """
 
@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from .axes import Along, dense, matrices
 from .loops import FLOATS, HALVES, Doubles, Floats, Part, Results, exp, given, log1p, maximum, narrow, part, select, template, wide
-from .reduce_loops import ALL, SUM, Along, add, dense, dtypes_of, lowest, matrices, multiply, one, zero
+from .reduce_loops import ALL, SUM, add, dtypes_of, lowest, multiply, one, zero
 
 start = step = given
 

@@ -1,6 +1,6 @@
 """Elements that are found: where the largest or smallest of each column is, what is there, and gradients that go back there.
 
-An array is seen as `outer` matrices of `n` rows and `inner` columns, as in reduce_loops.py.
+An array is seen as `outer` matrices of `n` rows and `inner` columns, as in axes.py.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from .axes import Along, dense, matrices, plan, suits
 from .loops import FLOATS, HALVES, Floats, Ints, Out, Part, given, loop, maximum, narrow, part, room, select, template
-from .reduce_loops import Along, dense, highest, larger, lowest, matrices, plan, smaller, suits
+from .reduce_loops import highest, larger, lowest, smaller
 
 SPAN = 256  # elements of a row whose best is found at once, before its place is looked for
 PIECE = 8192  # elements of a row that are one piece of work, where it is longer than LONG
@@ -181,13 +182,14 @@ lows = records("cummin", reaches=at_most)
 
 def running_best(x: np.ndarray, axis: int, largest: bool) -> tuple[np.ndarray, np.ndarray] | None:
     """The records along an axis, and their places."""
-    if not suits(x) or (found := matrices(x.shape, axis)) is None:
+    if x.__class__ is not np.ndarray or x.dtype.char not in "fd" or (found := matrices(x.shape, axis)) is None:
         return None
     outer, n, inner = found
+    x = x if x.flags.c_contiguous else dense(x)
     place, best = np.empty(x.shape, INT64), np.empty(x.shape, x.dtype)
     tiles = -(-inner // TILE)
     kernel = highs if largest else lows
-    return (best, place) if n and kernel.run(place, dense(x), best, n, inner, tiles, outer * tiles, n * min(inner, TILE)) else None
+    return (best, place) if n and kernel.run(place, x, best, n, inner, tiles, outer * tiles, n * min(inner, TILE)) else None
 
 
 # ---- what is there, and back --------------------------------------------------------------------------------------------------------

@@ -102,9 +102,9 @@ def builtins(
         return {}
     texts: dict[str, Callable[[Lines, Offsets], None]] = {
         "plain_arrays": arrays_text, "edges_of": edges_text, "view": view_text, "views": views_text, "slices": slices_text,
-        "rows": rows_text, "join": join_text,
+        "rows": rows_text, "strided": strided_text, "join": join_text,
     }  # fmt: skip
-    at = jit.load(f"several {sorted(offsets.items())}", lambda: module_text(texts, offsets), list(texts))
+    at = jit.load(f"several {sorted(offsets.items())}", lambda: module_text(texts, offsets), list(texts), jit.FINISHED)
     facts = tensors.facts()
     return {name: objects.builtin(name, at[name], objects.table(fallbacks[name], facts), fallbacks[name], tensors) for name in texts}
 
@@ -428,6 +428,25 @@ def rows_text(t: Lines, offsets: Offsets) -> None:
         data = t.beyond(t.field(array, DATA, "ptr"), t.calc("mul", i, step))
         t.store(t.part_of(array, rest, sizes, steps, data), t.at(places, i), "ptr")
     t.do(f"ret ptr {result}")
+
+
+def strided_text(t: Lines, offsets: Offsets) -> None:
+    """The memory of an array in another shape with other strides, which are not looked at: (array, shape, strides)."""
+    counter, sizes, steps = t.let("alloca i64"), t.let(f"alloca [{MOST_DIMS} x i64]"), t.let(f"alloca [{MOST_DIMS} x i64]")
+    t.require(t.calc("icmp eq", "%n", "3"))
+    array = t.argument(0)
+    t.require_type(array, NDARRAY)
+    for place, numbers in ((1, sizes), (2, steps)):
+        t.require_type(t.argument(place), TUPLE)
+        items, count = t.items_of(t.argument(place))
+        t.require(t.calc("icmp ule", count, str(MOST_DIMS)))
+        t.require(t.calc("icmp eq", count, t.field(t.argument(1), COUNT, "i64")))
+        with t.loop(count, counter) as i:
+            number = t.integer(t.item(items, i))
+            t.require(t.calc("icmp sge", number, "0"))
+            t.store(number, t.at(numbers, i))
+    ndim, data = t.field(t.argument(1), COUNT, "i64"), t.field(array, DATA, "ptr")
+    t.do(f"ret ptr {t.part_of(array, ndim, sizes, steps, data)}")
 
 
 def join_text(t: Lines, offsets: Offsets) -> None:

@@ -1,6 +1,6 @@
 """What reductions send back: each element of the input gets a number made of itself and of numbers that its result has.
 
-An array is seen as `outer` matrices of `n` rows and `inner` columns, as in reduce_loops.py. A gradient is made by one part:
+An array is seen as `outer` matrices of `n` rows and `inner` columns, as in axes.py. A gradient is made by one part:
 
     slope(x, level, share, p)     `level` and `share` are numbers for each result, `p` is one for all
 
@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from .axes import axes_of, matrices
 from .loops import FLOATS, HALVES, Floats, Out, Part, exp, given, narrow, part, power, select, template
-from .reduce_loops import axes_of, matrices
 
 slope = given
 PIECE = 8192  # elements of a row that are one piece of work at most

@@ -270,7 +270,7 @@ class Workers:
         self.state = (ctypes.c_int64 * WORDS)()
         self.rooms = [ctypes.create_string_buffer(256) for _ in range(2)]  # more than any system's mutex and condition
         self.started = 0
-        functions = jit.load("workers", text, ["share", "serve"])
+        functions = jit.load("workers", text, ["share", "serve"], jit.FINISHED)
         self.share = functions["share"]
         self.serve = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(functions["serve"])
         self.connect()

@@ -27,7 +27,7 @@ from ._filling import (
     require,
     store,
 )
-from ._generator import Generator, Held, default_generator, draws, rejections
+from ._generator import BUSY, Generator, Held, default_generator, draws, rejections
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 _INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
 INT64 = np.dtype(np.int64)
 MOST_CATEGORIES = 1 << 24
+AT_ONCE = 1 << 15  # elements that kernels compute while they hold the GIL
 EXACT = 2**24  # float32 holds all integers up to here
 UNEVEN = 2**28  # from here on, the remainders of single words are too uneven
 
@@ -65,7 +66,8 @@ def random(
     if low is None:
         if array.dtype is INT64 and fill_by_kernel(array, "naturals", generator):
             return
-        fill(array, _from_zero(require(NUMBERS_AND_BOOL, array.dtype, "random_kernel_cpu")), generator)
+        if array.dtype is not FLOAT32 or not fill_by_kernel(array, "integers", generator, 0, EXACT + 1):
+            fill(array, _from_zero(require(NUMBERS_AND_BOOL, array.dtype, "random_kernel_cpu")), generator)
         return
     kind, start = kind_of(array.dtype), _int64(low)
     if high is None and start == _INT64_MIN:
@@ -301,7 +303,7 @@ def multinomial(
     weights: Array, num_samples: SupportsIndex, replacement: bool = False, generator: Generator | None = None
 ) -> npt.NDArray[np.int64]:
     """Indices into each row of `weights`, drawn with probabilities in proportion to them."""
-    count = operator.index(num_samples)
+    count = num_samples if num_samples.__class__ is int else operator.index(num_samples)
     repeated = replacement and count > 1  # PyTorch draws a single index the other way
     if (repeated or count == 1) and (found := _indices_by_kernel(weights, count, repeated, generator)) is not None:
         return found
@@ -328,17 +330,19 @@ def _indices_by_kernel(weights: Array, count: int, repeated: bool, generator: Ge
     """None where there is no kernel for the weights, or something is the matter with them."""
     if weights.ndim not in (1, 2) or not 0 < weights.shape[-1] <= MOST_CATEGORIES or weights.dtype.char not in "fd":
         return None
-    width, strange = weights.shape[-1], np.zeros(1, np.int64)
-    rows = weights.size // width
-    found = np.empty((*weights.shape[:-1], count), np.int64)
-    with Held(generator) as source:
-        if repeated:
-            sums = np.empty(weights.shape, weights.dtype)
-            done = rejections().indices.run(found, source._words, weights, sums, strange, width, count, rows, 1, weights.size + found.size)
-        else:
-            kernel = rejections().winners if weights.dtype.char == "f" else rejections().wide_winners
-            done = kernel.run(found, source._words, weights, strange, width, rows, 1, weights.size)
-    return None if not done or strange[0] else found
+    source, size, width = generator or default_generator, weights.size, weights.shape[-1]
+    found = np.empty((*weights.shape[:-1], count), INT64)
+    facts: tuple[Any, ...]
+    if repeated:
+        sums = np.empty(weights.shape, weights.dtype)
+        kernel, facts = rejections().indices, (found, source._words, weights, sums, width, count, size // width, 1, size + found.size)
+    else:
+        kernel = rejections().winners if weights.dtype.char == "f" else rejections().wide_winners
+        facts = (found, source._words, weights, width, size // width, 1, size)
+    if facts[-1] <= AT_ONCE and not source._words[BUSY]:  # the GIL is held meanwhile, so that no other thread can draw
+        return found if kernel.run(*facts) else None
+    with Held(source):
+        return found if kernel.run(*facts) else None
 
 
 def _indices_repeated(weights: Array, count: int, generator: Generator | None) -> npt.NDArray[np.int64]:

@@ -27,7 +27,7 @@ _SEEDED = 1 << 32  # in the upper half of the number at `_LEFT`
 _LOW24, _LOW53, _HALF_WORD = np.array(2**24 - 1, np.uint32), np.array(2**53 - 1, np.uint64), np.array(32, np.uint64)
 _UNIT24, _UNIT53 = np.array(2.0**-24, np.float32), np.array(2.0**-53)
 _BYTE = np.dtype(np.uint8)
-_PLACE, _BUSY = 624, 625  # after the words: the place of the next, and whether somebody draws
+_PLACE, BUSY = 624, 625  # after the words: the place of the next, and whether somebody draws
 _making = allocate_lock()
 
 
@@ -245,11 +245,11 @@ class Held:
 
     def __enter__(self) -> Generator:
         self.generator._lock.acquire()
-        self.generator._words[_BUSY] = 1
+        self.generator._words[BUSY] = 1
         return self.generator
 
     def __exit__(self, *_: object) -> None:
-        self.generator._words[_BUSY] = 0
+        self.generator._words[BUSY] = 0
         self.generator._lock.release()
 
 
@@ -278,7 +278,7 @@ class _Draws:
             from .._kernels.drawing import Drawing
 
             simple = getattr(kernels(), name, None)
-            drawing = Drawing(simple) if simple is not None else Drawing(getattr(rejections(), name), costly=16)
+            drawing = Drawing(simple) if simple is not None else Drawing(getattr(rejections(), name), weight=1 << 10)
             setattr(self, name, drawing)
             return drawing
 
@@ -315,12 +315,12 @@ def _advance(words: npt.NDArray[np.uint32], use: Callable[[Any], Any], seed: int
         if seed is not None:
             seeder.seed(seed)
         elif memory is not None:
-            memory[:] = words[:_BUSY]
+            memory[:] = words[:BUSY]
         else:
             bits.state = {"bit_generator": "MT19937", "state": {"key": words[:_PLACE], "pos": int(words[_PLACE])}}
         result = use(bits)
         if memory is not None:
-            words[:_BUSY] = memory
+            words[:BUSY] = memory
         else:
             words[:_PLACE], words[_PLACE] = bits.state["state"]["key"], bits.state["state"]["pos"]
         return result

@@ -65,6 +65,13 @@ def is_dense(array: np.ndarray) -> bool:
     return span + array.itemsize == array.nbytes and min(array.strides, default=1) > 0
 
 
+def is_whole(gradient: np.ndarray) -> bool:
+    """Whether a gradient that has a base uses all of its memory, which huge arrays borrow."""
+    from .._kernels import memory
+
+    return memory.is_whole(gradient)
+
+
 def accumulate(leaf: Tensor, gradient: Any, owned: bool, site: Site) -> None:
     """Add an array to `leaf.grad`. `owned` says that nobody else holds the array, so it may become the gradient itself."""
     with _lock:
@@ -74,7 +81,7 @@ def accumulate(leaf: Tensor, gradient: Any, owned: bool, site: Site) -> None:
             if gradient.__class__ is not np.ndarray:
                 if isinstance(gradient, np.generic):
                     gradient = np.asarray(gradient)
-            elif not owned or gradient.base is not None or gradient.strides != data.strides:
+            elif not owned or gradient.strides != data.strides or (gradient.base is not None and not is_whole(gradient)):
                 gradient = laid_out_like(gradient, data)
             leaf._grad = wrap(gradient)
         else:

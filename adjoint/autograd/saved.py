@@ -78,7 +78,7 @@ def input_tensor(node: Node, name: str, slot: int, tensor: Tensor | Packed) -> T
     """A saved input with the history that it had when it was saved, which may not be the one it has now."""
     if isinstance(tensor, Packed):
         return tensor.restored(node)
-    original = tensor.__dict__.get("_converted_from")
+    original = tensor._converted_from
     if original is not None:  # promotion converted it: that step belongs to the history too
         from ..ops._rules import cast
 
@@ -147,7 +147,7 @@ def saved_entry(node: Node, place: int) -> tuple[Tensor, dict[str, Any]]:
         return value[0], {"edge": value[1]}
     assert node.op is not None
     edge = edge_when_saved(node, node.op.inputs.index(node.layout[place]))
-    original = value.__dict__.get("_converted_from")
+    original = value._converted_from
     return (value, {"edge": edge}) if original is None else (original, {"edge": edge, "dtype": value._data.dtype})
 
 

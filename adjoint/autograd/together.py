@@ -14,13 +14,13 @@ import numpy as np
 
 from .._site import here
 from .._tensor import Tensor
+from .._warm import WARM, heat
 from .node import INFERENCE_TENSOR
 from .views import check_writable, counter_of
 
 Formula = Callable[..., tuple[Any]]  # of numbers, an element, and the elements of other tensors at its place
 
 MANY = 1 << 18  # elements that are worth a table of them all
-WARM = 30  # tensors after which a formula is compiled
 
 
 def change(tensors: Sequence[Tensor], formula: Formula, numbers: Sequence[float], *others: Sequence[Tensor]) -> None:
@@ -71,8 +71,8 @@ class OneByOne:
         target[...] = self.formula(rest[self.arrays - 1 :], target, *rest[: self.arrays - 1])[0]
 
     def heating(self, *arguments: Any) -> None:
-        self.heat += 1
-        if self.heat == WARM:
+        self.heat += heat(arguments[0].size)
+        if self.heat > WARM:
             self.change = self.compiled()
         self.by_numpy(*arguments)
 

@@ -20,8 +20,9 @@ from adjoint import nn
 from adjoint.nn import functional as F
 
 from .._kernels import cache, pool
+from .._warm import WARM
 
-OFTEN = 220  # a little more than what it takes for a kernel to be worth compiling
+OFTEN = 3 * WARM  # some kernels are used only when others have been compiled
 SMALL, LARGE = (8, 16), (256, 512)
 
 FUNCTIONS = (
@@ -104,7 +105,7 @@ def repeated(loss: Callable[[Any], Any], large: bool = False) -> Callable[[], No
     """A job that computes a loss and its gradient."""
 
     def job() -> None:
-        for shape, times in ((SMALL, OFTEN), (LARGE, 3 if large else 0)):
+        for shape, times in ((SMALL, OFTEN), (LARGE, 8 if large else 0)):
             x = ad.rand(shape).sub_(0.5).requires_grad_()
             for _ in range(times):
                 x.grad = None
@@ -122,7 +123,7 @@ def trained(model: Any, loss: Callable[[Any], Any], times: int) -> None:
 def perceptron() -> None:
     model = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Dropout(0.1), nn.LayerNorm(64), nn.Linear(64, 10))
     targets = ad.arange(32) % 10
-    for rows, times in ((4, OFTEN), (512, 5)):
+    for rows, times in ((4, OFTEN), (512, 8)):
         x, y = ad.rand(rows, 64), targets.repeat(rows // 4)[:rows]
         trained(model, lambda net, x=x, y=y: F.cross_entropy(net(x), y) + F.mse_loss(net(x)[:, 0], x[:, 0]), times)  # type: ignore[misc]
 
@@ -153,7 +154,7 @@ def sequences() -> None:
 
 
 def indexing() -> None:
-    for rows, times in ((16, OFTEN), (4096, 3)):
+    for rows, times in ((16, OFTEN), (4096, 8)):
         x, places = ad.rand(rows, 32, requires_grad=True), ad.arange(rows).flip(0)
         for _ in range(times):
             parts = ad.cat([x[places], x.index_select(0, places)], 1).split(16, 1)

@@ -48,10 +48,11 @@ from .._quiet import NAMELESS, mute, unmute
 from .._site import GENERATED, USER_FILES, user_frame
 from .._state import get_mode, tick
 from .._tensor import Parameter, Tensor
+from .._warm import WARM
 from ..autograd.node import LEAF, UNRECORDED, Cut, Node, SeveralNode, VersionCounter
 from ..autograd.saved import SavedOutput, check_input, input_tensor, output_array, output_tensor, refuse_inference, saved_properties
 from ..autograd.views import NO_GRAD, ORDINARY, SEVERAL, View, counter_of, cut_of, no_derivative
-from ._compiled import WARM, attach, ignite, muted
+from ._compiled import attach, ignite, muted
 from ._precision import in_single, is_half
 from ._registry import FLOAT, KEEP, Op, parameters
 from ._rules import broadcast_restore, conjugate, conjugated, restored
@@ -268,13 +269,18 @@ def dtypes_by_sort(op: Op) -> dict[str, list[str]]:
             continue
         if dtype.kind in "iu":
             found[WHOLE].append(f"DT_{dtype.name}")
-        elif not op.floats or (op.broadcasts == (op.promote == KEEP) and not op.wide):
+        elif not op.floats:
             continue
-        elif is_half(dtype):
-            found.setdefault(HALF if op.wide else USUAL, []).append(f"DT_{dtype.name}")
-        elif dtype.kind == "c" and op.broadcasts != (op.promote == KEEP):
+        elif dtype.kind == "c" and (op.broadcasts != (op.promote == KEEP) or chooses(op)):
             found.setdefault(COMPLEX, []).append(f"DT_{dtype.name}")
+        elif is_half(dtype) and (op.broadcasts != (op.promote == KEEP) or op.wide):
+            found.setdefault(HALF if op.wide else USUAL, []).append(f"DT_{dtype.name}")
     return {sort: names for sort, names in found.items() if names}
+
+
+def chooses(op: Op) -> bool:
+    """Whether an op takes elements as they are, where a mask says so."""
+    return op.broadcasts and op.promote == KEEP and not all(map(op.differentiates, op.inputs))
 
 
 def takes(op: Op, dtype: np.dtype[Any]) -> bool:
@@ -427,7 +433,7 @@ def computed(op: Op, call: str, kinds: str, sort: str) -> list[str]:
         lines = [f"result = single_impl({values})"]
     if kernels is None and op.broadcasts:
         first = op.inputs[kinds.index("T")]
-        lines = [f"heat[0] += 1 + (a_{first}.size >> 14)", f"if heat[0] > {WARM}: ignite(OP, '{kinds}')", *lines]
+        lines = [f"heat[0] += 1 + (a_{first}.size >> {op.bits})", f"if heat[0] > {WARM}: ignite(OP, '{kinds}')", *lines]
     if refused:
         lines = ["try:", *indented(1, lines), f"except {refused}: return {general_call(op, False)}"]
     return lines

@@ -19,6 +19,7 @@ from .._tensor import Parameter, Tensor, wrap
 from ..autograd.forward_ad import carries_tangent, propagate_inplace, refuse_out
 from ..autograd.node import INFERENCE_TENSOR, Node, new_node
 from ..autograd.views import check_writable, edge_of, set_history
+from ._general import array_to_write, factors_last, forward, inputs_of, operand, plain_array, record, watched
 from ._registry import Op
 
 PLAIN = (Tensor, Parameter)
@@ -32,7 +33,7 @@ def inplace_function(op: Op) -> Callable[..., Any]:
     else:
 
         def changing(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-            return write_inplace(op, bound(op, (self, *args), kwargs))
+            return self if written_over(op, self, args, kwargs) else write_inplace(op, bound(op, (self, *args), kwargs))
 
     changing.__name__ = changing.__qualname__ = f"{op.name}_"
     changing.__doc__ = f"In-place form of `{op.name}`."
@@ -79,9 +80,26 @@ def bound(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, An
     return {name: values.get(name, defaults.get(name)) for name in op.args}
 
 
-def write_inplace(op: Op, values: dict[str, Any]) -> Tensor:
-    from ._general import forward, inputs_of, operand, record, watched
+def written_over(op: Op, self: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Let the op's own function compute what is written, where nothing is recorded. False if there is more to think about, or the result
+    does not fit as it is."""
+    data = array_to_write(self)
+    if data is None or 0 in data.strides:
+        return False
+    for x in (*args, *kwargs.values()):
+        if isinstance(x, Tensor) and plain_array(x) is None:
+            return False
+    result = op.function(self, *args, **kwargs)._data
+    if result.shape != data.shape or result.dtype is not data.dtype:
+        return False
+    np.copyto(data, result)
+    self._written()
+    return True
 
+
+def write_inplace(op: Op, values: dict[str, Any]) -> Tensor:
+    if op.factors:
+        factors_last(op, values)
     given = inputs_of(op, values)
     if get_mode() & WATCHED or any(x.__class__ not in PLAIN and hasattr(x, "__torch_function__") for x in given):
         answer = watched(op, op.inplace_function, tuple(values.values()), given)
@@ -209,8 +227,6 @@ def write(target: Tensor, result: Any) -> None:
 
 def write_out(op: Op, operands: list[Any], values: dict[str, Any], out: Any) -> Tensor:
     """`out=`: the result goes into a given tensor, which is resized if it has another shape."""
-    from ._general import forward
-
     if not isinstance(out, Tensor):
         raise TypeError(f"{op.name}(): argument 'out' must be Tensor, not {type(out).__name__}")
     if recording() and any(isinstance(x, Tensor) and x.requires_grad for x in (*operands, out)):

@@ -19,7 +19,7 @@ REDUCTIONS = ("none", "mean", "sum")
 def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
     """The reduction, also when it is asked for in the old way."""
     if size_average is not None or reduce is not None:
-        average, reduces = size_average is not False, reduce is not False
+        average, reduces = (given is None or bool(given) for given in (size_average, reduce))
         reduction = "none" if not reduces else "mean" if average else "sum"
         warn(f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.")
     if reduction not in REDUCTIONS:
@@ -78,7 +78,7 @@ def reduced_by_kernel(name: str, input: Array, target: Array, reduction: str, p:
     if reduction == "none":
         if name not in kernels.VALUES:
             return None
-        out, bad = np.empty(x.shape, x.dtype), notes[:blocks]
+        out, bad = np.empty(input.shape, x.dtype), notes[:blocks]
         return out if kernels.VALUES[name].run(out, bad, x, t, weight, p, count, blocks, work) and not bad.any() else None
     if not kernels.SUMS[name].run(notes, x, t, weight, p, count, blocks, work):
         return None

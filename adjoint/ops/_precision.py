@@ -16,7 +16,11 @@ PASSES_ON = (lambda g: g).__code__.co_code  # of a rule that computes nothing
 
 
 def is_half(dtype: Any) -> bool:
-    return dtype.itemsize == 2 and dtype.char in "eE"  # NumPy's letter for float16, ml_dtypes' for bfloat16
+    """Whether a dtype, NumPy's or a Tensor's, is float16 or bfloat16."""
+    if dtype.itemsize != 2:
+        return False
+    # "e" is NumPy's letter for float16, "E" that of ml_dtypes for bfloat16.
+    return dtype.char in "eE" if isinstance(dtype, np.dtype) else bool(dtype.is_floating_point)
 
 
 def compute_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:

@@ -17,12 +17,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
+from functools import wraps
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from .._methods import OpMethods
+from .._warm import BITS, COSTLY_BITS
 
 Array = Any  # a NumPy array or anything that behaves like one; in a forward's signature it marks a tensor argument
 ConstantArray = Any  # marks one for which the joint rule has no gradient
@@ -71,6 +73,7 @@ class Op:
         converts: bool = False,
         batch: str | Rule | None = None,
         along: str = "",
+        costly: bool = False,
     ) -> None:
         self.name = name
         self.impl = impl
@@ -97,11 +100,17 @@ class Op:
         self.widens = self.wide and not along
         self._read_signature()
         self._validate()
+        if along:
+            self.impl = in_row_order(impl)
         # Whether `out=` may have another dtype: it may where operands are promoted, or sums have a dtype of their own.
         self.converts = converts or promote != KEEP or not {"dtype", "correction"}.isdisjoint(self.params)
         self.heat = [0]  # how much it has been used; see _compiled.py
+        self.bits = COSTLY_BITS if costly else BITS  # what an element counts; see _warm.py
         self.kernels: dict[str, Any] = {}
         self.places = tuple(self.args.index(name) for name in self.inputs)  # of the inputs among the arguments
+        # Factors of its inputs, which may stand before them; see _general.factors_last.
+        positional = self.args[: len(self.args) - len(self.keywords)]
+        self.factors = tuple(name for name in ("beta", "alpha", "value") if name in positional and name not in self.inputs)
         self.indexed = "indices" in self.params  # parameters that may hold tensors: those of `x[...]`
         self.recorder: Callable[..., Any] | None = None  # the function for Tensors inside `func.grad`; see func/_recorded.py
         self.served: set[np.dtype[Any]] = set()  # dtypes besides the usual ones that have come along, for which there is a fast path now
@@ -205,6 +214,17 @@ class Op:
 
     def __repr__(self) -> str:
         return f"<op {self.name}({', '.join(self.args)})>"
+
+
+def in_row_order(forward: Callable[..., Any]) -> Callable[..., Any]:
+    """A forward whose results lie in memory in the order of their indices, as its kernel writes them, however the input lies there."""
+
+    @wraps(forward)
+    def ordered(*args: Any, **kwargs: Any) -> Any:
+        result = forward(*args, **kwargs)
+        return np.ascontiguousarray(result) if result.__class__ is np.ndarray and not result.flags.c_contiguous else result
+
+    return ordered
 
 
 def parameters(rule: Rule) -> tuple[str, ...]:

@@ -74,6 +74,11 @@ def in_order(x: Any) -> Any:
     return loops("copy").copy(x) if x.__class__ is np.ndarray and x.size >= MIDDLE else x.copy()
 
 
+def contiguous(x: Any) -> Any:
+    """What a forward gives where PyTorch promises memory in the order of the indices, whatever that of the input is."""
+    return np.ascontiguousarray(x) if x.__class__ is np.ndarray and not x.flags.c_contiguous else x
+
+
 def copied(x: Any) -> Any:
     """A copy to write into; a NumPy scalar, which cannot be written to, becomes an array."""
     if x.__class__ is np.ndarray and x.size < MIDDLE:

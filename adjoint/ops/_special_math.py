@@ -458,15 +458,15 @@ def incomplete_gamma(a: Floats, x: Floats, upper: bool) -> Floats:
     large = regular & (a >= 200) & (np.abs(x - a) < 0.3 * a)
     a_, x_ = np.where(regular & ~large, a, 1.0), np.where(regular & ~large, x, 1.0)
     factor = gamma_factor(a_, x_)
-    series, some = (x_ < a_ + 1) & ((a_ >= 0.5) | (not upper)), factor > 0
+    small = regular & (a < 0.5) & (x < 1) & upper
+    series, some = (x_ < a_ + 1) & ((a_ >= 0.5) | (not upper)), (factor > 0) & ~small
     below, above = series & some, ~series & some
     lower = factor * lower_series(np.where(below, a_, 1.0), np.where(below, x_, 1.0))
     rest = factor * upper_fraction(np.where(above, a_, 1.0), np.where(above, x_, 2.0))
     value = np.where(series, 1 - lower, rest) if upper else np.where(series, lower, 1 - rest)
     if large.any():
         value[large] = near_large(a[large], x[large], upper)
-    small = regular & (a < 0.5) & (x < 1)
-    if upper and small.any():
+    if small.any():
         value[small] = upper_of_small(a[small], x[small])
     nothing, everything = (1.0, 0.0) if upper else (0.0, 1.0)
     value = np.where((x == np.inf) | ((a == 0) & (x > 0)), everything, np.where((x == 0) | (a == np.inf), nothing, value))

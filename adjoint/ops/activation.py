@@ -276,7 +276,7 @@ def _gelu_backward(grad_output: Array, input: Array) -> Array:
 
 
 gelu_backward: Any = elementwise(  # an op: see "rules that are ops" in transcendental.py
-    "gelu_backward", _gelu_backward, scalars=False, inplace=False, **HIDDEN,
+    "gelu_backward", _gelu_backward, costly=True, scalars=False, inplace=False, **HIDDEN,
     grad_output=lambda g, input: call(gelu_backward, g, input),
     input=lambda g, grad_output, input: g * grad_output * (np.exp(input * input * -0.5) * (2 - input * input)) * DENSITY,
 )  # fmt: skip
@@ -291,7 +291,7 @@ def gelu_rule(g: Array, input: Array, approximate: str) -> Array:
     return call(gelu_backward, g, input)
 
 
-gelu = activation("gelu", _gelu, gelu_rule, **HIDDEN)
+gelu = activation("gelu", _gelu, gelu_rule, costly=True, **HIDDEN)
 
 # ---- gates --------------------------------------------------------------------------------------------------------------------------
 
@@ -302,16 +302,19 @@ def halves(x: Array, dim: int) -> tuple[Array, Array]:
     return x[(*before, slice(0, half))], x[(*before, slice(half, 2 * half))]
 
 
-def rows_of_halves(x: Array, dim: int) -> tuple[int, int]:
-    """Half the length of what lies together along a dimension and after it, and how many such rows there are."""
+def cut_of_halves(x: Array, dim: int) -> tuple[int, int, int, int]:
+    """Half the length of what lies together along a dimension and after it, into how many parts a kernel cuts it, how many of those there
+    are in all, and what one of them costs."""
     half = math.prod(x.shape[dim:]) // 2  # also of a dimension that is counted from the end
-    return half, x.size // (2 * half or 1)
+    most = loops("gate").PART
+    parts = -(-half // most)
+    return half, parts, x.size // (2 * half or 1) * parts, 8 * min(half, most)
 
 
 def glu_rule(g: Array, input: Array, dim: int) -> Array:
     if g.__class__ is np.ndarray and input.flags.c_contiguous:
-        grad, (half, rows) = np.empty(input.shape, input.dtype), rows_of_halves(input, dim)
-        if loops("gate").gated_back.run(grad, np.ascontiguousarray(g), input, half, rows, 8 * half):
+        grad = np.empty(input.shape, input.dtype)
+        if loops("gate").gated_back.run(grad, np.ascontiguousarray(g), input, *cut_of_halves(input, dim)):
             return grad
     value, gate = halves(input, dim)
     gate = call(sigmoid, gate)
@@ -338,8 +341,7 @@ def glu(input: Array, dim: int = -1) -> Array:
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {shape[dim]}")
     if input.__class__ is np.ndarray and input.flags.c_contiguous:
         out = np.empty((*shape[:dim], shape[dim] // 2, *shape[dim + 1 :]), input.dtype)
-        half, rows = rows_of_halves(input, dim)
-        if loops("gate").gated.run(out, input, half, rows, 8 * half):  # only of floating-point numbers
+        if loops("gate").gated.run(out, input, *cut_of_halves(input, dim)):  # only of floating-point numbers
             return out
     refuse_glu(input)
     value, gate = halves(input, dim)

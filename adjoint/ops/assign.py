@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,8 @@ from .._dtype import finfo, from_numpy_dtype
 from .._layer import indices_in, top_level
 from .._quiet import mute, unmute
 from .._site import here, warn
-from .._state import recording
-from .._tensor import Tensor
+from .._state import GRAD, get_mode, recording
+from .._tensor import Parameter, Tensor
 from .._tensor import wrap as tensor_of
 from ..autograd.forward_ad import carries_tangent, propagate_inplace
 from ..autograd.node import INFERENCE_TENSOR
@@ -51,11 +51,7 @@ def write_through(fn: Callable[..., Any], write: Callable[..., None], *, one_val
     for name in op.inputs[1:]:
         if shares_memory(arrays[name], self._data):
             arrays[name] = arrays[name].copy()  # it is read as it was before the write
-    token = mute()
-    try:
-        write(**{**values, **arrays})
-    finally:
-        unmute(token)
+    quietly(write, *(arrays.get(name, values[name]) for name in op.args))
     if self._vc is not INFERENCE_TENSOR:
         self._written()
     if recorded:
@@ -76,69 +72,75 @@ def warn_if_expanded(tensor: Tensor, name: str) -> bool:
     return True
 
 
+def arrays_to_write(args: Sequence[Any], tensors: tuple[int, ...], one_value: bool = False) -> list[Any] | None:
+    """Arguments with arrays in the places of tensors, of which the first is written to. None if there is more to think about: one of them
+    is not ordinary, or has a history that matters, or, unless it is `one_value` that is written, elements that share memory."""
+    if (mode := get_mode()) > GRAD:
+        return None
+    given, target = [*args], None
+    for place in tensors:
+        tensor = args[place]
+        if tensor.__class__ is not Tensor and tensor.__class__ is not Parameter:
+            return None
+        array = tensor._data
+        if array.__class__ is not np.ndarray or (mode and tensor._fn is not None and tensor.requires_grad):
+            return None
+        if target is None:
+            if tensor._vc is INFERENCE_TENSOR or (not one_value and 0 in array.strides):
+                return None
+            target = array
+        elif (array.base is not None or target.base is not None or array is target) and shares_memory(array, target):
+            array = array.copy()  # it is read as it was before the write
+        given[place] = array
+    return given
+
+
 def written_at_once(op: Op, write: Callable[..., None], values: dict[str, Any], one_value: bool) -> bool:
     """The common case: ordinary tensors, and none of their history matters. False if it is another."""
-    target = op.inputs[0]
-    data = array_to_write(values[target])
-    if data is None or (not one_value and 0 in data.strides) or top_level(indices_in(values)) is not None:
+    given = arrays_to_write([values[name] for name in op.args], op.places, one_value)
+    if given is None or top_level(indices_in(values)) is not None:
         return False
-    given = values.copy()
-    given[target] = data
-    for name in op.inputs[1:]:
-        array = plain_array(values[name])
-        if array is None:
-            return False
-        given[name] = array.copy() if shares_memory(array, data) else array  # it is read as it was before the write
-    token = mute()
-    try:
-        write(**given)
-    finally:
-        unmute(token)
+    quietly(write, *given)
     return True
 
 
+def quietly(write: Callable[..., None], *args: Any) -> None:
+    token = mute()
+    try:
+        write(*args)
+    finally:
+        unmute(token)
+
+
 def writing_form(
-    fn: Callable[..., Any], write: Callable[..., None], by_kernel: Callable[..., bool | None] | None = None
+    fn: Callable[..., Any], write: Callable[..., None], by_kernel: Callable[..., bool | None] | None = None, one_value: bool = False
 ) -> Callable[..., Tensor]:
     """The function that does this to a tensor, with the op's other arguments. `by_kernel` says whether a kernel has done it."""
     of: Op = fn.op  # type: ignore[attr-defined]
     defaults = of.default_values()
     required = len(of.args) - len(defaults)
-    rest, others = tuple(defaults.values()), of.places[1:]
+    rest, tensors = tuple(defaults.values()), of.places
 
     def changing(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         if kwargs or len(args) != required - 1:
-            return write_through(fn, write, **bound(of, (self, *args), kwargs))
-        # The common case, as in `written_at_once`.
-        data = array_to_write(self)
-        if data is not None and 0 not in data.strides:
-            given = [data, *args]
-            for place in others:
-                array = plain_array(given[place])
-                if array is None:
-                    break
-                if array.base is not None or data.base is not None or array is data:
-                    array = array.copy() if shares_memory(array, data) else array
-                given[place] = array
-            else:
-                if by_kernel is None or not by_kernel(*given, *rest):
-                    token = mute()
-                    try:
-                        write(*given, *rest)
-                    finally:
-                        unmute(token)
-                return self._written()
-        return write_through(fn, write, **dict(zip(of.args, (self, *args), strict=False)), **defaults)
+            return write_through(fn, write, one_value=one_value, **bound(of, (self, *args), kwargs))
+        given = arrays_to_write((self, *args), tensors, one_value)
+        if given is None:
+            return write_through(fn, write, one_value=one_value, **dict(zip(of.args, (self, *args), strict=False)), **defaults)
+        if by_kernel is None or not by_kernel(*given, *rest):
+            quietly(write, *given, *rest)
+        return self._written()
 
     return changing
 
 
 def inplace_form(
-    fn: Callable[..., Any], write: Callable[..., None], by_kernel: Callable[..., bool | None] | None = None, *, function: bool = False
+    fn: Callable[..., Any], write: Callable[..., None], by_kernel: Callable[..., bool | None] | None = None, *, function: bool = False,
+    one_value: bool = False,
 ) -> Callable[..., Tensor]:
     """Export `name_` for an op `name`, with the function that writes into its input's array."""
     of: Op = fn.op  # type: ignore[attr-defined]
-    changing = writing_form(fn, write, by_kernel)
+    changing = writing_form(fn, write, by_kernel, one_value)
     changing.__name__ = changing.__qualname__ = f"{of.name}_"
     changing.__doc__ = f"In-place form of `{of.name}`."
     return composite(function=function)(changing)
@@ -147,11 +149,12 @@ def inplace_form(
 # ---- numbers ------------------------------------------------------------------------------------------------------------------------
 
 SMALL = 65504.0  # fits into every floating-point type
-_C_NAMES = {"float32": "float", "float64": "double", "float16": "at::Half", "bfloat16": "at::BFloat16"}
+_C_NAMES = {"float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "int32": "int"}
 
 
 def number_for(value: Any, dtype: np.dtype[Any]) -> Any:
-    """A number, refused if the type cannot hold it."""
+    """A number as a type holds it: without a fraction if it is for integers; a negative one for a type without a sign counts from its end.
+    Refused if it is too large."""
     if isinstance(value, complex) and dtype.kind != "c":
         if value.imag:
             raise_overflow(dtype)
@@ -161,8 +164,10 @@ def number_for(value: Any, dtype: np.dtype[Any]) -> Any:
             raise_overflow(dtype)
         value = math.trunc(value)
         limits = np.iinfo(dtype)
-        if not -limits.max - 1 <= value <= limits.max:
+        if not (limits.min or -limits.max) <= value <= limits.max:
             raise_overflow(dtype)
+        if value < limits.min:
+            value += limits.max + 1
     if dtype.kind in "fV" and not -SMALL <= value <= SMALL and abs(value) != math.inf:
         if abs(value) > finfo(from_numpy_dtype(dtype)).max:
             raise_overflow(dtype)
@@ -216,7 +221,7 @@ def copied_alike(target: Array, source: Array) -> bool:
         return False
     if (same := target.dtype is source.dtype) is False and not (target.dtype.char in "fd" and source.dtype.kind in "iub"):
         return False
-    if same and target.base is None and source.base is None and target is not source and target.size >= LARGE:
+    if same and target.size >= LARGE and target is not source and loops("copy").are_whole(target, source):
         loops("copy").assign(target, source)
     else:
         target[...] = source  # which looks whether they have memory in common
@@ -317,6 +322,10 @@ def zero_(input: Tensor) -> Tensor:
 
 def _set_diagonal(array: Array, value: Any, wrap: bool) -> None:
     shape = array.shape
+    if array.flags.c_contiguous and array.size:
+        step = sum([math.prod(shape[dim + 1 :]) for dim in range(len(shape))])
+        array.reshape(-1)[: None if wrap and len(shape) == 2 else (min(shape) - 1) * step + 1 : step] = value
+        return
     along = np.arange(min(shape))
     array[(along,) * len(shape)] = value
     if wrap and len(shape) == 2:
@@ -354,4 +363,4 @@ def _write_diagonal(input: Array, fill_value: Any, wrap: bool) -> None:
     _set_diagonal(input, number_as(fill_value, input.dtype), wrap)
 
 
-fill_diagonal_ = inplace_form(_fill_diagonal, _write_diagonal)
+fill_diagonal_ = inplace_form(_fill_diagonal, _write_diagonal, one_value=True)

@@ -18,8 +18,9 @@ def declared(name: str, compute: Any, doc: str) -> Any:
 
     forward.__doc__ = doc
     return elementwise(
-        name, forward, promote=FLOAT, check=refuse("c", name), differentiable=False, method=False, function=False, inplace=False
-    )
+        name, forward, promote=FLOAT, check=refuse("c", name), costly=True, differentiable=False, inplace=False,
+        method=False, function=False,
+    )  # fmt: skip
 
 
 airy_ai = declared("airy_ai", numerics.airy_ai, "Airy's function, the one that falls off on the right.")

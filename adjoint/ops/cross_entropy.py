@@ -348,7 +348,8 @@ def nll_loss(
 ) -> Array:
     """The negative of the log-probability that `input` gives to each target class."""
     reduction = reduction_of(size_average, reduce, reduction)
-    refuse_gradient("nll_loss_forward", weight=weight)
+    if weight is not None:
+        refuse_gradient("nll_loss_forward", weight=weight)
     target = fitting_target(target, input._data.shape, target._data.shape)
     return nll_loss_op(input, target, weight, ignore_index, reduction, [])
 

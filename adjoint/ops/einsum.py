@@ -275,6 +275,8 @@ def multiplied(a: Operand, b: Operand, needed: set[int]) -> Operand:
     rows = [label for label in a.labels if label not in b.labels]
     columns = [label for label in b.labels if label not in a.labels]
     left, right = ordered(a, [*batch, *rows, *inner]), ordered(b, [*batch, *inner, *columns])
+    if batch and inner and not rows and not columns:  # scalar products, for which a matrix product takes longer
+        return Operand(left.times(right, False).sum(list(range(len(batch), len(left.shape)))), batch)
     cut = len(batch)
     shape = [*left.shape[: cut + len(rows)], *right.shape[cut + len(inner) :]]
     outside = list(left.shape[:cut])

@@ -182,29 +182,35 @@ MODES = {"nearest": 1, "bilinear": 2, "bicubic": 4}
 PADDINGS = {"zeros": 0, "border": 1, "reflection": 2}
 
 
-def facts(shape: tuple[int, ...], grid: Array, mode: str, padding_mode: str, align_corners: bool) -> tuple[Any, ...] | None:
-    """What kernels are told: the dimensions, the size of the image, how it is read, and how many channels and points there are; None where
-    they do not serve."""
-    _, channels, *size = shape
-    magic = loops("grid").MAGIC.get(grid.dtype.char)
+@lru_cache(256)
+def facts(
+    shape: tuple[int, ...], grid: tuple[int, ...], dtype: str, mode: str, padding_mode: str, align_corners: bool
+) -> tuple[tuple[Any, ...], tuple[int, int]] | None:
+    """What kernels are told of an image and a grid of these shapes: the dimensions, the size of the image, how it is read, and how many
+    channels and points there are; and the blocks of points in which they work, with how much there is to do for one. None where they do
+    not serve."""
+    samples, channels, *size = shape
+    magic = loops("grid").MAGIC.get(dtype)
     if magic is None or max(size) >= magic:
         return None
-    points = math.prod(grid.shape[1:-1])
-    return magic, len(size), *([1] * (3 - len(size))), *size, MODES[mode], PADDINGS[padding_mode], int(align_corners), channels, points
+    points, taps, most = math.prod(grid[1:-1]), MODES[mode], loops("grid").POINTS
+    told = magic, len(size), *([1] * (3 - len(size))), *size, taps, PADDINGS[padding_mode], int(align_corners), channels, points
+    return told, (samples * -(-points // most), min(points, most) * (channels + 1) * taps)
 
 
-def shared(told: tuple[Any, ...], samples: int) -> tuple[int, int]:
-    """The blocks of points in which kernels work, and how much there is to do for one."""
-    (*_, taps, _, _, channels, points), most = told, loops("grid").POINTS
-    return samples * -(-points // most), min(points, most) * (channels + 1) * taps
+def facts_of(arrays: tuple[Array, ...], shape: tuple[int, ...], mode: str, padding_mode: str, align_corners: bool) -> Any:
+    """The same, if these are all arrays, of which the last is the grid; else None."""
+    for array in arrays:
+        if array.__class__ is not np.ndarray:
+            return None
+    grid = arrays[-1]
+    return facts(shape, grid.shape, grid.dtype.char, mode, padding_mode, align_corners)
 
 
 def sampled(input: Array, grid: Array, mode: str, padding_mode: str, align_corners: bool) -> Array:
-    told = facts(input.shape, grid, mode, padding_mode, align_corners) if input.__class__ is grid.__class__ is np.ndarray else None
-    if told is not None:
+    if (known := facts_of((input, grid), input.shape, mode, padding_mode, align_corners)) is not None:
         out = np.empty((*input.shape[:2], *grid.shape[1:-1]), input.dtype)
-        x, points, work = np.ascontiguousarray(input), np.ascontiguousarray(grid), shared(told, len(input))
-        if loops("grid").read.run(out, x, points, *told, *work):
+        if loops("grid").read.run(out, np.ascontiguousarray(input), np.ascontiguousarray(grid), *known[0], *known[1]):
             return out
     image = in_line(input)
     total: Array = None
@@ -229,8 +235,8 @@ def moved(input: Array, grid: Array, grid_t: Array, mode: str, padding_mode: str
 
 def image_gradient(g: Array, grid: Array, input_shape: tuple[int, ...], input_dtype: Any, how: tuple[str, str, bool]) -> Array:
     batch, channels, *size = input_shape
-    told = facts(input_shape, grid, *how) if g.__class__ is grid.__class__ is np.ndarray else None
-    if told is not None:
+    if (known := facts_of((g, grid), input_shape, *how)) is not None:
+        told, _ = known
         kernels, grad = loops("grid"), np.empty(input_shape, input_dtype)
         units, work = batch * -(-channels // kernels.CHANNELS), min(channels, kernels.CHANNELS) * told[-1] * told[5]
         if kernels.read_back.run(grad, np.ascontiguousarray(g), np.ascontiguousarray(grid), *told, units, work):
@@ -245,12 +251,11 @@ def image_gradient(g: Array, grid: Array, input_shape: tuple[int, ...], input_dt
 
 
 def grid_gradient(g: Array, input: Array, grid: Array, how: tuple[str, str, bool]) -> Array:
-    told = facts(input.shape, grid, *how) if g.__class__ is input.__class__ is grid.__class__ is np.ndarray else None
-    if told is not None:
+    if (known := facts_of((g, input, grid), input.shape, *how)) is not None:
         if how[0] == "nearest":
             return np.zeros(grid.shape, grid.dtype)
         grad, arrays = np.empty(grid.shape, grid.dtype), map(np.ascontiguousarray, (g, input, grid))
-        if loops("grid").moved.run(grad, *arrays, *told, *shared(told, len(grid))):
+        if loops("grid").moved.run(grad, *arrays, *known[0], *known[1]):
             return grad
     image, given = in_line(input), in_line(g)
     totals: list[Any] = [None] * grid.shape[-1]
@@ -286,7 +291,7 @@ def sampler(dims: int) -> Any:
         grid=lambda g, input, grid, mode, padding_mode, align_corners: grid_gradient(g, input, grid, (mode, padding_mode, align_corners)),
     )  # fmt: skip
     def sample(input: Array, grid: Array, mode: str, padding_mode: str, align_corners: bool) -> Array:
-        if input.dtype != grid.dtype:
+        if input.dtype is not grid.dtype and input.dtype != grid.dtype:
             names = [from_numpy_dtype(x.dtype).scalar_name for x in (input, grid)]
             raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}\n  fix: grid.to(input.dtype)")
         if input.dtype.kind in "biuc":

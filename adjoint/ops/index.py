@@ -24,15 +24,16 @@ from .._tensor import Tensor, wrap
 from ..autograd.node import INFERENCE_TENSOR
 from ..autograd.views import check_writable
 from ._batching import Index, behind_batch
-from ._general import NUMBERS, array_to_write
+from ._general import NUMBERS, array_to_write, plain_array
 from ._inplace import shares_memory
 from ._registry import FUNCTIONS, LINEAR, Array, composite, op
 from ._rules import call, copied, loops, sum_to
 from .alias import alias
-from .assign import SMALL, copy_, fill_, number_as, warn_if_expanded, write_through
+from .assign import SMALL, arrays_to_write, copy_, fill_, number_as, warn_if_expanded, write_through
 from .parts import EVERYTHING, select_part, slice_part, unsqueeze_part
 from .shape import expanded_shape, inverse_order
 
+FEW = 1 << 10  # elements of an array that NumPy writes to as fast as kernels do
 INT64, INT32, BOOL = np.dtype(np.int64), np.dtype(np.int32), np.dtype(bool)
 Shape = tuple[int, ...]
 Indices = tuple[Any, ...]  # arrays of integers or truth values, and a full slice where a dimension is not indexed
@@ -213,6 +214,8 @@ def flat_positions(shape: Shape, indices: Indices) -> Array:
 )  # fmt: skip
 def put_at(input: Array, indices: Indices, values: Array, accumulate: bool = False) -> Array:
     """A copy with other values at the given indices."""
+    if (written := loops("indexing").written_copy(input, indices, values, accumulate)) is not None:
+        return written
     result = copied(input)
     assign_at(result, indices, values, accumulate)
     return result
@@ -378,7 +381,7 @@ def kept(indices: Indices, *tensors: Any) -> Indices:
     """Indices that a node may keep: copied if it will, because the tensors they come from can be changed before backward."""
     if recording():
         for tensor in tensors:
-            if isinstance(tensor, Tensor) and tensor.requires_grad:
+            if isinstance(tensor, Tensor) and tensor._fn is not None and tensor.requires_grad:
                 return tuple([item if item.__class__ is slice else item.copy() for item in indices])
     return indices
 
@@ -512,14 +515,15 @@ def written_at_once(input: Tensor, index: Any, value: Any) -> bool:
     elif kind is not int and index is not Ellipsis and not (kind is slice and (index.step is None or goes_forwards(index))):
         return False
     if value.__class__ is Tensor:
-        if value._data.dtype != data.dtype or value._data.__class__ is not np.ndarray or (mode and value.requires_grad):
+        value, recorded = value._data, mode and value.requires_grad
+        if recorded or value.__class__ is not np.ndarray or (value.dtype is not data.dtype and value.dtype != data.dtype):
             return False
-        value = value._data
     elif not (value.__class__ is float or value.__class__ is int) or data.dtype.kind != "f" or not -SMALL <= value <= SMALL:
         return False
     try:
-        by_kernel = (kind is Tensor or kind is tuple) and not (value.__class__ is np.ndarray and shares_memory(value, data))
-        if not by_kernel or not loops("indexing").set_by_kernel(data, index, value):
+        large = data.size >= FEW and (kind is Tensor or kind is tuple)
+        apart = large and not (value.__class__ is np.ndarray and shares_memory(value, data))
+        if not apart or not loops("indexing").set_by_kernel(data, index, value):
             data[index] = value
     except (IndexError, ValueError):
         return False
@@ -579,12 +583,20 @@ def given_indices(input: Tensor, indices: Any, name: str) -> Indices:
 @composite()
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with `values` at the given indices, added to what is there if `accumulate`."""
+    if indices.__class__ is tuple and (array := plain_array(input)) is not None and (given := plain_array(values)) is not None:
+        if input._fn is values._fn is None and (where := whole_index(input, indices)) is not None:
+            if (written := loops("indexing").written_copy(array, where, given, accumulate)) is not None:
+                return wrap(written)
     return put_at(input, kept(given_indices(input, indices, "index_put"), input, values), values, accumulate)  # type: ignore[no-any-return]
 
 
 @composite()
 def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """Write (or add) `values` at the given indices."""
+    if indices.__class__ is tuple and indices and (given := arrays_to_write((input, values), (0, 1))) is not None:
+        if (arrays := whole_index(input, indices)) is not None:
+            assign_at(given[0], arrays, given[1], accumulate)
+            return input._written()
     where = kept(given_indices(input, indices, "index_put_"), input, values)
     overlap = warn_if_expanded(input, "index_put_")
     return write_through(put_at, assign_at, one_value=overlap, input=input, indices=where, values=values, accumulate=accumulate)

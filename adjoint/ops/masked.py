@@ -50,9 +50,9 @@ def where(condition: Any, input: Any = None, other: Any = None, *, out: Any = No
             )
         condition = convert(condition, np.dtype(bool))
     if input.__class__ is Tensor and input._data.dtype.kind == "f" and (other.__class__ is float or other.__class__ is int):
-        other = wrap(np.asarray(other, input._data.dtype))
+        other = _number_like(other, input)
     elif other.__class__ is Tensor and other._data.dtype.kind == "f" and (input.__class__ is float or input.__class__ is int):
-        input = wrap(np.asarray(input, other._data.dtype))
+        input = _number_like(input, other)
     elif input.__class__ is not Tensor or other.__class__ is not Tensor or input._data.dtype != other._data.dtype:
         for value in (input, other):
             if not isinstance(value, (Tensor, np.ndarray, np.generic, *NUMBERS)):
@@ -65,8 +65,16 @@ def where(condition: Any, input: Any = None, other: Any = None, *, out: Any = No
     return _where(input, other, condition, out=out)
 
 
+def _number_like(number: float, tensor: Tensor) -> Tensor:
+    """A number in the dtype of a tensor, and not in that of its layer."""
+    data = tensor._data
+    return wrap(np.asarray(number, data.dtype if data.__class__ is np.ndarray else tensor.dtype.numpy))
+
+
 def _as_operand(value: Any, dtype: np.dtype[Any]) -> Tensor:
-    return convert(value, dtype) if isinstance(value, Tensor) else wrap(np.asarray(value).astype(dtype))
+    if isinstance(value, Tensor):
+        return convert(value, dtype)
+    return wrap(number_as(value, dtype) if dtype.kind in "iu" and isinstance(value, int) else np.asarray(value).astype(dtype))
 
 
 @composite("where", function=False)
@@ -94,7 +102,7 @@ def check_target(target: Array, mask: Array) -> None:
 @op("masked_fill", method=False, function=False, broadcasts=True, jvp=ELEMENTWISE, warns=False, input=lambda g, mask: np.where(mask, 0, g))
 def _masked_fill(input: Array, mask: Array, value: Any) -> Array:
     check_mask("masked_fill_", mask)
-    fill = number_for if input.dtype.kind == "f" else number_as
+    fill = number_for if input.dtype.kind in "fc" else number_as
     return np.where(mask, fill(value, input.dtype), input)
 
 
@@ -219,6 +227,8 @@ def masked_select(input: Array, mask: Array) -> Array:
 
 
 def check_broadcast(a: Shape, b: Shape) -> None:
+    if a == b:
+        return
     ndim = max(len(a), len(b))
     for dim in range(-1, -min(len(a), len(b)) - 1, -1):
         if a[dim] != b[dim] and 1 not in (a[dim], b[dim]):
@@ -264,17 +274,16 @@ def check_source(wanted: Any, given: int) -> None:
 )  # fmt: skip
 def masked_scatter(input: Array, mask: Array, source: Array) -> Array:
     """A copy in which the elements of `source`, in order, stand where the mask is true."""
-    if mask.shape == input.shape and input.dtype is source.dtype:
-        result = copied(input)
-        if loops("mask").written(result, mask, source):
-            return result
     check_broadcast(input.shape, mask.shape)
-    result = np.broadcast_to(input, np.broadcast_shapes(input.shape, mask.shape)).copy()
+    same = mask.shape == input.shape
+    result = copied(input) if same else np.broadcast_to(input, np.broadcast_shapes(input.shape, mask.shape)).copy()
     _scatter_into(result, mask, source)
     return result
 
 
 def _scatter_into(input: Array, mask: Array, source: Array) -> None:
+    if mask.shape == input.shape and input.dtype is source.dtype and loops("mask").written(input, mask, source):
+        return
     check_mask("masked_scatter_", mask)
     if input.dtype != source.dtype:
         names = [from_numpy_dtype(array.dtype).scalar_name for array in (input, source)]

@@ -64,8 +64,12 @@ def offset_of(data: Array) -> int:
         data = data.value._data
     if data.__class__ is np.ndarray and data.base is None:
         return 0
-    offset = data_address(data) - data_address(owner_of(data)) if isinstance(data, np.ndarray) else data.offset
-    return int(offset // data.itemsize)
+    if not isinstance(data, np.ndarray):
+        return int(data.offset // data.itemsize)
+    owner = owner_of(data)
+    if data.nbytes == owner.nbytes and data.flags.c_contiguous:
+        return 0  # it has all of the memory
+    return (data_address(data) - data_address(owner)) // data.itemsize
 
 
 def owner_of(data: Array) -> Array:

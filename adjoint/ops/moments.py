@@ -10,7 +10,7 @@ from .._dtype import from_numpy_dtype
 from .._site import warn
 from ._precision import real_dtype, wide
 from ._registry import FUNCTIONS, REDUCTION, Array, composite, op
-from ._rules import as_axis, cast, holds, loops, normalize_dims, unreduce
+from ._rules import as_axis, cast, contiguous, holds, loops, normalize_dims, unreduce
 from .matmul import matmul
 from .reduce import Dims, axes_of, count_of, mean, mean_of, total
 from .vector_norm import divided
@@ -37,21 +37,20 @@ def freedom(shape: tuple[int, ...], dim: Dims, correction: float) -> float:
 
 
 def by_kernel(name: str, input: Array, dim: Dims, correction: float, keepdim: bool) -> Array | None:
-    """The variance or the deviation in single or double precision; None where NumPy has to compute it."""
+    """The variance or the deviation; None where NumPy has to compute it."""
     if input.__class__ is not np.ndarray or input.dtype.kind != "f":
         return None
-    reductions, axes, x = loops("reduce"), axes_of(dim, input.ndim), wide(input)
+    reductions, axes, x = loops("reduce"), axes_of(dim, input.ndim), input if input.dtype.char in "fd" else wide(input)
     count = count_of(input.shape, dim)
     if not x.size or (means := reductions.mean_from.run(x, axes, keepdim, count, first_along(x, dim).copy())) is None:
         return None
     degrees = count - correction
-    return getattr(reductions, name).run(x, axes, keepdim, degrees if degrees > 0 else 0.0, means)
+    found = getattr(reductions, name).run(x, axes, keepdim, degrees if degrees > 0 else 0.0, means)
+    return found if x is input or found is None else cast(found, input.dtype)
 
 
 def spread_of(input: Array, dim: Dims, correction: float, keepdim: bool) -> Array:
     """The variance, in the dtype it is computed with."""
-    if (found := by_kernel("variance", input, dim, correction, keepdim)) is not None:
-        return found
     if input.dtype.kind in "iub":
         raise RuntimeError(
             f"std and var only support floating point and complex dtypes, got {from_numpy_dtype(input.dtype).scalar_name}\n  fix: x.float()"
@@ -75,7 +74,9 @@ def var_rule(g: Array, input: Array, input_shape: Any, input_dtype: Any, dim: Di
 
 @op("var", method=False, function=False, holomorphic=False, input=var_rule, jvp=REDUCTION)
 def var_op(input: Array, dim: Dims, correction: float, keepdim: bool) -> Array:
-    return cast(spread_of(input, dim, correction, keepdim), real_dtype(input.dtype))
+    if (found := by_kernel("variance", input, dim, correction, keepdim)) is not None:
+        return found
+    return contiguous(cast(spread_of(input, dim, correction, keepdim), real_dtype(input.dtype)))
 
 
 def std_rule(
@@ -86,9 +87,9 @@ def std_rule(
 
 @op("std", method=False, function=False, holomorphic=False, input=std_rule, jvp=REDUCTION)
 def std_op(input: Array, dim: Dims, correction: float, keepdim: bool) -> Array:
-    if (found := by_kernel("deviation", input, dim, correction, keepdim)) is None:
-        found = np.sqrt(spread_of(input, dim, correction, keepdim))
-    return cast(found, real_dtype(input.dtype))
+    if (found := by_kernel("deviation", input, dim, correction, keepdim)) is not None:
+        return found
+    return contiguous(cast(np.sqrt(spread_of(input, dim, correction, keepdim)), real_dtype(input.dtype)))
 
 
 def arguments(name: str, input: Array, dim: Any, unbiased: Any, keepdim: bool, correction: Any) -> tuple[Array, Dims, float, bool]:

@@ -17,7 +17,7 @@ from ._precision import INT64
 from ._registry import FUNCTIONS, REDUCTION, Array, composite, op
 from ._rules import holds, loops, wrap_dim
 from .reduce import refuse_complex, require_elements, selected, selected_at_once, selection, share_all
-from .sort import by_rows, in_order
+from .sort import in_order
 
 median_values = selection("median", "MedianBackward1")
 nanmedian_values = selection("nanmedian", "NanmedianBackward1")
@@ -67,8 +67,8 @@ def find_rank(rank: int, x: Array, axis: int) -> Array:
 
 def find_mode(x: Array, axis: int) -> Array:
     """The last occurrence of the most frequent value; of the smallest such value, if there are several."""
-    if (found := by_rows(loops("order").places_of_mode, x, axis)) is not None:
-        return found
+    if x.__class__ is np.ndarray and (found := loops("order").mode(x, axis)) is not None:
+        return found[1]
     order = in_order(x, axis, False)
     values = np.moveaxis(np.take_along_axis(x, order, axis=axis), axis, -1)
     # The length of the run of equal values that ends at each place.
@@ -95,9 +95,9 @@ def refuse_median(input: Array) -> None:
 
 
 def median_of_all(input: Array, find: Search, what: int) -> Array:
+    if (found := loops("order").of_rank(input, None, what)) is not None:
+        return found[0]
     flat = input.reshape(-1)
-    if (found := loops("order").of_rank(flat, 0, what)) is not None:
-        return found[0].reshape(())
     return flat[find(flat, 0)[0]] if flat.shape[0] else np.full_like(input, math.nan, shape=())
 
 
@@ -105,13 +105,13 @@ def middle_of_rows(find: Any, input: Any) -> Any:
     return find(input, 1)[0] if input.shape[1] else input.new_full((input.shape[0],), math.nan)
 
 
-@op(nodes="MedianBackward0", method=False, function=False, jvp=REDUCTION, input=share_all,
+@op(nodes="MedianBackward0", method=False, function=False, warns=False, jvp=REDUCTION, input=share_all,
     batch=lambda input: middle_of_rows(median, rows(input)))  # fmt: skip
 def median_all(input: Array) -> Array:
     return median_of_all(input, find_median, MEDIAN)
 
 
-@op(nodes="NanmedianBackward0", method=False, function=False, jvp=REDUCTION, input=share_all,
+@op(nodes="NanmedianBackward0", method=False, function=False, warns=False, jvp=REDUCTION, input=share_all,
     batch=lambda input: middle_of_rows(nanmedian, rows(input)))  # fmt: skip
 def nanmedian_all(input: Array) -> Array:
     return median_of_all(input, find_nanmedian, NANMEDIAN)
@@ -123,7 +123,8 @@ def median(input: Array, dim: int | None = None, keepdim: bool = False, *, out: 
     refuse_median(input)
     if dim is None:
         return median_all(input, out=out)
-    if (found := selected_at_once(return_types.median, loops("order").of_rank, input, dim, keepdim, out, MEDIAN)) is not None:
+    found = selected_at_once(median_values, return_types.median, loops("order").of_rank, input, dim, keepdim, out, MEDIAN)
+    if found is not None:
         return found
     checked("median", input, dim)
     return selected(median_values, return_types.median, input, search(input, find_median, dim, keepdim), dim, keepdim, out)
@@ -135,7 +136,8 @@ def nanmedian(input: Array, dim: int | None = None, keepdim: bool = False, *, ou
     refuse_median(input)
     if dim is None:
         return nanmedian_all(input, out=out)
-    if (found := selected_at_once(return_types.nanmedian, loops("order").of_rank, input, dim, keepdim, out, NANMEDIAN)) is not None:
+    found = selected_at_once(nanmedian_values, return_types.nanmedian, loops("order").of_rank, input, dim, keepdim, out, NANMEDIAN)
+    if found is not None:
         return found
     checked("nanmedian", input, dim)
     return selected(nanmedian_values, return_types.nanmedian, input, search(input, find_nanmedian, dim, keepdim), dim, keepdim, out)
@@ -147,6 +149,9 @@ def nanmedian(input: Array, dim: int | None = None, keepdim: bool = False, *, ou
 @composite()
 def mode(input: Array, dim: int = -1, keepdim: bool = False, *, out: Any = None) -> Any:
     """The most frequent value along a dimension (the smallest of several) and the last place where it stands."""
+    found = selected_at_once(mode_values, return_types.mode, loops("order").mode, input, dim, keepdim, out)
+    if found is not None:
+        return found
     checked("mode", input, dim)
     return selected(mode_values, return_types.mode, input, search(input, find_mode, dim, keepdim), dim, keepdim, out)
 
@@ -163,7 +168,8 @@ def kthvalue(input: Array, k: int, dim: int = -1, keepdim: bool = False, *, out:
             f"kthvalue(): selected number k out of range for dimension {wrap_dim(dim, len(input.shape))}: it has {size} elements, "
             f"so k is 1 to {size}, not {k}"
         )
-    if (found := selected_at_once(return_types.kthvalue, loops("order").of_rank, input, dim, keepdim, out, RANK, k - 1)) is not None:
+    found = selected_at_once(kthvalue_values, return_types.kthvalue, loops("order").of_rank, input, dim, keepdim, out, RANK, k - 1)
+    if found is not None:
         return found
     index = search(input, partial(find_rank, k - 1), dim, keepdim)
     return selected(kthvalue_values, return_types.kthvalue, input, index, dim, keepdim, out)

@@ -60,13 +60,17 @@ unsqueeze_part = _part_op("unsqueeze_part", "UnsqueezeBackward0")
 @composite()
 def select(input: Any, dim: int, index: int) -> Any:
     """The part at one index of a dimension, without that dimension."""
-    shape = input._data.shape
+    return select_part(input, selection(input._data.shape, dim, index))
+
+
+def selection(shape: Shape, dim: int, index: int) -> tuple[Any, ...]:
+    """One index of a dimension as a basic index."""
     if not shape:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     dim, index = wrap_dim(dim, len(shape)), operator.index(index)
     if not -shape[dim] <= index < shape[dim]:
         raise IndexError(f"select(): index {index} out of range for tensor of size {list(shape)} at dimension {dim}")
-    return select_part(input, (EVERYTHING,) * dim + (index, ...))
+    return (EVERYTHING,) * dim + (index, ...)
 
 
 @composite()
@@ -198,7 +202,7 @@ def chunk(input: Any, chunks: int, dim: int = 0) -> Any:
 @composite()
 def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0, *, indices: Any = None, sections: Any = None) -> tuple[Any, ...]:
     """Parts cut at the given indices, or a given number of nearly equal ones."""
-    given = next(value for value in (indices_or_sections, indices, sections) if value is not None)
+    given = indices_or_sections if indices_or_sections is not None else sections if indices is None else indices
     if isinstance(given, OpMethods):
         given = given.tolist()  # type: ignore[attr-defined]
     shape = input._data.shape
@@ -235,19 +239,20 @@ for _name, _split_up in (("chunk", chunk), ("split", split), ("split_with_sizes"
 
 def _split_along(name: str, dim_of: Any, least: int) -> None:
     def splitting(input: Any, indices_or_sections: Any) -> tuple[Any, ...]:
-        if input.ndim < least:
+        shape = input._data.shape
+        if len(shape) < least:
             raise RuntimeError(
-                f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {input.ndim} dimensions!"
+                f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {len(shape)} dimensions!"
             )
         if isinstance(indices_or_sections, str | float):
             raise TypeError(
                 f"{name}() received an invalid combination of arguments - got ({type(indices_or_sections).__name__}); give a number "
                 "or a list of the indices at which they begin"
             )
-        dim = dim_of(input.ndim)
-        if isinstance(indices_or_sections, int) and (indices_or_sections <= 0 or input.shape[dim] % indices_or_sections):
+        dim = dim_of(len(shape))
+        if isinstance(indices_or_sections, int) and (indices_or_sections <= 0 or shape[dim] % indices_or_sections):
             raise RuntimeError(
-                f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension {input.shape[dim]} is not divisible "
+                f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension {shape[dim]} is not divisible "
                 f"by the split_size {indices_or_sections}!"
             )
         return tensor_split(input, indices_or_sections, dim)  # type: ignore[no-any-return]

@@ -274,7 +274,7 @@ def _triangle_indices(rows: int, columns: int, diagonal: int, upper: bool, dtype
     if places is None:
         below = np.tri(rows, columns, diagonal - upper, dtype=bool)
         places = np.stack(np.nonzero(~below if upper else below))
-    return wrap(cast(places, kept))
+    return wrap(places if kept is INT64 else cast(places, kept))
 
 
 @composite(method=False)

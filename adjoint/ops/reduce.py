@@ -22,7 +22,7 @@ from ._batching import rows
 from ._out import into
 from ._precision import FLOAT32, INT64, compute_dtype, wide, with_dtype
 from ._registry import FLOAT, FUNCTIONS, LINEAR, REDUCTION, Array, composite, op
-from ._rules import as_axis, call, cast, loops, normalize_dims, spread, sum_to, unreduce, wrap_dim, zeros_on
+from ._rules import as_axis, call, cast, contiguous, loops, normalize_dims, spread, sum_to, unreduce, wrap_dim, zeros_on
 from .scatter import scatter_add
 
 Dims = Any  # an int, a sequence of them, or None for all dimensions
@@ -166,7 +166,7 @@ def mean_of(x: Array, dim: Dims, keepdim: bool) -> Array:
     """The mean in the dtype it is computed in. Of nothing it is NaN."""
     axis = axes_of(dim, len(x.shape))
     found = loops("reduce").mean.run(x, axis, keepdim)
-    return total(x, axis, keepdim) / (count_of(x.shape, dim) or math.nan) if found is None else found
+    return total(wide(x), axis, keepdim) / (count_of(x.shape, dim) or math.nan) if found is None else found
 
 
 def spread_mean(g: Array, input_shape: tuple[int, ...], input_dtype: Any, dim: Dims, keepdim: bool) -> Array:
@@ -336,7 +336,7 @@ def look_up(input: Array, index: Array, dim: int, keepdim: bool) -> Array:
     if found is not None:
         return found
     found = np.take_along_axis(input, index if keepdim else np.expand_dims(index, dim), axis=dim)
-    return found if keepdim else np.squeeze(found, axis=dim)
+    return contiguous(found if keepdim else np.squeeze(found, axis=dim))
 
 
 def look_up_tangent(input_t: Array, index: Array, dim: int, keepdim: bool) -> Array:
@@ -349,10 +349,11 @@ def in_batch(select: Any, input: Any, index: Any, dim: int, keepdim: bool) -> An
 
 
 def selection(name: str, node: str) -> Any:
-    """The op that looks up the elements that an op of this name has found; see Note [Selected elements]."""
+    """The op that looks up the elements that an op of this name has found; see Note [Selected elements]. `found`: these elements, where
+    they came with the index."""
 
-    def select(input: Array, index: Array, dim: int, keepdim: bool) -> Array:
-        return look_up(input, index, dim, keepdim)
+    def select(input: Array, index: Array, dim: int, keepdim: bool, found: Any = None) -> Array:
+        return look_up(input, index, dim, keepdim) if found is None else found
 
     made: Any = op(f"{name}_values", nodes=node, method=False, function=False, out=False, input=put_back, jvp=look_up_tangent,
               batch=lambda input, index, dim, keepdim: in_batch(made, input, index, dim, keepdim))(select)  # fmt: skip
@@ -365,11 +366,10 @@ def selected(select: Any, result: Any, input: Array, index: Array, dim: int, kee
     return result(pair if out is None else map(into, out, pair))
 
 
-def selected_at_once(result: Any, find: Any, input: Any, dim: Any, keepdim: bool, out: Any, *args: Any) -> Any:
-    """The same by one kernel, which finds elements and places along a dimension that it keeps, for a tensor without a history; None where
-    it takes two ops."""
+def selected_at_once(select: Any, result: Any, find: Any, input: Any, dim: Any, keepdim: bool, out: Any, *args: Any) -> Any:
+    """The same by one kernel, which finds elements and places along a dimension that it keeps; None where it takes a search first."""
     data = input._data
-    if out is not None or input._fn is not None or get_mode() > GRAD or input.__class__ is not Tensor or dim.__class__ is not int:
+    if out is not None or get_mode() > GRAD or input.__class__ is not Tensor or dim.__class__ is not int:
         return None
     if data.__class__ is not np.ndarray or not -data.ndim <= dim < data.ndim or (found := find(data, dim, *args)) is None:
         return None
@@ -378,7 +378,8 @@ def selected_at_once(result: Any, find: Any, input: Any, dim: Any, keepdim: bool
         dim %= data.ndim
         shape = data.shape[:dim] + data.shape[dim + 1 :]
         values, places = values.reshape(shape), places.reshape(shape)
-    return tuple.__new__(result, (wrap(values), wrap(places)))
+    index = wrap(places)
+    return tuple.__new__(result, (wrap(values) if input._fn is None else select(input, index, dim, keepdim, values), index))
 
 
 @op(wide=True, nodes="MaxBackward0", along="reduce.largest", method=False, function=False, out=False, input=put_back, jvp=look_up_tangent,
@@ -509,7 +510,7 @@ def logsumexp(input: Array, dim: Dims, keepdim: bool = False) -> Array:
     top = np.max(x.real if x.dtype.kind == "c" else x, axis=axes, keepdims=True)
     top = np.where(np.abs(top) == np.inf, 0, top)
     sums = np.log(np.sum(np.exp(x - top), axis=axes, keepdims=keepdim))
-    return cast(sums + (top if keepdim else np.reshape(top, sums.shape)), input.dtype)
+    return contiguous(cast(sums + (top if keepdim else np.reshape(top, sums.shape)), input.dtype))
 
 
 # ---- truth and counts ---------------------------------------------------------------------------------------------------------------

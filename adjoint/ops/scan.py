@@ -113,8 +113,8 @@ def logcumsumexp(input: Array, dim: int) -> Array:
 def running_values(name: str) -> Any:
     """The op that looks up the elements at `index`; see Note [Selected elements] in reduce.py."""
 
-    def select(input: Array, index: Array, dim: int, keepdim: bool) -> Array:
-        return look_up(input, index, dim, True)
+    def select(input: Array, index: Array, dim: int, keepdim: bool, found: Any = None) -> Array:
+        return look_up(input, index, dim, True) if found is None else found
 
     def add_back(g: Array, index: Array, input_shape: Any, input_dtype: Any, dim: int) -> Array:
         found = loops("select").returned(g, index, dim, input_shape)
@@ -152,7 +152,8 @@ def record_index(input: Array, dim: int, largest: bool) -> Array:
 @composite()
 def cummax(input: Array, dim: int, *, out: Any = None) -> Any:
     """The largest element up to each one, along a dimension, and where it stands."""
-    if (found := selected_at_once(return_types.cummax, loops("select").running_best, input, dim, True, out, True)) is not None:
+    found = selected_at_once(cummax_values, return_types.cummax, loops("select").running_best, input, dim, True, out, True)
+    if found is not None:
         return found
     return selected(cummax_values, return_types.cummax, input, record_index(input, dim, True), dim, True, out)
 
@@ -160,7 +161,8 @@ def cummax(input: Array, dim: int, *, out: Any = None) -> Any:
 @composite()
 def cummin(input: Array, dim: int, *, out: Any = None) -> Any:
     """The smallest element up to each one, along a dimension, and where it stands."""
-    if (found := selected_at_once(return_types.cummin, loops("select").running_best, input, dim, True, out, False)) is not None:
+    found = selected_at_once(cummin_values, return_types.cummin, loops("select").running_best, input, dim, True, out, False)
+    if found is not None:
         return found
     return selected(cummin_values, return_types.cummin, input, record_index(input, dim, False), dim, True, out)
 
@@ -253,6 +255,18 @@ def slopes(x: Array, dim: int, points: Array, edge_order: int) -> Array:
     return FUNCTIONS["cat"]([edge(x, dim, gaps, edge_order), inner, edge(x.flip(dim), dim, -gaps.flip(0), edge_order)], dim)
 
 
+def even_slopes(x: Array, dim: int, gap: Any, edge_order: int) -> Array:
+    """The same for points that are `gap` apart."""
+    last = x.shape[dim] - 1
+    points = [between(x, dim, k, k + 1) for k in (0, 1, last - 1, last)]
+    if edge_order == 1:
+        start, end = (points[1] - points[0]) / gap, (points[3] - points[2]) / gap
+    else:
+        start = (points[1] * 4 - points[0] * 3 - between(x, dim, 2, 3)) / (2 * gap)
+        end = (points[3] * 3 - points[2] * 4 + between(x, dim, last - 2, last - 1)) / (2 * gap)
+    return FUNCTIONS["cat"]([start, (between(x, dim, 2, None) - between(x, dim, None, -2)) / (2 * gap), end], dim)
+
+
 def edge(x: Array, dim: int, gaps: Array, order: int) -> Array:
     """The derivative at the first point, from the next one or two."""
     first, second = between(x, dim, 0, 1), between(x, dim, 1, 2)
@@ -282,8 +296,7 @@ def gradient(input: Array, *, spacing: Any = 1, dim: Any = None, edge_order: int
             raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
         half = input.is_floating_point() and input.element_size() == 2
         x = input.float() if half else input if input.is_floating_point() or input.is_complex() else input.to(get_default_dtype())
-        even = FUNCTIONS["cumsum"](x.detach().new_ones((input.shape[d],)), 0)
-        points = space if isinstance(space, OpMethods) and len(space.shape) else even * space  # type: ignore[attr-defined]
-        found = slopes(x, d, points, edge_order)
+        uneven = isinstance(space, OpMethods) and len(space.shape)  # type: ignore[attr-defined]
+        found = (slopes if uneven else even_slopes)(x, d, space, edge_order)
         results.append(found.to(input.dtype) if half else found)
     return tuple(results)

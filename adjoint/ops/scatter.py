@@ -15,7 +15,7 @@ from ._out import into
 from ._precision import is_half, wide
 from ._registry import ALONG, LINEAR, Array, composite, op
 from ._rules import call, cast, copied, loops, wrap_dim, zeros_on
-from .assign import inplace_form, number_as, number_for, warn_if_expanded, write_through, writing_form
+from .assign import inplace_form, number_as, number_for, warn_if_expanded, writing_form
 from .index import INT32, INT64, add_at, check_unlocked
 from .parts import EVERYTHING, place
 
@@ -153,6 +153,9 @@ def _scatter_into(input: Array, dim: int, index: Array, src: Array) -> None:
 
 
 def write_along(input: Array, dim: int, index: Array, values: Array) -> None:
+    """The indices are known to be within bounds."""
+    if values.__class__ is np.ndarray and loops("index").put.along(input, dim, index, values):
+        return
     if in_one_line(input):
         input.reshape(-1)[flat_places(input.shape, index, dim)] = values
     else:
@@ -165,11 +168,9 @@ def write_along(input: Array, dim: int, index: Array, values: Array) -> None:
     src=lambda g, dim, index, src_shape: in_front(call(gather, g, dim, index), src_shape),
 )  # fmt: skip
 def _scatter(input: Array, dim: int, index: Array, src: Array) -> Array:
-    result = copied(input)
-    if loops("index").put.along(result, dim, index, src, True):
-        return result
-    result = copied(input)
-    _scatter_into(result, dim, index, src)
+    if (result := loops("index").put.copied_along(input, dim, index, src)) is None:
+        result = copied(input)
+        _scatter_into(result, dim, index, src)
     return result
 
 
@@ -199,11 +200,9 @@ def _scatter_value_into(input: Array, dim: int, index: Array, value: Any) -> Non
 )  # fmt: skip
 def scatter_add(input: Array, dim: int, index: Array, src: Array) -> Array:
     """A copy with the elements of `src` added at the places that `index` names along a dimension."""
-    result = copied(input)
-    if loops("index").add.along(result, dim, index, src, True):
-        return result
-    result = copied(input)
-    _scatter_add_into(result, dim, index, src)
+    if (result := loops("index").add.copied_along(input, dim, index, src)) is None:
+        result = copied(input)
+        _scatter_add_into(result, dim, index, src)
     return result
 
 
@@ -261,12 +260,16 @@ def _chosen(input: Any, dim: int, index: Any, src: Any, value: Any, reduce: str 
 @composite()
 def scatter(input: Any, dim: int, index: Any, src: Any = None, *, value: Any = None, reduce: str | None = None, out: Any = None) -> Any:
     """A copy with elements of `src` (or one value) at the places that `index` names along a dimension."""
+    if src.__class__ is Tensor and reduce is None and out is None:
+        return _scatter(input, dim, index, src)
     return into(out, _chosen(input, dim, index, src, value, reduce, False))
 
 
 @composite(function=False)
 def scatter_(input: Any, dim: int, index: Any, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Any:
     """Write elements of `src` (or one value) at the places that `index` names along a dimension."""
+    if src.__class__ is Tensor and reduce is None:
+        return _scatter_here(input, dim, index, src)
     return _chosen(input, dim, index, src, value, reduce, True)
 
 
@@ -542,6 +545,10 @@ def _index_fill_tensor_into(input: Array, dim: int, index: Array, value: Array) 
     _index_fill_into(input, dim, index, value)
 
 
+_index_fill_here = writing_form(_index_fill, _index_fill_into, one_value=True)
+_index_fill_tensor_here = writing_form(_index_fill_tensor, _index_fill_tensor_into, one_value=True)
+
+
 @composite()
 def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
     """A copy with one value in the slices that `index` names along a dimension."""
@@ -551,6 +558,5 @@ def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
 @composite(function=False)
 def index_fill_(input: Tensor, dim: int, index: Any, value: Any) -> Tensor:
     """Write one value into the slices that `index` names along a dimension."""
-    fn, write = (_index_fill_tensor, _index_fill_tensor_into) if isinstance(value, Tensor) else (_index_fill, _index_fill_into)
-    overlap = warn_if_expanded(input, "index_fill_")
-    return write_through(fn, write, one_value=overlap, input=input, dim=dim, index=index, value=value)
+    warn_if_expanded(input, "index_fill_")
+    return (_index_fill_tensor_here if isinstance(value, Tensor) else _index_fill_here)(input, dim, index, value)

@@ -204,10 +204,8 @@ def _take_rule(g: Array, index: Array, input_shape: Shape, input_dtype: Any) -> 
     input=_take_rule)  # fmt: skip
 def take(input: Array, index: Array) -> Array:
     """The elements at the given places, counted as if the tensor had one dimension."""
-    if input.__class__ is np.ndarray and input.flags.c_contiguous:
-        found = loops("index").take(input.reshape(-1), index, 0, negative=True)
-        if found is not None:
-            return found
+    if (found := loops("index").taken(input, index)) is not None:
+        return found
     check_flat("take", input, index)
     return np.take(input, index)
 
@@ -227,9 +225,9 @@ def put(input: Array, index: Array, source: Array, accumulate: bool = False) -> 
 
 
 def _put_into(input: Array, index: Array, source: Array, accumulate: bool) -> None:
-    if in_one_line(input) and index.size == source.size and source.flags.c_contiguous and index.flags.c_contiguous:
+    if in_one_line(input) and index.size == source.size:
         way = loops("index").add if accumulate else loops("index").put
-        if way.at_rows(input.reshape(-1), 0, index.reshape(-1), source.reshape(-1), negative=True):
+        if way.at_rows(input.reshape(-1), 0, index.reshape(-1), np.ascontiguousarray(source).reshape(-1), negative=True):
             return
     check_flat("put_", input, index)
     if index.size != source.size:

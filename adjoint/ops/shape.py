@@ -18,6 +18,7 @@ import numpy as np
 from .._dtype import from_numpy_dtype
 from .._methods import OpMethods
 from .._tensor import Tensor
+from . import _several
 from ._codegen import sizes
 from ._registry import LEADING, LINEAR, Array, composite, op
 from ._rules import call, in_order, normalize_dims, sum_to, wrap_dim
@@ -175,7 +176,7 @@ def view(input: Any, *shape: Any, size: Any = None, dtype: Any = None) -> Any:
         shape = (dtype,) if size is None else tuple(size)
     first = shape[0] if shape else 0
     if hasattr(first, "is_floating_point") and hasattr(first, "numpy") and not isinstance(first, Tensor):
-        return _view_dtype(input, first)
+        return _view_dtype(input.detach() if input.requires_grad else input, first)
     return _view_shape(input, sizes(shape))
 
 
@@ -446,17 +447,6 @@ def squeeze(input: Any, dim: Any = None, *, axis: Any = None) -> Any:
 # ---- repeated elements --------------------------------------------------------------------------------------------------------------
 
 
-def strided(input: Array, shape: Shape, strides: Shape) -> Array:
-    """A view with other strides, in bytes, that begins where `input` does. Nothing is checked."""
-    if input.__class__ is np.ndarray and input.flags.c_contiguous and input.dtype.kind != "V":
-        return np.ndarray(shape, input.dtype, input, 0, strides)
-    if isinstance(input, np.ndarray):
-        return np.lib.stride_tricks.as_strided(input, shape, strides)
-    if isinstance(input, np.generic):
-        return strided(np.asarray(input), shape, strides)
-    return input.strided(shape, strides)
-
-
 def expanded_shape(input: Array, size: Shape) -> Shape:
     """The shape that `expand` to `size` gives an array, where -1 keeps a dimension."""
     return expanded_sizes(input.shape, size, input.dtype)
@@ -492,7 +482,7 @@ def _expand(input: Array, size: Shape) -> Array:
     strides = expanded_strides(input.shape, input.strides, size)
     if strides is None:  # a -1 to be replaced, or a mistake
         return _expand(input, expanded_shape(input, size))
-    return strided(input, size, strides)  # unlike np.broadcast_to this can be written where nothing repeats
+    return _several.strided(input, size, strides)  # unlike np.broadcast_to this can be written where nothing repeats
 
 
 @lru_cache(1024)
@@ -506,7 +496,7 @@ def expanded_strides(shape: Shape, strides: Shape, size: Shape) -> Shape | None:
                 found.append(stride)
             elif old == 1 and new >= 0:
                 found.append(0)
-    return None if len(found) < len(size) or (lead > 0 and min(size) < 0) else tuple(found)
+    return None if lead < 0 or len(found) < len(size) or (lead > 0 and min(size) < 0) else tuple(found)
 
 
 def _expand_examples(input: Any, examples: int, size: Shape) -> Any:

@@ -126,8 +126,10 @@ def _at_once(op: Any, search: Any, input: Any, dim: int, *args: Any) -> tuple[Te
     found = search(copied(data.swapaxes(dim, -1)) if across else data, *args)
     if found is None:
         return None
-    values, places = (copied(x.swapaxes(dim, -1)) for x in found) if across else found
+    values, places = [copied(x.swapaxes(dim, -1)) for x in found] if across else found
     indices = wrap(places)
+    if input._fn is None and input.__class__ is Tensor:
+        return wrap(values), indices
     indices._fn = input._fn and NO_DERIVATIVE
     return op(input, indices, dim, values), indices
 
@@ -214,7 +216,9 @@ def _searched_at_once(sequence: Any, input: Any, right: bool) -> Tensor | None:
     if sequence.__class__ is not Tensor or input.__class__ is not Tensor or get_mode() > GRAD or sequence._fn or input._fn:
         return None
     line, values = sequence._data, input._data
-    if line.__class__ is not np.ndarray or line.ndim != 1 or line.dtype is not values.dtype:
+    if line.__class__ is not np.ndarray or line.dtype is not values.dtype or line.dtype.kind in "bc":
+        return None
+    if line.ndim != 1 and line.shape[:-1] != values.shape[:-1]:
         return None
     found = loops("search").insertion_places(line, values, right)
     return None if found is None else wrap(found)

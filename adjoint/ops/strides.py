@@ -10,14 +10,15 @@ import numpy as np
 
 from .._layer import raised
 from .._tensor import Tensor
+from . import _several
+from ._batching import expanded
 from ._out import into
 from ._precision import wide
 from ._registry import LINEAR, Array, composite, op
-from ._rules import call, cast, wrap_dim, zeros_on
+from ._rules import call, cast, copied, loops, wrap_dim, zeros_on
 from .index import index_at, place_at
 from .memory import element_strides, offset_of, owner_of
-from .parts import EVERYTHING
-from .shape import strided
+from .parts import EVERYTHING, selection
 
 Shape = tuple[int, ...]
 
@@ -31,10 +32,20 @@ def _diagonal_of(array: Array, offset: int, dim1: int, dim2: int) -> Array:
     dim1, dim2 = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
     if dim1 == dim2:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    if not offset and array.__class__ is np.ndarray and array.flags.c_contiguous:
+        return _several.strided(array, *_main_diagonal(array.shape, array.strides, dim1, dim2))
     view = array.diagonal(offset, dim1, dim2)
     if view.__class__ is np.ndarray and array.flags.writeable:
         view.flags.writeable = True
     return view
+
+
+@lru_cache(256)
+def _main_diagonal(shape: Shape, strides: Shape, dim1: int, dim2: int) -> tuple[Shape, Shape]:
+    """The shape and the strides of a diagonal, which is the last dimension."""
+    rest = [dim for dim in range(len(shape)) if dim not in (dim1, dim2)]
+    length, step = min(shape[dim1], shape[dim2]), strides[dim1] + strides[dim2]
+    return (*[shape[dim] for dim in rest], length), (*[strides[dim] for dim in rest], step)
 
 
 @op(
@@ -55,6 +66,8 @@ def diagonal(input: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Arr
 )  # fmt: skip
 def place_diagonal(input: Array, shape: Shape, offset: int, dim1: int, dim2: int) -> Array:
     """Zeros, with `input` on a diagonal."""
+    if dim1 == len(shape) - 2 and dim2 == dim1 + 1 and (found := loops("diagonal").laid(input, shape, offset)) is not None:
+        return found
     whole = zeros_on(input, shape, input.dtype)
     _diagonal_of(whole, offset, dim1, dim2)[...] = input
     return whole
@@ -70,6 +83,8 @@ def trace(input: Array) -> Array:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {len(input.shape)}")
     if input.dtype.kind == "b":
         raise NotImplementedError("\"trace\" not implemented for 'Bool'\n  fix: x.long()")
+    if (found := loops("diagonal").trace(input)) is not None:
+        return found
     dtype = np.dtype(np.int64) if input.dtype.kind in "iu" else None
     return input.trace(dtype=dtype) if input.__class__ is np.ndarray else np.sum(np.diagonal(input), dtype=dtype)
 
@@ -130,8 +145,8 @@ def unfold(input: Array, dimension: int, size: int, step: int) -> Array:
         raise RuntimeError(f"step is {step} but must be > 0")
     count = (shape[dim] - size) // step + 1
     if not ndim:
-        return strided(input, (size,), strides)
-    return strided(
+        return _several.strided(input, (size,), strides)
+    return _several.strided(
         input, (*shape[:dim], count, *shape[dim + 1 :], size), (*strides[:dim], strides[dim] * step, *strides[dim + 1 :], strides[dim])
     )
 
@@ -230,7 +245,7 @@ def _as_strided(input: Array, size: Shape, stride: Shape, storage_offset: int, o
             f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {storage_offset}, and itemsize {input.itemsize} "
             f"requiring a storage size of {needed * input.itemsize} are out of bounds for storage of size {memory.nbytes}"
         )
-    return strided(memory[storage_offset:], size, steps)
+    return _several.strided(memory[storage_offset:], size, steps)
 
 
 @composite()
@@ -253,10 +268,40 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
 # ---- copies with one part replaced --------------------------------------------------------------------------------------------------
 
 
+def _check_part(part: Array, src: Array) -> None:
+    if part.shape != src.shape:
+        raise RuntimeError(
+            f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = {list(part.shape)}"
+        )
+
+
+def _replacing(name: str) -> Any:
+    @op(
+        name, method=False, function=False, warns=False, jvp=LINEAR,
+        input=lambda g, index, src_shape, src_dtype: call(replaced, g, zeros_on(g, src_shape, src_dtype), index),
+        src=lambda g, index, src_dtype: cast(g[index], src_dtype),
+        batch=lambda input, src, index, examples, batched: replaced(
+            expanded(input, examples, batched[0]), expanded(src, examples, batched[1]), (EVERYTHING, *index)
+        ),
+    )  # fmt: skip
+    def replaced(input: Array, src: Array, index: Any) -> Array:
+        """A copy with other elements at a basic index."""
+        result = copied(input)
+        part = result[index]
+        _check_part(part, src)
+        part[...] = cast(src, input.dtype)
+        return result
+
+    return replaced
+
+
+_select_scatter, _slice_scatter = _replacing("select_scatter"), _replacing("slice_scatter")
+
+
 @composite()
 def select_scatter(input: Any, src: Any, dim: int, index: int) -> Any:
     """A copy in which `src` stands at one index of a dimension."""
-    return _with_part(input, src, lambda whole: whole.select(dim, index))
+    return _select_scatter(input, src, selection(input._data.shape, dim, index))
 
 
 @composite()
@@ -264,28 +309,39 @@ def slice_scatter(
     input: Any, src: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1, *, out: Any = None
 ) -> Any:
     """A copy in which `src` stands in a slice of a dimension."""
-    lead = (EVERYTHING,) * wrap_dim(dim, input.ndim)
-    return into(out, _with_part(input, src, lambda whole: whole[(*lead, slice(start, end, step))]))
+    if step <= 0:
+        raise RuntimeError("slice step must be positive")
+    if not (ndim := len(input._data.shape)):
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+    lead = (EVERYTHING,) * wrap_dim(dim, ndim)
+    return into(out, _slice_scatter(input, src, (*lead, slice(start, end, step), ...)))
 
 
-@composite()
-def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+@op(
+    jvp=LINEAR, warns=False, out=False,
+    input=lambda g, offset, dim1, dim2, src_shape, src_dtype: call(
+        diagonal_scatter, g, zeros_on(g, src_shape, src_dtype), offset, dim1, dim2
+    ),
+    src=lambda g, offset, dim1, dim2, src_dtype: cast(call(diagonal, g, offset, dim1, dim2), src_dtype),
+    batch=lambda input, src, offset, dim1, dim2, examples, batched: diagonal_scatter(
+        expanded(input, examples, batched[0]), expanded(src, examples, batched[1]), offset,
+        *(wrap_dim(dim, input.ndim - batched[0]) + 1 for dim in (dim1, dim2)),
+    ),
+)  # fmt: skip
+def diagonal_scatter(input: Array, src: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
     """A copy in which `src` stands on a diagonal."""
-    return _with_part(input, src, lambda whole: diagonal(whole, offset, dim1, dim2))
+    result = copied(input)
+    part = _diagonal_of(result, offset, dim1, dim2)
+    _check_part(part, src)
+    part[...] = cast(src, input.dtype)
+    return result
 
 
 @composite()
 def as_strided_scatter(input: Any, src: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
     """A copy in which `src` stands where a strided view would be."""
-    return _with_part(input, src, lambda whole: as_strided(whole, size, stride, storage_offset))
-
-
-def _with_part(input: Any, src: Any, part_of: Any) -> Any:
     whole = raised(input.clone(), src)
-    part = part_of(whole)
-    if part.shape != src.shape:
-        raise RuntimeError(
-            f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = {list(part.shape)}"
-        )
+    part = as_strided(whole, size, stride, storage_offset)
+    _check_part(part, src)
     part.copy_(src)
     return whole

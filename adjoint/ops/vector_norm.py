@@ -11,7 +11,7 @@ from .._dtype import as_dtype, promote_types
 from ._out import into
 from ._precision import compute_dtype, real_dtype, wide
 from ._registry import FUNCTIONS, REDUCTION, Array, composite, op
-from ._rules import as_axis, cast, loops, normalize_dims, unreduce, wrap_dim
+from ._rules import as_axis, cast, contiguous, loops, normalize_dims, unreduce, wrap_dim
 from .reduce import Dims, axes_of, shared, total
 
 
@@ -91,7 +91,7 @@ def linalg_vector_norm(x: Array, ord: float, dim: Dims, keepdim: bool) -> Array:
         norm = np.sqrt(total(size * size, axes, keepdim))
     else:
         norm = total(size**ord, axes, keepdim) ** (1 / ord)
-    return cast(norm, real_dtype(x.dtype))
+    return contiguous(cast(norm, real_dtype(x.dtype)))
 
 
 def compiled_norm(ord: float) -> Any:

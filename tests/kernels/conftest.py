@@ -19,7 +19,7 @@ def own_cache(tmp_path_factory, monkeypatch):
 @pytest.fixture
 def without_builtins(monkeypatch):
     """A function after which ops run their own code for small tensors too, until the test is over."""
-    from adjoint._kernels import reduce_loops, scan_loops, select_loops, softmax_loops
+    from adjoint._kernels import axes, reduce_loops, scan_loops, select_loops, softmax_loops
     from adjoint.ops._registry import OPS
 
     ops = [op for op in OPS.values() if op.along]
@@ -30,7 +30,7 @@ def without_builtins(monkeypatch):
             op.regenerate()
         for module in (reduce_loops, scan_loops, select_loops, softmax_loops):
             for family in vars(module).values():
-                if isinstance(family, reduce_loops.Along):
+                if isinstance(family, axes.Along):
                     monkeypatch.setattr(family, "run", family.by_python)
                     monkeypatch.setattr(family, "learn", lambda *facts: None)
 

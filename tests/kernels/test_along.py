@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint._kernels import order_loops, reduce_loops, scan_loops, select_loops, spread_loops
+from adjoint._kernels import axes, order_loops, reduce_loops, scan_loops, select_loops, spread_loops
 from adjoint._kernels.loops import LOOPS
 
 SHAPES = [
@@ -183,7 +183,7 @@ def test_places(dtype, special):
     whole = np.dtype(dtype).kind in "iu"
     for shape, axis in ALONE:
         x = np.random.default_rng(0).integers(0, 50, shape).astype(dtype) if whole else numbers(shape, dtype, special)
-        cut = reduce_loops.matrices(shape, axis)
+        cut = axes.matrices(shape, axis)
         if np.dtype(dtype).itemsize == 1 and cut is not None and cut[2] > 1:
             continue  # in which places cannot be counted
         for name in ("argmax", "argmin"):
@@ -258,7 +258,7 @@ def test_gradients_are_spread(dtype):
         shares, levels = (numbers(np.sum(x, **by_axis(axis)).shape, dtype, False) for _ in range(2))
         np.testing.assert_array_equal(spread_loops.evenly(shape, axis, shares), np.broadcast_to(shares, shape))
         found = spread_loops.by_deviation(shape, axis, shares, x, levels)
-        if reduce_loops.matrices(shape, axis) is None:
+        if axes.matrices(shape, axis) is None:
             assert found is None
         else:
             np.testing.assert_allclose(found, (x - levels) * shares, 1e-5)

@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import pytest
 
+import adjoint as ad
 from adjoint._kernels import builtin, entry, memory, pool
 from adjoint._kernels.expr import Expr, Untraceable, trace, trace_cases
 
@@ -171,6 +172,22 @@ def test_the_memory_of_huge_arrays_is_used_again():
     del again
     assert memory.release() >= a.nbytes
     assert memory.release() == 0
+
+
+def test_a_huge_gradient_is_not_copied_and_one_of_a_view_is():
+    x = ad.ones(memory.HUGE // 4, requires_grad=True)
+    for _ in range(3):  # the kernel is there from the second time on, at the latest
+        x.grad = None
+        (x * 3.0).backward(x.detach())
+    assert isinstance(x.grad._data.base, memory.Block) and (x.grad == 3).all()
+    whole = memory.empty((8, 4), np.dtype("float32"))
+    assert memory.is_whole(whole) and memory.is_whole(np.empty(3))
+    assert not memory.is_whole(whole[1:]) and not memory.is_whole(whole[:]) and not memory.is_whole(np.empty((2, 3)).T)
+    y = x.detach().clone()
+    assert isinstance(y._data.base, memory.Block)
+    y[5:].copy_(y[:-5] * 2)
+    y.copy_(x.detach() * 7)
+    assert (y == 7).all()
 
 
 def test_what_is_kept_has_a_limit(monkeypatch):

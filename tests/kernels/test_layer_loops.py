@@ -47,6 +47,7 @@ CASES = {
     "layer_norm": (lambda x, w, b: F.layer_norm(x, (33,), w, b), [normal(70, 33), normal(33), normal(33)]),
     "rms_norm": (lambda x, w: F.rms_norm(x, (33,), w), [normal(3, 33), normal(33)]),
     "glu": (lambda x: F.glu(x * 30), [normal(70, 66)]),
+    "glu of one long row": (lambda x: F.glu(x), [normal(20_002)]),
     "glu along 0": (lambda x: F.glu(x, 0), [normal(6, 5, 4)]),
     "unfold": (lambda x: F.unfold(x, (3, 2), 2, 3, (2, 1)), [normal(2, 3, 9, 10)]),
     "fold": (lambda x: F.fold(x, (9, 10), 3, 1, 1, 2), [normal(2, 27, 25)]),
@@ -82,7 +83,7 @@ def outcome(fn, arrays, dtype):
 
 
 def by_loops(monkeypatch, compiled):
-    monkeypatch.setattr(_pool_windows._warm, "warm", -1.0 if compiled else math.inf)
+    monkeypatch.setattr(_pool_windows._warm, "total", math.inf if compiled else -math.inf)
     for kernel in KERNELS:
         monkeypatch.setattr(kernel, "run", kernel.warm_up)
         monkeypatch.setattr(kernel, "heat", math.inf if compiled else -math.inf)

@@ -13,8 +13,9 @@ RANGES = {
         lambda: ad.linspace(-3.7, 1e9, 65), lambda: ad.linspace(5, -5, 10), lambda: ad.linspace(1e-40, 3e-39, 9),
         lambda: ad.linspace(0, float("inf"), 5), lambda: ad.linspace(-3e38, 3e38, 5),
     ],
+    "exact": [lambda: ad.arange(0.0, 64.0), lambda: ad.arange(7, -2000, -3, dtype=ad.float32), lambda: ad.arange(1.0)],
     "stepped": [
-        lambda: ad.arange(0, 1, 0.1), lambda: ad.arange(0.0, 64.0), lambda: ad.arange(0, 1, 0.001), lambda: ad.arange(3.3, -70, -0.07),
+        lambda: ad.arange(0, 1, 0.1), lambda: ad.arange(0, 1, 0.001), lambda: ad.arange(3.3, -70, -0.07),
         lambda: ad.arange(0, 7000, 0.1),
     ],
 }  # fmt: skip

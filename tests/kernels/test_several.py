@@ -15,7 +15,7 @@ from adjoint.autograd.node import VersionCounter
 from adjoint.autograd.views import NO_GRAD, ORDINARY, SEVERAL, View, counter_of
 from adjoint.ops import _several
 
-NAMES = ("plain_arrays", "edges_of", "view", "views", "slices", "rows", "join")
+NAMES = ("plain_arrays", "edges_of", "view", "views", "slices", "rows", "strided", "join")
 PASSED_ON = object()
 
 
@@ -98,6 +98,17 @@ def test_parts_of_what_is_locked_are_locked(made):
     array.flags.writeable = False
     assert not made["rows"](array, 0)[0].flags.writeable
     assert not made["slices"](array, (2,), 0)[0].flags.writeable
+
+
+def test_memory_with_other_strides(made):
+    array = numbers(6, 4)
+    part = made["strided"](array, (3, 2, 4), (16, 0, 4))
+    np.testing.assert_array_equal(part, np.broadcast_to(array[:3, None], (3, 2, 4)))
+    assert part.base is array and part.flags.writeable
+    array.flags.writeable = False
+    assert not made["strided"](array, (6,), (20,)).flags.writeable
+    for args in [(array, (2,), (4, 4)), (array, [2], [4]), (array, (-1,), (4,)), (array, (2,), (-4,)), (array, (), ()), (3.0, (1,), (0,))]:
+        assert made["strided"](*args) is PASSED_ON
 
 
 @pytest.mark.parametrize("args", [((9,), 0), ((-1, 9), 0), ((2.0,), 0), ([2], 0), ((2,), 2), ((2,), -1), ((), 0)])

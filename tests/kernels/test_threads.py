@@ -89,6 +89,7 @@ def test_a_fork_in_the_middle_of_training():
 def test_forked_workers():
     program = """
     import multiprocessing
+    trained(20)  # from here on by kernels only
     here = trained(5)
     with multiprocessing.get_context("fork").Pool(2) as workers:
         assert workers.map(trained, [5] * 4) == [here] * 4

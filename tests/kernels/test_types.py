@@ -353,6 +353,44 @@ def test_gradients_of_complex_tensors_are_the_same_compiled_or_not() -> None:
         np.testing.assert_allclose(compiled, eager, 1e-12)
 
 
+CHOICES: dict[str, Callable[..., Any]] = {
+    "where": lambda x, y, mask: ad.where(mask, x, y),
+    "where of a row": lambda x, y, mask: ad.where(mask[0], x, y[1]),
+    "masked_fill": lambda x, y, mask: x.masked_fill(mask, 2) * y,
+    "masked_fill by a complex number": lambda x, y, mask: x.masked_fill(mask, 2 - 1j) * y,
+    "masked_fill by a tensor": lambda x, y, mask: x.masked_fill(mask, ad.tensor(2j)) * y,
+    "complex numbers": lambda x, y, mask: (x * (1 + 2j) + y - 3j) / (2j),
+}
+
+
+@pytest.mark.usefixtures("ops_as_before")
+@pytest.mark.parametrize("name", CHOICES)
+def test_choices_among_complex_numbers_and_their_gradients(name: str) -> None:
+    rng = np.random.default_rng(5)
+    a, b = (rng.standard_normal((2, 5, 40, 2)) @ [1, 1j]).astype(np.complex64)
+    mask = rng.random((5, 40)) > 0.5
+    expected = {
+        "where": np.where(mask, a, b), "where of a row": np.where(mask[0], a, b[1]), "masked_fill": np.where(mask, 2, a) * b,
+        "masked_fill by a complex number": np.where(mask, 2 - 1j, a) * b, "masked_fill by a tensor": np.where(mask, 2j, a) * b,
+        "complex numbers": (a * (1 + 2j) + b - 3j) / 2j,
+    }[name]  # fmt: skip
+    gradients = []
+    for heat in (0, 10**9):
+        for op in ("where", "masked_fill", "masked_fill_tensor", "mul", "add", "sub", "div"):
+            cold(op)
+        for _ in range(3):
+            for op in ("where", "masked_fill", "masked_fill_tensor", "mul", "add", "sub", "div"):
+                OPS[op].heat[0] = heat
+            x, y = ad.tensor(a, requires_grad=True), ad.tensor(b, requires_grad=True)
+            out = CHOICES[name](x, y, ad.tensor(mask))
+            assert out.dtype is ad.complex64
+            np.testing.assert_allclose(out.detach().numpy(), expected, 2e-6, 1e-6)
+            out.abs().sum().backward()
+        gradients.append([x.grad.numpy(), y.grad.numpy()])
+    for eager, compiled in zip(*gradients, strict=True):
+        np.testing.assert_allclose(compiled, eager, 1e-5, 1e-6)
+
+
 def test_sums_of_half_precision_accumulate_in_single_precision() -> None:
     x = ad.full((10_000, 3), 0.1, dtype=ad.bfloat16)
     bias = ad.zeros(3, dtype=ad.bfloat16, requires_grad=True)

@@ -93,6 +93,9 @@ def random_like(array: np.ndarray, random: np.random.Generator) -> np.ndarray:
     return np.asarray(values, array.dtype)
 
 
+LONG_SERIES = ("igamma",)  # which NumPy and a kernel add up in different ways; an op may become warm in the middle of a test
+
+
 def assert_same(ours: Any, expected: Any, what: str, *, exactly: bool = False) -> None:
     """The same value, dtype and shape, up to rounding: another memory layout may mean another order of summation."""
     ours, expected = data(ours), data(expected)
@@ -101,7 +104,8 @@ def assert_same(ours: Any, expected: Any, what: str, *, exactly: bool = False) -
         return
     assert ours.dtype == expected.dtype, f"{what}: dtype {ours.dtype}, expected {expected.dtype}"
     assert ours.shape == expected.shape, f"{what}: shape {ours.shape}, expected {expected.shape}"
-    tolerance = 0.0 if exactly or expected.dtype.kind in "iub" else 8 * ad.finfo(ad.as_tensor(expected.ravel()[:0].copy()).dtype).eps
+    steps = 128 if what.startswith(LONG_SERIES) else 8
+    tolerance = 0.0 if exactly or expected.dtype.kind in "iub" else steps * ad.finfo(ad.as_tensor(expected.ravel()[:0].copy()).dtype).eps
     np.testing.assert_allclose(ours, expected, tolerance, tolerance, err_msg=what)
 
 
