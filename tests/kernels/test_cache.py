@@ -195,7 +195,10 @@ def test_every_job_of_the_standard_set_has_a_name_of_its_own():
 
 def test_an_interrupted_build_keeps_what_it_has(folder):
     command = [sys.executable, "-m", "adjoint", "cache", "build"]
+    # A test run in the background of a shell ignores interrupts, and so would its children.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    signal.signal(signal.SIGINT, before)
     assert process.stdout is not None
     try:
         while " of " not in (seen := process.stdout.read(8)):
