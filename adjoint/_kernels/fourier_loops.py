@@ -14,10 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from .loops import Floats, Ints, Out, independent, loop, narrow, part_apart
+from .loops import Floats, Ints, Out, cut, independent, loop, narrow, part_apart
 
 Array = Any
-PIECES = 8  # in which the work is cut at most; each has memory of its own
 NEAR = 1 << 11  # numbers that are transformed at a time, if they are columns: those that stay in the first cache
 SHORT, LONG, LONGEST = 1 << 7, 1 << 13, 1 << 22  # lengths up to which lines are taken for columns, transformed at once, and at all
 TALLEST = 1 << 10  # length of columns, of which eight have to fit
@@ -242,12 +241,6 @@ def plan_of_columns(n: int, dtype: np.dtype[Any]) -> tuple[Array, Array] | None:
 @lru_cache(64)
 def all_roots(n: int, dtype: np.dtype[Any]) -> Array:
     return roots(np.arange(n), n, dtype)
-
-
-def cut(units: int) -> tuple[int, int]:
-    """How many units make a piece of work, and how many pieces there are."""
-    take = -(-units // PIECES)
-    return take, -(-units // take)
 
 
 # ---- arrays -------------------------------------------------------------------------------------------------------------------------

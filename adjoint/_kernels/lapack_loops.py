@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 
 from .lapack import function
-from .loops import Floats, Ints, Out, fortran, log, loop, narrow, part, wide
+from .loops import Floats, Ints, Out, cut, fortran, log, loop, narrow, part, wide
 
 Array = Any
-PIECES = 8  # in which a batch is cut at most, if each needs a room
 BLOCK = 64  # columns that LAPACK works on at a time: it needs that much room for each row
 NONE, SOME, ALL, VECTORS, UPPER, LOWER, RIGHT = (ord(letter) for letter in "NSAVULR")
 
@@ -27,12 +26,6 @@ def transposed(a: Array) -> Array:
 
 def count_of(a: Array) -> int:
     return math.prod(a.shape[:-2])
-
-
-def cut(count: int) -> tuple[int, int]:
-    """How many matrices make a piece of work, and how many pieces there are."""
-    take = -(-count // PIECES)
-    return take, -(-count // take)
 
 
 # ---- triangular factors -------------------------------------------------------------------------------------------------------------

@@ -271,3 +271,12 @@ def loop(fn: Callable[..., Any] | None = None, *, reorder: bool = False, kinds: 
     `unroll`."""
     flags = REORDER if reorder else ""
     return Loop(fn, flags, kinds) if fn is not None else lambda fn: Loop(fn, flags, kinds, unroll=unroll)
+
+
+PIECES = 8  # in which work is cut at most, if each piece needs memory of its own
+
+
+def cut(units: int) -> tuple[int, int]:
+    """How many units make a piece of such work, and how many pieces there are."""
+    take = -(-units // PIECES)
+    return take, -(-units // take)

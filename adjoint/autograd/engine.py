@@ -327,8 +327,8 @@ def _run(
 
 def _apply_needed(node: Any, g: Any, create_graph: bool, deliveries: dict[Target, Delivery]) -> tuple[Any, ...]:
     """The gradients of the inputs that lead to what was asked for; None for the others."""
-    wanted = tuple([(edge.node if edge.__class__ is Output else edge) in deliveries for edge in node.next])
-    if False not in wanted:
+    wanted = tuple(target_of(edge) in deliveries for edge in node.next)
+    if all(wanted):
         return node.apply_recorded(g) if create_graph else node.apply(g)  # type: ignore[no-any-return]
     return node.applied_partly((wanted, create_graph))(node, g)  # type: ignore[no-any-return]
 

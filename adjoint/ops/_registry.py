@@ -25,6 +25,7 @@ import numpy as np
 
 from .._methods import OpMethods
 from .._warm import BITS, COSTLY_BITS
+from ._rules import contiguous
 
 Array = Any  # a NumPy array or anything that behaves like one; in a forward's signature it marks a tensor argument
 ConstantArray = Any  # marks one for which the joint rule has no gradient
@@ -221,8 +222,7 @@ def in_row_order(forward: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(forward)
     def ordered(*args: Any, **kwargs: Any) -> Any:
-        result = forward(*args, **kwargs)
-        return np.ascontiguousarray(result) if result.__class__ is np.ndarray and not result.flags.c_contiguous else result
+        return contiguous(forward(*args, **kwargs))
 
     return ordered
 
