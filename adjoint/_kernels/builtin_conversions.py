@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -47,6 +46,9 @@ class Conversion(Formula):
         elif how == WIDE:
             lines, value = (from_usual_int64 if usual else from_int64)(self.target), "%y"
             unusual = "%unusual" if usual else "false"
+        elif how == SHORT:
+            lines = [f"%w = fptosi {given} %x to i32", f"%c = trunc i32 %w to {returned}", f"%y = freeze {returned} %c"]
+            value = "%y"
         elif how:
             lines, value = [f"%c = {how} {given} %x to {returned}", f"%y = freeze {returned} %c"], "%y"
         both = f"{{{returned}, i1}}"
@@ -58,6 +60,7 @@ class Conversion(Formula):
 
 
 WIDE = "int64"
+SHORT = "fptosi and trunc"
 
 
 def from_usual_int64(target: str) -> list[str]:
@@ -109,20 +112,18 @@ def instruction(kind: str, target: str) -> str:
     if goal in floating:
         return "sitofp" if source[0] == "i" else "uitofp"
     if source in floating:
-        if goal not in ("i32", "i64"):
-            raise Untraceable("a conversion in two steps")
-        return "fptosi"  # what does not fit, or is NaN, becomes what the CPU makes of it, as in NumPy and PyTorch
+        # What does not fit, or is NaN, becomes what the CPU makes of it, as in NumPy and PyTorch.
+        return "fptosi" if goal in ("i32", "i64") else SHORT
     before, after = 1 if kind == "bool" else int(source[1:]), int(goal[1:])
     return "" if before == after else "trunc" if before > after else "sext" if source[0] == "i" else "zext"
 
 
-@cache
-def conversion(dtype: np.dtype[Any]) -> Callable[[Any], Any] | None:
-    """The function that converts arrays to a dtype; None where there is none."""
+def conversion(dtype: np.dtype[Any], otherwise: Callable[[Any], Any]) -> Callable[[Any], Any] | None:
+    """The function that converts arrays to a dtype; None where there is none. `otherwise` converts what it cannot."""
     kind = BY_DTYPE.get(dtype.name)
     if kind is None or kind in PARTS or not objects.supported():
         return None
-    kernel = Kernel(Conversion(kind), lambda array: array.astype(dtype))
+    kernel = Kernel(Conversion(kind), otherwise)
     if kind == "bf16":
         kernel.expect(kind, dtype)
     return kernel.call

@@ -1,39 +1,53 @@
-"""Conversions of arrays from one dtype to another: by NumPy at first, by kernels once enough has been converted."""
+"""Conversions of arrays from one dtype to another: by NumPy at first, by a kernel for each dtype once enough has been converted to it."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from .._quiet import mute, unmute
 from .._warm import WARM, compiles, heat
 
-LARGE = 1 << 14  # elements whose conversion is worth several threads
-_heat = 0
-_kernels: dict[np.dtype[Any], Callable[[Any], Any]] = {}
+_heat: Counter[np.dtype[Any]] = Counter()
+KERNELS: dict[np.dtype[Any], Callable[[Any], Any]] = {}  # what makes an array one of the dtype, whatever its own
 
 
 def converted(array: Any, dtype: np.dtype[Any]) -> Any:
     """A converted copy of an array, or of what behaves like one."""
-    if array.__class__ is not np.ndarray or (array.itemsize != 2 and dtype.itemsize != 2 and array.size < LARGE):
+    if array.__class__ is not np.ndarray:
         return array.astype(dtype)
-    if dtype.kind == "c" and array.dtype.kind == "f" and dtype.itemsize == 2 * array.itemsize:
-        found = import_module(".._kernels.copy_loops", __package__).complex_of(array, dtype)
-        return array.astype(dtype) if found is None else found
-    kernel = _kernels.get(dtype)
+    kernel = KERNELS.get(dtype)
     if kernel is None:
         warm_up(array, dtype)
-        return array.astype(dtype)
+        return by_numpy(array, dtype)
     return kernel(array)
+
+
+def by_numpy(array: Any, dtype: np.dtype[Any]) -> Any:
+    """As silently as C converts: what does not fit becomes infinite, or wraps around."""
+    if dtype.kind == "c" and array.dtype.kind == "f" and dtype.itemsize == 2 * array.itemsize and array.flags.c_contiguous:
+        found = import_module(".._kernels.copy_loops", __package__).complex_of(array, dtype)
+        if found is not None:
+            return found
+    token = mute()
+    try:
+        if array.dtype.kind == "f" and dtype.kind in "iu" and dtype.itemsize < 4:
+            array = array.astype(np.int32)  # as the processor does it: too large numbers wrap around
+        return array.astype(dtype)
+    finally:
+        unmute(token)
 
 
 def warm_up(array: Any, dtype: np.dtype[Any]) -> None:
     """Count what is converted, and compile after enough of it."""
-    global _heat
-    _heat += heat(array.size)
-    if _heat > WARM and compiles():
+    _heat[dtype] += heat(array.size)
+    if _heat[dtype] > WARM and compiles():
         from .._kernels.builtin_conversions import conversion
 
-        _kernels[dtype] = conversion(dtype) or (lambda array: array.astype(dtype))
+        fallback = partial(by_numpy, dtype=dtype)
+        KERNELS[dtype] = conversion(dtype, fallback) or fallback

@@ -78,7 +78,7 @@ def log_of(x: Array) -> Any:
 def raised(x: Array, *numbers: Any) -> Array:
     """A tensor in the dtype that arithmetic with these Python numbers gives it; a None among them stands for nothing."""
     dtype = x._data.dtype
-    if dtype.kind == "c" or (dtype.kind == "f" and complex not in map(type, numbers)):
+    if dtype.kind == "c" or (dtype.kind == "f" and complex not in [number.__class__ for number in numbers]):
         return x
     result = result_numpy_dtype([x._data, *(number for number in numbers if number is not None)])
     return x if result == dtype else x.to(from_numpy_dtype(result))

@@ -7,6 +7,7 @@ the second derivative NaN there.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -302,19 +303,25 @@ def halves(x: Array, dim: int) -> tuple[Array, Array]:
     return x[(*before, slice(0, half))], x[(*before, slice(half, 2 * half))]
 
 
-def cut_of_halves(x: Array, dim: int) -> tuple[int, int, int, int]:
-    """Half the length of what lies together along a dimension and after it, into how many parts a kernel cuts it, how many of those there
-    are in all, and what one of them costs."""
-    half = math.prod(x.shape[dim:]) // 2  # also of a dimension that is counted from the end
+@lru_cache(256)
+def cut_of_halves(shape: tuple[int, ...], dim: int) -> tuple[tuple[int, ...], tuple[int, int, int, int]]:
+    """The shape of a half along a dimension; and its length in memory, into how many parts a kernel cuts that, how many of those there are
+    in all, and what one of them costs."""
+    if not shape:
+        raise RuntimeError("glu does not support scalars because halving size must be even")
+    dim = wrap_dim(dim, len(shape))
+    if shape[dim] % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {shape[dim]}")
+    half = math.prod(shape[dim:]) // 2
     most = loops("gate").PART
     parts = -(-half // most)
-    return half, parts, x.size // (2 * half or 1) * parts, 8 * min(half, most)
+    return (*shape[:dim], shape[dim] // 2, *shape[dim + 1 :]), (half, parts, math.prod(shape[:dim]) * parts, 8 * min(half, most))
 
 
 def glu_rule(g: Array, input: Array, dim: int) -> Array:
     if g.__class__ is np.ndarray and input.flags.c_contiguous:
         grad = np.empty(input.shape, input.dtype)
-        if loops("gate").gated_back.run(grad, np.ascontiguousarray(g), input, *cut_of_halves(input, dim)):
+        if loops("gate").gated_back.run(grad, np.ascontiguousarray(g), input, *cut_of_halves(input.shape, dim)[1]):
             return grad
     value, gate = halves(input, dim)
     gate = call(sigmoid, gate)
@@ -333,15 +340,10 @@ refuse_glu = refuse("biuc", "glu")
 @op(**HIDDEN, input=glu_rule, jvp=glu_jvp)
 def glu(input: Array, dim: int = -1) -> Array:
     """The first half along a dimension, times the sigmoid of the second."""
-    shape = input.shape
-    if not shape:
-        raise RuntimeError("glu does not support scalars because halving size must be even")
-    dim = wrap_dim(dim, len(shape))
-    if shape[dim] % 2:
-        raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {shape[dim]}")
+    half, work = cut_of_halves(input.shape, dim)
     if input.__class__ is np.ndarray and input.flags.c_contiguous:
-        out = np.empty((*shape[:dim], shape[dim] // 2, *shape[dim + 1 :]), input.dtype)
-        if loops("gate").gated.run(out, input, *cut_of_halves(input, dim)):  # only of floating-point numbers
+        out = np.empty(half, input.dtype)
+        if loops("gate").gated.run(out, input, *work):  # only of floating-point numbers
             return out
     refuse_glu(input)
     value, gate = halves(input, dim)

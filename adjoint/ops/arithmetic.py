@@ -12,6 +12,7 @@ import numpy as np
 
 from .._dtype import complex128, float64
 from .._methods import OpMethods
+from .._tensor import Tensor
 from ._operands import NUMBERS, OPERANDS, inplace_of, kinds_of, log_of, no_derivative, raised, refuse, unraised, zero
 from ._registry import FLOAT, Array, composite, elementwise
 from ._rules import call, holds
@@ -429,7 +430,9 @@ setattr(OpMethods, "__ipow__", pow_)  # noqa: B010  (an operator: not a method t
 @composite()
 def square(input: Array, *, out: Array = None) -> Array:
     """`input ** 2`."""
-    return pow_number(raised(input, 2), 2, out=out) if isinstance(input, OpMethods) else pow(input, 2, out=out)
+    if input.__class__ is Tensor and input._data.dtype.kind == "f":  # as most are: without asking what a number makes of it
+        return pow_number(input, 2, out=out)
+    return pow(input, 2, out=out)
 
 
 @composite("square_")

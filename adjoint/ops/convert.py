@@ -17,7 +17,7 @@ from .._state import GRAD, get_mode, recording
 from .._tensor import Tensor, locate_cut, mark_cut, wrap
 from ..autograd.node import Node, new_node
 from ..autograd.views import edge_of
-from ._conversions import converted
+from ._conversions import KERNELS, converted
 from ._registry import LEADING, LINEAR, Array, composite, op
 from ._rules import cast
 
@@ -37,14 +37,14 @@ def _to_integer(input: Array, dtype: Any, memory_format: memory_format = _PRESER
 
 
 def _converted(array: Array, dtype: np.dtype[Any], memory_format: memory_format) -> Array:
-    """A copy, converted as silently as C does: what does not fit becomes infinite, or wraps around."""
+    """A converted copy."""
     if array.dtype.kind == "c" and dtype.kind != "c":
         warn("Casting complex values to real discards the imaginary part. Take x.real or x.abs() to say which you mean.")
         array = array.real
-    if array.dtype.kind == "f" and dtype.kind in "iu" and dtype.itemsize < 4:
-        array = array.astype(np.int32)  # as the processor does it: too large numbers wrap around
     if memory_format is _PRESERVE and array.__class__ is np.ndarray and array.flags.c_contiguous:
         return converted(array, dtype)
+    if array.dtype.kind == "f" and dtype.kind in "iu" and dtype.itemsize < 4:
+        array = array.astype(np.int32)  # as the processor does it: too large numbers wrap around
     return copy_in_format(array, dtype, memory_format)
 
 
@@ -56,8 +56,8 @@ def convert(
     if data.dtype == dtype and not copy and (memory_format is _PRESERVE or is_in_format(data, memory_format)):
         return self
     if self._fn is None and data.__class__ is np.ndarray and self.__class__ is Tensor and get_mode() <= GRAD:
-        if dtype.kind == data.dtype.kind and dtype.itemsize > data.itemsize:  # which nothing can be said against
-            return wrap(_converted(data, dtype, memory_format))
+        if memory_format is _PRESERVE and (kernel := KERNELS.get(dtype)) and data.flags.c_contiguous and data.dtype.kind != "c":
+            return wrap(kernel(data))
         token = mute()
         try:
             return wrap(_converted(data, dtype, memory_format))

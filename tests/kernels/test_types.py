@@ -37,7 +37,7 @@ def every_half(dtype: np.dtype[Any]) -> np.ndarray:
 
 
 def converted(array: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
-    convert = builtin_conversions.conversion(dtype)
+    convert = builtin_conversions.conversion(dtype, lambda array: array.astype(dtype))
     assert convert is not None
     return convert(array)  # type: ignore[no-any-return]
 
@@ -266,6 +266,13 @@ def test_integers_from_floating_numbers(source: str, target: str) -> None:
     with np.errstate(all="ignore"):
         expected = given.astype(target)
     np.testing.assert_array_equal(converted(given, np.dtype(target)), expected)
+
+
+@pytest.mark.parametrize("source", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("target", ["int8", "uint8", "int16"])
+def test_small_integers_from_floating_numbers_wrap_around(source: str, target: str) -> None:
+    given = np.array([2.5, -2.5, -0.0, 0.99, 127.9, 128.0, 255.9, 256.0, -129.0, 40000.0], source)
+    np.testing.assert_array_equal(converted(given, np.dtype(target)), given.astype(np.int32).astype(target))
 
 
 def test_negative_integers_are_converted_as_numpy_does() -> None:
