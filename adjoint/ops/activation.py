@@ -88,8 +88,14 @@ def prelu(input: Array, weight: Array) -> Array:
             "Mismatch of parameter numbers and input channel size. "
             f"Found parameter numbers = {count} and channel size = {channels}."
         )
-    aligned = (1, count, *(1,) * (len(shape) - 2)) if len(shape) > 1 else (1,) * len(shape)
-    return prelu_kernel(input, weight if given == aligned else weight.view(aligned))
+    if input.dtype != weight.dtype:
+        raise RuntimeError(
+            f"prelu: Type promoting not supported. Got {input.dtype.scalar_name} and {weight.dtype.scalar_name}"
+            "\n  fix: prelu(x, weight.to(x.dtype))"
+        )
+    if len(given) <= len(shape) and (count == 1 or len(shape) == 2):  # it broadcasts as it is
+        return prelu_kernel(input, weight)
+    return prelu_kernel(input, weight.view((1, count, *(1,) * (len(shape) - 2)) if shape else ()))
 
 
 def check_hardtanh(input: Array) -> None:

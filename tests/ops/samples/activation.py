@@ -143,6 +143,7 @@ def bad_prelu(make: Make) -> Iterator[ErrorSample]:
     message = "Mismatch of parameter numbers and input channel size. Found parameter numbers = 2 and channel size = 3"
     yield ErrorSample(RuntimeError, message, make(2, 3), make(2))
     yield ErrorSample(RuntimeError, "prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = 2", make(3), make(1, 1))
+    yield ErrorSample(RuntimeError, "prelu: Type promoting not supported. Got Double and Float", make(2, 3), make(3).astype("float32"))
 
 
 @error_samples("celu")
