@@ -65,9 +65,10 @@ def _scale(norm: str | None, size: int, inverse: bool) -> float:
 
 
 def _one_dim(input: Any, dim: int) -> int:
-    if input.ndim == 0:
+    ndim = len(input._data.shape)
+    if not ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    return _wrap_dim(dim, input.ndim)
+    return dim + ndim if -ndim <= dim < 0 else _wrap_dim(dim, ndim)
 
 
 def _dims_and_sizes(input: Any, s: Any, dim: Any) -> tuple[tuple[int, ...], list[int | None]]:
@@ -94,9 +95,10 @@ def _dims_and_sizes(input: Any, s: Any, dim: Any) -> tuple[tuple[int, ...], list
 def _line(name: str, input: Any, n: int | None, dim: int, norm: str | None, inverse: bool, out: Any) -> Any:
     """The transform of complex numbers along one dimension."""
     x, dim = _ready(name, input), _one_dim(input, dim)
-    if n is not None or not x._data.shape[dim]:
-        x = _resized(x, dim, n)
-    return _ops.fft_c2c(x, (dim,), 1.0 if norm is None and not inverse else _scale(norm, x._data.shape[dim], inverse), inverse, out=out)
+    size = x._data.shape[dim]
+    if n is not None or not size:
+        x, size = _resized(x, dim, n), n
+    return _ops.fft_c2c(x, (dim,), 1.0 if norm is None and not inverse else _scale(norm, size, inverse), inverse, out=out)
 
 
 def _complex_transform(name: str, input: Any, s: Any, dim: Any, norm: str | None, inverse: bool, out: Any) -> Any:
@@ -111,10 +113,12 @@ def _complex_transform(name: str, input: Any, s: Any, dim: Any, norm: str | None
 def _real_line(name: str, input: Any, n: int | None, dim: int, norm: str | None, inverse: bool, out: Any) -> Any:
     """The first half of the transform of real numbers along one dimension."""
     x, dim = _ready(name, input, real=True), _one_dim(input, dim)
-    if n is not None or not x._data.shape[dim]:
-        x = _resized(x, dim, n)
-    half = _ops.fft_r2c(x, dim, 1.0 if norm is None and not inverse else _scale(norm, x._data.shape[dim], inverse))
-    return _into(out, half.conj_physical() if inverse else half)
+    size = x._data.shape[dim]
+    if n is not None or not size:
+        x, size = _resized(x, dim, n), n
+    half = _ops.fft_r2c(x, dim, 1.0 if norm is None and not inverse else _scale(norm, size, inverse))
+    half = half.conj_physical() if inverse else half
+    return half if out is None else _into(out, half)
 
 
 def _from_real(name: str, input: Any, s: Any, dim: Any, norm: str | None, inverse: bool, out: Any) -> Any:

@@ -6,43 +6,62 @@ Scale and direction are parameters, so that each transform is also what its deri
 from __future__ import annotations
 
 import math
+from functools import cache, wraps
 from typing import Any
 
 import numpy as np
 
+from .._quiet import mute, unmute
 from ._registry import ALONG, LINEAR, Array, op
-from ._rules import call, loops
-from .sort import by_rows
+from ._rules import call
 
-HIDDEN: dict[str, Any] = {"method": False, "function": False}
+HIDDEN: dict[str, Any] = {"method": False, "function": False, "warns": False}
+
+
+@cache
+def kernels() -> Any:
+    """Transforms that are compiled; they give None where NumPy has to compute."""
+    from .._kernels import fourier
+
+    return fourier
 
 
 def _c2c_rule(g: Array, dims: tuple[int, ...], scale: float, inverse: bool) -> Array:
-    return call(fft_c2c, g, dims, scale, inverse)  # the matrix of the transform is symmetric
+    return call(fft_c2c, g, dims, scale, not inverse)  # what conjugate transposition makes of the matrix of the transform
 
 
-@op(batch=ALONG, nodes="FftC2CBackward0", jvp=LINEAR, input=_c2c_rule, **HIDDEN)
+@op(batch=ALONG, nodes="FftC2CBackward0", holomorphic=False, jvp=LINEAR, input=_c2c_rule, **HIDDEN)
 def fft_c2c(input: Array, dims: tuple[int, ...], scale: float, inverse: bool) -> Array:
     """The sums of `input[k] * exp(∓2πijk/n)`, times `scale`, over several dimensions."""
+    if input.__class__ is np.ndarray and dims and (found := kernels().transform(input, dims, scale, inverse)) is not None:
+        return found
+    return complex_by_numpy(input, dims, scale, inverse)
+
+
+def muted(fn: Any) -> Any:
+    """NumPy's transforms warn of infinite numbers."""
+
+    @wraps(fn)
+    def run(*args: Any) -> Any:
+        token = mute()
+        try:
+            return fn(*args)
+        finally:
+            unmute(token)
+
+    return run
+
+
+@muted
+def complex_by_numpy(input: Array, dims: tuple[int, ...], scale: float, inverse: bool) -> Array:
     if not dims:
         return input * scale
-    if input.__class__ is np.ndarray and (found := by_kernels(input, dims, scale, inverse)) is not None:
-        return found
     norm, rest = scaling(scale, math.prod([input.shape[dim] for dim in dims]), inverse)
     if len(dims) == 1:
         transform = (np.fft.ifft if inverse else np.fft.fft)(input, None, dims[0], norm)
     else:
         transform = (np.fft.ifftn if inverse else np.fft.fftn)(input, axes=dims, norm=norm)
     return scaled(transform, rest, input.dtype)
-
-
-def by_kernels(x: Array, dims: tuple[int, ...], scale: float, inverse: bool) -> Array | None:
-    for dim in reversed(dims):
-        x = loops("fourier").transform(x, dim, scale, inverse)
-        if x is None:
-            return None
-        scale = 1.0
-    return x
 
 
 def scaling(scale: float, size: int, inverse: bool) -> tuple[Any, float]:
@@ -71,10 +90,13 @@ def _r2c_rule(g: Array, input_shape: tuple[int, ...], dim: int, scale: float) ->
 @op(batch=ALONG, nodes="FftR2CBackward0", holomorphic=False, jvp=LINEAR, input=_r2c_rule, **HIDDEN)
 def fft_r2c(input: Array, dim: int, scale: float) -> Array:
     """The first half of the transform of real numbers; the other half mirrors it."""
-    if input.__class__ is np.ndarray and input.dtype.char in "fd":
-        found = by_rows(loops("fourier").from_real, input, dim, scale)
-        if found is not None:
-            return found
+    if input.__class__ is np.ndarray and (found := kernels().from_real(input, dim, scale)) is not None:
+        return found
+    return half_by_numpy(input, dim, scale)
+
+
+@muted
+def half_by_numpy(input: Array, dim: int, scale: float) -> Array:
     dtype = np.dtype(np.complex64 if input.dtype.itemsize <= 4 else np.complex128)
     norm, rest = scaling(scale, input.shape[dim], False)
     return scaled(np.fft.rfft(input, None, dim, norm), rest, dtype)
@@ -89,8 +111,13 @@ def _c2r_rule(g: Array, dim: int, scale: float, n: int) -> Array:
 @op(batch=ALONG, nodes="FftC2RBackward0", holomorphic=False, jvp=LINEAR, input=_c2r_rule, **HIDDEN)
 def fft_c2r(input: Array, dim: int, scale: float, n: int) -> Array:
     """The inverse transform, to `n` real numbers, of a first half."""
-    if input.__class__ is np.ndarray and (found := by_rows(loops("fourier").to_real, input, dim, n, scale)) is not None:
+    if input.__class__ is np.ndarray and (found := kernels().to_real(input, dim, n, scale)) is not None:
         return found
+    return real_by_numpy(input, dim, scale, n)
+
+
+@muted
+def real_by_numpy(input: Array, dim: int, scale: float, n: int) -> Array:
     dtype = np.dtype("float32") if input.dtype == np.complex64 else np.dtype("float64")
     norm, rest = scaling(scale, n, True)
     return scaled(np.fft.irfft(input, n, dim, norm), rest, dtype)
