@@ -180,7 +180,7 @@ def sized(
         tensor._fn = tensor._vc = None
         return finish(array, True) if requires_grad else tensor
     made = _alone(name, fill, args, size, out, dtype, layout, device, pin_memory, requires_grad)
-    return made_inside(made) if levels() and out is None else made
+    return made_inside(made) if out is None else made
 
 
 def _alone(
@@ -288,7 +288,7 @@ def empty_strided(
 
         return empty(shape, numpy_dtype, steps)
 
-    return finish(make_array(make, shape, numpy_dtype, device, make_meta), requires_grad)
+    return made_inside(finish(make_array(make, shape, numpy_dtype, device, make_meta), requires_grad))
 
 
 def empty_permuted(

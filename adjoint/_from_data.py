@@ -67,7 +67,7 @@ def new_tensor(
     check_options(layout, pin_memory)
     dtype, device = like_self(self, dtype, device)
     array = copy_array(data, as_numpy_dtype(dtype))
-    return finish(make_array(lambda: array, array.shape, array.dtype, device), requires_grad)
+    return made_inside(finish(make_array(lambda: array, array.shape, array.dtype, device), requires_grad))
 
 
 # ---- the elements -------------------------------------------------------------------------------------------------
@@ -282,7 +282,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Device = None) -> Tensor:
         array = make_array(lambda: array, array.shape, array.dtype, device)
     made = finish(array)
     mark_taken(made, data)
-    return made
+    return made_inside(made)
 
 
 def asarray(
@@ -330,7 +330,7 @@ def _asarray_of_foreign(obj: Any, wanted: np.dtype[Any] | None, device: Device, 
         array = copy_array(obj if shared is None else shared, wanted)
     else:
         array = copy_array(shared, None) if copy else shared
-    return finish(make_array(lambda: array, array.shape, array.dtype, device))
+    return made_inside(finish(make_array(lambda: array, array.shape, array.dtype, device)))
 
 
 def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
@@ -361,4 +361,4 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
             "The given buffer is not writable, and PyTorch does not support non-writable tensors. Writing to this tensor "
             "will raise an error; copy the buffer to have one that can be written: bytearray(buffer).",
         )
-    return finish(array, requires_grad)
+    return made_inside(finish(array, requires_grad))

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from ._dtype import from_numpy_dtype
-from ._state import get_mode, reset_mode, set_mode
+from ._state import GRAD, get_mode, reset_mode, set_mode
 
 if TYPE_CHECKING:
     from ._tensor import Tensor
@@ -54,7 +54,7 @@ class Level:
     def __init__(self) -> None:
         self.depth = next(self._depths)
         self.number = len(levels()) + 1  # among those that are running
-        self.outside = get_mode()  # the modes of the code around the transform, in which the levels below compute
+        self.outside = get_mode()  # the modes of the code around the transform
         self.alive = True
 
     def dressed(self, x: Tensor) -> Tensor:
@@ -90,10 +90,14 @@ class Level:
         """Apply a custom Function; the last arguments go by the given names."""
         raise NotImplementedError
 
+    def mode_below(self) -> int:
+        """The modes in which the levels below compute: as the code around the transform, and without a record where there is none here."""
+        return self.outside if get_mode() & GRAD else self.outside & ~GRAD
+
     @contextmanager
     def below(self) -> Iterator[None]:
         """Compute as the code around the transform would."""
-        token = set_mode(self.outside)
+        token = set_mode(self.mode_below())
         try:
             yield
         finally:
@@ -303,12 +307,24 @@ def deepest(x: Any) -> Any:
 
 def made_inside(made: Tensor) -> Tensor:
     """A new Tensor of numbers for the transforms that are running, so that the code inside may write results into it. For `vmap` it is the
-    same for all examples."""
-    if made._data.__class__ is not np.ndarray or made._data.dtype.kind not in "fcV" or made.requires_grad:
+    same for all examples, and one that requires grad is a leaf of the innermost level of the others."""
+    running = levels()
+    if not running or made._data.__class__ is not np.ndarray:
         return made
-    for level in levels():
-        if not level.hides_dimension:
-            made = level.dressed(made)
+    return dressed_for([level for level in running if not level.hides_dimension], made)
+
+
+def dressed_for(running: list[Level], made: Tensor) -> Tensor:
+    """A new Tensor for some levels, from the outermost to the innermost."""
+    leaf = made.requires_grad
+    if not running or made._data.dtype.kind not in "fcV" or (leaf and not running[-1].records):
+        return made
+    if leaf:
+        made.requires_grad = False
+    for level in running:
+        made = level.dressed(made)
+    if leaf:
+        made.requires_grad = True
     return made
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ._errors import compose
-from ._layer import Layer, Level, _levels, level_of, levels
+from ._layer import Layer, Level, _levels, dressed_for, level_of, levels
 from ._site import here
 from ._tensor import Tensor
 
@@ -59,8 +59,10 @@ def drawn(draw: Callable[[tuple[int, ...]], Tensor], shape: tuple[int, ...]) -> 
     level, outside = innermost()
     with only(outside):
         if level is None or level.randomness == "same":
-            return draw(shape)
-        return level.batched(draw((level.size, *shape)))  # type: ignore[no-any-return]
+            made = draw(shape)
+        else:
+            made = level.batched(draw((level.size, *shape)))
+    return inside(level, made)
 
 
 def drawn_apart(draw: Callable[[], Tensor]) -> Tensor:
@@ -70,8 +72,10 @@ def drawn_apart(draw: Callable[[], Tensor]) -> Tensor:
     level, outside = innermost()
     with only(outside):
         if level is None or level.randomness == "same":
-            return draw()
-        return level.batched(stack([draw() for _ in range(level.size)]))  # type: ignore[no-any-return]
+            made = draw()
+        else:
+            made = level.batched(stack([draw() for _ in range(level.size)]))
+    return inside(level, made)
 
 
 def drawn_from(draw: Callable[..., Tensor], *given: Any) -> Tensor:
@@ -88,13 +92,20 @@ def drawn_from(draw: Callable[..., Tensor], *given: Any) -> Tensor:
         )
     with only(outside):
         if level is None or level.randomness == "same":
-            return draw(*tensors)
-        ndim = max(x.ndim for x in tensors if isinstance(x, Tensor)) + 1
-        values = [
-            behind_batch(x._data.value if mine else expanded(x, level.size), ndim) if isinstance(x, Tensor) else x
-            for x, mine in zip(tensors, batched, strict=True)
-        ]
-        return level.batched(draw(*values))  # type: ignore[no-any-return]
+            made = draw(*tensors)
+        else:
+            ndim = max(x.ndim for x in tensors if isinstance(x, Tensor)) + 1
+            values = [
+                behind_batch(x._data.value if mine else expanded(x, level.size), ndim) if isinstance(x, Tensor) else x
+                for x, mine in zip(tensors, batched, strict=True)
+            ]
+            made = level.batched(draw(*values))
+    return inside(level, made)
+
+
+def inside(level: Any, made: Tensor) -> Tensor:
+    """Numbers that were drawn for a `vmap` (or for none) in the levels inside of it too, so that results can be written over them."""
+    return dressed_for([other for other in levels() if level is None or other.depth > level.depth], made)
 
 
 def under(level: Any, x: Any) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ._creation import Array, Device, check_options, finish, into, make_array, number_of, out_dtype, sized, usual
 from ._dtype import as_numpy_dtype, default_complex_numpy, default_numpy, from_numpy_dtype
+from ._layer import made_inside
 from ._layout import layout, strided
 from ._quiet import mute, unmute
 from ._site import warn
@@ -55,7 +56,7 @@ def arange(
     if out is not None:
         return into(out, _range(first, by, count, numpy_dtype))
     array = make_array(lambda: _range(first, by, count, numpy_dtype), (count,), numpy_dtype, device)
-    return finish(array, requires_grad)
+    return made_inside(finish(array, requires_grad))
 
 
 def _range_length(first: Any, last: Any, by: Any, dtype: np.dtype[Any]) -> int:
@@ -130,7 +131,7 @@ def range(
     count = math.floor((end - start) / step) + 1
     check_options(layout, pin_memory)
     array = make_array(lambda: _range(start, step, count, numpy_dtype), (count,), numpy_dtype, device)
-    return finish(array, requires_grad) if out is None else into(out, array)
+    return made_inside(finish(array, requires_grad)) if out is None else into(out, array)
 
 
 def linspace(

@@ -394,8 +394,9 @@ class _PositiveSemidefinite(_Symmetric):
         symmetric = super().check(value)
         if not symmetric.all():
             return symmetric
-        lowest: Tensor = eigvalsh(value)
-        return lowest.ge(0).all(-1)
+        values: Tensor = eigvalsh(value)
+        rounding = finfo(values.dtype).eps * values.shape[-1] * values.abs().amax(-1, True)  # a zero may come out a little below
+        return values.ge(-rounding).all(-1)
 
 
 class _PositiveDefinite(_Symmetric):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._dtype import finfo
+from .._from_data import as_tensor
 from .._tensor import Tensor
 from ..ops.pathwise import _standard_gamma
 from ..ops.special import igamma
@@ -49,6 +50,7 @@ class Gamma(ExponentialFamily):
         return value
 
     def log_prob(self, value: Tensor) -> Tensor:
+        value = as_tensor(value, dtype=self.rate.dtype)
         if self._validate_args:
             self._validate_sample(value)
         c, rate = self.concentration, self.rate

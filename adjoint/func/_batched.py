@@ -12,7 +12,7 @@ from .._state import get_mode
 from .._tensor import Parameter, Tensor, wrap
 from ..ops import _batching
 from ..ops._general import common_dtype, generally, set_views
-from ..ops._registry import KEEP
+from ..ops._registry import FUNCTIONS, KEEP
 from ._unrecorded import SIMPLE, Unrecorded
 
 
@@ -54,6 +54,10 @@ class Batched(Layer):
         )
 
 
+def moved_to_front(x: Tensor, dim: int) -> Tensor:
+    return FUNCTIONS["movedim"](x, dim, 0) if dim else x
+
+
 class VmapLevel(Unrecorded):
     kind = "vmap"
     hides_dimension = True
@@ -62,12 +66,27 @@ class VmapLevel(Unrecorded):
         super().__init__()
         self.size = size
         self.randomness = randomness
+        self.places: dict[int, tuple[Batched, int]] = {}  # inputs that have the batch elsewhere than in front, by identity
 
     def lift(self, x: Any) -> Any:
         return x  # what is the same for all examples stays small
 
     def dressed(self, x: Tensor) -> Tensor:
         return wrap(Batched(self, _batching.expanded(x, self.size).clone()))  # it may be written to
+
+    def given(self, x: Tensor, dim: int) -> Tensor:
+        """An input of the function, whose dimension `dim` counts the examples."""
+        made = wrap(Batched(self, moved_to_front(x, dim)))
+        if dim:
+            self.places[id(made._data)] = made._data, dim
+        return made
+
+    def as_given(self, x: Any) -> tuple[Any, int | None]:
+        """What a tensor holds, and where the batch is: in front unless an input has it elsewhere, nowhere in tensors of other levels."""
+        if level_of(x) is not self:
+            return x, None
+        dim = self.places[id(x._data)][1] if id(x._data) in self.places else 0
+        return (FUNCTIONS["movedim"](x._data.value, 0, dim) if dim else x._data.value), dim
 
     def batched(self, value: Tensor) -> Tensor:
         """A tensor of the level, from one that has the batch in front."""

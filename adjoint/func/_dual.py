@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from .._layer import Layer, Level, level_of, lowered_indices
-from .._state import reset_mode, set_mode
+from .._state import INFERENCE, get_mode, reset_mode, set_mode
 from .._tensor import Tensor, wrap
-from ..autograd.views import View, overlaps_itself
+from ..autograd.views import INFERENCE_VIEW, View, overlaps_itself
 from ..ops._general import generally
 from ..ops._registry import LINEAR
 from ..ops._tangents import tangents_of
@@ -53,7 +53,20 @@ class JvpLevel(Unrecorded):
 
     def unpacked(self, x: Any) -> tuple[Any, Tensor | None]:
         """The value of a tensor one level down, and its tangent at this level."""
-        return (x._data.value, x._data.tangent) if level_of(x) is self else (x, None)
+        return (x._data.value, self.tangent(x)) if level_of(x) is self else (x, None)
+
+    def tangent(self, x: Any) -> Tensor | None:
+        """The tangent of a tensor of this level. A view that had none when it was made has one if its base got one since."""
+        layer, view = x._data, x._fn
+        if layer.tangent is None and view.__class__ is View and view.creation is not INFERENCE_VIEW:
+            base = view.base._data
+            if base.__class__ is Dual and base.tangent is not None:
+                layer.tangent = view.replay(base.tangent)
+        return layer.tangent  # type: ignore[no-any-return]
+
+    def carries(self, op: Any) -> bool:
+        """Whether an op passes tangents on: not in an inference mode that began inside the transform."""
+        return op.differentiable and not get_mode() & ~self.outside & INFERENCE
 
     def call(self, op: Any, args: tuple[Any, ...]) -> Any:
         if op.sequence or op.view or op.several or op.keywords:
@@ -66,13 +79,14 @@ class JvpLevel(Unrecorded):
             data = getattr(x, "_data", None)
             tangent = None
             if data.__class__ is Dual and data.level is self:
-                primals[place], tangent = data.value, data.tangent
+                primals[place], tangent = data.value, self.tangent(x)
             tangents.append(tangent)
             known = known or tangent is not None
-        token = set_mode(self.outside)
+        known = known and self.carries(op)
+        token = set_mode(self.mode_below())
         try:
             out = op.function(*primals)
-            if not known or not op.differentiable:
+            if not known:
                 carried = None
             elif op.jvp == LINEAR and len(tangents) == 1:
                 primals[op.places[0]] = tangents[0]
@@ -88,10 +102,10 @@ class JvpLevel(Unrecorded):
         pairs = [self.unpacked(x) for x in operands]
         primals, tangents = [primal for primal, _ in pairs], [tangent for _, tangent in pairs]
         values = lowered_indices(self, values)
+        known = any(tangent is not None for tangent in tangents) and self.carries(op)
         with self.below():
             results = op.on(primals, values)
             outs = tuple(results) if op.several else (results,)
-            known = op.differentiable and any(tangent is not None for tangent in tangents)
             carried = tangents_of(op, primals, values, outs, tangents) if known else [None] * len(outs)
         layers = tuple(Dual(self, out, tangent) for out, tangent in zip(outs, carried, strict=True))
         return layers if op.several else layers[0]
@@ -100,12 +114,13 @@ class JvpLevel(Unrecorded):
         layer, tangent = target._data, result.tangent
         with self.below():
             layer.value.copy_(result.value)
+            own = self.tangent(target)
             if tangent is None:
-                if layer.tangent is not None:
-                    layer.tangent.zero_()
+                if own is not None:
+                    own.zero_()
                 return
             view = target._fn
-            if layer.tangent is None and isinstance(view, View):
+            if own is None and isinstance(view, View):
                 # The write shows in the base and in its other views, and so does its tangent.
                 base = view.base._data
                 if base.tangent is None:

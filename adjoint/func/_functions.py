@@ -15,12 +15,12 @@ from .._layer import Level, _levels, level_of, levels, opened, settled, top_leve
 from .._state import get_mode
 from .._tensor import Tensor, wrap
 from ..autograd.function import Function, FunctionCtx, expands_to, tangents_from
+from ..autograd.grad_mode import enable_grad
 from ..ops._rules import sum_to
 from ..utils._pytree import broadcast_prefix, tree_flatten, tree_map, tree_unflatten
-from ._batched import Batched, VmapLevel
+from ._batched import Batched, VmapLevel, moved_to_front
 from ._dual import Dual, JvpLevel
 from ._recorded import GradLevel
-from ._vmap import moved_to_front
 
 MORE = "see the notes on extending torch.func"
 
@@ -53,7 +53,7 @@ def running_below(level: Level) -> Iterator[None]:
 def below_grad(level: GradLevel, cls: type[Function], args: tuple[Any, ...], names: tuple[str, ...]) -> Any:
     """What the function gives for the values one level down; the caller records it."""
     values = tree_map(level.lower, args)
-    with level.below(), running_below(level):
+    with enable_grad(), level.below(), running_below(level):
         output = cls.apply_named(values, names)
     written = {id(value): x for value, x in zip(values, args, strict=True) if isinstance(x, Tensor)}
     return each(output, lambda out: written[id(out)] if id(out) in written else level.lift(out))
@@ -111,16 +111,18 @@ def vmapped(level: VmapLevel, cls: type[Function], args: tuple[Any, ...], names:
             f"staticmethod or set generate_vmap_rule=True; {MORE}"
         )
     flat, spec = tree_flatten(args)
-    pairs = [level.unpacked(x) for x in flat]
+    pairs: list[tuple[Any, int | None]] = [level.as_given(x) for x in flat]
+    if not has_rule:
+        pairs = [(x, None) if dim is None else (moved_to_front(x, dim), 0) for x, dim in pairs]
     values = tree_unflatten([value for value, _ in pairs], spec)
-    dims = tree_unflatten([0 if is_batched else None for _, is_batched in pairs], spec)
+    dims = tree_unflatten([dim for _, dim in pairs], spec)
     with running_below(level):
         if has_rule:
             found = cls.vmap(VmapInfo(level.size, level.randomness), dims, *values)
         else:
             output = generated(cls).apply(Batch(level.size, level.randomness, dims, names), *values)
             found = output, each(output, lambda out: 0 if isinstance(out, Tensor) else None)
-    written = {id(x._data.value): x for x in flat if level_of(x) is level}
+    written = {id(value): x for x, (value, dim) in zip(flat, pairs, strict=True) if dim is not None}
     return batched_outputs(level, *checked(found), written)
 
 
@@ -149,8 +151,7 @@ def batched_outputs(level: VmapLevel, output: Any, dims: list[Any], written: dic
     def batched(x: Any, dim: int | None) -> Any:
         if dim is None or not isinstance(x, Tensor):
             return x
-        found = moved_to_front(x, dim % x.ndim)
-        return written[id(found)] if id(found) in written else wrap(Batched(level, found))
+        return written[id(x)] if id(x) in written else wrap(Batched(level, moved_to_front(x, dim % x.ndim)))
 
     return tree_unflatten(map(batched, leaves, dims), spec)
 

@@ -6,10 +6,11 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .._layer import opened
+from .._layer import level_of, opened
 from .._state import GRAD, INFERENCE, get_mode, grad_enabled
 from .._tensor import Tensor
 from ..autograd import differentiate
+from ..autograd.views import edge_of
 from ..utils._pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 from ._arguments import Argnums, check_outputs, chosen, replaced, split_aux, unwrapped_aux
 from ._arrays import gradients_below
@@ -40,6 +41,8 @@ def gradients(level: GradLevel | None, outputs: Sequence[Any], inputs: Sequence[
     if pairs:
         outputs, given = zip(*pairs, strict=True)
         below = None if level is None else gradients_below(level, outputs, inputs, given, keep, create)
+        if below is None and level is not None and level.alive:
+            create = create or any(x.requires_grad or level_of(x) is not None for x in map(level.lower, outputs))  # for the levels below
         found = differentiate.grad(outputs, inputs, given, keep, create, allow_unused=True) if below is None else below
     lower: Callable[[Any], Any] = (lambda x: x) if level is None else level.lower
     values = [lower(x) for x in inputs]
@@ -122,6 +125,7 @@ def vjp_of(func: Callable[..., Any], primals: tuple[Any, ...], argnums: Argnums 
                 raise RuntimeError(
                     f"vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype {out.dtype}"
                 )
+            edge_of(out)  # a view of what was written to makes its history anew, which it can while the level is alive
         value = tree_map(level.lower, output)
         aux = unwrapped_aux(level.lower, aux) if has_aux else None
 

@@ -25,7 +25,7 @@ def forward_below(op: Any) -> Callable[..., Any]:
 
     def forward(*args: Any, **options: Any) -> Any:
         level = (args[0][0] if sequence else args[first]).level
-        token = set_mode(level.outside)
+        token = set_mode(level.mode_below())
         try:
             if sequence:
                 result = function([layer.value for layer in args[0]], *args[1:], **options)

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 from .._layer import level_of, opened
+from .._sampling import get_rng_state, set_rng_state
 from .._state import get_mode
-from .._tensor import Tensor, wrap
+from .._tensor import Tensor
 from ..ops._registry import FUNCTIONS
 from ..utils._pytree import TreeSpec, broadcast_prefix, tree_flatten, tree_unflatten
-from ._batched import Batched, VmapLevel
+from ._batched import VmapLevel
 
 RANDOMNESS = ("error", "different", "same")
 
@@ -96,16 +97,12 @@ def batch_size(name: str, dims: list[int | None], flat: list[Any]) -> int:
     return int(sizes[0])
 
 
-def moved_to_front(x: Tensor, dim: int) -> Tensor:
-    return FUNCTIONS["movedim"](x, dim, 0) if dim else x
-
-
 def run(
     name: str, func: Callable[..., Any], flat: list[Any], dims: list[int | None], spec: TreeSpec, size: int, out_dims: Any, randomness: str,
     kwargs: dict[str, Any],
 ) -> Any:  # fmt: skip
     level = VmapLevel(size, randomness)
-    inputs = [x if dim is None else wrap(Batched(level, moved_to_front(x, dim))) for x, dim in zip(flat, dims, strict=True)]
+    inputs = [x if dim is None else level.given(x, dim) for x, dim in zip(flat, dims, strict=True)]
     with opened(level, get_mode()):
         output = func(*tree_unflatten(inputs, spec), **kwargs)
         leaves, output_spec = tree_flatten(output)
@@ -161,7 +158,10 @@ def in_chunks(
 ) -> Any:  # fmt: skip
     """Some examples at a time, which takes less memory."""
     rows = []
+    state = get_rng_state() if randomness == "same" else None
     for start in range(0, size, chunk_size):
+        if state is not None:
+            set_rng_state(state)
         length = min(chunk_size, size - start)
         part = [x if dim is None else x.narrow(dim, start, length) for x, dim in zip(flat, dims, strict=True)]
         rows.append(run(name, func, part, dims, spec, length, out_dims, randomness, kwargs))

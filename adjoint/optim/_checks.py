@@ -17,6 +17,11 @@ def check_lr(lr: Any) -> None:
     check_at_least_zero("learning rate", lr)
 
 
+def check_tensor_lr_of_adam(lr: Any, foreach: bool | None, capturable: bool) -> None:
+    if isinstance(lr, Tensor) and foreach and not capturable:
+        raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
+
+
 def check_at_least_zero(name: str, value: Any) -> None:
     if not 0.0 <= value:
         raise ValueError(f"Invalid {name}: {value}")

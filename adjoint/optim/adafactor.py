@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._dtype import finfo, from_numpy_dtype
 from .._tensor import Tensor, wrap
 from ..ops._rules import loops
 from ._checks import check_tensor_lr
@@ -74,7 +75,7 @@ class Adafactor(Whole):
         state["step"]._data += 1
         step = state["step"].item()
         tiny, least = group["eps"]
-        tiny = float(np.finfo(param.dtype).eps) if tiny is None else tiny
+        tiny = finfo(from_numpy_dtype(param.dtype)).eps if tiny is None else tiny
         share = step ** group["beta2_decay"]
         decay = 1 - group["lr"] * group["weight_decay"]
         moments = Moments(param, grad)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._checks import check_at_least_zero, check_betas, check_implementation, check_lr
+from ._checks import check_at_least_zero, check_betas, check_implementation, check_lr, check_tensor_lr_of_adam
 from ._elementwise import Array, Elementwise, decay_number, decay_of, decayed
 from .optimizer import Group, Params
 
@@ -40,6 +40,7 @@ class Adam(Elementwise):
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
+        check_tensor_lr_of_adam(lr, foreach, capturable)
         check_lr(lr)
         check_at_least_zero("epsilon value", eps)
         check_betas(betas)

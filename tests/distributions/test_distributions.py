@@ -222,3 +222,8 @@ def test_scripts_find_it_under_its_pytorch_name(tmp_path):
 def test_import_is_late():
     code = "import sys, adjoint; assert 'adjoint.distributions' not in sys.modules; adjoint.distributions.Normal(0., 1.)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_gamma_takes_a_number():
+    for distribution in (dist.Gamma(ad.tensor([0.5, 2.0]), 1.0), dist.Chi2(ad.tensor([1.0, 3.0]))):
+        assert distribution.log_prob(1.5).equal(distribution.log_prob(ad.tensor(1.5)))

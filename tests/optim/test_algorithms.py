@@ -302,3 +302,21 @@ def test_lbfgs_stops_where_the_gradient_is_small():
 
     optimizer.step(closure)
     assert len(calls) == 1 and optimizer.state[x]["func_evals"] == 1
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 3)])
+def test_adafactor_of_bfloat16(shape):
+    """As in float32 up to its rounding; what counts as tiny is what the dtype says."""
+
+    def trained(dtype):
+        x = nn.Parameter(ad.arange(1.0, 1 + math.prod(shape)).reshape(shape).to(dtype))
+        optimizer = optim.Adafactor([x], lr=0.1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            (x * x).sum().backward()
+            optimizer.step()
+        return x.detach()
+
+    half = trained(ad.bfloat16)
+    assert half.dtype == ad.bfloat16
+    np.testing.assert_allclose(half.float().numpy(), trained(ad.float32).numpy(), rtol=0.02)

@@ -61,6 +61,11 @@ def test_names():
         (lambda p: optim.SGD([p], nesterov=True), ValueError, "Nesterov momentum requires a momentum and zero dampening"),
         (lambda p: optim.SGD([p], foreach=True, fused=True), RuntimeError, "`fused` and `foreach` cannot be `True` together."),
         (lambda p: optim.SGD([p], differentiable=True, fused=True), RuntimeError, "`fused` does not support `differentiable`"),
+        (
+            lambda p: optim.AdamW([p], lr=ad.tensor(0.1), foreach=True),
+            ValueError,
+            "lr as a Tensor is not supported for capturable=False and foreach=True",
+        ),
         (lambda p: optim.Adam([p], eps=-1), ValueError, "Invalid epsilon value: -1"),
         (lambda p: optim.Adam([p], betas=(1.0, 0)), ValueError, "Invalid beta parameter at index 0: 1.0"),
         (lambda p: optim.Adam([p], betas=(0.5, 1.0)), ValueError, "Invalid beta parameter at index 1: 1.0"),

@@ -471,6 +471,18 @@ def chunks(t):
 
 
 @fact
+def chunks_with_the_same_numbers(t):
+    def f(x):
+        return x * 0 + t.rand(2)
+
+    def rows_are_equal(**options):
+        y = t.func.vmap(f, **options)(t.ones(5, 2))
+        return bool((y == y[0]).all())
+
+    return [rows_are_equal(randomness=randomness, chunk_size=n) for randomness in ("same", "different") for n in (None, 1, 2, 5)]
+
+
+@fact
 def chunks_of_trees(t):
     return [
         attempt(

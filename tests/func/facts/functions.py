@@ -106,6 +106,29 @@ def rule_with_dimension_elsewhere(t):
 
 
 @fact
+def rule_for_inputs_with_the_batch_elsewhere(t):
+    """A rule is given the tensors as `vmap` was given them."""
+    seen = []
+
+    def vmap(info, dims, x, y):
+        seen.append((dims, list(x.shape), list(y.shape)))
+        moved = [z if dim is None else z.movedim(dim, 0) for z, dim in zip((x, y), dims, strict=True)]
+        return (moved[0] * moved[1], (moved[0] + moved[1]).movedim(0, -1)), (0, -1)
+
+    mine = both(t, generate_vmap_rule=False, vmap=lambda info, dims, x, y, k: vmap(info, dims[:2], x, y))
+    made = both(t, generate_vmap_rule=True)
+    x, y = t.arange(6.0).reshape(3, 2), t.arange(12.0).reshape(2, 3, 2)
+    results = [
+        t.func.vmap(lambda x, y, custom=custom: custom.apply(x, y, 1), in_dims=in_dims)(*given)
+        for custom in (mine, made)
+        for in_dims, given in (((1, 0), (x, x.T)), ((-1, None), (x, x[:, 0])), ((1, 1), (x.T, y[0].T)), ((None, 2), (x, y.movedim(0, 1))))
+    ]
+    once = t.func.vmap(lambda x: mine.apply(x * 1, x, 1), in_dims=1)(x)
+    nested = t.func.vmap(t.func.vmap(lambda x, y: mine.apply(x, y, 1), in_dims=1), in_dims=(0, 2))(y, y.permute(1, 2, 0))
+    return seen, results, once, nested
+
+
+@fact
 def rule_that_applies_again(t):
     def vmap(info, dims, x):
         return mine.apply(x), dims[0]
