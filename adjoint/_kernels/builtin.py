@@ -25,6 +25,7 @@ from .code import TYPES
 from .emit import Emitter, Scalar, scalar_function
 from .emit_complex import ComplexEmitter
 from .emit_integers import QUOTIENTS, IntegerEmitter
+from .emit_interleaved import interleaved_loop
 from .emit_types import BY_DTYPE, FENCE, KINDS, PARTS, loading, register_type, served, storing
 from .entry import FIRST, GIVEN, NEW
 from .expr import MATHS, Expr, Number, Untraceable
@@ -284,12 +285,15 @@ def loop_module(formula: Formula, expr: Expr, kind: str, still: int) -> str:
     library, declared = definitions(scalar.maths)
     hints = vector_hints(KINDS[kind].computed in ("f32", "c64") and "fpext" in library, bool(scalar.maths))
     declared |= scalar.declared | ({FENCE} if formula.result_of(kind) == "f16" else set())
-    loops = [scalar.text, loop_text(formula, kind, scalar, "loop", still)]
-    if formula.has_usual(expr, kind) and formula.into != FIRST:
+    if kind in PARTS and (whole := interleaved_loop(expr, kind, formula.kinds, still)):
+        hints, loops = SHORT, [scalar.text, loop_text(formula, kind, scalar, "any", still), whole]
+    elif formula.has_usual(expr, kind) and formula.into != FIRST:
         usual = formula.scalar(expr, kind, usual=True)
         declared |= usual.declared | {"declare i64 @llvm.smin.i64(i64, i64)"}
         both = [loop_text(formula, kind, scalar, "any", still), loop_text(formula, kind, usual, "usual", still)]
         loops = [scalar.text, usual.text, *both, TWO_LOOPS]
+    else:
+        loops = [scalar.text, loop_text(formula, kind, scalar, "loop", still)]
     return "\n".join([*sorted(declared), library, *loops, hints])
 
 
@@ -319,6 +323,9 @@ end:
   ret i1 %seen
 }
 """
+
+
+SHORT = '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.vectorize.enable", i1 false}'  # of a loop over what does not fill a vector
 
 
 def vector_hints(widens: bool, costly: bool) -> str:

@@ -22,6 +22,7 @@ from .fold import Blocks, blocks_of
 from .matmul import product
 
 if TYPE_CHECKING:
+    from ._depthwise import Depthwise
     from ._direct import Correlation, Part
     from ._direct_weight import Gradient
 
@@ -152,17 +153,18 @@ def ordinary(kernel: Sizes, counts: Sizes, padding: Sizes, dilation: Sizes) -> P
 @lru_cache(maxsize=256)
 def correlation_for(
     given: Sizes, weight: Sizes, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int, kind: str
-) -> Correlation:
-    from ._direct import Task, correlation
+) -> Correlation | Depthwise:
+    from ._depthwise import planned
+    from ._direct import Task
 
     (given, weight, shape), stride, padding, dilation = joined((given, weight, shape), stride, padding, dilation)
     part = ordinary(weight[2:], shape[2:], padding, dilation)
-    return correlation(Task(
+    return planned(Task(
         given[0], given[2:], shape[2:], (part,), stride, (1,) * len(stride), weight[2:], False, weight[1], weight[0] // groups, groups, kind
     ))  # fmt: skip
 
 
-def in_order(plan: Correlation, x: Array, weight: Array, bias: Array | None) -> Array | None:
+def in_order(plan: Correlation | Depthwise, x: Array, weight: Array, bias: Array | None) -> Array | None:
     return plan(np.ascontiguousarray(x), np.ascontiguousarray(weight), None if bias is None else np.ascontiguousarray(bias))
 
 
@@ -218,12 +220,13 @@ def phases(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: 
 @lru_cache(maxsize=256)
 def scattering_for(
     given: Sizes, weight: Sizes, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int, kind: str
-) -> Correlation:
-    from ._direct import Task, correlation
+) -> Correlation | Depthwise:
+    from ._depthwise import planned
+    from ._direct import Task
 
     (given, weight, shape), stride, padding, dilation = joined((given, weight, shape), stride, padding, dilation)
     parts = phases(shape[2:], weight[2:], stride, padding, dilation)
-    return correlation(Task(
+    return planned(Task(
         given[0], given[2:], shape[2:], parts, (1,) * len(stride), stride, weight[2:], True, weight[0] // groups, weight[1], groups, kind
     ))  # fmt: skip
 

@@ -10,6 +10,7 @@ import numpy as np
 from ._batching import behind_batch
 from ._registry import COMMON, FUNCTIONS, Array, composite, op
 from ._rules import call, loops, sum_to
+from .matmul import product
 from .vector_norm import divided, linalg_vector_norm, norm_rule, vector_norm
 
 
@@ -115,6 +116,17 @@ def cosine_similarity(x1: Array, x2: Array, dim: int = 1, eps: float = 1e-8) -> 
 # ---- distances of all pairs ---------------------------------------------------------------------------------------------------------
 
 MANY = 25  # rows, from which on distances are computed by a product of matrices
+NARROW = 64  # elements of a row, up to which their gradients are computed sooner without
+
+
+def direct_gradients(g: Array, x1: Array, x2: Array, out: Array, p: float, needs: tuple[bool, bool]) -> list[Any] | None:
+    """The gradients by two arrays of rows from those by their distances; None where NumPy has to compute them."""
+    if g.__class__ is not np.ndarray:
+        return None
+    kernels = loops("distance")
+    left = kernels.gradient(g, out, x1, x2, p, kernels.LEFT) if needs[0] else None
+    right = kernels.gradient(g, out, x2, x1, p, kernels.RIGHT) if needs[1] else None
+    return [left, right] if (left is not None, right is not None) == needs else None
 
 
 def squares(x: Array) -> Array:
@@ -123,6 +135,8 @@ def squares(x: Array) -> Array:
 
 def distances_rule(g: Array, x1: Array, x2: Array, out: Array, x1_shape: Any, x2_shape: Any, needs: tuple[bool, bool]) -> list[Any]:
     """Each pair pulls along the line between its rows; rows that coincide do not."""
+    if x1_shape[-1] <= NARROW and (found := direct_gradients(g, x1, x2, out, 2.0, needs)) is not None:
+        return found
     pull = divided(g, out)
     back = np.swapaxes(pull, -1, -2)
     first = sum_to(np.sum(pull, axis=-1, keepdims=True) * x1 - np.matmul(pull, x2), x1_shape) if needs[0] else None
@@ -146,7 +160,12 @@ def distances_of_batches(x1: Any, x2: Any) -> Any:
     batch=distances_of_batches)  # fmt: skip
 def euclidean_distances(x1: Array, x2: Array) -> Array:
     """`|a - b|` of all pairs of rows, by `a² + b² - 2ab`."""
-    products = np.matmul(x1, np.swapaxes(x2, -1, -2))
+    if x1.__class__ is x2.__class__ is np.ndarray and x1.size and x2.size:
+        products = product(x1, np.swapaxes(x2, -1, -2))
+        if (found := loops("distance").from_products(products, squares(x1), squares(x2))) is not None:
+            return found
+    else:
+        products = np.matmul(x1, np.swapaxes(x2, -1, -2))
     return np.sqrt(np.maximum(squares(x1) + np.swapaxes(squares(x2), -1, -2) - 2 * products, 0))
 
 
@@ -159,14 +178,8 @@ def pulls(g: Array, x1: Array, x2: Array, out: Array, p: float, dtype: Any) -> A
 def crossed_rule(
     g: Array, x1: Array, x2: Array, out: Array, p: float, x1_shape: Any, x2_shape: Any, x1_dtype: Any, needs: tuple[bool, bool]
 ) -> list[Any]:
-    if g.__class__ is np.ndarray:
-        back, kernel = np.swapaxes(g, -1, -2), loops("distance").pulled
-        found = [
-            kernel(g, out, x1, x2, p, False) if needs[0] else None,
-            kernel(back, np.ascontiguousarray(np.swapaxes(out, -1, -2)), x2, x1, p, False) if needs[1] else None,
-        ]
-        if all((grad is not None) == needed for grad, needed in zip(found, needs, strict=True)):
-            return found
+    if (found := direct_gradients(g, x1, x2, out, p, needs)) is not None:
+        return found
     pull = pulls(g, x1, x2, out, p, x1_dtype)
     first = sum_to(np.sum(pull, axis=-2), x1_shape) if needs[0] else None
     return [first, sum_to(-np.sum(pull, axis=-3), x2_shape) if needs[1] else None]
@@ -227,7 +240,8 @@ def paired_rule(g: Array, input: Array, out: Array, p: float, input_dtype: Any) 
     n = input.shape[0]
     if n < 2:
         return input * 0
-    if g.__class__ is np.ndarray and (found := loops("distance").pulled(g, out, input, input, p, True)) is not None:
+    kernels = loops("distance")
+    if g.__class__ is np.ndarray and (found := kernels.gradient(g, out, input, input, p, kernels.PAIRS)) is not None:
         return found
     return np.sum(pulls(square(g, n), input, input, square(out, n), p, input_dtype), axis=-2)
 
