@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import platform
+import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -69,7 +70,9 @@ def vector_registers() -> int:
 
 @cache
 def compiler() -> Any:
-    return forever(llvm().create_lljit_compiler(machine()))
+    """JITLink puts code and its constants into one piece of memory. The older linker, which Windows needs, may put them more than 2 GB
+    apart in a process with large arrays, and ends the process then."""
+    return forever(llvm().create_lljit_compiler(machine(), use_jit_link=sys.platform != "win32"))
 
 
 @cache

@@ -51,6 +51,32 @@ def test_kernels_work_while_python_takes_its_modules_apart():
     assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
 
 
+def test_memory_in_pieces_far_apart():
+    # Single free pages above 4 GB that are taken, and all other free memory below them: constants fit above, code below.
+    done = run(
+        textwrap.dedent(
+            """
+            import mmap
+            import numpy as np
+            import adjoint as ad
+
+            def piece(size):
+                return np.frombuffer(mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ), np.uint8)
+
+            ad.ones(4).exp()
+            pieces = [piece(4 << 30)]
+            while pieces[-1].ctypes.data >= pieces[0].ctypes.data:
+                pieces.append(piece(mmap.PAGESIZE))
+            del pieces[1::2]
+            x = ad.ones(64, 64)
+            x.sum(0), x.softmax(1), x.sort(), x.lgamma(), x.digamma(), x.erfinv(), x.var(0)
+            """
+        ),
+        ADJOINT_KERNELS="now",
+    )
+    assert done.returncode == 0, done.stderr
+
+
 def in_time(work):
     """Whether a thread comes to an end with it."""
     thread = threading.Thread(target=work, daemon=True)
