@@ -38,16 +38,24 @@ def matrix_norm(A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = F
     if ord == "fro":
         return vector_norm(A, 2, (rows, columns), keepdim, out=out)
     if ord == "nuc" or abs(ord) == 2:
-        values = decompose.linalg_svdvals(A.movedim((rows, columns), (-2, -1)))
-        result = values.sum(-1) if ord == "nuc" or not values.shape[-1] else values.amax(-1) if ord > 0 else values.amin(-1)
+        matrices = A if (rows, columns) == (A.ndim - 2, A.ndim - 1) else A.movedim((rows, columns), (-2, -1))
+        values = decompose.linalg_svdvals(matrices, decompose.kept_for(matrices))
+        result = values.sum(-1) if ord == "nuc" else largest_or_smallest(values, -1, ord, False)
         if keepdim:
             for d in sorted((rows, columns)):
                 result = result.unsqueeze(d)
         return into(out, result)
     summed, kept = (rows, columns) if abs(ord) == 1 else (columns, rows)
     sums = vector_norm(A, 1, summed, True)
-    result = sums.sum(kept, True) if not A.shape[kept] else sums.amax(kept, True) if ord > 0 else sums.amin(kept, True)
+    result = largest_or_smallest(sums, kept, ord, True)
     return into(out, result if keepdim else result.squeeze((rows, columns)))
+
+
+def largest_or_smallest(x: Any, dim: int, ord: float, keepdim: bool) -> Any:
+    """The maximum, which is 0 where there is nothing, or for a negative order the minimum, which must have something."""
+    if ord < 0:
+        return x.amin(dim, keepdim)
+    return x.amax(dim, keepdim) if x.shape[dim] else x.sum(dim, keepdim)
 
 
 def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, out: Any = None, dtype: Any = None) -> Any:
@@ -73,12 +81,14 @@ def cond(A: Any, p: Any = None, *, out: Any = None) -> Any:
     if isinstance(p, str) and p not in ("fro", "nuc"):
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
     if p is None or p in (2, -2):
-        values = decompose.linalg_svdvals(A)
+        values = decompose.linalg_svdvals(A, decompose.kept_for(A))
         if not values.shape[-1]:
             return into(out, values.sum(-1))
         largest, smallest = values[..., 0], values[..., -1]
         return into(out, smallest / largest if p == -2 else largest / smallest)
     linalg.check_matrices("linalg.cond", A)
+    if not A.shape[-1]:
+        return into(out, matrix_norm(A))
     try:
         return into(out, matrix_norm(A, p) * matrix_norm(linalg.linalg_inv(A), p))
     except linalg.LinAlgError:

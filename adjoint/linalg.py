@@ -12,8 +12,11 @@ from ._creation import eye as _eye
 from ._creation import ones_like as _ones_like
 from ._layer import deepest as _deepest
 from ._linalg_norms import cond, matrix_norm, matrix_rank, norm, pinv
+from ._state import GRAD as _GRAD
+from ._state import get_mode as _get_mode
 from ._tensor import wrap as _wrap
 from .ops import decompose as _decompose
+from .ops import exponential as _exponential
 from .ops import factored as _factored
 from .ops import linalg as _linalg
 from .ops import lu as _lu
@@ -53,6 +56,11 @@ def _identity(like: Any, rows: int, columns: int) -> Any:
 def _nothing(A: Any) -> Any:
     """Zeros that depend on A, so that a result has a history even where A does not matter."""
     return A.tril(-A.shape[-2])
+
+
+def _unrecorded(A: Any) -> bool:
+    """Whether what is computed from A is certain to have no derivative, of any kind."""
+    return _get_mode() <= _GRAD and A._data.__class__ is np.ndarray and not A.requires_grad
 
 
 def _attempt(compute: Any, A: Any, failed: Any, check_errors: bool) -> tuple[Any, Any]:
@@ -218,7 +226,7 @@ def cholesky(A: Any, *, upper: bool = False, out: Any = None) -> Any:
 
 def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False, out: Any = None) -> Any:
     """The factor and, instead of an error, the order of the first minor that is not positive-definite."""
-    factor, info = _attempt(lambda: cholesky(A, upper=upper), A, _linalg.bad_minor, check_errors)
+    factor, info = _attempt(lambda: cholesky(A, upper=upper), A.mH if upper else A, _linalg.bad_minor, check_errors)
     return _results(_types.linalg_cholesky_ex, (A * math.nan if factor is None else factor, info), out)
 
 
@@ -226,35 +234,37 @@ def eigh(A: Any, UPLO: str = "L", *, out: Any = None) -> Any:
     """Eigenvalues and eigenvectors of Hermitian matrices, of which the lower or the upper triangle is read."""
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
-    return _results(_types.linalg_eigh, _decompose.linalg_eigh(A, UPLO.upper()), out)
+    return _results(_types.linalg_eigh, _decompose.linalg_eigh(A, UPLO.upper(), _decompose.kept_for(A)), out)
 
 
 def eigvalsh(A: Any, UPLO: str = "L", *, out: Any = None) -> Any:
     """Eigenvalues of Hermitian matrices, in ascending order."""
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
-    return _decompose.linalg_eigvalsh(A, UPLO.upper(), out=out)
+    return _decompose.linalg_eigvalsh(A, UPLO.upper(), _decompose.kept_for(A), out=out)
 
 
 def eig(A: Any, *, out: Any = None) -> Any:
     """Eigenvalues and eigenvectors, complex even where the matrix is real."""
-    return _results(_types.linalg_eig, _decompose.linalg_eig(A), out)
+    return _results(_types.linalg_eig, _decompose.linalg_eig(A, _decompose.kept_for(A)), out)
 
 
 def eigvals(A: Any, *, out: Any = None) -> Any:
     """Eigenvalues, complex even where the matrix is real."""
     _linalg.check_matrices("linalg.eigvals", A)
-    return _into(out, _decompose.linalg_eig(A)[0])
+    if _unrecorded(A):
+        return _into(out, _decompose.linalg_eigvals(A))
+    return _into(out, _decompose.linalg_eig(A, _decompose.kept_for(A))[0])
 
 
 def svd(A: Any, full_matrices: bool = True, *, driver: str | None = None, out: Any = None) -> Any:
     """U, the singular values in descending order, and Vᴴ."""
-    return _results(_types.linalg_svd, _decompose.linalg_svd(A, full_matrices), out)
+    return _results(_types.linalg_svd, _decompose.linalg_svd(A, full_matrices, _decompose.kept_for(A)), out)
 
 
 def svdvals(A: Any, *, driver: str | None = None, out: Any = None) -> Any:
     """The singular values in descending order."""
-    return _decompose.linalg_svdvals(A, out=out)
+    return _decompose.linalg_svdvals(A, _decompose.kept_for(A), out=out)
 
 
 def qr(A: Any, mode: str = "reduced", *, out: Any = None) -> Any:
@@ -266,15 +276,19 @@ def qr(A: Any, mode: str = "reduced", *, out: Any = None) -> Any:
         _linalg.check_floating("linalg.qr", A._data)
     _decompose.check_supported("geqrf_cpu", A._data)
     rows, columns = A.shape[-2:]
-    if mode == "r" or rows >= columns:
-        return _results(_types.linalg_qr, _decompose.linalg_qr(A, mode), out)
-    q, r = _decompose.linalg_qr(A[..., :rows], "reduced")
-    return _results(_types.linalg_qr, (q, _cat([r, q.mH @ A[..., rows:]], -1)), out)
+    if mode == "r" or rows >= columns or _unrecorded(A):
+        return _results(_types.linalg_qr, _decompose.linalg_qr(A, mode, _decompose.kept_for(A)), out)
+    square = A[..., :rows]
+    q, r = _decompose.linalg_qr(square, "reduced", _decompose.kept_for(square))
+    return _results(_types.linalg_qr, (q, _cat([r.mT, A[..., rows:].mT @ q.conj()], -2).mT), out)
 
 
 def _factored_lu(A: Any, pivot: bool) -> tuple[Any, Any, Any, Any]:
     """L and U in one matrix, the exchanges, the first zero on the diagonal of U, and the order of rows."""
     _decompose.check_supported("lu_cpu", A._data)
+    if pivot and A._data.__class__ is np.ndarray and (arrays := _lu.factors(A._data)) is not None:
+        found, pivots, info, orders = arrays[0], *map(_wrap, arrays[1:])
+        return _lu.linalg_lu_packed(A, orders, found), pivots, info, orders
     packed, pivots, info, orders = _lu.linalg_lu_found(A.detach(), pivot)
     found = packed._data
     return _lu.linalg_lu_packed(A, orders, found if found.__class__ is np.ndarray else None), pivots, info, orders
@@ -306,10 +320,12 @@ def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False, out:
         raise RuntimeError(f"torch.lu_factor: Expected tensor with 2 or more dimensions. Got size: {list(A.shape)} instead")
     packed, pivots, info, _ = _factored_lu(A, pivot)
     if check_errors and (np.count_nonzero(info._data) if info._data.__class__ is np.ndarray else _holds(info.any())):
-        row = int(_deepest(info).max())
+        codes = np.ravel(_deepest(info))
+        place = int(np.flatnonzero(codes)[0])
+        row, batch = int(codes[place]), f"(Batch element {place}): " if A.ndim > 2 else ""
         raise RuntimeError(
-            f"torch.linalg.lu_factor: U[{row},{row}] is zero and using it on lu_solve would result in a division by zero. If you still "
-            "want to perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
+            f"torch.linalg.lu_factor: {batch}U[{row},{row}] is zero and using it on lu_solve would result in a division by zero. If you "
+            "still want to perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
         )
     return _results(_types.linalg_lu_factor_ex, (packed, pivots, info), out)
 
@@ -409,7 +425,7 @@ def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool =
 
 def matrix_exp(A: Any) -> Any:
     """The exponential of each square matrix."""
-    return _linalg.linalg_matrix_exp(A)
+    return _exponential.linalg_matrix_exp(A)
 
 
 def matrix_power(A: Any, n: int, *, out: Any = None) -> Any:

@@ -1,7 +1,8 @@
 """Linear algebra by LAPACK: without NumPy's checks around it, and what NumPy has in double precision only, or not at all.
 
-LAPACK reads matrices column by column. Where a matrix may as well be transposed it is given as it is, otherwise as a transposed copy. All
-functions give None where NumPy has to compute: LAPACK is not found, or no kernel can call it.
+LAPACK reads matrices column by column. Where a matrix may as well be transposed it is given as it is, otherwise as a transposed copy; and
+results stay column by column, as they do in PyTorch. All functions give None where NumPy has to compute: LAPACK is not found, or no kernel
+can call it.
 """
 
 from __future__ import annotations
@@ -11,17 +12,23 @@ from typing import Any
 
 import numpy as np
 
+from . import small_loops
 from .lapack import function
 from .loops import Floats, Ints, Out, cut, fortran, log, loop, narrow, part, wide
 
 Array = Any
 BLOCK = 64  # columns that LAPACK works on at a time: it needs that much room for each row
-NONE, SOME, ALL, VECTORS, UPPER, LOWER, RIGHT = (ord(letter) for letter in "NSAVULR")
+NONE, SOME, ALL, VECTORS, UPPER, LOWER, LEFT, TRANSPOSED = (ord(letter) for letter in "NSAVULLT")
 
 
 def transposed(a: Array) -> Array:
     """A copy by columns."""
     return a.swapaxes(-1, -2).copy()
+
+
+def turned(a: Array) -> Array:
+    """What stands there by columns as what it is."""
+    return a.swapaxes(-1, -2)
 
 
 def count_of(a: Array) -> int:
@@ -38,8 +45,10 @@ def factor(a: Floats, pivots: Ints, info: Ints, getrf: int, rows: int, columns: 
         fortran(getrf, rows, columns, a[i * rows * columns * width], rows, pivots[i * min(rows, columns)], info[i])
 
 
-def lu(a: Array) -> tuple[Array, Array, Array] | None:
-    """L and U in one matrix, the exchanges of rows, and the first pivot that is zero, both from one."""
+def lu(a: Array) -> tuple[Array, Array, Array, Array] | None:
+    """L and U in one matrix, the exchanges of rows and the first pivot that is zero, both from one, and the order of rows."""
+    if (found := small_loops.lu(a)) is not None:
+        return found
     getrf, count, (rows, columns) = function("getrf", a.dtype.char), count_of(a), a.shape[-2:]
     if not getrf or not a.size:
         return None
@@ -48,7 +57,8 @@ def lu(a: Array) -> tuple[Array, Array, Array] | None:
     flat = packed.view(packed.real.dtype) if width == 2 else packed
     if not factor.run(flat, pivots, info, getrf, rows, columns, width, count, rows * rows * columns):
         return None
-    return transposed(packed), pivots, info
+    orders = order_after(pivots, rows)
+    return None if orders is None else (turned(packed), pivots.astype(np.int32), info.astype(np.int32), orders)
 
 
 @loop(kinds=("i32", "i64"))
@@ -115,22 +125,27 @@ def logarithms(a: Array) -> tuple[Array, Array] | None:
 
 
 @loop
-def factor_positive(a: Floats, info: Ints, potrf: int, n: int, matrices: range) -> None:
-    """L in the place of each matrix, of which the lower triangle is read; LAPACK takes it for the upper one."""
+def factor_positive(a: Floats, info: Ints, potrf: int, uplo: int, n: int, matrices: range) -> None:
+    """A factor in the place of each matrix, of which one triangle is read. LAPACK may overlook NaN."""
     for i in matrices:
-        fortran(potrf, UPPER, n, a[i * n * n], n, info[i])
-        for row in range(n):
-            for k in range(i * n * n + row * n + row + 1, i * n * n + row * n + n):
-                a[k] = 0.0
+        fortran(potrf, uplo, n, a[i * n * n], n, info[i])
+        for column in range(n):
+            own = i * n * n + column * n
+            if info[i] == 0 and a[own + column] != a[own + column]:
+                info[i] = column + 1
+            for row in range(n):
+                if (row < column) if uplo == LOWER else (row > column):
+                    a[own + row] = 0.0
 
 
-def cholesky(a: Array) -> tuple[Array, Array] | None:
-    """The lower factors of matrices of which the lower triangle is read, and the first minors that are not positive."""
+def cholesky(a: Array, upper: bool) -> tuple[Array, Array] | None:
+    """The lower or upper factors of matrices of which that triangle is read, and the first minors that are not positive."""
     potrf, n = function("potrf", a.dtype.char), a.shape[-1]
     if not potrf or not a.size:
         return None
-    factors, info = a.copy(), np.empty(a.shape[:-2], np.int64)
-    return (factors, info) if factor_positive.run(factors, info, potrf, n, count_of(a), n * n * n) else None
+    factors, info = transposed(a), np.empty(a.shape[:-2], np.int64)
+    done = factor_positive.run(factors, info, potrf, UPPER if upper else LOWER, n, count_of(a), n * n * n)
+    return (turned(factors), info) if done else None
 
 
 # ---- equations ----------------------------------------------------------------------------------------------------------------------
@@ -151,7 +166,7 @@ def solution(a: Array, b: Array) -> tuple[Array, Array] | None:
     x, pivots, info = transposed(b), np.empty(a.shape[:-1], np.int64), np.empty(a.shape[:-2], np.int64)
     if not solve_each.run(transposed(a), x, pivots, info, gesv, n, columns, count_of(a), n * n * (n + columns)):
         return None
-    return transposed(x), info
+    return turned(x), info
 
 
 @loop
@@ -175,7 +190,7 @@ def inverse(a: Array) -> tuple[Array, Array] | None:
     pivots, info = np.empty(a.shape[:-1], np.int64), np.empty(a.shape[:-2], np.int64)
     if not invert_each.run(out, pivots, room, info, getrf, getri, n, n * BLOCK, take, count, pieces, take * 2 * n * n * n):
         return None
-    return transposed(out), info
+    return turned(out), info
 
 
 @loop
@@ -194,7 +209,7 @@ def solution_by_factor(factors: Array, b: Array, upper: bool) -> Array | None:
     uplo = LOWER if upper else UPPER  # LAPACK sees the factor transposed
     if not solve_factored.run(factors, x, info, potrs, n, columns, uplo, count_of(factors), 2 * n * n * columns):
         return None
-    return transposed(x)
+    return turned(x)
 
 
 @loop
@@ -218,14 +233,13 @@ def inverse_by_factor(factors: Array, upper: bool) -> Array | None:
         return None
     out, info = factors.copy(), np.empty(factors.shape[:-2], np.int64)
     done = invert_factored.run(out, info, potri, n, LOWER if upper else UPPER, count_of(factors), n * n * n)
-    return out if done and not np.count_nonzero(info) else None
+    return turned(out) if done and not np.count_nonzero(info) else None
 
 
 @loop
 def solve_triangle(a: Floats, x: Floats, one: Floats, trsm: int, n: int, columns: int, uplo: int, matrices: range) -> None:
-    """The other way round: xᵀ aᵀ = bᵀ."""
     for i in matrices:
-        fortran(trsm, RIGHT, uplo, NONE, NONE, columns, n, one[0], a[i * n * n], n, x[i * n * columns], columns)
+        fortran(trsm, LEFT, uplo, TRANSPOSED, NONE, n, columns, one[0], a[i * n * n], n, x[i * n * columns], n)
 
 
 def solution_by_triangle(a: Array, b: Array, upper: bool) -> Array | None:
@@ -233,8 +247,9 @@ def solution_by_triangle(a: Array, b: Array, upper: bool) -> Array | None:
     trsm, n, columns = function("trsm", a.dtype.char), a.shape[-1], b.shape[-1]
     if not trsm:
         return None
-    a, x, one = np.ascontiguousarray(a), b.copy(), np.ones(1, a.dtype)
-    return x if solve_triangle.run(a, x, one, trsm, n, columns, LOWER if upper else UPPER, count_of(a), n * n * columns) else None
+    a, x, one = np.ascontiguousarray(a), transposed(b), np.ones(1, a.dtype)
+    uplo = LOWER if upper else UPPER  # LAPACK sees the matrix transposed
+    return turned(x) if solve_triangle.run(a, x, one, trsm, n, columns, uplo, count_of(a), n * n * columns) else None
 
 
 @loop
@@ -269,7 +284,7 @@ def least_squares(a: Array, b: Array, limit: float) -> tuple[Array, Array] | Non
         pieces, take * rows * columns * (columns + wanted),
     ):  # fmt: skip
         return None
-    return right[..., :columns].swapaxes(-1, -2).copy(), ranks
+    return turned(right[..., :columns]), ranks
 
 
 # ---- orthogonal factors -------------------------------------------------------------------------------------------------------------
@@ -288,7 +303,7 @@ def orthogonal_each(
             fortran(geqrf, rows, columns, a[start], rows, factors[piece * few], room[piece * length], length, info[i])
             for row in range(height):
                 for column in range(columns):
-                    upper[end + row * columns + column] = a[start + column * rows + row] if row <= column else 0.0
+                    upper[end + column * height + row] = a[start + column * rows + row] if row <= column else 0.0
             if wanted > 0:
                 fortran(orgqr, rows, wanted, few, a[start], rows, factors[piece * few], room[piece * length], length, info[i])
 
@@ -300,17 +315,19 @@ def orthogonal(a: Array, mode: str) -> tuple[Array, Array] | None:
         return None
     few, (take, pieces) = min(rows, columns), cut(count)
     wanted = {"r": 0, "reduced": few, "complete": rows}[mode]
+    if (found := small_loops.qr(a, wanted, rows if mode == "complete" else few)) is not None:
+        return found
     height, length = rows if mode == "complete" else few, max(columns, wanted) * BLOCK
     q = np.empty((*a.shape[:-2], max(columns, wanted), rows), a.dtype)
     q[..., :columns, :] = a.swapaxes(-1, -2)
-    r = np.empty((*a.shape[:-2], height, columns), a.dtype)
+    r = np.empty((*a.shape[:-2], columns, height), a.dtype)
     factors, room = np.empty((pieces, few), a.dtype), np.empty((pieces, length), a.dtype)
     if not orthogonal_each.run(
         q, r, factors, room, np.empty(a.shape[:-2], np.int64), geqrf, orgqr, rows, columns, wanted, height, length, take, count, pieces,
         take * rows * columns * (columns + wanted),
     ):  # fmt: skip
         return None
-    return q[..., :wanted, :].swapaxes(-1, -2).copy(), r
+    return turned(q[..., :wanted, :]), turned(r)
 
 
 # ---- eigenvalues and singular values ------------------------------------------------------------------------------------------------
@@ -353,7 +370,12 @@ def eigen(a: Array, upper: bool, vectors: bool) -> tuple[Array, Array] | None:
         pieces, take * 4 * n * n * n,
     ) or np.count_nonzero(info):  # fmt: skip
         return None
-    return values, transposed(found) if vectors else found
+    return values, turned(found)
+
+
+def eigenvalues(a: Array, upper: bool, vectors: bool) -> tuple[Array, Array] | None:
+    """The same with vectors whose signs may be others, if there are any."""
+    return small_loops.eigen(a, upper, vectors) or eigen(a, upper, vectors)
 
 
 @loop(reorder=True)
@@ -389,4 +411,56 @@ def singular(a: Array, job: int) -> tuple[Array, Array, Array] | None:
         take * 8 * rows * columns * few,
     ) or np.count_nonzero(info):  # fmt: skip
         return None
-    return transposed(u), values, transposed(vh)
+    return turned(u), values, turned(vh)
+
+
+def singular_values(a: Array, vectors: bool) -> tuple[Array, Array, Array] | None:
+    """The same with vectors whose signs may be others, if there are any."""
+    return small_loops.singular(a, vectors) or singular(a, SOME if vectors else NONE)
+
+
+@loop(reorder=True)
+def general_each(
+    a: Floats, values: Out, vectors: Out | None, real: Out, imaginary: Out, found: Out, room: Out, info: Ints, geev: int, job: int, n: int,
+    length: int, take: int, count: int, pieces: range,
+) -> None:  # fmt: skip
+    """Complex numbers are two elements. Of two eigenvectors whose elements are conjugate, LAPACK gives the real and the imaginary parts."""
+    for piece in pieces:
+        for i in range(piece * take, min(piece * take + take, count)):
+            info[i] = -1
+            if all_finite(a, i * n * n, i * n * n + n * n):
+                first = piece * n * n
+                fortran(
+                    geev, NONE, job, n, a[i * n * n], n, real[piece * n], imaginary[piece * n], found[first], n, found[first], n,
+                    room[piece * length], length, info[i],
+                )  # fmt: skip
+                for k in range(n):
+                    turn, to = imaginary[piece * n + k], 2 * (i * n + k)
+                    values[to] = real[piece * n + k]
+                    values[to + 1] = turn
+                    if vectors is not None:
+                        own = first + (k - 1 if turn < 0.0 else k) * n
+                        other = first + (k - 1 if turn < 0.0 else min(k + 1, n - 1)) * n + (n if turn < 0.0 else 0)
+                        sign = 1.0 if turn > 0.0 else -1.0 if turn < 0.0 else 0.0
+                        for j in range(n):
+                            vectors[to * n + 2 * j] = found[own + j]
+                            vectors[to * n + 2 * j + 1] = found[other + j] * sign
+
+
+def general(a: Array, vectors: bool) -> tuple[Array, Array | None] | None:
+    """The complex eigenvalues of any square matrices, and their eigenvectors. None, too, if there are numbers that are not finite."""
+    geev, n, count = function("geev", a.dtype.char), a.shape[-1], count_of(a)
+    if not geev or not a.size:
+        return None
+    take, pieces = cut(count)
+    length = (4 + BLOCK) * n
+    values, real, imaginary = np.empty((*a.shape[:-1], 2), a.dtype), np.empty((pieces, n), a.dtype), np.empty((pieces, n), a.dtype)
+    columns, found = np.empty((*a.shape, 2), a.dtype) if vectors else None, np.empty((pieces, n, n), a.dtype)
+    room, info = np.empty((pieces, length), a.dtype), np.empty(a.shape[:-2], np.int64)
+    if not general_each.run(
+        transposed(a), values, columns, real, imaginary, found, room, info, geev, VECTORS if vectors else NONE, n, length, take, count,
+        pieces, take * 16 * n * n * n,
+    ) or np.count_nonzero(info):  # fmt: skip
+        return None
+    as_complex = np.result_type(a.dtype, np.complex64)
+    return values.view(as_complex)[..., 0], None if columns is None else turned(columns.view(as_complex)[..., 0])

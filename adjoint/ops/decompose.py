@@ -1,24 +1,27 @@
 """Decompositions: eigenvalues, singular values, QR. Their factors are determined up to signs (phases, for complex matrices), so only
-functions that do not depend on that choice have a gradient; the rules assume it, as PyTorch's do. They decompose again what was
-decomposed: a node keeps an op's result only where it is a single one.
+functions that do not depend on that choice have a gradient; the rules assume it, as PyTorch's do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .._dtype import from_numpy_dtype
+from .._state import GRAD, get_mode
 from ._registry import LEADING, Array, op
 from ._rules import call, cast, conjugate, holds, loops
 from .linalg import (
     HIDDEN,
+    UPPER,
     LinAlgError,
     added,
+    by_columns,
     check_floating,
     check_matrices,
+    first_failure,
     hermitian,
     is_complex,
     main_diagonal,
@@ -27,6 +30,29 @@ from .linalg import (
     solved,
     times,
 )
+
+# Note [What is kept]
+# The backward pass of a decomposition needs its results, and that of eigenvalues also vectors that are no results at all. So the forward
+# fills a list that it is given, which is saved with the node and freed with it; vectors are computed only where there is one. Transforms
+# and batches give none, and where gradients are recorded themselves the rule decomposes again, for a derivative of its own.
+
+Kept = list[Any] | None
+
+
+def kept_for(A: Any) -> Kept:
+    """Room for what the backward pass will need of the decomposition of a Tensor."""
+    return [] if get_mode() & GRAD and A.requires_grad else None
+
+
+def keep(kept: Kept, results: Sequence[Array]) -> None:
+    """Keep copies: what is done to the results does not change the gradient."""
+    if kept is not None and results[0].__class__ is np.ndarray:
+        kept.extend(x.copy("K") for x in results)
+
+
+def recalled(kept: Kept, g: Sequence[Array]) -> Kept:
+    """What was kept, for gradients that are arrays."""
+    return kept if kept and all(x is None or x.__class__ is np.ndarray for x in g) else None
 
 
 def off_diagonal(matrix: Array, divisor: Array) -> Array:
@@ -48,8 +74,9 @@ def check_supported(kernel: str, a: Array) -> None:
 
 def check_finite(name: str, a: Array) -> None:
     if holds(~np.all(np.isfinite(a))):
+        batch, _ = first_failure(a, lambda matrix: not np.all(np.isfinite(matrix)))
         raise LinAlgError(
-            f"{name}: The algorithm failed to converge because the input matrix contained non-finite values.\n"
+            f"{name}: {batch}The algorithm failed to converge because the input matrix contained non-finite values.\n"
             "  fix: torch.isfinite(A).all() tells before the call"
         )
 
@@ -57,8 +84,8 @@ def check_finite(name: str, a: Array) -> None:
 # ---- eigenvalues --------------------------------------------------------------------------------------------------------------------
 
 
-def _eigh_rule(g: Sequence[Array], A: Array, UPLO: str) -> Array:
-    (g_values, g_vectors), (values, vectors) = g, call(linalg_eigh, A, UPLO)
+def _eigh_rule(g: Sequence[Array], A: Array, UPLO: str, kept: Kept) -> Array:
+    (g_values, g_vectors), (values, vectors) = g, recalled(kept, g) or call(linalg_eigh, A, UPLO)
     inner = added(
         None if g_values is None else on_diagonal(g_values),
         None if g_vectors is None else off_diagonal(turning(times(hermitian(vectors), g_vectors)), differences(values)),
@@ -82,12 +109,14 @@ def _eigh_jvp(A_t: Array, out: Any) -> Any:
     return np.real(main_diagonal(inner)) + 0, times(vectors, off_diagonal(inner, differences(values)))
 
 
-@op(batch=LEADING, several=True, holomorphic=False, jvp=_eigh_jvp, A=_eigh_rule, **HIDDEN)
-def linalg_eigh(A: Array, UPLO: Any) -> tuple[Array, Array]:
+@op(batch=lambda A, UPLO: linalg_eigh(A, UPLO), several=True, holomorphic=False, jvp=_eigh_jvp, A=_eigh_rule, **HIDDEN)
+def linalg_eigh(A: Array, UPLO: Any, kept: Kept = None) -> tuple[Array, Array]:
     """Eigenvalues in ascending order, and eigenvectors, of Hermitian matrices of which one triangle is read."""
     check_matrices("linalg.eigh", A)
     check_supported("linalg_eigh_cpu", A)
-    return eigenvectors(A, UPLO == "U")
+    found = eigenvectors(A, UPLO == "U")
+    keep(kept, found)
+    return found
 
 
 def eigenvectors(a: Array, upper: bool) -> tuple[Array, Array]:
@@ -96,11 +125,11 @@ def eigenvectors(a: Array, upper: bool) -> tuple[Array, Array]:
         return found  # type: ignore[no-any-return]
     check_finite("linalg.eigh", a)
     values, vectors = np.linalg.eigh(a, "U" if upper else "L")
-    return values, vectors
+    return values, by_columns(vectors)
 
 
-def _eigvalsh_rule(g: Array, A: Array, UPLO: str) -> Array:
-    vectors = call(linalg_eigh, A, UPLO)[1]
+def _eigvalsh_rule(g: Array, A: Array, UPLO: str, kept: Kept) -> Array:
+    (vectors,) = recalled(kept, [g]) or call(linalg_eigh, A, UPLO)[1:]
     return times(vectors * cast_like(g, vectors)[..., None, :], hermitian(vectors))
 
 
@@ -109,19 +138,22 @@ def _eigvalsh_jvp(A: Array, A_t: Array, UPLO: str) -> Array:
     return np.real(main_diagonal(times(hermitian(vectors), A_t, vectors))) + 0
 
 
-@op(batch=LEADING, nodes="LinalgEighBackward0", holomorphic=False, jvp=_eigvalsh_jvp, A=_eigvalsh_rule, **HIDDEN)
-def linalg_eigvalsh(A: Array, UPLO: Any) -> Array:
+@op(batch=lambda A, UPLO: linalg_eigvalsh(A, UPLO), nodes="LinalgEighBackward0", holomorphic=False, jvp=_eigvalsh_jvp, A=_eigvalsh_rule,
+    **HIDDEN)  # fmt: skip
+def linalg_eigvalsh(A: Array, UPLO: Any, kept: Kept = None) -> Array:
     """Eigenvalues of Hermitian matrices, in ascending order."""
     check_matrices("linalg.eigh", A)
     check_supported("linalg_eigh_cpu", A)
-    if real(A) and (found := loops("lapack").eigen(A, UPLO == "U", False)) is not None:
+    if real(A) and (found := loops("lapack").eigenvalues(A, UPLO == "U", kept is not None)) is not None:
+        if kept is not None:
+            kept.append(found[1])
         return found[0]
     check_finite("linalg.eigh", A)
     return np.linalg.eigvalsh(A, UPLO)
 
 
-def _eig_rule(g: Sequence[Array], A: Array, A_dtype: Any) -> Array:
-    (g_values, g_vectors), (values, vectors) = g, call(linalg_eig, A)
+def _eig_rule(g: Sequence[Array], A: Array, A_dtype: Any, kept: Kept) -> Array:
+    (g_values, g_vectors), (values, vectors) = g, recalled(kept, g) or call(linalg_eig, A)
     turned = hermitian(vectors)
     inner = None if g_values is None else on_diagonal(g_values)
     if g_vectors is not None:
@@ -139,22 +171,44 @@ def _eig_jvp(A_t: Array, out: Any) -> Any:
     return main_diagonal(inner) * 1, times(vectors, moved) - vectors * lengths[..., None, :]
 
 
-@op(batch=LEADING, several=True, holomorphic=False, jvp=_eig_jvp, A=_eig_rule, **HIDDEN)
-def linalg_eig(A: Array) -> tuple[Array, Array]:
+@op(batch=lambda A: linalg_eig(A), several=True, holomorphic=False, jvp=_eig_jvp, A=_eig_rule, **HIDDEN)
+def linalg_eig(A: Array, kept: Kept = None) -> tuple[Array, Array]:
     """Eigenvalues and eigenvectors, complex even where the matrix is real."""
     check_matrices("linalg.eig", A)
     check_supported("linalg_eig_out_cpu", A)
-    check_finite("torch.linalg.eig", A)
-    values, vectors = np.linalg.eig(A)
-    dtype = np.result_type(A.dtype, np.complex64)
-    return values.astype(dtype), vectors.astype(dtype)
+    found = loops("lapack").general(A, True) if real(A) else None
+    if found is None:
+        values, vectors = general(np.linalg.eig, A)
+        dtype = np.result_type(A.dtype, np.complex64)
+        found = values.astype(dtype), by_columns(vectors.astype(dtype))
+    keep(kept, found)
+    return found
+
+
+@op(differentiable=False, batch=LEADING, **HIDDEN)
+def linalg_eigvals(A: Array) -> Array:
+    """Eigenvalues alone, complex even where the matrix is real."""
+    check_supported("linalg_eig_out_cpu", A)
+    if real(A) and (found := loops("lapack").general(A, False)) is not None:
+        return found[0]
+    return general(np.linalg.eigvals, A).astype(np.result_type(A.dtype, np.complex64))
+
+
+def general(decompose: Callable[[Array], Any], a: Array) -> Any:
+    """What NumPy finds for a matrix of any kind."""
+    try:
+        return decompose(a)
+    except np.linalg.LinAlgError:
+        raise RuntimeError(
+            "torch.linalg.eig: input tensor should not contain infs or NaNs.\n  fix: torch.isfinite(A).all() tells before the call"
+        ) from None
 
 
 # ---- singular values ----------------------------------------------------------------------------------------------------------------
 
 
-def _svd_rule(g: Sequence[Array], A: Array, A_shape: Any, full_matrices: bool) -> Array:
-    (g_u, g_s, g_vh), (u, s, vh) = g, call(linalg_svd, A, full_matrices)
+def _svd_rule(g: Sequence[Array], A: Array, A_shape: Any, full_matrices: bool, kept: Kept) -> Array:
+    (g_u, g_s, g_vh), (u, s, vh) = g, recalled(kept, g) or call(linalg_svd, A, full_matrices)
     k = min(A_shape[-2:])
     u, v = u[..., :k], hermitian(vh[..., :k, :])
     g_u = None if g_u is None else g_u[..., :k]
@@ -202,14 +256,16 @@ def _svd_jvp(A_t: Array, full_matrices: bool, out: Any) -> Any:
     return u_t, np.real(main_diagonal(inner)) + 0, hermitian(v_t) * 1
 
 
-@op(batch=LEADING, several=True, holomorphic=False, jvp=_svd_jvp, A=_svd_rule, **HIDDEN)
-def linalg_svd(A: Array, full_matrices: bool) -> tuple[Array, Array, Array]:
+@op(batch=lambda A, full_matrices: linalg_svd(A, full_matrices), several=True, holomorphic=False, jvp=_svd_jvp, A=_svd_rule, **HIDDEN)
+def linalg_svd(A: Array, full_matrices: bool, kept: Kept = None) -> tuple[Array, Array, Array]:
     """U, the singular values in descending order, and Vᴴ."""
     check_matrices("linalg.svd", A, square=False)
     if A.dtype.kind in "biu":
         check_floating("linalg.svd", A)
     check_supported("linalg_svd_cpu", A)
-    return singular_vectors(A, full_matrices)
+    found = singular_vectors(A, full_matrices)
+    keep(kept, found)
+    return found
 
 
 def singular_vectors(a: Array, full: bool) -> tuple[Array, Array, Array]:
@@ -218,11 +274,11 @@ def singular_vectors(a: Array, full: bool) -> tuple[Array, Array, Array]:
         return found  # type: ignore[no-any-return]
     check_finite("linalg.svd", a)
     u, s, vh = np.linalg.svd(a, full_matrices=full)
-    return u, s, vh
+    return by_columns(u), s, by_columns(vh)
 
 
-def _svdvals_rule(g: Array, A: Array) -> Array:
-    u, _, vh = call(linalg_svd, A, False)
+def _svdvals_rule(g: Array, A: Array, kept: Kept) -> Array:
+    u, _, vh = recalled(kept, [g]) or call(linalg_svd, A, False)
     return times(u * cast_like(g, u)[..., None, :], vh)
 
 
@@ -231,15 +287,16 @@ def _svdvals_jvp(A: Array, A_t: Array) -> Array:
     return np.real(main_diagonal(times(hermitian(u), A_t, hermitian(vh)))) + 0
 
 
-@op(batch=LEADING, nodes="LinalgSvdBackward0", holomorphic=False, jvp=_svdvals_jvp, A=_svdvals_rule, **HIDDEN)
-def linalg_svdvals(A: Array) -> Array:
+@op(batch=lambda A: linalg_svdvals(A), nodes="LinalgSvdBackward0", holomorphic=False, jvp=_svdvals_jvp, A=_svdvals_rule, **HIDDEN)
+def linalg_svdvals(A: Array, kept: Kept = None) -> Array:
     """The singular values in descending order."""
     check_matrices("linalg.svd", A, square=False)
     if A.dtype.kind in "biu":
         check_floating("linalg.svd", A)
     check_supported("linalg_svd_cpu", A)
-    lapack = loops("lapack")
-    if real(A) and (found := lapack.singular(A, lapack.NONE)) is not None:
+    if real(A) and (found := loops("lapack").singular_values(A, kept is not None)) is not None:
+        if kept is not None:
+            kept.extend(found)
         return found[1]
     check_finite("linalg.svd", A)
     return np.linalg.svd(A, compute_uv=False)
@@ -248,8 +305,8 @@ def linalg_svdvals(A: Array) -> Array:
 # ---- QR -----------------------------------------------------------------------------------------------------------------------------
 
 
-def _qr_rule(g: Sequence[Array], A: Array, mode: str) -> Array:
-    (g_q, g_r), (q, r) = g, call(linalg_qr, A, mode)
+def _qr_rule(g: Sequence[Array], A: Array, mode: str, kept: Kept) -> Array:
+    (g_q, g_r), (q, r) = g, recalled(kept, g) or call(linalg_qr, A, mode)
     if mode == "r":
         raise RuntimeError(
             "linalg.qr_backward: The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use "
@@ -265,7 +322,7 @@ def _qr_rule(g: Sequence[Array], A: Array, mode: str) -> Array:
     if is_complex(q):
         inner = inner + on_diagonal(1j * np.imag(main_diagonal(turn)))
     whole = added(g_q, times(q, inner))
-    return hermitian(solved(r, hermitian(whole)))
+    return hermitian(solved(r, hermitian(whole), UPPER))
 
 
 def _qr_jvp(A_t: Array, out: Any, mode: str) -> Any:
@@ -287,11 +344,12 @@ def _qr_examples(A: Any, mode: Any, examples: int) -> tuple[Any, Any]:
 
 
 @op(several=True, holomorphic=False, jvp=_qr_jvp, A=_qr_rule, batch=_qr_examples, **HIDDEN)
-def linalg_qr(A: Array, mode: Any) -> tuple[Array, Array]:
+def linalg_qr(A: Array, mode: Any, kept: Kept = None) -> tuple[Array, Array]:
     """Q with orthonormal columns and the upper triangular R with Q R = A."""
-    if real(A) and (found := loops("lapack").orthogonal(A, mode)) is not None:
-        return (np.empty(0, A.dtype) if mode == "r" else found[0]), found[1]
-    if mode == "r":
-        return np.empty(0, A.dtype, like=A), np.linalg.qr(A, mode="r")
-    q, r = np.linalg.qr(A, mode=mode)
+    found = loops("lapack").orthogonal(A, mode) if real(A) else None
+    if found is None:
+        found = (None, np.linalg.qr(A, mode="r")) if mode == "r" else np.linalg.qr(A, mode=mode)
+        found = found[0] if mode == "r" else by_columns(found[0]), by_columns(found[1])
+    q, r = np.empty(0, A.dtype, like=A) if mode == "r" else found[0], found[1]
+    keep(kept, (q, r))
     return q, r

@@ -9,7 +9,7 @@ import numpy as np
 from ._batching import aligned, behind_batch
 from ._registry import LEADING, Array, op
 from ._rules import call, loops, sum_to
-from .linalg import HIDDEN, LOWER, UPPER, check_matrices, hermitian, real, solved, times
+from .linalg import HIDDEN, LOWER, UPPER, by_columns, check_matrices, hermitian, real, solved, times
 
 # ---- Cholesky -----------------------------------------------------------------------------------------------------------------------
 
@@ -68,7 +68,7 @@ def cholesky_inverse(input: Array, upper: bool) -> Array:
     if real(input) and (found := loops("lapack").inverse_by_factor(input, upper)) is not None:
         return found
     back = np.linalg.inv(hermitian(np.triu(input)) if upper else np.tril(input))
-    return times(hermitian(back), back)
+    return by_columns(times(hermitian(back), back))
 
 
 # ---- L D Lᵀ -------------------------------------------------------------------------------------------------------------------------

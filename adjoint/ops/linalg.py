@@ -1,7 +1,8 @@
-"""Linear algebra: inverse, equations, determinants, Cholesky, pseudoinverse, exponential.
+"""Linear algebra: inverse, equations, determinants, Cholesky, pseudoinverse.
 
-Only what needs a rule of its own is an op; `adjoint/linalg.py` builds PyTorch's functions from these, from `decompose.py` and `lu.py`.
-Rules of holomorphic ops use plain transposes; where a conjugate is part of the op itself they use `hermitian`.
+Only what needs a rule of its own is an op; `adjoint/linalg.py` builds PyTorch's functions from these, and from those of `decompose.py`,
+`lu.py`, `exponential.py` and `factored.py`. Rules of holomorphic ops use plain transposes; where a conjugate is part of the op itself they
+use `hermitian`.
 """
 
 from __future__ import annotations
@@ -42,6 +43,11 @@ def real(x: Array) -> bool:
 def hermitian(x: Array) -> Array:
     """The conjugate transpose of each matrix."""
     return conjugate(transposed(x))
+
+
+def by_columns(x: Array) -> Array:
+    """The same matrices, but one column after the other, as LAPACK leaves them."""
+    return transposed(transposed(x).copy())
 
 
 def main_diagonal(x: Array) -> Array:
@@ -116,7 +122,8 @@ def bad_minor(matrix: Array) -> int:
     """The order of the first leading minor that is not positive-definite; 0 if there is none."""
     for order in range(1, matrix.shape[-1] + 1):
         try:
-            np.linalg.cholesky(matrix[:order, :order])
+            if np.isnan(np.linalg.cholesky(matrix[:order, :order])[-1, -1]):
+                return order
         except np.linalg.LinAlgError:
             return order
     return 0
@@ -158,7 +165,7 @@ def linalg_inv(A: Array) -> Array:
     if real(A) and (found := loops("lapack").inverse(A)) is not None and not np.count_nonzero(found[1]):
         return found[0]
     try:
-        return np.linalg.inv(A)
+        return by_columns(np.linalg.inv(A))
     except np.linalg.LinAlgError:
         batch, row = first_failure(A, zero_pivot)
         raise LinAlgError(
@@ -197,7 +204,8 @@ def linalg_solve(A: Array, B: Array, triangle: int = GENERAL) -> Array:
     elif real(A) and B.ndim > 1 and (found := loops("lapack").solution(A, B)) is not None and not np.count_nonzero(found[1]):
         return found[0]
     try:
-        return np.linalg.solve(what_is_read(A, triangle), B)
+        solution = np.linalg.solve(what_is_read(A, triangle), B)
+        return solution if B.ndim < 2 else by_columns(solution)
     except np.linalg.LinAlgError:
         batch, _ = first_failure(A, zero_pivot)
         raise LinAlgError(
@@ -286,17 +294,20 @@ def linalg_cholesky(A: Array, upper: bool = False) -> Array:
     """The lower triangular L with L Lᴴ = A, of which the lower or the upper triangle is read."""
     check_matrices("linalg.cholesky", A)
     check_floating("linalg.cholesky", A)
+    if real(A) and (found := loops("lapack").cholesky(A, upper)) is not None and not np.count_nonzero(found[1]):
+        return transposed(found[0]) if upper else found[0]
     lower = hermitian(A) if upper else A
-    if real(A) and (found := loops("lapack").cholesky(lower)) is not None and not np.count_nonzero(found[1]):
-        return found[0]
     try:
-        return np.linalg.cholesky(lower)
+        factor = np.linalg.cholesky(lower)
+        if not holds(np.any(np.isnan(main_diagonal(factor)))):
+            return factor if upper else by_columns(factor)  # as the factor that is asked for
     except np.linalg.LinAlgError:
-        batch, order = first_failure(A, bad_minor)
-        raise LinAlgError(
-            f"linalg.cholesky: {batch}The factorization could not be completed because the input is not positive-definite "
-            f"(the leading minor of order {order} is not positive-definite).\n  fix: A + eps * torch.eye(A.shape[-1])"
-        ) from None
+        pass
+    batch, order = first_failure(lower, bad_minor)
+    raise LinAlgError(
+        f"linalg.cholesky: {batch}The factorization could not be completed because the input is not positive-definite "
+        f"(the leading minor of order {order} is not positive-definite).\n  fix: A + eps * torch.eye(A.shape[-1])"
+    )
 
 
 # ---- functions of matrices ----------------------------------------------------------------------------------------------------------
@@ -328,10 +339,12 @@ def linalg_pinv(A: Array, atol: Any, rtol: Any, symmetric: bool) -> Array:
     if 0 in A.shape[-2:] or not isinstance(A, np.ndarray):
         return np.zeros((*A.shape[:-2], A.shape[-1], A.shape[-2]), A.dtype, like=A)
     if symmetric:
-        s, u = eigenvectors(A, False)
+        found = loops("lapack").eigenvalues(A, False, True) if real(A) else None
+        s, u = found or eigenvectors(A, False)
         vh = hermitian(u)
     else:
-        u, s, vh = singular_vectors(A, False)
+        found = loops("lapack").singular_values(A, True) if real(A) else None
+        u, s, vh = found or singular_vectors(A, False)
     size = np.abs(s)
     limit = np.maximum(np.asarray(atol)[..., None], np.asarray(rtol)[..., None] * np.max(size, axis=-1, keepdims=True))
     inverse = np.where(size > limit, 1 / np.where(s == 0, 1, s), 0).astype(s.dtype)
@@ -366,53 +379,3 @@ def linalg_lstsq_found(A: Array, B: Array, rtol: float) -> tuple[Array, Array]:
 def linalg_lstsq(A: Array, B: Array, rtol: float, found: Any = None) -> Array:
     """The smallest X with the smallest |A X - B|; `found`, if it is known."""
     return call(linalg_lstsq_found, A, B, rtol)[0] if found is None else found
-
-
-PADE = (
-    64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000, 10559470521600,
-    670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1,
-)  # fmt: skip
-PADE_REACH = 5.371920351148152  # the 1-norm up to which this approximation is exact in double precision
-
-
-def exponential(a: Array) -> Array:
-    """Halve a matrix until it is small, approximate its exponential by a quotient of polynomials, and square."""
-    norm = np.max(np.sum(np.abs(a), axis=-2), axis=-1)
-    halvings = np.maximum(0, np.ceil(np.log2(np.where(norm > 0, norm, 1) / PADE_REACH)))
-    halvings = np.where(np.isfinite(halvings), halvings, 0).astype(int)
-    a = a / np.exp2(halvings)[..., None, None]
-    identity = np.eye(a.shape[-1], dtype=a.dtype)
-    square = times(a, a)
-    power, even, odd = identity, PADE[0] * identity, PADE[1] * identity
-    for k in range(2, len(PADE), 2):
-        power = times(power, square)
-        even, odd = even + PADE[k] * power, odd + PADE[k + 1] * power
-    odd = times(a, odd)
-    result = np.linalg.solve(even - odd, even + odd)
-    for k in range(int(np.max(halvings, initial=0))):
-        result = np.where((k < halvings)[..., None, None], times(result, result), result)
-    return result
-
-
-def exponential_along(A: Array, A_t: Array) -> Array:
-    """The derivative of the exponential in a direction: the corner of the exponential of a matrix of twice the size."""
-    n = A.shape[-1]
-    top = np.concatenate([A, A_t], axis=-1)
-    bottom = np.concatenate([np.zeros_like(A), A], axis=-1)
-    return call(linalg_matrix_exp, np.concatenate([top, bottom], axis=-2))[..., :n, n:] * 1
-
-
-def _exp_rule(g: Array, A: Array) -> Array:
-    return exponential_along(transposed(A), g)
-
-
-@op(batch=LEADING, jvp=exponential_along, A=_exp_rule, **HIDDEN)
-def linalg_matrix_exp(A: Array) -> Array:
-    """The exponential of each matrix."""
-    check_matrices("linalg.matrix_exp", A)
-    if A.dtype.kind in "iub":
-        check_floating("linalg.matrix_exp", A)
-    if not A.size or not isinstance(A, np.ndarray):
-        return A * 1
-    wide = np.complex128 if A.dtype.kind == "c" else np.float64
-    return exponential(A.astype(wide)).astype(A.dtype)

@@ -8,17 +8,20 @@ import numpy as np
 
 from ._registry import LEADING, Array, op
 from ._rules import cast, loops
-from .linalg import HIDDEN, LOWER, UPPER, hermitian, pivoted_lu, solved, times
+from .linalg import HIDDEN, LOWER, UPPER, by_columns, hermitian, pivoted_lu, solved, times
 from .matmul import transposed
+
+
+def factors(A: Array) -> tuple[Array, Array, Array, Array] | None:
+    """What `linalg_lu_found` gives, by kernels; None where NumPy has to compute."""
+    return loops("lapack").lu(A) if A.dtype.char in "fdFD" else None
 
 
 @op(batch=LEADING, several=True, differentiable=False, out=False, **HIDDEN)
 def linalg_lu_found(A: Array, pivot: bool) -> tuple[Array, Array, Array, Array]:
     """L and U in one matrix, the exchanges, the first pivot that is zero (both counted from one), and the order of rows."""
-    found = loops("lapack").lu(A) if pivot and A.__class__ is np.ndarray and A.dtype.char in "fdFD" else None
-    if found is not None:
-        packed, pivots, info = found
-        return packed, pivots.astype(np.int32), info.astype(np.int32), order_after(pivots, A.shape[-2])
+    if pivot and A.__class__ is np.ndarray and (found := factors(A)) is not None:
+        return found
     *batch, rows, columns = A.shape
     packed, orders = np.empty_like(A), np.empty_like(A, np.int64, shape=(*batch, rows))
     pivots, info = np.empty_like(A, np.int32, shape=(*batch, min(rows, columns))), np.zeros_like(A, np.int32, shape=tuple(batch))
@@ -28,7 +31,7 @@ def linalg_lu_found(A: Array, pivot: bool) -> tuple[Array, Array, Array, Array]:
         pivots[place], orders[place] = exchanges(order, min(rows, columns)), order
         zero = np.flatnonzero(np.diagonal(upper) == 0)
         info[place] = zero[0] + 1 if zero.size else 0
-    return packed, pivots, info, orders
+    return by_columns(packed), pivots, info, orders
 
 
 def exchanges(order: list[int], count: int) -> list[int]:
@@ -141,4 +144,4 @@ def linalg_lu_packed(A: Array, orders: Array, found: Any = None) -> Array:
     ordered, packed = in_order(A, orders), np.empty_like(A)
     for place in np.ndindex(*A.shape[:-2]) if isinstance(A, np.ndarray) else ():
         packed[place] = together(*pivoted_lu(ordered[place], pivot=False)[1:])
-    return packed
+    return by_columns(packed)

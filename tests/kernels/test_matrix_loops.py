@@ -1,4 +1,4 @@
-"""Linear algebra by LAPACK, against NumPy's answers for the same matrices."""
+"""Linear algebra by LAPACK and by kernels for small matrices, against NumPy's answers for the same matrices."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint._kernels import lapack_loops
+from adjoint._kernels import exponential_loops, lapack_loops, small_loops, triangular_loops
 from adjoint._kernels.loops import LOOPS
 
 random = np.random.default_rng(11)
-KERNELS = [kernel for kernel in LOOPS if kernel.fn.__module__ == lapack_loops.__name__]
+LAPACK = [kernel for kernel in LOOPS if kernel.fn.__module__ == lapack_loops.__name__]
+SMALL = [k for k in LOOPS if k.fn.__module__ in (exponential_loops.__name__, small_loops.__name__, triangular_loops.__name__)]
 SQUARE = [(1, 1), (4, 4), (33, 33), (3, 5, 5), (2, 20, 3, 3)]
 OBLONG = [(4, 4), (6, 3), (3, 6), (2, 5, 3), (20, 2, 4)]
 
@@ -19,13 +20,13 @@ def normal(*shape, dtype="float64"):
     return random.standard_normal(shape).astype(dtype)
 
 
-@pytest.fixture(params=["compiled", "numpy"], autouse=True)
+@pytest.fixture(params=["compiled", "lapack", "numpy"], autouse=True)
 def way(request, monkeypatch):
-    """Everything by kernels, and everything without them."""
-    for kernel in KERNELS:
+    """Everything by kernels, by those that call LAPACK, and without any."""
+    for kernel in (*LAPACK, *SMALL):
         monkeypatch.setattr(kernel, "heat", 1000)
-        if request.param == "numpy":
-            monkeypatch.setattr(kernel, "run", lambda *args: None)
+    for kernel in {"compiled": [], "lapack": SMALL, "numpy": [*LAPACK, *SMALL]}[request.param]:
+        monkeypatch.setattr(kernel, "run", lambda *args: None)
     return request.param
 
 
@@ -64,6 +65,9 @@ def test_square_matrices(shape, dtype):
     same(values, np.linalg.eigvalsh(positive), dtype)
     np.testing.assert_allclose((vectors * values[..., None, :]) @ vectors.mT, positive, rtol=1e-3, atol=1e-3 * n * n)
     same(linalg.eigvalsh(both.triu(), "U"), values.numpy(), dtype)
+    values, vectors = linalg.eig(given)
+    np.testing.assert_allclose(given.to(vectors.dtype) @ vectors, vectors * values[..., None, :], rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(np.sort_complex(linalg.eigvals(given).numpy()), np.sort_complex(values.numpy()), rtol=1e-3, atol=1e-3)
 
 
 def test_one_matrix_for_a_batch_of_right_sides():
@@ -134,6 +138,131 @@ def test_determinants_without_a_value():
     for matrix, size in ((np.zeros((2, 2)), -np.inf), (np.full((2, 2), np.nan), np.nan)):
         np.testing.assert_equal(ad.linalg.slogdet(ad.tensor(matrix)).logabsdet.item(), size)
     assert ad.linalg.det(ad.zeros(2, 2)).item() == 0
+
+
+def parts_of(name):
+    """Functions of decompositions that do not depend on a choice of signs."""
+    return {
+        "eigvalsh": lambda a: ad.linalg.eigvalsh(a).prod(-1),
+        "eigh": lambda a: (ad.linalg.eigh(a)[1] ** 4).sum((-1, -2)) * ad.linalg.eigh(a)[0].amax(-1),
+        "svdvals": lambda a: ad.linalg.svdvals(a).prod(-1),
+        "svd": lambda a: (ad.linalg.svd(a, False)[0] ** 2).mul(ad.linalg.svd(a, False)[2] ** 2).mul(a).sum((-1, -2)),
+        "qr": lambda a: (ad.linalg.qr(a)[0] * ad.linalg.qr(a)[1]).sum((-1, -2)),
+        "eig": lambda a: (ad.linalg.eig(a)[1].abs() ** 4).sum((-1, -2)) * ad.linalg.eig(a)[0].abs().amax(-1),
+        "norm": lambda a: ad.linalg.matrix_norm(a, "nuc"),
+    }[name]
+
+
+@pytest.mark.parametrize("name", ["eigvalsh", "eigh", "svdvals", "svd", "qr", "eig", "norm"])
+@pytest.mark.parametrize("shape", [(4, 4), (3, 3, 3), (10, 10)])
+def test_gradients_are_those_of_a_second_decomposition(shape, name):
+    part = parts_of(name)
+    x = ad.tensor(normal(*shape) + np.arange(shape[-1]) * np.eye(shape[-1])).requires_grad_()
+    a = x + x.mT if name.startswith("eig") else x
+    total = part(a).sum()
+    (plain,) = ad.autograd.grad(total, x, retain_graph=True)
+    (again,) = ad.autograd.grad(total, x, create_graph=True)
+    same(plain, again.detach().numpy())
+
+
+def test_results_may_be_written_to_before_the_backward_pass():
+    x = ad.tensor(normal(4, 4)).requires_grad_()
+    q, r = ad.linalg.qr(x)
+    (expected,) = ad.autograd.grad(r.sum(), x, retain_graph=True)
+    q.detach().zero_()
+    same(ad.autograd.grad(r.sum(), x)[0], expected.numpy())
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (2, 3, 3), (20, 20)])
+def test_results_stand_by_columns(shape):
+    a = ad.tensor(normal(*shape) + 4 * np.eye(shape[-1]))
+    n = shape[-1]
+    linalg, factor = ad.linalg, ad.linalg.cholesky(a @ a.mT)
+    for matrix in (linalg.inv(a), linalg.lu_factor(a)[0], *linalg.qr(a), linalg.eigh(a)[1], linalg.svd(a)[0], linalg.svd(a)[2]):
+        assert matrix.stride()[-2:] == (1, n)
+    for matrix in (factor, linalg.cholesky(a @ a.mT, upper=True), ad.cholesky_inverse(factor), linalg.qr(a[..., :2, :])[1]):
+        assert matrix.stride()[-2:] == (1, matrix.shape[-2])
+    for upper in (True, False):
+        assert linalg.solve_triangular(a, a[..., :2], upper=upper).stride()[-2:] == (1, n)
+
+
+@pytest.mark.parametrize("upper", [True, False])
+@pytest.mark.parametrize(("n", "columns"), [(1, 1), (3, 40), (32, 33), (33, 2)])
+def test_one_triangle_is_read(n, columns, upper):
+    a, b = normal(2, n, n) + 8 * np.eye(n), normal(2, n, columns)
+    read = np.triu(a) if upper else np.tril(a)
+    same(ad.linalg.solve_triangular(ad.tensor(a), ad.tensor(b), upper=upper), np.linalg.solve(read, b))
+    symmetric = read + np.swapaxes(np.triu(a, 1) if upper else np.tril(a, -1), -1, -2) + n * np.eye(n)
+    lower = np.linalg.cholesky(symmetric)
+    found = ad.linalg.cholesky(ad.tensor(np.triu(symmetric) if upper else np.tril(symmetric)), upper=upper)
+    same(found, np.swapaxes(lower, -1, -2) if upper else lower)
+
+
+def test_nan_is_not_positive():
+    for n in (2, 40):
+        a = 4 * np.eye(n)
+        a[1, 1] = np.nan
+        with pytest.raises(ad.linalg.LinAlgError, match="leading minor of order 2 is not"):
+            ad.linalg.cholesky(ad.tensor(np.stack([a, a])))
+        assert ad.linalg.cholesky_ex(ad.tensor(a), upper=True).info.item() == 2
+
+
+def test_what_was_kept_is_freed():
+    x = ad.tensor(normal(4, 4)).requires_grad_()
+    for found in (ad.linalg.svdvals(x), ad.linalg.qr(x)[1], ad.linalg.eigvalsh(x), ad.linalg.eig(x)[0].abs()):
+        found.sum().backward()
+        with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
+            found.sum().backward()
+
+
+# ---- exponentials -------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("shape", [(1, 1), (4, 4), (16, 16), (17, 17), (3, 5, 5), (2, 3, 20, 20), (0, 3, 3), (0, 0)])
+def test_exponentials(shape, dtype):
+    a = normal(*shape) + (1j * normal(*shape) if dtype.startswith("c") else 0)
+    values, vectors = np.linalg.eig(a)
+    expected = (vectors * np.exp(values)[..., None, :]) @ np.linalg.inv(vectors)
+    found = ad.linalg.matrix_exp(ad.tensor(a.astype(dtype)))
+    assert found.dtype is getattr(ad, dtype)
+    error = np.abs(found.numpy() - expected).max(initial=0) / np.abs(expected).max(initial=1)
+    assert error < (1e-9 if dtype in ("float64", "complex128") else 1e-4)
+
+
+def test_exponentials_of_very_different_matrices():
+    """Each is halved as often as it needs."""
+    small, large = 1e-9 * normal(3, 3), 200 * np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    found = ad.linalg.matrix_exp(ad.tensor(np.stack([small, large])))
+    np.testing.assert_allclose(found[0] - ad.eye(3), small, rtol=1e-6, atol=1e-15)
+    np.testing.assert_allclose(found[1, 0, :2], [np.cos(200), np.sin(200)], rtol=1e-10)
+    for wrong in (np.nan, np.inf):
+        assert ad.linalg.matrix_exp(ad.tensor([[wrong, 0.0], [0.0, 1.0]])).isnan().any()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("shape", [(4, 4), (2, 3, 3), (18, 18)])
+def test_gradients_of_exponentials(shape, dtype):
+    """Their size does not matter to their precision; the rule on Tensors goes another way."""
+    x = ad.tensor(normal(*shape).astype(dtype)).requires_grad_()
+    y = ad.linalg.matrix_exp(x)
+    g = ad.tensor(normal(*shape).astype(dtype))
+    (plain,) = ad.autograd.grad(y, x, g, retain_graph=True)
+    (large,) = ad.autograd.grad(y, x, g * 2.0**80, retain_graph=True)
+    (again,) = ad.autograd.grad(y, x, g, create_graph=True)
+    same(large / 2.0**80, plain.numpy(), dtype)
+    same(again.detach(), plain.numpy(), dtype)
+    if shape[-1] < 5:
+        assert ad.autograd.gradcheck(ad.linalg.matrix_exp, (x,), check_forward_ad=True)
+        assert ad.autograd.gradgradcheck(ad.linalg.matrix_exp, (x,))
+
+
+@pytest.mark.parametrize("matrix", [np.zeros((3, 3)), np.full((3, 3), 1e-200), 1e200 * np.eye(3), np.diag([1e-160, 0.0, 1.0])])
+def test_numbers_whose_squares_are_out_of_range(matrix):
+    same(ad.linalg.svdvals(ad.tensor(matrix)) / max(matrix.max(), 1e-300), np.linalg.svd(matrix / max(matrix.max(), 1e-300))[1])
+    same(ad.linalg.eigvalsh(ad.tensor(matrix)) / max(matrix.max(), 1e-300), np.linalg.eigvalsh(matrix / max(matrix.max(), 1e-300)))
+    q, r = ad.linalg.qr(ad.tensor(matrix))
+    same((q @ r) / max(matrix.max(), 1e-300), matrix / max(matrix.max(), 1e-300))
 
 
 def test_pivots_out_of_range_do_no_harm(way):

@@ -100,3 +100,36 @@ def test_methods(name: str, args: tuple[Any, ...]) -> None:
         assert repr(type(ours)) == repr(type(theirs))
     else:
         np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (2, 3, 3)])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("inv", 0.0), ("lu_factor", 0.0), ("cholesky", 0.0), ("cholesky", np.nan), ("svd", np.nan), ("svdvals", np.nan),
+        ("eig", np.nan), ("eig", np.inf),
+    ],
+)  # fmt: skip
+def test_matrices_that_are_refused(name: str, value: float, shape: tuple[int, ...]) -> None:
+    x = np.broadcast_to(np.eye(3), shape).copy()
+    x[..., 1, 1] = value
+    messages = []
+    for lib in (ad, torch):
+        with pytest.raises(RuntimeError) as caught:
+            getattr(lib.linalg, name)(lib.tensor(x))
+        messages.append(str(caught.value).partition("\n")[0])
+    assert messages[0] == messages[1]
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0), (2, 0, 3)])
+@pytest.mark.parametrize("order", ["fro", "nuc", 2, -2, 1, -1, float("inf"), -float("inf")])
+def test_norms_of_nothing(order: Any, shape: tuple[int, ...]) -> None:
+    results: list[Any] = []
+    for lib in (ad, torch):
+        try:
+            results.append(lib.linalg.matrix_norm(lib.zeros(shape), order).tolist())
+        except IndexError as error:
+            results.append(str(error).partition(" dim ")[0])
+        if shape == (0, 0):
+            assert lib.linalg.cond(lib.zeros(shape), order).item() == 0
+    assert results[0] == results[1]

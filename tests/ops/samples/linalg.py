@@ -184,6 +184,13 @@ def general(make: Make) -> Iterator[Sample]:
     yield Sample(np.diag([3.0, 1.0, 2.0])).no_gradient()
 
 
+@samples("linalg_eigvals", **linalg("eigvals"))
+def general_values(make: Make) -> Iterator[Sample]:
+    for dtype in KINDS:
+        yield Sample(np.triu(make(3, 3, dtype=dtype), 1) + np.diag([3.0, 1.0, 2.0]))
+    yield Sample(np.diag([3.0, 1.0, 2.0]) + np.zeros((2, 3, 3)))
+
+
 @samples("linalg_svdvals", **linalg("svdvals"))
 def singular_values(make: Make) -> Iterator[Sample]:
     for dtype in KINDS:
