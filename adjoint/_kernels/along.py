@@ -20,7 +20,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from . import jit, objects, workers
-from .axes import CUT
+from .axes import CUT, NARROW
 from .calls import LARGEST, MOST, PIECE, dtype_of, record_of
 from .objects import CONTIGUOUS_ALIGNED, DATA, DEC_REF, DESCR, FLAGS, INC_REF, NDARRAY, NDIM, OWN, RESTORE_THREAD, SAVE_THREAD, SHAPE, Text
 from .reduce_loops import PARTS, PIECES
@@ -141,7 +141,10 @@ def entry_text(kind: str, limits: Limits, roles: tuple[str, ...]) -> str:
         t.require(t.let(f"or i1 {few}, {t.let(f'and i1 {whole_rows}, {is_dense(t, x)}')}"))
     else:
         t.require(few)
-    longest = t.let(f"select i1 {along}, i64 {limits.length}, i64 {limits.rows}")
+    rows = str(limits.rows)
+    if reduces:
+        rows = t.let(f"mul i64 {rows}, {t.intrinsic('smax', t.let(f'udiv i64 {NARROW}, {inner}'), 'i64 1')}")
+    longest = t.let(f"select i1 {along}, i64 {limits.length}, i64 {rows}")
     whole = t.let(f"icmp sle i64 {n}, {longest}")
     if reduces:
         one = t.let(f"icmp eq i64 {results}, 1")

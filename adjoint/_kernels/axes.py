@@ -18,7 +18,8 @@ from .loops import Loop
 
 LONG = 16384  # elements of a row that are one piece of work
 CUT = 8192  # elements of a piece, where a row is longer
-DEPTH = 256  # rows of a piece at most
+DEPTH = 256  # rows of a piece at most,
+NARROW = 128  # where those that have fewer columns are taken together as rows of about so many
 PIECE = 65536  # elements of a piece of whole rows at most
 
 
@@ -68,7 +69,8 @@ def cuts(outer: int, n: int, inner: int) -> list[tuple[int, ...]]:
         if inner == 1:
             take = CUT if n > LONG else n
         else:
-            take = min(n, DEPTH, max(16, PIECE // max(inner, 1) // 4 * 4)) if outer * n * inner > PIECE or n > DEPTH else n
+            depth = DEPTH * max(1, NARROW // max(inner, 1))
+            take = min(n, depth, max(16, PIECE // max(inner, 1) // 4 * 4)) if outer * n * inner > PIECE or n > depth else n
         blocks = -(-n // take) if take else 1
         steps.append((n, inner, take, blocks, outer * blocks, take * inner))
         if blocks == 1:

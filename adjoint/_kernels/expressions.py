@@ -169,9 +169,11 @@ class Expressions:
 
     def of_Subscript(self, node: ast.Subscript) -> Value:
         value = Value(*elements.read(self.let, *self.place(node)))
-        if self.whole and WIDTHS.get(value.type, 64) < WIDTHS[self.type]:
-            return Value(self.cast(value, self.type), self.type)  # before sums overflow
-        return value
+        return Value(self.cast(value, self.type), self.type) if self.widens(value.type) else value
+
+    def widens(self, type_: str) -> bool:
+        """Whether elements become wider where they are read, before sums overflow."""
+        return self.whole and WIDTHS.get(type_, 64) < WIDTHS[self.type]
 
     def place(self, node: ast.Subscript) -> tuple[str, str]:
         """Where an element is, and its kind."""

@@ -152,6 +152,10 @@ def room(count: Any) -> Any:
     """An array of results in a piece of work's own memory; it may be given a name, and no more. Its size is a constant."""
 
 
+def element_room(count: Any) -> Any:
+    """The same for elements, where results are of another kind."""
+
+
 def wide_room(count: Any) -> Any:
     """The same for doubles."""
 

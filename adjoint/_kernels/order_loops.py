@@ -10,7 +10,7 @@ import numpy as np
 
 from .axes import matrices, plan
 from .copy_loops import LARGE, copy
-from .loops import FLOATS, Floats, Ints, Out, bits, given, loop, part, select, template
+from .loops import FLOATS, WHOLE, Floats, Ints, Out, bits, given, loop, part, select, template
 from .reduce_loops import larger, smaller
 
 PIECE = 2048  # elements of a piece of work, which has its own memory to sort in,
@@ -311,30 +311,33 @@ def plan_of_rank(shape: Shape, axis: int | None) -> tuple[Shape, int, int, int, 
 # ---- the most frequent --------------------------------------------------------------------------------------------------------------
 
 
-@loop(kinds=(*FLOATS, "i64"))
-def longest_run(result: Ints, elements: Out, values: Floats, places: Ints, n: int, rows: range) -> None:
-    """Of sorted rows: where the last of the most frequent elements comes from."""
+@loop(kinds=(*FLOATS, *WHOLE))
+def longest_run(result: Ints, elements: Out, x: Floats, ordered: Floats, n: int, rows: range) -> None:
+    """The last of the most frequent elements of rows, which are given in order too; NaN is frequent only if there is nothing else."""
     for row in rows:
         at = row * n
         length = 1
         most = 1
         end = at
         for j in range(at + 1, at + n):
-            length = length + 1 if values[j] == values[j - 1] else 1
+            length = length + 1 if ordered[j] == ordered[j - 1] else 1
             end = j if length > most else end
             most = max(most, length)
-        result[row] = places[end]
-        elements[row] = values[end]
+        place = at + n - 1
+        while place > at and x[place] != ordered[end]:
+            place -= 1
+        result[row] = place - at
+        elements[row] = x[place]
 
 
 def mode(x: np.ndarray, axis: int) -> Pair | None:
     """The most frequent element along an axis (the smallest one), which is kept, and its last place."""
-    across = axis != -1 and axis != x.ndim - 1
-    if (found := sorted_rows(copy(x.swapaxes(axis, -1)) if across else x, False)) is None:
+    if not x.size or not x.shape or x.dtype.kind not in "fiub":
         return None
-    values, places = found
-    n, shape = values.shape[-1], (*values.shape[:-1], 1)
+    across = axis != -1 and axis != x.ndim - 1
+    x = copy(x.swapaxes(axis, -1)) if across else np.ascontiguousarray(x)
+    n, shape = x.shape[-1], (*x.shape[:-1], 1)
     result, elements = np.empty(shape, INT64), np.empty(shape, x.dtype)
-    if not longest_run.run(result, elements, values, places, n, x.size // n, n):
+    if not longest_run.run(result, elements, x, np.sort(x), n, x.size // n, EFFORT * n):
         return None
     return (copy(elements.swapaxes(axis, -1)), copy(result.swapaxes(axis, -1))) if across else (elements, result)

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from .._warm import WARM
-from .axes import CUT, DEPTH, LONG, Along, axes_of, dense, matrices, plan
+from .axes import CUT, DEPTH, LONG, NARROW, Along, axes_of, dense, matrices, plan
 from .copy_loops import copy
 from .emit_types import BY_DTYPE
 from .loops import (
@@ -32,6 +32,7 @@ from .loops import (
     Part,
     Results,
     Strided,
+    element_room,
     exp,
     given,
     log,
@@ -52,6 +53,7 @@ BLOCK = 1024  # elements of a row that are reduced in their own type
 TILE = 2048  # columns at a time, whose partial results stay in the nearest cache
 PIECES, PARTS = 2, 3  # the numbers, in along.py, of the loops for pieces of a long row, and for their results
 SMALL = 1 << 15  # elements of an array that is copied in no time
+MANY = 1 << 12  # complex numbers, of which NumPy has reduced fewer before their parts are found
 
 
 ALL = (*FLOATS, *HALVES, *WHOLE)
@@ -116,36 +118,49 @@ def along_rows(
 def down_columns(
     out: Results, x: Floats, levels: Floats, p: float, n: int, inner: int, take: int, blocks: int, units: range
 ) -> None:
-    """The results of all columns at once, four rows at a time."""
+    """The results of all columns at once, four rows at a time. Rows of few columns are taken together as one of many."""
+    together = max(1, min(NARROW // inner, take // 8))
+    apart = together * inner
     for unit in units:
         matrix = unit // blocks
         top = unit % blocks * take
-        bottom = min(top + take, n)
-        fours = top + (bottom - top) // 4 * 4
+        height = min(take, n - top)
+        rows = height // together
+        fours = rows // 4 * 4
         q = narrow(p)
         so_far = room(TILE)
+        level = element_room(TILE)
         for left in range(0, inner, TILE):
             width = min(TILE, inner - left)
-            at = matrix * inner + left
-            for j in range(width):
+            wider = width * together
+            first = (matrix * n + top) * inner + left
+            for i in range(0, wider, width):
+                for j in range(width):
+                    level[i + j] = levels[matrix * inner + left + j]
+            for j in range(wider):
                 so_far[j] = start()
-            for i in range(top, fours, 4):
-                a = (matrix * n + i) * inner + left
-                b = a + inner
-                c = b + inner
-                d = c + inner
-                for j in range(width):
-                    level = levels[at + j]
-                    ab = step(term(x[a + j], level, q), term(x[b + j], level, q))
-                    cd = step(term(x[c + j], level, q), term(x[d + j], level, q))
+            for i in range(0, fours, 4):
+                a = first + i * apart
+                b = a + apart
+                c = b + apart
+                d = c + apart
+                for j in range(wider):
+                    ab = step(term(x[a + j], level[j], q), term(x[b + j], level[j], q))
+                    cd = step(term(x[c + j], level[j], q), term(x[d + j], level[j], q))
                     so_far[j] = step(step(ab, cd), so_far[j])  # in this order: else "the larger" becomes a slow masked store
-            for i in range(fours, bottom):
-                a = (matrix * n + i) * inner + left
-                for j in range(width):
-                    so_far[j] = step(term(x[a + j], levels[at + j], q), so_far[j])
+            for i in range(fours, rows + 1):
+                a = first + i * apart
+                for j in range(min(wider, (height - i * together) * width)):
+                    so_far[j] = step(term(x[a + j], level[j], q), so_far[j])
+            parts = together
+            while parts > 1:
+                half = (parts + 1) // 2
+                for j in range((parts - half) * width):
+                    so_far[j] = step(so_far[j + half * width], so_far[j])
+                parts = half
             to = unit * inner + left
             for j in range(width):
-                out[to + j] = finish(so_far[j], levels[at + j], q)
+                out[to + j] = finish(so_far[j], level[j], q)
 
 
 @template(reorder=True, kinds=ALL)
@@ -226,7 +241,7 @@ class Reduction(Along):
 
     def __init__(
         self, name: str, *, start: Part, step: Part, term: Part, finish: Part, kinds: tuple[str, ...] = FLOATS, results: int = OWN,
-        mean: bool = False,
+        mean: bool = False, follows: bool = False, by_parts: bool = False,
     ) -> None:  # fmt: skip
         def shapes(what: str, term: Part, finish: Part) -> tuple[Loop, Loop]:
             parts = {"start": start, "step": step, "term": term, "finish": finish}
@@ -238,12 +253,14 @@ class Reduction(Along):
         self.last = self.kernels if term is itself else shapes("last", itself, finish)
         self.between = self.first if term is itself else shapes("between", itself, unfinished)
         self.kinds, self.results, self.mean = kinds, results, mean
+        self.by_parts = by_parts  # whether the parts of complex numbers are reduced each by itself
+        self.follows = follows  # on another reduction of the same elements, which has had to be worth compiling
         if mean:
             self.kind = "mean"
 
     def by_python(self, x: np.ndarray, axis: Any, option: bool, p: float = 1.0, levels: np.ndarray | None = None) -> np.ndarray | None:
         if x.__class__ is not np.ndarray or (dtypes := dtypes_of(x.dtype, self.kinds, self.results)) is None:
-            return None
+            return self.of_parts(x, axis, option) if self.by_parts and x.__class__ is np.ndarray and x.dtype.char in "FD" else None
         if not x.flags.c_contiguous:
             if x.size > SMALL and levels is None:
                 out = self.reordered(x, axis, option, p)
@@ -260,6 +277,9 @@ class Reduction(Along):
             steps = plan(x.shape, tuple(range(x.ndim - len(axes), x.ndim)), option)[1]
         if self.mean:
             p = x.size / max(1, math.prod(shape))
+        if self.follows:
+            for kernel in (*self.kernels, *self.first):
+                kernel.heat = WARM
         if len(steps) == 1:
             n, inner, take, blocks, units, work = steps[0]
             out = np.empty(shape, result)
@@ -272,6 +292,13 @@ class Reduction(Along):
             self.tell(x.dtype, result, PARTS, self.last[1], partial, result)
             self.tell(x.dtype, result, PIECES, self.first[1], x.dtype, partial)
         return done
+
+    def of_parts(self, x: np.ndarray, axis: Any, option: bool) -> np.ndarray | None:
+        """The same for complex numbers, whose parts are columns of their own."""
+        if x.size < MANY or not (axes := axes_of(axis, x.ndim)):
+            return None
+        parts = self.run(dense(x)[..., None].view(x.dtype.char.lower()), tuple(axes), option)
+        return None if parts is None else parts.view(x.dtype)[..., 0]
 
     def in_steps(
         self, x: np.ndarray, levels: np.ndarray | None, p: float, steps: tuple[tuple[int, ...], ...], shape: tuple[int, ...], result: Any,
@@ -461,8 +488,8 @@ def logarithm(t: Any, level: Any, p: Any) -> Any:
 
 # ---- reductions ---------------------------------------------------------------------------------------------------------------------
 
-total = Reduction("sum", start=zero, step=add, term=itself, finish=unfinished, kinds=ALL, results=SUM)
-mean = Reduction("mean", start=zero, step=add, term=itself, finish=divided, kinds=(*FLOATS, *HALVES), mean=True)
+total = Reduction("sum", start=zero, step=add, term=itself, finish=unfinished, kinds=ALL, results=SUM, by_parts=True)
+mean = Reduction("mean", start=zero, step=add, term=itself, finish=divided, kinds=(*FLOATS, *HALVES), mean=True, by_parts=True)
 product = Reduction("prod", start=one, step=multiply, term=itself, finish=unfinished, kinds=ALL, results=SUM)
 largest = Reduction("max", start=lowest, step=larger, term=itself, finish=unfinished, kinds=ALL)
 smallest = Reduction("min", start=highest, step=smaller, term=itself, finish=unfinished, kinds=ALL)
@@ -477,8 +504,8 @@ norm_p = Reduction("norm_p", start=zero, step=add, term=power_of_size, finish=ro
 norm_most = Reduction("norm_inf", start=zero, step=larger, term=size, finish=unfinished, kinds=(*FLOATS, *HALVES))
 norm_least = Reduction("norm_least", start=highest, step=smaller, term=size, finish=unfinished, kinds=(*FLOATS, *HALVES))
 mean_from = Reduction("mean_from", start=zero, step=add, term=difference, finish=level_and_quotient)  # level: some element
-variance = Reduction("var", start=zero, step=add, term=squared_deviation, finish=divided)  # level: the mean
-deviation = Reduction("std", start=zero, step=add, term=squared_deviation, finish=root_of_quotient)
+variance = Reduction("var", start=zero, step=add, term=squared_deviation, finish=divided, follows=True)  # level: the mean
+deviation = Reduction("std", start=zero, step=add, term=squared_deviation, finish=root_of_quotient, follows=True)
 log_sum = Reduction("logsumexp", start=zero, step=add, term=exponential, finish=logarithm)  # level: the largest
 some = Reduction("any", start=zero, step=larger, term=nonzero, finish=unfinished, kinds=ALL, results=TRUTH)
 every = Reduction("all", start=one, step=smaller, term=nonzero, finish=unfinished, kinds=ALL, results=TRUTH)

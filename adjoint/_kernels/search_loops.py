@@ -142,32 +142,42 @@ def among(x: np.ndarray, others: np.ndarray) -> np.ndarray | None:
 
 
 @loop(kinds=NUMBERS)
-def collect_runs(values: Out, number: Ints, lengths: Ints, total: Ints, x: Floats, size: int, once: range) -> None:
-    """Of runs of equal elements: the first element, the number of the run of each element, the lengths, and how many there are."""
+def find_runs(number: Ints | None, ends: Ints, total: Ints, x: Floats, size: int, once: range) -> None:
+    """Of runs of equal elements: the number of the run of each element, where the runs end, and how many there are."""
     for _ in once:
-        count, begin = 0, 0
-        values[0] = x[0]
-        number[0] = 0
+        count = 0
+        ends[0] = 1
+        if number is not None:
+            number[0] = 0
         for i in range(1, size):
-            if x[i] != x[i - 1]:
-                lengths[count] = i - begin
-                count, begin = count + 1, i
-                values[count] = x[i]
-            number[i] = count
-        lengths[count] = size - begin
+            count += 1 if x[i] != x[i - 1] else 0
+            ends[count] = i + 1  # until the next element of the same run
+            if number is not None:
+                number[i] = count
         total[0] = count + 1
 
 
-def runs(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """The first elements of runs of equal ones in a vector, the number of the run of each element, and the lengths of the runs."""
+@loop(kinds=NUMBERS)
+def read_runs(values: Out, lengths: Ints | None, ends: Ints, x: Floats, runs: range) -> None:
+    for k in runs:
+        start = ends[max(k - 1, 0)] if k > 0 else 0
+        values[k] = x[start]
+        if lengths is not None:
+            lengths[k] = ends[k] - start
+
+
+def runs(x: np.ndarray, numbered: bool, counted: bool) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None] | None:
+    """The first elements of runs of equal ones in a vector and, if they are asked for, the number of the run of each element and the
+    lengths of the runs."""
     if x.__class__ is not np.ndarray or not x.size:
         return None
-    size, total = x.size, np.empty(1, INT64)
-    values, number, lengths = np.empty(size, x.dtype), np.empty(size, INT64), np.empty(size, INT64)
-    if not collect_runs.run(values, number, lengths, total, x, size, 1, size):
+    size, total, ends = x.size, np.empty(1, INT64), np.empty(x.size, INT64)
+    number = np.empty(size, INT64) if numbered else None
+    if not find_runs.run(number, ends, total, x, size, 1, size):
         return None
     count = int(total[0])
-    return values[:count].copy(), number, lengths[:count].copy()
+    values, lengths = np.empty(count, x.dtype), np.empty(count, INT64) if counted else None
+    return (values, number, lengths) if read_runs.run(values, lengths, ends, x, count, 1) else None
 
 
 # ---- in their own places ------------------------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ ARRAYS = "TSRIBWDM"
 # "T" and "S" have the kernel's kind of elements, "R" that of its results.
 ELEMENTS = {"I": "i64", "B": "bool", "W": elements.WORD, "D": "f64", "M": "i64"}
 COMPUTED = {"f16": "f32", "bf16": "f32"}  # what is not computed with as it is
-ROOMS = {"room": "", "wide_room": "f64", "index_room": "i64"}  # the kinds of elements in a kernel's own memory
+ROOMS = {"room": "R", "element_room": "T", "wide_room": "D", "index_room": "I"}  # the kinds of elements in a kernel's own memory
 
 
 class Translator(Expressions):
@@ -33,9 +33,12 @@ class Translator(Expressions):
 
     def parameter(self, name: str, kind: str, register: str) -> None:
         if kind in ARRAYS:
-            self.arrays[name] = register, ELEMENTS.get(kind, self.module.result if kind == "R" else self.module.kind)
+            self.arrays[name] = register, self.elements_of(kind)
         else:
             self.store(name, Value(register, "i64" if kind == "i" else "double"))
+
+    def elements_of(self, kind: str) -> str:
+        return ELEMENTS.get(kind, self.module.result if kind == "R" else self.module.kind)
 
     # ---- statements ---------------------------------------------------------------------------------------------------------------
 
@@ -86,7 +89,9 @@ class Translator(Expressions):
         """The array at an address, or one with room for a number of elements, and the kind of its elements."""
         if how == "at":
             return self.let(f"inttoptr i64 {number} to ptr"), self.module.kind
-        where, kind = f"%v{self.fresh()}", ROOMS[how] or COMPUTED.get(self.module.result, self.module.result)
+        where, kind = f"%v{self.fresh()}", self.elements_of(ROOMS[how])
+        kind = COMPUTED.get(kind, kind)
+        kind = self.module.result if self.widens(elements.memory_of(kind)) else kind
         self.stack.append(f"  {where} = alloca [{number} x {elements.memory_of(kind)}], align 64")
         return where, kind
 

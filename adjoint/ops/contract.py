@@ -40,14 +40,17 @@ def vdot(input: Array, other: Array, *, out: Any = None) -> Array:
 @composite()
 def inner(input: Array, other: Array, *, out: Any = None) -> Array:
     """The scalar products of the vectors in the last dimension of each."""
-    if not input.shape or not other.shape:
+    shape, second = input._data.shape, other._data.shape
+    if not shape or not second:
         return FUNCTIONS["mul"](input, other, out=out)
-    if input.shape[-1] != other.shape[-1]:
-        raise RuntimeError(
-            "inner() the last dimension must match on both input tensors but got shapes "
-            f"{list(input.shape)} and {list(other.shape)}"
-        )
-    return tensordot(input, other, ([-1], [-1]), out=out)
+    if shape[-1] != second[-1]:
+        raise RuntimeError(f"inner() the last dimension must match on both input tensors but got shapes {list(shape)} and {list(second)}")
+    if input.dtype is not other.dtype:
+        raise RuntimeError(f"both inputs should have same dtype: they have {input.dtype} and {other.dtype}\n  fix: b.to({input.dtype})")
+    left = input if len(shape) == 2 else input.reshape(math.prod(shape[:-1]), shape[-1])
+    right = other if len(second) == 2 else other.reshape(math.prod(second[:-1]), second[-1])
+    result = mm(left, right.t())
+    return into(out, result if len(shape) == len(second) == 2 else result.reshape(shape[:-1] + second[:-1]))
 
 
 @lru_cache(256)

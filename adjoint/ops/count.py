@@ -39,7 +39,7 @@ def _unique(data: Array, inverse: bool, counted: bool) -> tuple[Array, Array | N
         return None
     line = np.sort(data, axis=None)
     if counted:
-        found = loops("search").runs(line)
+        found = loops("search").runs(line, False, True)
         values, counts = (None, None) if found is None else (found[0], found[2])
     elif line.size:
         starts = np.empty(line.shape, bool)
@@ -74,9 +74,9 @@ def unique_consecutive(input: Any, return_inverse: bool = False, return_counts: 
     refuse_batches("unique_consecutive", input)
     data = deepest(input)
     _refuse_unordered(data)
-    if dim is None and (found := loops("search").runs(data.reshape(-1))) is not None:
+    if dim is None and (found := loops("search").runs(data.reshape(-1), return_inverse, return_counts)) is not None:
         values, numbers, lengths = found
-        return _answer(values, numbers.reshape(data.shape) if return_inverse else None, lengths if return_counts else None)
+        return _answer(values, numbers.reshape(data.shape) if return_inverse else None, lengths)
     axis = 0 if dim is None else wrap_dim(dim, len(data.shape))
     rows = np.moveaxis(data.reshape(-1) if dim is None else data, axis, 0)
     differs = (rows[1:] != rows[:-1]).any(axis=tuple(range(1, rows.ndim)))

@@ -234,7 +234,7 @@ def mv_batch(input: Array, vec: Array, batched: list[bool]) -> Array:
     return matmul(input, vec.unsqueeze(-1)).squeeze(-1) if batched[0] else matmul(vec, transposed(input))  # one product for all examples
 
 
-@op(jvp=MULTILINEAR, batch=mv_batch,
+@op(jvp=MULTILINEAR, warns=False, batch=mv_batch,
     input=lambda g, vec: outer_product(g, vec),
     vec=lambda g, input: product(transposed(input), g))  # fmt: skip
 def mv(input: Array, vec: Array) -> Array:
@@ -245,7 +245,7 @@ def mv(input: Array, vec: Array) -> Array:
     return product(input, vec)
 
 
-@op(jvp=MULTILINEAR, input=lambda g, tensor: g * tensor, tensor=lambda g, input: g * input,
+@op(jvp=MULTILINEAR, warns=False, input=lambda g, tensor: g * tensor, tensor=lambda g, input: g * input,
     batch=lambda input, tensor: matmul(input.unsqueeze(-2), tensor.unsqueeze(-1)).squeeze(-1).squeeze(-1))  # fmt: skip
 def dot(input: Array, tensor: Array) -> Array:
     """The scalar product of two vectors."""

@@ -8,6 +8,8 @@ import numpy as np
 
 from .._dtype import from_numpy_dtype
 from .._site import warn
+from .._tensor import wrap_result
+from ._general import plain_array
 from ._precision import real_dtype, wide
 from ._registry import FUNCTIONS, REDUCTION, Array, composite, op
 from ._rules import as_axis, cast, contiguous, holds, loops, normalize_dims, unreduce
@@ -36,8 +38,8 @@ def freedom(shape: tuple[int, ...], dim: Dims, correction: float) -> float:
     return degrees if degrees > 0 else np.nan
 
 
-def by_kernel(name: str, input: Array, dim: Dims, correction: float, keepdim: bool) -> Array | None:
-    """The variance or the deviation; None where NumPy has to compute it."""
+def by_kernel(name: str, input: Array, dim: Dims, correction: float, keepdim: bool) -> tuple[Array, Array] | None:
+    """The variance or the deviation, and the mean; None where NumPy has to compute them."""
     if input.__class__ is not np.ndarray or input.dtype.kind != "f":
         return None
     reductions, axes, x = loops("reduce"), axes_of(dim, input.ndim), input if input.dtype.char in "fd" else wide(input)
@@ -46,7 +48,9 @@ def by_kernel(name: str, input: Array, dim: Dims, correction: float, keepdim: bo
         return None
     degrees = count - correction
     found = getattr(reductions, name).run(x, axes, keepdim, degrees if degrees > 0 else 0.0, means)
-    return found if x is input or found is None else cast(found, input.dtype)
+    if found is None or x is input:
+        return None if found is None else (found, means)
+    return cast(found, input.dtype), cast(means, input.dtype)
 
 
 def spread_of(input: Array, dim: Dims, correction: float, keepdim: bool) -> Array:
@@ -75,7 +79,7 @@ def var_rule(g: Array, input: Array, input_shape: Any, input_dtype: Any, dim: Di
 @op("var", method=False, function=False, holomorphic=False, input=var_rule, jvp=REDUCTION)
 def var_op(input: Array, dim: Dims, correction: float, keepdim: bool) -> Array:
     if (found := by_kernel("variance", input, dim, correction, keepdim)) is not None:
-        return found
+        return found[0]
     return contiguous(cast(spread_of(input, dim, correction, keepdim), real_dtype(input.dtype)))
 
 
@@ -88,7 +92,7 @@ def std_rule(
 @op("std", method=False, function=False, holomorphic=False, input=std_rule, jvp=REDUCTION)
 def std_op(input: Array, dim: Dims, correction: float, keepdim: bool) -> Array:
     if (found := by_kernel("deviation", input, dim, correction, keepdim)) is not None:
-        return found
+        return found[0]
     return contiguous(cast(np.sqrt(spread_of(input, dim, correction, keepdim)), real_dtype(input.dtype)))
 
 
@@ -100,6 +104,8 @@ def arguments(name: str, input: Array, dim: Any, unbiased: Any, keepdim: bool, c
         raise TypeError(f"{name}() takes either 'unbiased' or 'correction', not both")
     if correction is None:
         correction = 1 if unbiased is None else int(unbiased)
+    if name.endswith("_mean") and not (input.dtype.is_floating_point or input.dtype.is_complex):
+        raise RuntimeError(f"{name} only support floating point and complex dtypes, got {input.dtype.scalar_name}\n  fix: x.float()")
     if count_of(input._data.shape, dim) - correction <= 0:
         warn(
             f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel divided by "
@@ -129,8 +135,7 @@ def var_mean(
     input: Array, dim: Dims = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: float | None = None
 ) -> tuple[Array, Array]:
     """The variance and the mean."""
-    input, dim, correction, keepdim = arguments("var_mean", input, dim, unbiased, keepdim, correction)
-    return var_op(input, dim, correction, keepdim), mean(input, dim, keepdim)
+    return with_mean("variance", var_op, *arguments("var_mean", input, dim, unbiased, keepdim, correction))
 
 
 @composite(method=False)
@@ -138,8 +143,14 @@ def std_mean(
     input: Array, dim: Dims = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: float | None = None
 ) -> tuple[Array, Array]:
     """The standard deviation and the mean."""
-    input, dim, correction, keepdim = arguments("std_mean", input, dim, unbiased, keepdim, correction)
-    return std_op(input, dim, correction, keepdim), mean(input, dim, keepdim)
+    return with_mean("deviation", std_op, *arguments("std_mean", input, dim, unbiased, keepdim, correction))
+
+
+def with_mean(name: str, op: Any, input: Array, dim: Dims, correction: float, keepdim: bool) -> tuple[Array, Array]:
+    if input._fn is None and (array := plain_array(input)) is not None:
+        if (found := by_kernel(name, array, dim, correction, keepdim)) is not None:
+            return wrap_result(found[0]), wrap_result(found[1])
+    return op(input, dim, correction, keepdim), mean(input, dim, keepdim)
 
 
 # ---- covariance ---------------------------------------------------------------------------------------------------------------------

@@ -304,3 +304,30 @@ def test_an_axis_that_no_integer_of_the_machine_holds(name, dim):
         getattr(x, name)(1)
     with pytest.raises(IndexError, match="Dimension out of range"):
         getattr(x, name)(dim)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int64", "int32", "int8", "uint8", "bool"])
+@pytest.mark.parametrize("width", [1, 2, 3, 7, 16, 63, 64, 65, 128, 130])
+@pytest.mark.parametrize("height", [1, 3, 8, 31, 257, 2000])
+def test_narrow_columns(height, width, dtype):
+    x = (numbers((2, height, width), "float64", False) * 3).astype(dtype)
+    exact = x.astype("float64") if x.dtype.kind == "f" else x.astype("int64")
+    np.testing.assert_array_equal(reduce_loops.count.run(x, 1, False), np.count_nonzero(x, 1))
+    np.testing.assert_array_equal(reduce_loops.some.run(x, 1, False), x.any(1))
+    np.testing.assert_array_equal(reduce_loops.every.run(x, 1, False), x.all(1))
+    np.testing.assert_array_equal(reduce_loops.largest.run(x, 1, False), x.max(1))
+    found, tolerance = reduce_loops.total.run(x, 1, False), {"float32": 1e-6, "float16": 1e-3}.get(dtype, 1e-14)
+    np.testing.assert_allclose(found, exact.sum(1), rtol=tolerance, atol=tolerance * float(np.abs(exact).sum(1).max()))
+
+
+@pytest.mark.parametrize("width", [1, 3, 40, 130])
+def test_columns_give_the_same_on_one_thread_and_on_two(width):
+    x = ad.tensor(numbers((30_000, width), "float32", False))
+    threads, found = ad.get_num_threads(), []
+    try:
+        for count in (1, 2):
+            ad.set_num_threads(count)
+            found.append([f(0).tolist() for f in (x.sum, x.mean, x.var, x.std, x.amax, x.logsumexp)])
+    finally:
+        ad.set_num_threads(threads)
+    assert found[0] == found[1]

@@ -209,26 +209,27 @@ def test_ranks_along_an_axis(shape, axis, dtype):
 @pytest.mark.parametrize("dtype", [*DTYPES, "bool"])
 def test_runs(dtype):
     x = np.array([3, 3, 1, 0, 0, 0, 3, 3], dtype)
-    found = search_loops.runs(x)
+    found = search_loops.runs(x, True, True)
     assert found is not None
     firsts, numbers_, lengths = found
     ends = np.flatnonzero(np.append(x[1:] != x[:-1], True))
     np.testing.assert_array_equal(firsts, x[ends])
     np.testing.assert_array_equal(np.repeat(np.arange(len(ends)), lengths), numbers_)
-    assert search_loops.runs(x[:0]) is None and search_loops.runs(x[::2]) is None
+    assert search_loops.runs(x[:0], True, True) is None and search_loops.runs(x[::2], True, True) is None
 
 
 def test_each_nan_is_a_run_of_its_own():
-    found = search_loops.runs(np.array([np.nan, np.nan, 1.0]))
+    found = search_loops.runs(np.array([np.nan, np.nan, 1.0]), True, True)
     assert found is not None
     values, numbers_, lengths = found
     assert len(values) == 3 and numbers_.tolist() == [0, 1, 2] and lengths.tolist() == [1, 1, 1]
 
 
 @pytest.mark.parametrize("p", [0.0, 0.5, 1.0, 2.0, 3.0, np.inf])
-@pytest.mark.parametrize("shape", [(5, 3), (40, 17), (2, 9, 1)])
-def test_distances(shape, p):
-    x, y = numbers(shape, "float64"), numbers((*shape[:-2], 7, shape[-1]), "float64") * 0.5
+@pytest.mark.parametrize("others", [7, 70])
+@pytest.mark.parametrize("shape", [(5, 3), (130, 17), (2, 9, 1), (3, 140)])
+def test_distances(shape, others, p):
+    x, y = numbers(shape, "float64"), numbers((*shape[:-2], others, shape[-1]), "float64") * 0.5
     y[..., 0, :] = x[..., 0, :]
     expected = np.linalg.norm(x[..., :, None, :] - y[..., None, :, :], p, -1)
     np.testing.assert_allclose(distance_loops.crossed(x, y, p), expected, rtol=1e-12)
@@ -237,11 +238,13 @@ def test_distances(shape, p):
         np.testing.assert_allclose(distance_loops.paired(x, p), pairs, rtol=1e-12)
 
 
-@pytest.mark.parametrize("p", [1.0, 2.0])
-@pytest.mark.parametrize("shape", [(5, 3), (40, 17), (2, 9, 1)])
-def test_gradients_of_distances(monkeypatch, shape, p):
-    x, y = numbers(shape, "float64"), numbers((*shape[:-2], 7, shape[-1]), "float64") * 0.5
+@pytest.mark.parametrize("p", [1.0, 2.0, 3.5])
+@pytest.mark.parametrize("others", [7, 70])
+@pytest.mark.parametrize("shape", [(5, 3), (130, 17), (2, 9, 1)])
+def test_gradients_of_distances(monkeypatch, shape, others, p):
+    x, y = numbers(shape, "float64"), numbers((*shape[:-2], others, shape[-1]), "float64") * 0.5
     y[..., 0, :] = x[..., 0, :]
+    kernel = distance_loops.BACK.get(p, distance_loops.OTHERS_BACK)
 
     def gradients():
         a, b = ad.tensor(x).requires_grad_(), ad.tensor(y).requires_grad_()
@@ -250,10 +253,19 @@ def test_gradients_of_distances(monkeypatch, shape, p):
         return [grad.numpy() for grad in ad.autograd.grad(total, [a, b])]
 
     compiled = gradients()
-    assert distance_loops.distances_back.run != distance_loops.distances_back.warm_up
-    monkeypatch.setattr(distance_loops.distances_back, "run", lambda *args: None)
+    assert kernel.run != kernel.warm_up
+    monkeypatch.setattr(kernel, "run", lambda *args: None)
     for ours, theirs in zip(compiled, gradients(), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-10)
+
+
+def test_distances_by_products(monkeypatch):
+    x, y = ad.tensor(numbers((2, 40, 5), "float64")), ad.tensor(numbers((2, 30, 5), "float64") * 0.5)
+    compiled = ad.cdist(x, y)
+    assert distance_loops.finish_products.run != distance_loops.finish_products.warm_up
+    monkeypatch.setattr(distance_loops.finish_products, "run", lambda *args: None)
+    np.testing.assert_allclose(compiled.numpy(), ad.cdist(x, y).numpy(), rtol=1e-12)
+    np.testing.assert_allclose(compiled.numpy(), ad.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist").numpy(), rtol=1e-10)
 
 
 def test_distances_that_numpy_has_to_compute():
