@@ -1,7 +1,8 @@
 """Reading, writing and adding at the places that indices name.
 
 An array is seen as `outer` matrices of `n` rows and `inner` columns; an index names rows. There are `m` indices for all matrices and
-columns (`index_select`, `index_add`, embeddings), or as many for each of them (`gather`, `scatter_add`).
+columns (`index_select`, `index_add`, embeddings), or as many for each of them (`gather`, `scatter_add`), which may be the first of more:
+then the matrices of the array are wider than those of the index.
 
 Where an array is written to, a thread has rows or columns that no other touches, so that sums are always added up in the same order.
 
@@ -86,15 +87,15 @@ def take_elements(out: Out, x: Floats, index: Ints, stray: Mark, low: int, n: in
 
 
 @loop(kinds=ANY)
-def gather_rows(out: Out, x: Floats, index: Ints, stray: Mark, n: int, m: int, inner: int, units: range) -> None:
+def gather_rows(out: Out, x: Floats, index: Ints, stray: Mark, n: int, m: int, inner: int, width: int, units: range) -> None:
     for unit in units:
         to = unit * inner
-        at = unit // m * n * inner
+        at = unit // m * n * width
         if strays(index, to, to + inner, 0, n):
             stray[0] = 1
         else:
             for j in range(inner):
-                out[to + j] = x[at + index[to + j] * inner + j]
+                out[to + j] = x[at + index[to + j] * width + j]
 
 
 @loop(kinds=ANY)
@@ -130,15 +131,28 @@ def frame(shape: Shape, index: Shape, dim: int) -> tuple[int, int, int, int, Sha
 
 
 @lru_cache(1024)
-def frame_along(shape: Shape, index: Shape, dim: int) -> tuple[int, int, int, int] | None:
-    """The same, with the number of indices along the dimension, if the array and the index differ in nothing else."""
+def frame_along(shape: Shape, index: Shape, dim: int) -> tuple[int, int, int, int, int, bool] | None:
+    """The same for an index with a number for each element: its matrices, the rows of the array, those of the index, its columns, and those
+    of the array; and whether both differ in their rows only. The index may have fewer matrices and columns, if it has the first ones."""
     ndim = len(shape)
     if len(index) != ndim or not -ndim <= dim < ndim or 0 in shape or 0 in index:
         return None
     dim %= ndim
-    if shape[:dim] != index[:dim] or shape[dim + 1 :] != index[dim + 1 :]:
+    before, after = (shape[:dim], index[:dim]), (shape[dim + 1 :], index[dim + 1 :])
+    for ours, theirs in (before, after):
+        if ours[1:] != theirs[1:] or ours[:1] < theirs[:1]:
+            return None
+    whole = before[0] == before[1] and after[0] == after[1]
+    return math.prod(before[1]), shape[dim], index[dim], math.prod(after[1]), math.prod(after[0]), whole
+
+
+def first_of(array: np.ndarray, shape: Shape) -> np.ndarray | None:
+    """The elements in front, as many as the shape has; None if there are not so many."""
+    if array.shape == shape:
+        return array
+    if len(shape) != array.ndim or any([size > there for size, there in zip(shape, array.shape, strict=True)]):
         return None
-    return math.prod(shape[:dim]), shape[dim], index[dim], math.prod(shape[dim + 1 :])
+    return np.ascontiguousarray(array[tuple([slice(size) for size in shape])])
 
 
 def take(x: np.ndarray, index: np.ndarray, dim: int, negative: bool = False) -> np.ndarray | None:
@@ -171,13 +185,13 @@ def gather(x: np.ndarray, index: np.ndarray, dim: int) -> np.ndarray | None:
     """The elements that an index names along a dimension."""
     if x.__class__ is not np.ndarray or dim.__class__ is not int or (found := frame_along(x.shape, index.shape, dim)) is None:
         return None
-    outer, n, m, inner = found
+    outer, n, m, inner, width, _ = found
     out = np.empty(index.shape, x.dtype)
-    if inner == 1:
+    if width == 1:
         blocks = -(-m // PIECE)
         done = gather_elements.run(out, x, index, n, m, blocks, outer * blocks, min(m, PIECE))
     else:
-        done = gather_rows.run(out, x, index, n, m, inner, outer * m, inner)
+        done = gather_rows.run(out, x, index, n, m, inner, width, outer * m, inner)
     return out if done else None
 
 
@@ -195,6 +209,19 @@ def join_two(joined: Out, first: Ints, second: Ints, stray: Mark, n: int, m: int
         else:
             for i in range(begin, end):
                 joined[i] = (first[i] + (n if first[i] < 0 else 0)) * m + second[i] + (m if second[i] < 0 else 0)
+
+
+@loop(kinds=("i64",))
+def count_from_front(out: Out, index: Floats, n: int, size: int, blocks: range) -> None:
+    for block in blocks:
+        for i in range(block * PIECE, min(block * PIECE + PIECE, size)):
+            out[i] = index[i] + (n if index[i] < 0 else 0)
+
+
+def counted(index: np.ndarray, n: int) -> np.ndarray | None:
+    """An index without negative numbers, which count from the end."""
+    out, size = np.empty(index.shape, INT64), index.size
+    return out if size and count_from_front.run(out, np.ascontiguousarray(index), n, size, -(-size // PIECE), min(size, PIECE)) else None
 
 
 def join(indices: tuple[np.ndarray, ...], shape: Shape) -> np.ndarray | None:
@@ -293,7 +320,7 @@ def write_elements(
 
 @template(kinds=(*FLOATS, "i64"))
 def scatter_rows(
-    out: Out, base: Floats, source: Floats, index: Ints, stray: Mark, ahead: int, n: int, m: int, inner: int, blocks: int,
+    out: Out, base: Floats, source: Floats, index: Ints, stray: Mark, ahead: int, n: int, m: int, inner: int, width: int, blocks: int,
     begin: int, units: range,
 ) -> None:  # fmt: skip
     """So many indices are looked at ahead of all others: all of them, if there are few and the array is not fresh."""
@@ -303,10 +330,10 @@ def scatter_rows(
         for unit in units:
             left = unit % blocks * COLUMNS
             right = min(left + COLUMNS, inner)
-            to = unit // blocks * n * inner
+            to = unit // blocks * n * width
             if begin == COPY:
                 for k in range(n):
-                    for j in range(to + k * inner + left, to + k * inner + right):
+                    for j in range(to + k * width + left, to + k * width + right):
                         out[j] = base[j]
             for k in range(m):
                 at = (unit // blocks * m + k) * inner
@@ -314,7 +341,7 @@ def scatter_rows(
                     stray[0] = 1
                 else:
                     for j in range(left, right):
-                        place = to + index[at + j] * inner + j
+                        place = to + index[at + j] * width + j
                         out[place] = combined(out[place], source[at + j])
 
 
@@ -356,7 +383,9 @@ def fill_rows(out: Out, index: Ints, stray: Mark, value: float, n: int, m: int, 
 
 
 @loop
-def fill_places(out: Out, index: Ints, stray: Mark, value: float, ahead: int, n: int, m: int, inner: int, rows: range) -> None:
+def fill_places(
+    out: Out, index: Ints, stray: Mark, value: float, ahead: int, n: int, m: int, inner: int, width: int, rows: range
+) -> None:
     """One number where each index names a row: `m` for each column of a matrix. So many of them are looked at, before anything is written;
     the others are known to be within bounds."""
     number = narrow(value)
@@ -364,10 +393,10 @@ def fill_places(out: Out, index: Ints, stray: Mark, value: float, ahead: int, n:
         stray[0] = 1
     else:
         for row in rows:
-            to = row // m * n * inner
+            to = row // m * n * width
             at = row * inner
             for j in range(inner):
-                out[to + index[at + j] * inner + j] = number
+                out[to + index[at + j] * width + j] = number
 
 
 @part
@@ -454,20 +483,29 @@ class Writing:
         self, out: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, fresh: bool = False, base: np.ndarray | None = None
     ) -> bool | None:
         """Write each element of `source` where its index names a row of `out`, which may begin as a copy of `base`."""
-        if index.shape != source.shape or dim.__class__ is not int or (found := frame_along(out.shape, index.shape, dim)) is None:
+        if dim.__class__ is not int or (found := frame_along(out.shape, index.shape, dim)) is None:
             return None
-        outer, n, m, inner = found
-        base, begin = (source, KEEP) if base is None else (base, COPY)
+        if (used := first_of(source, index.shape)) is None:
+            return None
+        source = used
+        outer, n, m, inner, width, whole = found
+        begin = KEEP
+        if base is None:
+            base = source
+        elif whole:
+            begin = COPY
+        else:
+            out[...] = base
         ahead = 0 if fresh else index.size
         if ahead > ALONE:
             if not within(index, 0, n, source):
                 return None
             ahead = 0
-        if inner == 1:
+        if width == 1:
             return self.scattered_elements.run(out, base, source, index, ahead, n, m, begin, outer, m)
         blocks = -(-inner // COLUMNS)
-        width = min(inner, COLUMNS)
-        return self.scattered_rows.run(out, base, source, index, ahead, n, m, inner, blocks, begin, outer * blocks, m * width)
+        work = m * min(inner, COLUMNS)
+        return self.scattered_rows.run(out, base, source, index, ahead, n, m, inner, width, blocks, begin, outer * blocks, work)
 
     def copied_along(self, base: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> np.ndarray | None:
         """The same in a copy."""
@@ -489,7 +527,7 @@ def filled_along(out: np.ndarray, dim: int, index: np.ndarray, value: float) -> 
     """Write one number where each index names a row."""
     if dim.__class__ is not int or (found := frame_along(out.shape, index.shape, dim)) is None:
         return None
-    outer, n, m, inner = found
+    outer, n, m, inner, width, _ = found
     ahead = index.size
     if ahead > ALONE:
         if m > 1:  # rows of a matrix would be written to by several threads
@@ -497,7 +535,7 @@ def filled_along(out: np.ndarray, dim: int, index: np.ndarray, value: float) -> 
         if not within(index, 0, n, out):
             return None
         ahead = 0
-    return fill_places.run(out, index, value, ahead, n, m, inner, outer * m, inner)
+    return fill_places.run(out, index, value, ahead, n, m, inner, width, outer * m, inner)
 
 
 put = Writing("put", replaced)

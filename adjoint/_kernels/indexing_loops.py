@@ -112,6 +112,22 @@ def written_at(input: Array, indices: Indices, values: Array) -> bool | None:
     return None
 
 
+def added_at(target: Array, indices: Indices, values: Array) -> bool | None:
+    """Add as many values as there are places, of which an index may name one several times; None, and nothing is added, where NumPy has
+    to."""
+    if target.dtype is not values.dtype:
+        return None
+    if (place := only_array(indices)) is not None:
+        index = indices[place]
+        if index.dtype is not INT64 or values.shape != (*target.shape[:place], *index.shape, *target.shape[place + 1 :]):
+            return None
+        return index_loops.add.at_rows(target, place, index, values, negative=True)
+    if not 1 < len(indices) <= target.ndim or (joined := one_index(target, indices)) is None:
+        return None
+    lines = merged(target, len(indices))
+    return index_loops.add.at_rows(lines, 0, joined, values) if values.shape == joined.shape + lines.shape[1:] else None
+
+
 def is_basic(index: Any) -> bool:
     """Whether an index consists of numbers and slices."""
     items = index if index.__class__ is tuple else (index,)

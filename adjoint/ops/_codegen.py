@@ -37,15 +37,13 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable
-from functools import update_wrapper
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from .._layer import marked, ordinary
 from .._quiet import NAMELESS, mute, unmute
-from .._site import GENERATED, USER_FILES, user_frame
+from .._site import USER_FILES, user_frame
 from .._state import get_mode, tick
 from .._tensor import Parameter, Tensor
 from .._warm import WARM
@@ -53,6 +51,7 @@ from ..autograd.node import LEAF, UNRECORDED, Cut, Node, SeveralNode, VersionCou
 from ..autograd.saved import SavedOutput, check_input, input_tensor, output_array, output_tensor, refuse_inference, saved_properties
 from ..autograd.views import NO_GRAD, ORDINARY, SEVERAL, View, counter_of, cut_of, no_derivative
 from ._compiled import attach, ignite, muted
+from ._generated import UNSET, function_from, generated_when_called, left_open, missing, numpy_names, renaming
 from ._precision import in_single, is_half
 from ._registry import FLOAT, KEEP, Op, parameters
 from ._rules import broadcast_restore, conjugate, conjugated, restored
@@ -67,7 +66,8 @@ _NAMESPACE: dict[str, Any] = {
     "generic": np.generic,
     "input_tensor": input_tensor, "mute": mute, "ordinary": ordinary, "ndarray": np.ndarray, "new": object.__new__,
     "output_array": output_array, "output_tensor": output_tensor, "outputs": outputs, "plain_arrays": plain_arrays,
-    "refuse_inference": refuse_inference, "restored": restored, "tick": tick, "Cut": Cut, "UNRECORDED": UNRECORDED, "cut_of": cut_of,
+    "refuse_inference": refuse_inference, "restored": restored, "tick": tick, "Cut": Cut, "UNRECORDED": UNRECORDED, "UNSET": UNSET,
+    "cut_of": cut_of, "missing": missing,
     "unmute": unmute, "user_frame": user_frame, "view": view, "views": views, **NAMELESS,
 }  # fmt: skip
 
@@ -77,8 +77,8 @@ def lazy_function(op: Op, *, out: bool, operator: bool = False) -> Callable[...,
     from ._general import general, operator_call, restore_of
 
     namespace = dict(
-        _NAMESPACE, OP=op, impl=op.impl, general=operator_call if operator else general, sizes=sizes, UNSET=UNSET, heat=op.heat,
-        ignite=ignite, restore_of=restore_of, NO_DERIVATIVE=no_derivative(op.name),
+        _NAMESPACE, OP=op, impl=op.impl, general=operator_call if operator else general, sizes=sizes, heat=op.heat, ignite=ignite,
+        restore_of=restore_of, NO_DERIVATIVE=no_derivative(op.name),
     )  # fmt: skip
 
     def generate() -> None:
@@ -90,9 +90,8 @@ def lazy_function(op: Op, *, out: bool, operator: bool = False) -> Callable[...,
         if op.served:
             namespace.update({f"DT_{dtype.name}": dtype for dtype in op.served}, single_impl=in_single(muted(op), op.widens))
         made = function_from(text, op.name, namespace)
-        hidden = {"out": None, "axis": UNSET, "keepdims": UNSET}
-        fn.__defaults__ = (UNSET, *(op.defaults or ())) if needs_dim(op) else op.defaults
-        fn.__kwdefaults__ = (op.keyword_defaults or {}) | {name: hidden[name] for name in hidden if name in made.__code__.co_varnames}
+        fn.__defaults__ = (UNSET,) * len(opened(op)) + (op.defaults or ())
+        fn.__kwdefaults__ = (op.keyword_defaults or {}) | dict.fromkeys(numpy_names(op.args), UNSET) | ({"out": None} if out else {})
         fn.__code__ = made.__code__  # last: another thread may be calling the function right now
 
     def generate_first() -> None:
@@ -107,68 +106,11 @@ def lazy_function(op: Op, *, out: bool, operator: bool = False) -> Callable[...,
     return fn
 
 
-def generated_when_called(name: str, namespace: dict[str, Any], generate: Callable[[], None]) -> FunctionType:
-    """A function that gets its code, by `generate`, when it is first called."""
-
-    def compile_and_call(*args: Any, **kwargs: Any) -> Any:
-        generate()
-        return fn(*args, **kwargs)
-
-    namespace["compile_and_call"] = compile_and_call
-    namespace["generate"] = generate
-    fn = FunctionType(_stub.__code__, namespace, name)
-    fn.__qualname__ = name
-    fn.__module__ = "adjoint"
-    return fn
-
-
-UNSET: Any = object()  # the default of `axis` and `keepdims`, NumPy's names for `dim` and `keepdim`
-
-
-def _stub(*args: Any, **kwargs: Any) -> Any:
-    return compile_and_call(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821
-
-
-def with_numpy_names(fn: FunctionType) -> FunctionType:
-    """Let `axis` and `keepdims`, as NumPy says, stand for the `dim` and `keepdim` of a composite, as they do for those of ops."""
-    code = fn.__code__
-    positional = code.co_varnames[: code.co_argcount]
-    keywords = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
-    args = (*positional, *keywords)
-    theirs = {"axis": "dim", "keepdims": "keepdim"} if "keepdim" in args else {"axis": "dim"}
-    required = len(positional) - len(fn.__defaults__ or ())
-    unset = max(0, required - args.index("dim"))  # how many arguments without defaults may follow `axis`
-
-    def generate() -> None:
-        call = ", ".join([*positional, *(f"{name}={name}" for name in keywords)])
-        lines = [f"def {fn.__name__}({', '.join([*positional, '*', *keywords, *theirs])}):"]
-        lines += [f" if {name} is not UNSET: {ours} = {name}" for name, ours in theirs.items()]
-        for name in positional[required - unset : required]:
-            lines.append(f" if {name} is UNSET: raise TypeError('{fn.__name__}() missing 1 required positional arguments: \"{name}\"')")
-        made = function_from("\n".join([*lines, f" return fn({call})"]), fn.__name__, namespace)
-        renamed.__defaults__ = (UNSET,) * unset + (fn.__defaults__ or ())
-        renamed.__kwdefaults__ = (fn.__kwdefaults__ or {}) | dict.fromkeys(theirs, UNSET)
-        renamed.__code__ = made.__code__
-
-    namespace = {"fn": fn, "UNSET": UNSET}
-    renamed = generated_when_called(fn.__name__, namespace, generate)
-    update_wrapper(renamed, fn)
-    return renamed
-
-
 def sizes(values: tuple[Any, ...]) -> tuple[Any, ...]:
     """`view(2, 3)` and `view((2, 3))` mean the same."""
     if len(values) == 1 and isinstance(values[0], tuple | list):
         return tuple(values[0])
     return values
-
-
-def function_from(text: str, name: str, namespace: dict[str, Any]) -> FunctionType:
-    found: dict[str, Any] = {}  # not the namespace itself, where another thread may be making the same function
-    exec(compile(text, f"{GENERATED}{name}>", "exec"), namespace, found)
-    made = found[name]
-    assert isinstance(made, FunctionType)
-    return made
 
 
 # ---- the function -------------------------------------------------------------------------------------------------------------------
@@ -178,26 +120,18 @@ def signature(op: Op, out: bool) -> str:
     positional = op.args[: len(op.args) - len(op.keywords)]
     if op.varargs:
         positional = (*positional[:-1], "*" + positional[-1])
-    keywords = list(op.keywords) + ["axis"] * ("dim" in op.args) + ["keepdims"] * ("keepdim" in op.args) + ["out"] * out
+    keywords = [*op.keywords, *numpy_names(op.args)] + ["out"] * out
     star = ["*"] if keywords and not op.varargs else []
     return ", ".join([*positional, *star, *keywords])
 
 
-def needs_dim(op: Op) -> bool:
-    """Whether `dim` is the last argument without a default, so that `axis` may be given instead of it."""
-    positional = op.args[: len(op.args) - len(op.keywords)]
-    required = positional[: len(positional) - len(op.defaults or ())]
-    return required[-1:] == ("dim",)
+def opened(op: Op) -> tuple[str, ...]:
+    """Its arguments that Python does not ask for; see _generated.py."""
+    return () if op.varargs else left_open(op.args[: len(op.args) - len(op.keywords)], op.defaults)
 
 
 def function_text(op: Op, out: bool) -> str:
-    lines = [f"def {op.name}({signature(op, out)}):"]
-    if "dim" in op.args:
-        lines.append(" if axis is not UNSET: dim = axis")
-        if needs_dim(op):
-            lines.append(f" elif dim is UNSET: raise TypeError('{op.name}() missing 1 required positional arguments: \"dim\"')")
-    if "keepdim" in op.args:
-        lines.append(" if keepdims is not UNSET: keepdim = keepdims")
+    lines = [f"def {op.name}({signature(op, out)}):", *renaming(op.name, op.args, opened(op))]
     if op.varargs:
         name = op.args[-1 - len(op.keywords)]
         lines.append(f" {name} = sizes({name})")

@@ -19,8 +19,9 @@ from .._tensor import Parameter, Tensor, wrap
 from ..autograd.forward_ad import carries_tangent, propagate_inplace, refuse_out
 from ..autograd.node import INFERENCE_TENSOR, Node, new_node
 from ..autograd.views import check_writable, edge_of, set_history
-from ._general import array_to_write, factors_last, forward, inputs_of, operand, plain_array, record, watched
+from ._general import NUMBERS, array_to_write, factors_last, forward, inputs_of, operand, plain_array, record, watched
 from ._registry import Op
+from ._rules import cast
 
 PLAIN = (Tensor, Parameter)
 FAST = (np.dtype("float32"), np.dtype("float64"))
@@ -31,10 +32,9 @@ def inplace_function(op: Op) -> Callable[..., Any]:
     if op.broadcasts:
         changing = generated_inplace(op)
     else:
+        from ._writing_codegen import inplace_of
 
-        def changing(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-            return self if written_over(op, self, args, kwargs) else write_inplace(op, bound(op, (self, *args), kwargs))
-
+        changing = inplace_of(op, write_inplace)
     changing.__name__ = changing.__qualname__ = f"{op.name}_"
     changing.__doc__ = f"In-place form of `{op.name}`."
     changing.asks = True  # type: ignore[attr-defined]  # see _overriding.py
@@ -44,7 +44,7 @@ def inplace_function(op: Op) -> Callable[..., Any]:
 
 def generated_inplace(op: Op) -> Callable[..., Any]:
     """The in-place form of an op that broadcasts its inputs. Its code is made when it is first called (_inplace_codegen.py)."""
-    from ._codegen import generated_when_called
+    from ._generated import generated_when_called
 
     namespace: dict[str, Any] = {}
 
@@ -57,47 +57,35 @@ def generated_inplace(op: Op) -> Callable[..., Any]:
     return fn
 
 
-def bound(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Arguments by name, as a call of the op's function would bind them."""
-    positional = op.args[: len(op.args) - len(op.keywords)]
-    if op.varargs:
-        from ._codegen import sizes
-
-        fixed = len(positional) - 1
-        args = (*args[:fixed], sizes(args[fixed:]))
-    if len(args) > len(positional):
-        raise TypeError(f"{op.name}_() takes {len(positional)} positional arguments but {len(args)} were given")
-    values = dict(zip(positional, args, strict=False))
-    for name, value in kwargs.items():
-        name = "dim" if name == "axis" and "dim" in op.args else name
-        if name not in op.args or name in values:
-            raise TypeError(f"{op.name}_() got an unexpected keyword argument '{name}'")
-        values[name] = value
-    defaults = dict(zip(reversed(positional), reversed(op.defaults or ()), strict=False)) | (op.keyword_defaults or {})
-    missing = [name for name in op.args if name not in values and name not in defaults]
-    if missing:
-        raise TypeError(f"{op.name}_() missing required argument: '{missing[0]}'")
-    return {name: values.get(name, defaults.get(name)) for name in op.args}
-
-
-def written_over(op: Op, self: Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Let the op's own function compute what is written, where nothing is recorded. False if there is more to think about, or the result
-    does not fit as it is."""
+def written_over(op: Op, values: dict[str, Any]) -> bool:
+    """Let the op's own function compute what is written, where nothing is recorded. False if there is more to think about, or an error to
+    be raised."""
+    self = values[op.inputs[0]]
     data = array_to_write(self)
     if data is None or 0 in data.strides:
         return False
-    for x in (*args, *kwargs.values()):
-        if isinstance(x, Tensor) and plain_array(x) is None:
+    for x in values.values():
+        if plain_array(x) is None and not (x is None or x.__class__ in NUMBERS or x.__class__ is str):
             return False
-    result = op.function(self, *args, **kwargs)._data
-    if result.shape != data.shape or result.dtype is not data.dtype:
+    cut = len(op.args) - len(op.keywords)
+    try:
+        result = op.function(*[values[name] for name in op.args[:cut]], **{name: values[name] for name in op.keywords})._data
+    except (RuntimeError, TypeError, ValueError, IndexError):
         return False
+    if result.shape != data.shape:
+        return False
+    if result.dtype is not data.dtype:
+        if not can_cast(from_numpy_dtype(result.dtype), from_numpy_dtype(data.dtype)):
+            return False
+        result = cast(result, data.dtype)
     np.copyto(data, result)
     self._written()
     return True
 
 
 def write_inplace(op: Op, values: dict[str, Any]) -> Tensor:
+    if written_over(op, values):
+        return values[op.inputs[0]]  # type: ignore[no-any-return]
     if op.factors:
         factors_last(op, values)
     given = inputs_of(op, values)

@@ -13,12 +13,12 @@ For `mul_` the text reads, shortened:
                             try: into_TT(a_input, a_other)             # a kernel, once the op is warm
                             except REFUSED: pass
                             else: return input._written()              # the write is counted
-                        elif adopts(input, function(input, other)): return input
+                        elif adopts(input, function(twin(input), other)): return input
                 elif ...                                               # a Python number
         return write_inplace(OP, {"input": input, "other": other})     # everything else: _inplace.py
 
-A write that is recorded goes through the functional op, whose node the tensor then takes over. That is right as long as no rule asks for
-the value that the write destroys.
+A write that is recorded goes through the functional op, whose node the tensor then takes over. Where a rule asks for the value that the
+write destroys, the node keeps a copy of it.
 """
 
 from __future__ import annotations
@@ -30,13 +30,14 @@ from typing import Any
 import numpy as np
 
 from .._state import tick
-from .._tensor import Tensor
+from .._tensor import Tensor, wrap
 from .._warm import WARM, heat
 from ..autograd.node import INFERENCE_TENSOR, Node
 from ..autograd.saved import SavedOutput
-from ..autograd.views import View, counter_of, edge_of, move_retained, unrecorded
-from ._codegen import _NAMESPACE, function_from, indented, is_tensor, needs_same_dtype, saved_names, takes, ways
-from ._compiled import forward_formula, kinds_by_name, muted
+from ..autograd.views import counter_of, edge_of, move_retained, unrecorded
+from ._codegen import _NAMESPACE, indented, is_tensor, needs_same_dtype, saved_names, takes, ways
+from ._compiled import forward_formula, ignite, kinds_by_name, muted
+from ._generated import function_from
 from ._registry import Op
 
 REFUSED = (ValueError, TypeError, OverflowError)  # by NumPy or by `plain_write`: the general path does it, or finds the words
@@ -47,7 +48,7 @@ def generate_code(op: Op, fn: FunctionType, namespace: dict[str, Any], write_inp
     """Give the in-place form of an op its code. `namespace` holds its globals."""
     namespace |= _NAMESPACE | dict(
         OP=op, INFERENCE_TENSOR=INFERENCE_TENSOR, REFUSED=REFUSED, function=op.function, write_inplace=write_inplace, apart=apart,
-        unrecorded=unrecorded, adopts=adopts,
+        unrecorded=unrecorded, adopts=adopts, twin=twin,
     )  # fmt: skip
     for kinds in ways(op):
         namespace[f"into_{kinds}"] = heating_write(op, kinds, namespace)
@@ -65,10 +66,17 @@ def apart(target: Any, *others: Any) -> bool:
     return all(other is target or not np.may_share_memory(target, other) for other in others)
 
 
+def twin(tensor: Tensor) -> Tensor:
+    """A copy that has the same history: that of the value which is about to be written over."""
+    copy = wrap(tensor._data.copy())
+    copy._fn = tensor._fn
+    return copy
+
+
 def adopts(tensor: Tensor, made: Tensor) -> bool:
     """Let a tensor become what an op has made of it: its memory gets the values, and its history is the op's. False if it cannot."""
     node, data = made._fn, tensor._data
-    if not isinstance(node, Node) or tensor._fn.__class__ is View or made._data.shape != data.shape or not data.flags.c_contiguous:
+    if not isinstance(node, Node) or made._data.shape != data.shape or not data.flags.c_contiguous:
         return False
     np.copyto(data, made._data)
     counter = counter_of(tensor)
@@ -81,15 +89,15 @@ def adopts(tensor: Tensor, made: Tensor) -> bool:
     return True
 
 
-def plain_write(op: Op) -> Callable[..., None]:
-    """Compute by NumPy and copy; ValueError where the result does not fit as it is."""
-    forward = muted(op)
+def plain_write(op: Op, kernel: Callable[..., Any] | None = None) -> Callable[..., None]:
+    """Compute, by NumPy or a kernel, and copy; ValueError where the result does not fit as it is. (Truth values fit everywhere.)"""
+    forward = kernel or muted(op)
 
     def into(target: Any, *rest: Any) -> None:
         if not target.flags.c_contiguous:
             raise ValueError("elements that may share memory")
         result = forward(target, *rest)
-        if result.shape != target.shape or result.dtype != target.dtype:
+        if result.shape != target.shape or (result.dtype is not target.dtype and result.dtype.kind != "b"):
             raise ValueError("another shape or dtype")
         np.copyto(target, result)
 
@@ -120,8 +128,9 @@ def kernel_for(op: Op, kinds: str, plain: Callable[..., None]) -> Callable[..., 
         return plain
     try:
         return builtin.load([forward_formula(op, kinds, entry.FIRST)], [plain])[0]
-    except Untraceable:
-        return plain
+    except Untraceable:  # a kernel that may have to begin again, by NumPy, must not write over its arguments
+        ignite(op, kinds)
+        return plain_write(op, op.kernels[kinds].forward)
 
 
 # ---- the text -----------------------------------------------------------------------------------------------------------------------
@@ -172,8 +181,12 @@ def write(op: Op, kinds: str, tensors: list[str]) -> list[str]:
         " else:",
         f"  return {tensors[0]}._written()",
     ]
-    if op.differentiable and tensors[0] not in saved_names(op, [name for name in op.inputs if op.differentiates(name)]):
-        cut = len(op.args) - len(op.keywords)
-        call = ", ".join([*op.args[:cut], *(f"{name}={name}" for name in op.keywords)])
-        lines += [f"elif {tensors[0]}._fn is not LEAF and adopts({tensors[0]}, function({call})): return {tensors[0]}"]
+    if op.differentiable:
+        target, cut = tensors[0], len(op.args) - len(op.keywords)
+        keeps = target in saved_names(op, [name for name in op.inputs if op.differentiates(name)])
+        given = [f"twin({target})" if keeps and name == target else name for name in op.args[:cut]]
+        call = ", ".join([*given, *(f"{name}={name}" for name in op.keywords)])
+        known = [f"(fn_ := {target}._fn) is not LEAF", "fn_.__class__ is not View"]
+        known += [f"a_{name} is not a_{target}" for name in tensors[1:]]
+        lines += [f"elif {' and '.join(known)} and adopts({target}, function({call})): return {target}"]
     return lines

@@ -345,7 +345,7 @@ def composite(
         assert isinstance(fn, FunctionType)
         own = fn.__code__.co_varnames[: fn.__code__.co_argcount + fn.__code__.co_kwonlyargcount]
         if "dim" in own and "axis" not in own:
-            from ._codegen import with_numpy_names
+            from ._generated import with_numpy_names
 
             fn = with_numpy_names(fn)
         for name in (*names,) or (fn.__name__,):

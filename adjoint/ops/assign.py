@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import update_wrapper
 from typing import Any
 
 import numpy as np
 
 from .._dtype import finfo, from_numpy_dtype
 from .._layer import indices_in, top_level
-from .._quiet import mute, unmute
+from .._methods import OpMethods
 from .._site import here, warn
 from .._state import GRAD, get_mode, recording
 from .._tensor import Parameter, Tensor
@@ -20,10 +21,11 @@ from ..autograd.node import INFERENCE_TENSOR
 from ..autograd.views import check_writable, edge_of, overlaps_itself, set_history
 from ._batching import behind_batch
 from ._general import NUMBERS, array_to_write, operand, plain_array, record
-from ._inplace import bound, overwritten_operands, shares_memory, write_inplace
+from ._inplace import overwritten_operands, shares_memory, write_inplace
 from ._operands import zero
 from ._registry import ELEMENTWISE, LEADING, LINEAR, Array, Op, composite, op
 from ._rules import LARGE, cast, copied, loops, sum_to
+from ._writing_codegen import Kernel, Write, by_name, quietly, writing_function
 
 # ---- writing a part -----------------------------------------------------------------------------------------------------------------
 
@@ -104,46 +106,42 @@ def written_at_once(op: Op, write: Callable[..., None], values: dict[str, Any], 
     return True
 
 
-def quietly(write: Callable[..., None], *args: Any) -> None:
-    token = mute()
-    try:
-        write(*args)
-    finally:
-        unmute(token)
-
-
 def writing_form(
-    fn: Callable[..., Any], write: Callable[..., None], by_kernel: Callable[..., bool | None] | None = None, one_value: bool = False
+    fn: Callable[..., Any], write: Write, kernel: Callable[[], Kernel] | None = None, one_value: bool = False
 ) -> Callable[..., Tensor]:
-    """The function that does this to a tensor, with the op's other arguments. `by_kernel` says whether a kernel has done it."""
+    """The function that does this to a tensor, with the op's other arguments; `kernel()` is one that may do it."""
     of: Op = fn.op  # type: ignore[attr-defined]
-    defaults = of.default_values()
-    required = len(of.args) - len(defaults)
-    rest, tensors = tuple(defaults.values()), of.places
 
-    def changing(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        if kwargs or len(args) != required - 1:
-            return write_through(fn, write, one_value=one_value, **bound(of, (self, *args), kwargs))
-        given = arrays_to_write((self, *args), tensors, one_value)
-        if given is None:
-            return write_through(fn, write, one_value=one_value, **dict(zip(of.args, (self, *args), strict=False)), **defaults)
-        if by_kernel is None or not by_kernel(*given, *rest):
-            quietly(write, *given, *rest)
-        return self._written()
+    def otherwise(op: Op, values: dict[str, Any]) -> Tensor:
+        return write_through(fn, write, one_value=one_value, **values)
 
-    return changing
+    return writing_function(of, f"{of.name}_", lambda: by_name(of, otherwise), kernel, write, one_value)
 
 
 def inplace_form(
-    fn: Callable[..., Any], write: Callable[..., None], by_kernel: Callable[..., bool | None] | None = None, *, function: bool = False,
-    one_value: bool = False,
+    fn: Callable[..., Any], write: Write, kernel: Callable[[], Kernel] | None = None, one_value: bool = False
 ) -> Callable[..., Tensor]:
     """Export `name_` for an op `name`, with the function that writes into its input's array."""
-    of: Op = fn.op  # type: ignore[attr-defined]
-    changing = writing_form(fn, write, by_kernel, one_value)
-    changing.__name__ = changing.__qualname__ = f"{of.name}_"
-    changing.__doc__ = f"In-place form of `{of.name}`."
-    return composite(function=function)(changing)
+    changing = writing_form(fn, write, kernel, one_value)
+    changing.__doc__ = f"In-place form of `{fn.op.name}`."  # type: ignore[attr-defined]
+    return exported(changing)
+
+
+def in_common_cases(
+    fn: Callable[..., Any], write: Write, kernel: Callable[[], Kernel]
+) -> Callable[[Callable[..., Any]], Callable[..., Tensor]]:
+    """Decorates an in-place function that takes more than an op does: it answers for what is more than that."""
+
+    def export(otherwise: Any) -> Callable[..., Tensor]:
+        of: Op = fn.op  # type: ignore[attr-defined]
+        return exported(update_wrapper(writing_function(of, otherwise.__name__, lambda: otherwise, kernel, write), otherwise))
+
+    return export
+
+
+def exported(changing: Any) -> Callable[..., Tensor]:
+    setattr(OpMethods, changing.__name__, changing)
+    return changing  # type: ignore[no-any-return]
 
 
 # ---- numbers ------------------------------------------------------------------------------------------------------------------------
@@ -242,9 +240,13 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
 # ---- fill ---------------------------------------------------------------------------------------------------------------------------
 
 
-@op("fill", method=False, function=False, input=zero, jvp=ELEMENTWISE, batch=LEADING)
+@op("fill", method=False, function=False, warns=False, input=zero, jvp=ELEMENTWISE, batch=LEADING)
 def _fill_number(input: Array, value: Any) -> Array:
-    return np.full_like(input, number_as(value, input.dtype))
+    if input.__class__ is not np.ndarray:
+        return np.full_like(input, number_as(value, input.dtype))
+    result = np.empty_like(input)
+    result.fill(number_as(value, input.dtype))
+    return result
 
 
 def _write_number(input: Array, value: Any) -> None:

@@ -156,10 +156,8 @@ def add_at(target: Array, indices: Indices, values: Array) -> None:
     if target.__class__ is not np.ndarray:
         np.add.at(target, indices, values)
         return
-    if len(indices) == 1 and indices[0].__class__ is np.ndarray and indices[0].dtype is INT64 and target.dtype is values.dtype:
-        (rows,) = indices
-        if values.shape == (*rows.shape, *target.shape[1:]) and loops("index").add.at_rows(target, 0, rows, values, negative=True):
-            return
+    if loops("indexing").added_at(target, indices, values):
+        return
     if not repeats(target, indices):
         target[indices] += values
         return

@@ -281,8 +281,12 @@ def masked_scatter(input: Array, mask: Array, source: Array) -> Array:
     return result
 
 
+def _scatter_by_kernel(input: Array, mask: Array, source: Array) -> bool:
+    return input.dtype is source.dtype and bool(loops("mask").written(input, mask, source))
+
+
 def _scatter_into(input: Array, mask: Array, source: Array) -> None:
-    if mask.shape == input.shape and input.dtype is source.dtype and loops("mask").written(input, mask, source):
+    if _scatter_by_kernel(input, mask, source):
         return
     check_mask("masked_scatter_", mask)
     if input.dtype != source.dtype:
@@ -298,7 +302,7 @@ def _scatter_into(input: Array, mask: Array, source: Array) -> None:
     input[mask] = source.reshape(-1)[:count]
 
 
-inplace_form(masked_scatter, _scatter_into)
+inplace_form(masked_scatter, _scatter_into, lambda: _scatter_by_kernel)
 
 
 # ---- where values are not zero ------------------------------------------------------------------------------------------------------

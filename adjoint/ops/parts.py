@@ -160,9 +160,11 @@ def split_with_sizes(input: Any, split_sizes: Sequence[int], dim: int = 0) -> An
 
 
 @composite()
-def split(input: Any, split_size_or_sections: Any, dim: int = 0, *, split_size: Any = None) -> Any:
+def split(input: Any, split_size_or_sections: Any = None, dim: int = 0, *, split_size: Any = None) -> Any:
     """Consecutive parts: of one size (the last may be smaller), or of the sizes in a list."""
     given = split_size_or_sections if split_size is None else split_size
+    if given is None:
+        raise TypeError("split() missing 1 required positional argument: 'split_size'")
     if not isinstance(given, int):
         return split_with_sizes(input, given, dim)
     shape = input._data.shape
@@ -200,9 +202,13 @@ def chunk(input: Any, chunks: int, dim: int = 0) -> Any:
 
 
 @composite()
-def tensor_split(input: Any, indices_or_sections: Any, dim: int = 0, *, indices: Any = None, sections: Any = None) -> tuple[Any, ...]:
+def tensor_split(
+    input: Any, indices_or_sections: Any = None, dim: int = 0, *, indices: Any = None, sections: Any = None
+) -> tuple[Any, ...]:
     """Parts cut at the given indices, or a given number of nearly equal ones."""
     given = indices_or_sections if indices_or_sections is not None else sections if indices is None else indices
+    if given is None:
+        raise TypeError("tensor_split() missing 1 required positional argument: 'indices_or_sections'")
     if isinstance(given, OpMethods):
         given = given.tolist()  # type: ignore[attr-defined]
     shape = input._data.shape

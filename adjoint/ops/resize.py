@@ -21,6 +21,9 @@ from .strides import as_strided
 
 def _become(self: Tensor, view: Tensor) -> Tensor:
     """Take over the shape and the history of one's own view."""
+    if self._fn is None and self._vc is not INFERENCE_TENSOR:
+        self._data = view._data
+        return self._written()
     check_writable(self, recording() and view.requires_grad, one_value=True)  # (its elements stay as they are)
     self._data = view._data
     if isinstance(self._fn, View):

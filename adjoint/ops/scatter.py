@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from ._out import into
 from ._precision import is_half, wide
 from ._registry import ALONG, LINEAR, Array, composite, op
 from ._rules import call, cast, copied, loops, wrap_dim, zeros_on
-from .assign import inplace_form, number_as, number_for, warn_if_expanded, writing_form
+from .assign import in_common_cases, inplace_form, number_as, number_for, warn_if_expanded, writing_form
 from .index import INT32, INT64, add_at, check_unlocked
 from .parts import EVERYTHING, place
 
@@ -95,7 +96,8 @@ def obviously_along(input: Array, dim: int, index: Array) -> bool:
     if input.__class__ is not np.ndarray or dim.__class__ is not int or dim < 0:
         return False
     kernels = loops("index")
-    return kernels.frame_along(input.shape, index.shape, dim) is not None and bool(kernels.within(index, 0, input.shape[dim], input))
+    frame = kernels.frame_along(input.shape, index.shape, dim)
+    return frame is not None and frame[-1] and bool(kernels.within(index, 0, input.shape[dim], input))
 
 
 def check_bounds(index: Array, size: int, dim: int, like: Array, kind: type[Exception] = RuntimeError, whose: str = "") -> None:
@@ -228,12 +230,8 @@ def combine_along(ufunc: np.ufunc, input: Array, dim: int, index: Array, values:
         ufunc.at(as_vector(input), places(index, dim), as_vector(values))
 
 
-scatter_add_ = inplace_form(
-    scatter_add, _scatter_add_into, lambda input, dim, index, src: loops("index").add.along(input, dim, index, src)
-)
-
-
-_scatter_here = writing_form(_scatter, _scatter_into, lambda input, dim, index, src: loops("index").put.along(input, dim, index, src))
+scatter_add_ = inplace_form(scatter_add, _scatter_add_into, lambda: loops("index").add.along)
+_scatter_here = writing_form(_scatter, _scatter_into)
 _scatter_value_here = writing_form(scatter_value, _scatter_value_into)
 
 
@@ -243,6 +241,9 @@ _scatter_value_here = writing_form(scatter_value, _scatter_value_into)
 def _chosen(input: Any, dim: int, index: Any, src: Any, value: Any, reduce: str | None, inplace: bool) -> Any:
     """`scatter` takes a tensor or a number, and may combine instead of replace."""
     given = value if src is None else src
+    if given is None:
+        name = "scatter_" if inplace else "scatter"
+        raise TypeError(f"{name}() received an invalid combination of arguments - there is neither a tensor `src` nor a number `value`")
     if reduce is None:
         if isinstance(given, Tensor):
             return (_scatter_here if inplace else _scatter)(input, dim, index, given)
@@ -265,11 +266,9 @@ def scatter(input: Any, dim: int, index: Any, src: Any = None, *, value: Any = N
     return into(out, _chosen(input, dim, index, src, value, reduce, False))
 
 
-@composite(function=False)
+@in_common_cases(_scatter, _scatter_into, lambda: loops("index").put.along)
 def scatter_(input: Any, dim: int, index: Any, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Any:
     """Write elements of `src` (or one value) at the places that `index` names along a dimension."""
-    if src.__class__ is Tensor and reduce is None:
-        return _scatter_here(input, dim, index, src)
     return _chosen(input, dim, index, src, value, reduce, True)
 
 
@@ -284,24 +283,38 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None, *, out: Any
             return gather(input, place, indices, out=out)
     if dim is None:
         return gather(input.reshape(-1), 0, from_front(indices.reshape(-1), input.numel()), out=out)
-    if input.ndim != indices.ndim:
+    place, whole, wanted = broadcast_along(input._data.shape, indices._data.shape, dim)
+    if input._data.shape != whole:
+        input = input.expand(whole)
+    if indices._data.shape != wanted:
+        indices = indices.expand(wanted)
+    return gather(input, place, from_front(indices, whole[place]), out=out)
+
+
+@lru_cache(256)
+def broadcast_along(shape: Shape, index: Shape, dim: int) -> tuple[int, Shape, Shape]:
+    """A dimension, counted from the front, and the shapes of a tensor and of an index of it after both are broadcast in all others."""
+    if len(shape) != len(index):
         raise RuntimeError(
-            f"torch.take_along_dim(): input and indices should have the same number of dimensions, but got {input.ndim} dimensions for "
-            f"input, and {indices.ndim} dimensions for indices"
+            f"torch.take_along_dim(): input and indices should have the same number of dimensions, but got {len(shape)} dimensions for "
+            f"input, and {len(index)} dimensions for indices"
         )
-    dim = wrap_dim(dim, input.ndim)
-    shape = list(np.broadcast_shapes(*((*x.shape[:dim], 1, *x.shape[dim + 1 :]) for x in (input, indices))))
-    wide = input.expand((*shape[:dim], input.shape[dim], *shape[dim + 1 :]))
-    indices = indices.expand((*shape[:dim], indices.shape[dim], *shape[dim + 1 :]))
-    return gather(wide, dim, from_front(indices, input.shape[dim]), out=out)
+    place = wrap_dim(dim, len(shape))
+    common = np.broadcast_shapes(*((*sizes[:place], 1, *sizes[place + 1 :]) for sizes in (shape, index)))
+    whole, wanted = ((*common[:place], sizes[place], *common[place + 1 :]) for sizes in (shape, index))
+    return place, whole, wanted
 
 
 def from_front(indices: Any, size: int) -> Any:
-    """Indices that count from the end, counted from the front."""
+    """Indices that count from the end, counted from the front; in memory one after the other."""
     data = indices._data
     if isinstance(data, Layer):
         return indices + (indices < 0) * size
-    return wrap(np.where(data < 0, data + size, data)) if data.__class__ is np.ndarray and (data < 0).any() else indices
+    if data.__class__ is not np.ndarray:
+        return indices
+    if data.dtype is INT64 and (found := loops("index").counted(data, size)) is not None:
+        return wrap(found)
+    return wrap(np.where(data < 0, data + size, data)) if (data < 0).any() else indices
 
 
 # ---- whole slices: index_select and index_add ---------------------------------------------------------------------------------------
@@ -415,7 +428,7 @@ def _index_add_into(input: Array, dim: int, index: Array, source: Array, alpha: 
         input[...] = cast(whole, input.dtype).reshape(input.shape)
 
 
-inplace_form(index_add, _index_add_into, _index_add_by_kernel)
+inplace_form(index_add, _index_add_into, lambda: _index_add_by_kernel)
 
 
 def same_slices(input: Array, dim: int, index: Array, source: Array) -> bool:
@@ -477,14 +490,16 @@ def index_copy(input: Array, dim: int, index: Array, source: Array) -> Array:
     return result
 
 
+def _index_copy_by_kernel(input: Array, dim: int, index: Array, source: Array) -> bool:
+    return same_slices(input, dim, index, source) and bool(loops("index").put.at_rows(input, dim, index, source))
+
+
 def _index_copy_into(input: Array, dim: int, index: Array, source: Array) -> None:
-    if same_slices(input, dim, index, source) and loops("index").put.at_rows(input, dim, index, source):
-        return
     dim = check_source("index_copy_", input, dim, index, source)
     as_vector(input)[slices(dim, index)] = as_vector(source)
 
 
-inplace_form(index_copy, _index_copy_into)
+inplace_form(index_copy, _index_copy_into, lambda: _index_copy_by_kernel)
 
 
 @op(

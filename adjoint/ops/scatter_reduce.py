@@ -13,7 +13,7 @@ from ._batching import rows
 from ._general import plain_array
 from ._registry import ALONG, LINEAR, Array, ConstantArray, composite, op
 from ._rules import call, copied, loops, wrap_dim, zeros_on
-from .assign import inplace_form
+from .assign import arrays_to_write, inplace_form
 from .index import add_at
 from .scatter import (
     as_vector,
@@ -51,16 +51,24 @@ def _index_reduce_into(input: Array, dim: int, index: Array, source: Array, redu
     return bool(loops("index").BY_UFUNC[_COMBINE[reduce]].at_rows(input, dim, index, source))
 
 
+def _combined_by_kernel(input: Array, dim: int, index: Array, src: Array, reduce: str, include_self: bool) -> bool:
+    if reduce == "mean" or reduce not in _COMBINE or input.dtype is not src.dtype:
+        return False
+    kernels = loops("index")
+    if not include_self:  # what is written now is written again if the other kernel cannot go on
+        if index.shape != src.shape or input.dtype.kind != "f":
+            return False
+        if not kernels.filled_along(input, dim, index, _starting_value(reduce, input.dtype)):
+            return False
+    return bool(kernels.BY_UFUNC[_COMBINE[reduce]].along(input, dim, index, src))
+
+
 def _combine_into(input: Array, dim: int, index: Array, src: Array, reduce: str, include_self: bool) -> None:
     if reduce not in _COMBINE:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    if _combined_by_kernel(input, dim, index, src, reduce, include_self):
+        return
     kernels = loops("index")
-    if reduce != "mean" and index.shape == src.shape and input.dtype is src.dtype:
-        ready = include_self or (
-            input.dtype.kind == "f" and kernels.filled_along(input, dim, index, _starting_value(reduce, input.dtype))
-        )
-        if ready and kernels.BY_UFUNC[_COMBINE[reduce]].along(input, dim, index, src):
-            return
     dim = check_along("scatter_reduce", input, dim, index, src)
     if not index.size:
         return
@@ -142,7 +150,7 @@ def scatter_reduce(input: Array, dim: int, index: ConstantArray, src: Array, red
     return result
 
 
-scatter_reduce_ = inplace_form(scatter_reduce, _combine_into)
+scatter_reduce_ = inplace_form(scatter_reduce, _combine_into, lambda: _combined_by_kernel)
 
 
 @composite()
@@ -159,6 +167,9 @@ def index_reduce(input: Any, dim: int, index: Any, source: Any, reduce: str, *, 
 @composite(function=False)
 def index_reduce_(input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Any:
     """Combine the slices of `source` with those that `index` names along a dimension, in place."""
+    given = arrays_to_write((input, index, source), (0, 1, 2))
+    if given is not None and _index_reduce_into(given[0], dim, given[1], given[2], reduce, include_self):
+        return input._written()
     return scatter_reduce_(input, dim, _spread_index(index, source, dim), source, reduce, include_self=include_self)
 
 
@@ -224,11 +235,16 @@ def put(input: Array, index: Array, source: Array, accumulate: bool = False) -> 
     return result
 
 
+def _put_by_kernel(input: Array, index: Array, source: Array, accumulate: bool) -> bool:
+    if index.size != source.size or not in_one_line(input):
+        return False
+    line = input if input.ndim == 1 else input.reshape(-1)
+    return bool((loops("index").add if accumulate else loops("index").put).at_rows(line, 0, index, source, 1.0, -1, True))
+
+
 def _put_into(input: Array, index: Array, source: Array, accumulate: bool) -> None:
-    if in_one_line(input) and index.size == source.size:
-        way = loops("index").add if accumulate else loops("index").put
-        if way.at_rows(input.reshape(-1), 0, index.reshape(-1), np.ascontiguousarray(source).reshape(-1), negative=True):
-            return
+    if _put_by_kernel(input, index, source, accumulate):
+        return
     check_flat("put_", input, index)
     if index.size != source.size:
         raise IndexError(
@@ -250,4 +266,4 @@ def _put_into(input: Array, index: Array, source: Array, accumulate: bool) -> No
         line[where] = values
 
 
-inplace_form(put, _put_into)
+inplace_form(put, _put_into, lambda: _put_by_kernel)
