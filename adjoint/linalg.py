@@ -22,6 +22,7 @@ from .ops import linalg as _linalg
 from .ops import lu as _lu
 from .ops._out import into as _into
 from .ops._registry import FUNCTIONS as _FUNCTIONS
+from .ops._rules import call as _call
 from .ops._rules import holds as _holds
 from .ops._rules import wrap_dim as _wrap_dim
 from .ops.contract import multi_dot
@@ -123,10 +124,11 @@ def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False, o
 
 def solve_triangular(A: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False, out: Any = None) -> Any:
     """The solution X of A X = B for a triangular A; its other triangle is not read."""
-    _linalg.check_matrices("linalg.solve_triangular", A)
-    if B.ndim < 2:
+    _linalg.check_matrices("linalg.solve_triangular", A._data)
+    sides = B._data.shape
+    if len(sides) < 2:
         raise RuntimeError("linalg.solve_triangular: The input tensor B must have at least 2 dimensions.")
-    if A.shape[-1] != B.shape[-2 if left else -1]:
+    if A._data.shape[-1] != sides[-2 if left else -1]:
         sizes = f"({A.shape[-2]}x{A.shape[-1]} and {B.shape[-2]}x{B.shape[-1]})"
         raise RuntimeError(
             f"linalg.solve_triangular: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} {sizes}"
@@ -145,24 +147,31 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None, out: 
     """The X with the smallest ‖A X - B‖, and among those the smallest X."""
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError("torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
-    if A.ndim < 2:
+    data = A._data
+    if len(data.shape) < 2:
         raise RuntimeError("torch.linalg.lstsq: input must have at least 2 dimensions.")
     if A.dtype is not B.dtype:
         raise RuntimeError(
             "torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's dtype "
             f"{A.dtype.scalar_name} and other's dtype {B.dtype.scalar_name}\n  fix: B.to({A.dtype})"
         )
-    vector = A.ndim - 1 == B.ndim
+    vector = len(data.shape) - 1 == len(B._data.shape)
+    if not vector and len(data.shape) != len(B._data.shape):
+        raise RuntimeError("torch.linalg.lstsq: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1")
     right = B.unsqueeze(-1) if vector else B
-    if A.shape[-2] != right.shape[-2]:
+    rows, columns = data.shape[-2:]
+    if rows != right._data.shape[-2]:
         raise RuntimeError("torch.linalg.lstsq: input.size(-2) should match other.size(-2)")
-    if A._data.dtype.char not in "fdFD":
+    if data.dtype.char not in "fdFD":
         raise RuntimeError("This function doesn't handle types other than float and double\n  fix: A.float(), B.float()")
-    rows, columns = A.shape[-2:]
-    rtol = float(np.finfo(A._data.dtype).eps * max(rows, columns)) if rcond is None else float(rcond)
-    found, rank = _linalg.linalg_lstsq_found(A.detach(), right.detach(), rtol)
-    solution = _linalg.linalg_lstsq(A, right, rtol, found._data if found._data.__class__ is np.ndarray else None)
-    residuals = solution.reshape(-1)[:0].abs() if solution.requires_grad else A.new_zeros(0).real
+    rtol = float(np.finfo(data.dtype).eps * max(rows, columns)) if rcond is None else float(rcond)
+    if _unrecorded(A) and _unrecorded(right) and (arrays := _linalg.least_squares(data, right._data, rtol)) is not None:
+        solution, rank = map(_wrap, arrays)
+        residuals = _wrap(np.empty(0, data.dtype))
+    else:
+        found, rank = _linalg.linalg_lstsq_found(A.detach(), right.detach(), rtol)
+        solution = _linalg.linalg_lstsq(A, right, rtol, found._data if found._data.__class__ is np.ndarray else None)
+        residuals = solution.reshape(-1)[:0].abs() if solution.requires_grad else A.new_zeros(0).real
     values = residuals.detach()
     if driver in ("gelsd", "gelss"):
         values = svdvals(A.detach())
@@ -271,12 +280,15 @@ def qr(A: Any, mode: str = "reduced", *, out: Any = None) -> Any:
     """Q with orthonormal columns and the upper triangular R with Q R = A."""
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'")
-    _linalg.check_matrices("linalg.qr", A, square=False)
-    if not (A.is_floating_point() or A.is_complex()):
-        _linalg.check_floating("linalg.qr", A._data)
-    _decompose.check_supported("geqrf_cpu", A._data)
-    rows, columns = A.shape[-2:]
-    if mode == "r" or rows >= columns or _unrecorded(A):
+    data = A._data
+    _linalg.check_matrices("linalg.qr", data, square=False)
+    if data.dtype.kind in "biu":
+        _linalg.check_floating("linalg.qr", data)
+    _decompose.check_supported("geqrf_cpu", data)
+    if _unrecorded(A):
+        return _results(_types.linalg_qr, map(_wrap, _call(_decompose.linalg_qr, data, mode)), out)
+    rows, columns = data.shape[-2:]
+    if mode == "r" or rows >= columns:
         return _results(_types.linalg_qr, _decompose.linalg_qr(A, mode, _decompose.kept_for(A)), out)
     square = A[..., :rows]
     q, r = _decompose.linalg_qr(square, "reduced", _decompose.kept_for(square))
@@ -332,8 +344,9 @@ def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False, out:
 
 def lu_factor(A: Any, *, pivot: bool = True, out: Any = None) -> Any:
     """L and U in one matrix, and the row exchanges."""
-    packed, pivots, _ = lu_factor_ex(A, pivot=pivot, check_errors=True)
-    return _results(_types.linalg_lu_factor, (packed, pivots), out)
+    if pivot and _unrecorded(A) and (found := _lu.regular_factors(A._data)) is not None:
+        return _results(_types.linalg_lu_factor, map(_wrap, found), out)
+    return _results(_types.linalg_lu_factor, lu_factor_ex(A, pivot=pivot, check_errors=True)[:2], out)
 
 
 def _unpacked(LU: Any, pivots: Any, data: bool, permutation: bool) -> tuple[Any, Any, Any]:

@@ -26,11 +26,12 @@ from .objects import CONTIGUOUS_ALIGNED, DATA, DEC_REF, DESCR, FLAGS, INC_REF, N
 from .reduce_loops import PARTS, PIECES
 from .scan_loops import ABREAST
 
-# Places in the table, after those that all have. The last is where the records begin: the dtype of the elements, that of the results, and
-# loops: down columns, along rows, over the pieces of a long row, and over their results.
+# Places in the table, after those that all have. The last is where the records begin: the dtype of the elements, that of the results,
+# loops (down columns, along rows, over the pieces of a long row, and over their results), and how many numbers an element is to them.
 TRUE, FALSE, NONE, NO_AXES, TUPLE, LIST, EMPTY, NEW_COPY, TRANSPOSE, SHARE, STATE, RECORDS = range(OWN, OWN + 12)
 COLUMNS, ROWS = 0, 1  # the loops, and after them those of pieces (reduce_loops.py)
-RECORD = 6
+WIDTH = 6
+RECORD = 7
 
 # The roles of parameters: one that has to be None, and one that does not matter, are the last.
 ARRAY, AXIS, OPTION, NUMBER, LEVELS, ABSENT, IGNORED = "array", "axis", "option", "number", "levels", "absent", "ignored"
@@ -220,7 +221,8 @@ def entry_text(kind: str, limits: Limits, roles: tuple[str, ...]) -> str:
     if kind == "map":
         blocks = t.let(f"sdiv i64 {t.let(f'add i64 {inner}, {limits.columns - 1}')}, {limits.columns}")
         units = t.let(f"mul i64 {units}, {blocks}")
-    values = {0: t.field(result, DATA, "i64"), 1: data, 2: more, 4: n, 5: inner, 6: take, 7: blocks}
+    columns = t.let(f"mul i64 {inner}, {t.field(record, 8 * WIDTH, 'i64')}") if reduces else inner
+    values = {0: t.field(result, DATA, "i64"), 1: data, 2: more, 4: n, 5: columns, 6: take, 7: blocks}
 
     def tell(values: dict[int, str]) -> None:
         for slot, value in values.items():
@@ -358,5 +360,6 @@ class Entry:
         for record in range(RECORDS, RECORDS + RECORD * MOST, RECORD):
             if self.words[record] in (0, id(dtype)):
                 self.words[record + 1], self.words[record + 2 + loop] = id(result), at
+                self.words[record + WIDTH] = 2 if dtype.kind == "c" else 1
                 self.words[record] = id(dtype)  # last: other threads read the table
                 return

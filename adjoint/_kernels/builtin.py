@@ -283,7 +283,7 @@ def load_loop(formula: Formula, expr: Expr, kind: str, still: int) -> int:
 def loop_module(formula: Formula, expr: Expr, kind: str, still: int) -> str:
     scalar = formula.scalar(expr, kind)
     library, declared = definitions(scalar.maths)
-    hints = vector_hints(KINDS[kind].computed in ("f32", "c64") and "fpext" in library, bool(scalar.maths))
+    hints = vector_hints(KINDS[kind].computed in ("f32", "c64") and "fpext" in library, bool(scalar.maths), still >= 0)
     declared |= scalar.declared | ({FENCE} if formula.result_of(kind) == "f16" else set())
     if kind in PARTS and (whole := interleaved_loop(expr, kind, formula.kinds, still)):
         hints, loops = SHORT, [scalar.text, loop_text(formula, kind, scalar, "any", still), whole]
@@ -328,10 +328,11 @@ end:
 SHORT = '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.vectorize.enable", i1 false}'  # of a loop over what does not fill a vector
 
 
-def vector_hints(widens: bool, costly: bool) -> str:
+def vector_hints(widens: bool, costly: bool, brief: bool = False) -> str:
     """What LLVM is told about the loop. Left alone, it makes vectors of as many doubles as fit into a register, even where most of the work
-    is done in float32, and works on one vector at a time where two would hide each other's delays."""
-    wishes = [("vectorize.width", jit.float_lanes())] if widens else [("interleave.count", 2)] if costly else []
+    is done in float32, and works on one vector at a time where two would hide each other's delays. Where one operand stands still, rows may
+    be short: of four vectors at a time, much of a row would be left to do one by one."""
+    wishes = [("vectorize.width", jit.float_lanes())] if widens else [("interleave.count", 2)] if costly or brief else []
     lines = [f'!{place} = !{{!"llvm.loop.{name}", i32 {value}}}' for place, (name, value) in enumerate(wishes, 1)]
     return "\n".join([f"!0 = distinct !{{!0{''.join(f', !{place}' for place in range(1, len(wishes) + 1))}}}", *lines])
 

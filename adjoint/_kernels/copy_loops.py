@@ -205,6 +205,23 @@ def triangle(kernel: Loop, x: np.ndarray, diagonal: int) -> np.ndarray | None:
     return out if kernel.run(out, x, height, width, diagonal, rows, width) else None
 
 
+@loop
+def clear_triangle(out: Out, height: int, width: int, diagonal: int, upper: int, rows: range) -> None:
+    for row in rows:
+        at = row * width
+        edge = max(0, min(width, row % height + diagonal))
+        first = edge if upper else 0
+        last = width if upper else edge
+        for j in range(first, last):
+            out[at + j] = 0.0
+
+
+def cleared(x: np.ndarray, diagonal: int, upper: bool) -> bool | None:
+    """Write zeros below a diagonal of matrices, or from it on. None, and nothing is written, where NumPy has to."""
+    height, width = x.shape[-2:]
+    return clear_triangle.run(x, height, width, diagonal, int(upper), x.size // (width or 1), width)
+
+
 def fill(target: np.ndarray, value: float) -> None:
     """`target[...] = value`, which is a number that the target can hold."""
     size = target.size

@@ -12,11 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from . import small_loops
+from . import condensed_loops, small_loops
+from .condensed_loops import all_finite
 from .lapack import function
-from .loops import Floats, Ints, Out, cut, fortran, log, loop, narrow, part, wide
+from .loops import Floats, Ints, Out, cut, fortran, log, loop, narrow, wide
 
 Array = Any
+INT64 = np.dtype(np.int64)
 BLOCK = 64  # columns that LAPACK works on at a time: it needs that much room for each row
 NONE, SOME, ALL, VECTORS, UPPER, LOWER, LEFT, TRANSPOSED = (ord(letter) for letter in "NSAVULLT")
 
@@ -52,7 +54,7 @@ def lu(a: Array) -> tuple[Array, Array, Array, Array] | None:
     getrf, count, (rows, columns) = function("getrf", a.dtype.char), count_of(a), a.shape[-2:]
     if not getrf or not a.size:
         return None
-    packed, pivots, info = transposed(a), np.empty((*a.shape[:-2], min(rows, columns)), np.int64), np.empty(a.shape[:-2], np.int64)
+    packed, pivots, info = transposed(a), np.empty((*a.shape[:-2], min(rows, columns)), INT64), np.empty(a.shape[:-2], INT64)
     width = 2 if a.dtype.kind == "c" else 1
     flat = packed.view(packed.real.dtype) if width == 2 else packed
     if not factor.run(flat, pivots, info, getrf, rows, columns, width, count, rows * rows * columns):
@@ -76,7 +78,7 @@ def order_after(pivots: Array, rows: int) -> Array | None:
     count, exchanges = pivots.size // max(pivots.shape[-1], 1), pivots.shape[-1]
     if not count or exchanges > rows:
         return None
-    orders = np.empty((*pivots.shape[:-1], rows), np.int64)
+    orders = np.empty((*pivots.shape[:-1], rows), INT64)
     return orders if exchange_rows.run(orders, pivots, exchanges, rows, count, rows) else None
 
 
@@ -109,7 +111,7 @@ def determinants(a: Array) -> Array | None:
     getrf, n, shape = function("getrf", a.dtype.char), a.shape[-1], a.shape[:-2]
     if not getrf or not a.size:
         return None
-    out, pivots, info = np.empty(shape, a.dtype), np.empty(a.shape[:-1], np.int64), np.empty(shape, np.int64)
+    out, pivots, info = np.empty(shape, a.dtype), np.empty(a.shape[:-1], INT64), np.empty(shape, INT64)
     return out if determinants_of.run(out, a.copy(), pivots, info, getrf, n, math.prod(shape), n * n * n) else None
 
 
@@ -119,7 +121,7 @@ def logarithms(a: Array) -> tuple[Array, Array] | None:
     if not getrf or not a.size:
         return None
     signs, sizes = np.empty(shape, a.dtype), np.empty(shape, a.dtype)
-    pivots, info = np.empty(a.shape[:-1], np.int64), np.empty(shape, np.int64)
+    pivots, info = np.empty(a.shape[:-1], INT64), np.empty(shape, INT64)
     done = logarithms_of.run(signs, sizes, a.copy(), pivots, info, getrf, n, math.prod(shape), n * n * n)
     return (signs, sizes) if done else None
 
@@ -143,7 +145,7 @@ def cholesky(a: Array, upper: bool) -> tuple[Array, Array] | None:
     potrf, n = function("potrf", a.dtype.char), a.shape[-1]
     if not potrf or not a.size:
         return None
-    factors, info = transposed(a), np.empty(a.shape[:-2], np.int64)
+    factors, info = transposed(a), np.empty(a.shape[:-2], INT64)
     done = factor_positive.run(factors, info, potrf, UPPER if upper else LOWER, n, count_of(a), n * n * n)
     return (turned(factors), info) if done else None
 
@@ -163,7 +165,7 @@ def solution(a: Array, b: Array) -> tuple[Array, Array] | None:
     if not gesv or (a.shape[:-2] != b.shape[:-2] and a.ndim > 2) or a.dtype is not b.dtype or not a.size or not b.size:
         return None
     columns = b.size // n if a.ndim == 2 else columns  # one matrix for all
-    x, pivots, info = transposed(b), np.empty(a.shape[:-1], np.int64), np.empty(a.shape[:-2], np.int64)
+    x, pivots, info = transposed(b), np.empty(a.shape[:-1], INT64), np.empty(a.shape[:-2], INT64)
     if not solve_each.run(transposed(a), x, pivots, info, gesv, n, columns, count_of(a), n * n * (n + columns)):
         return None
     return turned(x), info
@@ -187,7 +189,7 @@ def inverse(a: Array) -> tuple[Array, Array] | None:
         return None
     take, pieces = cut(count)
     out, room = transposed(a), np.empty((pieces, n * BLOCK), a.dtype)
-    pivots, info = np.empty(a.shape[:-1], np.int64), np.empty(a.shape[:-2], np.int64)
+    pivots, info = np.empty(a.shape[:-1], INT64), np.empty(a.shape[:-2], INT64)
     if not invert_each.run(out, pivots, room, info, getrf, getri, n, n * BLOCK, take, count, pieces, take * 2 * n * n * n):
         return None
     return turned(out), info
@@ -205,7 +207,7 @@ def solution_by_factor(factors: Array, b: Array, upper: bool) -> Array | None:
     if not potrs or (factors.shape[:-2] != b.shape[:-2] and factors.ndim > 2) or factors.dtype is not b.dtype or not b.size:
         return None
     columns = b.size // n if factors.ndim == 2 else columns  # one factor for all
-    factors, x, info = np.ascontiguousarray(factors), transposed(b), np.empty(factors.shape[:-2], np.int64)
+    factors, x, info = np.ascontiguousarray(factors), transposed(b), np.empty(factors.shape[:-2], INT64)
     uplo = LOWER if upper else UPPER  # LAPACK sees the factor transposed
     if not solve_factored.run(factors, x, info, potrs, n, columns, uplo, count_of(factors), 2 * n * n * columns):
         return None
@@ -231,7 +233,7 @@ def inverse_by_factor(factors: Array, upper: bool) -> Array | None:
     potri, n = function("potri", factors.dtype.char), factors.shape[-1]
     if not potri or not factors.size:
         return None
-    out, info = factors.copy(), np.empty(factors.shape[:-2], np.int64)
+    out, info = factors.copy(), np.empty(factors.shape[:-2], INT64)
     done = invert_factored.run(out, info, potri, n, LOWER if upper else UPPER, count_of(factors), n * n * n)
     return turned(out) if done and not np.count_nonzero(info) else None
 
@@ -254,37 +256,46 @@ def solution_by_triangle(a: Array, b: Array, upper: bool) -> Array | None:
 
 @loop
 def least_squares_each(
-    a: Floats, b: Floats, ranks: Ints, places: Ints, limit: Floats, room: Out, info: Ints, gelsy: int, rows: int, columns: int, wanted: int,
+    out: Out, ranks: Ints, a: Floats, b: Floats, places: Ints, room: Out, limit: float, gelsy: int, rows: int, columns: int, wanted: int,
     length: int, take: int, count: int, pieces: range,
 ) -> None:  # fmt: skip
+    """The room of a piece is that of the limit, of a matrix by columns, and then LAPACK's."""
     long = max(rows, columns)
     for piece in pieces:
+        own, place = piece * (1 + rows * columns + length), piece * (columns + 1)
+        room[own] = narrow(limit)
         for i in range(piece * take, min(piece * take + take, count)):
-            for k in range(columns):
-                places[piece * columns + k] = 0
+            for column in range(columns):
+                places[place + column] = 0
+                for row in range(rows):
+                    room[own + 1 + column * rows + row] = a[(i * rows + row) * columns + column]
+            for column in range(wanted):
+                for row in range(rows):
+                    out[(i * wanted + column) * long + row] = b[(i * rows + row) * wanted + column]
+                for row in range(rows, long):
+                    out[(i * wanted + column) * long + row] = 0.0
             fortran(
-                gelsy, rows, columns, wanted, a[i * rows * columns], rows, b[i * long * wanted], long, places[piece * columns], limit[0],
-                ranks[i], room[piece * length], length, info[i],
+                gelsy, rows, columns, wanted, room[own + 1], rows, out[i * long * wanted], long, places[place], room[own], ranks[i],
+                room[own + 1 + rows * columns], length, places[place + columns],
             )  # fmt: skip
 
 
 def least_squares(a: Array, b: Array, limit: float) -> tuple[Array, Array] | None:
     """The smallest x with the smallest |a x - b|, and the ranks of the matrices."""
-    gelsy, (rows, columns), wanted, count = function("gelsy", a.dtype.char), a.shape[-2:], b.shape[-1], count_of(a)
+    gelsy, (*batch, rows, columns), wanted = function("gelsy", a.dtype.char), a.shape, b.shape[-1]
     if not gelsy or a.shape[:-2] != b.shape[:-2] or a.dtype is not b.dtype or not a.size or not wanted:
         return None
+    count = math.prod(batch)
     take, pieces = cut(count)
-    long, length = max(rows, columns), 4 * columns + BLOCK * (columns + wanted + 1) + rows
-    right = np.zeros((*b.shape[:-2], wanted, long), b.dtype)
-    right[..., :rows] = b.swapaxes(-1, -2)
-    ranks, info = np.empty(a.shape[:-2], np.int64), np.empty(a.shape[:-2], np.int64)
-    places, room = np.empty((pieces, columns), np.int64), np.empty((pieces, length), a.dtype)
+    length = 4 * columns + BLOCK * (columns + wanted + 1) + rows
+    out, ranks = np.empty((*batch, wanted, max(rows, columns)), a.dtype), np.empty(batch, INT64)
+    places, room = np.empty((pieces, columns + 1), INT64), np.empty((pieces, 1 + rows * columns + length), a.dtype)
     if not least_squares_each.run(
-        transposed(a), right, ranks, places, np.array([limit], a.dtype), room, info, gelsy, rows, columns, wanted, length, take, count,
-        pieces, take * rows * columns * (columns + wanted),
+        out, ranks, np.ascontiguousarray(a), np.ascontiguousarray(b), places, room, limit, gelsy, rows, columns, wanted, length, take,
+        count, pieces, take * rows * columns * (columns + wanted),
     ):  # fmt: skip
         return None
-    return turned(right[..., :columns]), ranks
+    return turned(out[..., :columns]), ranks
 
 
 # ---- orthogonal factors -------------------------------------------------------------------------------------------------------------
@@ -310,20 +321,21 @@ def orthogonal_each(
 
 def orthogonal(a: Array, mode: str) -> tuple[Array, Array] | None:
     """Q and R; an empty Q with mode "r"."""
-    geqrf, orgqr, (rows, columns), count = function("geqrf", a.dtype.char), function("orgqr", a.dtype.char), a.shape[-2:], count_of(a)
+    rows, columns = a.shape[-2:]
+    few = min(rows, columns)
+    wanted, height = (rows, rows) if mode == "complete" else (0 if mode == "r" else few, few)
+    if (found := small_loops.qr(a, wanted, height)) is not None:
+        return found
+    geqrf, orgqr, count = function("geqrf", a.dtype.char), function("orgqr", a.dtype.char), count_of(a)
     if not geqrf or not orgqr or not a.size:
         return None
-    few, (take, pieces) = min(rows, columns), cut(count)
-    wanted = {"r": 0, "reduced": few, "complete": rows}[mode]
-    if (found := small_loops.qr(a, wanted, rows if mode == "complete" else few)) is not None:
-        return found
-    height, length = rows if mode == "complete" else few, max(columns, wanted) * BLOCK
+    (take, pieces), length = cut(count), max(columns, wanted) * BLOCK
     q = np.empty((*a.shape[:-2], max(columns, wanted), rows), a.dtype)
     q[..., :columns, :] = a.swapaxes(-1, -2)
     r = np.empty((*a.shape[:-2], columns, height), a.dtype)
     factors, room = np.empty((pieces, few), a.dtype), np.empty((pieces, length), a.dtype)
     if not orthogonal_each.run(
-        q, r, factors, room, np.empty(a.shape[:-2], np.int64), geqrf, orgqr, rows, columns, wanted, height, length, take, count, pieces,
+        q, r, factors, room, np.empty(a.shape[:-2], INT64), geqrf, orgqr, rows, columns, wanted, height, length, take, count, pieces,
         take * rows * columns * (columns + wanted),
     ):  # fmt: skip
         return None
@@ -331,14 +343,6 @@ def orthogonal(a: Array, mode: str) -> tuple[Array, Array] | None:
 
 
 # ---- eigenvalues and singular values ------------------------------------------------------------------------------------------------
-
-
-@part
-def all_finite(a: Floats, start: int, stop: int) -> Any:
-    zero = 0.0
-    for k in range(start, stop):
-        zero = zero + a[k] * 0.0
-    return zero == 0.0
 
 
 @loop(reorder=True)
@@ -363,8 +367,8 @@ def eigen(a: Array, upper: bool, vectors: bool) -> tuple[Array, Array] | None:
         return None
     take, pieces = cut(count)
     length, amount = max(1 + 6 * n + 2 * n * n if vectors else 0, (2 + BLOCK) * n + 1), 3 + 5 * n
-    found, values, info = transposed(a), np.empty(a.shape[:-1], a.dtype), np.empty(a.shape[:-2], np.int64)
-    room, numbers = np.empty((pieces, length), a.dtype), np.empty((pieces, amount), np.int64)
+    found, values, info = transposed(a), np.empty(a.shape[:-1], a.dtype), np.empty(a.shape[:-2], INT64)
+    room, numbers = np.empty((pieces, length), a.dtype), np.empty((pieces, amount), INT64)
     if not eigen_each.run(
         found, values, room, numbers, info, syevd, VECTORS if vectors else NONE, UPPER if upper else LOWER, n, length, amount, take, count,
         pieces, take * 4 * n * n * n,
@@ -373,9 +377,13 @@ def eigen(a: Array, upper: bool, vectors: bool) -> tuple[Array, Array] | None:
     return values, turned(found)
 
 
-def eigenvalues(a: Array, upper: bool, vectors: bool) -> tuple[Array, Array] | None:
+def eigenvalues(a: Array, upper: bool, vectors: bool) -> tuple[Array, Array | None] | None:
     """The same with vectors whose signs may be others, if there are any."""
-    return small_loops.eigen(a, upper, vectors) or eigen(a, upper, vectors)
+    if (found := small_loops.eigen(a, upper, vectors)) is not None:
+        return found
+    if not vectors and (values := condensed_loops.eigenvalues(a, upper)) is not None:
+        return values, None
+    return eigen(a, upper, vectors)
 
 
 @loop(reorder=True)
@@ -400,23 +408,31 @@ def singular(a: Array, job: int) -> tuple[Array, Array, Array] | None:
     gesdd, (rows, columns), count = function("gesdd", a.dtype.char), a.shape[-2:], count_of(a)
     if not gesdd or not a.size:
         return None
+    if job == NONE:  # those of the transposed matrix, which are the same
+        given, rows, columns = a.copy(), columns, rows
+    else:
+        given = transposed(a)
     few, (take, pieces) = min(rows, columns), cut(count)
     left, right = {ALL: (rows, columns), SOME: (few, few), NONE: (0, 0)}[job]
     length = (0 if job == NONE else 5 * few * few) + (8 + BLOCK) * (rows + columns)
     shape = a.shape[:-2]
     u, values, vh = np.empty((*shape, left, rows), a.dtype), np.empty((*shape, few), a.dtype), np.empty((*shape, columns, right), a.dtype)
-    room, numbers, info = np.empty((pieces, length), a.dtype), np.empty((pieces, 8 * few), np.int64), np.empty(shape, np.int64)
+    room, numbers, info = np.empty((pieces, length), a.dtype), np.empty((pieces, 8 * few), INT64), np.empty(shape, INT64)
     if not singular_each.run(
-        transposed(a), u, values, vh, room, numbers, info, gesdd, job, rows, columns, left, right, length, take, count, pieces,
+        given, u, values, vh, room, numbers, info, gesdd, job, rows, columns, left, right, length, take, count, pieces,
         take * 8 * rows * columns * few,
     ) or np.count_nonzero(info):  # fmt: skip
         return None
     return turned(u), values, turned(vh)
 
 
-def singular_values(a: Array, vectors: bool) -> tuple[Array, Array, Array] | None:
+def singular_values(a: Array, vectors: bool) -> tuple[Array | None, Array, Array | None] | None:
     """The same with vectors whose signs may be others, if there are any."""
-    return small_loops.singular(a, vectors) or singular(a, SOME if vectors else NONE)
+    if (found := small_loops.singular(a, vectors)) is not None:
+        return found
+    if not vectors and (values := condensed_loops.singular_values(a)) is not None:
+        return None, values, None
+    return singular(a, SOME if vectors else NONE)
 
 
 @loop(reorder=True)
@@ -456,7 +472,7 @@ def general(a: Array, vectors: bool) -> tuple[Array, Array | None] | None:
     length = (4 + BLOCK) * n
     values, real, imaginary = np.empty((*a.shape[:-1], 2), a.dtype), np.empty((pieces, n), a.dtype), np.empty((pieces, n), a.dtype)
     columns, found = np.empty((*a.shape, 2), a.dtype) if vectors else None, np.empty((pieces, n, n), a.dtype)
-    room, info = np.empty((pieces, length), a.dtype), np.empty(a.shape[:-2], np.int64)
+    room, info = np.empty((pieces, length), a.dtype), np.empty(a.shape[:-2], INT64)
     if not general_each.run(
         transposed(a), values, columns, real, imaginary, found, room, info, geev, VECTORS if vectors else NONE, n, length, take, count,
         pieces, take * 16 * n * n * n,

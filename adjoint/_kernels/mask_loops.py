@@ -121,6 +121,9 @@ put_true = place("put_true", elsewhere=as_it_was)
 spread_true = place("spread_true", elsewhere=nothing)
 
 
+FIRST = np.zeros(1, INT64)  # where the values of a single block begin
+
+
 def starts_of(mask: np.ndarray) -> np.ndarray | None:
     """Where the results of each block begin, and at the end how many there are; None where NumPy has to do it."""
     size = mask.size
@@ -161,11 +164,16 @@ def filled(out: np.ndarray, mask: np.ndarray, value: float) -> bool | None:
 def written(out: np.ndarray, mask: np.ndarray, values: np.ndarray) -> bool | None:
     """Write values, in order, where a mask of the same shape is true. None, and nothing is written, if there are too few of them, or where
     NumPy has to."""
-    if out.__class__ is not np.ndarray or out.shape != mask.shape or (starts := starts_of(mask)) is None or values.size < starts[-1]:
+    if out.__class__ is not np.ndarray or out.shape != mask.shape:
+        return None
+    size, given = out.size, values.size
+    if 0 < size <= BLOCK and given >= size:  # enough, however many are true
+        return put_true.run(out, values, mask, FIRST, given - 1, size, 1, size)
+    if (starts := starts_of(mask)) is None or given < starts[-1]:
         return None
     if not starts[-1]:
         return True
-    return put_true.run(out, values, mask, starts, values.size - 1, out.size, len(starts) - 1, min(out.size, BLOCK))
+    return put_true.run(out, values, mask, starts, given - 1, size, len(starts) - 1, min(size, BLOCK))
 
 
 def spread(values: np.ndarray, mask: np.ndarray) -> np.ndarray | None:

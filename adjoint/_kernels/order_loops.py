@@ -281,14 +281,17 @@ select_floats = template()(select_in_columns)("select_floats", key=key_of)
 select_integers = template(kinds=("i64",))(select_in_columns)("select_integers", key=whole_key)
 
 
-def of_rank(x: np.ndarray, axis: int | None, what: int, rank: int = 0) -> Pair | None:
-    """The element of a rank along an axis, which is kept, or of all; and its place."""
-    if x.__class__ is not np.ndarray or x.dtype.char not in "fdl" or (found := plan_of_rank(x.shape, axis)) is None:
+def of_rank(x: np.ndarray, axis: int | None, what: int, rank: int = 0, keepdim: bool = True) -> Pair | None:
+    """The element of a rank along an axis, or of all; and its place."""
+    if x.__class__ is not np.ndarray or x.dtype.char not in "fdl" or (found := plan_of_rank(x.shape, axis, keepdim)) is None:
         return None
     shape, n, inner, columns, take, units = found
     if axis is not None and inner > 1 and x.size >= LARGE:
         turned = of_rank(copy(x.swapaxes(axis, -1)), -1, what, rank)
-        return None if turned is None else (copy(turned[0].swapaxes(axis, -1)), copy(turned[1].swapaxes(axis, -1)))
+        if turned is None:
+            return None
+        values, result = (copy(part.swapaxes(axis, -1)).reshape(shape) for part in turned)
+        return values, result
     result, values, memory = np.empty(shape, INT64), np.empty(shape, x.dtype), np.empty(units * n, INT64)
     low = (1 << (8 * x.itemsize - 1)) - 1
     kernel = select_integers if x.dtype.kind == "i" else select_floats
@@ -298,14 +301,14 @@ def of_rank(x: np.ndarray, axis: int | None, what: int, rank: int = 0) -> Pair |
 
 
 @lru_cache(1024)
-def plan_of_rank(shape: Shape, axis: int | None) -> tuple[Shape, int, int, int, int, int] | None:
+def plan_of_rank(shape: Shape, axis: int | None, keepdim: bool) -> tuple[Shape, int, int, int, int, int] | None:
     """The shape of the result, the elements of a column, how many elements they are apart, the columns, those of a unit, and the units."""
     if 0 in shape or (found := matrices(shape, axis)) is None:
         return None
     outer, n, inner = found
     columns = outer * inner
     take = min(columns, max(1, PIECE // n))
-    return plan(shape, axis, axis is not None)[0], n, inner, columns, take, -(-columns // take)
+    return plan(shape, axis, keepdim and axis is not None)[0], n, inner, columns, take, -(-columns // take)
 
 
 # ---- the most frequent --------------------------------------------------------------------------------------------------------------
@@ -330,14 +333,15 @@ def longest_run(result: Ints, elements: Out, x: Floats, ordered: Floats, n: int,
         elements[row] = x[place]
 
 
-def mode(x: np.ndarray, axis: int) -> Pair | None:
-    """The most frequent element along an axis (the smallest one), which is kept, and its last place."""
+def mode(x: np.ndarray, axis: int, keepdim: bool = True) -> Pair | None:
+    """The most frequent element along an axis (the smallest one), and its last place."""
     if not x.size or not x.shape or x.dtype.kind not in "fiub":
         return None
-    across = axis != -1 and axis != x.ndim - 1
+    kept, across = plan(x.shape, axis, keepdim)[0], axis != -1 and axis != x.ndim - 1
     x = copy(x.swapaxes(axis, -1)) if across else np.ascontiguousarray(x)
     n, shape = x.shape[-1], (*x.shape[:-1], 1)
     result, elements = np.empty(shape, INT64), np.empty(shape, x.dtype)
     if not longest_run.run(result, elements, x, np.sort(x), n, x.size // n, EFFORT * n):
         return None
-    return (copy(elements.swapaxes(axis, -1)), copy(result.swapaxes(axis, -1))) if across else (elements, result)
+    elements, result = ((copy(part.swapaxes(axis, -1)) if across else part).reshape(kept) for part in (elements, result))
+    return elements, result

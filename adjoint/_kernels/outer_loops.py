@@ -1,5 +1,5 @@
 """Products with vectors: columns times rows, which gradients of weights are for single examples, and matrices times a vector, which layers
-are for them; vector products, and Kronecker products."""
+are for them; vector products, Kronecker products, and sums that products are part of."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .loops import Floats, Out, loop, narrow, wide
+from .loops import Floats, Out, Strided, loop, narrow, wide
 from .memory import HUGE, empty
 from .sums import BLOCK
 
@@ -56,6 +56,23 @@ def times_vector(matrix: Array, vector: Array) -> Array | None:
 
 
 @loop
+def mix_blocks(out: Out, x: Floats, alpha: float, beta: float, count: int, blocks: range) -> None:
+    mine = narrow(alpha)
+    other = narrow(beta)
+    for block in blocks:
+        for j in range(block * BLOCK, min(block * BLOCK + BLOCK, count)):
+            out[j] = mine * out[j] + other * x[j]
+
+
+def mixed(out: Array, x: Array, alpha: float, beta: float) -> bool | None:
+    """Let an array become `alpha * out + beta * x`, of the same shape. None, and nothing is written, where NumPy has to."""
+    if out.shape != x.shape or out.__class__ is not np.ndarray or not {alpha.__class__, beta.__class__} <= {int, float}:
+        return None
+    size = out.size
+    return mix_blocks.run(out, x, alpha, beta, size, -(-size // BLOCK), min(size, BLOCK)) if size else None
+
+
+@loop
 def cross_columns(out: Out, a: Floats, b: Floats, inner: int, matrices: range) -> None:
     """The vector products of the columns of matrices with three rows."""
     for matrix in matrices:
@@ -68,10 +85,25 @@ def cross_columns(out: Out, a: Floats, b: Floats, inner: int, matrices: range) -
             out[z + j] = a[x + j] * b[y + j] - a[y + j] * b[x + j]
 
 
+@loop
+def cross_rows(out: Out, a: Strided, b: Strided, a_row: int, a_step: int, b_row: int, b_step: int, rows: range) -> None:
+    """The vector products of the rows of matrices with three columns, which may be parts of wider ones."""
+    for row in rows:
+        ax, ay, az = a[row * a_row], a[row * a_row + a_step], a[row * a_row + 2 * a_step]
+        bx, by, bz = b[row * b_row], b[row * b_row + b_step], b[row * b_row + 2 * b_step]
+        out[row * 3] = ay * bz - az * by
+        out[row * 3 + 1] = az * bx - ax * bz
+        out[row * 3 + 2] = ax * by - ay * bx
+
+
 def cross(a: Array, b: Array, dim: int) -> Array | None:
     """The vector products along a dimension of size three of arrays of one shape; None if NumPy has to compute them."""
-    inner = math.prod(a.shape[dim + 1 :])
     out = np.empty(a.shape, a.dtype)
+    if dim == 1 and out.ndim == 2:
+        item, (a_row, a_step), (b_row, b_step) = out.itemsize, a.strides, b.strides
+        steps = a_row // item, a_step // item, b_row // item, b_step // item
+        return out if out.size and cross_rows.run(out, a, b, *steps, out.shape[0], 3) else None
+    inner = math.prod(a.shape[dim + 1 :])
     a, b = (x if x.flags.c_contiguous else x.copy() for x in (a, b))
     return out if out.size and cross_columns.run(out, a, b, inner, out.size // (3 * inner), 3 * inner) else None
 

@@ -5,7 +5,7 @@ An array is seen as `outer` matrices of `n` rows and `inner` columns, and the ro
     start()               what an empty one gives
     term(x, level, p)     what an element counts for; `level` is a number for each result (where nobody asks, any), `p` one for all
     step(a, b)            two become one
-    finish(t, level, p)   the result
+    finish(t, level, p)   the result; of a complex number each part, with the other one as the level
 
 A kernel reduces `take` rows at a time, so that many rows become `blocks` partial results, which are reduced again. How the work is cut
 depends on the shape alone. Sums of blocks are taken in double, so that long sums are as precise as pairwise ones.
@@ -53,12 +53,11 @@ BLOCK = 1024  # elements of a row that are reduced in their own type
 TILE = 2048  # columns at a time, whose partial results stay in the nearest cache
 PIECES, PARTS = 2, 3  # the numbers, in along.py, of the loops for pieces of a long row, and for their results
 SMALL = 1 << 15  # elements of an array that is copied in no time
-MANY = 1 << 12  # complex numbers, of which NumPy has reduced fewer before their parts are found
 
 
 ALL = (*FLOATS, *HALVES, *WHOLE)
 
-start = step = term = finish = given
+start = step = term = finish = beside = given
 
 
 # ---- loops --------------------------------------------------------------------------------------------------------------------------
@@ -160,7 +159,29 @@ def down_columns(
                 parts = half
             to = unit * inner + left
             for j in range(width):
-                out[to + j] = finish(so_far[j], level[j], q)
+                out[to + j] = finish(so_far[j], beside(level[j], so_far[j ^ 1]), q)
+
+
+@template(reorder=True, kinds=FLOATS)
+def along_pairs(
+    out: Results, x: Floats, levels: Floats, p: float, n: int, inner: int, take: int, blocks: int, units: range
+) -> None:
+    """One column of complex numbers, whose parts are reduced each by itself."""
+    q = narrow(p)
+    for unit in units:
+        end = (unit // blocks + 1) * n
+        first = end - n + unit % blocks * take
+        last = min(first + take, end)
+        total_a, total_b = wide(start()), wide(start())
+        for begin in range(first, last, BLOCK):
+            some_a, some_b = start(), start()
+            for j in range(begin, min(begin + BLOCK, last)):
+                some_a = step(some_a, term(x[2 * j], start(), q))
+                some_b = step(some_b, term(x[2 * j + 1], start(), q))
+            total_a = step(total_a, wide(some_a))
+            total_b = step(total_b, wide(some_b))
+        out[2 * unit] = narrow(finish(total_a, total_b, p))
+        out[2 * unit + 1] = narrow(finish(total_b, total_a, p))
 
 
 @template(reorder=True, kinds=ALL)
@@ -241,11 +262,11 @@ class Reduction(Along):
 
     def __init__(
         self, name: str, *, start: Part, step: Part, term: Part, finish: Part, kinds: tuple[str, ...] = FLOATS, results: int = OWN,
-        mean: bool = False, follows: bool = False, by_parts: bool = False,
+        mean: bool = False, follows: bool = False, finish_part: Part | None = None,
     ) -> None:  # fmt: skip
         def shapes(what: str, term: Part, finish: Part) -> tuple[Loop, Loop]:
             parts = {"start": start, "step": step, "term": term, "finish": finish}
-            return down_columns(f"{name}_{what}_columns", **parts), along_rows(f"{name}_{what}_rows", **parts)
+            return down_columns(f"{name}_{what}_columns", beside=level_itself, **parts), along_rows(f"{name}_{what}_rows", **parts)
 
         super().__init__(name, shapes("whole", term, finish))
         self.first = shapes("first", term, unfinished)
@@ -253,14 +274,21 @@ class Reduction(Along):
         self.last = self.kernels if term is itself else shapes("last", itself, finish)
         self.between = self.first if term is itself else shapes("between", itself, unfinished)
         self.kinds, self.results, self.mean = kinds, results, mean
-        self.by_parts = by_parts  # whether the parts of complex numbers are reduced each by itself
+        self.finish_part = finish_part  # how to finish a part of a complex number, if parts are reduced each by itself
         self.follows = follows  # on another reduction of the same elements, which has had to be worth compiling
+        if finish_part is not None:
+            parts = {"start": start, "step": step, "term": term}
+            self.of_complex = [
+                (down_columns(f"{name}_{what}_parts", finish=end, beside=other_part, **parts),
+                 along_pairs(f"{name}_{what}_pairs", finish=end, **parts))
+                for what, end in (("first", unfinished), ("whole", finish_part))
+            ]  # fmt: skip
         if mean:
             self.kind = "mean"
 
     def by_python(self, x: np.ndarray, axis: Any, option: bool, p: float = 1.0, levels: np.ndarray | None = None) -> np.ndarray | None:
         if x.__class__ is not np.ndarray or (dtypes := dtypes_of(x.dtype, self.kinds, self.results)) is None:
-            return self.of_parts(x, axis, option) if self.by_parts and x.__class__ is np.ndarray and x.dtype.char in "FD" else None
+            return self.of_parts(x, axis, option) if self.finish_part and x.__class__ is np.ndarray and x.dtype.char in "FD" else None
         if not x.flags.c_contiguous:
             if x.size > SMALL and levels is None:
                 out = self.reordered(x, axis, option, p)
@@ -294,11 +322,32 @@ class Reduction(Along):
         return done
 
     def of_parts(self, x: np.ndarray, axis: Any, option: bool) -> np.ndarray | None:
-        """The same for complex numbers, whose parts are columns of their own."""
-        if x.size < MANY or not (axes := axes_of(axis, x.ndim)):
+        """The same for complex numbers: the parts of those in a row are pairs, and others are columns of their own."""
+        shape, steps = plan(x.shape, axis, option)
+        if not steps or not x.size:
             return None
-        parts = self.run(dense(x)[..., None].view(x.dtype.char.lower()), tuple(axes), option)
-        return None if parts is None else parts.view(x.dtype)[..., 0]
+        dtype, part = x.dtype, np.dtype(x.dtype.char.lower())
+        p = x.size / math.prod(shape) if self.mean else 1.0
+        x = dense(x).reshape(-1).view(part)
+        for place, (n, inner, take, blocks, units, work) in enumerate(steps, 1 - len(steps)):
+            kernel = self.of_complex[place == 0][inner == 1]
+            if place > 1 - len(steps):
+                kernel.heat = WARM  # as worth compiling as the first
+            out = np.empty(2 * units * inner, part)
+            if not kernel.run(out, x, x, p, n, 2 * inner, take, blocks, units, 2 * work):
+                return None
+            x = out
+        first, whole = self.of_complex
+        if len(steps) == 1:
+            self.learn_complex(dtype, part, {int(inner == 1): whole[inner == 1]})
+        elif len(steps) == 2 and steps[0][1] == inner == units == 1:
+            self.learn_complex(dtype, part, {PARTS: whole[1], PIECES: first[1]})
+        return x.view(dtype).reshape(shape)
+
+    def learn_complex(self, dtype: Any, part: Any, loops: dict[int, Loop]) -> None:
+        for place, loop in loops.items():
+            if (dtype, dtype, place) not in self.known:
+                self.tell(dtype, dtype, place, loop, part, part)
 
     def in_steps(
         self, x: np.ndarray, levels: np.ndarray | None, p: float, steps: tuple[tuple[int, ...], ...], shape: tuple[int, ...], result: Any,
@@ -400,6 +449,21 @@ def divided(t: Any, level: Any, p: Any) -> Any:
 
 
 @part
+def divided_part(t: Any, other: Any, p: Any) -> Any:
+    return (t + other * 0.0) / p  # as by a complex number: what is infinite or NaN in one part leaves none of the other
+
+
+@part
+def level_itself(level: Any, other: Any) -> Any:
+    return level
+
+
+@part
+def other_part(level: Any, other: Any) -> Any:
+    return other
+
+
+@part
 def unless_nan(x: Any, level: Any, p: Any) -> Any:
     return select(x == x, x, 0.0)
 
@@ -488,8 +552,8 @@ def logarithm(t: Any, level: Any, p: Any) -> Any:
 
 # ---- reductions ---------------------------------------------------------------------------------------------------------------------
 
-total = Reduction("sum", start=zero, step=add, term=itself, finish=unfinished, kinds=ALL, results=SUM, by_parts=True)
-mean = Reduction("mean", start=zero, step=add, term=itself, finish=divided, kinds=(*FLOATS, *HALVES), mean=True, by_parts=True)
+total = Reduction("sum", start=zero, step=add, term=itself, finish=unfinished, kinds=ALL, results=SUM, finish_part=unfinished)
+mean = Reduction("mean", start=zero, step=add, term=itself, finish=divided, kinds=(*FLOATS, *HALVES), mean=True, finish_part=divided_part)
 product = Reduction("prod", start=one, step=multiply, term=itself, finish=unfinished, kinds=ALL, results=SUM)
 largest = Reduction("max", start=lowest, step=larger, term=itself, finish=unfinished, kinds=ALL)
 smallest = Reduction("min", start=highest, step=smaller, term=itself, finish=unfinished, kinds=ALL)

@@ -142,28 +142,27 @@ def among(x: np.ndarray, others: np.ndarray) -> np.ndarray | None:
 
 
 @loop(kinds=NUMBERS)
-def find_runs(number: Ints | None, ends: Ints, total: Ints, x: Floats, size: int, once: range) -> None:
-    """Of runs of equal elements: the number of the run of each element, where the runs end, and how many there are."""
+def find_runs(values: Out, number: Ints | None, lengths: Ints | None, total: Ints, x: Floats, size: int, once: range) -> None:
+    """Of runs of equal elements: the first element of each, the number of the run of each element, the lengths of the runs, and how many
+    there are."""
     for _ in once:
         count = 0
-        ends[0] = 1
+        begin = 0
+        values[0] = x[0]
         if number is not None:
             number[0] = 0
+        if lengths is not None:
+            lengths[0] = 1
         for i in range(1, size):
-            count += 1 if x[i] != x[i - 1] else 0
-            ends[count] = i + 1  # until the next element of the same run
+            values[count + 1] = x[i]  # which stays there only if the next run begins
+            goes_on = x[i] == x[i - 1]
+            count += 0 if goes_on else 1
+            begin = begin if goes_on else i
+            if lengths is not None:
+                lengths[count] = i + 1 - begin
             if number is not None:
                 number[i] = count
         total[0] = count + 1
-
-
-@loop(kinds=NUMBERS)
-def read_runs(values: Out, lengths: Ints | None, ends: Ints, x: Floats, runs: range) -> None:
-    for k in runs:
-        start = ends[max(k - 1, 0)] if k > 0 else 0
-        values[k] = x[start]
-        if lengths is not None:
-            lengths[k] = ends[k] - start
 
 
 def runs(x: np.ndarray, numbered: bool, counted: bool) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None] | None:
@@ -171,13 +170,14 @@ def runs(x: np.ndarray, numbered: bool, counted: bool) -> tuple[np.ndarray, np.n
     lengths of the runs."""
     if x.__class__ is not np.ndarray or not x.size:
         return None
-    size, total, ends = x.size, np.empty(1, INT64), np.empty(x.size, INT64)
-    number = np.empty(size, INT64) if numbered else None
-    if not find_runs.run(number, ends, total, x, size, 1, size):
+    size, total, values = x.size, np.empty(1, INT64), np.empty(x.size + 1, x.dtype)
+    number, lengths = (np.empty(size, INT64) if asked else None for asked in (numbered, counted))
+    if not find_runs.run(values, number, lengths, total, x, size, 1, size):
         return None
-    count = int(total[0])
-    values, lengths = np.empty(count, x.dtype), np.empty(count, INT64) if counted else None
-    return (values, number, lengths) if read_runs.run(values, lengths, ends, x, count, 1) else None
+    for found in (values, lengths):
+        if found is not None:
+            found.resize(int(total[0]), refcheck=False)  # where it is: nobody else has seen its memory
+    return values, number, lengths
 
 
 # ---- in their own places ------------------------------------------------------------------------------------------------------------

@@ -47,11 +47,15 @@ INT32, INT64, UINT32 = np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.uint3
 
 
 @loop(unroll=False)
-def factor_lu(packed: Out, pivots: Words, info: Words, orders: Ints, a: Floats, rows: int, columns: int, matrices: range) -> None:
+def factor_lu(
+    packed: Out, pivots: Words, info: Words | None, orders: Ints | None, a: Floats, rows: int, columns: int, singular: Mark,
+    matrices: range,
+) -> None:  # fmt: skip
     for i in matrices:
         at, few = i * rows * columns, min(rows, columns)
         for row in range(rows):
-            orders[i * rows + row] = row
+            if orders is not None:
+                orders[i * rows + row] = row
             for column in range(columns):
                 packed[at + column * rows + row] = a[at + row * columns + column]
         failed = 0
@@ -62,7 +66,8 @@ def factor_lu(packed: Out, pivots: Words, info: Words, orders: Ints, a: Floats, 
                     best = row
             pivots[i * few + k] = best + 1
             if best != k:
-                orders[i * rows + k], orders[i * rows + best] = orders[i * rows + best], orders[i * rows + k]
+                if orders is not None:
+                    orders[i * rows + k], orders[i * rows + best] = orders[i * rows + best], orders[i * rows + k]
                 for column in range(columns):
                     one, other = at + column * rows + k, at + column * rows + best
                     packed[one], packed[other] = packed[other], packed[one]
@@ -76,19 +81,35 @@ def factor_lu(packed: Out, pivots: Words, info: Words, orders: Ints, a: Floats, 
                     above = packed[at + column * rows + k]
                     for row in range(k + 1, rows):
                         packed[at + column * rows + row] -= packed[at + k * rows + row] * above
-        info[i] = failed
+        if failed:
+            singular[0] = 1
+        if info is not None:
+            info[i] = failed
+
+
+def packed_lu(a: Array, info: Array | None, orders: Array | None) -> tuple[bool, Array, Array] | None:
+    """Whether no pivot is zero, L and U in one matrix, and the exchanges of rows from one. The arrays that are given are filled."""
+    *batch, rows, columns = a.shape
+    if rows > MOST or columns > MOST or not a.size:
+        return None
+    packed, pivots = np.empty((*batch, columns, rows), a.dtype), np.empty((*batch, min(rows, columns)), UINT32)
+    a, count, work = np.ascontiguousarray(a), math.prod(batch), rows * rows * columns
+    if (regular := factor_lu.run(packed, pivots, info, orders, a, rows, columns, count, work)) is None:
+        return None
+    return regular, packed.swapaxes(-1, -2), pivots.view(INT32)
 
 
 def lu(a: Array) -> tuple[Array, Array, Array, Array] | None:
     """L and U in one matrix, the exchanges of rows and the first pivot that is zero, both from one, and the order of rows."""
-    batch, (rows, columns) = a.shape[:-2], a.shape[-2:]
-    if rows > MOST or columns > MOST or not a.size:
-        return None
-    packed, orders = np.empty((*batch, columns, rows), a.dtype), np.empty((*batch, rows), INT64)
-    pivots, info = np.empty((*batch, min(rows, columns)), UINT32), np.empty(batch, UINT32)
-    if not factor_lu.run(packed, pivots, info, orders, np.ascontiguousarray(a), rows, columns, math.prod(batch), rows * rows * columns):
-        return None
-    return packed.swapaxes(-1, -2), pivots.view(INT32), info.view(INT32), orders
+    info, orders = np.empty(a.shape[:-2], UINT32), np.empty(a.shape[:-1], INT64)
+    found = packed_lu(a, info, orders)
+    return None if found is None else (found[1], found[2], info.view(INT32), orders)
+
+
+def regular_lu(a: Array) -> tuple[Array, Array] | None:
+    """L and U in one matrix, and the exchanges of rows; None, too, if a pivot is zero."""
+    found = packed_lu(a, None, None)
+    return found[1:] if found is not None and found[0] else None
 
 
 @loop(unroll=False)

@@ -91,6 +91,8 @@ def muted(op: Op) -> Callable[..., Any]:
     def forward(*values: Any) -> Any:
         token = mute()
         try:
+            if not op.keywords:
+                return op.impl(*values)
             return op.impl(*values[:cut], **dict(zip(op.keywords, values[cut:], strict=True)))
         finally:
             unmute(token)

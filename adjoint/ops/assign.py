@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import update_wrapper
+from functools import lru_cache, update_wrapper
 from typing import Any
 
 import numpy as np
@@ -322,11 +322,17 @@ def zero_(input: Tensor) -> Tensor:
     return write_through(_zero, _write_zero, one_value=True, input=input)
 
 
+@lru_cache(256)
+def _diagonal_places(shape: tuple[int, ...], wrap: bool) -> slice:
+    """Where the elements of a diagonal lie in memory that is in order."""
+    step = sum([math.prod(shape[dim + 1 :]) for dim in range(len(shape))])
+    return slice(0, None if wrap and len(shape) == 2 else (min(shape) - 1) * step + 1, step)
+
+
 def _set_diagonal(array: Array, value: Any, wrap: bool) -> None:
     shape = array.shape
     if array.flags.c_contiguous and array.size:
-        step = sum([math.prod(shape[dim + 1 :]) for dim in range(len(shape))])
-        array.reshape(-1)[: None if wrap and len(shape) == 2 else (min(shape) - 1) * step + 1 : step] = value
+        array.reshape(-1)[_diagonal_places(shape, wrap)] = value
         return
     along = np.arange(min(shape))
     array[(along,) * len(shape)] = value
@@ -362,7 +368,7 @@ def _write_diagonal(input: Array, fill_value: Any, wrap: bool) -> None:
         raise RuntimeError("dimensions must larger than 1")
     if len(shape) > 2 and len(set(shape)) != 1:
         raise RuntimeError("all dimensions of input must be of equal length")
-    _set_diagonal(input, number_as(fill_value, input.dtype), wrap)
+    _set_diagonal(input, (number_for if input.dtype.kind == "f" else number_as)(fill_value, input.dtype), wrap)
 
 
 fill_diagonal_ = inplace_form(_fill_diagonal, _write_diagonal, one_value=True)

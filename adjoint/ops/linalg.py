@@ -50,6 +50,13 @@ def by_columns(x: Array) -> Array:
     return transposed(transposed(x).copy())
 
 
+def by_long_columns(x: Array, length: int) -> Array:
+    """The same, where each column stands in the place of one of another length, if that is longer."""
+    found = transposed(np.empty((*x.shape[:-2], x.shape[-1], max(x.shape[-2], length)), x.dtype, like=x)[..., : x.shape[-2]])
+    found[...] = x
+    return found
+
+
 def main_diagonal(x: Array) -> Array:
     return np.diagonal(x, 0, -2, -1)
 
@@ -362,16 +369,22 @@ def _lstsq_jvp(A: Array, A_t: Any, B: Array, B_t: Any, rtol: float) -> Array:
     return added(None if A_t is None else times(_pinv_jvp(A, A_t, inverse), B), None if B_t is None else times(inverse, B_t))
 
 
+def least_squares(A: Array, B: Array, rtol: float) -> tuple[Array, Array] | None:
+    """What `linalg_lstsq_found` gives, by LAPACK; None where NumPy has to compute."""
+    return loops("lapack").least_squares(A, B, rtol) if real(A) and real(B) else None
+
+
 @op(several=True, differentiable=False, out=False, batch=lambda A, B, rtol: linalg_lstsq_found(*aligned(A, B), rtol), **HIDDEN)
 def linalg_lstsq_found(A: Array, B: Array, rtol: float) -> tuple[Array, Array]:
     """The smallest X with the smallest |A X - B|, and the rank of A."""
     from .decompose import linalg_svdvals
 
-    if real(A) and real(B) and (found := loops("lapack").least_squares(A, B, rtol)) is not None:
-        return found  # type: ignore[no-any-return]
+    if (found := least_squares(A, B, rtol)) is not None:
+        return found
     values = call(linalg_svdvals, A)
     limit = rtol * np.max(values, axis=-1, keepdims=True) if values.shape[-1] else 0
-    return times(call(linalg_pinv, A, 0.0, rtol, False), B), np.sum(values > limit, axis=-1)
+    solution = times(call(linalg_pinv, A, 0.0, rtol, False), B)
+    return by_long_columns(solution, A.shape[-2]), np.sum(values > limit, axis=-1)
 
 
 @op(nodes="LinalgLstsqBackward0", holomorphic=False, out=False, jvp=_lstsq_jvp, joint=_lstsq_rule, **HIDDEN,

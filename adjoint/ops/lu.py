@@ -8,13 +8,18 @@ import numpy as np
 
 from ._registry import LEADING, Array, op
 from ._rules import cast, loops
-from .linalg import HIDDEN, LOWER, UPPER, by_columns, hermitian, pivoted_lu, solved, times
+from .linalg import HIDDEN, LOWER, UPPER, by_columns, hermitian, pivoted_lu, real, solved, times
 from .matmul import transposed
 
 
 def factors(A: Array) -> tuple[Array, Array, Array, Array] | None:
     """What `linalg_lu_found` gives, by kernels; None where NumPy has to compute."""
     return loops("lapack").lu(A) if A.dtype.char in "fdFD" else None
+
+
+def regular_factors(A: Array) -> tuple[Array, Array] | None:
+    """L and U in one matrix, and the exchanges, of small matrices without a pivot that is zero; None for others."""
+    return loops("small").regular_lu(A) if A.ndim > 1 and real(A) else None
 
 
 @op(batch=LEADING, several=True, differentiable=False, out=False, **HIDDEN)

@@ -188,7 +188,8 @@ def check_batches(a: Array, b: Array) -> None:
             f"but got: [{b.shape[0]}, {b.shape[1]}]."
             + ("\n  fix: batch2.mT" if a.shape[0] == b.shape[0] and a.shape[2] == b.shape[2] else "")
         )
-    check_batch_dtypes(a, b)
+    if a.dtype is not b.dtype or a.dtype.kind == "b":
+        check_batch_dtypes(a, b)
 
 
 def check_batch_dtypes(a: Array, b: Array) -> None:
@@ -441,7 +442,9 @@ def check_expands(small: tuple[int, ...], large: tuple[int, ...]) -> None:
 
 
 def added(input: Array, x: Array, beta: float, alpha: float) -> Array:
-    """`beta * input + alpha * x`; with beta = 0 the input is ignored, NaN and all."""
+    """`beta * input + alpha * x`, in the memory of `x`; with beta = 0 the input is ignored, NaN and all."""
+    if beta != 0 and loops("outer").mixed(x, input, alpha, beta):
+        return x
     if input.dtype != x.dtype:
         check_bias(x.shape, input, x)
     check_expands(input.shape, x.shape)
@@ -491,8 +494,10 @@ def added_jvp(out: Array, beta: float, alpha: float, input_t: Array, multiply: A
     batch=lambda input, mat1, mat2, beta, alpha: added_batch(matmul)(input, mat1, mat2, beta, alpha))  # fmt: skip
 def addmm(input: Array, mat1: Array, mat2: Array, beta: float = 1, alpha: float = 1) -> Array:
     """`beta * input + alpha * mat1 @ mat2`."""
-    if beta == 1 == alpha and (kernel := KERNELS.get(mat1.dtype)) and mat1.ndim == 2 == mat2.ndim:
-        if (result := kernel(mat1, mat2, input)) is not None:
+    if (kernel := KERNELS.get(mat1.dtype)) and mat1.ndim == 2 == mat2.ndim:
+        alone = beta == 1 == alpha
+        result = kernel(mat1, mat2, input if alone else None)
+        if result is not None and (alone or (beta != 0 and loops("outer").mixed(result, input, alpha, beta))):
             return result
     check_matrices("mat1", mat1, "mat2", mat2)
     return added(input, product(mat1, mat2), beta, alpha)
@@ -507,10 +512,8 @@ def addmm(input: Array, mat1: Array, mat2: Array, beta: float = 1, alpha: float 
         input, mat, vec, beta, alpha))  # fmt: skip
 def addmv(input: Array, mat: Array, vec: Array, beta: float = 1, alpha: float = 1) -> Array:
     """`beta * input + alpha * mat @ vec`."""
-    if beta == 1 == alpha and plain_pair(input, mat) and plain_pair(mat, vec) and input.ndim == 1 == vec.ndim:
-        if mat.shape == input.shape + vec.shape:
-            result = mat.dot(vec)
-            return np.add(result, input, result)
+    if plain_pair(mat, vec) and mat.ndim == 2 and mat.shape[1:] == vec.shape:
+        return added(input, mat.dot(vec), beta, alpha)
     check_vector(mat, vec)
     return added(input, product(mat, vec), beta, alpha)
 
@@ -537,7 +540,7 @@ def baddbmm(input: Array, batch1: Array, batch2: Array, beta: float = 1, alpha: 
 def addbmm(input: Array, batch1: Array, batch2: Array, beta: float = 1, alpha: float = 1) -> Array:
     """`beta * input + alpha * (the sum of the products of each pair of matrices)`."""
     check_batches(batch1, batch2)
-    return added(input, np.sum(product(batch1, batch2), axis=0, dtype=batch1.dtype), beta, alpha)
+    return added(input, np.add.reduce(product(batch1, batch2), axis=0, dtype=batch1.dtype), beta, alpha)
 
 
 @op(inplace=True, converts=True, input=added_input,

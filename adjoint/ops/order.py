@@ -89,9 +89,9 @@ def checked(name: str, input: Array, dim: int) -> None:
 # ---- median -------------------------------------------------------------------------------------------------------------------------
 
 
-def refuse_median(input: Array) -> None:
+def refuse_median(input: Array, kernel: str) -> None:
     if input._data.dtype.kind in "cb":
-        raise NotImplementedError(f"\"median_cpu\" not implemented for '{input.dtype.scalar_name}'\n  fix: x.float(), x.real or x.abs()")
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_name}'\n  fix: x.float(), x.real or x.abs()")
 
 
 def median_of_all(input: Array, find: Search, what: int) -> Array:
@@ -120,12 +120,14 @@ def nanmedian_all(input: Array) -> Array:
 @composite()
 def median(input: Array, dim: int | None = None, keepdim: bool = False, *, out: Any = None) -> Any:
     """The element in the middle (the lower one of two); along a dimension, `(values, indices)`."""
-    refuse_median(input)
     if dim is None:
+        refuse_median(input, "median_cpu")
         return median_all(input, out=out)
-    found = selected_at_once(median_values, return_types.median, loops("order").of_rank, input, dim, keepdim, out, MEDIAN)
+    find = loops("order").of_rank
+    found = selected_at_once(median_values, return_types.median, find, input, dim, keepdim, out, MEDIAN, 0, keepdim)
     if found is not None:
         return found
+    refuse_median(input, "median_out")
     checked("median", input, dim)
     return selected(median_values, return_types.median, input, search(input, find_median, dim, keepdim), dim, keepdim, out)
 
@@ -133,12 +135,14 @@ def median(input: Array, dim: int | None = None, keepdim: bool = False, *, out: 
 @composite()
 def nanmedian(input: Array, dim: int | None = None, keepdim: bool = False, *, out: Any = None) -> Any:
     """The median of the elements that are not NaN; along a dimension, `(values, indices)`."""
-    refuse_median(input)
     if dim is None:
+        refuse_median(input, "median_cpu")
         return nanmedian_all(input, out=out)
-    found = selected_at_once(nanmedian_values, return_types.nanmedian, loops("order").of_rank, input, dim, keepdim, out, NANMEDIAN)
+    find = loops("order").of_rank
+    found = selected_at_once(nanmedian_values, return_types.nanmedian, find, input, dim, keepdim, out, NANMEDIAN, 0, keepdim)
     if found is not None:
         return found
+    refuse_median(input, "median_out")
     checked("nanmedian", input, dim)
     return selected(nanmedian_values, return_types.nanmedian, input, search(input, find_nanmedian, dim, keepdim), dim, keepdim, out)
 
@@ -149,7 +153,7 @@ def nanmedian(input: Array, dim: int | None = None, keepdim: bool = False, *, ou
 @composite()
 def mode(input: Array, dim: int = -1, keepdim: bool = False, *, out: Any = None) -> Any:
     """The most frequent value along a dimension (the smallest of several) and the last place where it stands."""
-    found = selected_at_once(mode_values, return_types.mode, loops("order").mode, input, dim, keepdim, out)
+    found = selected_at_once(mode_values, return_types.mode, loops("order").mode, input, dim, keepdim, out, keepdim)
     if found is not None:
         return found
     checked("mode", input, dim)
@@ -168,7 +172,8 @@ def kthvalue(input: Array, k: int, dim: int = -1, keepdim: bool = False, *, out:
             f"kthvalue(): selected number k out of range for dimension {wrap_dim(dim, len(input.shape))}: it has {size} elements, "
             f"so k is 1 to {size}, not {k}"
         )
-    found = selected_at_once(kthvalue_values, return_types.kthvalue, loops("order").of_rank, input, dim, keepdim, out, RANK, k - 1)
+    find = loops("order").of_rank
+    found = selected_at_once(kthvalue_values, return_types.kthvalue, find, input, dim, keepdim, out, RANK, k - 1, keepdim)
     if found is not None:
         return found
     index = search(input, partial(find_rank, k - 1), dim, keepdim)

@@ -14,6 +14,7 @@ from .._tensor import Tensor, wrap, wrap_result
 from ._batching import behind_batch, by_example, moved, refuse_batches, rows
 from ._registry import LEADING, LINEAR, Array, composite, op
 from ._rules import call, cast, holds, in_order, joined, loops, normalize_dims, sum_to, wrap_dim
+from .assign import inplace_form
 from .parts import EVERYTHING
 from .scatter import index_select
 from .shape import spread_arguments
@@ -239,7 +240,7 @@ def _small_lower(rows: int, columns: int, diagonal: int) -> Array:
     return np.tri(rows, columns, diagonal, dtype=bool)
 
 
-@op(batch=LEADING, inplace=True, jvp=LINEAR, warns=False, input=lambda g, diagonal: call(tril, g, diagonal))
+@op(batch=LEADING, jvp=LINEAR, warns=False, input=lambda g, diagonal: call(tril, g, diagonal))
 def tril(input: Array, diagonal: int = 0) -> Array:
     """The lower triangle of matrices, up to a diagonal; zeros above."""
     _check_matrix("tril", input)
@@ -251,7 +252,7 @@ def tril(input: Array, diagonal: int = 0) -> Array:
     return np.where(_lower(input.shape, diagonal), input, np.zeros((), input.dtype))
 
 
-@op(batch=LEADING, inplace=True, jvp=LINEAR, warns=False, input=lambda g, diagonal: call(triu, g, diagonal))
+@op(batch=LEADING, jvp=LINEAR, warns=False, input=lambda g, diagonal: call(triu, g, diagonal))
 def triu(input: Array, diagonal: int = 0) -> Array:
     """The upper triangle of matrices, from a diagonal on; zeros below."""
     _check_matrix("triu", input)
@@ -261,6 +262,22 @@ def triu(input: Array, diagonal: int = 0) -> Array:
     if kept is not None:
         return kept
     return np.where(_lower(input.shape, diagonal - 1), np.zeros((), input.dtype), input)
+
+
+def _clear_above(input: Array, diagonal: int) -> None:
+    _check_matrix("tril", input)
+    if not loops("copy").cleared(input, diagonal + 1, True):
+        np.copyto(input, 0, where=~_lower(input.shape, diagonal), casting="unsafe")
+
+
+def _clear_below(input: Array, diagonal: int) -> None:
+    _check_matrix("triu", input)
+    if not loops("copy").cleared(input, diagonal, False):
+        np.copyto(input, 0, where=_lower(input.shape, diagonal - 1), casting="unsafe")
+
+
+inplace_form(tril, _clear_above)
+inplace_form(triu, _clear_below)
 
 
 def _triangle_indices(rows: int, columns: int, diagonal: int, upper: bool, dtype: Any) -> Tensor:

@@ -367,17 +367,13 @@ def selected(select: Any, result: Any, input: Array, index: Array, dim: int, kee
 
 
 def selected_at_once(select: Any, result: Any, find: Any, input: Any, dim: Any, keepdim: bool, out: Any, *args: Any) -> Any:
-    """The same by one kernel, which finds elements and places along a dimension that it keeps; None where it takes a search first."""
+    """The same by one kernel, `find(array, dim, *args)`, which finds elements and places; None where it takes a search first."""
     data = input._data
     if out is not None or get_mode() > GRAD or input.__class__ is not Tensor or dim.__class__ is not int:
         return None
     if data.__class__ is not np.ndarray or not -data.ndim <= dim < data.ndim or (found := find(data, dim, *args)) is None:
         return None
     values, places = found
-    if not keepdim:
-        dim %= data.ndim
-        shape = data.shape[:dim] + data.shape[dim + 1 :]
-        values, places = values.reshape(shape), places.reshape(shape)
     index = wrap(places)
     return tuple.__new__(result, (wrap(values) if input._fn is None else select(input, index, dim, keepdim, values), index))
 

@@ -13,7 +13,8 @@ from .._state import recording
 from .._tensor import Tensor
 from ..autograd.node import INFERENCE_TENSOR
 from ..autograd.views import View, check_writable, counter_of
-from ._registry import composite
+from ._general import array_to_write
+from ._registry import Op, composite
 from .memory import owner_of
 from .shape import spread_arguments, squeeze, swapaxes, t, transpose, unsqueeze
 from .strides import as_strided
@@ -36,7 +37,13 @@ def _become(self: Tensor, view: Tensor) -> Tensor:
 
 
 def _inplace_view(name: str, of: Callable[..., Any]) -> None:
+    op: Op | None = getattr(of, "op", None)
+    count = len(op.args) - 1 if op else -1
+
     def changing(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if op and len(args) == count and not kwargs and self._fn is None and (data := array_to_write(self)) is not None:
+            self._data = op.impl(data, *args)
+            return self._written()
         return _become(self, of(self, *args, **kwargs))
 
     changing.__name__ = changing.__qualname__ = name
@@ -45,7 +52,7 @@ def _inplace_view(name: str, of: Callable[..., Any]) -> None:
 
 
 for _name, _of in {
-    "squeeze_": squeeze, "unsqueeze_": unsqueeze, "t_": t, "transpose_": transpose, "swapaxes_": swapaxes, "swapdims_": swapaxes,
+    "squeeze_": squeeze, "unsqueeze_": unsqueeze, "t_": t, "transpose_": transpose, "swapaxes_": swapaxes, "swapdims_": transpose,
     "as_strided_": as_strided,
 }.items():  # fmt: skip
     _inplace_view(_name, _of)

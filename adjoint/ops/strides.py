@@ -231,21 +231,23 @@ def _as_strided_batch(input: Tensor, size: Shape, stride: Shape, storage_offset:
 
 @op("as_strided", method=False, function=False, view=True, jvp=_as_strided_tangent, input=_as_strided_grad, batch=_as_strided_batch)
 def _as_strided(input: Array, size: Shape, stride: Shape, storage_offset: int, own: Geometry) -> Array:
-    owner = owner_of(input)
-    steps = tuple([step * input.itemsize for step in stride])
-    if owner.__class__ is np.ndarray and owner.flags.c_contiguous and input.dtype.kind != "V" and 0 not in size:
-        try:
-            return np.ndarray(size, input.dtype, owner, storage_offset * input.itemsize, steps)
-        except (TypeError, ValueError):
-            pass  # out of bounds, in NumPy's words
-    memory = owner.ravel(order="K").view(input.dtype)
-    needed = storage_offset + 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
-    if math.prod(size) and needed > memory.size:
+    owner, itemsize = owner_of(input), input.itemsize
+    steps, reach = _in_bytes(size, stride, itemsize)
+    known = owner.__class__ is np.ndarray and owner.dtype is input.dtype and owner.flags.c_contiguous
+    memory = owner if known and not storage_offset else owner.ravel(order="K").view(input.dtype)
+    if reach and storage_offset * itemsize + reach > memory.nbytes:
         raise RuntimeError(
-            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {storage_offset}, and itemsize {input.itemsize} "
-            f"requiring a storage size of {needed * input.itemsize} are out of bounds for storage of size {memory.nbytes}"
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {storage_offset}, and itemsize {itemsize} "
+            f"requiring a storage size of {storage_offset * itemsize + reach} are out of bounds for storage of size {memory.nbytes}"
         )
-    return _several.strided(memory[storage_offset:], size, steps)
+    return _several.strided(memory[storage_offset:] if storage_offset else memory, size, steps)
+
+
+@lru_cache(256)
+def _in_bytes(size: Shape, stride: Shape, itemsize: int) -> tuple[Shape, int]:
+    """The strides, and how far the last element reaches behind where the first begins."""
+    reach = 1 + sum([(n - 1) * step for n, step in zip(size, stride, strict=True)])
+    return tuple([step * itemsize for step in stride]), reach * itemsize if 0 not in size else 0
 
 
 @composite()
@@ -254,15 +256,16 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     shape, steps = tuple(size), tuple(stride)
     if len(shape) != len(steps):
         raise RuntimeError(f"mismatch in length of strides and shape: {len(steps)} strides for {len(shape)} dimensions")
-    if min(steps, default=0) < 0:
+    if steps and min(steps) < 0:
         raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(steps)}")
-    offset = geometry_of(input._data)[2] if storage_offset is None else storage_offset
-    if offset < 0:
-        raise RuntimeError(f"Tensor: invalid storage offset {offset}")
     whole = input._base  # the result may reach memory that a view does not
     if whole is None or whole._data.dtype != input._data.dtype or input._tangent is not None:
         whole = input
-    return _as_strided(whole, shape, steps, offset, geometry_of(whole._data))
+    own = geometry_of(whole._data)
+    offset = storage_offset if storage_offset is not None else own[2] if whole is input else offset_of(input._data)
+    if offset < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {offset}")
+    return _as_strided(whole, shape, steps, offset, own)
 
 
 # ---- copies with one part replaced --------------------------------------------------------------------------------------------------

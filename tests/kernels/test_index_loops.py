@@ -66,6 +66,10 @@ def test_triangles(shape, diagonal):
     x = normal(shape)
     np.testing.assert_array_equal(copy_loops.lower(x, diagonal), np.tril(x, diagonal))
     np.testing.assert_array_equal(copy_loops.upper(x, diagonal), np.triu(x, diagonal))
+    lower, upper = x.copy(), x.copy()
+    assert copy_loops.cleared(lower, diagonal + 1, True) and copy_loops.cleared(upper, diagonal, False)
+    np.testing.assert_array_equal(lower, np.tril(x, diagonal))
+    np.testing.assert_array_equal(upper, np.triu(x, diagonal))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

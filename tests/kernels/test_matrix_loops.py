@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint._kernels import exponential_loops, lapack_loops, small_loops, triangular_loops
+from adjoint._kernels import condensed_loops, exponential_loops, lapack_loops, small_loops, triangular_loops
 from adjoint._kernels.loops import LOOPS
 
 random = np.random.default_rng(11)
 LAPACK = [kernel for kernel in LOOPS if kernel.fn.__module__ == lapack_loops.__name__]
-SMALL = [k for k in LOOPS if k.fn.__module__ in (exponential_loops.__name__, small_loops.__name__, triangular_loops.__name__)]
+MODULES = [module.__name__ for module in (condensed_loops, exponential_loops, small_loops, triangular_loops)]
+SMALL = [kernel for kernel in LOOPS if kernel.fn.__module__ in MODULES]
 SQUARE = [(1, 1), (4, 4), (33, 33), (3, 5, 5), (2, 20, 3, 3)]
 OBLONG = [(4, 4), (6, 3), (3, 6), (2, 5, 3), (20, 2, 4)]
 
@@ -269,3 +270,53 @@ def test_pivots_out_of_range_do_no_harm(way):
     if way == "compiled":
         orders = lapack_loops.order_after(np.array([[7, -3]], np.int32), 3)
         assert orders is None or np.array_equal(np.sort(orders), [[0, 1, 2]])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(1, 20), (20, 1), (9, 9), (40, 7), (7, 40), (2, 33, 64), (64, 63), (65, 3)])
+def test_values_of_matrices_of_a_middle_size(shape, dtype):
+    a = normal(*shape, dtype=dtype)
+    a[..., 0] = 0  # such a column needs no reflection
+    same(ad.linalg.svdvals(ad.tensor(a)), np.linalg.svd(a, compute_uv=False), dtype)
+    same(ad.linalg.svdvals(ad.tensor(a).mT), np.linalg.svd(a, compute_uv=False), dtype)
+    symmetric = (a @ turned(a)) / max(shape) - np.eye(shape[-2], dtype=dtype)
+    for one, other in ((symmetric, symmetric), (np.tril(symmetric), symmetric), (np.eye(12, dtype=dtype), np.eye(12))):
+        same(ad.linalg.eigvalsh(ad.tensor(one)), np.linalg.eigvalsh(other), dtype)
+    same(ad.linalg.eigvalsh(ad.tensor(np.triu(symmetric)), "U"), np.linalg.eigvalsh(symmetric), dtype)
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e-300, 1e-170, 1e-30, 1e100, 1e300])
+def test_values_of_large_and_small_numbers(scale):
+    a = np.eye(12) + np.eye(12, k=1) + np.eye(12, k=-1) + np.eye(12, k=5) + np.eye(12, k=-5)
+    size = scale or 1.0
+    same(ad.linalg.eigvalsh(ad.tensor(a * scale)) / size, np.linalg.eigvalsh(a) * (scale > 0))
+    same(ad.linalg.svdvals(ad.tensor(a * scale)) / size, np.linalg.svd(a, compute_uv=False) * (scale > 0))
+    a[0, 3] = a[3, 0] = a[7, 2] = a[2, 7] = 1e-150  # its square is no number that could be divided by
+    same(ad.linalg.eigvalsh(ad.tensor(a)), np.linalg.eigvalsh(a))
+    same(ad.linalg.svdvals(ad.tensor(a)), np.linalg.svd(a, compute_uv=False))
+
+
+@pytest.mark.parametrize("place", [(0, 0), (11, 11), (3, 9), (9, 3)])
+def test_values_of_numbers_that_are_not_finite(place):
+    for number in (np.nan, np.inf):
+        a = np.eye(12)
+        a[place] = number
+        for values in (ad.linalg.eigvalsh, ad.linalg.svdvals):
+            with pytest.raises(ad.linalg.LinAlgError, match="non-finite"):
+                values(ad.tensor(a))
+
+
+def test_factors_of_a_singular_matrix_among_others():
+    a = np.stack([np.eye(3), np.ones((3, 3)), np.eye(3)])
+    with pytest.raises(RuntimeError, match=r"\(Batch element 1\): U\[2,2\] is zero"):
+        ad.linalg.lu_factor(ad.tensor(a))
+    assert ad.linalg.lu_factor_ex(ad.tensor(a)).info.tolist() == [0, 2, 0]
+    packed, pivots = ad.linalg.lu_factor(ad.tensor(a[::2]))
+    assert packed.stride() == (9, 1, 3) and pivots.dtype is ad.int32 and pivots.tolist() == [[1, 2, 3]] * 2
+
+
+@pytest.mark.parametrize("shape,right", [((4, 3), 2), ((3, 4), 2), ((2, 5, 3), 3), ((2, 3, 5), 4)])
+def test_columns_of_least_squares_have_room_for_the_longer_side(shape, right):
+    found = ad.linalg.lstsq(ad.tensor(normal(*shape)), ad.tensor(normal(*shape[:-1], right))).solution
+    long = max(shape[-2:])
+    assert found.stride() == ((long * right,) if len(shape) > 2 else ()) + (1, long)

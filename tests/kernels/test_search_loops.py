@@ -216,6 +216,16 @@ def test_runs(dtype):
     np.testing.assert_array_equal(firsts, x[ends])
     np.testing.assert_array_equal(np.repeat(np.arange(len(ends)), lengths), numbers_)
     assert search_loops.runs(x[:0], True, True) is None and search_loops.runs(x[::2], True, True) is None
+    found = search_loops.runs(x, False, False)
+    assert found is not None and found[1] is found[2] is None
+    np.testing.assert_array_equal(found[0], x[ends])
+
+
+def test_the_first_element_of_a_run_stands_for_it():
+    x = np.array([0.0, -0.0, 1.0, -0.0, 0.0])
+    found = search_loops.runs(x, True, True)
+    assert found is not None
+    np.testing.assert_array_equal(np.signbit(found[0]), [False, False, True])
 
 
 def test_each_nan_is_a_run_of_its_own():

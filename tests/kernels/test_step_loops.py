@@ -109,6 +109,19 @@ def test_outer_products_of_a_huge_batch(monkeypatch):
     np.testing.assert_array_equal(ours, columns * rows)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_vector_products_of_parts_of_matrices(monkeypatch, dtype):
+    wide, tall, still = normal(40, 9, dtype=dtype), normal(3, 40, dtype=dtype), np.broadcast_to(normal(3, dtype=dtype), (40, 3))
+    slices = [wide[:, :3], wide[:, ::-4], wide[::-1, 2:8:2], tall.T, still, normal(40, 3, dtype=dtype)]
+    monkeypatch.setattr(outer_loops.cross_rows, "heat", 1000)
+    for a in slices:
+        for b in slices:
+            close([outer_loops.cross(a, b, 1), outer_loops.cross(a[:1], b[:1], 1)], [np.cross(a, b), np.cross(a[:1], b[:1])])
+    assert outer_loops.cross(wide[:0, :3], wide[:0, :3], 1) is None
+    odd = np.zeros(40 * 13 + 1, "uint8")[1:].reshape(40, 13)[:, :12].view("float32")  # rows that are not aligned
+    assert outer_loops.cross(odd, odd, 1) is None
+
+
 @pytest.mark.parametrize("step", [1, -2])
 def test_gradients_of_products_with_a_vector(monkeypatch, step):
     matrix, vector = normal(70, 90)[::step], normal(90)[::step]
@@ -119,6 +132,28 @@ def test_gradients_of_products_with_a_vector(monkeypatch, step):
 
     ours, theirs = both_ways(monkeypatch, [outer_loops.outer_rows], grads)
     close(ours, theirs, 10)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("beta,alpha", [(0.5, -3), (2, 1), (1, 1), (0, 0.5)])
+@pytest.mark.parametrize("added_shape", [(70, 90), (90,)])
+def test_products_added_to_something(monkeypatch, added_shape, beta, alpha, dtype):
+    added, a, b = normal(*added_shape, dtype=dtype), normal(70, 40, dtype=dtype), normal(40, 90, dtype=dtype)
+    added[..., 3] = np.nan if beta == 0 else 1.0  # which is ignored
+    monkeypatch.setitem(matmul.KERNELS, np.dtype(dtype), products.function("f32" if dtype == "float32" else "f64"))
+
+    def sums():
+        first = ad.addmm(ad.tensor(added), ad.tensor(a), ad.tensor(b), beta=beta, alpha=alpha)
+        changed = ad.tensor(np.broadcast_to(added, (70, 90)).copy())
+        each = ad.tensor(np.broadcast_to(added, (2, 70, 90)).copy())
+        each.baddbmm_(ad.tensor(a).expand(2, 70, 40), ad.tensor(b).expand(2, 40, 90), beta=beta, alpha=alpha)
+        row = ad.addmv(ad.tensor(added.reshape(-1)[:70]), ad.tensor(a), ad.tensor(b[:, 0]), beta=beta, alpha=alpha)
+        return [first.numpy(), changed.addmm_(ad.tensor(a), ad.tensor(b), beta=beta, alpha=alpha).numpy(), each.numpy()[1], row.numpy()]
+
+    ours, theirs = both_ways(monkeypatch, [] if beta == 0 else [outer_loops.mix_blocks], sums)
+    close(ours, theirs, 10)
+    exact = alpha * (a.astype(float) @ b) + (beta * added if beta else 0)
+    close([exact.astype(dtype)] * 3, ours[:3], 100)
 
 
 @pytest.mark.parametrize("biased", [False, True])

@@ -133,3 +133,19 @@ def test_norms_of_nothing(order: Any, shape: tuple[int, ...]) -> None:
         if shape == (0, 0):
             assert lib.linalg.cond(lib.zeros(shape), order).item() == 0
     assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("a,b", [((2, 3, 3), (3,)), ((3, 3), (2, 3, 1)), ((3,), (3,)), ((3, 3), (2, 3))])
+def test_sides_of_least_squares_that_do_not_fit(a: tuple[int, ...], b: tuple[int, ...]) -> None:
+    messages = []
+    for lib in (torch, ad):
+        with pytest.raises(RuntimeError) as caught:
+            lib.linalg.lstsq(lib.ones(a), lib.ones(b))
+        messages.append(str(caught.value).partition("\n")[0])
+    assert messages[0] == messages[1]
+
+
+@pytest.mark.parametrize("a,b", [((4, 3), (4, 2)), ((3, 4), (3, 2)), ((2, 5, 3), (2, 5, 2)), ((2, 5, 3), (2, 5)), ((4, 3), (4,))])
+def test_strides_of_least_squares(a: tuple[int, ...], b: tuple[int, ...]) -> None:
+    found, expected = (lib.linalg.lstsq(lib.ones(a), lib.ones(b)).solution for lib in (ad, torch))
+    assert found.stride() == expected.stride()

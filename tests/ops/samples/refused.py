@@ -73,6 +73,7 @@ def three_of_truth_values(make: Make) -> Iterator[ErrorSample]:
 def no_order_of_truth_values(make: Make) -> Iterator[ErrorSample]:
     yield ErrorSample(NotImplementedError, "\"median_cpu\" not implemented for 'Bool'", make(3, dtype="bool"))
     yield ErrorSample(NotImplementedError, "\"median_cpu\" not implemented for 'ComplexDouble'", make(3, dtype="complex128"))
+    yield ErrorSample(NotImplementedError, "\"median_out\" not implemented for 'Bool'", make(3, dtype="bool"), 0)
 
 
 @error_samples("kthvalue", "topk")
