@@ -28,6 +28,7 @@ def of_matrices(name: str, *shape: int) -> Build:
             "eigvalsh": (lib.linalg.eigvalsh, [positive]),
             "svdvals": (lib.linalg.svdvals, [x]),
             "lstsq": (lambda x, y: lib.linalg.lstsq(x, y)[0], [x, right]),
+            "matrix_exp": (lib.linalg.matrix_exp, [x]),
         }
         return calls[name]
 
@@ -74,7 +75,7 @@ def of_counts(name: str, size: int) -> Build:
 
 
 for _label, _shape in MATRICES.items():
-    for _name in ("inv", "solve", "solve_triangular", "det", "cholesky", "lu_factor", "qr", "eigvalsh", "svdvals", "lstsq"):
+    for _name in ("inv", "solve", "solve_triangular", "det", "cholesky", "lu_factor", "qr", "eigvalsh", "svdvals", "lstsq", "matrix_exp"):
         register(f"{_name} {_label}", of_matrices(_name, *_shape))
 for _label, _shape in SIGNALS.items():
     for _name in ("fft", "ifft", "rfft"):

@@ -140,14 +140,16 @@ def factor_positive(a: Floats, info: Ints, potrf: int, uplo: int, n: int, matric
                     a[own + row] = 0.0
 
 
-def cholesky(a: Array, upper: bool) -> tuple[Array, Array] | None:
-    """The lower or upper factors of matrices of which that triangle is read, and the first minors that are not positive."""
+def cholesky(a: Array, upper: bool) -> Array | None:
+    """The lower or upper factors of matrices of which that triangle is read. None, too, if there is a matrix that has none."""
+    if (found := small_loops.cholesky(a, upper)) is not None:
+        return found
     potrf, n = function("potrf", a.dtype.char), a.shape[-1]
     if not potrf or not a.size:
         return None
     factors, info = transposed(a), np.empty(a.shape[:-2], INT64)
     done = factor_positive.run(factors, info, potrf, UPPER if upper else LOWER, n, count_of(a), n * n * n)
-    return (turned(factors), info) if done else None
+    return turned(factors) if done and not np.count_nonzero(info) else None
 
 
 # ---- equations ----------------------------------------------------------------------------------------------------------------------

@@ -178,6 +178,38 @@ def qr(a: Array, wanted: int, height: int) -> tuple[Array, Array] | None:
     return q.swapaxes(-1, -2), r.swapaxes(-1, -2)
 
 
+@loop(unroll=False)
+def factor_positive(out: Out, a: Floats, n: int, upper: int, failed: Mark, matrices: range) -> None:
+    """The lower factor from the lower triangle, or both transposed. The mark says that a matrix has none, or holds NaN."""
+    factor = room(ELEMENTS)
+    for i in matrices:
+        start = i * n * n
+        for row in range(n):
+            for column in range(row + 1):
+                total = a[start + (column * n + row if upper else row * n + column)]
+                for k in range(column):
+                    total -= factor[row * n + k] * factor[column * n + k]
+                if row == column:
+                    if not total > 0.0:
+                        failed[0] = 1
+                    factor[row * n + row] = sqrt(total)
+                else:
+                    factor[row * n + column] = total / factor[column * n + column]
+        for row in range(n):
+            for column in range(n):
+                place = start + (row * n + column if upper else column * n + row)
+                out[place] = factor[row * n + column] if column <= row else 0.0
+
+
+def cholesky(a: Array, upper: bool) -> Array | None:
+    """The lower or upper factors of matrices of which that triangle is read. None, too, if there is a matrix that has none."""
+    n, count = a.shape[-1], math.prod(a.shape[:-2])
+    if n > MOST or not a.size:
+        return None
+    out = np.empty(a.shape, a.dtype)
+    return out.swapaxes(-1, -2) if factor_positive.run(out, np.ascontiguousarray(a), n, int(upper), count, n * n * n) else None
+
+
 # ---- rotations ----------------------------------------------------------------------------------------------------------------------
 
 

@@ -301,8 +301,8 @@ def linalg_cholesky(A: Array, upper: bool = False) -> Array:
     """The lower triangular L with L Lᴴ = A, of which the lower or the upper triangle is read."""
     check_matrices("linalg.cholesky", A)
     check_floating("linalg.cholesky", A)
-    if real(A) and (found := loops("lapack").cholesky(A, upper)) is not None and not np.count_nonzero(found[1]):
-        return transposed(found[0]) if upper else found[0]
+    if real(A) and (found := loops("lapack").cholesky(A, upper)) is not None:
+        return transposed(found) if upper else found
     lower = hermitian(A) if upper else A
     try:
         factor = np.linalg.cholesky(lower)

@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
-import torch
 
 import adjoint as ad
 
+torch = pytest.importorskip("torch")
 LIBRARIES: tuple = (torch, ad)
 
 
