@@ -139,7 +139,8 @@ def solve_triangular(A: Any, B: Any, *, upper: bool, left: bool = True, unitrian
         triangle = _linalg.UPPER if upper == left else _linalg.LOWER  # of A, or of its transpose
         solved = _linalg.linalg_solve(A, B, triangle) if left else _linalg.linalg_solve(A.mT, B.mT, triangle).mT
     except LinAlgError:
-        solved = _FUNCTIONS["matmul"](A, B) * math.nan if left else _FUNCTIONS["matmul"](B, A) * math.nan
+        product = _FUNCTIONS["matmul"]
+        solved = (product(B.mT, A.mT) * math.nan).mT if left else product(B, A) * math.nan
     return _into(out, solved)
 
 
