@@ -7,7 +7,7 @@ left, of which the last is the innermost. NumPy copies what is small or has more
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -140,10 +140,13 @@ def with_zeros(out: Out, x: Floats, places: range) -> None:
         out[2 * i + 1] = 0.0
 
 
-def complex_of(x: np.ndarray, dtype: np.dtype[np.complexfloating]) -> np.ndarray | None:
-    """Real numbers as complex ones of the same precision; None where NumPy has to convert them."""
-    out = np.empty(x.shape, dtype)
-    return out if with_zeros.run(out.reshape(-1).view(x.dtype), x, x.size, 2) else None
+def complex_of(x: np.ndarray, dtype: np.dtype[np.complexfloating], otherwise: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """Real numbers as complex ones, by `otherwise` where precision changes or there is no kernel."""
+    if x.dtype.char == dtype.char.lower() and x.flags.c_contiguous:
+        out = np.empty(x.shape, dtype)
+        if with_zeros.run(out.reshape(-1).view(x.dtype), x, x.size, 2):
+            return out
+    return otherwise(x)
 
 
 @loop

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -30,10 +29,6 @@ def converted(array: Any, dtype: np.dtype[Any]) -> Any:
 
 def by_numpy(array: Any, dtype: np.dtype[Any]) -> Any:
     """As silently as C converts: what does not fit becomes infinite, or wraps around."""
-    if dtype.kind == "c" and array.dtype.kind == "f" and dtype.itemsize == 2 * array.itemsize and array.flags.c_contiguous:
-        found = import_module(".._kernels.copy_loops", __package__).complex_of(array, dtype)
-        if found is not None:
-            return found
     token = mute()
     try:
         if array.dtype.kind == "f" and dtype.kind in "iu" and dtype.itemsize < 4:
@@ -48,6 +43,10 @@ def warm_up(array: Any, dtype: np.dtype[Any]) -> None:
     _heat[dtype] += heat(array.size)
     if _heat[dtype] > WARM and compiles():
         from .._kernels.builtin_conversions import conversion
+        from .._kernels.copy_loops import complex_of
 
         fallback = partial(by_numpy, dtype=dtype)
-        KERNELS[dtype] = conversion(dtype, fallback) or fallback
+        if dtype.kind == "c":
+            KERNELS[dtype] = partial(complex_of, dtype=dtype, otherwise=fallback)
+        else:
+            KERNELS[dtype] = conversion(dtype, fallback) or fallback

@@ -22,6 +22,9 @@ from ._rules import loops, wrap_dim
 MANY = 1 << 14  # numbers that are worth several threads
 
 
+RANGE = 4  # numbers for each element, whose counting is sooner done than the sorting of elements
+
+
 def _answer(values: Array, inverse: Array | None, counts: Array | None) -> Any:
     """The values alone, or a tuple with what else was asked for."""
     found = tuple(wrap(np.asarray(part)) for part in (values, inverse, counts) if part is not None)
@@ -33,10 +36,31 @@ def _refuse_unordered(data: Array) -> None:
         raise NotImplementedError(f"\"unique\" not implemented for '{from_numpy_dtype(data.dtype).scalar_name}': torch.view_as_real first")
 
 
-def _unique(data: Array, inverse: bool, counted: bool) -> tuple[Array, Array | None, Array | None] | None:
+Distinct = tuple[Any, Any, Any]  # the elements; where each element of the array went, and how often each occurs, or None
+
+
+def _unique_in_range(data: Array, inverse: bool) -> Distinct | None:
+    """The distinct elements of integers from a range that is not much larger than the array, by counting each number of the range."""
+    low, high = int(data.min()), int(data.max())
+    if high - low >= RANGE * data.size:
+        return None
+    places = np.subtract(data, low, dtype=np.int64)
+    counts = np.bincount(places.reshape(-1))
+    present = np.flatnonzero(counts)
+    numbers = None
+    if inverse:
+        numbers = np.empty(counts.shape, np.int64)
+        numbers[present] = np.arange(present.size)
+        numbers = numbers[places]
+    return (present + low).astype(data.dtype), numbers, counts[present]
+
+
+def _unique(data: Array, inverse: bool, counted: bool) -> Distinct | None:
     """The distinct elements by kernels; None where NumPy has to find them."""
     if data.__class__ is not np.ndarray:
         return None
+    if data.dtype.char in "bBhil" and data.size and (found := _unique_in_range(data, inverse)) is not None:
+        return found[0], found[1], found[2] if counted else None
     line = np.sort(data, axis=None)
     if counted:
         found = loops("search").runs(line, False, True)

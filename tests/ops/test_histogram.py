@@ -33,3 +33,18 @@ def test_histogramdd_weighs_and_refuses() -> None:
     assert hist.sum() == weight.sum()
     with pytest.raises(RuntimeError, match="The size of bins must be equal to the innermost dimension of the input"):
         ad.histogramdd(ad.from_numpy(ROWS), [1, 2, 3])
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "int64"])
+@pytest.mark.parametrize("shape", [(), (7,), (30, 4)])
+@pytest.mark.parametrize("apart", [1, 1000])
+def test_distinct_integers_of_narrow_and_wide_ranges(dtype: str, shape: tuple[int, ...], apart: int) -> None:
+    info = np.iinfo(dtype)
+    numbers = np.random.default_rng(4).integers(-40, 40, shape) * apart
+    given = np.clip(numbers, info.min, info.max).astype(dtype)
+    values, inverse, counts = ad.unique(ad.tensor(given), return_inverse=True, return_counts=True)
+    expected, expected_counts = np.unique(given, return_counts=True)
+    assert values.numpy().dtype == given.dtype
+    np.testing.assert_array_equal(values.numpy(), expected)
+    np.testing.assert_array_equal(values[inverse].numpy(), given)
+    np.testing.assert_array_equal(counts.numpy(), expected_counts)
