@@ -22,6 +22,7 @@ Array = Any
 LARGEST = 16  # radix
 SHORT, LONG, LONGEST = 1 << 6, 1 << 13, 1 << 24  # from which length on a line is transformed by itself, up to which, and at all
 NEAR = 1 << 11  # numbers that are transformed at a time, if they are columns
+EFFORT = 6  # a step takes as long for a number as a sum for so many
 KINDS = {"f": "f32", "d": "f64", "F": "f32", "D": "f64"}
 REAL: dict[str, np.dtype[Any]] = {"f32": np.dtype(np.float32), "f64": np.dtype(np.float64)}
 COMPLEX: dict[str, np.dtype[Any]] = {"f32": np.dtype(np.complex64), "f64": np.dtype(np.complex128)}
@@ -174,7 +175,7 @@ def plan(
     room = 4 * program.far * size
     places = [step * size for side in zip(apart, apart_inside, strict=True) for step in side]
     words = np.array([len(program.steps), room, blocks, inner, width, *places, *np.ravel(program.steps)], WORD)
-    work = take * max(1, program.count) * len(program.steps) * 4
+    work = take * max(1, program.count) * len(program.steps) * EFFORT
     words_of_room = 0 if pieces * work <= UNSHARED and pieces * room < 8 * ROOM.size else pieces * room // 8 + 8
     return Plan(shape, dtype, True, words_of_room, program.table, words, (take, count * blocks, pieces, work))
 

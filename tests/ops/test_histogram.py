@@ -1,4 +1,4 @@
-"""Histograms in several dimensions, against NumPy's."""
+"""Histograms in several dimensions and counts of distinct numbers, against NumPy's."""
 
 from __future__ import annotations
 
