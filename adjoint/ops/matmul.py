@@ -497,8 +497,8 @@ def addmm(input: Array, mat1: Array, mat2: Array, beta: float = 1, alpha: float 
     if (kernel := KERNELS.get(mat1.dtype)) and mat1.ndim == 2 == mat2.ndim:
         alone = beta == 1 == alpha
         result = kernel(mat1, mat2, input if alone else None)
-        if result is not None and (alone or (beta != 0 and loops("outer").mixed(result, input, alpha, beta))):
-            return result
+        if result is not None:
+            return result if alone else added(input, result, beta, alpha)
     check_matrices("mat1", mat1, "mat2", mat2)
     return added(input, product(mat1, mat2), beta, alpha)
 
