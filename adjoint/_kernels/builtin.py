@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import entry, jit, memory, workers
+from . import entry, jit, memory, target, workers
 from .chunks import ARRAY, MOST, NUMBER, TRUTH
 from .code import TYPES
 from .emit import Emitter, Scalar, scalar_function
@@ -332,7 +332,7 @@ def vector_hints(widens: bool, costly: bool, brief: bool = False) -> str:
     """What LLVM is told about the loop. Left alone, it makes vectors of as many doubles as fit into a register, even where most of the work
     is done in float32, and works on one vector at a time where two would hide each other's delays. Where one operand stands still, rows may
     be short: of four vectors at a time, much of a row would be left to do one by one."""
-    wishes = [("vectorize.width", jit.float_lanes())] if widens else [("interleave.count", 2)] if costly or brief else []
+    wishes = [("vectorize.width", target.current().float_lanes)] if widens else [("interleave.count", 2)] if costly or brief else []
     lines = [f'!{place} = !{{!"llvm.loop.{name}", i32 {value}}}' for place, (name, value) in enumerate(wishes, 1)]
     return "\n".join([f"!0 = distinct !{{!0{''.join(f', !{place}' for place in range(1, len(wishes) + 1))}}}", *lines])
 

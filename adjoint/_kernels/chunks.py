@@ -8,7 +8,7 @@ the caches, line by line: memory that is written as usual is read first, which t
 
 from __future__ import annotations
 
-from . import jit
+from . import target
 from .blocks import Function
 from .memory import LINE
 
@@ -38,7 +38,7 @@ BUFFER = 1024  # bytes of a chunk that is stored past the caches: while it is on
 
 def stream_text() -> str:
     """The function that stores some bytes past the caches; those that share a line with others as usual."""
-    lanes = jit.float_lanes()
+    lanes = target.current().float_lanes
     vector, size = f"<{lanes} x float>", 4 * lanes
     stores = "".join(
         f"""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
-from . import jit
+from . import target
 from .code import constant
 from .emit import Emitter
 from .emit_types import KINDS, PARTS
@@ -23,7 +23,7 @@ class InterleavedEmitter(Emitter):
 
     def __init__(self, kind: str, inputs: list[Any]) -> None:
         super().__init__(PARTS[kind], inputs)
-        self.lanes = 4 * jit.float_lanes() // KINDS[self.kind].size
+        self.lanes = 4 * target.current().float_lanes // KINDS[self.kind].size
         self.vector = f"<{self.lanes} x {self.type}>"
 
     @cached_property

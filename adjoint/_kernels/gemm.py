@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from . import jit
+from . import target
 from .blocks import Function
 from .code import TYPES
 from .vectors import repeated
@@ -33,12 +33,12 @@ CALM = "!0"  # a loop that is not to be unrolled
 
 def lanes(kind: str) -> int:
     """Numbers in a vector."""
-    return jit.float_lanes() * 4 // SIZES[kind]
+    return target.current().float_lanes * 4 // SIZES[kind]
 
 
 def most_rows(vectors: int) -> int:
     """Rows in a tile, at most. Twelve sums, two vectors and a number fit into sixteen registers."""
-    return SLOT if vectors == 1 or jit.vector_registers() > 16 else 6
+    return SLOT if vectors == 1 or target.current().vector_registers > 16 else 6
 
 
 def width(kind: str) -> int:
@@ -68,8 +68,8 @@ def tile_text(kind: str, rows: int, vectors: int) -> str:
     sums = [f.variable(v, "zeroinitializer") for _ in range(rows * vectors)]
     starts = [f.at(t, "%a", f.mul("%a_row", row)) for row in range(rows)]
     place, line = f.variable("i64", "0"), f.variable("ptr", "%b")
-    for target in every("out")[::vectors]:  # where sums go is asked for in time, too
-        f.do(f"call void @llvm.prefetch.p0(ptr {target}, i32 1, i32 3, i32 1)")
+    for goal in every("out")[::vectors]:  # where sums go is asked for in time, too
+        f.do(f"call void @llvm.prefetch.p0(ptr {goal}, i32 1, i32 3, i32 1)")
     with f.loop("%depth", hints=CALM):
         here, right = place.get(), line.get()
         parts = [f.load(v, f.at(t, right, part * n), align=size) for part in range(vectors)]
@@ -81,8 +81,8 @@ def tile_text(kind: str, rows: int, vectors: int) -> str:
         f.do(f"call void @llvm.prefetch.p0(ptr {f.at(t, starts[0], f.add(here, f.mul('%a_step', AHEAD)))}, i32 0, i32 3, i32 1)")
         place.set(f.add(here, "%a_step"))
         line.set(f.at(t, right, "%b_step"))
-    for base, target, total in zip(every("base"), every("out"), sums, strict=True):
-        f.store(v, f.let(f"fadd {v} {f.load(v, base, align=size)}, {total.get()}"), target, size)
+    for base, goal, total in zip(every("base"), every("out"), sums, strict=True):
+        f.store(v, f.let(f"fadd {v} {f.load(v, base, align=size)}, {total.get()}"), goal, size)
     return f.text(internal=True)
 
 

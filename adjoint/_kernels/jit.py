@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from . import cache as disk
+from . import target
 from .lifetime import compiling, forever
 
 _libraries: list[Any] = forever([])  # which must live as long as the functions in them
@@ -34,10 +35,12 @@ def available() -> bool:
     if os.environ.get("ADJOINT_KERNELS") == "0":
         return False
     try:
-        features = llvm().get_host_cpu_features()
-        # An x86 CPU before 2013 has no fused operations, which all functions are made of.
-        return bool(features.get("fma", True)) and works()
-    except Exception:  # llvmlite is absent, has no back end for this CPU, or may not make memory executable here: NumPy serves
+        target.current()
+    except LookupError:
+        return False
+    try:
+        return works()
+    except Exception:  # llvmlite is absent, or may not make memory executable here: NumPy serves
         return False
 
 
@@ -49,23 +52,10 @@ def works() -> bool:
 
 @cache
 def machine() -> Any:
-    binding = llvm()
-    target = binding.Target.from_default_triple()
-    return target.create_target_machine(
-        cpu=binding.get_host_cpu_name(), features=binding.get_host_cpu_features().flatten(), opt=3, reloc="pic", codemodel="default"
+    chosen = target.current()
+    return llvm().Target.from_default_triple().create_target_machine(
+        cpu=chosen.name, features=chosen.features, opt=3, reloc="pic", codemodel="default"
     )
-
-
-@cache
-def float_lanes() -> int:
-    """How many float32 numbers fit into a vector register."""
-    features = llvm().get_host_cpu_features()
-    return 16 if features.get("avx512f") else 8 if features.get("avx2") else 4
-
-
-@cache
-def vector_registers() -> int:
-    return 32 if float_lanes() == 16 or platform.machine().lower() in ("arm64", "aarch64") else 16
 
 
 @cache
@@ -81,7 +71,7 @@ def fingerprint() -> str:
     binding = llvm()
     sources = [path.read_text() for path in sorted(Path(__file__).parent.glob("*.py"))]
     version = ".".join(map(str, binding.llvm_version_info))
-    return disk.key(*sources, version, binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten(), platform.python_version())
+    return disk.key(*sources, version, target.identity(), platform.python_version())
 
 
 LOOPS, VECTORS, FINISHED = range(3)  # how a text is written: LLVM has to find the vectors; they are there; it runs as it stands

@@ -17,11 +17,10 @@ from __future__ import annotations
 
 import ctypes
 import os
-import platform
 from functools import cache
 from threading import Lock, Thread
 
-from . import jit, memory
+from . import jit, memory, target
 from .lifetime import forever
 from .pool import get_num_threads, on_change
 
@@ -35,17 +34,8 @@ WORDS = NEXT + APART * SEATS
 PATIENCE = 500  # looks at the state before a thread sleeps, each with a few pauses
 
 
-def pause() -> tuple[str, str]:
-    """The declaration and the call of the instruction that tells the CPU that this loop waits."""
-    if platform.machine().lower() in ("x86_64", "amd64"):
-        return "declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"
-    if platform.machine().lower() in ("arm64", "aarch64"):
-        return "declare void @llvm.aarch64.hint(i32)", "call void @llvm.aarch64.hint(i32 1)"
-    return "", ""
-
-
 def text() -> str:
-    declaration, wait = pause()
+    declaration, wait = target.current().pause
     pauses = "\n  ".join([wait] * 8)
 
     def at(register: str, word: int) -> str:
@@ -319,7 +309,7 @@ _made: list[Workers] = forever([])  # their threads never end
 @cache
 def supported() -> bool:
     """Whether this system has what the threads need."""
-    return os.name == "posix" and bool(pause()[0])
+    return os.name == "posix" and bool(target.current().pause[0])
 
 
 def workers() -> Workers:

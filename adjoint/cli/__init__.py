@@ -60,11 +60,10 @@ def info() -> str:
     import numpy as np
 
     from .. import __version__
-    from .._kernels import jit, objects, pool
+    from .._kernels import jit, objects, pool, target
 
     if jit.available():
-        binding = jit.llvm()
-        llvm = f"LLVM {'.'.join(map(str, binding.llvm_version_info))} for {binding.get_host_cpu_name()}"
+        llvm = f"LLVM {'.'.join(map(str, jit.llvm().llvm_version_info))} for {target.current().name}"
     else:
         llvm = "none (NumPy does everything)"
     rows = {

@@ -1,5 +1,7 @@
 """Matrix products by compiled code: every size and layout against NumPy."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 
 import adjoint as ad
 from adjoint._kernels import multiply as plan
-from adjoint._kernels import products
+from adjoint._kernels import products, target
 from adjoint._warm import WARM
 from adjoint.ops import matmul
 
@@ -104,8 +106,8 @@ def test_large_products_in_parts(monkeypatch, tmp_path):
 def test_other_vectors(lanes, monkeypatch, tmp_path):
     """What a CPU with shorter or longer vectors gets."""
     monkeypatch.setenv("ADJOINT_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(products.jit, "float_lanes", lambda: lanes)
-    monkeypatch.setattr(products.jit, "vector_registers", lambda: 2 * lanes)
+    other = replace(target.current(), float_lanes=lanes, vector_registers=2 * lanes)
+    monkeypatch.setattr(target, "current", lambda: other)
     made = products.function.__wrapped__("f32")
     monkeypatch.setattr(products, "function", lambda kind: made)
     rng = np.random.default_rng(0)
