@@ -20,8 +20,13 @@ from .rmsprop import RMSprop as RMSprop
 from .rprop import Rprop as Rprop
 from .sgd import SGD as SGD
 
+__all__ = [
+    "ASGD", "LBFGS", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "Muon", "NAdam", "Optimizer", "RAdam",
+    "RMSprop", "Rprop", "SparseAdam", "lr_scheduler", "swa_utils", "swap_in_optimizer_params_and_state",
+]  # fmt: skip
+
 # Imported when first used.
-_NAMES = {"SparseAdam": "sparse_adam", "minimize_scipy": "_minimize"}
+_NAMES = {"SparseAdam": "sparse_adam", "minimize_scipy": "_minimize", "swap_in_optimizer_params_and_state": "_stateless"}
 _PACKAGES = frozenset({"swa_utils"})
 
 

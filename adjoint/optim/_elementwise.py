@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from itertools import chain
+from math import sqrt
 from operator import attrgetter
 from typing import Any, ClassVar
 
@@ -33,6 +34,7 @@ from .._warm import WARM, heat
 from ..autograd.node import INFERENCE_TENSOR
 from ..autograd.views import check_writable, counter_of
 from ..ops.complex_view import view_as_real
+from ._checks import check_devices
 from .optimizer import Group, Optimizer
 
 BLOCK = 1 << 14  # elements; a dozen such arrays fit into a CPU's second-level cache
@@ -85,6 +87,8 @@ class Elementwise(Optimizer):
         for group in self.param_groups:
             for name, default in self.defaults.items():
                 group.setdefault(name, default)
+        for entries in self.state.values():
+            self._number_scalars(entries)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update the parameters by their gradients. A `closure` computes the loss again and returns it."""
@@ -100,6 +104,7 @@ class Elementwise(Optimizer):
                     continue
                 plan = self._plans.get(number)
                 if plan is None or not plan.fits(self, group, params) or group.get("differentiable"):
+                    check_devices(group, params)
                     if group.get("differentiable") or not can_join(params):
                         self._step_tensors(group, params)
                         continue
@@ -118,13 +123,13 @@ class Elementwise(Optimizer):
             for param in params:
                 fresh = self.prepare(param, group)
                 state = self.state.get(param, {})
-                scalars = {name: state[name]._data for name in self.scalars}
+                scalars = {name: value if (value := state[name]).requires_grad else value._data for name in self.scalars}
                 self.advance(group, scalars)
                 # The formula's operands may be needed for its derivative, so they are not overwritten.
                 before = [param.clone(), *(state[name] for name in self.buffers(group))]
                 after = [param, *(buffer.clone() for buffer in before[1:])]
                 state.update(zip(self.buffers(group), after[1:], strict=True))
-                numbers = self.numbers(group, {name: value.item() for name, value in scalars.items()})
+                numbers = self.numbers(group, {name: number_of(value) for name, value in scalars.items()})
                 operands = map(as_real, (before[0], param._grad, *before[1:]))
                 overwrite(map(as_real, after), self.formula(self.variant(group, fresh), numbers, *operands))
                 self.finish(group, scalars)
@@ -138,14 +143,18 @@ class Elementwise(Optimizer):
         state = self.state[param]
         missing = [name for name in self.buffers(group) if state.get(name) is None]
         for name, value in self.initial_scalars(group).items():
-            if name not in state:
-                state[name] = wrap(np.full((), value, scalar_dtype()))
-            elif not isinstance(state[name], Tensor):  # a plain number in a checkpoint
-                state[name] = wrap(np.full((), state[name], scalar_dtype()))
+            state.setdefault(name, value)
+        self._number_scalars(state)
         for name in missing:
             value = self.buffers(group)[name]
             state[name] = wrap(np.full_like(param._data, complex(value, value) if param.is_complex() else value))
         return bool(missing)
+
+    def _number_scalars(self, state: Any) -> None:
+        """Make tensors of the scalars in a parameter's state, which are plain numbers in old checkpoints."""
+        for name in self.scalars:
+            if isinstance(value := state.get(name) if isinstance(state, dict) else None, int | float):
+                state[name] = wrap(np.full((), value, scalar_dtype()))
 
     def initial_scalars(self, group: Group) -> dict[str, float]:
         return self.scalars
@@ -379,6 +388,21 @@ def parts(flat: Array, like: list[Array]) -> Iterator[Array]:
 def real(array: Array) -> Array:
     """A complex array as twice as many real numbers, which is how optimizers see it."""
     return array.view(array.real.dtype) if array.dtype.kind == "c" else array
+
+
+def number_of(value: Any) -> Any:
+    """A number; a Tensor that the step is to be differentiated by stays one."""
+    return value if isinstance(value, Tensor) else value.item()
+
+
+def first(values: Any) -> Any:
+    """The first of equal numbers, as the scalars of parameters that are updated together are."""
+    return values.reshape(-1)[0].item()
+
+
+def root(number: Any) -> Any:
+    """The square root of a setting, which may be such a Tensor."""
+    return number.sqrt() if isinstance(number, Tensor) else sqrt(number)
 
 
 def as_real(tensor: Tensor | None) -> Tensor:

@@ -16,6 +16,7 @@ EPOCH_WARNING = (
     "Please use `scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from None, "
     "the closed form is used instead of the new chainable form, where available."
 )
+ORDER_PAGE = "See more details at https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
 
 
 class LRScheduler:
@@ -35,13 +36,13 @@ class LRScheduler:
         self.optimizer = optimizer
         for number, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
-                group.setdefault("initial_lr", number_of(group["lr"]))
+                group.setdefault("initial_lr", own(group["lr"]))
             elif "initial_lr" not in group:
                 raise KeyError(
                     f"param 'initial_lr' is not specified in param_groups[{number}] when resuming scheduler with last_epoch >= 0. "
                     "Load the optimizer's state first, or leave last_epoch out to begin anew."
                 )
-        self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
+        self.base_lrs = [own(group["initial_lr"]) for group in optimizer.param_groups]
         self.last_epoch = last_epoch
         notice_steps(optimizer)
         self._initial_step()
@@ -76,12 +77,13 @@ class LRScheduler:
         if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
             warn(
                 "Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization. "
-                "Please, make sure to call `optimizer.step()` before `lr_scheduler.step()`."
+                f"Please, make sure to call `optimizer.step()` before `lr_scheduler.step()`. {ORDER_PAGE}"
             )
         elif not getattr(self.optimizer, "_opt_called", False):
             warn(
                 "Detected call of `lr_scheduler.step()` before `optimizer.step()`. Call them in the opposite order, "
-                "`optimizer.step()` before `lr_scheduler.step()`: otherwise the first learning rate of the schedule is skipped."
+                "`optimizer.step()` before `lr_scheduler.step()`: otherwise the first learning rate of the schedule is skipped. "
+                f"{ORDER_PAGE}"
             )
 
     def _update_lr(self, epoch: int | None = None) -> None:
@@ -104,7 +106,7 @@ class LRScheduler:
         self._last_lr = self._rates()
 
     def _rates(self) -> list[float]:
-        return [rate if (rate := group["lr"]).__class__ is float else number_of(rate) for group in self.optimizer.param_groups]
+        return [rate if (rate := group["lr"]).__class__ is float else own(rate) for group in self.optimizer.param_groups]
 
     def _warn_outside_step(self) -> None:
         if not self._get_lr_called_within_step:
@@ -145,15 +147,16 @@ def require_optimizer(optimizer: object) -> None:
         raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
 
 
-def number_of(rate: Any) -> Any:
-    return rate.item() if isinstance(rate, Tensor) else rate
+def own(setting: Any) -> Any:
+    """A setting to keep: of a tensor a copy, since whose it is may change it in place."""
+    return setting.clone() if isinstance(setting, Tensor) else setting
 
 
-def set_lr(group: Group, rate: float) -> None:
+def set_lr(group: Group, rate: Any) -> None:
     """Set a learning rate; one that is a tensor stays the same tensor."""
     present = group["lr"]
     if present.__class__ is not float and isinstance(present, Tensor):
-        present.fill_(rate)
+        present.fill_(rate.item() if isinstance(rate, Tensor) else rate)
     else:
         group["lr"] = rate
 
@@ -162,12 +165,12 @@ def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
     """A setting for each group, from a list of them or one for all."""
     count = len(optimizer.param_groups)
     if not isinstance(value, list | tuple):
-        return [value] * count
+        return [own(value) for _ in range(count)]
     if len(value) != count:
         raise ValueError(
             f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, param_groups has {count}."
         )
-    return list(value)
+    return list(map(own, value))
 
 
 def notice_steps(optimizer: Optimizer) -> None:

@@ -61,6 +61,12 @@ class Adafactor(Whole):
         )
         super().__init__(params, defaults)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for param in self.state.values():  # whose step is a plain number in old checkpoints
+            if "step" in param and not isinstance(param["step"], Tensor):
+                param["step"] = wrap(np.full((), param["step"], scalar_dtype()))
+
     def begin(self, param: Tensor) -> dict[str, Tensor]:
         data = param._data
         state = {"step": wrap(np.zeros((), scalar_dtype()))}

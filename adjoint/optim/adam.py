@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from math import sqrt
 from typing import Any
 
 import numpy as np
 
-from ._checks import check_at_least_zero, check_betas, check_implementation, check_lr, check_tensor_lr_of_adam
-from ._elementwise import Array, Elementwise, decay_number, decay_of, decayed
+from .._tensor import Tensor
+from ._checks import check_at_least_zero, check_betas, check_betas_alike, check_implementation, check_lr, check_tensor_for_foreach
+from ._elementwise import Array, Elementwise, decay_number, decay_of, decayed, root
 from .optimizer import Group, Params
 
 
@@ -28,7 +28,7 @@ class Adam(Elementwise):
         self,
         params: Params,
         lr: Any = 1e-3,
-        betas: tuple[Any, Any] = (0.9, 0.999),
+        betas: tuple[Any, ...] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 0,
         amsgrad: bool = False,
@@ -40,11 +40,15 @@ class Adam(Elementwise):
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
-        check_tensor_lr_of_adam(lr, foreach, capturable)
+        check_tensor_for_foreach("lr", lr, foreach, capturable)
         check_lr(lr)
         check_at_least_zero("epsilon value", eps)
         check_betas(betas)
         check_at_least_zero("weight_decay value", weight_decay)
+        check_betas_alike(betas)
+        for place, beta in enumerate(betas):
+            check_tensor_for_foreach(f"betas[{place}]", beta, foreach, capturable)
+        betas = tuple(beta.reshape(()) if isinstance(beta, Tensor) else beta for beta in betas)
         check_implementation(foreach, fused, differentiable)
         defaults = dict(
             lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad, maximize=maximize, foreach=foreach,
@@ -62,7 +66,7 @@ class Adam(Elementwise):
     def numbers(self, group: Group, scalars: dict[str, float]) -> tuple[Any, ...]:
         (beta1, beta2), step, lr = group["betas"], scalars["step"], group["lr"]
         # Both averages begin at zero; the corrections make up for that.
-        correction, rate = sqrt(1 - beta2**step), lr / (1 - beta1**step)
+        correction, rate = root(1 - beta2**step), lr / (1 - beta1**step)
         return decay_number(group), 1 - beta1, beta2, 1 - beta2, correction, group["eps"], rate
 
     @staticmethod

@@ -15,7 +15,7 @@ class AdamW(Adam):
         self,
         params: Params,
         lr: Any = 1e-3,
-        betas: tuple[Any, Any] = (0.9, 0.999),
+        betas: tuple[Any, ...] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 1e-2,
         amsgrad: bool = False,

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ._checks import check_at_least_zero, check_implementation, check_lr
-from ._elementwise import Array, Elementwise, decay_of, decayed, scalar_dtype
+from ._elementwise import Array, Elementwise, decay_of, decayed, first, scalar_dtype
 from .optimizer import Group, Params
 
 
@@ -60,6 +60,6 @@ class ASGD(Elementwise):
         return moved, np.where(mu == 1, moved, ax + (moved - ax) * mu)
 
     def finish(self, group: Group, scalars: dict[str, Array]) -> None:
-        step, lr, rounded = scalars["step"].item(0), float(group["lr"]), scalar_dtype().type
+        step, lr, rounded = first(scalars["step"]), float(group["lr"]), scalar_dtype().type
         scalars["eta"][...] = rounded(lr / (1 + group["lambd"] * lr * step) ** group["alpha"])
         scalars["mu"][...] = rounded(1 / max(1, step - group["t0"]))

@@ -11,7 +11,7 @@ from typing import Any, Literal, SupportsFloat
 
 from .._site import warn
 from ._cycles import CosineAnnealingLR, CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
-from ._scheduler import EPOCH_WARNING, FactorSchedule, LRScheduler, number_of, per_group, require_optimizer, set_lr
+from ._scheduler import EPOCH_WARNING, FactorSchedule, LRScheduler, per_group, require_optimizer, set_lr
 from .optimizer import Optimizer
 
 __all__ = [
@@ -389,7 +389,7 @@ class ReduceLROnPlateau(LRScheduler):
                 )
             self.min_lrs = [self.default_min_lr] * len(groups)
         for group, lowest in zip(groups, self.min_lrs, strict=True):
-            old = float(number_of(group["lr"]))
+            old = float(group["lr"])
             new = max(old * self.factor, lowest)
             if old - new > self.eps:
                 set_lr(group, new)

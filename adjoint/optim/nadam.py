@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ._checks import check_at_least_zero, check_betas, check_implementation, check_lr
-from ._elementwise import Array, Elementwise, decay_number, decay_of, decayed
+from ._elementwise import Array, Elementwise, decay_number, decay_of, decayed, first
 from .optimizer import Group, Params
 
 
@@ -49,7 +49,7 @@ class NAdam(Elementwise):
 
     def advance(self, group: Group, scalars: dict[str, Array]) -> None:
         super().advance(group, scalars)
-        scalars["mu_product"] *= momentum_at(scalars["step"].item(0), group["betas"][0], group["momentum_decay"])
+        scalars["mu_product"] *= momentum_at(first(scalars["step"]), group["betas"][0], group["momentum_decay"])
 
     def variant(self, group: Group, fresh: bool) -> tuple[Any, ...]:
         return group["maximize"], decay_of(group)

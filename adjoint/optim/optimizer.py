@@ -169,7 +169,12 @@ class Optimizer:
         names = self._split_names(params)
         for place, param in enumerate(params):
             self._check_param(param, place)
+        param_group["params"] = params
+        if names is not None:
+            param_group["param_names"] = names
         for name, default in self.defaults.items():
+            if default is required and name not in param_group:
+                raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
             param_group.setdefault(name, default)
         if len(set(params)) != len(params):
             warn(
@@ -179,9 +184,6 @@ class Optimizer:
         known = {param for group in self.param_groups for param in group["params"]}
         if not known.isdisjoint(params):
             raise ValueError("some parameters appear in more than one parameter group")
-        param_group["params"] = params
-        if names is not None:
-            param_group["param_names"] = names
         self.param_groups.append(param_group)
 
     def _split_names(self, params: list[Any]) -> list[str] | None:
@@ -223,7 +225,9 @@ class Optimizer:
         """Settings and state; parameters are replaced by their numbers."""
         for hook in self._optimizer_state_dict_pre_hooks.values():
             hook(self)
-        numbers = {param: number for number, param in enumerate(self._all_params())}
+        numbers: dict[Tensor, int] = {}
+        for number, param in enumerate(self._all_params()):
+            numbers.setdefault(param, number)  # one that occurs again keeps its first number
         groups = []
         for group in self.param_groups:
             packed = {key: value for key, value in group.items() if key != "params"}

@@ -10,6 +10,7 @@ import numpy as np
 from .._tensor import Tensor, wrap
 from ..ops._rules import call
 from ..ops.reduce import any as any_of
+from ._checks import check_betas, check_tensor_lr
 from ._whole import Array, Whole
 from .optimizer import Group, Params
 
@@ -32,13 +33,12 @@ class SparseAdam(Whole):
     def __init__(
         self, params: Params, lr: Any = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, maximize: bool = False
     ) -> None:
+        check_tensor_lr(lr)
         if not 0.0 < lr:
             raise ValueError(f"Invalid learning rate: {lr}")
         if not 0.0 < eps:
             raise ValueError(f"Invalid epsilon value: {eps}")
-        for place, beta in enumerate(betas):
-            if not 0.0 <= beta < 1.0:
-                raise ValueError(f"Invalid beta parameter at index {place}: {beta}")
+        check_betas(betas)
         super().__init__(params, dict(lr=lr, betas=betas, eps=eps, maximize=maximize))
 
     def begin(self, param: Tensor) -> dict[str, Any]:

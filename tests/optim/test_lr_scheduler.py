@@ -208,3 +208,40 @@ def test_order_of_steps_is_watched():
 def test_errors(build, error, message):
     with pytest.raises(error, match=message):
         build(make())
+
+
+# ---- settings that are tensors ------------------------------------------------------------------------------------------------------
+
+
+def test_schedules_keep_copies_of_tensors():
+    rate = ad.tensor(0.1)
+    optimizer = optim.SGD([nn.Parameter(ad.zeros(1))], lr=rate)
+    scheduler = schedules.StepLR(optimizer, 1, 0.5)
+    group = optimizer.param_groups[0]
+    assert isinstance(scheduler.base_lrs[0], ad.Tensor) and scheduler.base_lrs[0] is not group["initial_lr"] is not rate
+    optimizer.step()
+    scheduler.step()
+    assert group["lr"] is rate and rate.item() == pytest.approx(0.05)
+    assert scheduler.base_lrs[0].item() == pytest.approx(0.1) and scheduler.get_last_lr()[0] is not rate
+
+
+@pytest.mark.parametrize(
+    ("make", "key"),
+    [
+        (lambda o, given: optim.swa_utils.SWALR(o, given), "swa_lr"),
+        (lambda o, given: schedules.OneCycleLR(o, given, 10), "max_lr"),
+        (lambda o, given: schedules.CyclicLR(o, 0.01, 0.1, max_momentum=given), "max_momentum"),
+    ],
+)
+def test_changing_a_given_tensor_does_not_change_the_schedule(make, key):
+    given = ad.tensor(0.5)
+    optimizer = optim.SGD([nn.Parameter(ad.zeros(1))], lr=0.1, momentum=0.9)
+    make(optimizer, given)
+    given.mul_(0.5)
+    assert optimizer.param_groups[0][key].item() == 0.5
+
+
+def test_the_warning_about_the_order_names_the_page():
+    scheduler = schedules.StepLR(optim.SGD([nn.Parameter(ad.zeros(1))], lr=0.1), 1)
+    with pytest.warns(UserWarning, match="how-to-adjust-learning-rate"):
+        scheduler.step()

@@ -400,3 +400,105 @@ def test_a_gradient_that_is_broadcast(shape):
         y.grad.data = x.grad.data.expand(300, 300).clone()
     optimizer.step()
     assert x.tolist() == y.tolist()
+
+
+# ---- corners ------------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_parameter_that_occurs_again_keeps_its_first_number():
+    optimizer = optim.SGD([parameter(1.0), parameter(2.0)])
+    optimizer.param_groups.extend(optimizer.param_groups)
+    assert [group["params"] for group in optimizer.state_dict()["param_groups"]] == [[0, 1], [0, 1]]
+
+
+def test_names_stand_before_the_settings():
+    optimizer = optim.SGD([("a", parameter(1.0))])
+    assert list(optimizer.param_groups[0])[:3] == ["params", "param_names", "lr"]
+
+
+def test_a_required_setting_has_to_be_given():
+    with pytest.raises(ValueError, match="parameter group didn't specify a value of required optimization parameter lr"):
+        optim.Optimizer([parameter(1.0)], {"lr": base.required})
+
+
+@pytest.mark.parametrize("kind", [optim.Adam, optim.NAdam, optim.ASGD, optim.Adafactor])
+def test_a_step_that_was_saved_as_a_number_is_loaded_as_a_tensor(kind):
+    p = with_gradient(1.0, 2.0)
+    optimizer = kind([p])
+    optimizer.step()
+    saved = optimizer.state_dict()
+    saved["state"][0]["step"] = 3
+    optimizer.load_state_dict(saved)
+    assert optimizer.state[p]["step"].item() == 3
+    optimizer.step()
+    assert optimizer.state[p]["step"].item() == 4
+
+
+def test_what_only_other_devices_or_dtypes_can_do_is_refused():
+    with pytest.raises(AssertionError, match="If capturable=True, params and state_steps must be on supported devices"):
+        optim.Adam([with_gradient(1.0)], capturable=True).step()
+    z = nn.Parameter(ad.ones(1, dtype=ad.complex64))
+    z.grad = ad.ones(1, dtype=ad.complex64)
+    with pytest.raises(RuntimeError, match="`fused=True` requires all the params to be floating point Tensors"):
+        optim.SGD([z], fused=True).step()
+
+
+@pytest.mark.parametrize(
+    ("betas", "settings", "message"),
+    [
+        ((ad.tensor(0.9), 0.9), {}, "betas must be either both floats or both Tensors"),
+        ((0, 0.9), {}, "betas must be either both floats or both Tensors"),
+        ((ad.tensor(0.9), ad.tensor(0.9)), {"foreach": True}, r"betas\[0\] as a Tensor is not supported for capturable=False"),
+    ],
+)
+def test_betas_of_adam(betas, settings, message):
+    with pytest.raises(ValueError, match=message):
+        optim.Adam([parameter(1.0)], betas=betas, **settings)
+
+
+def test_the_step_can_be_differentiated_by_betas():
+    gradients = [0.2, 0.1], [0.3, -0.1]
+
+    def trained(beta1, beta2):
+        p = parameter(0.5, -0.3).clone()
+        optimizer = optim.Adam([p], lr=0.1, betas=(beta1, beta2), differentiable=True)
+        for gradient in gradients:
+            p.grad = ad.tensor(gradient, dtype=ad.float64)
+            optimizer.step()
+        return p
+
+    betas = [ad.tensor(value, dtype=ad.float64, requires_grad=True) for value in (0.9, 0.99)]
+    assert ad.autograd.gradcheck(trained, betas)
+
+
+def test_the_step_of_nadam_can_be_differentiated_by_its_state():
+    def trained(product):
+        p = parameter(0.5, -0.3).clone()
+        optimizer = optim.NAdam([p], lr=0.1, differentiable=True)
+        optimizer.state[p].update(step=ad.tensor(3.0, dtype=ad.float64), mu_product=product.clone())
+        p.grad = ad.tensor([0.2, 0.1], dtype=ad.float64)
+        optimizer.step()
+        return p
+
+    assert ad.autograd.gradcheck(trained, ad.tensor(0.7, dtype=ad.float64, requires_grad=True))
+
+
+def test_an_optimizer_works_on_other_parameters_for_a_while():
+    p, q = with_gradient(1.0), with_gradient(5.0)
+    optimizer = optim.SGD([p], lr=0.1, momentum=0.9)
+    with pytest.raises(RuntimeError, match="requires initialized optimizer state"), optim.swap_in_optimizer_params_and_state(
+        optimizer, {"w": q}, optimizer.state_dict()
+    ):
+        pass
+    optimizer.step()
+    state = copy.deepcopy(optimizer.state_dict())
+    state["param_groups"][0]["lr"] = 1.0
+    before = p.item()
+    with optim.swap_in_optimizer_params_and_state(optimizer, {"w": q}, state):
+        optimizer.step()
+    assert q.item() == pytest.approx(5 - 1.9) and p.item() == before and optimizer.param_groups[0]["lr"] == 0.1
+    assert state["state"][0]["momentum_buffer"].item() == pytest.approx(1.9) and optimizer.state[p]["momentum_buffer"].item() == 1
+    with pytest.raises(RuntimeError, match="a different number of parameter groups"), optim.swap_in_optimizer_params_and_state(
+        optimizer, {"w": q}, {"state": {}, "param_groups": []}
+    ):
+        pass
