@@ -1,0 +1,102 @@
+"""Chains of all ops: the sample calls of the tests, on tensors that earlier steps made, with other layouts, dtypes and arguments."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from tests.ops.samples import Dtype, Sample
+from tests.ops.samples import load as load_rows
+
+from ..generate import Builder, EndError, dtype, single
+from ..program import Leaf, Ref
+
+PLACES = ("", "nn.functional.", "special.", "linalg.", "fft.", "Tensor.")
+UNDEFINED = {"empty_like", "empty", "new_empty", "empty_strided", "new_empty_strided", "resize_", "resize", "empty_permuted"}  # values
+RANDOM = {"dropout", "alpha_dropout", "rrelu", "fractional_max_pool2d", "fractional_max_pool3d"}  # the samples name no seed
+
+
+def resolved(library: Any, path: str) -> Any:
+    for part in path.split("."):
+        library = getattr(library, part, None)
+    return library
+
+
+@cache
+def rows() -> list[tuple[str, tuple[Sample, ...]]]:
+    """The functions that both libraries have under one name, with the samples that are compared with PyTorch."""
+    import torch
+
+    import adjoint
+
+    found = []
+    for name, row in load_rows().items():
+        for path in [row.torch] if row.torch else [place + name for place in PLACES]:
+            private = path.startswith(("ops.", "_"))
+            if private or path.split(".")[-1] in UNDEFINED | RANDOM:
+                break
+            if resolved(torch, path) is not None and resolved(adjoint, path) is not None:
+                samples = tuple(sample for sample in row.samples() if sample.torch_values)
+                if samples:
+                    found.append((path, samples))
+                break
+    return found
+
+
+def operand(b: Builder, array: np.ndarray, grad: bool, narrow: bool) -> Ref | Leaf:
+    """A tensor of an earlier step that fits, or a new one."""
+    leaf = b.like(array, grad and b.chance(0.8))
+    leaf = single(leaf) if narrow else leaf
+    if leaf.dtype.startswith(("float", "complex")):
+        wanted = tuple(array.shape)
+        known = b.tensor(lambda t: tuple(t.shape) == wanted and str(t.dtype) == f"torch.{leaf.dtype}" and (grad or not t.requires_grad))
+        if known is not None and b.chance(0.5):
+            return known
+    return b.leaf(leaf)
+
+
+def argument(b: Builder, value: Any, grad: bool, narrow: bool, vary: bool = True) -> Any:
+    """An argument of a sample: arrays become tensors, and numbers are varied where they are sizes or places."""
+    if isinstance(value, np.ndarray):
+        return operand(b, value, grad, narrow)
+    if isinstance(value, Dtype):
+        return dtype(value.name)
+    if isinstance(value, list | tuple):
+        return type(value)([argument(b, item, grad, narrow, vary) for item in value])
+    if isinstance(value, bool):
+        return not value if b.chance(0.15) else value
+    if isinstance(value, int) and vary and b.chance(0.1):
+        return value + b.pick((-1, 1, -2))
+    return value
+
+
+def plain(value: Any) -> bool:
+    """Whether a sample's argument can be printed."""
+    if isinstance(value, list | tuple):
+        return all(map(plain, value))
+    return isinstance(value, np.ndarray | Dtype | int | float | complex | str | slice | None) and not isinstance(value, np.generic)
+
+
+def sampled(b: Builder, narrow: bool) -> Ref | None:
+    path, samples = b.pick(rows())
+    sample = b.pick(samples)
+    if not plain(list(sample.args)) or not plain(list(sample.kwargs.values())):
+        return None
+    vary = not path.endswith("_loss")  # a reduction that is given as a number is not checked by PyTorch
+    args = [argument(b, value, sample.torch_gradient, narrow, vary) for value in sample.args]
+    kwargs = {name: argument(b, value, sample.torch_gradient, narrow, vary) for name, value in sample.kwargs.items()}
+    return b.add(f"torch.{path}", *args, **kwargs)
+
+
+def program(b: Builder) -> None:
+    narrow = b.chance(0.6)
+    try:
+        for _ in range(b.random.randint(1, 6)):
+            sampled(b, narrow)
+            if b.chance(0.25):
+                b.backward(retain=True)
+        b.backward()
+    except EndError:
+        pass
