@@ -252,12 +252,14 @@ def from_numpy(ndarray: Array) -> Tensor:
     if ndarray.__class__ is np.ndarray and ndarray.base is None and ndarray.flags.carray and get_mode() < INFERENCE:
         from_numpy_dtype(ndarray.dtype)
         made = wrap(ndarray)
+        made._resizable = False
         mark_taken(made, ndarray)
         return made
     if not isinstance(ndarray, np.ndarray):
         kind = type(ndarray).__name__ if not isinstance(ndarray, np.generic) else f"numpy.{type(ndarray).__name__}"
         raise TypeError(f"expected np.ndarray (got {kind}); use adjoint.as_tensor(...) for anything else")
     made = finish(_shared(ndarray))
+    made._resizable = False
     mark_taken(made, ndarray)
     return made
 
@@ -281,6 +283,8 @@ def as_tensor(data: Any, dtype: Any = None, device: Device = None) -> Tensor:
     if not usual(None, strided, device, False):
         array = make_array(lambda: array, array.shape, array.dtype, device)
     made = finish(array)
+    if shared:
+        made._resizable = False
     mark_taken(made, data)
     return made_inside(made)
 

@@ -37,6 +37,7 @@ def plain_array(tensor: Tensor) -> Ndarray:
         )
     if tensor._fn is not None:
         take(data, ".numpy()")
+    (tensor if tensor._base is None else tensor._base)._resizable = False
     return data
 
 

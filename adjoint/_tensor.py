@@ -21,9 +21,10 @@ from ._layout import strided
 from ._methods import OpMethods
 from ._site import USER_FILES, user_frame
 from ._size import KNOWN_SIZES, Size
-from ._state import INFERENCE, get_mode
+from ._state import INFERENCE, get_mode, tick
 from ._warm import WARM
 from .autograd.node import INFERENCE_TENSOR, LEAF, NOWHERE, SAME, Cut, Edge, Node, Output
+from .autograd.regions import leave_memory
 from .autograd.taken import take
 from .autograd.views import View, counter_of, cut_of, edge_of
 
@@ -59,6 +60,8 @@ class Tensor(OpMethods):
     _hooks: NodeHooks | None = None
     _retains: bool = False
     _converted_from: Tensor | None = None
+    _geometries: tuple[Any, ...] | None = None
+    _resizable: bool = True
     _tangent: Any = None
     names = None
     layout = strided
@@ -315,6 +318,7 @@ class Tensor(OpMethods):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         if self.requires_grad and not (value.is_floating_point() or value.is_complex()):
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+        leave_memory(self)
         self._data = value._data
 
     def detach(self) -> Tensor:
@@ -345,6 +349,12 @@ class Tensor(OpMethods):
         if before is not None:
             frame = user_frame(sys._getframe(1))
             self._fn = Cut("detach", "detach_()", frame.f_code, frame.f_lasti)
+            if before.__class__ is Cut:
+                self._fn.before = before.before
+            elif before is not LEAF:
+                counter = counter_of(self)
+                self._fn.before = (id(before), counter.version)
+                counter.stamp = tick()  # who has saved it looks again, see saved.py
         self.__dict__.pop("_tangent", None)
         return self
 

@@ -450,3 +450,187 @@ def test_a_large_tensor_of_many_dimensions_in_any_order_is_copied():
     expected = x.numpy().reshape(8, 3, 4, 8, 4, 8).transpose(0, 2, 4, 3, 5, 1)
     assert np.array_equal(patches.flatten(3).numpy().reshape(expected.shape), expected)
     assert np.array_equal(patches.contiguous().numpy(), expected)
+
+
+# ---- a base that changes its geometry -----------------------------------------------------------------------------------------------
+
+GEOMETRIES = [
+    ("t_", ()), ("transpose_", (0, 1)), ("swapaxes_", (0, 1)), ("swapdims_", (0, 1)), ("unsqueeze_", (0,)), ("squeeze_", ()),
+    ("as_strided_", ((9,), (1,))),
+]  # fmt: skip
+
+
+def row_of(x: Any) -> Any:
+    return x[0]
+
+
+def flat(x: Any) -> Any:
+    return x.view(-1)[:3]
+
+
+def strided_row(x: Any) -> Any:
+    return x.as_strided((3,), (1,))
+
+
+def row_twice(x: Any) -> Any:
+    return x.narrow(0, 0, 2)[0]
+
+
+@pytest.mark.parametrize("grad", [True, False], ids=["recorded", "no_grad"])
+@pytest.mark.parametrize("view", [row_of, flat, strided_row, row_twice])
+@pytest.mark.parametrize(("name", "args"), GEOMETRIES, ids=[name for name, _ in GEOMETRIES])
+def test_a_view_stays_where_it_is_when_its_base_changes_geometry(name, args, view, grad):
+    x = ad.arange(9.0).reshape(3, 3).requires_grad_()
+    y = x * 1
+    v = view(y)
+    y.mul_(2)
+    with ad.set_grad_enabled(grad):
+        getattr(y, name)(*args)
+    (gradient,) = ad.autograd.grad((v * ad.tensor([1.0, 2, 3])).sum(), x, retain_graph=True)
+    assert gradient.tolist() == [[2.0, 4.0, 6.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+    v.mul_(ad.tensor([2.0, 3, 4]))
+    (gradient,) = ad.autograd.grad(y.sum(), x, create_graph=True)
+    assert gradient.tolist() == [[4.0, 6.0, 8.0], [2.0, 2.0, 2.0], [2.0, 2.0, 2.0]]
+
+
+def test_geometry_changed_without_grad_gives_gradients_the_old_shape():
+    x = ad.tensor([1.0, 2, 3], requires_grad=True)
+    y = x * 2
+    with ad.no_grad():
+        y.unsqueeze_(0)
+    (y * ad.tensor([[1.0, 2, 3]])).sum().backward()
+    assert x.grad.tolist() == [2.0, 4.0, 6.0]
+
+
+def test_a_view_changed_without_grad_may_still_be_written_to():
+    x = ad.ones(2, 3, requires_grad=True)
+    base = x.clone()
+    v = base.view_as(base)
+    with ad.no_grad():
+        v.transpose_(0, 1)
+    v.mul_(ad.tensor([[1.0], [2], [3]]))
+    base.sum().backward()
+    assert x.grad.tolist() == [[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]
+
+
+def test_a_write_through_a_strided_view_of_a_part_of_memory():
+    x = ad.arange(6.0).requires_grad_()
+    y = ad.zeros(8)[2:].detach()
+    y.copy_(x)
+    y.as_strided((2,), (2,)).mul_(10)
+    (gradient,) = ad.autograd.grad(y.sum(), x)
+    assert y.tolist() == [0.0, 1.0, 20.0, 3.0, 4.0, 5.0]
+    assert gradient.tolist() == [10.0, 1.0, 10.0, 1.0, 1.0, 1.0]
+
+
+def test_forward_mode_follows_a_change_of_geometry():
+    fw = ad.autograd.forward_ad
+    with fw.dual_level():
+        y = fw.make_dual(ad.arange(6.0).reshape(2, 3), ad.arange(6.0).reshape(2, 3) * 2) * 1
+        y.t_()
+        assert fw.unpack_dual(y).tangent.tolist() == [[0.0, 6.0], [2.0, 8.0], [4.0, 10.0]]
+
+
+@pytest.mark.parametrize("through", ["base", "view"])
+def test_a_base_that_was_detached_and_written_to_has_no_history_for_its_views(through):
+    x = ad.ones(2, 2, requires_grad=True)
+    y = x * 1
+    v = y[0]
+    y.detach_()
+    assert ad.autograd.grad(v.sum(), x, retain_graph=True)[0].tolist() == [[1.0, 1.0], [0.0, 0.0]]
+    if through == "view":
+        with pytest.raises(RuntimeError, match="a view of a leaf Variable"):
+            v.mul_(5)
+    else:
+        y.mul_(5)
+        assert v.requires_grad
+        assert ad.autograd.grad((v * 3).sum(), x, allow_unused=True) == (None,)
+
+
+def test_a_saved_tensor_that_was_detached_in_place_is_refused():
+    a = ad.tensor(2.0, requires_grad=True).clone()
+    s, e = a.sin(), a.exp()
+    a.detach_()
+    with pytest.raises(RuntimeError, match="has been detached in-place"):
+        s.backward()
+    e.backward()  # which has kept its result only
+
+
+# ---- resize_ and set_ ---------------------------------------------------------------------------------------------------------------
+
+
+def test_resize_to_the_same_size_does_nothing():
+    x = ad.arange(6.0).reshape(2, 3).t().clone()
+    x.resize_(3, 2)
+    assert (x.stride(), x._version, x.tolist()) == ((1, 3), 0, [[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]])
+    assert x.resize_as_(ad.zeros(3, 2)).stride() == (1, 3)
+
+
+def test_resize_keeps_where_a_view_begins():
+    w = ad.arange(6.0)
+    t = w[2:]
+    t.resize_(2)
+    assert (t.tolist(), t.storage_offset(), t._is_view()) == ([2.0, 3.0], 2, True)
+    t.zero_()
+    assert w.tolist() == [0.0, 1.0, 0.0, 0.0, 4.0, 5.0]
+    t.resize_(2, 3)
+    assert t.flatten()[:4].tolist() == [0.0, 0.0, 4.0, 5.0]
+
+
+def test_resize_takes_a_memory_format():
+    x = ad.zeros(1).resize_(2, 3, 4, 5, memory_format=ad.channels_last)
+    assert x.stride() == (60, 1, 15, 3)
+    assert ad.zeros(1).resize_as_(x, memory_format=ad.preserve_format).stride() == x.stride()
+    with pytest.raises(RuntimeError, match="rank 4"):
+        x.resize_(2, memory_format=ad.channels_last)
+
+
+@pytest.mark.parametrize("size", [(2**61,), (2**60, 2), (-1,)])
+def test_sizes_that_cannot_be_are_refused(size):
+    with pytest.raises(RuntimeError, match=r"overflow"):
+        ad.ones(2).resize_(*size)
+
+
+def test_memory_that_numpy_shares_does_not_grow():
+    shared = ad.zeros(2)
+    shared.numpy()
+    for x in (ad.from_numpy(np.zeros(2)), shared, ad.as_tensor(np.zeros(2)), ad.from_numpy(np.zeros(2))[:1]):
+        with pytest.raises(RuntimeError, match="not resizable"):
+            x.resize_(3)
+        assert x.resize_(1).shape == (1,)
+
+
+def test_set_takes_over_memory_with_a_geometry():
+    x, y = ad.arange(6.0), ad.tensor([])
+    for source in (x, x.untyped_storage(), x.storage()):
+        assert y.set_(source, 1, (2, 2), (2, 1)).tolist() == [[1.0, 2.0], [3.0, 4.0]]
+        assert y.set_(source, storage_offset=1, size=(2,), stride=(2,)).tolist() == [1.0, 3.0]
+    y.mul_(10)
+    assert x.tolist() == [0.0, 10.0, 2.0, 30.0, 4.0, 5.0]
+    assert y.set_().shape == (0,)
+    with pytest.raises(RuntimeError, match="invalid storage offset"):
+        y.set_(x, -1, (2,))
+    with pytest.raises(TypeError, match="invalid combination"):
+        y.set_(5)
+
+
+def test_what_set_takes_over_has_no_derivative():
+    x = ad.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="a leaf Variable"):
+        x.set_(ad.zeros(2))
+    y = x * 1
+    y.set_(ad.full((2,), 7.0))
+    with pytest.raises(RuntimeError, match="derivative for set_ is not implemented"):
+        y.sum().backward()
+
+
+def test_views_do_not_follow_a_base_to_other_memory():
+    w = ad.ones((), requires_grad=True)
+    base = ad.arange(4.0)
+    view = base[:2]
+    base.set_(ad.zeros(4))
+    view.mul_(w)
+    assert view.requires_grad
+    assert not base.requires_grad
+    base.add_(w)
+    assert ad.autograd.grad(view.sum(), w)[0].item() == 1.0

@@ -40,7 +40,7 @@ NAMES_WITH_A_SCOPE = ("CopyBackwards", "Identity", "NotImplemented")  # PyTorch 
 class VersionCounter:
     """Counts the in-place writes to a piece of memory; shared by all tensors that look at it.
 
-    `stamp` is the clock at the last write, `writes` the last few of them with the lines that did it.
+    `stamp` is the clock at the last write (or `detach_`), `writes` the last few of them with the lines that did it.
     """
 
     __slots__ = ("stamp", "version", "writes")
@@ -67,6 +67,9 @@ class VersionCounter:
     def version_at(self, stamp: int) -> int:
         """The version at an earlier time (a lower bound if more writes followed than are remembered)."""
         return self.version - sum(when > stamp for when, _ in self.writes)
+
+    def written_after(self, stamp: int) -> bool:
+        return bool(self.writes) and self.writes[-1][0] > stamp
 
     def first_write_after(self, stamp: int) -> Site | None:
         return next((Site(*site) for when, site in self.writes if when > stamp), None)
@@ -137,17 +140,20 @@ NOWHERE = Nowhere()
 class Cut:
     """The history of a tensor whose history was cut off, and of all that is computed from it: what did it, and on which line.
 
-    `kind` is the value of a Cause (causes.py), `how` names the call; `code` is None where the line was not kept.
+    `kind` is the value of a Cause (causes.py), `how` names the call; `code` is None where the line was not kept. `before` is set where
+    the tensor may have views that keep its history: the id of that history, and the version of the memory when it was cut off.
     """
 
-    __slots__ = ("code", "how", "kind", "offset")
+    __slots__ = ("before", "code", "how", "kind", "offset")
     direct = False
+    before: tuple[int, int] | None
 
     def __init__(self, kind: str, how: str, code: Any = None, offset: int = -1) -> None:
         self.kind = kind
         self.how = how
         self.code = code
         self.offset = offset
+        self.before = None
 
     def resolve(self, tensor: Tensor) -> Edge:
         return None

@@ -38,7 +38,18 @@ def check_input(node: Node, name: str, tensor: Tensor, edge: Edge = None) -> Non
     if counter.stamp > node.seq:
         if node.op is not None:
             edge = edge_when_saved(node, node.op.inputs.index(name))
+        if not counter.written_after(node.seq):
+            return check_detached(tensor, edge)
         raise overwritten(node, name, tensor._data, counter, made_at(edge))
+
+
+def check_detached(tensor: Tensor, edge: Edge) -> None:
+    """Refuse a saved input that has lost its history since."""
+    if isinstance(edge, Node | Output) and tensor._fn.__class__ is Cut and tensor._fn.before is not None:
+        raise RuntimeError(
+            "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). This is not supported, please use "
+            "out-of-place `.detach()` instead"
+        )
 
 
 def edge_when_saved(node: Node, slot: int) -> Edge:
@@ -53,7 +64,7 @@ def made_at(edge: Edge) -> Site | None:
 
 
 def output_array(node: Node, saved: SavedOutput) -> Any:
-    if saved.counter.stamp > node.seq:
+    if saved.counter.stamp > node.seq and saved.counter.written_after(node.seq):
         raise overwritten(node, "out", saved.array, saved.counter, node.site)
     return saved.array
 

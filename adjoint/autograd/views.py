@@ -21,10 +21,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._errors import InplaceError
-from .._layer import raised
 from .._state import GRAD, INFERENCE, SAVED_HOOKS, get_mode, swap_bits
-from .accumulate import laid_out_like
 from .node import INFERENCE_TENSOR, LEAF, NOWHERE, UNRECORDED, Cut, Edge, Freed, Node, VersionCounter, new_node, public_edge
+from .regions import Region, replayed
 
 if TYPE_CHECKING:
     from .._site import Site
@@ -90,28 +89,41 @@ class View:
         if self.creation is not ORDINARY:
             if self.is_stale():
                 raise refused(self, "its base or another view of its base has been modified inplace")
-        elif fn is not self.made_for and fn is not None and fn is not LEAF and fn.__class__ is not Cut:
-            self.made_for = fn
-            bits = swap_bits(GRAD | INFERENCE, GRAD)
-            try:
-                again = self.replay(self.base)._fn
-            finally:
-                swap_bits(GRAD | INFERENCE, bits)
-            before, self.node = self.node, again.node if isinstance(again, View) else again
-            move_retained(tensor, before, self.node)
+        elif fn is not self.made_for and fn is not None and fn is not LEAF:
+            if fn.__class__ is not Cut:
+                self.made_for = fn
+                self.renew(tensor)
+            elif fn.before is not None and fn.before != (id(self.made_for), self.base._vc.version) and self.node is not None:
+                return NOWHERE  # the base was written to and detached: its history is not that of these values
         # A view that was made when nothing was recorded requires grad with its base, but its gradient is lost.
         return self.node if self.node is not None or fn is None or fn.__class__ is Cut else NOWHERE
 
-    def replay(self, base: Any) -> Any:
-        """The same view of another base of the same shape: an array from an array, a Tensor from a Tensor."""
+    def renew(self, tensor: Tensor) -> None:
+        """Make the history anew from the present one of the base."""
+        region = Region.of(self, tensor)
+        if region is None:
+            return
+        bits = swap_bits(GRAD | INFERENCE, GRAD)
+        try:
+            again = region(self.base)._fn
+        finally:
+            swap_bits(GRAD | INFERENCE, bits)
+        before, self.node = self.node, again.node if isinstance(again, View) else again
+        move_retained(tensor, before, self.node)
+
+    def steps(self) -> tuple[tuple[ViewOp, tuple[Any, ...]], ...]:
+        """The view ops that lead from the base to this view, with their parameters."""
         steps = []
         step: View | None = self
         while step is not None:
-            steps.append(step)
+            steps.append((step.op, step.params))
             step = step.parent
-        for step in reversed(steps):
-            base = step.op.view_of(base, step.params)
-        return base
+        steps.reverse()
+        return tuple(steps)
+
+    def replay(self, base: Any) -> Any:
+        """The same view of another base of the same geometry: an array from an array, a Tensor from a Tensor."""
+        return replayed(base, self.steps())
 
 
 class CopySlices(Node):
@@ -131,20 +143,18 @@ class CopySlices(Node):
         return base + tuple(edge for slot, edge in enumerate(write.next_functions) if slot != write.own_slot)
 
     def apply(self, g: Any) -> tuple[Any, ...]:
-        write, view = self.saved
-        whole = laid_out_like(g, view.base._data)
-        inside = view.replay(whole)
+        write, region = self.saved
+        whole, inside = region.opened(g)
         grads = write.apply(inside.copy()) if write is not None else ()
         own, others = split_own(write, grads)
         inside[...] = 0 if own is None else own
         return (whole, *others)
 
     def apply_recorded(self, g: Any) -> tuple[Any, ...]:
-        write, view = self.saved
-        grads = write.apply_recorded(view.replay(g)) if write is not None else ()
+        write, region = self.saved
+        grads = write.apply_recorded(region.of_gradient(g)) if write is not None else ()
         own, others = split_own(write, grads)
-        whole = raised(g.clone(), own)
-        inside = view.replay(whole)
+        whole, inside = region.opened_recorded(g, own)
         if own is None:
             inside.zero_()
         else:
@@ -212,7 +222,11 @@ def set_history(tensor: Tensor, node: Node | None, site: Site) -> None:
     _, others = split_own(node, node.next if node is not None else ())
     if edge is None and not others:
         return
-    base._fn = new_node(CopySlices, (edge, *others), (node, view), site)
+    region = Region.of(view, tensor)
+    if region is None:
+        tensor._fn = node
+        return
+    base._fn = new_node(CopySlices, (edge, *others), (node, region), site)
     move_retained(base, edge, base._fn)
 
 
@@ -256,7 +270,7 @@ def check_writable(tensor: Tensor, recorded: bool, *, one_value: bool = False) -
     if isinstance(fn, View):
         if fn.creation is not ORDINARY:
             raise refused(fn, "is being modified inplace")
-        if fn.base._fn is LEAF:
+        if fn.base.is_leaf and tensor.requires_grad:
             raise InplaceError(
                 "a view of a leaf Variable that requires grad is being used in an in-place operation.",
                 fix="with torch.no_grad(): around the write, or write to a copy: y = x.clone(); y[...] = value",

@@ -112,6 +112,7 @@ class Nth:
     def __init__(self, op: Op, nr: int) -> None:
         self.op = op
         self.nr = nr
+        self.name = op.name
 
     def view_of(self, base: Any, params: tuple[Any, ...]) -> Any:
         return self.op.view_of(base, params)[self.nr]

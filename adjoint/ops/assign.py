@@ -299,7 +299,7 @@ def fill_(input: Tensor, value: Any) -> Tensor:
             fill_array(data, number_for(value, data.dtype) if kind == "i" else value)
             return input._written()
     if isinstance(value, Tensor):
-        return write_through(_fill_tensor, _write_tensor, one_value=True, input=input, value=value)
+        return write_through(_fill_tensor, _write_tensor, input=input, value=value)
     return write_through(_fill_number, _write_number, one_value=True, input=input, value=value)
 
 

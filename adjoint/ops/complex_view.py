@@ -14,6 +14,7 @@ from .._methods import OpMethods
 from ._operands import is_complex
 from ._registry import FLOAT, LEADING, LINEAR, Array, composite, elementwise, op
 from ._rules import call
+from .memory import offset_of
 from .polar import complex as from_parts
 
 # ---- views --------------------------------------------------------------------------------------------------------------------------
@@ -41,6 +42,8 @@ def view_as_complex(input: Array) -> Array:
         raise RuntimeError("Tensor must have a last dimension with stride 1; call contiguous() on it first")
     if any(stride % (2 * input.itemsize) for stride in input.strides[:-1]):
         raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension; call contiguous() on it first")
+    if offset_of(input) % 2:
+        raise RuntimeError("Tensor must have a storage_offset divisible by 2; call clone() on it first")
     return input.view(np.dtype(f"c{2 * input.dtype.itemsize}"))[..., 0]
 
 

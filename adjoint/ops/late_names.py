@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from .._layout import memory_format
 from .._tensor import Tensor, wrap_result
 from ._out import into
 from ._registry import Array, composite
 from ._rules import normalize_dims
+from .memory import owner_of
 
 
 @composite()
@@ -48,14 +50,21 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 @composite(function=False)
 def is_set_to(input: Tensor, tensor: Tensor) -> bool:
     """Whether two tensors are the same view of the same memory."""
-    same = input.data_ptr() == tensor.data_ptr() and input.stride() == tensor.stride()
-    return bool(same and input.shape == tensor.shape)
+    same = owner_of(input._data) is owner_of(tensor._data) and input.storage_offset() == tensor.storage_offset()
+    return bool(same and input.stride() == tensor.stride() and input.shape == tensor.shape)
 
 
 @composite(function=False)
 def dim_order(input: Tensor, ambiguity_check: Any = False) -> tuple[int, ...]:
-    """The dimensions in the order in which they lie in memory, the outermost first."""
+    """The dimensions in the order in which they lie in memory, the outermost first. `ambiguity_check`: refuse where several would do; or a
+    list of the formats, one of which it must be in."""
     strides = input.stride()
+    formats: Any = [] if isinstance(ambiguity_check, bool) else ambiguity_check
+    if not isinstance(formats, list) or not all(isinstance(one, memory_format) for one in formats):
+        raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
+    several = len(set(strides)) != len(strides) or 1 in input.shape
+    if ambiguity_check is not False and several and sum(input.is_contiguous(memory_format=one) for one in formats) != 1:
+        raise RuntimeError("The tensor does not have unique dim order, or cannot map to exact one of the given memory formats.")
     return tuple(sorted(range(input.ndim), key=lambda dim: -strides[dim]))
 
 

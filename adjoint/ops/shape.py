@@ -33,19 +33,24 @@ def spread_arguments(name: str, keyword: str, fn: Callable[..., Any], *, functio
     def front(input: Any, *values: Any, **named: Any) -> Any:
         if not named and values and values[0].__class__ is int:
             return fn(input, values)
-        if named:
-            if values or list(named) != [keyword]:
-                unexpected = next((key for key in named if key != keyword), keyword)
-                raise TypeError(f"{name}() got an unexpected keyword argument '{unexpected}'")
-            values = (named[keyword],)
-        elif not values:
-            raise TypeError(f"{name}() missing 1 required positional arguments: \"{keyword}\"")
-        return fn(input, sizes(values))
+        return fn(input, sizes_given(name, keyword, values, named))
 
     front.__name__ = front.__qualname__ = name
     front.__doc__ = fn.__doc__
     front.op = getattr(fn, "op", None)  # type: ignore[attr-defined]
     return composite(function=function)(front)
+
+
+def sizes_given(name: str, keyword: str, values: tuple[Any, ...], named: dict[str, Any]) -> tuple[int, ...]:
+    """Sizes that were given one by one, as a sequence, or by name."""
+    if named:
+        if values or list(named) != [keyword]:
+            unexpected = next((key for key in named if key != keyword), keyword)
+            raise TypeError(f"{name}() got an unexpected keyword argument '{unexpected}'")
+        values = (named[keyword],)
+    elif not values:
+        raise TypeError(f"{name}() missing 1 required positional arguments: \"{keyword}\"")
+    return sizes(values)
 
 
 # ---- another shape ------------------------------------------------------------------------------------------------------------------

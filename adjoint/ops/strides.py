@@ -10,6 +10,7 @@ import numpy as np
 
 from .._layer import raised
 from .._tensor import Tensor
+from ..autograd.views import ORDINARY
 from . import _several
 from ._batching import expanded
 from ._out import into
@@ -231,6 +232,11 @@ def _as_strided_batch(input: Tensor, size: Shape, stride: Shape, storage_offset:
 
 @op("as_strided", method=False, function=False, view=True, jvp=_as_strided_tangent, input=_as_strided_grad, batch=_as_strided_batch)
 def _as_strided(input: Array, size: Shape, stride: Shape, storage_offset: int, own: Geometry) -> Array:
+    return laid_over(input, size, stride, storage_offset)
+
+
+def laid_over(input: Array, size: Shape, stride: Shape, storage_offset: int) -> Array:
+    """A view of the memory under an array."""
     owner, itemsize = owner_of(input), input.itemsize
     steps, reach = _in_bytes(size, stride, itemsize)
     known = owner.__class__ is np.ndarray and owner.dtype is input.dtype and owner.flags.c_contiguous
@@ -259,7 +265,7 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     if steps and min(steps) < 0:
         raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(steps)}")
     whole = input._base  # the result may reach memory that a view does not
-    if whole is None or whole._data.dtype != input._data.dtype or input._tangent is not None:
+    if whole is None or whole._data.dtype != input._data.dtype or input._tangent is not None or input._fn.creation is not ORDINARY:
         whole = input
     own = geometry_of(whole._data)
     offset = storage_offset if storage_offset is not None else own[2] if whole is input else offset_of(input._data)

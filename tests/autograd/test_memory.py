@@ -137,6 +137,15 @@ def test_inplace_writes_leave_no_cycle():
     assert gone(node)
 
 
+def test_a_write_through_a_view_leaves_no_cycle_without_a_backward_pass():
+    y = leaf(3) * 2
+    ad.nn.functional.relu(y.view(3), inplace=True)
+    node, tensor = weakref.ref(y.grad_fn), weakref.ref(y)
+    del y
+    assert gone(tensor)
+    assert gone(node)
+
+
 def test_own_result_saved_makes_no_cycle():
     x = leaf(3)
     for function in (ad.exp, ad.tanh, ad.sigmoid, ad.sqrt, lambda t: ad.softmax(t, 0)):
