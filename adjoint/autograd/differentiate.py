@@ -19,7 +19,6 @@ from .accumulate import AccumulateGrad
 from .anomaly import watch
 from .node import NOWHERE, Edge, Node, Output
 from .views import edge_of
-from .warnings import warn_of_cycle
 
 
 class GradientEdge(NamedTuple):
@@ -61,6 +60,8 @@ def backward(
     edges, gradients, as_tensors = starts(roots, given_gradients(grad_tensors, len(roots)), create_graph)
     captured = None
     if create_graph:
+        from .warnings import warn_of_cycle
+
         warn_of_cycle()
     if inputs is not None:
         wanted = as_tuple(inputs)
