@@ -98,7 +98,7 @@ _PACKAGES = frozenset(
     {"_C", "__config__",
      "accelerator", "amp", "backends", "compiler", "cuda", "debug", "distributed", "distributions", "fft", "func", "functional",
      "hub", "io", "jit", "linalg", "masked", "mps", "multiprocessing", "nn", "onnx", "optim", "overrides", "profiler", "random",
-     "return_types", "serialization", "signal", "sparse", "special", "testing", "types", "utils", "version", "viz", "xpu"}
+     "return_types", "serialization", "signal", "sparse", "special", "storage", "testing", "types", "utils", "version", "viz", "xpu"}
 )  # fmt: skip
 _NAMES = {
     **dict.fromkeys(
@@ -157,7 +157,11 @@ _NAMES = {
     **dict.fromkeys(("explain",), "_explain"),
     **dict.fromkeys(("sparse_coo_tensor",), "sparse"),
     **dict.fromkeys(("vmap",), "func"),
-    **dict.fromkeys(("TypedStorage", "UntypedStorage"), "_interop"),
+    **dict.fromkeys(
+        ("BFloat16Storage", "BoolStorage", "ByteStorage", "CharStorage", "ComplexDoubleStorage", "ComplexFloatStorage", "DoubleStorage",
+         "FloatStorage", "HalfStorage", "IntStorage", "LongStorage", "ShortStorage", "TypedStorage", "UntypedStorage"),
+        "storage",
+    ),
 }  # fmt: skip
 
 

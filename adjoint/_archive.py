@@ -71,12 +71,15 @@ def _replace(target: Path, temporary: Path, size: int) -> None:
             Thread(target=os.close, args=(held,)).start()
 
 
-def write_archive(file: IO[bytes], records: Sequence[tuple[str, bytes | memoryview]]) -> None:
-    """Write a zip archive. The bytes of each record start at a multiple of 64, so that they can be mapped into memory.
+def write_archive(
+    file: IO[bytes], records: Sequence[tuple[str, bytes | memoryview]], alignment: int = _ALIGNMENT, checked: bool = True
+) -> None:
+    """Write a zip archive. The bytes of each record start at a multiple of `alignment`, so that they can be mapped into memory. With
+    `checked` they have checksums.
 
     All that is asked of the file is that it can be written to.
     """
-    parts = _parts(records)
+    parts = _parts(records, alignment, checked)
     if sum(len(content) for _, content in records) < _LARGE:
         file.write(b"".join(parts))
     else:
@@ -102,17 +105,18 @@ def _hurrying(file: IO[bytes]) -> Callable[[], Any] | None:
     return partial(begin, number, 0, 0, _SYNC_FILE_RANGE_WRITE)
 
 
-def _parts(records: Sequence[tuple[str, bytes | memoryview]]) -> Iterator[bytes | memoryview]:
+def _parts(records: Sequence[tuple[str, bytes | memoryview]], alignment: int, checked: bool) -> Iterator[bytes | memoryview]:
     directory = []
     place = 0
-    for (text, content), checksum in zip(records, _checksums([content for _, content in records]), strict=True):
+    checksums = _checksums([content for _, content in records]) if checked else [0] * len(records)
+    for (text, content), checksum in zip(records, checksums, strict=True):
         name, size = text.encode(), len(content)
         flags = 0 if text.isascii() else _UTF8_NAME
         facts = _VERSION, flags, 0, 0, _FIRST_OF_1980, checksum  # the first 0: not compressed
         sizes, long_sizes = (size, size), b""
         if size >= _LONG:
             sizes, long_sizes = (_ELSEWHERE, _ELSEWHERE), struct.pack("<2H2Q", 1, 16, size, size)
-        padding = -(place + _LOCAL.size + len(name) + len(long_sizes) + 4) % _ALIGNMENT
+        padding = -(place + _LOCAL.size + len(name) + len(long_sizes) + 4) % alignment
         header = _LOCAL.pack(b"PK\3\4", *facts, *sizes, len(name), len(long_sizes) + 4 + padding) + name + long_sizes
         header += struct.pack("<2sH", b"FB", padding) + b"Z" * padding
 

@@ -13,12 +13,12 @@ from .ops._registry import composite
 from .ops.alias import alias
 
 # What adjoint itself keeps beside the user's own attributes of a tensor.
-_INTERNAL = frozenset({"_accumulator", "_alias_of", "_converted_from", "_cut", "_grad", "_hooks", "_retains", "_tangent"})
+INTERNAL = frozenset({"_accumulator", "_alias_of", "_converted_from", "_cut", "_grad", "_hooks", "_retains", "_tangent"})
 
 
-def _attributes(tensor: Tensor) -> dict[str, Any]:
+def attributes_of(tensor: Tensor) -> dict[str, Any]:
     """What the user attached to a tensor."""
-    return {name: value for name, value in tensor.__dict__.items() if name not in _INTERNAL}
+    return {name: value for name, value in tensor.__dict__.items() if name not in INTERNAL}
 
 
 def _rebuild(cls: type[Tensor], data: Any, requires_grad: bool, attributes: dict[str, Any]) -> Tensor:
@@ -35,7 +35,9 @@ def _rebuild(cls: type[Tensor], data: Any, requires_grad: bool, attributes: dict
 @composite(function=False)
 def __reduce_ex__(self: Tensor, protocol: Any) -> tuple[Any, ...]:
     """A tensor comes back as a leaf, with its values, `requires_grad` and attributes; history and `.grad` are not kept."""
-    return _rebuild, (type(self), self._data, self.requires_grad, _attributes(self))
+    from ._utils import reduced
+
+    return reduced(self)
 
 
 @composite(function=False)
@@ -59,7 +61,7 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
     twin = _rebuild(type(self), data, self.requires_grad, {})
     memo[id(self)] = twin
     if not trained:  # as in PyTorch, a copied parameter starts afresh
-        twin.__dict__.update(copy.deepcopy(_attributes(self), memo))
+        twin.__dict__.update(copy.deepcopy(attributes_of(self), memo))
         if self._grad is not None:
             twin._grad = copy.deepcopy(self._grad, memo)
     return twin
@@ -90,7 +92,7 @@ def _copied_memory(data: Any, memo: dict[int, Any]) -> Any:
 @composite(function=False)
 def __copy__(self: Tensor) -> Tensor:
     """Another tensor on the same memory, without history."""
-    return _rebuild(type(self), self._data, self.requires_grad, _attributes(self))
+    return _rebuild(type(self), self._data, self.requires_grad, attributes_of(self))
 
 
 @composite(function=False)

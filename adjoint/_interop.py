@@ -5,7 +5,7 @@ NumPy's own functions on tensors are in `_numpy_functions.py`, copies and pickle
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from ._state import grad_enabled
 from ._tensor import Tensor, wrap
 from .autograd.taken import take
 from .ops._registry import composite
+
+if TYPE_CHECKING:
+    from .storage import TypedStorage, UntypedStorage
 
 Ndarray = np.ndarray[Any, Any]
 
@@ -118,80 +121,6 @@ def to_dlpack(tensor: Tensor) -> Any:
 # ---- storage ------------------------------------------------------------------------------------------------------
 
 
-class UntypedStorage:
-    """The bytes that a tensor and its views lie in."""
-
-    __slots__ = ("_owner",)
-    is_cuda = False
-    is_sparse = False
-
-    def __init__(self, owner: Ndarray) -> None:
-        self._owner = owner
-
-    @property
-    def device(self) -> Any:
-        from ._device import CPU
-
-        return CPU
-
-    def data_ptr(self) -> int:
-        return int(self._owner.__array_interface__["data"][0])
-
-    def nbytes(self) -> int:
-        low, high = np.lib.array_utils.byte_bounds(self._owner)
-        return int(high - low) if self._owner.size else 0
-
-    size = nbytes
-    __len__ = nbytes
-
-    def element_size(self) -> int:
-        return 1
-
-    def tolist(self) -> list[int]:
-        return list(self._owner.tobytes())
-
-    def is_shared(self) -> bool:
-        return _shared(self._owner)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, UntypedStorage) and self.data_ptr() == other.data_ptr()
-
-    def __hash__(self) -> int:
-        return hash(self.data_ptr())
-
-    def __repr__(self) -> str:
-        rows = "\n".join(f" {byte}" for byte in self.tolist())
-        return f"{rows}\n[torch.storage.UntypedStorage(device=cpu) of size {self.nbytes()}]"
-
-
-class TypedStorage(UntypedStorage):
-    """The same memory counted in elements."""
-
-    __slots__ = ("dtype",)
-
-    def __init__(self, owner: Ndarray, dtype: Any) -> None:
-        super().__init__(owner)
-        self.dtype = dtype
-
-    def element_size(self) -> int:
-        return int(self.dtype.itemsize)
-
-    def size(self) -> int:
-        return self.nbytes() // self.element_size()
-
-    __len__ = size
-
-    def tolist(self) -> list[Any]:
-        return list(np.frombuffer(self._owner.tobytes(), self.dtype.numpy).tolist())
-
-    def untyped(self) -> UntypedStorage:
-        return UntypedStorage(self._owner)
-
-    def __repr__(self) -> str:
-        rows = "\n".join(f" {value}" for value in self.tolist())
-        return f"{rows}\n[torch.storage.TypedStorage(dtype={self.dtype}, device=cpu) of size {self.size()}]"
-
-
 def _owner(tensor: Tensor) -> Ndarray:
     """The array that owns the memory of a tensor."""
     owner: Ndarray = tensor._data
@@ -211,13 +140,28 @@ def _shared(owner: Ndarray) -> bool:
 @composite(function=False)
 def untyped_storage(self: Tensor) -> UntypedStorage:
     """The memory that the tensor shares with its views."""
+    from .storage import UntypedStorage
+
+    if self.is_meta:
+        return UntypedStorage(self.numel() * self.element_size(), device="meta")
     return UntypedStorage(_owner(self))
 
 
-@composite("storage", "_typed_storage", function=False)
+@composite(function=False)
+def _typed_storage(self: Tensor) -> TypedStorage:
+    """The memory that the tensor shares with its views, counted in elements."""
+    from .storage import TypedStorage
+
+    return TypedStorage(wrap_storage=untyped_storage(self), dtype=self.dtype, _internal=True)
+
+
+@composite(function=False)
 def storage(self: Tensor) -> TypedStorage:
     """The memory that the tensor shares with its views, counted in elements."""
-    return TypedStorage(_owner(self), self.dtype)
+    from .storage import _warn_typed_storage_removal
+
+    _warn_typed_storage_removal()
+    return _typed_storage(self)  # type: ignore[no-any-return]
 
 
 @composite(function=False)

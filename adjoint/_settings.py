@@ -74,9 +74,9 @@ def set_default_tensor_type(t: Any) -> None:
 
 def is_storage(obj: object) -> bool:
     """Whether `obj` is a storage object."""
-    from ._interop import UntypedStorage
+    from .storage import TypedStorage, UntypedStorage
 
-    return isinstance(obj, UntypedStorage)
+    return isinstance(obj, UntypedStorage | TypedStorage)
 
 
 def typename(obj: Any) -> str:

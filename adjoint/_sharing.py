@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ._copying import _attributes, _rebuild
+from ._copying import _rebuild, attributes_of
 from ._tensor import Parameter, Tensor
 
 _ALIGNMENT = 64
@@ -88,7 +88,7 @@ def _reduce(tensor: Tensor) -> Any:
         return tensor.__reduce_ex__(2)
     data = tensor._data
     offset = data.__array_interface__["data"][0] - np.frombuffer(memory, np.uint8).__array_interface__["data"][0]
-    return _view, (type(tensor), memory, (data.shape, data.dtype, offset, data.strides), tensor.requires_grad, _attributes(tensor))
+    return _view, (type(tensor), memory, (data.shape, data.dtype, offset, data.strides), tensor.requires_grad, attributes_of(tensor))
 
 
 # Pickles that go to another process ask here first.

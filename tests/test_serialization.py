@@ -11,7 +11,7 @@ import struct
 import threading
 import time
 import zipfile
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, defaultdict
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,6 +28,7 @@ from adjoint import _archive, _serialization, nn
 def again(value, **options):
     buffer = io.BytesIO()
     ad.save(value, buffer)
+    buffer.seek(0)
     return ad.load(buffer, **options)
 
 
@@ -65,7 +66,7 @@ def tensor_file(offset=0, size=(2,), stride=(1,), count=4, storage=b"\0" * 16):
     [
         None, True, 3, -1, 300, 2**40, -(2**70), 1.5, "text \u00e9", b"bytes\xff",
         bytearray(b"ab"), 1 + 2j, [1, [2]], (1,), (), (1, 2, 3, 4),
-        {"a": 1, 2: "b", (1, "x"): None}, {1, 2}, Counter("aab"), OrderedDict(a=1), argparse.Namespace(lr=0.1, name="x"), ad.float32,
+        {"a": 1, 2: "b", (1, "x"): None}, {1, 2}, Counter("aab"), OrderedDict(a=1), ad.float32, ad.strided, {((1, 2), "x"): 1},
         ad.Size([1, 2]), ad.device("cpu"), [],
     ],
 )  # fmt: skip
@@ -89,8 +90,75 @@ def test_bfloat16():
     assert again(ad.ones(3, dtype=ad.bfloat16)).tolist() == [1.0, 1.0, 1.0]
 
 
-def test_numpy_numbers_and_named_tuples_become_plain():
-    assert again([np.float32(1.5), np.int64(2), ad.tensor([3.0, 1.0]).max(0)]) == [1.5, 2, (ad.tensor(3.0), ad.tensor(0))]
+class Point(NamedTuple):
+    x: int
+    y: object
+
+
+class Words(list):
+    pass
+
+
+class Table(dict):
+    pass
+
+
+def test_classes_are_kept():
+    value = {
+        "number": np.float32(1.5), "pair": Point(1, ad.ones(1)), "missing": defaultdict(list, a=[1]), "words": Words([1, 2]),
+        "table": Table(a=1), "frozen": frozenset([1]), "range": range(3), "values": ad.tensor([3.0, 1.0]).max(0),
+    }  # fmt: skip
+    got = again(value, weights_only=False)
+    assert got == value and [type(x) for x in got.values()] == [type(x) for x in value.values()]
+    assert got["missing"]["b"] == []
+    for name in ("pair", "missing", "words", "number", "frozen"):
+        with pytest.raises(pickle.UnpicklingError, match="was not an allowed global by default"):
+            again(value[name])
+    with ad.serialization.safe_globals([Point]):
+        assert again(Point(1, 2)) == Point(1, 2)
+
+
+def test_attributes_of_tensors_are_kept():
+    x, weight = ad.ones(2), nn.Parameter(ad.ones(2))
+    x.note, weight.note = "a", ["b"]
+    for options in ({}, {"weights_only": False}):
+        got, trained = again([x, weight], **options)
+        assert got.note == "a" and trained.note == ["b"] and isinstance(trained, nn.Parameter) and trained.requires_grad
+
+
+class Measured(ad.Tensor):
+    pass
+
+
+class Counted(ad.Tensor):
+    def __getstate__(self):
+        return {"count": 3}
+
+    def __setstate__(self, state):
+        self.seen = state["count"]
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+def test_subclasses_of_tensors(zipped):
+    value = [ad.ones(2).as_subclass(Measured), ad.ones(2).as_subclass(Counted)]
+    value[0].unit = "m"
+    buffer = io.BytesIO()
+    ad.save(value, buffer, _use_new_zipfile_serialization=zipped)
+    with pytest.raises(pickle.UnpicklingError, match="Measured was not an allowed global"):
+        buffer.seek(0)
+        ad.load(buffer)
+    buffer.seek(0)
+    with ad.serialization.safe_globals([Measured, Counted]):
+        measured, counted = ad.load(buffer)
+    assert type(measured) is Measured and measured.unit == "m" and measured.tolist() == [1, 1]
+    assert type(counted) is Counted and counted.seen == 3
+
+
+def test_recursive_tuples_and_shared_ones():
+    shared: tuple[int, list] = (1, [])
+    shared[1].append(shared)
+    got = again([shared, shared])
+    assert got[0] is got[1] and got[0][1][0] is got[0]
 
 
 @pytest.mark.parametrize("make", [lambda x: x.t(), lambda x: x[:, 1], lambda x: x[1:1], lambda x: x[0, 0], lambda x: x.expand(2, 2, 3)])
@@ -167,7 +235,7 @@ def test_failed_save_leaves_the_old_file(tmp_path, monkeypatch):
         ad.save(lambda: 1, path)
 
 
-    def failing(file, records):
+    def failing(file, records, *options):
         file.write(records[0][1])
         raise OSError("disk full")
 
@@ -189,6 +257,7 @@ def test_archives_are_aligned_whatever_their_size(monkeypatch, long):
         for info in archive.infolist():
             lengths = struct.unpack_from("<26x2H", file.getvalue(), info.header_offset)
             assert (info.header_offset + 30 + sum(lengths)) % 64 == 0
+    file.seek(0)
     assert {name: x.tolist() for name, x in ad.load(file).items()} == {name: x.tolist() for name, x in data.items()}
 
 
@@ -250,7 +319,7 @@ def test_whole_modules_come_back_where_the_file_is_trusted():
     [
         (Network(), "GLOBAL .*Network was not an allowed global"),
         ([np.ones(2)], "GLOBAL numpy"),
-        ({"f": len}, "GLOBAL builtins.len was not an allowed global"),
+        ({"f": len}, "GLOBAL len was not an allowed global"),
     ],
 )
 def test_objects_are_not_read_by_default(value, message):
@@ -265,7 +334,7 @@ def test_allowed_classes_are_read():
         assert again({"a": value, "x": ad.ones(2)})["a"].args == ("text",)
         with pytest.raises(pickle.UnpicklingError, match="Network was not an allowed global"):
             again(Network())
-        with pytest.raises(pickle.UnpicklingError, match=r"GLOBAL (posix|nt).system was not an allowed global"):
+        with pytest.raises(pickle.UnpicklingError, match=r"GLOBAL (posix|nt).system whose module (posix|nt) is blocked"):
             ad.load(archive({"data.pkl": pickle.dumps(Evil(), 2)}))
     with pytest.raises(pickle.UnpicklingError, match="ArgumentTypeError was not an allowed global"):
         again(value)
@@ -273,10 +342,10 @@ def test_allowed_classes_are_read():
 
 @pytest.mark.parametrize(
     ("value", "message"),
-    [({"a": lambda: 1}, r"Can't pickle .*lambda.*the object\['a'\]"), ([iter(()).__next__, (n for n in [1])], "cannot be pickled")],
+    [({"a": lambda: 1}, r"Can't pickle .*lambda.*the object\['a'\]"), ([iter(()).__next__, (n for n in [1])], "cannot pickle 'generator'")],
 )
 def test_what_python_cannot_pickle_is_not_saved(value, message):
-    with pytest.raises(pickle.PicklingError, match=message):
+    with pytest.raises((pickle.PicklingError, TypeError), match=message):
         ad.save(value, io.BytesIO())
 
 
@@ -290,9 +359,13 @@ def test_other_refusals(tmp_path):
     with pytest.raises(AttributeError, match="seekable"):
         ad.load(3)
     with pytest.raises(ValueError, match="f must be a file path"):
+        ad.load(io.BytesIO(WHOLE.getvalue()), mmap=True)
+    with pytest.raises(RuntimeError, match="mmap can only be used with files saved with"):
         ad.load(io.BytesIO(), mmap=True)
-    with pytest.raises(NotImplementedError, match="meta"):
-        ad.save(ad.empty(1, device="meta"), io.BytesIO())
+    with pytest.raises(RuntimeError, match="Can not safely load weights when explicit pickle_module"):
+        ad.load(io.BytesIO(WHOLE.getvalue()), pickle_module=pickle, weights_only=True)
+    with pytest.raises(TypeError, match="has no callable attribute 'write'"):
+        ad.save(1, argparse.Namespace(write=3))
     nested: list = []
     for _ in range(100_000):
         nested = [nested]
@@ -322,6 +395,7 @@ def duplicate_records():
         file.writestr("a/data.pkl", b"N.")
         with pytest.warns(UserWarning, match="Duplicate"):
             file.writestr("a/data.pkl", b"N.")
+    buffer.seek(0)
     return buffer
 
 
@@ -329,6 +403,7 @@ def bomb():
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("a/data.pkl", b"N." + b"\0" * 10_000_000)
+    buffer.seek(0)
     return buffer
 
 
@@ -338,32 +413,30 @@ CALL = b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n"
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: io.BytesIO(b""), "failed reading zip archive"),
-        (lambda: io.BytesIO(b"nonsense" * 100), "no file that torch.save"),
-        (lambda: io.BytesIO(pickle.dumps(3)), "bare pickle"),
+        (lambda: io.BytesIO(b"PK\3\4"), "failed reading zip archive"),
+        (lambda: io.BytesIO(b"nonsense" * 100), "Unsupported operand"),
+        (lambda: io.BytesIO(pickle.dumps(3, 2)), "Invalid magic number"),
         (lambda: archive({"x": b""}), "data.pkl: file not found"),
-        (lambda: archive({"data.pkl": b""}), "truncated"),
+        (lambda: archive({"data.pkl": b"N"}), "truncated"),
         (lambda: archive({"data.pkl": b"."}), "damaged"),
         (lambda: archive({"data.pkl": b"NN."}), "left over"),
         (lambda: archive({"data.pkl": b"(."}), "a value is missing"),
         (lambda: archive({"data.pkl": b"t."}), "damaged"),
         (lambda: archive({"data.pkl": b"Nt."}), "no mark"),
-        (lambda: archive({"data.pkl": b"N(Ku."}), "damaged|expected|filled"),
+        (lambda: archive({"data.pkl": b"N(Ku."}), "damaged|Can only|truncated"),
         (lambda: archive({"data.pkl": b"h\x05."}), "damaged"),
         (lambda: archive({"data.pkl": b"X\xff\xff\xff\xff."}), "truncated: 4294967295 bytes"),
         (lambda: archive({"data.pkl": b"\x8d" + b"\xff" * 8 + b"."}), "truncated"),
         (lambda: archive({"data.pkl": b"cabc"}), "inside a name"),
         (lambda: archive({"data.pkl": b"}]Ns."}), "no key"),
-        (lambda: archive({"data.pkl": b"Nr\xff\xff\xff\x7fcos\nsystem\n."}), "GLOBAL os.system"),
-        (lambda: archive({"data.pkl": pickle.dumps(Evil(), 2)}), "GLOBAL (posix|nt).system was not an allowed global"),
-        (lambda: archive({"data.pkl": pickle.dumps(Evil())}), "system was not an allowed global"),
+        (lambda: archive({"data.pkl": b"Nr\xff\xff\xff\x7fcos\nsystem\n."}), "GLOBAL os.system whose module os is blocked"),
+        (lambda: archive({"data.pkl": pickle.dumps(Evil(), 2)}), "GLOBAL (posix|nt).system whose module"),
         (lambda: archive({"data.pkl": pickle.dumps(nn.Linear(1, 1), 2)}), r"adjoint.nn.linear.Linear .*\n.*state_dict"),
         (lambda: archive({"data.pkl": b"cbuiltins\nbytearray\nJ\xff\xff\xff\x7f\x85R."}), "only known with bytes"),
-        (lambda: archive({"data.pkl": b"ccollections\nOrderedDict\n)RNb."}), "Attributes"),
-        (lambda: archive({"data.pkl": b"X\x01\0\0\0a)R."}), "no known function"),
+        (lambda: archive({"data.pkl": b"ccollections\nOrderedDict\n)RNb."}), "Can only build"),
+        (lambda: archive({"data.pkl": b"X\x01\0\0\0a)R."}), "unrecognized function"),
         (lambda: archive({"data.pkl": CALL + b"(NK\0))tR."}), "no storage"),
-        (lambda: archive({"data.pkl": b"NQ."}), "described in an unknown way"),
-        (lambda: archive({"data.pkl": b"N.", "byteorder": b"big"}), "another byte order"),
+        (lambda: archive({"data.pkl": b"NQ."}), "persistent_load id must be tuple"),
         (lambda: nested_tuples(b"Ns"), "no key"),
         (doubling_tuples, "no key"),
         (duplicate_records, "two records"),
@@ -410,7 +483,7 @@ def test_every_truncation_is_an_error():
     ad.save({"x": ad.arange(10.0), "n": [1, 2]}, buffer)
     whole = buffer.getvalue()
     for length in range(0, len(whole), 7):
-        with pytest.raises((RuntimeError, pickle.UnpicklingError)):
+        with pytest.raises((RuntimeError, pickle.UnpicklingError, EOFError)):
             ad.load(io.BytesIO(whole[:length]))
 
 
@@ -425,7 +498,7 @@ def test_damage_is_an_error_or_another_value(changes):
         damaged[position] = byte
     try:
         ad.load(io.BytesIO(damaged))
-    except (RuntimeError, pickle.UnpicklingError):
+    except (RuntimeError, pickle.UnpicklingError, ValueError, UserWarning):  # the last of an unusual protocol
         pass
 
 
@@ -438,7 +511,7 @@ def test_damaged_pickles_with_right_checksums(changes):
         structure[position % len(structure)] = byte
     try:
         ad.load(archive(records | {"data.pkl": bytes(structure)}))
-    except (RuntimeError, pickle.UnpicklingError):
+    except (RuntimeError, pickle.UnpicklingError, ValueError, UserWarning):  # the last of an unusual protocol
         pass
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from . import data as data
 
-_LAZY = frozenset({"_python_dispatch", "benchmark", "checkpoint", "dlpack", "hooks", "model_zoo", "tensorboard"})
+_LAZY = frozenset({"_python_dispatch", "benchmark", "checkpoint", "dlpack", "hooks", "model_zoo", "serialization", "tensorboard"})
 
 
 def __getattr__(name: str) -> Any:
