@@ -602,7 +602,7 @@ def test_memory_that_numpy_shares_does_not_grow():
 
 def test_set_takes_over_memory_with_a_geometry():
     x, y = ad.arange(6.0), ad.tensor([])
-    for source in (x, x.untyped_storage(), x.storage()):
+    for source in (x, x.untyped_storage(), x._typed_storage()):
         assert y.set_(source, 1, (2, 2), (2, 1)).tolist() == [[1.0, 2.0], [3.0, 4.0]]
         assert y.set_(source, storage_offset=1, size=(2,), stride=(2,)).tolist() == [1.0, 3.0]
     y.mul_(10)

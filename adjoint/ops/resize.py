@@ -201,8 +201,8 @@ def _memory_given(input: Tensor, source: Any) -> Any:
         if source.dtype != input.dtype:
             raise RuntimeError(f"Could not set tensor of type {source.dtype} to a tensor of type {input.dtype}")
         return source._data
-    owner, kind = getattr(source, "_owner", None), getattr(source, "dtype", input.dtype)
-    if owner is None:
+    memory_of, kind = getattr(source, "untyped_bytes", None), getattr(source, "dtype", input.dtype)
+    if memory_of is None:
         raise TypeError(
             f"set_() received an invalid combination of arguments - got ({type(source).__name__}), but expected a Tensor or a Storage"
         )
@@ -211,7 +211,7 @@ def _memory_given(input: Tensor, source: Any) -> Any:
             f"Expected a Storage of type {input.dtype.scalar_name} or an UntypedStorage, but got type {kind.scalar_name} "
             "for argument 1 'storage'"
         )
-    memory = owner.ravel(order="K").view(np.uint8)
+    memory = memory_of()
     return memory[: memory.size // dtype.itemsize * dtype.itemsize].view(dtype)
 
 
