@@ -32,7 +32,7 @@ def functional_call(
 
     given = parameter_and_buffer_dicts
     if isinstance(given, Mapping):
-        merged = dict(given)
+        merged: Any = given
     elif isinstance(given, Sequence):
         if not all(isinstance(part, Mapping) for part in given):
             raise ValueError("Expected all elements of parameter_and_buffer_dicts to be dictionaries")

@@ -15,7 +15,7 @@ from .._layer import levels
 from .._sampling import ones_and_zeros
 from .._site import warn
 from .._tensor import Tensor
-from ..ops._registry import Array, op
+from ..ops._registry import Array, Held, op
 
 ALPHA = 1.7580993408473766  # minus the value that SELU tends to on the left
 
@@ -56,7 +56,7 @@ def dropout_tangent(input_t: Array, kept: Kept) -> Array:
 
 
 @op("dropout", method=False, function=False, nodes="MulBackward0", input=dropout_rule, jvp=dropout_tangent)
-def dropped(input: Array, p: float, kept: Kept) -> Array:
+def dropped(input: Array, p: float, kept: Held) -> Array:
     if input.dtype.kind in "iub":
         raise RuntimeError(
             f"result type Float can't be cast to the desired output type {from_numpy_dtype(input.dtype).scalar_name}\n  fix: x.float()"
@@ -100,7 +100,7 @@ def _kept_channels(x: Array, p: float) -> Array:
 def channel_op(name: str, node: str) -> Any:
     @op(name, method=False, function=False, out=False, nodes=node, input=lambda g, scale: scaled_channels(g, scale, None),
         jvp=lambda input_t, scale: input_t * scale)  # fmt: skip
-    def scaled(input: Array, scale: Any, shift: Any) -> Array:
+    def scaled(input: Array, scale: Held, shift: Any) -> Array:
         return scaled_channels(input, scale, shift)
 
     return scaled

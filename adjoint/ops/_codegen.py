@@ -462,7 +462,7 @@ def make_node_class(op: Op, kinds: str, bits: int, conj: bool, half: bool = Fals
         # PyTorch shows an edge to nothing for a number, unless the op has a node of its own for numbers.
         "input_count": sum(kind == "T" for kind in kinds) if isinstance(op.nodes, dict) else 0 if op.sequence else len(op.inputs),
         "layout": tuple(layout),
-        "keeps_tensors": any(name == "out" or name in op.inputs for name in layout),
+        "keeps_tensors": any(name == "out" or name in op.inputs or name in op.held for name in layout),
         **saved_properties(op, layout),
     }
     if kinds.count("T") == len(op.edges):

@@ -29,6 +29,7 @@ from ._rules import contiguous
 
 Array = Any  # a NumPy array or anything that behaves like one; in a forward's signature it marks a tensor argument
 ConstantArray = Any  # marks one for which the joint rule has no gradient
+Held = Any  # marks a parameter that holds arrays: a node that keeps it is freed by a backward pass, like one that keeps a tensor
 Rule = Callable[..., Any]
 
 # How forward mode follows from the declaration.
@@ -125,6 +126,7 @@ class Op:
         self.sequence = False  # the first argument is a sequence of tensors
         self.optional: frozenset[str] = frozenset()
         self.constant: frozenset[str] = frozenset()
+        self.held: frozenset[str] = frozenset()
         self.keywords: tuple[str, ...] = ()
         self.defaults: tuple[Any, ...] | None = None
         self.keyword_defaults: dict[str, Any] | None = None
@@ -143,6 +145,7 @@ class Op:
         self.inputs = tuple(name for name in self.args if "Array" in str(notes.get(name, "")))
         self.optional = frozenset(name for name in self.inputs if "None" in str(notes[name]))
         self.constant = frozenset(name for name in self.inputs if "ConstantArray" in str(notes[name]))
+        self.held = frozenset(name for name in self.args if "Held" in str(notes.get(name, "")))
         self.sequence = bool(self.inputs) and "Sequence" in str(notes[self.inputs[0]])
         self.varargs = bool(positional) and "varargs" in str(notes.get(positional[-1], "")).lower()
 

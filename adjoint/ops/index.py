@@ -26,7 +26,7 @@ from ..autograd.views import check_writable
 from ._batching import Index, behind_batch
 from ._general import NUMBERS, array_to_write, plain_array
 from ._inplace import shares_memory
-from ._registry import FUNCTIONS, LINEAR, Array, composite, op
+from ._registry import FUNCTIONS, LINEAR, Array, Held, composite, op
 from ._rules import call, copied, loops, sum_to
 from .alias import alias
 from .assign import SMALL, arrays_to_write, copy_, fill_, number_as, warn_if_expanded, write_through
@@ -126,7 +126,7 @@ def as_arrays(indices: Any) -> Indices:
 
 @op("index", method=False, function=False, jvp=LINEAR, warns=False, batch=index_batch,
     input=lambda g, input_shape, indices: call(place_at, g, input_shape, indices))  # fmt: skip
-def index_at(input: Array, indices: Indices) -> Array:
+def index_at(input: Array, indices: Held) -> Array:
     """A copy of the elements at the given indices."""
     kernels = loops("indexing")
     place = kernels.only_array(indices)
@@ -141,7 +141,7 @@ def index_at(input: Array, indices: Indices) -> Array:
 
 @op(method=False, function=False, jvp=LINEAR, warns=False, batch=place_batch,
     input=lambda g, indices: call(index_at, g, as_arrays(indices)))  # fmt: skip
-def place_at(input: Array, shape: Shape, indices: Indices) -> Array:
+def place_at(input: Array, shape: Shape, indices: Held) -> Array:
     """Zeros, with the elements of `input` added at the given indices."""
     indices = as_arrays(indices)
     if input.__class__ is np.ndarray and (whole := loops("indexing").placed_at(input, shape, indices)) is not None:
@@ -210,7 +210,7 @@ def flat_positions(shape: Shape, indices: Indices) -> Array:
     ),
     values=lambda g, indices, values_shape: sum_to(call(index_at, g, indices), values_shape),
 )  # fmt: skip
-def put_at(input: Array, indices: Indices, values: Array, accumulate: bool = False) -> Array:
+def put_at(input: Array, indices: Held, values: Array, accumulate: bool = False) -> Array:
     """A copy with other values at the given indices."""
     if (written := loops("indexing").written_copy(input, indices, values, accumulate)) is not None:
         return written

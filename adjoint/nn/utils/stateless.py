@@ -44,33 +44,62 @@ def _functional_call(
         return module(*given, **kwargs or {})
 
 
+MISSING: Any = object()  # the value of a name that is not there
+
+
 @contextmanager
 def _reparametrize_module(
     module: Module, parameters_and_buffers: dict[str, Tensor], *, tie_weights: bool = False, strict: bool = False
 ) -> Iterator[None]:
-    """Put tensors in place of parameters and buffers for a block. What the block assigns to their names goes into the dictionary."""
-    own = dict(module.named_parameters(remove_duplicate=False)) | dict(module.named_buffers(remove_duplicate=False))
-    values = dict(parameters_and_buffers)
-    if tie_weights:
-        _tie(values, own)
-    if strict:
-        _check_keys(module, values, own)
-    for value in values.values():
-        if not isinstance(value, Tensor):
-            raise TypeError(f"{value} is not an instance of torch.Tensor")
-    for key in values.keys() - own.keys():
-        _check_path(module, key)
-    places = {key: _place(module, key) for key in values if key in own}
-    before = {key: table[name] for key, (table, name) in places.items()}
+    """Put tensors in place of attributes for a block, by their dotted names; a name that is not there yet is there for the block.
+    What the block assigns to these names goes into the dictionary."""
+    values: dict[str, Any] = dict(parameters_and_buffers)
+    if tie_weights or strict:
+        own = dict(module.named_parameters(remove_duplicate=False)) | dict(module.named_buffers(remove_duplicate=False))
+        if tie_weights:
+            _tie(values, own)
+        if strict:
+            _check_keys(module, values, own)
+    before: dict[str, Any] = {}
     try:
-        for key, (table, name) in places.items():
-            table[name] = values[key]
+        for key, value in values.items():
+            before[key] = _swap(module, key, value)
         yield
     finally:
-        for key, (table, name) in places.items():
-            if key in parameters_and_buffers:
-                parameters_and_buffers[key] = table[name]
-            table[name] = before[key]
+        after = {key: _swap(module, key, value) for key, value in before.items()}
+        parameters_and_buffers.update({key: value for key, value in after.items() if key in parameters_and_buffers})
+
+
+def _swap(module: Module, key: str, value: Any) -> Any:
+    """Set (or, if it is MISSING, remove) the tensor at a dotted name, and return what was there."""
+    path, _, name = key.rpartition(".")
+    for part in path.split(".") if path else ():
+        if not isinstance(getattr(module, part, None), Module):
+            raise AttributeError(f"{module._get_name()} has no attribute `{part}`")
+        module = getattr(module, part)
+    _check_tensor(value)
+    if not name:
+        raise KeyError('tensor name can\'t be empty string ""')
+    for table in (module._parameters, module._buffers):
+        if name in table:
+            before = table[name]
+            if value is MISSING:
+                del table[name]
+            else:
+                table[name] = value
+            return before
+    before = getattr(module, name, MISSING)
+    _check_tensor(before, f"attribute `{name}`: ")
+    if value is not MISSING:
+        setattr(module, name, value)
+    elif before is not MISSING:
+        delattr(module, name)
+    return before
+
+
+def _check_tensor(value: Any, where: str = "") -> None:
+    if value is not MISSING and value is not None and not isinstance(value, Tensor):
+        raise TypeError(f"{where}{value} is not an instance of torch.Tensor")
 
 
 def _tie(values: dict[str, Tensor], own: dict[str, Tensor]) -> None:
@@ -81,7 +110,7 @@ def _tie(values: dict[str, Tensor], own: dict[str, Tensor]) -> None:
     for tied in names.values():
         chosen = {id(values[key]): values[key] for key in tied if key in values}
         if len(chosen) > 1:
-            raise ValueError(f"functional_call got multiple values for keys {sorted(tied)}, which are tied. Consider tie_weights=False")
+            raise ValueError(f"functional_call got multiple values for keys {sorted(tied)}, which are tied. Consider using tie_weights=False")
         for value in chosen.values():
             values.update(dict.fromkeys(tied, value))
 
@@ -94,18 +123,3 @@ def _check_keys(module: Module, values: dict[str, Tensor], own: dict[str, Tensor
     ]
     if problems:
         raise RuntimeError(f"Error(s) in reparametrizing for {module._get_name()}:{''.join(problems)}")
-
-
-def _check_path(module: Module, key: str) -> None:
-    """Refuse a name that leads through a module that is not there."""
-    for name in key.split(".")[:-1]:
-        if name not in module._modules:
-            raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
-        module = module._modules[name]  # type: ignore[assignment]
-
-
-def _place(module: Module, key: str) -> tuple[dict[str, Any], str]:
-    """The table that holds a tensor, and its name there."""
-    path, _, name = key.rpartition(".")
-    owner = module.get_submodule(path)
-    return (owner._parameters if name in owner._parameters else owner._buffers), name

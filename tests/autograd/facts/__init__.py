@@ -8,6 +8,7 @@ from . import (
     forward,
     forward_ops,
     forward_reverse,
+    freed,
     gradients,
     graph,
     hooks,
@@ -26,6 +27,6 @@ from . import (
 from ._base import FACTS, answer
 
 __all__ = [
-    "FACTS", "answer", "attributes", "checks", "copies", "edges", "forward", "forward_ops", "forward_reverse", "gradients", "graph",
+    "FACTS", "answer", "attributes", "checks", "copies", "edges", "forward", "forward_ops", "forward_reverse", "freed", "gradients", "graph",
     "hooks", "inference", "kinks", "leaves", "more", "mutation", "nodes", "retained", "saving", "threads", "views", "writes",
 ]  # fmt: skip

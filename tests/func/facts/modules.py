@@ -153,3 +153,59 @@ def parameters_inside(t):
         return (made(x) ** 2).sum()
 
     return attempt(lambda: t.func.grad(f)(vector(t, 1.0, 2.0))), attempt(lambda: t.func.vmap(f)(t.ones(3, 2)))
+
+
+@fact
+def calling_with_other_attributes(t):
+    """Names of attributes that are no parameters, and names that are not there."""
+
+    class Scaled(t.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scale = t.ones(1)
+            self.shift = None
+            self.number = 3
+            self.inner = layer(t, 1, 1)
+
+        def forward(self, x):
+            x = x * self.scale
+            x = x if self.shift is None else x + self.shift
+            return (x + getattr(self, "extra", 0), [name for name, _ in self.named_parameters()])
+
+    made, x, five = Scaled(), vector(t, 1.0), t.full((1,), 5.0)
+    found = [
+        attempt(lambda values=values: t.func.functional_call(made, values, x))
+        for values in (
+            {"scale": five}, {"shift": five}, {"extra": five}, {"extra": t.nn.Parameter(five)}, {"inner.bias": None}, {"inner.other": five},
+            {"number": five}, {"": five}, {"inner.": five}, {"inner": five}, {"scale": 3}, {"gone.name": five}, {".scale": five},
+        )
+    ]  # fmt: skip
+    return found, hasattr(made, "extra"), made.scale, made.shift, made.number, sorted(made.state_dict())
+
+
+@fact
+def assigning_inside_of_a_functional_call(t):
+    class Counting(t.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("count", t.zeros(1))
+            self.seen = t.zeros(1)
+
+        def forward(self, x):
+            self.count = self.count + 1
+            self.seen = self.seen + 10
+            return x
+
+    made, values = Counting(), {"count": t.ones(1), "seen": t.ones(1)}
+    t.func.functional_call(made, values, vector(t))
+    once = dict(values)
+    t.func.functional_call(made, values, vector(t), tie_weights=False)
+    return once, values, made.count, made.seen
+
+
+@fact
+def functional_call_that_fails(t):
+    made = layer(t)
+    before = made.weight
+    found = attempt(lambda: t.func.functional_call(made, {"weight": t.ones(2, 2), "a.b": t.ones(2)}, vector(t, 1.0, 2.0)))
+    return found, made.weight is before
