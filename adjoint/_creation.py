@@ -11,7 +11,7 @@ import numpy as np
 
 from ._device import CPU, _defaults, device, get_default_device, require_usable, resolve
 from ._dtype import as_dtype, as_numpy_dtype, default_numpy, from_numpy_dtype, infer_numpy_dtype
-from ._layer import deepest, in_layers_of, levels, made_inside
+from ._layer import Layer, deepest, in_layers_of, levels, made_inside
 from ._layout import contiguous_format, copy_in_format, empty_in_format, layout, memory_format, preserve_format, strided
 from ._quiet import mute, unmute
 from ._state import INFERENCE, get_mode
@@ -395,6 +395,10 @@ def _like(
         if not pin_memory and not requires_grad:
             return made_tensor(data, data.dtype if dtype is None else as_numpy_dtype(dtype), value, name)
     check_options(layout, pin_memory)
+    if isinstance(data, Layer) and memory_format is preserve_format:
+        with data.level.left():  # in the order of all examples in memory
+            below = _like(name, value, data.value, dtype, layout, device, pin_memory, False, memory_format)
+        return finish(type(data)(data.level, below), requires_grad)
     numpy_dtype = as_numpy_dtype(data.dtype if dtype is None else dtype)
     where = input.device if device is None else require_usable(resolve(device))
 
@@ -411,9 +415,14 @@ def _like(
     return made if data.__class__ is np.ndarray else in_layers_of(input, made)
 
 
+def repeats(data: Array) -> bool:
+    """Whether a dimension shows the same elements again and again, as an expanded one does."""
+    return any(stride == 0 and size > 1 for stride, size in zip(data.strides, data.shape, strict=True))
+
+
 def empty_like_array(data: Array, dtype: np.dtype[Any]) -> Array:
     """An uninitialised array whose dimensions lie in memory in the order of those of `data`."""
-    if data.__class__ is not np.ndarray or 0 in data.strides:  # repeated elements have no order
+    if data.__class__ is not np.ndarray or (0 in data.strides and repeats(data)):  # repeated elements have no order
         return np.empty(data.shape, dtype)
     return np.empty_like(data, dtype=dtype)
 

@@ -9,10 +9,11 @@ import numpy as np
 
 from . import _random
 from ._layer import levels
-from ._sampling import Draw, Generator, bernoulli, sample_node
+from ._sampling import Draw, Generator, sample_node
 from ._site import here
 from ._state import GRAD, get_mode
 from ._tensor import Parameter, Tensor
+from .autograd.forward_ad import forget_tangent
 from .autograd.node import INFERENCE_TENSOR
 from .autograd.views import check_writable, counter_of, set_history
 from .ops._registry import composite
@@ -46,6 +47,7 @@ def _fill(self: Tensor, node_name: str, draw: Draw, *numbers: Any) -> Tensor:
         counter_of(self).bump(here())
     if node is not None:
         set_history(self, node, here())
+    forget_tangent(self)
     return self
 
 
@@ -130,7 +132,9 @@ def random_(self: Tensor, *bounds: int | None, to: int | None = None, generator:
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Fill with ones, of probability `p`, and zeros. `p` may be a tensor that broadcasts to this one."""
     if levels() and isinstance(p, Tensor):
-        return self.copy_(bernoulli(p.detach().expand(self.shape), generator=generator))
+        from ._randomness import filled_from
+
+        return filled_from(self, p.detach(), lambda x, chances: x.bernoulli_(chances, generator=generator))
     probability = p._data if isinstance(p, Tensor) else p
     if (data := _target(self)) is not None:
         _random.bernoulli(data, probability, generator)

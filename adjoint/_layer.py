@@ -77,9 +77,9 @@ class Level:
         """Refuse a write of this level's values into a Tensor that the transform was not given."""
         if level_of(settled(operands[0])) is not self:
             raise RuntimeError(
-                f"During a {self.kind} transform, the function provided attempted to call in-place operation ({op.name}_) that would "
-                "mutate a captured Tensor. This is not supported; please rewrite the function being transformed to explicitly accept the "
-                "mutated Tensor(s) as inputs."
+                f"During a {self.kind} transform, the function provided attempted to call in-place operation (aten::{op.name}_) that "
+                "would mutate a captured Tensor. This is not supported; please rewrite the function being transformed to explicitly accept "
+                "the mutated Tensor(s) as inputs."
             )
 
     def write(self, target: Tensor, result: Any) -> None:

@@ -65,6 +65,17 @@ def drawn(draw: Callable[[tuple[int, ...]], Tensor], shape: tuple[int, ...]) -> 
     return inside(level, made)
 
 
+def drawn_like(like: Tensor, draw_like: Callable[[Tensor], Tensor], draw: Callable[[tuple[int, ...]], Tensor]) -> Tensor:
+    """New numbers with the shape of a tensor. Those of a batch are drawn in the order in which the examples lie in memory."""
+    level, outside = innermost()
+    known = under(level, like)
+    if level is None or level.randomness == "same" or level_of(known) is not level:
+        return drawn(draw, tuple(like.shape))
+    with only(outside):
+        made = level.batched(draw_like(known._data.value))
+    return inside(level, made)
+
+
 def drawn_apart(draw: Callable[[], Tensor]) -> Tensor:
     """New numbers that cannot be drawn for a batch at once."""
     from .ops.join import stack
@@ -78,6 +89,15 @@ def drawn_apart(draw: Callable[[], Tensor]) -> Tensor:
     return inside(level, made)
 
 
+def refuse_sharing(level: Any) -> None:
+    """Refuse to draw the same numbers for examples that ask for different ones."""
+    if level.randomness == "same":
+        raise RuntimeError(
+            "Vmap does not currently support same randomness with a batched tensor input. Please use unbatched tensor, or "
+            'randomness="different"'
+        )
+
+
 def drawn_from(draw: Callable[..., Tensor], *given: Any) -> Tensor:
     """Numbers of distributions that tensors and numbers describe, which broadcast."""
     from .ops._batching import behind_batch, expanded
@@ -85,11 +105,8 @@ def drawn_from(draw: Callable[..., Tensor], *given: Any) -> Tensor:
     level, outside = innermost()
     tensors = [under(level, x) for x in given]
     batched = [level is not None and level_of(x) is level for x in tensors]
-    if level is not None and level.randomness == "same" and any(batched):
-        raise RuntimeError(
-            "Vmap does not currently support same randomness with a batched tensor input. Please use unbatched tensor, or "
-            'randomness="different"'
-        )
+    if level is not None and any(batched):
+        refuse_sharing(level)
     with only(outside):
         if level is None or level.randomness == "same":
             made = draw(*tensors)
@@ -115,6 +132,14 @@ def under(level: Any, x: Any) -> Any:
     return x
 
 
+def refuse_unbatched(level: Any) -> None:
+    if level.randomness == "different":
+        raise RuntimeError(
+            "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same randomness.\n"
+            "  fix: draw new numbers, torch.rand_like(x), or fill a tensor that is made from a batched one, x.new_empty(...)"
+        )
+
+
 def filled(target: Tensor, fill: Callable[[Any], None]) -> None:
     """Write random numbers into a tensor."""
     level, outside = innermost()
@@ -124,11 +149,8 @@ def filled(target: Tensor, fill: Callable[[Any], None]) -> None:
             fill(target._data)
         return
     mine = level_of(target) is level
-    if level.randomness == "different" and not mine:
-        raise RuntimeError(
-            "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same randomness.\n"
-            "  fix: draw new numbers, torch.rand_like(x), or fill a tensor that is made from a batched one, x.new_empty(...)"
-        )
+    if not mine:
+        refuse_unbatched(level)
     with only(outside):
         if level.randomness == "same" and mine:
             one = target._data.value.new_empty(target.shape)
@@ -136,3 +158,29 @@ def filled(target: Tensor, fill: Callable[[Any], None]) -> None:
             target._data.value.copy_(one)
         else:
             filled(target._data.value if mine else target, fill)
+
+
+def filled_from(target: Tensor, given: Tensor, fill: Callable[[Tensor, Tensor], Any]) -> Tensor:
+    """Write numbers of distributions that a tensor describes into another one, in the order of its memory."""
+    from .ops._batching import behind_batch
+
+    level, outside = innermost()
+    inner, given = under(level, target), under(level, given)
+    mine, theirs = (level is not None and level_of(x) is level for x in (inner, given))
+    if theirs:
+        refuse_sharing(level)
+        if not mine:
+            raise RuntimeError(
+                "vmap: inplace bernoulli(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has "
+                "more elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over in a vmap."
+            )
+    elif level is not None and not mine:
+        refuse_unbatched(level)
+    with only(outside):
+        if theirs:
+            given = behind_batch(given._data.value, inner.ndim + 1)
+        if mine and level.randomness == "same":
+            inner._data.value.copy_(fill(inner._data.value.new_empty(inner.shape), given))
+        else:
+            fill(inner._data.value if mine else inner, given)
+    return target

@@ -33,6 +33,7 @@ from ._random._generator import draws
 from ._site import here
 from ._state import INFERENCE, get_mode, recording
 from ._tensor import Tensor, wrap
+from .autograd.forward_ad import without_slope
 from .autograd.node import Node, new_node
 from .autograd.views import edge_of
 from .ops._general import plain_array
@@ -141,6 +142,13 @@ def _new_normals(sizes: tuple[Any, ...], dtype: Any, source: Generator, mean: fl
     return kernel.new(sizes, dtype, source._words, source._waiting, mean, std)
 
 
+def inside_transform(out: Any) -> bool:
+    """Whether numbers are drawn for transforms. An example of `vmap` has no memory of its own to draw into."""
+    if out is not None and any(level.hides_dimension for level in levels()):
+        raise RuntimeError("vmap: We do not support calling out variants of random operations. Please use non-out variants")
+    return out is None and bool(levels())
+
+
 def _sampled(
     name: str, draw: Draw, numbers: tuple[Any, ...], args: tuple[Any, ...], *, size: Any = None, generator: Generator | None = None,
     out: Tensor | None = None, dtype: Any = None, layout: layout = strided, device: Device = None, pin_memory: bool = False,
@@ -155,7 +163,7 @@ def _sampled(
         draw(array, *numbers, generator)
         return finish(array, True) if requires_grad else wrap(array)
     options: dict[str, Any] = dict(dtype=dtype, layout=layout, device=device, pin_memory=pin_memory, requires_grad=requires_grad)
-    if levels() and out is None:
+    if inside_transform(out):
         from ._randomness import drawn
 
         return drawn(lambda size: _sampled(name, draw, numbers, (), size=size, generator=generator, **options), shape)
@@ -236,7 +244,7 @@ def _permuted(
     n: int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: Any = None, layout: layout = strided,
     device: Device = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:
-    if levels() and out is None:
+    if inside_transform(out):
         from ._randomness import drawn_apart
 
         return drawn_apart(lambda: randperm(n, generator=generator, dtype=dtype, device=device, requires_grad=requires_grad))
@@ -273,8 +281,14 @@ def _sampled_like(
         return _sampled(name, draw, numbers, (data.shape,), **options)
     check_options(layout, pin_memory)
     if levels():
+        from ._randomness import drawn_like
+
         options |= dict(dtype=input.dtype if dtype is None else dtype, device=input.device if device is None else device)
-        return _sampled(name, draw, numbers, (tuple(data.shape),), **options)
+        return drawn_like(
+            input,
+            lambda like: _sampled_like(name, draw, numbers, like, memory_format=memory_format, **options),
+            lambda size: _sampled(name, draw, numbers, (), size=size, **options),
+        )
     numpy_dtype = data.dtype if dtype is None else as_numpy_dtype(dtype)
 
     def make() -> Array:
@@ -377,7 +391,7 @@ def normal(
             _refuse_deviation()
     elif not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
-    if levels() and out is None:
+    if inside_transform(out):
         from ._randomness import drawn_from
 
         return drawn_from(lambda mean, std: normal(mean, std, generator=generator), mean, std)
@@ -386,7 +400,7 @@ def normal(
     like = parts[0] if isinstance(mean, Tensor) else parts[1]
     shapes = [part.shape for part in parts if part.__class__ is np.ndarray]
     shape = shapes[0] if shapes[0] == shapes[-1] else np.broadcast_shapes(*shapes)
-    array = empty_like_array(like, like.dtype) if like.shape == shape else np.empty(shape, like.dtype)
+    array = np.empty(shape, like.dtype)
     _random.normal(array, 0.0, 1.0, generator)
     array *= parts[1]
     array += parts[0]
@@ -396,7 +410,7 @@ def normal(
     if recording() and not (parts[0] is plain_array(mean) and (std.__class__ is float or parts[1] is plain_array(std))):
         kind = 1 if not isinstance(std, Tensor) else 3 if isinstance(mean, Tensor) else 2
         tensor._fn = sample_node(f"NormalBackward{kind}", (mean, std))
-    return tensor
+    return without_slope(tensor, (mean, std))
 
 
 def _unrecorded(tensor: Any) -> Any:
@@ -428,18 +442,18 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | N
         array = draws.chances.new((data.shape,), data.dtype, (generator or default_generator)._words, data, strange)
         if array is not None and not strange[0]:
             return wrap(array)
-    if levels() and out is None:
+    if inside_transform(out):
         from ._randomness import drawn_from
 
         return drawn_from(lambda input: bernoulli(input, p, generator=generator), input)
     data = input._data
-    array = empty_like_array(data, data.dtype if out is None else out._data.dtype)
+    array = np.empty(data.shape, data.dtype if out is None else out._data.dtype)
     _random.bernoulli(array, data if p is None else p, generator)
     if out is not None:
         return into(out, array)
     tensor = finish(array)
     tensor._fn = sample_node("BernoulliBackward0", (input,))
-    return tensor
+    return without_slope(tensor, (input,))
 
 
 @composite()
@@ -449,7 +463,7 @@ def multinomial(
     """Indices drawn from each row of `input`, whose elements are the probabilities, up to a factor."""
     if out is not None and out._data.dtype != np.int64:
         raise RuntimeError(f"multinomial expects Long tensor out, got: {out.dtype.scalar_name}\n  fix: out=out.long()")
-    if levels() and out is None:
+    if inside_transform(out):
         from ._randomness import drawn_from
 
         return drawn_from(lambda rows: _indices_of_rows(rows, num_samples, replacement, generator), input)
@@ -479,7 +493,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     array = make_array(lambda: _random.poisson(input._data, generator), input._data.shape, input._data.dtype, input.device)
     tensor = finish(array)
     tensor._fn = sample_node("PoissonBackward0", (input,))
-    return tensor
+    return without_slope(tensor, (input,))
 
 
 @composite(method=False)
@@ -505,4 +519,4 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     counts, chances = np.broadcast_to(count._data, shape), np.broadcast_to(prob._data, shape)
     tensor = finish(make_array(lambda: _random.binomial(counts, chances, generator), shape, counts.dtype, count.device))
     tensor._fn = sample_node("BinomialBackward0", (count, prob))
-    return tensor
+    return without_slope(tensor, (count, prob))

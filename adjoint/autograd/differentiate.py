@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,7 +39,7 @@ def backward(
     retain_graph: bool | None = None,
     create_graph: bool = False,
     grad_variables: Any = None,
-    inputs: Many | None = None,
+    inputs: Many | dict[Any, Differentiable] | None = None,
 ) -> None:
     """Add the derivatives of `tensors` with respect to the leaves (or to `inputs`) to their `.grad`.
 
@@ -64,9 +64,7 @@ def backward(
 
         warn_of_cycle()
     if inputs is not None:
-        wanted = as_tuple(inputs)
-        if not wanted:
-            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+        wanted = wanted_of(inputs, "backward")
         for tensor in wanted:
             if isinstance(tensor, Tensor):
                 tensor.retain_grad()
@@ -86,7 +84,7 @@ def backward(
 
 def grad(
     outputs: Many,
-    inputs: Many,
+    inputs: Many | dict[Any, Differentiable],
     grad_outputs: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
@@ -94,8 +92,8 @@ def grad(
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> tuple[Any, ...]:
-    """The derivatives of `outputs` with respect to `inputs`, leaving every `.grad` alone.
+) -> Any:
+    """The derivatives of `outputs` with respect to `inputs`, leaving every `.grad` alone: a tuple, or a dict if the inputs are one.
 
     >>> import adjoint as ad
     >>> x = ad.tensor(2.0, requires_grad=True)
@@ -114,9 +112,12 @@ def grad(
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
         )
-    roots, wanted = as_tuple(outputs), as_tuple(inputs)
-    if not wanted:
-        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    roots, wanted = as_tuple(outputs), wanted_of(inputs, "grad")
+    if inputs.__class__ is dict:
+        found = grad(
+            roots, wanted, grad_outputs, retain_graph, create_graph, only_inputs, allow_unused, is_grads_batched, materialize_grads
+        )
+        return dict(zip(inputs, found, strict=True))
     keep = create_graph if retain_graph is None else retain_graph
     given = given_gradients(grad_outputs, len(roots))
     if is_grads_batched:
@@ -179,6 +180,26 @@ def as_tuple(value: Any) -> tuple[Any, ...]:
     return (value,) if value.__class__ is Tensor or isinstance(value, Tensor | GradientEdge) else tuple(value)
 
 
+def wanted_of(inputs: Any, name: str) -> tuple[Any, ...]:
+    """What a caller wants gradients for."""
+    if inputs.__class__ is Tensor:
+        return (inputs,)
+    if isinstance(inputs, Mapping):
+        if inputs.__class__ is not dict:
+            raise TypeError(
+                f"`inputs` argument to `{name}()` must be a dict, not {type(inputs).__name__}. Other Mapping types are not supported.\n"
+                "  fix: dict(inputs)"
+            )
+        inputs = inputs.values()
+    wanted = as_tuple(inputs)
+    if not wanted:
+        raise RuntimeError(f"`inputs` argument to `{name}()` cannot be empty.")
+    for one in wanted:
+        if not isinstance(one, Tensor | GradientEdge):
+            raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(one).__name__}")
+    return wanted
+
+
 def given_gradients(value: Any, count: int) -> tuple[Any, ...]:
     if value is None:
         return (None,) * count
@@ -197,6 +218,8 @@ def resolve(tensor: Any) -> Edge:
     """The edge that a tensor or gradient edge stands for."""
     if isinstance(tensor, Tensor):
         return edge_of(tensor)
+    if not isinstance(tensor, GradientEdge):
+        raise AssertionError(f"Expected output to be a torch.Tensor or torch.autograd.graph.GradientEdge, got {type(tensor)}")
     node, nr = tensor[0], tensor[1]
     if isinstance(node, AccumulateGrad):
         return node.variable

@@ -296,6 +296,8 @@ def _run(
                 g = _run_tensor_hooks(node, g, create_graph)
             if needed is not None and node not in needed:
                 _capture(node, g, wanted, results)
+                if into_grad:
+                    _run_for_nothing(node, g, create_graph, freed)
                 edges = grads = ()
                 continue
             edges = node.next
@@ -388,13 +390,25 @@ def _apply_with_hooks(node: Node, g: Any, create_graph: bool) -> tuple[Any, ...]
     else:
         grads = node.apply_recorded(g) if create_graph else node.apply(g)
     if hooks.post:
-        full: list[Any] = [None] * (node.input_count or len(node.next))
-        slots = node.input_slots or range(len(node.next))
-        for slot, edge, grad in zip(slots, node.next, grads, strict=True):
-            full[slot] = None if edge is None else as_tensor(grad)
-        changed = hooks.run_post(tuple(full), outputs)
-        grads = tuple(_plain(changed[slot], create_graph) for slot in slots)
+        edges = zip(node.next, grads, strict=True)
+        changed = hooks.run_post(node.in_public_order([None if edge is None else as_tensor(grad) for edge, grad in edges]), outputs)
+        places = node.public_places()
+        grads = tuple(_plain(changed[place], create_graph) for place in places)
     return grads
+
+
+def _run_for_nothing(node: Node, g: Any, create_graph: bool, freed: Freed | None) -> None:
+    """`backward(inputs=...)` names the result of a node: as in PyTorch its hooks run, and so does a custom backward, though what comes of
+    it goes nowhere."""
+    hooks = node.hooks
+    outputs = _outputs(node, g)
+    if hooks is not None and hooks.pre:
+        outputs = hooks.run_pre(outputs)
+    made = node.apply_recorded(_inputs(node, outputs, True)) if node.takes_undefined else (None,) * len(node.next)
+    if hooks is not None and hooks.post:
+        hooks.run_post(node.in_public_order(made), outputs)
+    if freed is not None and node.keeps_tensors:
+        node.saved = freed
 
 
 def _capture(target: Target, g: Any, wanted: dict[Target, list[tuple[int, int]]], results: list[Any]) -> None:

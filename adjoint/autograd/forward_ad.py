@@ -10,6 +10,7 @@ tensor([2., 0.])
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary, ref
@@ -159,12 +160,18 @@ def tangent_of_result(node: Node, nr: int) -> Any:
     return None if level is None else level.of_results.get(node, {}).get(nr)
 
 
+def check_level(level: int | None, name: str) -> None:
+    if level not in (None, 0):
+        raise RuntimeError(f"Invalid level given to {name}")
+
+
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
     """A tensor on the same memory that carries `tangent` through the operations applied to it."""
-    if _level.get() is None or level not in (None, 0):
+    if _level.get() is None or level == -1:
         raise RuntimeError(
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
         )
+    check_level(level, "_make_dual")
     for what, given in (("primal", tensor), ("tangent", tangent)):
         if not (given.is_floating_point() or given.is_complex()):
             raise ValueError(f"Expected {what} to be floating point or complex, but got: {given.dtype}")
@@ -178,6 +185,11 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not supported.\n"
             "  fix: make_dual(unpack_dual(x).primal, tangent)"
         )
+    if tangent_of(tangent) is not None:
+        raise RuntimeError(
+            "Setting a forward grad that itself has a forward gradient at the same level 0 is not supported.\n"
+            "  fix: make_dual(x, unpack_dual(tangent).primal)"
+        )
     dual = alias(tensor)
     if not get_mode() & INFERENCE:
         set_tangent(dual, tangent)
@@ -186,8 +198,9 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
     """The value of a dual tensor and its tangent (None if it has none)."""
-    if _level.get() is None:
+    if _level.get() is None or level == -1:
         return UnpackedDualTensor(tensor, None)
+    check_level(level, "_fw_primal")
     return UnpackedDualTensor(primal(tensor), tangent_of(tensor))
 
 
@@ -219,7 +232,7 @@ def without_tangent(x: Any) -> Any:
 # ---- the rules ----------------------------------------------------------------------------------------------------------------------
 
 
-def carries_tangent(operands: list[Any]) -> bool:
+def carries_tangent(operands: Sequence[Any]) -> bool:
     """Whether forward mode has anything to do for these operands."""
     return get_mode() & (FORWARD_AD | INFERENCE) == FORWARD_AD and any([tangent_of(x) is not None for x in operands])
 
@@ -231,6 +244,19 @@ def refuse_out(op: Op, operands: list[Any]) -> None:
             f"Trying to use forward AD with {op.name}_out that does not support it because it is an out= function.\n"
             f"  fix: result = torch.{op.name}(...) without out="
         )
+
+
+def forget_tangent(tensor: Tensor) -> None:
+    """Something that has no derivative was written over a tensor: whatever it depended on, it does not any more."""
+    if carries_tangent([tensor]):
+        tensor._tangent.zero_()  # type: ignore[union-attr]
+
+
+def without_slope(result: Tensor, operands: Sequence[Any]) -> Tensor:
+    """A result that does not move with operands it was made from, such as a sample: its tangent is zero if any of theirs is there."""
+    if carries_tangent(operands):
+        set_tangent(result, result.new_zeros(result.shape))
+    return result
 
 
 def propagate(op: Op, operands: list[Any], values: dict[str, Any], results: tuple[Tensor, ...]) -> None:
@@ -248,6 +274,9 @@ def propagate_inplace(op: Op, operands: list[Any], values: dict[str, Any], resul
     """The same for a write: the tangent changes in place too, so that the base of a view and its other views see it."""
     from ..ops._tangents import tangents_of
 
+    if not op.differentiable:
+        forget_tangent(result)
+        return
     (tangent,) = tangents_of(op, [without_tangent(x) for x in operands], values, (without_tangent(result),), tangents)
     if tangent is None or result._data.dtype.kind not in "fcV":
         return

@@ -51,8 +51,8 @@ class FunctionCtx:
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """What was saved. A context that is no node has nothing to check."""
-        return self.saved_for_forward or self.to_save
+        """What was saved for `jvp`, which is all that a context needs that is no node."""
+        return self.saved_for_forward
 
     def save_for_backward(self, *tensors: Any) -> None:
         """Keep tensors for backward. Writes to them before backward are detected."""
@@ -399,9 +399,11 @@ def check_dirty(ctx: BackwardCFunction, results: tuple[Any, ...], recorded: bool
 
 def has_derivative(ctx: BackwardCFunction, result: Any) -> bool:
     """Whether a derivative can flow through an output."""
-    if not isinstance(result, Tensor) or among(result, ctx.non_differentiable) is not None:
-        return False
-    return result.is_floating_point() or result.is_complex()
+    return is_differentiable(result) and among(result, ctx.non_differentiable) is None
+
+
+def is_differentiable(x: Any) -> bool:
+    return isinstance(x, Tensor) and (x.is_floating_point() or x.is_complex())
 
 
 def own_output(ctx: BackwardCFunction, operands: tuple[Any, ...], result: Any, recorded: bool) -> Any:
@@ -482,7 +484,13 @@ def forward_mode(ctx: BackwardCFunction, operands: tuple[Any, ...], results: tup
     tangents = [getattr(x, "_tangent", None) for x in operands]
     if all(tangent is None for tangent in tangents):
         return
-    found = tangents_from(ctx._forward_cls, ctx, operands, tangents, outputs)
+    saved, ctx.saved = ctx.saved, ()  # which is for backward only
+    bits = swap_bits(FORWARD_AD, 0)
+    try:
+        found = tangents_from(ctx._forward_cls, ctx, operands, tangents, outputs)
+    finally:
+        swap_bits(FORWARD_AD, bits)
+        ctx.saved = saved
     for nr, (result, output, tangent) in enumerate(zip(results, outputs, found, strict=True)):
         if tangent is None:
             continue
@@ -518,7 +526,7 @@ def tangents_from(
 ) -> tuple[Any, ...]:
     """What the user's `jvp` returns for these tangents: one for each output."""
     given = [
-        x.new_zeros(x.shape) if t is None and ctx.materialize_grads and isinstance(x, Tensor) else t
+        x.new_zeros(x.shape) if t is None and ctx.materialize_grads and is_differentiable(x) else t
         for x, t in zip(operands, tangents, strict=True)
     ]
     found = cls.jvp(ctx, *given)

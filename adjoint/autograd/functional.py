@@ -249,7 +249,7 @@ def forward_jacobian(func: Func, points: Tensors) -> tuple[list[Tensors], bool]:
         count = x.numel()
         columns.append(vmap(push, out_dims=-1)(wrap(np.eye(count, dtype=x.dtype.numpy).reshape(count, *x.shape))))
     rows = [
-        tuple(column[number].reshape(*out.shape, *x.shape) for column, x in zip(columns, points, strict=True))
+        tuple(column[number].reshape((*out.shape, *x.shape)) for column, x in zip(columns, points, strict=True))
         for number, out in enumerate(outputs)
     ]
     return rows, several

@@ -16,7 +16,7 @@ keeps nothing alive, and there is no cycle. PyTorch's AccumulateGrad node is mad
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -237,19 +237,24 @@ class Node:
         expected = 1 if self.outputs is None else self.outputs
         if len(gradients) != expected:
             raise TypeError(f"expected {expected} arguments, got {len(gradients)} instead")
-        found = self.apply_recorded(gradients[0] if self.outputs is None else list(gradients))
-        slots = self.input_slots or range(len(self.next))
-        full: list[Any] = [None] * (self.input_count or len(self.next))
-        for slot, gradient in zip(slots, found, strict=True):
-            full[slot] = gradient
-        return full[0] if len(full) == 1 else tuple(full)
+        full = self.in_public_order(self.apply_recorded(gradients[0] if self.outputs is None else list(gradients)))
+        return full[0] if len(full) == 1 else full
 
     @property
     def next_functions(self) -> tuple[tuple[Any, int], ...]:
-        edges: list[tuple[Any, int]] = [(None, 0)] * (self.input_count or len(self.next))
-        for slot, edge in zip(self.input_slots or range(len(self.next)), self.next, strict=True):
-            edges[slot] = public_edge(edge)
-        return tuple(edges[slot] for slot in self.shown) if self.shown else tuple(edges)
+        return self.in_public_order([public_edge(edge) for edge in self.next], (None, 0))
+
+    def public_places(self) -> Sequence[int]:
+        """Where users see what belongs to each edge of `next`."""
+        slots = self.input_slots or range(len(self.next))
+        return [self.shown.index(slot) for slot in slots] if self.shown else slots
+
+    def in_public_order(self, found: Sequence[Any], missing: Any = None) -> tuple[Any, ...]:
+        """What there is for each edge of `next`, in the order of PyTorch's `next_functions`, with `missing` for inputs without an edge."""
+        full: list[Any] = [missing] * (self.input_count or len(self.next))
+        for place, one in zip(self.public_places(), found, strict=True):
+            full[place] = one
+        return tuple(full)
 
     def _sequence_nr(self) -> int:
         """Where it comes among the nodes: later ones have higher numbers."""

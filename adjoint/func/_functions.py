@@ -232,7 +232,7 @@ class BatchCtx:
     def saved_tensors(self) -> tuple[Any, ...]:
         flags = self._store.saved_for_forward if self._ctx.saved_for_forward else self._store.saved
         return tuple(
-            wrap(Batched(self._level, x)) if is_batched else x for x, is_batched in zip(self._ctx.saved_tensors, flags, strict=True)
+            wrap(Batched(self._level, x)) if is_batched else x for x, is_batched in zip(self._ctx.saved_tensors, flags, strict=False)
         )
 
     @property

@@ -6,10 +6,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from .._layer import opened
+from .._layer import levels, opened
 from .._state import get_mode
 from .._tensor import Tensor, wrap
-from ..utils._pytree import TreeSpec, tree_flatten, tree_unflatten
+from ..utils._pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 from ._arguments import Argnums, check_outputs, chosen, replaced, split_aux, unwrapped_aux
 from ._dual import Dual, JvpLevel
 from ._grad import vjp
@@ -109,6 +109,7 @@ def jvp_of(func: Callable[..., Any], args: tuple[Any, ...], argnums: Argnums, ta
 
     @functools.wraps(func)
     def of_those(*given: Any) -> Any:
-        return func(*replaced(args, which, given))
+        # The other arguments belong to the transform too: the function may write over them.
+        return func(*replaced(tree_map(levels()[-1].lift, args), which, given))
 
     return jvp(of_those, chosen(args, which), tangents, has_aux=has_aux)

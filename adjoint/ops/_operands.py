@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import cmath
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -70,9 +72,13 @@ def inplace_of(fn: Any) -> Callable[..., Any]:
     return form
 
 
-def log_of(x: Array) -> Any:
+def log_of(x: Array, as_complex: bool = False) -> Any:
     """The logarithm; that of a Python number stays one, so that it does not decide the dtype of the result."""
-    return np.log(x).item() if isinstance(x, NUMBERS) else np.log(x)
+    if not isinstance(x, NUMBERS):
+        return np.log(x)
+    if isinstance(x, complex) or as_complex:
+        return cmath.log(x) if x else complex(-math.inf)
+    return math.log(x) if x > 0 else -math.inf if x == 0 else math.nan
 
 
 def raised(x: Array, *numbers: Any) -> Array:

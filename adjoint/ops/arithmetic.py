@@ -13,7 +13,7 @@ import numpy as np
 from .._dtype import complex128, float64
 from .._methods import OpMethods
 from .._tensor import Tensor
-from ._operands import NUMBERS, OPERANDS, inplace_of, kinds_of, log_of, no_derivative, raised, refuse, unraised, zero
+from ._operands import NUMBERS, OPERANDS, inplace_of, is_complex, kinds_of, log_of, no_derivative, raised, refuse, unraised, zero
 from ._registry import FLOAT, Array, composite, elementwise
 from ._rules import call, holds
 
@@ -381,10 +381,11 @@ def _pow(input: Array, exponent: Array) -> Array:
 
 
 def pow_rule_exponent(g: Array, input: Array, exponent: Array, out: Array) -> Array:
-    slope = g * (out * log_of(input))
-    if isinstance(input, NUMBERS):
-        return slope if input != 0 else np.where(exponent >= 0, 0, slope)
-    return np.where((input == 0) & (np.real(exponent) >= 0), 0, slope)
+    slope = g * (out * log_of(input, is_complex(out)))
+    if isinstance(input, NUMBERS) and input != 0:
+        return slope
+    size = np.real(exponent)
+    return np.where((input == 0) & (exponent == size) & (size >= 0), 0, slope)
 
 
 pow_tensor = elementwise(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -199,10 +199,30 @@ def check_batch_dtypes(a: Array, b: Array) -> None:
     check_dtypes("a", a, "b", b)
 
 
+def check_examples(name: str, a: Array, b: Array, ranks: tuple[int, int], batched: Sequence[bool] = (True, True)) -> None:
+    """Refuse examples that have another number of dimensions than the op takes: the batch would hide it."""
+    found = a.ndim - batched[0], b.ndim - batched[1]
+    if found != ranks:
+        raise RuntimeError(
+            f"Shape mismatch: Got incorrect dims for {name}(a, b). a has dim {found[0]}and b has dim {found[1]}but expected them to have "
+            f"dim {ranks[0]} and dim {ranks[1]}"
+        )
+
+
+def matrices_batch(input: Array, mat2: Array, batched: list[bool]) -> Array:
+    check_examples("mm", input, mat2, (2, 2), batched)
+    return matmul(input, mat2)
+
+
+def batches_batch(input: Array, mat2: Array, batched: list[bool]) -> Array:
+    check_examples("bmm", input, mat2, (3, 3), batched)
+    return matmul(input, mat2)
+
+
 # ---- products of two ----------------------------------------------------------------------------------------------------------------
 
 
-@op(jvp=MULTILINEAR, warns=False, batch=lambda input, mat2, batched: matmul(input, mat2),
+@op(jvp=MULTILINEAR, warns=False, batch=matrices_batch,
     input=lambda g, mat2: product(g, transposed(mat2)),
     mat2=lambda g, input: product(transposed(input), g))  # fmt: skip
 def mm(input: Array, mat2: Array) -> Array:
@@ -216,7 +236,7 @@ def mm(input: Array, mat2: Array) -> Array:
     return product(input, mat2)
 
 
-@op(jvp=MULTILINEAR, warns=False, batch=lambda input, mat2, batched: matmul(input, mat2),
+@op(jvp=MULTILINEAR, warns=False, batch=batches_batch,
     input=lambda g, mat2: product(g, transposed(mat2)),
     mat2=lambda g, input: product(transposed(input), g))  # fmt: skip
 def bmm(input: Array, mat2: Array) -> Array:
@@ -230,6 +250,7 @@ def bmm(input: Array, mat2: Array) -> Array:
 
 
 def mv_batch(input: Array, vec: Array, batched: list[bool]) -> Array:
+    check_examples("mv", input, vec, (2, 1), batched)
     if not batched[1]:
         return matmul(input, vec)
     return matmul(input, vec.unsqueeze(-1)).squeeze(-1) if batched[0] else matmul(vec, transposed(input))  # one product for all examples
@@ -246,8 +267,13 @@ def mv(input: Array, vec: Array) -> Array:
     return product(input, vec)
 
 
-@op(jvp=MULTILINEAR, warns=False, input=lambda g, tensor: g * tensor, tensor=lambda g, input: g * input,
-    batch=lambda input, tensor: matmul(input.unsqueeze(-2), tensor.unsqueeze(-1)).squeeze(-1).squeeze(-1))  # fmt: skip
+def dot_batch(input: Array, tensor: Array) -> Array:
+    if input.ndim != 2 or tensor.ndim != 2:
+        raise RuntimeError(f"Got wrong shapes for dot\n  fix: it takes vectors, not {input.ndim - 1}-D and {tensor.ndim - 1}-D tensors")
+    return matmul(input.unsqueeze(-2), tensor.unsqueeze(-1)).squeeze(-1).squeeze(-1)
+
+
+@op(jvp=MULTILINEAR, warns=False, input=lambda g, tensor: g * tensor, tensor=lambda g, input: g * input, batch=dot_batch)
 def dot(input: Array, tensor: Array) -> Array:
     """The scalar product of two vectors."""
     if plain_pair(input, tensor) and input.ndim == 1 and input.shape == tensor.shape:
@@ -468,10 +494,11 @@ def added_input(g: Array, input_shape: tuple[int, ...], beta: float) -> Array:
     return sum_to(scaled(g, beta), input_shape)
 
 
-def added_batch(multiply: Any) -> Any:
+def added_batch(name: str, ranks: tuple[int, int], multiply: Any) -> Any:
     """The batching rule of `beta * input + alpha * multiply(a, b)`."""
 
     def rule(input: Array, a: Array, b: Array, beta: float, alpha: float) -> Array:
+        check_examples(name, a, b, ranks)
         product = multiply(a, b) * alpha
         return product + behind_batch(input, product.ndim) * beta if beta else product
 
@@ -491,7 +518,7 @@ def added_jvp(out: Array, beta: float, alpha: float, input_t: Array, multiply: A
     mat2=lambda g, mat1, alpha: scaled(product(transposed(mat1), g), alpha),
     jvp=lambda out, beta, alpha, input_t, mat1, mat2, mat1_t, mat2_t: added_jvp(
         out, beta, alpha, input_t, mm, mat1, mat2, mat1_t, mat2_t),
-    batch=lambda input, mat1, mat2, beta, alpha: added_batch(matmul)(input, mat1, mat2, beta, alpha))  # fmt: skip
+    batch=lambda input, mat1, mat2, beta, alpha: added_batch("mm", (2, 2), matmul)(input, mat1, mat2, beta, alpha))  # fmt: skip
 def addmm(input: Array, mat1: Array, mat2: Array, beta: float = 1, alpha: float = 1) -> Array:
     """`beta * input + alpha * mat1 @ mat2`."""
     if (kernel := KERNELS.get(mat1.dtype)) and mat1.ndim == 2 == mat2.ndim:
@@ -508,7 +535,7 @@ def addmm(input: Array, mat1: Array, mat2: Array, beta: float = 1, alpha: float 
     vec=lambda g, mat, alpha: scaled(product(transposed(mat), g), alpha),
     jvp=lambda out, beta, alpha, input_t, mat, vec, mat_t, vec_t: added_jvp(
         out, beta, alpha, input_t, mv, mat, vec, mat_t, vec_t),
-    batch=lambda input, mat, vec, beta, alpha: added_batch(lambda a, b: matmul(a, b.unsqueeze(-1)).squeeze(-1))(
+    batch=lambda input, mat, vec, beta, alpha: added_batch("mv", (2, 1), lambda a, b: matmul(a, b.unsqueeze(-1)).squeeze(-1))(
         input, mat, vec, beta, alpha))  # fmt: skip
 def addmv(input: Array, mat: Array, vec: Array, beta: float = 1, alpha: float = 1) -> Array:
     """`beta * input + alpha * mat @ vec`."""
@@ -523,7 +550,7 @@ def addmv(input: Array, mat: Array, vec: Array, beta: float = 1, alpha: float = 
     batch2=lambda g, batch1, alpha: scaled(product(transposed(batch1), g), alpha),
     jvp=lambda out, beta, alpha, input_t, batch1, batch2, batch1_t, batch2_t: added_jvp(
         out, beta, alpha, input_t, bmm, batch1, batch2, batch1_t, batch2_t),
-    batch=lambda input, batch1, batch2, beta, alpha: added_batch(matmul)(input, batch1, batch2, beta, alpha))  # fmt: skip
+    batch=lambda input, batch1, batch2, beta, alpha: added_batch("bmm", (3, 3), matmul)(input, batch1, batch2, beta, alpha))  # fmt: skip
 def baddbmm(input: Array, batch1: Array, batch2: Array, beta: float = 1, alpha: float = 1) -> Array:
     """`beta * input + alpha * batch1 @ batch2`, for each pair of matrices."""
     check_batches(batch1, batch2)
@@ -535,7 +562,7 @@ def baddbmm(input: Array, batch1: Array, batch2: Array, beta: float = 1, alpha: 
     batch2=lambda g, batch1, alpha: scaled(product(transposed(batch1), np.expand_dims(g, 0)), alpha),
     jvp=lambda out, beta, alpha, input_t, batch1, batch2, batch1_t, batch2_t: added_jvp(
         out, beta, alpha, input_t, lambda a, b: np.sum(bmm(a, b), axis=0), batch1, batch2, batch1_t, batch2_t),
-    batch=lambda input, batch1, batch2, beta, alpha: added_batch(lambda a, b: matmul(a, b).sum(1))(
+    batch=lambda input, batch1, batch2, beta, alpha: added_batch("bmm", (3, 3), lambda a, b: matmul(a, b).sum(1))(
         input, batch1, batch2, beta, alpha))  # fmt: skip
 def addbmm(input: Array, batch1: Array, batch2: Array, beta: float = 1, alpha: float = 1) -> Array:
     """`beta * input + alpha * (the sum of the products of each pair of matrices)`."""
@@ -548,7 +575,7 @@ def addbmm(input: Array, batch1: Array, batch2: Array, beta: float = 1, alpha: f
     vec2=lambda g, vec1, alpha: scaled(product(transposed(g), vec1), alpha),
     jvp=lambda out, beta, alpha, input_t, vec1, vec2, vec1_t, vec2_t: added_jvp(
         out, beta, alpha, input_t, lambda a, b: np.expand_dims(a, -1) * b, vec1, vec2, vec1_t, vec2_t),
-    batch=lambda input, vec1, vec2, beta, alpha: added_batch(lambda a, b: a.unsqueeze(-1) * b.unsqueeze(-2))(
+    batch=lambda input, vec1, vec2, beta, alpha: added_batch("addr", (1, 1), lambda a, b: a.unsqueeze(-1) * b.unsqueeze(-2))(
         input, vec1, vec2, beta, alpha))  # fmt: skip
 def addr(input: Array, vec1: Array, vec2: Array, beta: float = 1, alpha: float = 1) -> Array:
     """`beta * input + alpha * outer(vec1, vec2)`."""

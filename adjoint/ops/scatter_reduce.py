@@ -12,7 +12,7 @@ from .._tensor import Tensor, wrap
 from ._batching import rows
 from ._general import plain_array
 from ._registry import ALONG, LINEAR, Array, ConstantArray, composite, op
-from ._rules import call, copied, loops, wrap_dim, zeros_on
+from ._rules import call, copied, holds, loops, wrap_dim, zeros_on
 from .assign import arrays_to_write, inplace_form
 from .index import add_at
 from .scatter import (
@@ -84,6 +84,16 @@ def _combine_into(input: Array, dim: int, index: Array, src: Array, reduce: str,
         input[...] = divide(input, np.maximum(count, 1))
 
 
+def _refused(g: Array, message: str) -> Array:
+    raise RuntimeError(message)
+
+
+@op("once", method=False, function=False, nodes="Error", jvp=LINEAR, input=_refused)
+def once(input: Array, message: str) -> Array:
+    """A derivative that cannot be differentiated again: to try raises the message."""
+    return np.positive(input)
+
+
 def _weights(
     g: Array, input: Array, dim: int, index: Array, src: Array, reduce: str, include_self: bool, out: Array
 ) -> tuple[Array, Array]:
@@ -122,6 +132,12 @@ def _product_weights(
     single = zero & (call(gather, zeros, dim, index) == 1)
     rest = call(scatter_reduce, base, dim, index, np.where(single, 1, used), "prod")
     others = np.where(single, call(gather, g * rest, dim, index), call(gather, g * out, dim, index) / np.where(zero, 1, used))
+    if holds(np.any(zeros > 1)):
+        # The product of the others is constantly zero here, though it depends on each of two zeros.
+        others = call(
+            once, others, "scatter_reduce(): Double backward is unsupported for src when >1 zeros in src are scattered to the same "
+            "position in self"
+        )  # fmt: skip
     own = g * call(scatter_reduce, np.ones_like(g), dim, index, used, "prod")
     return _own(own, g, dim, index, include_self), others
 

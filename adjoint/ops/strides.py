@@ -74,14 +74,23 @@ def place_diagonal(input: Array, shape: Shape, offset: int, dim1: int, dim2: int
     return whole
 
 
+def trace_batch(input: Array) -> Array:
+    check_matrix(input.ndim - 1)
+    return diagonal(input, 0, 1, 2).sum(-1)
+
+
+def check_matrix(ndim: int) -> None:
+    if ndim != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {ndim}")
+
+
 @op(
-    wide=True, jvp=LINEAR, batch=lambda input: diagonal(input, 0, 1, 2).sum(-1),
+    wide=True, jvp=LINEAR, batch=trace_batch,
     input=lambda g, input_shape: call(place_diagonal, np.broadcast_to(g, (min(input_shape),)), input_shape, 0, 0, 1),
 )  # fmt: skip
 def trace(input: Array) -> Array:
     """The sum of the elements on the diagonal of a matrix."""
-    if len(input.shape) != 2:
-        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {len(input.shape)}")
+    check_matrix(len(input.shape))
     if input.dtype.kind == "b":
         raise NotImplementedError("\"trace\" not implemented for 'Bool'\n  fix: x.long()")
     if (found := loops("diagonal").trace(input)) is not None:

@@ -110,7 +110,9 @@ def _tie(values: dict[str, Tensor], own: dict[str, Tensor]) -> None:
     for tied in names.values():
         chosen = {id(values[key]): values[key] for key in tied if key in values}
         if len(chosen) > 1:
-            raise ValueError(f"functional_call got multiple values for keys {sorted(tied)}, which are tied. Consider using tie_weights=False")
+            raise ValueError(
+                f"functional_call got multiple values for keys {sorted(tied)}, which are tied. Consider using tie_weights=False"
+            )
         for value in chosen.values():
             values.update(dict.fromkeys(tied, value))
 

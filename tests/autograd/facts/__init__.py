@@ -4,6 +4,7 @@ from . import (
     attributes,
     checks,
     copies,
+    dicts,
     edges,
     forward,
     forward_ops,
@@ -27,6 +28,7 @@ from . import (
 from ._base import FACTS, answer
 
 __all__ = [
-    "FACTS", "answer", "attributes", "checks", "copies", "edges", "forward", "forward_ops", "forward_reverse", "freed", "gradients", "graph",
-    "hooks", "inference", "kinks", "leaves", "more", "mutation", "nodes", "retained", "saving", "threads", "views", "writes",
+    "FACTS", "answer", "attributes", "checks", "copies", "dicts", "edges", "forward", "forward_ops", "forward_reverse", "freed",
+    "gradients", "graph", "hooks", "inference", "kinks", "leaves", "more", "mutation", "nodes", "retained", "saving", "threads",
+    "views", "writes",
 ]  # fmt: skip

@@ -252,3 +252,70 @@ def dual_scalar(t):
     with fw(t).dual_level():
         d = fw(t).make_dual(t.tensor(2.0), t.tensor(3.0))
         return tangent(t, d * d), tangent(t, d**3), tangent(t, 2 / d), tangent(t, d.exp().log())
+
+
+@fact
+def writes_without_a_derivative(t):
+    fw, found = t.autograd.forward_ad, []
+    with fw.dual_level():
+        for write in (
+            lambda x: x.uniform_(), lambda x: x.normal_(), lambda x: x.bernoulli_(0.5), lambda x: x.exponential_(), lambda x: x.random_(5),
+            lambda x: x.eq_(1), lambda x: x.lt_(t.ones_like(x)), lambda x: x.floor_(), lambda x: x[1:].uniform_(),
+        ):  # fmt: skip
+            x = fw.make_dual(t.rand(3), t.ones(3))
+            write(x)
+            found.append(fw.unpack_dual(x).tangent)
+    return found
+
+
+@fact
+def samples_of_duals(t):
+    fw = t.autograd.forward_ad
+    with fw.dual_level():
+        x = fw.make_dual(t.full((3,), 0.5), t.ones(3))
+        made = t.normal(x, 1.0), t.normal(0.0, x), t.normal(x, x), t.bernoulli(x), t.poisson(x), t.rand_like(x)
+        return [fw.unpack_dual(y).tangent for y in made]
+
+
+@fact
+def duals_of_duals(t):
+    fw = t.autograd.forward_ad
+    with fw.dual_level():
+        x = fw.make_dual(t.ones(3), t.ones(3))
+        return [
+            attempt(f) for f in (
+                lambda: fw.make_dual(t.ones(3), x), lambda: fw.make_dual(x, t.ones(3)), lambda: fw.make_dual(t.ones(3), t.ones(3), level=1),
+                lambda: fw.make_dual(t.ones(3), t.ones(3), level=-1), lambda: fw.unpack_dual(x, level=1),
+                lambda: fw.unpack_dual(x, level=-1)[1],
+            )
+        ]  # fmt: skip
+
+
+@fact
+def tangents_that_jvp_gets(t):
+    seen = []
+
+    class Twice(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y, z):
+            ctx.save_for_backward(x)
+            return x * 2
+
+        @staticmethod
+        def jvp(ctx, *tangents):
+            seen.append(([d if d is None else d.tolist() for d in tangents], len(ctx.saved_tensors)))
+            return tangents[0] * 2
+
+    class Kept(Twice):
+        @staticmethod
+        def forward(ctx, x, y, z):
+            ctx.save_for_forward(x, y)
+            return x * 2
+
+    fw = t.autograd.forward_ad
+    with fw.dual_level():
+        x = fw.make_dual(t.ones(2), t.ones(2))
+        for y, z in ((t.ones(2), 3), (t.arange(2), t.tensor(True)), (t.ones(2, requires_grad=True), t.ones(1))):
+            Twice.apply(x, y, z)
+            Kept.apply(x, y, z)
+    return seen
