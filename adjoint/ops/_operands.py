@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import cmath
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -77,7 +76,7 @@ def log_of(x: Array, as_complex: bool = False) -> Any:
     if not isinstance(x, NUMBERS):
         return np.log(x)
     if isinstance(x, complex) or as_complex:
-        return cmath.log(x) if x else complex(-math.inf)
+        return np.log(complex(x)).item() if x else complex(-math.inf)
     return math.log(x) if x > 0 else -math.inf if x == 0 else math.nan
 
 

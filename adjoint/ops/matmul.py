@@ -269,7 +269,7 @@ def mv(input: Array, vec: Array) -> Array:
 
 def dot_batch(input: Array, tensor: Array) -> Array:
     if input.ndim != 2 or tensor.ndim != 2:
-        raise RuntimeError(f"Got wrong shapes for dot\n  fix: it takes vectors, not {input.ndim - 1}-D and {tensor.ndim - 1}-D tensors")
+        raise RuntimeError("Got wrong shapes for dot")
     return matmul(input.unsqueeze(-2), tensor.unsqueeze(-1)).squeeze(-1).squeeze(-1)
 
 
