@@ -16,7 +16,7 @@ import numpy as np
 from .program import Leaf, Program, Ref, Step, Text
 
 SIZES = (1, 2, 2, 3, 3, 4, 5)
-DTYPES = ("float64",) * 4 + ("float32",) * 6 + ("float16", "bfloat16", "complex128", "complex64")
+DTYPES: tuple[str, ...] = ("float64",) * 4 + ("float32",) * 6 + ("float16", "bfloat16", "complex128", "complex64")
 DTYPES += ("int64", "int32", "uint8", "bool", "int8", "int16")
 LAYOUTS = ("",) * 4 + ("transposed", "strided", "offset", "channels_last", "expanded")
 SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, 2.0, float("inf"), -float("inf"), float("nan"), 1e-30, -3.5, 88.0, 1e4)

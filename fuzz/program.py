@@ -141,7 +141,7 @@ Program = tuple[Step, ...]
 
 def is_statement(call: str) -> bool:
     """Whether a text with braces gives no result."""
-    return bool(re.match(r"del |with |\{\}(\[\{\}\]|\.\w+)? [-+*/@|&^%]*= ", call)) or call.startswith("for ")
+    return bool(re.match(r"del |with |\{\}(\[\{\}\]|\.\w+)? [-+*/@|&^%]*= ", call)) or call.startswith("class ")
 
 
 def walk(value: Any) -> Iterator[Any]:

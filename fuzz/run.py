@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ EPSILON |= {"complex128": EPSILON["float64"], "complex64": EPSILON["float32"]}
 TINY = {"float64": 5e-324, "float32": 2.0**-149, "float16": 2.0**-24, "bfloat16": 2.0**-133}
 TINY |= {"complex128": TINY["float64"], "complex64": TINY["float32"]}
 ULPS = 8  # always allowed, relative to the number itself
-OF_LARGEST = 4  # relative to the largest number of the tensor, once noise is looked at
+OF_LARGEST = 4  # relative to the largest number of the tensor, or to 1 if that is smaller, once noise is looked at
 AMPLIFIED = 32  # rounding may add up to so many times what one disturbance moves
 DISTURBED = 6  # runs with noise: half of them with exact inputs
 LARGEST = 4_000_000  # elements of what is looked at
@@ -82,7 +83,8 @@ Record = dict[str, Any]
 
 
 class Noise:
-    """Disturbs the last places of floating-point results; of inputs too, unless they are to be exact."""
+    """Disturbs the last places of floating-point results, and of the gradients that come back to them; of inputs too, unless they are
+    to be exact."""
 
     def __init__(self, seed: int, inputs: bool) -> None:
         self.random = np.random.default_rng(seed)
@@ -95,14 +97,17 @@ class Noise:
         made_of_numbers = "torch.from_numpy(" in statement or "torch.tensor(" in statement
         if not isinstance(value, torch.Tensor) or (made_of_numbers and not self.inputs):
             return
+        if dtype_name(value) in EPSILON and value.numel():
+            with suppress(RuntimeError):  # an expanded tensor cannot be written to
+                value.data.copy_(self.disturbed(torch, value.detach()))
+            if value.requires_grad and not value.is_leaf:
+                value.register_hook(partial(self.disturbed, torch))
+
+    def disturbed(self, torch: Any, value: Any) -> Any:
         name = dtype_name(value)
-        if name in EPSILON and value.numel():
-            factors = 1 + 2 * EPSILON[name] * self.random.uniform(-1, 1, tuple(value.shape))
-            try:
-                wide = torch.complex128 if name.startswith("complex") else torch.float64
-                value.data.copy_((value.detach().to(wide) * torch.from_numpy(np.asarray(factors))).to(value.dtype))
-            except RuntimeError:  # an expanded tensor cannot be written to
-                pass
+        factors = 1 + 2 * EPSILON[name] * self.random.uniform(-1, 1, tuple(value.shape))
+        wide = torch.complex128 if name.startswith("complex") else torch.float64
+        return (value.to(wide) * torch.from_numpy(np.asarray(factors))).to(value.dtype)
 
 
 # ---- running ------------------------------------------------------------------------------------------------------------------------
@@ -127,8 +132,10 @@ def execute(statements: Sequence[str], torch: Any, noise: Noise | None = None) -
                     return record
                 continue
             value = space.get(name)
-            if noise is not None and value is not None:
+            if noise is not None:
                 noise(torch, statement, value)
+                if ".step(" in statement:  # it has written to the parameters
+                    noise(torch, statement, list(space.values()))
             observe(torch, name, value, record)
             for other in space.values():
                 if isinstance(other, torch.Tensor):
@@ -142,7 +149,7 @@ def execute(statements: Sequence[str], torch: Any, noise: Noise | None = None) -
 
 def name_of(statement: str, place: int) -> str:
     """The variable that a statement defines."""
-    found = re.match(r"(?:def )?(v\d+)(?: =|\()", statement)
+    found = re.match(r"(?:def |class )?(v\d+)(?: =|\()", statement)
     return found[1] if found else f"statement {place}"
 
 
@@ -183,7 +190,7 @@ def seen(torch: Any, tensor: Any) -> Seen:
     name, values = dtype_name(tensor), None
     if 0 <= tensor.numel() <= LARGEST and tensor.device.type == "cpu":
         plain = tensor.detach().resolve_conj().resolve_neg()
-        values = np.array((plain.to(torch.float32) if name == "bfloat16" else plain).numpy())
+        values = np.array((plain.to(torch.float32) if name == "bfloat16" else plain).numpy(force=True))
     return Seen(name, tuple(tensor.shape), tensor.requires_grad, tensor.is_leaf, tuple(tensor.stride()), values)
 
 
@@ -253,7 +260,7 @@ class Comparison:
             broken = ~np.isfinite(error)
             if broken.any() and self.moved(place, theirs, broken):
                 return self.moved(place, theirs, broken)
-            allowed = AMPLIFIED * self.variation(place, a) + OF_LARGEST * epsilon * size.max(initial=0) + ULPS * tiny
+            allowed = AMPLIFIED * self.variation(place, a) + OF_LARGEST * epsilon * size.max(initial=1.0) + ULPS * tiny
             wrong = (error > allowed) & ~broken
             if not wrong.any():
                 return ""

@@ -60,6 +60,27 @@ def no_derivative(name: str) -> Any:
     return rule
 
 
+def no_rule(what: str) -> Any:
+    """The same where PyTorch says so with another class of error."""
+
+    def rule(g: Array) -> Array:
+        raise NotImplementedError(f"the derivative for '{what}' is not implemented; call detach() on its input if a constant is meant")
+
+    return rule
+
+
+def no_tangent(name: str) -> Any:
+    """Forward mode of such an op."""
+
+    def rule(out: Any) -> Any:
+        raise NotImplementedError(
+            f"Trying to use forward AD with {name} that does not support it because it has not been implemented yet; "
+            "call detach() on its input if a constant is meant"
+        )
+
+    return rule
+
+
 def zero(g: Array) -> Array:
     """The rule of a function that is constant between its jumps."""
     return np.zeros(g.shape, g.dtype) if g.__class__ is np.ndarray else np.zeros_like(g)  # the system has zeros at hand

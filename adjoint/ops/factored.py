@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ._batching import aligned, behind_batch
+from ._operands import no_derivative, no_rule, no_tangent
 from ._registry import LEADING, Array, op
 from ._rules import call, loops, sum_to
 from .linalg import HIDDEN, LOWER, UPPER, by_columns, check_matrices, hermitian, real, solved, times
@@ -164,7 +165,8 @@ def ldl_solved(factors: Array, pivots: Array, right: Array, hermitian: bool) -> 
     return x
 
 
-@op("linalg_ldl_factor_ex", batch=LEADING, several=True, differentiable=False, **HIDDEN)
+@op("linalg_ldl_factor_ex", batch=LEADING, several=True, **HIDDEN,
+    jvp=no_tangent("linalg_ldl_factor_ex"), A=no_derivative("linalg_ldl_factor_ex"))  # fmt: skip
 def linalg_ldl_factor_ex(A: Array, hermitian: bool) -> tuple[Array, Array, Array]:
     """L and D in one matrix, the exchanges, and the row of the first zero in D."""
     check_matrices("torch.linalg.ldl_factor_ex", A)
@@ -177,7 +179,8 @@ def linalg_ldl_factor_ex(A: Array, hermitian: bool) -> tuple[Array, Array, Array
     return factors, pivots, info
 
 
-@op("linalg_ldl_solve", differentiable=False, **HIDDEN,
+@op("linalg_ldl_solve", **HIDDEN,
+    jvp=no_tangent("linalg_ldl_solve"), LD=no_derivative("linalg_ldl_solve"), B=no_derivative("linalg_ldl_solve"),
     batch=lambda LD, pivots, B, hermitian: linalg_ldl_solve(
         behind_batch(LD, B.ndim), behind_batch(pivots, B.ndim - 1), behind_batch(B, LD.ndim), hermitian))  # fmt: skip
 def linalg_ldl_solve(LD: Array, pivots: Array, B: Array, hermitian: bool) -> Array:
@@ -195,7 +198,7 @@ def linalg_ldl_solve(LD: Array, pivots: Array, B: Array, hermitian: bool) -> Arr
 # ---- QR in its packed form ----------------------------------------------------------------------------------------------------------
 
 
-@op("geqrf", batch=LEADING, several=True, differentiable=False, **HIDDEN)
+@op("geqrf", batch=LEADING, several=True, jvp=no_tangent("geqrf"), input=no_rule("geqrf"), **HIDDEN)
 def geqrf(input: Array) -> tuple[Array, Array]:
     """R, with the vectors of the reflections below its diagonal, and the factors of the reflections."""
     check_matrices("torch.geqrf", input, square=False)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ._operands import NUMBERS, refuse
+from ._operands import NUMBERS, no_rule, refuse
 from ._registry import FLOAT, Array, composite, elementwise
 from ._rules import call
 
@@ -154,15 +154,6 @@ def mvlgamma_rule(g: Array, input: Array, p: int) -> Array:
 
 
 mvlgamma = special("mvlgamma", _mvlgamma, mvlgamma_rule)
-
-
-def no_rule(what: str) -> Any:
-    """The rule of an argument for which PyTorch has no derivative either."""
-
-    def rule(g: Array) -> Array:
-        raise NotImplementedError(f"the derivative for '{what}' is not implemented; detach() the first argument if a constant is meant")
-
-    return rule
 
 
 def _igamma(input: Array, other: Array) -> Array:

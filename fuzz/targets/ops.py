@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -15,6 +17,8 @@ from ..program import Leaf, Ref
 
 PLACES = ("", "nn.functional.", "special.", "linalg.", "fft.", "Tensor.")
 UNDEFINED = {"empty_like", "empty", "new_empty", "empty_strided", "new_empty_strided", "resize_", "resize", "empty_permuted"}  # values
+# Numbers that stand for names (the reduction of a loss, the mode of a grid), or must fit other arguments: PyTorch does not check them.
+VERBATIM = re.compile(r"_loss$|kl_div|grid_sampler|^native_|^(rnn|lstm|gru|quantized)|embedding_bag")
 RANDOM = {"dropout", "alpha_dropout", "rrelu", "fractional_max_pool2d", "fractional_max_pool3d"}  # the samples name no seed
 
 
@@ -25,8 +29,9 @@ def resolved(library: Any, path: str) -> Any:
 
 
 @cache
-def rows() -> list[tuple[str, tuple[Sample, ...]]]:
-    """The functions that both libraries have under one name, with the samples that are compared with PyTorch."""
+def rows() -> list[tuple[str, tuple[Sample, ...], bool]]:
+    """The functions that both libraries have under one name, with the samples that are compared with PyTorch, and whether these are
+    about matrices."""
     import torch
 
     import adjoint
@@ -40,33 +45,35 @@ def rows() -> list[tuple[str, tuple[Sample, ...]]]:
             if resolved(torch, path) is not None and resolved(adjoint, path) is not None:
                 samples = tuple(sample for sample in row.samples() if sample.torch_values)
                 if samples:
-                    found.append((path, samples))
+                    found.append((path, samples, any(g.__module__.endswith('linalg') for g in row.generators)))
                 break
     return found
 
 
-def operand(b: Builder, array: np.ndarray, grad: bool, narrow: bool) -> Ref | Leaf:
-    """A tensor of an earlier step that fits, or a new one."""
+def operand(b: Builder, array: np.ndarray, grad: bool, narrow: bool, exact: bool) -> Ref | Leaf:
+    """A tensor of an earlier step that fits, or a new one; of exactly these values, where they have to be what they are."""
     leaf = b.like(array, grad and b.chance(0.8))
+    if exact and array.dtype.kind in "fc":
+        leaf = replace(leaf, values=tuple(array.ravel().tolist()), layout="")
     leaf = single(leaf) if narrow else leaf
     if leaf.dtype.startswith(("float", "complex")):
         wanted = tuple(array.shape)
         known = b.tensor(lambda t: tuple(t.shape) == wanted and str(t.dtype) == f"torch.{leaf.dtype}" and (grad or not t.requires_grad))
-        if known is not None and b.chance(0.5):
+        if known is not None and not exact and b.chance(0.5):
             return known
     return b.leaf(leaf)
 
 
-def argument(b: Builder, value: Any, grad: bool, narrow: bool, vary: bool = True) -> Any:
+def argument(b: Builder, value: Any, grad: bool, narrow: bool, vary: bool, exact: bool) -> Any:
     """An argument of a sample: arrays become tensors, and numbers are varied where they are sizes or places."""
     if isinstance(value, np.ndarray):
-        return operand(b, value, grad, narrow)
+        return operand(b, value, grad, narrow, exact)
     if isinstance(value, Dtype):
         return dtype(value.name)
     if isinstance(value, list | tuple):
-        return type(value)([argument(b, item, grad, narrow, vary) for item in value])
+        return type(value)([argument(b, item, grad, narrow, vary, exact) for item in value])
     if isinstance(value, bool):
-        return not value if b.chance(0.15) else value
+        return not value if vary and b.chance(0.15) else value
     if isinstance(value, int) and vary and b.chance(0.1):
         return value + b.pick((-1, 1, -2))
     return value
@@ -80,13 +87,14 @@ def plain(value: Any) -> bool:
 
 
 def sampled(b: Builder, narrow: bool) -> Ref | None:
-    path, samples = b.pick(rows())
+    path, samples, matrices = b.pick(rows())
     sample = b.pick(samples)
     if not plain(list(sample.args)) or not plain(list(sample.kwargs.values())):
         return None
-    vary = not path.endswith("_loss")  # a reduction that is given as a number is not checked by PyTorch
-    args = [argument(b, value, sample.torch_gradient, narrow, vary) for value in sample.args]
-    kwargs = {name: argument(b, value, sample.torch_gradient, narrow, vary) for name, value in sample.kwargs.items()}
+    vary = not VERBATIM.search(path)
+    how = sample.torch_gradient, narrow, vary, matrices  # a matrix that is to be decomposed may have to be symmetric, or regular
+    args = [argument(b, value, *how) for value in sample.args]
+    kwargs = {name: argument(b, value, *how) for name, value in sample.kwargs.items()}
     return b.add(f"torch.{path}", *args, **kwargs)
 
 

@@ -150,3 +150,18 @@ def test_largest_complex_number_is_found_again_by_another_kernel() -> None:
         x = ad.tensor(rng.standard_normal(5) + 1j * rng.standard_normal(5), requires_grad=True)
         (grad,) = ad.autograd.grad(ad.linalg.vector_norm(x, float("inf")), x, create_graph=True)
         assert grad.detach().abs().sum().item() == pytest.approx(1.0)
+
+
+def test_factors_without_a_derivative_say_so():
+    x = ad.tensor([[2.0, 1.0], [1.0, 3.0]], requires_grad=True)
+    factors, pivots = la.ldl_factor(x)
+    for result, error in [
+        (ad.geqrf(x)[0], NotImplementedError),
+        (factors, RuntimeError),
+        (la.ldl_solve(factors.detach(), pivots, x), RuntimeError),
+    ]:
+        assert result.requires_grad
+        with pytest.raises(error, match=r"derivative for .* is not implemented"):
+            result.sum().backward()
+    with pytest.raises(NotImplementedError, match="forward AD with geqrf that does not support it"):
+        ad.func.jvp(lambda a: ad.geqrf(a)[0], (x.detach(),), (x.detach(),))

@@ -386,15 +386,15 @@ def symmetric_matrices(make: Make, *shape: int, dtype: str = "float64", hermitia
 def symmetric_factors(make: Make) -> Iterator[Sample]:
     for dtype in KINDS:
         for hermitian in (False, True):
-            yield Sample(symmetric_matrices(make, 2, 5, 5, dtype=dtype, hermitian=hermitian), hermitian=hermitian)
-    yield Sample(np.zeros((3, 3)))
+            yield Sample(symmetric_matrices(make, 2, 5, 5, dtype=dtype, hermitian=hermitian), hermitian=hermitian).no_gradient()
+    yield Sample(np.zeros((3, 3))).no_gradient()
 
 
 @samples("linalg_ldl_solve", **linalg("ldl_solve"))
 def from_symmetric_factors(make: Make) -> Iterator[Sample]:
     packed = np.diag([2.0, 3.0, 5.0]) + np.tril(make(3, 3), -1)
-    yield Sample(packed, np.array([1, 3, 3], np.int32), make(3, 2))
-    yield Sample(packed, np.array([-2, -2, 3], np.int32), make(2, 3, 2))
+    yield Sample(packed, np.array([1, 3, 3], np.int32), make(3, 2)).no_gradient()
+    yield Sample(packed, np.array([-2, -2, 3], np.int32), make(2, 3, 2)).no_gradient()
 
 
 @error_samples("linalg_ldl_factor_ex")
@@ -406,8 +406,8 @@ def no_symmetric_factors(make: Make) -> Iterator[ErrorSample]:
 @samples("geqrf")
 def packed_reflections(make: Make) -> Iterator[Sample]:
     for dtype in KINDS:
-        yield Sample(make(4, 3, dtype=dtype))
-        yield Sample(make(2, 2, 3, dtype=dtype))
+        yield Sample(make(4, 3, dtype=dtype)).no_gradient()
+        yield Sample(make(2, 2, 3, dtype=dtype)).no_gradient()
 
 
 @samples("ormqr")
