@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from .._dtype import int32, int64
 from .._layer import deepest, level_of
-from .._site import here
+from .._site import here, warn
 from .._tensor import Tensor, wrap
 from ..autograd.grad_mode import no_grad
 from ..autograd.views import check_writable, counter_of
@@ -86,27 +87,36 @@ def embedding_bag(
     padding_idx: int | None = None,
 ) -> Tensor:
     """Sums, means or maxima of the rows in each bag: a row of `input`, or the part of it that begins at each offset."""
-    if mode not in ("sum", "mean", "max"):
-        raise ValueError("mode has to be one of sum, mean or max")
-    if per_sample_weights is not None:
-        if mode != "sum":
-            raise NotImplementedError(
-                "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' "
-                f"(got mode='{mode}'). Please open a feature request on GitHub."
-            )
-        if per_sample_weights.shape != input.shape:
-            raise ValueError(
-                f"embedding_bag: If per_sample_weights ({list(per_sample_weights.shape)}) is not None, then it must have the same shape "
-                f"as the input ({list(input.shape)})"
-            )
-        per_sample_weights = per_sample_weights.reshape(-1)
-    bags, count = _bags(input, offsets, include_last_offset)
-    padding = _row(padding_idx, weight)
-    flat = input._data.reshape(-1)
+    if weight.dtype is int64 and input.is_floating_point():
+        warn(
+            "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is deprecated, "
+            "and should now be `embedding_bag(input, weight, ...)`."
+        )
+        input, weight = weight, input
+    if per_sample_weights is not None and per_sample_weights.shape != input.shape:
+        raise ValueError(
+            f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the same shape "
+            f"as the input ({input.shape})"
+        )
+    if weight.ndim != 2:
+        raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}")
+    starts = _starts(input, offsets)
+    _check_mode(mode, scale_grad_by_freq, sparse)
     if max_norm is not None:
         limit_norms(weight, input, max_norm, norm_type)
-    kept = flat != padding
-    if not kept.all():
+    if not weight.is_floating_point():
+        raise RuntimeError(
+            "Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, Float, Double; but got "
+            f"torch.{weight.dtype.scalar_name}Tensor instead (while checking arguments for embedding_bag)"
+        )
+    _check_weights(per_sample_weights, weight, mode)
+    padding = _padded_row(padding_idx, weight)
+    bags, count = _bags(starts, math.prod(input.shape), include_last_offset and offsets is not None)
+    flat = input._data.reshape(-1)[: len(bags)]
+    _check_rows(flat, len(weight))
+    if per_sample_weights is not None:
+        per_sample_weights = per_sample_weights.reshape(-1)[: len(bags)]
+    if padding is not None and not (kept := flat != padding).all():
         flat, bags = flat[kept], bags[kept]
         per_sample_weights = None if per_sample_weights is None else per_sample_weights[wrap(kept)]
     rows: Tensor = _native.embedding(weight, wrap(flat), -1, scale_grad_by_freq)
@@ -123,27 +133,88 @@ def embedding_bag(
     return total / wrap(sizes[:, None])
 
 
-def _bags(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> tuple[Any, int]:
-    """The bag of each element of the flattened input, and the number of bags."""
+def _starts(input: Tensor, offsets: Tensor | None) -> Any:
+    """Where the bags begin in the flattened input."""
     if input.ndim == 2:
         if offsets is not None:
             raise ValueError(
                 "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences. However, "
                 f"found offsets of type {type(offsets)}"
             )
-        return np.repeat(np.arange(input.shape[0]), input.shape[1]), input.shape[0]
+        return np.arange(input.shape[0]) * input.shape[1]
     if input.ndim != 1:
         raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
     if offsets is None:
         raise ValueError("offsets has to be a 1D Tensor but got None")
     if offsets.ndim != 1:
         raise ValueError("offsets has to be a 1D Tensor")
-    starts = offsets._data
+    for name, given in (("indices", input), ("offsets", offsets)):
+        if given.dtype not in (int64, int32):
+            raise RuntimeError(
+                f"Expected tensor for argument #1 '{name}' to have one of the following scalar types: "
+                f"Long, Int; but got torch.{given.dtype.scalar_name}Tensor instead (while checking arguments for embedding_bag)\n"
+                f"  fix: {name}.long()"
+            )
+    return offsets._data
+
+
+def _check_mode(mode: str, scale_grad_by_freq: bool, sparse: bool) -> None:
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError("mode has to be one of sum, mean or max")
+    if mode == "max" and scale_grad_by_freq:
+        raise ValueError("max mode does not support scaling the gradient by the frequency")
+    if mode == "max" and sparse:
+        raise ValueError("max mode does not support sparse weights")
+
+
+def _check_weights(per_sample_weights: Tensor | None, weight: Tensor, mode: str) -> None:
+    if per_sample_weights is None:
+        return
+    if mode != "sum":
+        raise NotImplementedError(
+            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' "
+            f"(got mode='{mode}'). Please open a feature request on GitHub."
+        )
+    if per_sample_weights.dtype is not weight.dtype:
+        raise RuntimeError(
+            "Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 'per_sample_weights'; but type "
+            f"torch.{weight.dtype.scalar_name}Tensor does not equal torch.{per_sample_weights.dtype.scalar_name}Tensor "
+            "(while checking arguments for embedding_bag)"
+        )
+
+
+def _padded_row(padding_idx: int | None, weight: Tensor) -> int | None:
+    if padding_idx is None:
+        return None
+    rows = len(weight)
+    if not -rows <= padding_idx < rows:
+        raise RuntimeError(
+            f"padding_idx must be within the number of embeddings, -{rows} through {rows - 1}, but got {padding_idx}"
+        )
+    return padding_idx % rows
+
+
+def _bags(starts: Any, length: int, include_last_offset: bool) -> tuple[Any, int]:
+    """The bag of each element of the flattened input, and the number of bags. Elements after the last bag are left out."""
+    if include_last_offset and not starts.size:
+        raise RuntimeError("include_last_offset: number of offset should be at least 1")
     if starts.size and starts[0] != 0:
-        raise ValueError(
+        raise RuntimeError(
             f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got {starts[0]}"
         )
-    ends = np.append(starts[1:], math.prod(input.shape))
-    if include_last_offset:
-        starts, ends = starts[:-1], starts[1:]
+    if starts.size and starts[-1] > length:
+        raise RuntimeError(f"offsets[-1] can not be greater than input's length {length} but got offsets[-1] of {starts[-1]}")
+    starts, ends = (starts[:-1], starts[1:]) if include_last_offset else (starts, np.append(starts[1:], length))
+    if (ends < starts).any():
+        raise RuntimeError("offsets must not decrease, since a bag ends where the next one begins")
     return np.repeat(np.arange(len(starts)), ends - starts), len(starts)
+
+
+def _check_rows(numbers: Any, rows: int) -> None:
+    outside = (numbers < 0) | (numbers >= rows)
+    if outside.any():
+        place = int(outside.argmax())
+        raise RuntimeError(
+            f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be {numbers[place]}. "
+            f"Index {place} of input takes value {numbers[place]} which is not in the valid range [0, {rows})"
+        )

@@ -23,7 +23,8 @@ class _Table(Module):
         self.embedding_dim = width
         if padding_idx is not None:
             if not -rows <= padding_idx < rows:
-                raise AssertionError("Padding_idx must be within num_embeddings")
+                first = "Padding" if isinstance(self, Embedding) else "padding"
+                raise AssertionError(f"{first}_idx must be within num_embeddings")
             padding_idx %= rows
         self.padding_idx = padding_idx
         if given is None:

@@ -6,34 +6,48 @@ from typing import Any
 
 import numpy as np
 
+from .._dtype import float32, float64
 from .._tensor import Tensor, wrap
-from ._loss import reduced, reduction_of, require_floats
+from ._loss import reduced, reduction_of
+from ._precision import INT64
 from ._registry import FUNCTIONS, Array
 from .reduce import logsumexp
 
 IMPOSSIBLE = -1e30  # the logarithm of a probability of zero. It is finite, so that no gradient becomes infinity minus infinity.
+WHERE = "(while checking arguments for ctc_loss_allocate_outputs)"
 
 
-def as_lengths(name: str, lengths: Any, batch: int, most: int) -> Array:
-    array = np.asarray(lengths._data if isinstance(lengths, Tensor) else lengths, np.int64).reshape(-1)
+def as_lengths(name: str, lengths: Any, batch: int) -> Array:
+    data = lengths._data if isinstance(lengths, Tensor) else np.asarray(lengths, INT64 if not len(lengths) else None)
+    if data.dtype.kind not in "iub":
+        if isinstance(lengths, Tensor):
+            raise RuntimeError(f"{name} must be integral; write {name}.long()")
+        raise TypeError(f"ctc_loss(): argument '{name}' must be tuple of ints, but it is {lengths}")
+    array = data.astype(INT64).reshape(-1)
     if array.shape != (batch,):
         raise RuntimeError(f"{name} must be of size batch_size, which is {batch}, but got {array.size}")
-    if array.size and array.max() > most:
-        raise RuntimeError(f"Expected {name} to have value at most {most}, but got value {array.max()}")
+    if array.min() < 0:
+        raise RuntimeError(f"Expected {name} to have value at least 0, but got value {array.min()} {WHERE}")
     return array
 
 
-def as_table(targets: Array, lengths: Array) -> Array:
-    """The targets as one row for each sequence; they may also be given one after the other."""
+def as_table(targets: Array, lengths: Array, blank: int) -> Array:
+    """The targets as one row for each sequence; they may also be given one after the other. What follows a target is blank."""
+    longest = int(lengths.max())
+    if targets.ndim not in (1, 2):
+        raise RuntimeError(f"Expected 1 to 2 dimensions, but got {targets.ndim}-dimensional tensor for argument #2 'targets' {WHERE}")
+    within = np.arange(longest) < lengths[:, None]
+    table = np.full(within.shape, blank)
     if targets.ndim == 2:
-        return targets
-    if targets.size != lengths.sum():
-        raise RuntimeError(
-            f"Expected tensor to have size {lengths.sum()} at dimension 0, but got size {targets.size} for argument #2 'targets'"
-        )
-    table = np.zeros((len(lengths), lengths.max(initial=0)), np.int64)
-    for row, labels in zip(table, np.split(targets, np.cumsum(lengths)[:-1]), strict=True):
-        row[: labels.size] = labels
+        wrong = (0, len(targets), f"size {len(lengths)}") if len(targets) != len(lengths) else None
+        if wrong is None and targets.shape[1] < longest:
+            wrong = 1, targets.shape[1], f"size at least {longest}"
+    else:
+        wrong = (0, targets.size, f"size {lengths.sum()}") if targets.size != lengths.sum() else None
+    if wrong is not None:
+        dim, size, expected = wrong
+        raise RuntimeError(f"Expected tensor to have {expected} at dimension {dim}, but got size {size} for argument #2 'targets' {WHERE}")
+    table[within] = targets[:, :longest][within] if targets.ndim == 2 else targets
     return table
 
 
@@ -48,18 +62,33 @@ def ctc_loss(
 ) -> Array:
     """The negative log-probability of the targets, over all ways to spread them over time with blanks in between."""
     reduction = reduction_of(None, None, reduction)
-    require_floats("ctc_loss_cpu", log_probs._data)
-    if not 0 <= blank < log_probs.shape[-1]:
-        raise RuntimeError(f"blank must be in label range, which is 0 to {log_probs.shape[-1] - 1}, but it is {blank}")
-    single = len(log_probs.shape) == 2
+    if not isinstance(targets, Tensor) or isinstance(input_lengths, Tensor) != isinstance(target_lengths, Tensor):
+        raise TypeError(
+            "ctc_loss() received an invalid combination of arguments: targets are a Tensor, and the lengths two Tensors or two tuples of ints"
+        )
+    single = log_probs.ndim != 3
     if single:
         log_probs = log_probs.unsqueeze(1)
-    steps, batch, _ = log_probs.shape
-    times = as_lengths("input_lengths", input_lengths, batch, steps)
-    numbers = targets._data.reshape(1, -1) if single else targets._data
-    sizes = as_lengths("target_lengths", target_lengths, batch, numbers.shape[-1])
-    losses = normalized(log_probs, times) - log_probability(log_probs, as_table(numbers, sizes), times, sizes, blank)
-    losses = FUNCTIONS["where"](losses > -0.5 * IMPOSSIBLE, 0.0 if zero_infinity else float("inf"), losses)
+    if log_probs.ndim != 3:
+        raise RuntimeError(f"Expected 3-dimensional tensor, but got {log_probs.ndim}-dimensional tensor for argument #1 'log_probs' {WHERE}")
+    steps, batch, classes = log_probs.shape
+    if not steps * batch * classes:
+        raise RuntimeError("log_probs tensor must not be empty")
+    if log_probs.dtype not in (float32, float64):
+        raise NotImplementedError(f"\"ctc_loss_cpu\" not implemented for '{log_probs.dtype.scalar_name}'")
+    if not 0 <= blank < classes:
+        raise RuntimeError(f"blank must be in label range, which is 0 to {classes - 1}, but it is {blank}")
+    times = as_lengths("input_lengths", input_lengths, batch)
+    if times.max() > steps:
+        raise RuntimeError(f"Expected input_lengths to have value at most {steps}, but got value {times.max()} {WHERE}")
+    sizes = as_lengths("target_lengths", target_lengths, batch)
+    labels = as_table(targets._data, sizes, blank)
+    none = normalized(log_probs, times)
+    losses = none - log_probability(log_probs, labels, times, sizes, blank)
+    impossible = losses > -0.5 * IMPOSSIBLE
+    # The reciprocal of zero is infinite and has no derivative, which is what PyTorch says of an infinite loss.
+    infinite: Any = 0.0 if zero_infinity else 1 / FUNCTIONS["where"](impossible, none * 0, 1.0)
+    losses = FUNCTIONS["where"](impossible, infinite, losses)
     if reduction == "mean":
         losses = losses / wrap(np.maximum(sizes, 1)).to(losses.dtype)
     return reduced(losses[0] if single and reduction == "none" else losses, reduction)
@@ -80,11 +109,12 @@ def log_probability(log_probs: Array, labels: Array, times: Array, sizes: Array,
     # A blank between two labels may be left out if they differ.
     skips = np.zeros(path.shape, bool)
     skips[:, 2:] = (path[:, 2:] != blank) & (path[:, 2:] != path[:, :-2])
-    emitted = log_probs.gather(2, wrap(np.broadcast_to(path, (log_probs.shape[0], *path.shape)).copy()))
+    emitted = log_probs.gather(2, wrap(np.broadcast_to(path, (log_probs.shape[0], *path.shape)).copy())).clamp(min=IMPOSSIBLE)
     never = log_probs.new_full((batch, 2), IMPOSSIBLE)
-    reached = np.zeros(path.shape, bool)
-    reached[:, :2] = True
-    alpha = FUNCTIONS["where"](wrap(reached), emitted[0], IMPOSSIBLE)
+    reached, start = np.zeros(path.shape, bool), np.full(path.shape, IMPOSSIBLE)
+    reached[times > 0, :2] = True
+    start[times == 0, 0] = 0.0  # without a step nothing is said, and that for certain
+    alpha = FUNCTIONS["where"](wrap(reached), emitted[0], wrap(start).to(emitted.dtype))
     for step in range(1, log_probs.shape[0]):
         before = FUNCTIONS["cat"]([never, alpha], 1)
         skipped = FUNCTIONS["where"](wrap(skips), before[:, :-2], IMPOSSIBLE)

@@ -225,7 +225,7 @@ def test_embedding_bag():
         (lambda w: nn.Embedding(3, 4, padding_idx=5), AssertionError, "Padding_idx must be within num_embeddings"),
         (lambda w: nn.Embedding.from_pretrained(w[0]), AssertionError, "Embeddings parameter is expected to be 2-dimensional"),
         (lambda w: F.embedding_bag(ad.tensor([1]), w), ValueError, "offsets has to be a 1D Tensor but got None"),
-        (lambda w: F.embedding_bag(ad.tensor([1]), w, mode="x"), ValueError, "mode has to be one of sum, mean or max"),
+        (lambda w: F.embedding_bag(ad.tensor([[1]]), w, mode="x"), ValueError, "mode has to be one of sum, mean or max"),
     ],
 )
 def test_embedding_errors(do, error, message):
@@ -343,3 +343,87 @@ def test_losses_with_weights_are_saved():
     assert loss.double().weight.dtype is ad.float64
     with pytest.warns(UserWarning, match="please use reduction='sum' instead"):
         assert nn.MSELoss(size_average=False).reduction == "sum"
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        (dict(input=ad.tensor([[0, -1]])), RuntimeError, r"Expected idx >= 0 && idx < num_embeddings but found idx to be -1"),
+        (dict(input=ad.tensor([[0, 4]]), mode="max"), RuntimeError, r"Index 1 of input takes value 4 which is not in the valid range"),
+        (dict(input=ad.tensor([[0, -1]]), padding_idx=0), RuntimeError, "Expected idx >= 0"),
+        (dict(padding_idx=4), RuntimeError, "padding_idx must be within the number of embeddings, -4 through 3, but got 4"),
+        (dict(mode="sum", per_sample_weights=ad.ones(1, 2).double()), RuntimeError, "Expected tensor for argument #1 'weight' to have the"),
+        (dict(mode="sum", per_sample_weights=ad.ones(3)), ValueError, "embedding_bag: If per_sample_weights .* must have the same shape"),
+        (dict(mode="max", scale_grad_by_freq=True), ValueError, "max mode does not support scaling the gradient by the frequency"),
+        (dict(mode="max", sparse=True), ValueError, "max mode does not support sparse weights"),
+        (dict(input=ad.tensor([0]), offsets=ad.tensor([1])), RuntimeError, "offsets.0. has to be 0"),
+        (dict(input=ad.tensor([0]), offsets=ad.tensor([0, 2])), RuntimeError, "offsets.-1. can not be greater than input's length 1"),
+        (dict(input=ad.tensor([0]), offsets=ad.tensor([0.0])), RuntimeError, "Expected tensor for argument #1 'offsets'"),
+        (dict(input=ad.tensor([0]), offsets=ad.tensor([], dtype=ad.int64), include_last_offset=True), RuntimeError, "at least 1"),
+    ],
+)
+def test_embedding_bag_errors(settings, error, message):
+    given = {"input": ad.tensor([[0, 1]]), **settings}
+    with pytest.raises(error, match=message):
+        F.embedding_bag(weight=ad.ones(4, 2), **given)
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+def test_the_last_offset_ends_the_last_bag(mode):
+    table = ad.arange(8.0).reshape(4, 2)
+    found = F.embedding_bag(ad.tensor([0, 1, 2, 3]), table, ad.tensor([0, 2, 3]), mode=mode, include_last_offset=True)
+    close(found, F.embedding_bag(ad.tensor([0, 1, 2]), table, ad.tensor([0, 2]), mode=mode))
+
+
+# ---- connectionist temporal classification ------------------------------------------------------------------------------------------
+
+
+def test_ctc_loss_without_time():
+    log_probs = ad.randn(5, 2, 4).log_softmax(2).requires_grad_()
+    losses = F.ctc_loss(log_probs, ad.ones(2, 2, dtype=ad.int64), [0, 0], [0, 1], reduction="none")
+    assert losses.tolist() == [0.0, float("inf")]
+    losses.sum().backward()
+    assert not log_probs.grad.any()
+
+
+def test_an_infinite_ctc_loss_has_no_gradient_unless_it_counts_as_zero():
+    targets = ad.tensor([[1, 1], [1, 2]])  # two equal labels need a blank between them, for which there is no time
+    x = ad.zeros(3, 2, 3, requires_grad=True)
+
+    def gradient(zero_infinity):
+        log_probs = x.log_softmax(-1)
+        F.ctc_loss(log_probs, targets, [2, 2], [2, 2], zero_infinity=zero_infinity).backward()
+        found, x.grad = x.grad, None
+        return found
+
+    found = gradient(False)
+    assert found[:2, 0].isnan().all() and not found[2].any() and found[:2, 1].isfinite().all()
+    close(gradient(True)[:, 1], found[:, 1])
+    assert not gradient(True)[:, 0].any()
+
+
+def test_labels_after_the_end_of_a_target_are_not_looked_at():
+    log_probs = ad.randn(4, 1, 3).log_softmax(2)
+    close(F.ctc_loss(log_probs, ad.tensor([[1, 99]]), [4], [1]), F.ctc_loss(log_probs, ad.tensor([[1]]), [4], [1]))
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        (dict(input_lengths=ad.tensor([5.0, 5.0])), RuntimeError, "input_lengths must be integral"),
+        (dict(target_lengths=ad.tensor([2.0, 2.0])), RuntimeError, "target_lengths must be integral"),
+        (dict(target_lengths=(2, 2)), TypeError, "invalid combination of arguments"),
+        (dict(input_lengths=ad.tensor([5, 6])), RuntimeError, "Expected input_lengths to have value at most 5, but got value 6"),
+        (dict(input_lengths=ad.tensor([5, -1])), RuntimeError, "Expected input_lengths to have value at least 0, but got value -1"),
+        (dict(target_lengths=ad.tensor([2, 3])), RuntimeError, "Expected tensor to have size at least 3 at dimension 1, but got size 2"),
+        (dict(targets=ad.tensor([[1, 2]])), RuntimeError, "Expected tensor to have size 2 at dimension 0, but got size 1"),
+        (dict(targets=ad.tensor([1, 2])), RuntimeError, "Expected tensor to have size 4 at dimension 0, but got size 2"),
+        (dict(targets=ad.ones(1, 2, 2, dtype=ad.int64)), RuntimeError, "Expected 1 to 2 dimensions, but got 3-dimensional tensor"),
+        (dict(log_probs=ad.ones(5, 2, 0)), RuntimeError, "log_probs tensor must not be empty"),
+        (dict(log_probs=ad.ones(5, 2, 4).half()), NotImplementedError, "\"ctc_loss_cpu\" not implemented for 'Half'"),
+    ],
+)
+def test_ctc_loss_errors(settings, error, message):
+    given = dict(log_probs=ad.ones(5, 2, 4), targets=ad.tensor([[1, 2], [3, 1]]), input_lengths=ad.tensor([5, 5]))
+    with pytest.raises(error, match=message):
+        F.ctc_loss(**{**given, "target_lengths": ad.tensor([2, 2]), **settings})
