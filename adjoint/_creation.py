@@ -388,8 +388,10 @@ def _like(
     memory_format: memory_format,
 ) -> Tensor:
     """One number everywhere, or whatever the memory held if it is None."""
-    if not isinstance(input, Tensor):
-        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    if input.__class__ is not Tensor:
+        if not isinstance(input, Tensor):
+            raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+        input.numel()  # which a lazy parameter refuses
     data = input._data
     if data.__class__ is np.ndarray and memory_format is preserve_format and device is None and layout is strided:
         if not pin_memory and not requires_grad:

@@ -87,10 +87,11 @@ class UninitializedTensorMixin(Tensor):
             "their attributes."
         )
 
-    def numel(self) -> int:
-        refuse_uninitialized("numel")
-
-    nelement = numel
+    def share_memory_(self) -> NoReturn:
+        raise RuntimeError(
+            "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters before calling "
+            "`module.share_memory()`."
+        )
 
     def detach(self) -> Self:
         return self  # there is nothing to share: a state dict holds the tensor itself
@@ -105,6 +106,21 @@ class UninitializedTensorMixin(Tensor):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
+
+
+def _refusing(name: str) -> Callable[..., NoReturn]:
+    def refuse(self: Tensor, *args: Any, **kwargs: Any) -> NoReturn:
+        refuse_uninitialized(name)
+
+    return refuse
+
+
+# What is no op, and so does not ask `__torch_function__` of a class of the library.
+for _name in (
+    "__len__", "contiguous", "data_ptr", "dim", "element_size", "is_contiguous", "ndimension", "nelement", "new_empty", "new_full",
+    "new_ones", "new_tensor", "new_zeros", "numel", "numpy", "storage", "stride", "tolist", "untyped_storage", "zero_",
+):  # fmt: skip
+    setattr(UninitializedTensorMixin, _name, _refusing(_name))
 
 
 class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc]  # each has its own __torch_function__

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum, auto
+from typing import Any
 
 from ..._creation import eye, zeros_like
 from ..._dtype import finfo
@@ -155,7 +156,17 @@ class _WeightNorm(Module):
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
     """Train the length and the direction of a weight as two parameters, `original0` and `original1`."""
-    return register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
+    register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
+
+    def rename(state_dict: Any, prefix: str, *_: Any) -> None:
+        """Checkpoints of the weight normalization by a hook have other names."""
+        names = [f"{prefix}{name}_g", f"{prefix}{name}_v"]
+        if all(key in state_dict for key in names):
+            for number, key in enumerate(names):
+                state_dict[f"{prefix}parametrizations.{name}.original{number}"] = state_dict.pop(key)
+
+    module._register_load_state_dict_pre_hook(rename)
+    return module
 
 
 class _SpectralNorm(Module):
@@ -179,16 +190,16 @@ class _SpectralNorm(Module):
             height, width = matrix.shape
             self.register_buffer("_u", normalize(matrix.new_empty(height).normal_(0, 1), dim=0, eps=eps))
             self.register_buffer("_v", normalize(matrix.new_empty(width).normal_(0, 1), dim=0, eps=eps))
-            iterate(matrix.mT, self._v, self._u, 15, eps)
+            iterate(matrix.mH, self._v, self._u, 15, eps)
 
     def forward(self, weight: Tensor) -> Tensor:
         if weight.ndim == 1:
             return normalize(weight, dim=0, eps=self.eps)
         matrix = as_matrix(weight, self.dim)
         if self.training:
-            iterate(matrix.detach().mT, self._v, self._u, self.n_power_iterations, self.eps)
+            iterate(matrix.detach().mH, self._v, self._u, self.n_power_iterations, self.eps)
         u, v = self._u.clone(), self._v.clone()  # the next call writes into the buffers before this one is differentiated
-        return weight / u.dot(matrix.mv(v))
+        return weight / u.vdot(matrix.mv(v))
 
     def right_inverse(self, value: Tensor) -> Tensor:
         return value

@@ -162,13 +162,14 @@ def register_parametrization(
     """Let a module compute one of the tensors of another: a parameter, a buffer, or one that is parametrized already."""
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
-        present = getattr(module, tensor_name)
         if not unsafe:
+            present = getattr(module, tensor_name)
+            value = parametrization(present)
             _check_unchanged(
-                parametrization(present), present.shape, present.dtype, "the tensor, unless the `unsafe`", f"module.{tensor_name}.{{}}",
+                value, present.shape, present.dtype, "the tensor, unless the `unsafe`", f"module.{tensor_name}.{{}}",
                 f"parametrization(module.{tensor_name}).{{}}",
             )  # fmt: skip
-            _check_inverse(parametrization, present)
+            _check_inverse(parametrization, value, present, f"module.{tensor_name}")
         chain: Any = _parametrizations(module)[tensor_name]
         chain.append(parametrization)
         chain.unsafe |= unsafe
@@ -187,15 +188,21 @@ def register_parametrization(
     return module
 
 
-def _check_inverse(parametrization: Module, present: Tensor) -> None:
-    if hasattr(parametrization, "right_inverse"):
-        inverse = parametrization.right_inverse(present)
-        if not isinstance(inverse, Tensor):
-            raise ValueError(f"parametrization.right_inverse must return a tensor. Got: {type(inverse).__name__}")
-        if inverse.dtype != present.dtype:
+def _check_inverse(parametrization: Module, value: Tensor, present: Tensor, name: str) -> None:
+    """Whether the inverse leads from what a parametrization gives back to tensors like the present one."""
+    if not hasattr(parametrization, "right_inverse"):
+        return
+    try:
+        inverse = parametrization.right_inverse(value)
+    except NotImplementedError:
+        return
+    if not isinstance(inverse, Tensor):
+        raise ValueError(f"parametrization.right_inverse must return a tensor. Got: {type(inverse).__name__}")
+    for what, found, expected in (("dtype", inverse.dtype, present.dtype), ("shape", inverse.shape, present.shape)):
+        if found != expected:
             raise ValueError(
-                "The tensor returned by parametrization.right_inverse must have the same dtype as the tensor: "
-                f"{inverse.dtype} and {present.dtype}"
+                f"The tensor returned by parametrization.right_inverse must have the same {what} as {name}, unless the `unsafe` flag is "
+                f"enabled.\n{name}.{what}: {expected}\nreturned {what}: {found}"
             )
 
 

@@ -8,7 +8,7 @@ from ..._state import GRAD, swap_bits
 from ..._tensor import Parameter, Tensor
 from ..functional import normalize
 from ..module import Module
-from .weight_norm import remove_hook
+from .weight_norm import refuse_lazy, remove_hook
 
 T = TypeVar("T", bound=Module)
 
@@ -30,7 +30,7 @@ def iterate(matrix: Tensor, u: Tensor, v: Tensor, count: int, eps: float) -> Non
     bits = swap_bits(GRAD, 0)
     try:
         for _ in range(count):
-            v.copy_(normalize(matrix.t().mv(u), dim=0, eps=eps))
+            v.copy_(normalize(matrix.mH.mv(u), dim=0, eps=eps))
             u.copy_(normalize(matrix.mv(v), dim=0, eps=eps))
     finally:
         swap_bits(GRAD, bits)
@@ -51,6 +51,11 @@ class SpectralNorm:
     def reshape_weight_to_matrix(self, weight: Tensor) -> Tensor:
         return as_matrix(weight, self.dim)
 
+    def _solve_v_and_rescale(self, matrix: Tensor, u: Tensor, sigma: Tensor) -> Tensor:
+        """The vector that iterations from it lead to `u`, so long that the weight is divided by `sigma`."""
+        v = (matrix.mH @ matrix).pinverse() @ matrix.mH @ u
+        return v * (sigma / u.vdot(matrix.mv(v)))
+
     def compute_weight(self, module: Module, do_power_iteration: bool) -> Tensor:
         weight = getattr(module, f"{self.name}_orig")
         u, v = getattr(module, f"{self.name}_u"), getattr(module, f"{self.name}_v")
@@ -58,7 +63,7 @@ class SpectralNorm:
         if do_power_iteration:
             iterate(matrix, u, v, self.n_power_iterations, self.eps)
             u, v = u.clone(), v.clone()  # the next call writes into the buffers before this one is differentiated
-        return weight / u.dot(matrix.mv(v))  # type: ignore[no-any-return]
+        return weight / u.vdot(matrix.mv(v))  # type: ignore[no-any-return]
 
     def remove(self, module: Module) -> None:
         bits = swap_bits(GRAD, 0)
@@ -69,9 +74,10 @@ class SpectralNorm:
         for name in (self.name, f"{self.name}_u", f"{self.name}_v", f"{self.name}_orig"):
             delattr(module, name)
         module.register_parameter(self.name, Parameter(weight.detach()))
-        for number, hook in list(module._state_dict_hooks.items()):
-            if isinstance(hook, SpectralNormStateDictHook) and hook.fn is self:
-                del module._state_dict_hooks[number]
+        for table in (module._state_dict_hooks, module._load_state_dict_pre_hooks):
+            for number, hook in list(table.items()):
+                if isinstance(hook, SpectralNormStateDictHook | SpectralNormLoadStateDictPreHook) and hook.fn is self:
+                    del table[number]
 
     def __call__(self, module: Module, inputs: Any) -> None:
         setattr(module, self.name, self.compute_weight(module, do_power_iteration=module.training))
@@ -84,6 +90,7 @@ class SpectralNorm:
         weight = module._parameters[name]
         if weight is None:
             raise ValueError(f"`SpectralNorm` cannot be applied as parameter `{name}` is None")
+        refuse_lazy("SpectralNorm", "spectral", weight)
         bits = swap_bits(GRAD, 0)
         try:
             height, width = hook.reshape_weight_to_matrix(weight).shape
@@ -98,6 +105,7 @@ class SpectralNorm:
         module.register_buffer(f"{name}_v", v)
         module.register_forward_pre_hook(hook)
         module._register_state_dict_hook(SpectralNormStateDictHook(hook))
+        module._register_load_state_dict_pre_hook(SpectralNormLoadStateDictPreHook(hook))
         return hook
 
 
@@ -108,7 +116,38 @@ class SpectralNormStateDictHook:
         self.fn = fn
 
     def __call__(self, module: Module, state_dict: Any, prefix: str, local_metadata: dict[str, Any]) -> None:
-        local_metadata.setdefault("spectral_norm", {})[f"{self.fn.name}.version"] = self.fn._version
+        notes, key = local_metadata.setdefault("spectral_norm", {}), f"{self.fn.name}.version"
+        if key in notes:
+            raise RuntimeError(f"Unexpected key in metadata['spectral_norm']: {key}")
+        notes[key] = self.fn._version
+
+
+class SpectralNormLoadStateDictPreHook:
+    """Checkpoints from before the second vector was kept have the weight in its place, from which the vector follows."""
+
+    def __init__(self, fn: SpectralNorm) -> None:
+        self.fn = fn
+
+    def __call__(
+        self, state_dict: Any, prefix: str, local_metadata: dict[str, Any], strict: bool, missing_keys: list[str], *_: Any
+    ) -> None:
+        version = local_metadata.get("spectral_norm", {}).get(f"{self.fn.name}.version")
+        if version is not None and version >= 1:
+            return
+        key = prefix + self.fn.name
+        if version is None and key not in state_dict and all(key + part in state_dict for part in ("_orig", "_u", "_v")):
+            return  # a new one, which has only lost its metadata
+        missing = [key + part for part in ("_orig", "", "_u") if key + part not in state_dict]
+        if missing:
+            missing_keys.extend(missing if strict else [])
+            return
+        bits = swap_bits(GRAD, 0)
+        try:
+            original = state_dict[f"{key}_orig"]
+            sigma = (original / state_dict.pop(key)).mean()
+            state_dict[f"{key}_v"] = self.fn._solve_v_and_rescale(as_matrix(original, self.fn.dim), state_dict[f"{key}_u"], sigma)
+        finally:
+            swap_bits(GRAD, bits)
 
 
 def first_dim(module: Module) -> int:

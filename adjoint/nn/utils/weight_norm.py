@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from ..._site import warn
 from ..._tensor import Parameter, Tensor
 from ..module import Module
+from ..parameter import is_lazy
 
 T = TypeVar("T", bound=Module)
 
@@ -39,6 +40,7 @@ class WeightNorm:
             raise RuntimeError(f"Cannot register two weight_norm hooks on the same parameter {name}")
         hook = WeightNorm(name, dim)
         weight = getattr(module, name)
+        refuse_lazy("WeightNorm", "weight", weight)
         del module._parameters[name]
         module.register_parameter(f"{name}_g", Parameter(norm_except_dim(weight, 2, hook.dim).detach()))
         module.register_parameter(f"{name}_v", Parameter(weight.detach()))
@@ -54,6 +56,14 @@ class WeightNorm:
 
     def __call__(self, module: Module, inputs: Any) -> None:
         setattr(module, self.name, self.compute_weight(module))
+
+
+def refuse_lazy(what: str, kind: str, weight: Any) -> None:
+    if is_lazy(weight):
+        raise ValueError(
+            f"The module passed to `{what}` can't have uninitialized parameters. Make sure to run the dummy forward before applying "
+            f"{kind} normalization"
+        )
 
 
 def weight_norm(module: T, name: str = "weight", dim: int | None = 0) -> T:
