@@ -174,6 +174,12 @@ def share_memory_(self: Tensor) -> Tensor:
 
 
 @composite(function=False)
+def module_load(self: Tensor, other: Tensor, assign: bool = False) -> Tensor:
+    """What a module swaps this parameter for when it loads `other`, if that is how it loads: see `torch.__future__`."""
+    return other.detach() if assign else self.copy_(other).detach()
+
+
+@composite(function=False)
 def is_shared(self: Tensor) -> bool:
     """Whether the memory is shared between processes."""
     return _shared(_owner(self))

@@ -284,7 +284,7 @@ def refused(view: View, happened: str) -> InplaceError:
     if maker is None:
         start = f"A view was created in {mode} mode and {happened} {when}."
     else:
-        start = f"Output {nr} of {maker.name().split('Backward')[0]} is a view"
+        start = f"Output {nr} of {maker.name().rsplit('Backward', 1)[0]} is a view"
         if view.creation in (NO_GRAD, INFERENCE_VIEW):
             start += f" of a view which was created in {mode} mode and {happened} {when}."
         else:

@@ -33,6 +33,10 @@ ALL_FORWARD_ALWAYS: Table = OrderedDict()
 ALL_FORWARD_WITH_KWARGS: Table = OrderedDict()
 ALL_BACKWARD_PRE: Table = OrderedDict()
 ALL_BACKWARD: Table = OrderedDict()
+ALL_BACKWARD_OLD: Table = OrderedDict()  # of the old form
+ALL_PARAMETERS: Table = OrderedDict()
+ALL_BUFFERS: Table = OrderedDict()
+ALL_MODULES: Table = OrderedDict()
 
 
 def add(table: Table, hook: Hook, prepend: bool = False, flags: tuple[tuple[Table, bool], ...] = ()) -> RemovableHandle:
@@ -65,7 +69,47 @@ def register_module_full_backward_pre_hook(hook: Hook) -> RemovableHandle:
 
 def register_module_full_backward_hook(hook: Hook) -> RemovableHandle:
     """Call `hook(module, grad_input, grad_output)` after the backward of every module."""
+    if ALL_BACKWARD_OLD:
+        raise BOTH_KINDS
     return add(ALL_BACKWARD, hook, flags=((EVERYWHERE, True),))
+
+
+def register_module_backward_hook(hook: Hook) -> RemovableHandle:
+    """The old form, which sees only the last operation of each module; use `register_module_full_backward_hook`."""
+    if ALL_BACKWARD:
+        raise BOTH_KINDS
+    return add(ALL_BACKWARD_OLD, hook, flags=((EVERYWHERE, True),))
+
+
+BOTH_KINDS = RuntimeError(
+    "Cannot use both regular backward hooks and full backward hooks as a global Module hook. Please use only one of them."
+)
+
+
+# ---- hooks of registration ----------------------------------------------------------------------------------------------------------
+
+
+def register_module_parameter_registration_hook(hook: Hook) -> RemovableHandle:
+    """Call `hook(module, name, parameter)` whenever a parameter is registered; what it returns takes its place."""
+    return add(ALL_PARAMETERS, hook)
+
+
+def register_module_buffer_registration_hook(hook: Hook) -> RemovableHandle:
+    """Call `hook(module, name, buffer)` whenever a buffer is registered; what it returns takes its place."""
+    return add(ALL_BUFFERS, hook)
+
+
+def register_module_module_registration_hook(hook: Hook) -> RemovableHandle:
+    """Call `hook(module, name, submodule)` whenever a module is registered; what it returns takes its place."""
+    return add(ALL_MODULES, hook)
+
+
+def registered(hooks: Table, module: Module, name: str, value: Any) -> Any:
+    """What is to be registered, after the hooks."""
+    for hook in hooks.values():
+        changed = hook(module, name, value)
+        value = value if changed is None else changed
+    return value
 
 
 class CallHooks:
@@ -141,8 +185,8 @@ def call_with_hooks(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any
                 result = changed
         if backward is not None:
             result = backward.watch_outputs(result)
-        if module._is_full_backward_hook is False:
-            watch_last_operation(module, result)
+        if module._is_full_backward_hook is False or ALL_BACKWARD_OLD:
+            watch_last_operation(module, args, result)
         return result
     except Exception:
         run_always_called(module, args, kwargs, result, called)
@@ -188,16 +232,46 @@ def run_always_called(module: Module, args: tuple[Any, ...], kwargs: dict[str, A
             )
 
 
-def watch_last_operation(module: Module, result: Any) -> None:
+def watch_last_operation(module: Module, args: tuple[Any, ...], result: Any) -> None:
     """The hooks of the old form: they go to the node that made the (first) output."""
-    while not isinstance(result, Tensor):
-        if not result:
+    own = module._backward_hooks.values() if module._is_full_backward_hook is False else ()
+    hooks = list(chain(ALL_BACKWARD_OLD.values(), own))
+    first = result
+    while hooks and not isinstance(first, Tensor):
+        if not first:
             return
-        result = next(iter(result.values())) if isinstance(result, dict) else result[0]
-    node = result.grad_fn
+        first = next(x for x in first.values() if isinstance(x, Tensor)) if isinstance(first, dict) else first[0]
+    node = first.grad_fn if hooks else None
     if node is not None:
-        for hook in module._backward_hooks.values():
+        for hook in hooks:
             node.register_hook(partial(hook, module))
+        warn_of_what_is_missed(args, result, node)
+
+
+def warn_of_what_is_missed(args: tuple[Any, ...], result: Any, node: Node) -> None:
+    """Say it where hooks of the old form, at one node, do not see all gradients of a module."""
+    results = (result,) if isinstance(result, Tensor) else result
+    using, then = "Using a non-full backward hook when", "is deprecated and will be removed in future versions. This hook will be missing"
+    full = "Please use register_full_backward_hook to get the documented behavior."
+    text = None
+    if not isinstance(results, tuple) or not all(isinstance(x, Tensor) for x in results):
+        text = (
+            "Using non-full backward hooks on a Module that does not return a single Tensor or a tuple of Tensors "
+            f"{then} some of the grad_output. {full}"
+        )
+    elif not all(isinstance(x, Tensor) for x in args):
+        text = (
+            "Using non-full backward hooks on a Module that does not take as input a single Tensor or a tuple of Tensors "
+            f"{then} some of the grad_input. {full}"
+        )
+    elif len(made := {x.grad_fn for x in results if x.grad_fn is not None}) > 1:
+        text = f"{using} outputs are generated by different autograd Nodes {then} some grad_output. {full}"
+    elif node not in made:
+        text = f"{using} outputs are nested in python data structure {then} some grad_output."
+    elif {x.grad_fn for x in args if x.grad_fn is not None} != {before for before, _ in node.next_functions}:
+        text = f"{using} the forward contains multiple autograd Nodes {then} some grad_input. {full}"
+    if text is not None:
+        warn(text, FutureWarning)
 
 
 # ---- backward hooks -----------------------------------------------------------------------------------------------------------------
@@ -300,7 +374,7 @@ class BackwardHooks:
         for hook in self.after:
             changed = hook(self.module, grad_inputs, grad_outputs)
             if changed is not None:
-                if not self.inputs_watched:
+                if not self.inputs_watched and not (isinstance(changed, tuple) and all(each is None for each in changed)):
                     raise RuntimeError(
                         "Backward hook for Modules where no input requires gradient should always return None or None for all "
                         "gradients."
@@ -333,4 +407,5 @@ def pass_through(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], Node, list[i
     replaced = list(values)
     for place, tensor in zip(places, watched, strict=True):
         replaced[place] = tensor
-    return tuple(replaced), watched[0].grad_fn, places
+    again: Any = type(values)._make if hasattr(values, "_make") else tuple  # a named tuple stays one
+    return again(replaced), watched[0].grad_fn, places

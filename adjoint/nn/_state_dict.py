@@ -1,7 +1,7 @@
 """`state_dict` and `load_state_dict`: a module's parameters and buffers by dotted name, in PyTorch's format.
 
 The keys, the order, the `_metadata` with version numbers and the hooks are PyTorch's, so checkpoints can be exchanged. A value to load
-may be a Tensor or anything NumPy can read, so the state dict of a PyTorch module can be loaded as it is.
+may also be a tensor of PyTorch's, so the state dict of a PyTorch module can be loaded as it is.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .. import __future__ as settings
 from .._site import Site, here, warn
 from .._state import GRAD, get_mode, swap_bits
 from .._tensor import Parameter, Tensor, wrap
+from ..autograd.grad_mode import no_grad
 from ..autograd.hooks import RemovableHandle
 from ..autograd.node import INFERENCE_TENSOR, LEAF
 from ..autograd.views import counter_of
@@ -198,11 +200,12 @@ class StateDict:
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
         assign = local_metadata.get("assign_to_params_buffers", False)
         own, site = dict(self._own_state()), here()
+        swap = settings.get_swap_module_params_on_conversion()
         for name, tensor in own.items():
             key = prefix + name
             if key in state_dict:
                 value = state_dict[key]
-                if not assign and _copied_at_once(tensor, value, site):
+                if not assign and not swap and _copied_at_once(tensor, value, site):
                     continue
                 error = self._load_tensor(name, key, tensor, value, assign)
                 if error:
@@ -227,7 +230,7 @@ class StateDict:
     def _load_tensor(self, name: str, key: str, tensor: Tensor, value: Any, assign: bool) -> str | None:
         """Load one parameter or buffer; return what went wrong."""
         if not isinstance(value, Tensor):
-            if not hasattr(value, "__array__"):
+            if not hasattr(value, "__torch_function__"):
                 return (
                     f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but '
                     f"received {type(value)}"
@@ -240,12 +243,21 @@ class StateDict:
                 f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, "
                 f"the shape in current model is {tensor.shape}."
             )
-        if assign:
-            if isinstance(tensor, Parameter) and not isinstance(value, Parameter):
-                value = Parameter(value, requires_grad=tensor.requires_grad)
+        swap = settings.get_swap_module_params_on_conversion()
+        if assign or swap:
+            try:
+                with no_grad():
+                    loaded = tensor.module_load(value, assign) if swap else value
+            except Exception as error:
+                return _not_copied(key, tensor, value, error)
+            if isinstance(tensor, Parameter) and not isinstance(loaded, Parameter):
+                loaded = Parameter(loaded, requires_grad=tensor.requires_grad)
             elif isinstance(tensor, Parameter):
-                value.requires_grad_(tensor.requires_grad)
-            setattr(self, name, value)
+                loaded.requires_grad_(tensor.requires_grad)
+            if swap:
+                _swap(tensor, loaded, value)
+            else:
+                setattr(self, name, loaded)
             return None
         if tensor.is_meta and not value.is_meta:
             warn(
@@ -257,10 +269,7 @@ class StateDict:
         try:
             tensor.copy_(value)
         except Exception as error:
-            return (
-                f'While copying the parameter named "{key}", whose dimensions in the model are {tensor.shape} and whose dimensions in '
-                f"the checkpoint are {value.shape}, an exception occurred : {error.args}."
-            )
+            return _not_copied(key, tensor, value, error)
         finally:
             swap_bits(GRAD, bits)
         return None
@@ -295,6 +304,23 @@ class StateDict:
     def register_load_state_dict_post_hook(self, hook: Hook) -> RemovableHandle:
         """Call `hook(module, incompatible_keys)` after loading; the hook may change the lists of keys in place."""
         return add(self._load_state_dict_post_hooks, hook)
+
+
+def _not_copied(key: str, tensor: Tensor, value: Tensor, error: Exception) -> str:
+    return (
+        f'While copying the parameter named "{key}", whose dimensions in the model are {tensor.shape} and whose dimensions in '
+        f"the checkpoint are {value.shape}, an exception occurred : {error.args}."
+    )
+
+
+def _swap(tensor: Tensor, loaded: Tensor, value: Tensor) -> None:
+    from ..utils import swap_tensors
+
+    if loaded is tensor or loaded is value:
+        raise RuntimeError(
+            "module_load returned one of self or other, please .detach() the result if returning one of the inputs in module_load"
+        )
+    swap_tensors(tensor, loaded)
 
 
 def _copied_at_once(tensor: Tensor, value: Any, site: Site) -> bool:

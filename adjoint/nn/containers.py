@@ -9,7 +9,8 @@ from typing import Any, Self, SupportsIndex, overload
 
 from .._site import warn
 from .._tensor import Parameter, Tensor
-from .module import Module, indented, typename
+from ._conversion import typename
+from .module import Module, indented
 
 
 def _position(index: SupportsIndex, length: int) -> int:

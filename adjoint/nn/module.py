@@ -8,27 +8,18 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from typing import Any, Self, overload
+from inspect import signature
+from typing import Any, Self
 
-from .. import _device
-from .._dtype import dtype as Dtype
-from .._state import GRAD, swap_bits
 from .._tensor import Parameter, Tensor
-from ._hooks import EVERYWHERE, CallHooks, call_with_hooks
+from ._conversion import Conversion, typename
+from ._hooks import ALL_BUFFERS, ALL_MODULES, ALL_PARAMETERS, EVERYWHERE, CallHooks, call_with_hooks, registered
 from ._members import TABLES, Members
 from ._state_dict import StateDict
 from .parameter import Buffer, zero_gradients
 
 
-def typename(value: object) -> str:
-    """What PyTorch calls the type of a value in its messages."""
-    if isinstance(value, Tensor) and type(value) in (Tensor, Parameter):
-        return f"torch.{value.dtype.scalar_name}Tensor"
-    cls = type(value)
-    return cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
-
-
-class Module(CallHooks, StateDict):
+class Module(CallHooks, Conversion, StateDict):
     """The base class of layers and models: define `__init__`, which makes the parts, and `forward`, which uses them.
 
     >>> import adjoint as ad
@@ -108,6 +99,8 @@ class Module(CallHooks, StateDict):
                     f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. "
                     f"To express '{name}' as a function of another Tensor, compute the value in the forward() method."
                 )
+            if ALL_PARAMETERS:
+                param = registered(ALL_PARAMETERS, self, name, param)
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
@@ -117,7 +110,7 @@ class Module(CallHooks, StateDict):
         self._check_name("buffer", name, self._buffers)
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)")
-        self._buffers[name] = tensor
+        self._buffers[name] = registered(ALL_BUFFERS, self, name, tensor) if ALL_BUFFERS else tensor
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:
@@ -130,7 +123,7 @@ class Module(CallHooks, StateDict):
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"{typename(module)} is not a Module subclass")
         self._check_name("module", name, self._modules)
-        self._modules[name] = module
+        self._modules[name] = registered(ALL_MODULES, self, name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
         """The same as `add_module`."""
@@ -185,28 +178,37 @@ class Module(CallHooks, StateDict):
                 raise _before_init("cannot assign module before Module.__init__() call", self)
             if name not in own["_modules"]:
                 self._forget(name, own, self._parameters, self._buffers, self._non_persistent_buffers_set)
-            own["_modules"][name] = value
+            own["_modules"][name] = registered(ALL_MODULES, self, name, value) if ALL_MODULES else value
         elif name in own.get("_modules", ()):
             if value is not None:
                 raise TypeError(f"cannot assign '{typename(value)}' as child module '{name}' (torch.nn.Module or None expected)")
-            self._modules[name] = None
-        elif isinstance(value, Buffer):
-            if "_buffers" not in own:
-                raise _before_init("cannot assign buffer before Module.__init__() call", self)
-            self._forget(name, own, self._parameters, self._modules, self._non_persistent_buffers_set)
-            buffer: Any = value
-            self.register_buffer(name, buffer, buffer.persistent)
-        elif name in own.get("_buffers", ()):
+            self._modules[name] = registered(ALL_MODULES, self, name, None)
+        elif isinstance(value, Buffer) or name in own.get("_buffers", ()):
             if value is not None and not isinstance(value, Tensor):
                 raise TypeError(
                     f"cannot assign '{typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)"
                 )
-            self._buffers[name] = value
+            self._set_buffer(name, value)
         elif name in TABLES and name in own:
             own[name].clear()
             own[name].update(value)
         else:
             super().__setattr__(name, value)
+
+    def _set_buffer(self, name: str, value: Any) -> None:
+        """Register a buffer by assignment. An old subclass may have a `register_buffer` that knows only persistent ones."""
+        if "_buffers" not in self.__dict__:
+            raise _before_init("cannot assign buffer before Module.__init__() call", self)
+        persistent = value.persistent if isinstance(value, Buffer) else name not in self._non_persistent_buffers_set
+        if type(self).register_buffer is Module.register_buffer or "persistent" in signature(self.register_buffer).parameters:
+            self.register_buffer(name, value, persistent)
+        elif persistent:
+            self.register_buffer(name, value)
+        else:
+            raise RuntimeError(
+                "Registering a non-persistent buffer on a Module subclass that implements register_buffer() without the persistent "
+                "argument is not allowed."
+            )
 
     def __delattr__(self, name: str) -> None:
         if name in self._parameters:
@@ -265,9 +267,9 @@ class Module(CallHooks, StateDict):
             if module is not None:
                 yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
-    def modules(self) -> Iterator[Module]:
-        """This module and all below it."""
-        for _, module in self.named_modules():
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
+        """This module and all below it; each once, unless `remove_duplicate` is False."""
+        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
@@ -338,6 +340,8 @@ class Module(CallHooks, StateDict):
         """Put a module at a dotted path; with `strict`, only where there is one."""
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
+        if not isinstance(module, Module):
+            raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
         path, _, name = target.rpartition(".")
         parent = self.get_submodule(path)
         if strict and not hasattr(parent, name):
@@ -373,92 +377,6 @@ class Module(CallHooks, StateDict):
         for module in self.children():
             module.apply(fn)
         fn(self)
-        return self
-
-    # ---- conversion -------------------------------------------------------------------------------------------------------------
-
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """Replace the data of every parameter and buffer. A parameter stays the same object, so optimizers keep knowing it."""
-        if recurse:
-            for module in self.children():
-                module._apply(fn)
-        bits = swap_bits(GRAD, 0)
-        try:
-            for parameter in self._parameters.values():
-                if parameter is not None:
-                    parameter.data = fn(parameter)
-                    gradient = parameter._grad
-                    if gradient is not None:
-                        gradient.data = fn(gradient)
-            for name, buffer in self._buffers.items():
-                if buffer is not None:
-                    self._buffers[name] = fn(buffer)
-        finally:
-            swap_bits(GRAD, bits)
-        return self
-
-    @overload
-    def to(self, device: Any = None, dtype: Dtype | None = None, non_blocking: bool = False) -> Self: ...
-    @overload
-    def to(self, dtype: Dtype, non_blocking: bool = False) -> Self: ...
-    @overload
-    def to(self, tensor: Tensor, non_blocking: bool = False) -> Self: ...
-    def to(self, *args: Any, **kwargs: Any) -> Self:
-        """Convert floating-point parameters and buffers to a dtype, move all of them to a device; in place.
-
-        >>> import adjoint as ad
-        >>> ad.nn.Linear(2, 1).to(ad.float64).weight.dtype
-        torch.float64
-        """
-        device, dtype = _destination(*args, **kwargs)
-        if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
-            raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
-
-        def convert(tensor: Tensor) -> Tensor:
-            return tensor.to(device or tensor.device, dtype if _is_inexact(tensor) and dtype is not None else tensor.dtype)
-
-        return self._apply(convert)
-
-    def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
-        """Move to a device without copying the values, for modules made on the meta device."""
-        from .._creation import empty_like
-
-        return self._apply(lambda tensor: empty_like(tensor, device=device), recurse)
-
-    def type(self, dst_type: Any) -> Self:
-        """Convert all parameters and buffers to a dtype."""
-        return self._apply(lambda tensor: tensor.type(dst_type))
-
-    def float(self) -> Self:
-        """Convert floating-point parameters and buffers to float32."""
-        return self._apply(lambda tensor: tensor.float() if tensor.is_floating_point() else tensor)
-
-    def double(self) -> Self:
-        """Convert floating-point parameters and buffers to float64."""
-        return self._apply(lambda tensor: tensor.double() if tensor.is_floating_point() else tensor)
-
-    def half(self) -> Self:
-        """Convert floating-point parameters and buffers to float16."""
-        return self._apply(lambda tensor: tensor.half() if tensor.is_floating_point() else tensor)
-
-    def bfloat16(self) -> Self:
-        """Convert floating-point parameters and buffers to bfloat16."""
-        return self._apply(lambda tensor: tensor.bfloat16() if tensor.is_floating_point() else tensor)
-
-    def cpu(self) -> Self:
-        """Move everything to the CPU."""
-        return self.to("cpu")
-
-    def cuda(self, device: Any = None) -> Self:
-        """Refused as PyTorch's CPU build refuses it."""
-        return self.to(_device.device("cuda") if device is None else device)
-
-    def share_memory(self) -> Self:
-        """Move parameters, their gradients and buffers into memory that processes share: see `Tensor.share_memory_`."""
-        from .._sharing import share
-
-        parameters = list(self.parameters())
-        share([*parameters, *(each.grad for each in parameters if each.grad is not None), *self.buffers()])
         return self
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
@@ -533,33 +451,6 @@ def indented(text: str) -> str:
 
 def _before_init(message: str, module: Module) -> AttributeError:
     return AttributeError(f"{message}\n  fix: call super().__init__() first in {type(module).__name__}.__init__")
-
-
-def _is_inexact(tensor: Tensor) -> bool:
-    return tensor.is_floating_point() or tensor.is_complex()
-
-
-def _destination(
-    *args: Any, device: Any = None, dtype: Dtype | None = None, tensor: Tensor | None = None, non_blocking: bool = False,
-    memory_format: Any = None,
-) -> tuple[_device.device | None, Dtype | None]:  # fmt: skip
-    """The device and the dtype that the arguments of `Module.to` name."""
-    for place, value in enumerate(args):
-        if isinstance(value, Dtype):
-            dtype = value
-        elif isinstance(value, Tensor):
-            tensor = value
-        elif place == 0 and (isinstance(value, str | _device.device | int) and not isinstance(value, bool)):
-            device = value
-        elif not (value is None or isinstance(value, bool)) or place > 2:
-            kinds = ", ".join(typename(argument) for argument in args)
-            raise TypeError(
-                f"to() received an invalid combination of arguments - got ({kinds}), but expected one of: "
-                "(device, dtype, non_blocking), (dtype, non_blocking), (tensor, non_blocking)"
-            )
-    if tensor is not None:
-        return tensor.device, tensor.dtype
-    return None if device is None else _device.require_usable(_device.resolve(device)), dtype
 
 
 MADE_EMPTY = frozenset(name for name, value in Module().__dict__.items() if isinstance(value, dict | set))

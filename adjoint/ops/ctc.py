@@ -64,13 +64,14 @@ def ctc_loss(
     reduction = reduction_of(None, None, reduction)
     if not isinstance(targets, Tensor) or isinstance(input_lengths, Tensor) != isinstance(target_lengths, Tensor):
         raise TypeError(
-            "ctc_loss() received an invalid combination of arguments: targets are a Tensor, and the lengths two Tensors or two tuples of ints"
+            "ctc_loss() received an invalid combination of arguments: targets are a Tensor, the lengths two Tensors or two tuples of ints"
         )
     single = log_probs.ndim != 3
     if single:
         log_probs = log_probs.unsqueeze(1)
     if log_probs.ndim != 3:
-        raise RuntimeError(f"Expected 3-dimensional tensor, but got {log_probs.ndim}-dimensional tensor for argument #1 'log_probs' {WHERE}")
+        found = f"{log_probs.ndim}-dimensional tensor"
+        raise RuntimeError(f"Expected 3-dimensional tensor, but got {found} for argument #1 'log_probs' {WHERE}")
     steps, batch, classes = log_probs.shape
     if not steps * batch * classes:
         raise RuntimeError("log_probs tensor must not be empty")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import weakref
 from typing import Any
 
 import numpy as np
@@ -328,3 +329,77 @@ def test_copies_have_all_tables_and_the_hooks():
     twin(ad.ones(1, 2))
     assert calls == [1] and vars(twin).keys() == vars(module).keys()
     assert vars(copy.deepcopy(OwnState())).keys() == vars(OwnState()).keys()
+
+
+# ---- conversion that makes new tensors ----------------------------------------------------------------------------------------------
+
+
+def test_conversion_may_overwrite_or_swap_parameters():
+    settings = ad.__future__
+    assert not settings.get_overwrite_module_params_on_conversion() and not settings.get_swap_module_params_on_conversion()
+    for kind, stays in (("overwrite", False), ("swap", True)):
+        layer = nn.Linear(2, 1)
+        weight = layer.weight
+        weight.grad = gradient = ad.ones(1, 2)
+        change = getattr(settings, f"set_{kind}_module_params_on_conversion")
+        change(True)
+        try:
+            layer.double()
+        finally:
+            change(False)
+        assert (layer.weight is weight) is stays and (layer.weight.grad is gradient) is stays
+        assert layer.weight.dtype is layer.weight.grad.dtype is ad.float64 and isinstance(layer.weight, nn.Parameter)
+
+
+def test_swapped_tensors_are_each_other():
+    a, b = ad.ones(2), nn.Parameter(ad.zeros(3))
+    b.grad, a.note = ad.ones(3), "x"
+    ad.utils.swap_tensors(a, b)
+    assert type(a) is nn.Parameter and a.shape == (3,) and a.grad.tolist() == [1, 1, 1] and not hasattr(a, "note")
+    assert type(b) is ad.Tensor and b.shape == (2,) and b.grad is None and b.note == "x"
+    watched = weakref.ref(a)
+    with pytest.raises(RuntimeError, match="Cannot swap t1 because it has weakref associated with it"):
+        ad.utils.swap_tensors(a, b)
+    assert watched() is a
+
+
+@pytest.mark.parametrize(
+    ("do", "error", "message"),
+    [
+        (lambda m: m.to(True), TypeError, "nn.Module.to only accepts floating point or complex dtypes, but got desired dtype=torch.bool"),
+        (lambda m: m.to(ad.float64, copy=True), RuntimeError, ".to.. does not accept copy argument"),
+        (lambda m: m.set_submodule("a", "x"), ValueError, "`module` is not an nn.Module, found <class 'str'>"),
+        (lambda m: setattr(m, "plain", nn.Buffer(ad.ones(1))), KeyError, "attribute 'plain' already exists"),
+        (lambda m: nn.LazyLinear(2).share_memory(), RuntimeError, "Can't share memory on an uninitialized parameter or buffer"),
+        (lambda m: ad.empty_like(nn.LazyLinear(2).weight), ValueError, "Attempted to use an uninitialized parameter"),
+        (lambda m: nn.LazyLinear(2).weight.dim(), ValueError, "Attempted to use an uninitialized parameter in dim"),
+    ],
+)
+def test_what_modules_refuse(do, error, message):
+    module = nn.Linear(1, 1)
+    module.plain = 3
+    with pytest.raises(error, match=message):
+        do(module)
+
+
+def test_complex_modules_are_warned_of():
+    with pytest.warns(UserWarning, match="Complex modules are a new feature"):
+        assert nn.Linear(1, 1).to(ad.complex64).weight.dtype is ad.complex64
+
+
+def test_an_old_register_buffer_is_called_with_two_arguments():
+    class Old(nn.Module):
+        def register_buffer(self, name, tensor):
+            super().register_buffer(name, tensor)
+
+    module = Old()
+    module.mean = nn.Buffer(ad.ones(1))
+    assert module.mean.tolist() == [1]
+    with pytest.raises(RuntimeError, match=r"register_buffer.. without the persistent argument is not allowed"):
+        module.other = nn.Buffer(ad.ones(1), persistent=False)
+
+
+def test_modules_may_be_listed_as_often_as_they_occur():
+    shared = nn.ReLU()
+    model = nn.Sequential(shared, shared)
+    assert list(model.modules()) == [model, shared] and list(model.modules(remove_duplicate=False)) == [model, shared, shared]

@@ -120,3 +120,82 @@ def test_modules_as_functions():
     with pytest.raises(TypeError, match="3 is not an instance"):
         _functional_call(norm, {"weight": 3}, ad.ones(2, 1))  # type: ignore[dict-item]
     assert isinstance(norm.weight, nn.Parameter)
+
+
+# ---- a second parametrization, complex weights, old checkpoints ---------------------------------------------------------------------
+
+
+def test_the_inverse_of_a_second_parametrization_is_tried_on_its_result():
+    class Double(nn.Module):
+        def forward(self, x):
+            return x * 2
+
+        def right_inverse(self, y):
+            seen.append(y.item())
+            return y / 2
+
+    seen = []
+    layer = nn.Linear(1, 1, bias=False)
+    nn.init.constant_(layer.weight, 3.0)
+    for _ in range(2):
+        parametrize.register_parametrization(layer, "weight", Double())
+    assert seen == [3.0, 6.0]
+
+
+@pytest.mark.parametrize(
+    ("inverse", "message"),
+    [
+        (lambda y: y[:1], "must have the same shape as module.weight"),
+        (lambda y: y.double(), "must have the same dtype as module.weight"),
+        (lambda y: 3, "parametrization.right_inverse must return a tensor. Got: int"),
+    ],
+)
+def test_the_inverse_of_a_second_parametrization_is_checked(inverse, message):
+    class Second(nn.Module):
+        def forward(self, x):
+            return x
+
+        def right_inverse(self, y):
+            return inverse(y)
+
+    layer = parametrizations.weight_norm(nn.Linear(2, 2))
+    with pytest.raises(ValueError, match=message):
+        parametrize.register_parametrization(layer, "weight", Second())
+
+
+def test_spectral_norm_of_complex_weights():
+    layer = nn.Linear(3, 2, dtype=ad.complex128)
+    original = layer.weight.detach().clone()
+    parametrizations.spectral_norm(layer, n_power_iterations=50)
+    ratio = original / layer.weight.detach()
+    assert float(ad.linalg.matrix_norm(layer.weight.detach(), 2)) == pytest.approx(1) and ratio.imag.abs().max() < 1e-8
+
+
+def test_checkpoints_of_the_weight_norm_by_a_hook_are_loaded():
+    model = nn.Sequential(parametrizations.weight_norm(nn.Linear(2, 2)))
+    old = {"0.bias": ad.zeros(2), "0.weight_g": ad.ones(2, 1), "0.weight_v": ad.tensor([[3.0, 4.0], [4.0, 3.0]])}
+    assert str(model.load_state_dict(old)) == "<All keys matched successfully>"
+    np.testing.assert_allclose(model[0].weight.detach().numpy(), [[0.6, 0.8], [0.8, 0.6]], rtol=1e-6)
+
+
+def test_checkpoints_of_the_first_spectral_norm_are_loaded():
+    source = nn.utils.spectral_norm(nn.Linear(4, 3))
+    source(ad.ones(1, 4))
+    source.eval()
+    expected = source(ad.ones(1, 4)).detach()
+    old = {key: value.clone() for key, value in source.state_dict().items() if key != "weight_v"}
+    old["weight"] = source.weight.detach().clone()
+    layer = nn.utils.spectral_norm(nn.Linear(4, 3)).eval()
+    layer.load_state_dict(old)
+    np.testing.assert_allclose(layer(ad.ones(1, 4)).detach().numpy(), expected.numpy(), rtol=1e-4)
+    with pytest.raises(RuntimeError, match=r'Missing key.* "weight_u"'):
+        layer.load_state_dict({key: value for key, value in old.items() if key != "weight_u"})
+
+
+@pytest.mark.parametrize("norm", ["weight_norm", "spectral_norm"])
+@pytest.mark.filterwarnings("ignore:.*is deprecated")
+def test_norms_of_lazy_modules_are_refused(norm):
+    layer = nn.LazyLinear(2)
+    with pytest.raises(ValueError, match=r"can't have uninitialized parameters. Make sure to run the dummy forward"):
+        getattr(nn.utils, norm)(layer)
+    assert "weight" in layer._parameters

@@ -39,10 +39,33 @@ def test_round_trip():
     assert weight._version == 1 + nn.Linear(2, 3).weight._version  # the write is seen by autograd
 
 
-def test_arrays_can_be_loaded():
+def test_only_tensors_can_be_loaded():
+    class Foreign:
+        """A tensor of another library."""
+
+        __torch_function__ = None
+
+        def __array__(self, dtype=None, copy=None):
+            return np.array([[1.0, 2.0]])
+
     layer = nn.Linear(2, 1)
-    layer.load_state_dict({"weight": np.array([[1.0, 2.0]]), "bias": np.float32([3])})
+    layer.load_state_dict({"weight": Foreign(), "bias": ad.ones(1)})
     assert layer.weight.tolist() == [[1, 2]] and layer.weight.dtype is ad.float32
+    with pytest.raises(RuntimeError, match=r"expected torch.Tensor or Tensor-like object from checkpoint but received .*ndarray"):
+        layer.load_state_dict({"weight": np.ones((1, 2)), "bias": ad.ones(1)})
+
+
+def test_loading_by_swapping():
+    layer = nn.Linear(2, 1)
+    weight = layer.weight
+    ad.__future__.set_swap_module_params_on_conversion(True)
+    try:
+        layer.load_state_dict({"weight": ad.zeros(1, 2).double(), "bias": ad.ones(1)})
+        assert layer.weight is weight and weight.dtype is ad.float32 and weight.tolist() == [[0, 0]]
+        layer.load_state_dict({"weight": ad.zeros(1, 2).double(), "bias": ad.ones(1)}, assign=True)
+        assert layer.weight is weight and weight.dtype is ad.float64 and isinstance(weight, nn.Parameter)
+    finally:
+        ad.__future__.set_swap_module_params_on_conversion(False)
 
 
 def test_wrong_keys():
