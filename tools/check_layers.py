@@ -18,6 +18,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "array",
         (
+            "__future__",
             "_device",
             "_dtype",
             "_errors",
