@@ -1,4 +1,4 @@
-"""Compiled members of Tensor take the place of those written in Python once a program is warm, and leave it where these are needed."""
+"""Compiled members of Tensor take the place of those in Python where a program goes on for a while, and leave it where these are needed."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ _functions: dict[str, Any] = {}  # and those functions
 _settled = False
 
 
-def use_compiled_members() -> None:
-    """Let them take their place. It is done once, if at all."""
+def use_compiled_members(compiling: bool = True) -> None:
+    """Let them take their place; if they are not on disk, only where compiling them is asked for. It is done once, if at all."""
     global _settled
     if _settled:
         return
-    _settled = True
-    for name, member in compiled_members().items():
+    made = compiled_members(compiling)
+    _settled = compiling or bool(made)
+    for name, member in made.items():
         if name in replaceable:
             _functions[name] = replaceable[name][name]
             replaceable[name][name] = member
@@ -61,7 +62,7 @@ def member_in_python(name: str) -> Any:
     return _replaced.get((owner, name), vars(owner)[name])
 
 
-def compiled_members() -> dict[str, Any]:
+def compiled_members(compiling: bool) -> dict[str, Any]:
     """By name; none where they cannot be had."""
     from ._kernels import members, several
 
@@ -73,4 +74,4 @@ def compiled_members() -> dict[str, Any]:
     )  # fmt: skip
     dtypes = {np.dtype(kind): from_numpy_dtype(np.dtype(kind)) for kind in _KINDS}
     tensors = several.Tensors(Tensor, Parameter, View, VersionCounter, ORDINARY)
-    return members.descriptors(tensors, in_python, facts, dtypes)
+    return members.descriptors(tensors, in_python, facts, dtypes, compiling)

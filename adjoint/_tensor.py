@@ -19,10 +19,10 @@ from ._dtype import from_numpy_dtype
 from ._layer import Layer, levels, refuse_inside
 from ._layout import strided
 from ._methods import OpMethods
+from ._serving import OFTEN, SOON
 from ._site import USER_FILES, user_frame
 from ._size import KNOWN_SIZES, Size
 from ._state import INFERENCE, get_mode, tick
-from ._warm import WARM
 from .autograd.node import INFERENCE_TENSOR, LEAF, NOWHERE, SAME, Cut, Edge, Node, Output
 from .autograd.regions import leave_memory
 from .autograd.taken import take
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 new = object.__new__
 FLOAT32 = np.dtype("float32")
-heat = [0]  # writes until now
+writes = [0]  # until now
 replaceable: dict[str, dict[str, Any]] = {}  # functions that a built-in may replace, by name: where they are (_compiled_members.py)
 T = TypeVar("T", bound="Tensor")
 
@@ -253,11 +253,11 @@ class Tensor(OpMethods):
         """Count a write to the memory, by the line of user code that is running. (Whoever asks is adjoint's own.)"""
         frame = user_frame(sys._getframe(1))
         counter_of(self).bump((frame.f_code, frame.f_lasti))
-        heat[0] += 1
-        if heat[0] == WARM + 1:
+        writes[0] += 1
+        if writes[0] == SOON or writes[0] == OFTEN:
             from ._compiled_members import use_compiled_members
 
-            use_compiled_members()
+            use_compiled_members(writes[0] == OFTEN)
         return self
 
     @property

@@ -34,7 +34,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "_size",
             "_state",
             "_version",
-            "_warm",
+            "_serving",
         ),
     ),
     ("autograd", ("_compiled_members", "_layer", "_methods", "_overriding", "_tensor", "_watching", "autograd")),

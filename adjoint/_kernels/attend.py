@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache, partial
 
-from . import calls, gemm, jit, translate
+from . import calls, gemm, jit, loop_code
 from .blocks import Function, fields
 from .code import TYPES
 from .sharing import ROOMS, room
@@ -140,4 +140,4 @@ def function(name: str) -> Callable[..., bool | None]:
 @cache
 def softmax(kind: str) -> int:
     """The address of the loop that makes weights of scores."""
-    return translate.load(attention_block, kind)
+    return loop_code.load(attention_block, kind)

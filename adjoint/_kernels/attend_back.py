@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache, partial
 
-from . import calls, gemm, jit, translate
+from . import calls, gemm, jit, loop_code
 from .attend import multiply
 from .blocks import Function, fields
 from .code import TYPES
@@ -103,4 +103,4 @@ def function() -> Callable[..., bool | None]:
 @cache
 def slopes(kind: str) -> int:
     """The address of the loop that makes weights and gradients of scores."""
-    return translate.load(attention_slopes, kind)
+    return loop_code.load(attention_slopes, kind)

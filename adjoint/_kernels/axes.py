@@ -136,9 +136,9 @@ class Along:
 
     def tell(self, dtype: Any, result: Any, place: int, loop: Loop, reads: Any, writes: Any) -> None:
         """Tell them of a loop, which reads and writes elements of some dtypes."""
-        from . import translate
+        from . import loop_code
 
-        self.known[dtype, result, place] = at = translate.load(loop, BY_DTYPE[reads.name], BY_DTYPE[writes.name])
+        self.known[dtype, result, place] = at = loop_code.load(loop, BY_DTYPE[reads.name], BY_DTYPE[writes.name])
         for entry in self.entries:
             entry.tell(dtype, result, place, at)
         self.announce()

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from .._warm import WARM, heat
-from . import calls, jit, objects, translate
+from .._serving import compiles
+from . import jit, loop_code, objects
 from .calls import LARGEST, array_argument, dtype_of, record_of
 from .emit_types import BY_DTYPE, served
 from .lifetime import compiling
@@ -33,35 +33,30 @@ class Drawing:
     """A kernel whose parameters are what is drawn, words, more arrays (those of elements are as large) and numbers, how many elements
     there are, and one unit."""
 
-    def __init__(self, loop: Loop, weight: int = 1) -> None:
-        """`weight` is how many times as long as others it takes to draw a number without it."""
+    def __init__(self, loop: Loop) -> None:
         self.loop = loop
-        self.weight = weight
-        self.heat = 0
         self.dtypes: list[Any] = []  # of the loops in the tables
-        self.fill: Callable[..., bool | None] = self.warm_up_filling
-        self.new: Callable[..., Any] = self.warm_up_making
+        self.fill: Callable[..., bool | None] = self.fill_first
+        self.new: Callable[..., Any] = self.make_first
 
-    def warm_up_filling(self, array: Any, *args: Any) -> bool | None:
-        return self.fill(array, *args) if self.warm(array.size) else None
+    def fill_first(self, *args: Any) -> bool | None:
+        self.compile()
+        return self.fill(*args)
 
-    def warm_up_making(self, *args: Any) -> Any:
-        return self.new(*args) if self.warm(0) else None
-
-    def warm(self, size: int) -> bool:
-        """Count the calls, and compile after enough of them."""
-        self.heat += heat(size * self.weight)
-        if self.heat > WARM:
-            with compiling:
-                if self.new == self.warm_up_making:
-                    self.compile()
-        return self.heat > WARM
+    def make_first(self, *args: Any) -> Any:
+        self.compile()
+        return self.new(*args)
 
     def compile(self) -> None:
-        if not jit.available() or not calls.supported():
+        with compiling:
+            if self.new == self.make_first:  # no other thread has been here meanwhile
+                self.make_builtins()
+
+    def make_builtins(self) -> None:
+        if not compiles():
             self.fill = self.new = unable
             return
-        marks = translate.parameter_kinds(self.loop)
+        marks = loop_code.parameter_kinds(self.loop)
         known = [id(True), id(np.dtype("uint32")), id(np.dtype("int64")), id(tuple), objects.array_function(NEW_FROM_DESCR)]
         fallbacks = {"fill": self.fill_otherwise, "new": self.make_otherwise}
         tables = {symbol: objects.table(fallback, [*known, *[0] * (2 * MOST + 1)]) for symbol, fallback in fallbacks.items()}
@@ -85,7 +80,7 @@ class Drawing:
             return False
         with compiling:
             if dtype not in self.dtypes:
-                address, record = translate.load(self.loop, kind), LOOPS + 2 * len(self.dtypes)
+                address, record = loop_code.load(self.loop, kind), LOOPS + 2 * len(self.dtypes)
                 for words in self.tables:
                     words[record + 1] = address
                     words[record] = id(dtype)  # last: other threads read the table

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._warm import WARM, compiles, heat
+from .._serving import compiles
 from .calls import LARGEST as UNSHARED
 from .fourier_steps import FIRST, LAST, LINES, MIDDLE, MIRROR, MIRRORS, PAIRS, PLANES, ROWS, TURNING, step, transformer
 from .loops import cut
@@ -256,17 +256,6 @@ def long_real_plans(shape: tuple[int, ...], made: tuple[int, ...], n: int, count
 
 # ---- arrays -------------------------------------------------------------------------------------------------------------------------
 
-_heat = 0
-
-
-def warm(x: Array) -> bool:
-    """Whether transforms are worth compiling, and can be."""
-    global _heat
-    if _heat <= WARM:
-        _heat += heat(x.size * 16)
-    return _heat > WARM and compiles()
-
-
 def computed(x: Array, plans: list[Plan] | None, scale: float) -> Array | None:
     if plans is None:
         return None
@@ -282,18 +271,18 @@ def computed(x: Array, plans: list[Plan] | None, scale: float) -> Array | None:
 def transform(x: Array, dims: tuple[int, ...], scale: float, inverse: bool) -> Array | None:
     """The transform of complex numbers along some dimensions; None where NumPy has to compute it."""
     kind = KINDS.get(x.dtype.char)
-    return computed(x, complex_plans(x.shape, dims, kind, inverse), scale) if kind and warm(x) else None
+    return computed(x, complex_plans(x.shape, dims, kind, inverse), scale) if kind and compiles() else None
 
 
 def from_real(x: Array, dim: int, scale: float) -> Array | None:
     """The first half of the transform of real numbers along a dimension."""
     kind = KINDS.get(x.dtype.char)
-    return computed(x, real_plans(x.shape, dim, x.shape[dim], kind, False), 0.5 * scale) if kind and warm(x) else None
+    return computed(x, real_plans(x.shape, dim, x.shape[dim], kind, False), 0.5 * scale) if kind and compiles() else None
 
 
 def to_real(x: Array, dim: int, n: int, scale: float) -> Array | None:
     """The inverse transform, to n real numbers along a dimension, of a first half."""
     kind = KINDS.get(x.dtype.char)
-    if not kind or x.shape[dim] != n // 2 + 1 or not warm(x):
+    if not kind or x.shape[dim] != n // 2 + 1 or not compiles():
         return None
     return computed(x, real_plans(x.shape, dim, n, kind, True), scale)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ctypes
-import platform
 import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from .._serving import wanted
 from . import cache as disk
-from . import target
+from . import image, target
 from .lifetime import compiling, forever
 
 _libraries: list[Any] = forever([])  # which must live as long as the functions in them
@@ -30,9 +30,7 @@ def llvm() -> Any:
 @cache
 def available() -> bool:
     """Whether kernels can be compiled here."""
-    import os
-
-    if os.environ.get("ADJOINT_KERNELS") == "0":
+    if not wanted():
         return False
     try:
         target.current()
@@ -67,11 +65,11 @@ def compiler() -> Any:
 
 @cache
 def fingerprint() -> str:
-    """Everything that object code depends on besides the formula: this package's text, LLVM, the CPU, Python."""
-    binding = llvm()
-    sources = [path.read_text() for path in sorted(Path(__file__).parent.glob("*.py"))]
-    version = ".".join(map(str, binding.llvm_version_info))
-    return disk.key(*sources, version, target.identity(), platform.python_version())
+    """Everything that code depends on besides its description: this package's text, LLVM, the level of CPUs, Python."""
+    import llvmlite  # without its binding, which takes longer to import than a hundred kernels to load
+
+    sources = [disk.digest(path.read_bytes()).hex() for path in sorted(Path(__file__).parent.glob("*.py"))]
+    return disk.key(*sources, llvmlite.__version__, target.identity(), str(sys.implementation.cache_tag))
 
 
 LOOPS, VECTORS, FINISHED = range(3)  # how a text is written: LLVM has to find the vectors; they are there; it runs as it stands
@@ -105,16 +103,42 @@ def load(
     """The addresses of the functions in `text()`, which is asked for only if the cache has no code for `description`. Functions of other
     texts that it calls come with their addresses."""
     with compiling:
-        name = disk.key(fingerprint(), description)
-        code = disk.read(name)
-        if code is None:
+        of = fingerprint()
+        name = disk.key(of, description)
+        kept = disk.read(of, name)
+        if kept is None:
             code = object_code(text(), written)
-            disk.write(name, code)
-        builder = llvm().JITLibraryBuilder().add_object_img(code).add_current_process()  # which has the functions of the C library
-        for symbol, address in (called or {}).items():
-            builder = builder.import_symbol(symbol, address)
-        for symbol in symbols:
-            builder = builder.export_symbol(symbol)
-        library = builder.link(compiler(), f"{name}_{len(_libraries)}")
-        _libraries.append(library)
-        return {symbol: library[symbol] for symbol in symbols}
+            linked = image.link(code)
+            kept = b"object\n" + code if linked is None else linked.pack()
+            disk.write(of, name, kept)
+        if kept.startswith(b"object\n"):
+            return linked_by_llvm(kept.removeprefix(b"object\n"), name, symbols, called or {})
+        return image.place(image.Image.unpack(kept), called or {})
+
+
+def is_kept(description: str) -> bool:
+    """Whether `load` would find the code on disk."""
+    return disk.read(fingerprint(), disk.key(fingerprint(), description)) is not None
+
+
+def linked_by_llvm(code: bytes, name: str, symbols: list[str], called: dict[str, int]) -> dict[str, int]:
+    """The addresses of functions in an object file of any kind."""
+    builder = llvm().JITLibraryBuilder().add_object_img(code).add_current_process()  # which has the functions of the C library
+    for symbol, address in called.items():
+        builder = builder.import_symbol(symbol, address)
+    for symbol in symbols:
+        builder = builder.export_symbol(symbol)
+    library = builder.link(compiler(), f"{name}_{len(_libraries)}")
+    _libraries.append(library)
+    return {symbol: library[symbol] for symbol in symbols}
+
+
+def remembered(description: str, find_out: Callable[[], str]) -> str:
+    """What `find_out` says about a kernel, which is asked for once per machine: reading a kernel's source takes longer than loading it."""
+    of = fingerprint()
+    name = disk.key(of, "fact", description)
+    kept = disk.read(of, name)
+    if kept is None:
+        kept = find_out().encode()
+        disk.write(of, name, kept)
+    return kept.decode()

@@ -17,9 +17,9 @@ The last parameter is the range of units that a call works on (from its `start` 
 place, and after it how many elements there are to a unit: from both it follows how the work is cut into pieces for the threads. So the
 results do not depend on the number of threads, as long as each unit writes where no other does.
 
-`run` returns True, or None where it cannot serve: llvmlite is missing, the kernel is not worth compiling yet, or an argument is not what it
-takes (another dtype, not contiguous). Then the caller computes the result by NumPy. A kernel that has a `Mark` can say that its results are
-not to be used; `run` returns False then.
+`run` returns True, or None where it cannot serve: llvmlite is missing, or an argument is not what it takes (another dtype, not
+contiguous). Then the caller computes the result by NumPy. A kernel that has a `Mark` can say that its results are not to be used; `run`
+returns False then.
 
 Numbers: `int` is 64 bits. A literal like 0.5 and the elements of `Floats` have the kernel's floating type, `wide(x)` is a double and
 `narrow(x)` goes back, `bits(x)` is the pattern of its bits. `a // b` and `a % b` are of non-negative integers. Both sides of
@@ -36,7 +36,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, overload
 
-from .._warm import WARM, heat
+from .._serving import compiles
 from .lifetime import compiling
 
 # ---- the types of parameters --------------------------------------------------------------------------------------------------------
@@ -232,29 +232,22 @@ class Loop:
         self.unroll = unroll
         self.__name__ = name or fn.__name__
         self.__doc__ = fn.__doc__
-        self.heat = 0
-        self.run: Callable[..., bool | None] = self.warm_up
+        self.run: Callable[..., bool | None] = self.first
         LOOPS.append(self)
 
-    def warm_up(self, *args: Any) -> bool | None:
-        """Count the calls, and compile after enough of them."""
-        self.heat += heat(args[-1] * args[-2])
-        if self.heat <= WARM:
-            return None
+    def first(self, *args: Any) -> bool | None:
+        """The first call, which compiles."""
         with compiling:
-            if self.run == self.warm_up:
+            if self.run == self.first:  # no other thread has been here meanwhile
                 self.run = self.compiled()
         return self.run(*args)
 
     def compiled(self) -> Callable[..., bool | None]:
-        from . import calls, jit
-
-        if not jit.available() or not calls.supported():
+        if not compiles():
             return unable
-        from . import translate
+        from . import calls, loop_code
 
-        load = partial(translate.load, self)
-        return calls.Kernel(self.__name__, translate.parameter_kinds(self), load, self.kinds).call
+        return calls.Kernel(self.__name__, loop_code.parameter_kinds(self), partial(loop_code.load, self), self.kinds).call
 
 
 def unable(*args: Any) -> None:

@@ -389,9 +389,11 @@ def assigning(member: property) -> Callable[..., None]:
     return assign
 
 
-def descriptors(tensors: Tensors, members: dict[str, Any], facts: tuple[Any, ...], dtypes: dict[Any, Any]) -> dict[str, Any]:
-    """Compiled members by name, from those written in Python; none where they cannot be had. `facts`: the entries of the table from `TRUE`
-    to `DETACH_CALL`."""
+def descriptors(
+    tensors: Tensors, members: dict[str, Any], facts: tuple[Any, ...], dtypes: dict[Any, Any], compiling: bool
+) -> dict[str, Any]:
+    """Compiled members by name, from those written in Python; none where they cannot be had, or not without `compiling` them. `facts`: the
+    entries of the table from `TRUE` to `DETACH_CALL`."""
     found = tensors.offsets()
     cut = facts[CUT - TRUE]
     if found is None or not layout_as_expected() or len(dtypes) > KNOWN_DTYPES:
@@ -403,7 +405,10 @@ def descriptors(tensors: Tensors, members: dict[str, Any], facts: tuple[Any, ...
     table = objects.table(None, [*tensors.facts(), *map(id, facts), *functions(), *pairs, *room, *map(id, behind)])
     _alive.append((tensors, facts, dtypes, behind, table))
     symbols = [f"{kind}_{name}" for kind, name, _ in TEXTS]
-    at = jit.load(f"members {sorted(offsets.items())}", lambda: module_text(offsets), [*symbols, "facts"], jit.FINISHED, loops())
+    description = f"members {sorted(offsets.items())}"
+    if not compiling and not jit.is_kept(description):
+        return {}
+    at = jit.load(description, lambda: module_text(offsets), [*symbols, "facts"], jit.FINISHED, loops())
     ctypes.c_int64.from_address(at["facts"]).value = table.ctypes.data
     api, made = ctypes.pythonapi, {}
     for name in GETTERS:

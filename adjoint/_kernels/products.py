@@ -10,7 +10,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from . import calls, gemm, jit, multiply, objects, workers
+from .._serving import compiles
+from . import gemm, jit, multiply, objects, workers
 from .blocks import order
 from .objects import (
     ALIGNED,
@@ -42,7 +43,7 @@ EMPTY_ARRAY = 184  # the place of this function in NumPy's table
 def function(kind: str) -> Callable[..., Any]:
     """`function("f32")(a, b, bias)` is the product of two matrices or batches of them, None where NumPy has to compute it. `bias` is
     None, a vector that is added to each row, a matrix (m, n), or one number for each row (m, 1); of a batch, the same for all."""
-    if not jit.available() or not calls.supported() or not workers.supported():
+    if not compiles() or not workers.supported():
         return unable
     found = jit.load(f"products {kind}", lambda: text(kind), ["products"], jit.FINISHED)
     threads, api = workers.workers(), ctypes.pythonapi

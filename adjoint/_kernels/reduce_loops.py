@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 
-from .._warm import WARM
 from .axes import CUT, DEPTH, LONG, NARROW, Along, axes_of, dense, matrices, plan
 from .copy_loops import copy
 from .emit_types import BY_DTYPE
@@ -262,7 +261,7 @@ class Reduction(Along):
 
     def __init__(
         self, name: str, *, start: Part, step: Part, term: Part, finish: Part, kinds: tuple[str, ...] = FLOATS, results: int = OWN,
-        mean: bool = False, follows: bool = False, finish_part: Part | None = None,
+        mean: bool = False, finish_part: Part | None = None,
     ) -> None:  # fmt: skip
         def shapes(what: str, term: Part, finish: Part) -> tuple[Loop, Loop]:
             parts = {"start": start, "step": step, "term": term, "finish": finish}
@@ -275,7 +274,6 @@ class Reduction(Along):
         self.between = self.first if term is itself else shapes("between", itself, unfinished)
         self.kinds, self.results, self.mean = kinds, results, mean
         self.finish_part = finish_part  # how to finish a part of a complex number, if parts are reduced each by itself
-        self.follows = follows  # on another reduction of the same elements, which has had to be worth compiling
         if finish_part is not None:
             parts = {"start": start, "step": step, "term": term}
             self.of_complex = [
@@ -305,9 +303,6 @@ class Reduction(Along):
             steps = plan(x.shape, tuple(range(x.ndim - len(axes), x.ndim)), option)[1]
         if self.mean:
             p = x.size / max(1, math.prod(shape))
-        if self.follows:
-            for kernel in (*self.kernels, *self.first):
-                kernel.heat = WARM
         if len(steps) == 1:
             n, inner, take, blocks, units, work = steps[0]
             out = np.empty(shape, result)
@@ -331,8 +326,6 @@ class Reduction(Along):
         x = dense(x).reshape(-1).view(part)
         for place, (n, inner, take, blocks, units, work) in enumerate(steps, 1 - len(steps)):
             kernel = self.of_complex[place == 0][inner == 1]
-            if place > 1 - len(steps):
-                kernel.heat = WARM  # as worth compiling as the first
             out = np.empty(2 * units * inner, part)
             if not kernel.run(out, x, x, p, n, 2 * inner, take, blocks, units, 2 * work):
                 return None
@@ -358,8 +351,6 @@ class Reduction(Along):
             done = place == len(steps) - 1
             later = begun or place
             kernel = ((self.last if done else self.between) if later else self.first)[inner == 1]
-            if later:
-                kernel.heat = WARM  # as worth compiling as the first
             out = np.empty(shape, result) if done else np.empty(units * inner, partial)
             if not kernel.run(out, x, x if levels is None else levels, p, n, inner, take, blocks, units, work):
                 return None
@@ -568,8 +559,8 @@ norm_p = Reduction("norm_p", start=zero, step=add, term=power_of_size, finish=ro
 norm_most = Reduction("norm_inf", start=zero, step=larger, term=size, finish=unfinished, kinds=(*FLOATS, *HALVES))
 norm_least = Reduction("norm_least", start=highest, step=smaller, term=size, finish=unfinished, kinds=(*FLOATS, *HALVES))
 mean_from = Reduction("mean_from", start=zero, step=add, term=difference, finish=level_and_quotient)  # level: some element
-variance = Reduction("var", start=zero, step=add, term=squared_deviation, finish=divided, follows=True)  # level: the mean
-deviation = Reduction("std", start=zero, step=add, term=squared_deviation, finish=root_of_quotient, follows=True)
+variance = Reduction("var", start=zero, step=add, term=squared_deviation, finish=divided)  # level: the mean
+deviation = Reduction("std", start=zero, step=add, term=squared_deviation, finish=root_of_quotient)
 log_sum = Reduction("logsumexp", start=zero, step=add, term=exponential, finish=logarithm)  # level: the largest
 some = Reduction("any", start=zero, step=larger, term=nonzero, finish=unfinished, kinds=ALL, results=TRUTH)
 every = Reduction("all", start=one, step=smaller, term=nonzero, finish=unfinished, kinds=ALL, results=TRUTH)

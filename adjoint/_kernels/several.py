@@ -93,9 +93,9 @@ class Tensors(NamedTuple):
 
 
 def builtins(
-    fallbacks: dict[str, Callable[..., Any]], tensor: type, parameter: type, view: type, counter: type, ordinary: str
+    fallbacks: dict[str, Callable[..., Any]], tensor: type, parameter: type, view: type, counter: type, ordinary: str, compiling: bool
 ) -> dict[str, Any]:
-    """The built-ins by name; none where they cannot be had."""
+    """The built-ins by name; none where they cannot be had, or not without `compiling` them."""
     tensors = Tensors(tensor, parameter, view, counter, ordinary)
     offsets = tensors.offsets()
     if offsets is None:
@@ -104,7 +104,10 @@ def builtins(
         "plain_arrays": arrays_text, "edges_of": edges_text, "view": view_text, "views": views_text, "slices": slices_text,
         "rows": rows_text, "strided": strided_text, "join": join_text,
     }  # fmt: skip
-    at = jit.load(f"several {sorted(offsets.items())}", lambda: module_text(texts, offsets), list(texts), jit.FINISHED)
+    description = f"several {sorted(offsets.items())}"
+    if not compiling and not jit.is_kept(description):
+        return {}
+    at = jit.load(description, lambda: module_text(texts, offsets), list(texts), jit.FINISHED)
     facts = tensors.facts()
     return {name: objects.builtin(name, at[name], objects.table(fallbacks[name], facts), fallbacks[name], tensors) for name in texts}
 

@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from . import elements, jit
+from . import elements
 from .expressions import Expressions, Scope, Value, function_tree, source_of
 from .loops import REORDER, Bools, Doubles, Floats, Ints, Loop, Mark, Out, Part, Results, Strided, Words
 from .maths import definitions
@@ -355,12 +355,9 @@ def written_arrays(fn: Callable[..., Any], parts: dict[str, Part]) -> set[str]:
     return found
 
 
-def load(loop: Loop, kind: str, result: str = "") -> int:
-    """The address of the code for a kind of elements, and for one of `Results` if it has any."""
-    result = result if "R" in kinds_of(loop.fn).values() else ""
+def source(loop: Loop) -> str:
+    """All text that a loop depends on."""
     parts = "".join(source_of(value.fn) for value in loop.fn.__globals__.values() if isinstance(value, Part))
     numbers = {n: v for n, v in loop.fn.__globals__.items() if isinstance(v, int | float | tuple) and n in loop.fn.__code__.co_names}
     given = "".join(f"{name}: {source_of(value.fn)}" for name, value in sorted(loop.parts.items()))
-    description = f"loop {kind} {result} {loop.flags} {sorted(numbers.items())} {source_of(loop.fn)} {parts} {given}"
-    written = jit.LOOPS if loop.unroll else jit.VECTORS
-    return jit.load(description, lambda: Module(loop.fn, kind, loop.flags, loop.parts, result).text, ["work"], written)["work"]
+    return f"{sorted(numbers.items())} {source_of(loop.fn)} {parts} {given}"

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .._serving import compiles
 from . import calls, jit, objects
 from .blocks_loops import squares
 from .code import TYPES
@@ -27,7 +28,7 @@ Formula = Callable[..., Sequence[Any]]
 
 
 def available() -> bool:
-    return jit.available() and calls.supported()
+    return compiles()
 
 
 class Pass:

@@ -278,7 +278,7 @@ class _Draws:
             from .._kernels.drawing import Drawing
 
             simple = getattr(kernels(), name, None)
-            drawing = Drawing(simple) if simple is not None else Drawing(getattr(rejections(), name), weight=1 << 10)
+            drawing = Drawing(getattr(rejections(), name) if simple is None else simple)
             setattr(self, name, drawing)
             return drawing
 

@@ -14,7 +14,6 @@ import numpy as np
 
 from .._site import here
 from .._tensor import Tensor
-from .._warm import WARM, heat
 from .node import INFERENCE_TENSOR
 from .views import check_writable, counter_of
 
@@ -64,17 +63,14 @@ class OneByOne:
 
     def __init__(self, formula: Formula, arrays: int, numbers: int) -> None:
         self.formula, self.arrays, self.numbers = formula, arrays, numbers
-        self.heat = 0
-        self.change: Callable[..., Any] = self.heating
+        self.change: Callable[..., Any] = self.first
 
     def by_numpy(self, target: Any, *rest: Any) -> None:
         target[...] = self.formula(rest[self.arrays - 1 :], target, *rest[: self.arrays - 1])[0]
 
-    def heating(self, *arguments: Any) -> None:
-        self.heat += heat(arguments[0].size)
-        if self.heat > WARM:
-            self.change = self.compiled()
-        self.by_numpy(*arguments)
+    def first(self, *arguments: Any) -> None:
+        self.change = self.compiled()
+        self.change(*arguments)
 
     def compiled(self) -> Callable[..., Any]:
         """The built-in, or what serves without one."""

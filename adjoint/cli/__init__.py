@@ -79,10 +79,10 @@ def info() -> str:
 def kept() -> str:
     from .._kernels import cache
 
-    folder = cache.directory()
-    entries = list(folder.glob("*.o")) if folder.is_dir() else []
-    size = sum(path.stat().st_size for path in entries)
-    return f"{folder}: {len(entries)} kernels, {size / 2**20:.1f} of at most {cache.LIMIT / 2**20:.0f} MiB"
+    count, size = cache.kept()
+    why = cache.obstacle()
+    text = f"{cache.directory()}: {count} kernels, {size / 2**20:.1f} of at most {cache.LIMIT / 2**20:.0f} MiB"
+    return f"{text}\nnothing is added: {why}" if why else text
 
 
 def cleared() -> str:

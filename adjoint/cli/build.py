@@ -1,8 +1,8 @@
 """`python -m adjoint cache build`: compile what most programs need, once per machine.
 
-Kernels are compiled when they have been used often enough to pay for it. So this uses them: short pieces of ordinary programs in float32,
-on small tensors again and again, and on larger ones a few times, in as many processes as there are CPUs. Each kernel is on disk as soon as
-it is compiled, and whoever stops this and starts it again goes on where it was.
+Kernels are compiled when they are first used. So this uses them: short pieces of ordinary programs in float32, on small and on large
+tensors, in as many processes as there are CPUs. Each kernel is on disk as soon as it is compiled, and whoever stops this and starts it
+again goes on where it was.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ import adjoint as ad
 from adjoint import nn
 from adjoint.nn import functional as F
 
+from .._compiled_members import use_compiled_members
 from .._kernels import cache, pool
-from .._warm import WARM
+from .._serving import compiles
+from ..ops._several import use_builtins
 
-OFTEN = 3 * WARM  # some kernels are used only when others have been compiled
 SMALL, LARGE = (8, 16), (256, 512)
 
 FUNCTIONS = (
@@ -50,11 +51,12 @@ OPTIMIZERS: dict[str, Callable[[Any], Any]] = {
 
 def build() -> int:
     """Compile the standard set, and show how far it is. The exit code is 130 if it was interrupted."""
-    from .._kernels import calls, jit
-
-    if not (jit.available() and calls.supported()):
+    if not compiles():
         print("nothing to build: there is no llvmlite here, or none that works, and NumPy does everything")
         return 0
+    if why := cache.obstacle():
+        print(f"nothing was built, since it could not be kept: {why}; name another directory by ADJOINT_CACHE_DIR")
+        return 1
     begun, before = time.perf_counter(), count()
     jobs = list(standard())
     with ProcessPoolExecutor(pool.usable_cpus(), get_context("spawn"), signal.signal, (signal.SIGINT, signal.SIG_IGN)) as processes:
@@ -77,7 +79,7 @@ def run(name: str) -> str:
 
 
 def count() -> int:
-    return sum(1 for _ in cache.directory().glob("*.o"))
+    return cache.kept()[0]
 
 
 def standard() -> Iterator[tuple[str, Callable[[], None]]]:
@@ -105,7 +107,7 @@ def repeated(loss: Callable[[Any], Any], large: bool = False) -> Callable[[], No
     """A job that computes a loss and its gradient."""
 
     def job() -> None:
-        for shape, times in ((SMALL, OFTEN), (LARGE, 8 if large else 0)):
+        for shape, times in ((SMALL, 2), (LARGE, 2 if large else 0)):
             x = ad.rand(shape).sub_(0.5).requires_grad_()
             for _ in range(times):
                 x.grad = None
@@ -123,7 +125,7 @@ def trained(model: Any, loss: Callable[[Any], Any], times: int) -> None:
 def perceptron() -> None:
     model = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Dropout(0.1), nn.LayerNorm(64), nn.Linear(64, 10))
     targets = ad.arange(32) % 10
-    for rows, times in ((4, OFTEN), (512, 8)):
+    for rows, times in ((4, 2), (512, 2)):
         x, y = ad.rand(rows, 64), targets.repeat(rows // 4)[:rows]
         trained(model, lambda net, x=x, y=y: F.cross_entropy(net(x), y) + F.mse_loss(net(x)[:, 0], x[:, 0]), times)  # type: ignore[misc]
 
@@ -131,7 +133,7 @@ def perceptron() -> None:
 def images() -> None:
     model = nn.Sequential(nn.Conv2d(3, 16, 3, padding=1), nn.BatchNorm2d(16), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(16, 32, 3), nn.ReLU())
     x = ad.rand(8, 3, 24, 24)
-    trained(model, lambda net: F.avg_pool2d(net(x), 2).sum() + F.adaptive_avg_pool2d(net(x), 1).sum(), 12)
+    trained(model, lambda net: F.avg_pool2d(net(x), 2).sum() + F.adaptive_avg_pool2d(net(x), 1).sum(), 2)
 
 
 def language() -> None:
@@ -144,17 +146,17 @@ def language() -> None:
         embedding, encoder, last = net
         return F.cross_entropy(last(encoder(embedding(words), src_mask=mask)).flatten(0, 1), words.flatten())
 
-    trained(model, loss, OFTEN)
+    trained(model, loss, 2)
 
 
 def sequences() -> None:
     for layer in (nn.LSTM(32, 32), nn.GRU(32, 32)):
         x = ad.rand(24, 16, 32)
-        trained(layer, lambda net, x=x: net(x)[0].sum(), 60)  # type: ignore[misc]
+        trained(layer, lambda net, x=x: net(x)[0].sum(), 2)  # type: ignore[misc]
 
 
 def indexing() -> None:
-    for rows, times in ((16, OFTEN), (4096, 8)):
+    for rows, times in ((16, 2), (4096, 2)):
         x, places = ad.rand(rows, 32, requires_grad=True), ad.arange(rows).flip(0)
         for _ in range(times):
             parts = ad.cat([x[places], x.index_select(0, places)], 1).split(16, 1)
@@ -162,8 +164,13 @@ def indexing() -> None:
             (ad.stack(parts).sum() + rest.sum() + x.topk(2).values.sum() + x.sort().values.mean() + x[1:, ::2].sum()).backward()
 
 
+def members() -> None:
+    use_compiled_members()
+    use_builtins()
+
+
 PROGRAMS: dict[str, Callable[[], None]] = {
-    "indexing": indexing, "language": language, "images": images, "perceptrons": perceptron, "sequences": sequences,
+    "members": members, "indexing": indexing, "language": language, "images": images, "perceptrons": perceptron, "sequences": sequences,
 }  # fmt: skip
 
 

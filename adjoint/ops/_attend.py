@@ -10,7 +10,7 @@ import numpy as np
 
 from .._kernels import attend, attend_back, gemm
 from .._kernels.sharing import rooms
-from .._warm import KINDS
+from .._serving import KINDS
 from ._registry import Array
 
 SCORES = 3 << 14  # of a block of queries: they are used again while they are in the second cache

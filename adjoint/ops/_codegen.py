@@ -46,11 +46,10 @@ from .._quiet import NAMELESS, mute, unmute
 from .._site import USER_FILES, user_frame
 from .._state import get_mode, tick
 from .._tensor import Parameter, Tensor
-from .._warm import WARM
 from ..autograd.node import LEAF, UNRECORDED, Cut, Node, SeveralNode, VersionCounter
 from ..autograd.saved import SavedOutput, check_input, input_tensor, output_array, output_tensor, refuse_inference, saved_properties
 from ..autograd.views import NO_GRAD, ORDINARY, SEVERAL, View, counter_of, cut_of, no_derivative
-from ._compiled import attach, ignite, muted
+from ._compiled import attach, expect, muted
 from ._generated import UNSET, function_from, generated_when_called, left_open, missing, numpy_names, renaming
 from ._precision import in_single, is_half
 from ._registry import FLOAT, KEEP, Op, parameters
@@ -77,7 +76,7 @@ def lazy_function(op: Op, *, out: bool, operator: bool = False) -> Callable[...,
     from ._general import general, operator_call, restore_of
 
     namespace = dict(
-        _NAMESPACE, OP=op, impl=op.impl, general=operator_call if operator else general, sizes=sizes, heat=op.heat, ignite=ignite,
+        _NAMESPACE, OP=op, impl=op.impl, general=operator_call if operator else general, sizes=sizes, saved_by=saved_by,
         restore_of=restore_of, NO_DERIVATIVE=no_derivative(op.name),
     )  # fmt: skip
 
@@ -95,10 +94,11 @@ def lazy_function(op: Op, *, out: bool, operator: bool = False) -> Callable[...,
         fn.__code__ = made.__code__  # last: another thread may be calling the function right now
 
     def generate_first() -> None:
+        if op.along and not op.generators:
+            attach(op)
         generate()
         op.generators.append(generate)
-        if op.along and len(op.generators) == 1:
-            attach(op)
+        op.namespaces.append(namespace)
 
     fn = generated_when_called(op.name, namespace, generate_first)
     if not isinstance(op.impl, np.ufunc):
@@ -358,23 +358,56 @@ def computed(op: Op, call: str, kinds: str, sort: str) -> list[str]:
         refused = "(TypeError, ValueError, OverflowError)" if op.broadcasts else ""
     else:
         refused = "ValueError" if op.broadcasts and kinds.count("T") > 1 else ""
-    kernels = op.kernels.get(kinds)
+    kernels = expect(op, kinds)
     kind_of = dict(zip(op.inputs, kinds, strict=True))
     values = ", ".join(f"a_{name}" if kind_of.get(name) == "T" else name for name in op.args)
     if kernels is not None and kernels.forward is not None:
         lines = [f"result = kernel_{kinds}({values})"]
     elif sort == HALF:
         lines = [f"result = single_impl({values})"]
-    if kernels is None and op.broadcasts:
-        first = op.inputs[kinds.index("T")]
-        lines = [f"heat[0] += 1 + (a_{first}.size >> {op.bits})", f"if heat[0] > {WARM}: ignite(OP, '{kinds}')", *lines]
     if refused:
         lines = ["try:", *indented(1, lines), f"except {refused}: return {general_call(op, False)}"]
     return lines
 
 
+MANY = 4  # inputs; of more, too many nodes would have to be made ready for whichever of them require grad
+
+
 def record(op: Op, kinds: str, differentiable: list[str], sort: str) -> list[str]:
     """Make the node for whichever inputs require grad; `node` is None where none does."""
+    if len(differentiable) > MANY:
+        lines = record_any(op, kinds, differentiable)
+    else:
+        lines = record_each(op, kinds, differentiable, sort)
+    if op.view or op.several:
+        return [*lines, "else: node = None"]
+    return [*lines, f"else: made._fn = {why_unrecorded(op, kinds)}; return made"]
+
+
+def record_any(op: Op, kinds: str, differentiable: list[str]) -> list[str]:
+    """One way for all, which looks for the class of the node and for what that wants to keep."""
+    needs = " | ".join(f"(f_{name} is not None) << {op.inputs.index(name)}" for name in differentiable)
+    values = ", ".join(f"'{name}': {saved_value(op, name)}" for name in saved_names(op, differentiable))
+    return [
+        f"if needs := {needs}:",
+        f" node = OP.variants[f'{kinds}{{needs}}']()",
+        f" node.next = tuple([f for f in {tuple_of(f'f_{name}' for name in differentiable)} if f is not None])",
+        f" node.saved = saved_by(node, {{{values}}})",
+    ]
+
+
+def saved_by(node: Node, values: dict[str, Any]) -> tuple[Any, ...]:
+    """What a node keeps of some values."""
+    assert node.op is not None
+    needing = [node.op.inputs[slot] for slot in node.input_slots]
+    for name in node.layout:
+        if name not in needing and isinstance(values[name], Tensor) and values[name]._vc is not None:
+            refuse_inference(values[name])
+    return tuple([values[name] for name in node.layout])
+
+
+def record_each(op: Op, kinds: str, differentiable: list[str], sort: str) -> list[str]:
+    """One way for each combination of inputs."""
     lines: list[str] = []
     for mask in range(2 ** len(differentiable) - 1, 0, -1):
         needing = [name for bit, name in enumerate(differentiable) if mask >> bit & 1]
@@ -393,9 +426,7 @@ def record(op: Op, kinds: str, differentiable: list[str], sort: str) -> list[str
         lines.append(f" node.saved = {tuple_of(saved_value(op, name) for name in layout)}")
         if "out" in layout:
             lines.insert(len(lines) - 1, " made._vc = VersionCounter()")
-    if op.view or op.several:
-        return [*lines, "else: node = None"]
-    return [*lines, f"else: made._fn = {why_unrecorded(op, kinds)}; return made"]
+    return lines
 
 
 def saved_value(op: Op, name: str) -> str:

@@ -1,8 +1,8 @@
-"""Kernels for elementwise ops: when an op is worth compiling, and what of it.
+"""Kernels for elementwise ops.
 
-An op starts on NumPy. Each call adds to its heat (`_warm.py`); past `WARM` its forward and its rules are traced into formulas, and its
-functions are generated anew to call built-ins, which compile each formula (or read it from the cache) when they first need it. All of it
-happens at a fixed call and not some time later in a thread, so that a program computes the same numbers every time it runs.
+The first call of an op finds nothing but `Kernels.first`. It traces the op's forward and its rules into formulas, and puts built-ins in
+their places, which compile each formula (or read it from the cache) when they first need it. Where there is no formula, NumPy serves, from
+the first call on as well (`_serving.py`).
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from .._dtype import bfloat16
 from .._quiet import mute, nameless, unmute
-from .._warm import WARM, heat
+from .._serving import compiles
 from ._precision import FLOAT32, in_single
 from ._registry import Op, parameters
 from ._rules import conjugated, loops
@@ -27,28 +28,41 @@ HALF = ("f16", "bf16")
 class Kernels:
     """The built-ins of an op for one combination of tensors and numbers."""
 
-    def __init__(self) -> None:
-        self.forward: Callable[..., Any] | None = None
+    def __init__(self, forward: Callable[..., Any] | None = None) -> None:
+        self.forward = forward
         self.rules: dict[str, Callable[..., Any]] = {}
+        self.expected = False  # whether they have yet to be made, at the first call
 
 
-def ignite(op: Op, kinds: str) -> None:
-    """Compile an op that has become hot."""
-    from .._kernels.lifetime import compiling
+def expect(op: Op, kinds: str) -> Kernels | None:
+    """The kernels of an op for some kinds of inputs, which the first call of their forward will make; None where there are none."""
+    if kinds not in op.kernels and op.broadcasts and compiles():
+        op.kernels[kinds] = expected = Kernels(lambda *values: forward_of(op, kinds)(*values))
+        expected.expected = True
+    return op.kernels.get(kinds)
 
-    with compiling:
-        if kinds not in op.kernels:
-            op.kernels[kinds] = kernels_for(op, kinds)
-            op.regenerate()
+
+def forward_of(op: Op, kinds: str) -> Callable[..., Any]:
+    """What computes an op that broadcasts, for arrays and numbers in the order of its arguments."""
+    known = expect(op, kinds)
+    if known is not None and known.expected:
+        from .._kernels.lifetime import compiling
+
+        with compiling:
+            if op.kernels[kinds].expected:  # no other thread has been here meanwhile
+                op.kernels[kinds] = kernels_for(op, kinds)
+                op.use_kernels(kinds)
+                if op.kernels[kinds].forward is None:
+                    op.regenerate()
+        known = op.kernels[kinds]
+    return (known and known.forward) or in_single(muted(op), op.wide)
 
 
 def kernels_for(op: Op, kinds: str) -> Kernels:
-    from .._kernels import builtin, jit, objects
+    from .._kernels import builtin
     from .._kernels.expr import Untraceable
 
     made = Kernels()
-    if not jit.available() or not objects.supported():
-        return made
     formulas: list[builtin.Formula] = []
     fallbacks: list[Any] = []
     places: list[str] = []
@@ -65,18 +79,8 @@ def kernels_for(op: Op, kinds: str) -> Kernels:
                 made.rules[place] = function
             else:
                 made.forward = function
-        next(_shared, no_more)()
+        speed_up_engine()
     return made
-
-
-def warmed(op: Op, size: int) -> Callable[..., Any]:
-    """The forward of an op of one tensor, inside a rule: its kernel, once it has been used so often."""
-    if "T" not in op.kernels:
-        op.heat[0] += heat(size, op.bits)
-        if op.heat[0] <= WARM:
-            return op.impl
-        ignite(op, "T")
-    return op.kernels["T"].forward or op.impl
 
 
 def muted(op: Op) -> Callable[..., Any]:
@@ -108,16 +112,15 @@ def attach(op: Op) -> None:
     family, name = op.along.split(".")
     roles = tuple("array" if arg == op.inputs[0] else ROLES.get(arg, "ignored") for arg in op.args)
 
+    kinds = "T" * len(op.inputs)
+
     def use(builtin: Callable[..., Any]) -> None:
-        from .._kernels.lifetime import compiling
+        op.kernels[kinds].forward = builtin
+        op.use_kernels(kinds)
 
-        made = Kernels()
-        made.forward = builtin
-        with compiling:
-            op.kernels["T" * len(op.inputs)] = made
-            op.regenerate()
-
-    getattr(loops(family), name).serve(roles, muted(op), use)
+    if compiles():
+        op.kernels[kinds] = Kernels(muted(op))
+        getattr(loops(family), name).serve(roles, muted(op), use)
 
 
 def forward_formula(op: Op, kinds: str, into: str = "new") -> Any:
@@ -210,36 +213,13 @@ def choices(fn: Callable[..., Any], op: Op, symbols: dict[tuple[str, str], Any])
     return result
 
 
+@cache
 def speed_up_engine() -> None:
     """Let the engine add gradients by a kernel too."""
     from .._kernels import builtin, entry
     from .._kernels.expr import Expr
     from ..autograd import accumulate
 
-    if accumulate.add_into is not accumulate.add_by_numpy:
-        return
     x, y = Expr.inputs(2)
     (kernel,) = builtin.load([builtin.Formula("add_into", x + y, "TT", entry.FIRST)], [accumulate.add_into])
     accumulate.use_kernel(kernel)
-
-
-def prepare_members() -> None:
-    """Compile what members of Tensor need."""
-    from .._kernels import member_writes
-
-    member_writes.loops()
-
-
-def speed_up_members() -> None:
-    """Let members of Tensor be compiled ones."""
-    from .._compiled_members import use_compiled_members
-
-    use_compiled_members()
-
-
-def no_more() -> None:
-    """What is left to do when all is done."""
-
-
-# What all programs use is compiled with the ops that become warm after the first, one thing at a time: so no call takes long.
-_shared = iter((no_more, speed_up_engine, prepare_members, speed_up_members))

@@ -1,8 +1,7 @@
-"""Conversions of arrays from one dtype to another: by NumPy at first, by a kernel for each dtype once enough has been converted to it."""
+"""Conversions of arrays from one dtype to another: by a kernel for each dtype, or by NumPy."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -10,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from .._quiet import mute, unmute
-from .._warm import WARM, compiles, heat
+from .._serving import compiles
 
-_heat: Counter[np.dtype[Any]] = Counter()
 KERNELS: dict[np.dtype[Any], Callable[[Any], Any]] = {}  # what makes an array one of the dtype, whatever its own
 
 
@@ -22,8 +20,7 @@ def converted(array: Any, dtype: np.dtype[Any]) -> Any:
         return array.astype(dtype)
     kernel = KERNELS.get(dtype)
     if kernel is None:
-        warm_up(array, dtype)
-        return by_numpy(array, dtype)
+        kernel = KERNELS[dtype] = kernel_for(dtype)
     return kernel(array)
 
 
@@ -38,15 +35,13 @@ def by_numpy(array: Any, dtype: np.dtype[Any]) -> Any:
         unmute(token)
 
 
-def warm_up(array: Any, dtype: np.dtype[Any]) -> None:
-    """Count what is converted, and compile after enough of it."""
-    _heat[dtype] += heat(array.size)
-    if _heat[dtype] > WARM and compiles():
-        from .._kernels.builtin_conversions import conversion
-        from .._kernels.copy_loops import complex_of
+def kernel_for(dtype: np.dtype[Any]) -> Callable[[Any], Any]:
+    fallback = partial(by_numpy, dtype=dtype)
+    if not compiles():
+        return fallback
+    from .._kernels.builtin_conversions import conversion
+    from .._kernels.copy_loops import complex_of
 
-        fallback = partial(by_numpy, dtype=dtype)
-        if dtype.kind == "c":
-            KERNELS[dtype] = partial(complex_of, dtype=dtype, otherwise=fallback)
-        else:
-            KERNELS[dtype] = conversion(dtype, fallback) or fallback
+    if dtype.kind == "c":
+        return partial(complex_of, dtype=dtype, otherwise=fallback)
+    return conversion(dtype, fallback) or fallback

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._warm import KINDS, Heat
+from .._serving import KINDS, serves
 from ._registry import Array
 from ._windows import Sizes, folded, output_size, padded, windows
 from .fold import Blocks, blocks_of
@@ -26,12 +26,9 @@ if TYPE_CHECKING:
     from ._direct import Correlation, Part
     from ._direct_weight import Gradient
 
-_warm = Heat()
-
-
 def direct(x: Array, other: Array, multiplications: int) -> bool:
     """Whether to use compiled code. Where there is nothing to multiply, it has no plan."""
-    return multiplications > 0 and _warm(multiplications, x, other)
+    return multiplications > 0 and serves(x, other)
 
 
 # ---- as one product of matrices -----------------------------------------------------------------------------------------------------

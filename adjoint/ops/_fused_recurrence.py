@@ -12,14 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._warm import KINDS, Heat
+from .._serving import KINDS, serves
 from ._cells import Cell
 from ._recurrence import Result, Steps, Weights
 from ._registry import Array
 
 LEAST = 2e6  # multiplications that are worth a thread of their own
-STEP = 10000  # what a step costs without compiled code, however small it is
-_warm = Heat()
 
 
 class Traced(NamedTuple):
@@ -33,7 +31,7 @@ class Traced(NamedTuple):
 def compiles(steps: Steps, x: Array, w: Weights, *others: Array | None) -> bool:
     """Whether to use compiled code for arrays. For a single step it would not pay to arrange the weights."""
     arrays = [a for a in (x, *w, *others) if a is not None]
-    return w.hr is None and len(steps.counts) > 1 and _warm(x.shape[0] * w.hh.size + len(steps.counts) * STEP, *arrays)
+    return w.hr is None and len(steps.counts) > 1 and serves(*arrays)
 
 
 @lru_cache(maxsize=64)

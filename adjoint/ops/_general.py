@@ -35,6 +35,7 @@ from ..autograd.node import INFERENCE_TENSOR, UNRECORDED, Node, Output, SeveralN
 from ..autograd.packed import known_result, take_known_result
 from ..autograd.saved import SavedOutput, pack_saved, refuse_inference
 from ..autograd.views import INFERENCE_VIEW, NO_GRAD, ORDINARY, SEVERAL, View, counter_of, cut_of, edge_of, no_derivative
+from ._compiled import forward_of
 from ._precision import FLOAT32, in_single, is_half
 from ._registry import FLOAT, KEEP, Op
 from ._rules import cast
@@ -403,7 +404,10 @@ def computed(op: Op, arrays: list[Any], values: dict[str, Any], narrow: Any = No
     try:
         if op.sequence:
             return op.call({**values, op.inputs[0]: arrays})
-        result = op.call({**values, **dict(zip(op.inputs, arrays, strict=True))})
+        given = {**values, **dict(zip(op.inputs, arrays, strict=True))}
+        kinds = kinds_of(arrays) if op.broadcasts else ""
+        # The kernel of the fast path, so that equal numbers give equal bits however they come.
+        result = forward_of(op, kinds)(*map(given.__getitem__, op.args)) if "T" in kinds else op.call(given)
         return cast(result, narrow) if narrow is not None and result.dtype == FLOAT32 else result
     except TypeError:
         if isinstance(op.impl, np.ufunc):
@@ -411,6 +415,12 @@ def computed(op: Op, arrays: list[Any], values: dict[str, Any], narrow: Any = No
         raise
     finally:
         unmute(token)
+
+
+def kinds_of(arrays: list[Any]) -> str:
+    """Which operands are arrays, and which numbers or absent, as kernels are known by; "" if there are others."""
+    kinds = ["T" if x.__class__ is np.ndarray else "S" if x is None or x.__class__ in (int, float) else "" for x in arrays]
+    return "".join(kinds) if all(kinds) else ""
 
 
 def not_implemented_for(name: str, arrays: Sequence[Any]) -> NotImplementedError:

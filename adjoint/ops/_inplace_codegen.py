@@ -31,12 +31,11 @@ import numpy as np
 
 from .._state import tick
 from .._tensor import Tensor, wrap
-from .._warm import WARM, heat
 from ..autograd.node import INFERENCE_TENSOR, Node
 from ..autograd.saved import SavedOutput
 from ..autograd.views import counter_of, edge_of, move_retained, unrecorded
 from ._codegen import _NAMESPACE, indented, is_tensor, needs_same_dtype, saved_names, takes, ways
-from ._compiled import forward_formula, ignite, kinds_by_name, muted
+from ._compiled import forward_formula, forward_of, kinds_by_name, muted
 from ._generated import function_from
 from ._registry import Op
 
@@ -51,7 +50,7 @@ def generate_code(op: Op, fn: FunctionType, namespace: dict[str, Any], write_inp
         unrecorded=unrecorded, adopts=adopts, twin=twin,
     )  # fmt: skip
     for kinds in ways(op):
-        namespace[f"into_{kinds}"] = heating_write(op, kinds, namespace)
+        namespace[f"into_{kinds}"] = first_write(op, kinds, namespace)
     name = f"{op.name}_"
     made = function_from(function_text(op, name), name, namespace)
     fn.__defaults__, fn.__kwdefaults__ = op.defaults, op.keyword_defaults
@@ -104,17 +103,12 @@ def plain_write(op: Op, kernel: Callable[..., Any] | None = None) -> Callable[..
     return into
 
 
-def heating_write(op: Op, kinds: str, namespace: dict[str, Any]) -> Callable[..., None]:
-    """The same, until the op is warm; then a kernel takes its place."""
-    plain = plain_write(op)
+def first_write(op: Op, kinds: str, namespace: dict[str, Any]) -> Callable[..., None]:
+    """What the first call finds, which compiles the kernel."""
 
     def into(target: Any, *rest: Any) -> None:
-        op.heat[0] += heat(target.size, op.bits)
-        if op.heat[0] > WARM:
-            namespace[f"into_{kinds}"] = kernel_for(op, kinds, plain)
-            namespace[f"into_{kinds}"](target, *rest)
-        else:
-            plain(target, *rest)
+        write = namespace[f"into_{kinds}"] = kernel_for(op, kinds, plain_write(op))
+        write(target, *rest)
 
     return into
 
@@ -129,8 +123,7 @@ def kernel_for(op: Op, kinds: str, plain: Callable[..., None]) -> Callable[..., 
     try:
         return builtin.load([forward_formula(op, kinds, entry.FIRST)], [plain])[0]
     except Untraceable:  # a kernel that may have to begin again, by NumPy, must not write over its arguments
-        ignite(op, kinds)
-        return plain_write(op, op.kernels[kinds].forward)
+        return plain_write(op, forward_of(op, kinds))
 
 
 # ---- the text -----------------------------------------------------------------------------------------------------------------------

@@ -14,13 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from .._warm import Heat
+from .._serving import serves
 from ._registry import Array
 from ._rules import loops
 
 INDEX = np.dtype("int64")
 MANY = 8  # places from which on a row of them is computed tap by tap
-_warm = Heat()
 
 
 @dataclass(frozen=True, eq=False, slots=True)  # two are the same if they are one object: that makes them quick to look up
@@ -145,7 +144,7 @@ def maxima(x: Array, plan: Plan, places: bool = True) -> tuple[Array, Array | No
     shape = x.shape[:lead] + plan.shape
     if 0 in shape:
         return np.empty(shape, x.dtype), np.empty(shape, INDEX)
-    if _warm(x.size, x):
+    if serves(x):
         values, found = np.empty(shape, x.dtype), np.empty(shape, INDEX) if places else None
         if plan.dims == 1 and plan.taps and not places:
             kernel = loops("pool").maxima_in_line

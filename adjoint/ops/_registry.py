@@ -24,7 +24,6 @@ from typing import Any
 import numpy as np
 
 from .._methods import OpMethods
-from .._warm import BITS, COSTLY_BITS
 from ._rules import contiguous
 
 Array = Any  # a NumPy array or anything that behaves like one; in a forward's signature it marks a tensor argument
@@ -75,7 +74,6 @@ class Op:
         converts: bool = False,
         batch: str | Rule | None = None,
         along: str = "",
-        costly: bool = False,
     ) -> None:
         self.name = name
         self.impl = impl
@@ -106,9 +104,7 @@ class Op:
             self.impl = in_row_order(impl)
         # Whether `out=` may have another dtype: it may where operands are promoted, or sums have a dtype of their own.
         self.converts = converts or promote != KEEP or not {"dtype", "correction"}.isdisjoint(self.params)
-        self.heat = [0]  # how much it has been used; see _compiled.py
-        self.bits = COSTLY_BITS if costly else BITS  # what an element counts; see _warm.py
-        self.kernels: dict[str, Any] = {}
+        self.kernels: dict[str, Any] = {}  # by which inputs are tensors; see _compiled.py
         self.places = tuple(self.args.index(name) for name in self.inputs)  # of the inputs among the arguments
         # Factors of its inputs, which may stand before them; see _general.factors_last.
         positional = self.args[: len(self.args) - len(self.keywords)]
@@ -117,6 +113,7 @@ class Op:
         self.recorder: Callable[..., Any] | None = None  # the function for Tensors inside `func.grad`; see func/_recorded.py
         self.served: set[np.dtype[Any]] = set()  # dtypes besides the usual ones that have come along, for which there is a fast path now
         self.generators: list[Callable[[], None]] = []
+        self.namespaces: list[dict[str, Any]] = []  # the globals of its functions
         from ._codegen import Variants
 
         self.variants = Variants(self)  # the node classes, by which inputs are tensors and which require grad
@@ -177,11 +174,15 @@ class Op:
         return dict(zip(positional[len(positional) - len(defaults) :], defaults, strict=True)) | (self.keyword_defaults or {})
 
     def regenerate(self) -> None:
-        """Write the functions and nodes of the op again, for the kernels it has now."""
-        for kinds in self.kernels:
-            self.variants.use_kernels(kinds)
+        """Write the functions of the op again, for the dtypes and kernels it has now."""
         for generate in self.generators:
             generate()
+
+    def use_kernels(self, kinds: str) -> None:
+        """Let the functions and nodes of the op call the kernels it has for these kinds of inputs."""
+        for namespace in self.namespaces:
+            namespace[f"kernel_{kinds}"] = self.kernels[kinds].forward
+        self.variants.use_kernels(kinds)
 
     @property
     def params(self) -> tuple[str, ...]:

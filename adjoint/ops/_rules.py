@@ -34,9 +34,9 @@ def call(fn: Any, *args: Any, **kwargs: Any) -> Any:
             return fn(*args, **kwargs)
     op = fn.op
     if len(op.args) == 1 and op.broadcasts and args[0].__class__ is np.ndarray:
-        from ._compiled import warmed
+        from ._compiled import forward_of
 
-        return warmed(op, args[0].size)(*args)
+        return forward_of(op, "T")(*args)
     return op.impl(*args, **kwargs)
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from .._serving import OFTEN, SOON
 from .._tensor import Parameter, Tensor, new, wrap_result
-from .._warm import WARM
 from ..autograd.node import Edge, Node, Output, VersionCounter
 from ..autograd.views import ORDINARY, View, counter_of
 from ._registry import OPS, Op
@@ -22,7 +22,7 @@ F32, F64, I64 = np.dtype("float32"), np.dtype("float64"), np.dtype("int64")
 
 def plain_arrays(tensors: Any) -> list[Any] | None:
     """The arrays of a list or tuple of ordinary tensors of one of the usual dtypes; None if it is anything else."""
-    warm_up()
+    count_call()
     if tensors.__class__ is not list and tensors.__class__ is not tuple:
         return None
     arrays: list[Any] = []
@@ -71,7 +71,7 @@ def outputs(arrays: Sequence[Any], node: Node | None) -> tuple[Tensor, ...]:
 
 def view(base: Tensor, op: Op, params: tuple[Any, ...], array: Any, node: Node | None, creation: str) -> Tensor:
     """The result of an op as a view of a tensor."""
-    warm_up()
+    count_call()
     tensor = new(Tensor)
     tensor._data = array
     tensor._vc = counter_of(base)
@@ -84,7 +84,7 @@ def views(
     node: Node | None,
 ) -> tuple[Tensor, ...]:  # fmt: skip
     """The same for several results, with the counter of writes to the tensor."""
-    warm_up()
+    count_call()
     first = View.of(base, None, params, None, creation)
     parent, root, made_for, version = first.parent, first.base, first.made_for, counter.version
     tensors = []
@@ -162,23 +162,24 @@ def strided(array: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any
 
 # ---- built-ins ----------------------------------------------------------------------------------------------------------------------
 
-_heat = 0
+_calls = 0
 
 
-def warm_up() -> None:
-    """Count the calls, and let built-ins take the place of the functions above after enough of them."""
-    global _heat
-    _heat += 1
-    if _heat == WARM + 1:
-        use_builtins()
+def count_call() -> None:
+    """Let built-ins take the place of the functions above after enough calls."""
+    global _calls
+    _calls += 1
+    if _calls in (SOON, OFTEN):
+        use_builtins(_calls == OFTEN)
 
 
-def use_builtins() -> None:
+def use_builtins(compiling: bool = True) -> None:
+    """The built-ins; if they are not on disk, only where compiling them is asked for."""
     from .._kernels import copy_loops, several
     from . import _codegen
 
     fallbacks = {fn.__name__: fn for fn in (plain_arrays, edges_of, view, views, slices, rows, strided, copy_loops.join)}
-    made = several.builtins(fallbacks, Tensor, Parameter, View, VersionCounter, ORDINARY)
+    made = several.builtins(fallbacks, Tensor, Parameter, View, VersionCounter, ORDINARY, compiling)
     if not made:
         return
     copy_loops.join = made.pop("join")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._warm import Heat
+from .._serving import serves
 from ._batching import Composed, behind_batch, expanded
 from ._precision import wide
 from ._registry import Array, ConstantArray, op
@@ -97,7 +97,6 @@ def attention_by_kernel(scores: Array, mask: Array | None, scale: float, causal:
 
 
 QUERIES, KEYS = 24, 160  # from which on compiled code does all of it sooner, without keeping the weights
-_warm = Heat()
 
 PIECE = 1 << 19  # weights that are computed at a time: they are used again while they are in the cache
 ROWS = 256  # queries that are computed at a time, if that spares them keys that they do not see
@@ -208,7 +207,7 @@ def attention(
     """`softmax(query @ key.T * scale + mask, -1) @ value` for batches of the same size. What the backward pass needs of the weights is left
     in `kept`, if there is one."""
     shape = (*query.shape[:-1], key.shape[-2])
-    if shape[-2] >= QUERIES and shape[-1] >= KEYS and _warm(math.prod(shape) * query.shape[-1], query, key, value):
+    if shape[-2] >= QUERIES and shape[-1] >= KEYS and serves(query, key, value):
         from ._attend import attended
 
         if (found := attended(query, key, value, mask, scale, causal, kept)) is not None:

@@ -18,7 +18,7 @@ def declared(name: str, compute: Any, doc: str) -> Any:
 
     forward.__doc__ = doc
     return elementwise(
-        name, forward, promote=FLOAT, check=refuse("c", name), costly=True, differentiable=False, inplace=False,
+        name, forward, promote=FLOAT, check=refuse("c", name), differentiable=False, inplace=False,
         method=False, function=False,
     )  # fmt: skip
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from .._dtype import from_numpy_dtype
 from .._quiet import mute, unmute
+from .._serving import KINDS
 from .._tensor import Tensor
-from .._warm import KINDS, WARM, heat
 from ._batching import behind_batch
 from ._out import into
 from ._precision import FLOAT32, is_half
@@ -22,8 +22,7 @@ from ._rules import cast, loops, sum_to
 
 
 FLOAT64 = np.dtype("float64")
-KERNELS: dict[np.dtype[Any], Callable[..., Array | None]] = {}  # compiled products, once they are worth it
-heats = {FLOAT32: 0, FLOAT64: 0}
+KERNELS: dict[np.dtype[Any], Callable[..., Array | None]] = {}  # compiled products, once one has been asked for
 
 
 def product(a: Array, b: Array, bias: Array | None = None) -> Array:
@@ -47,7 +46,7 @@ def product(a: Array, b: Array, bias: Array | None = None) -> Array:
         return product(rows, b, bias).reshape(*a.shape[:-1], *b.shape[1:])
     if a.ndim > 1 < b.ndim and a.shape[-1] == 1 and bias is None and (result := loops("outer").outer(a, b)) is not None:
         return result
-    kernel = KERNELS.get(dtype) or warmed(a, b)
+    kernel = KERNELS.get(dtype) or kernel_for(dtype)
     result = kernel(a, b, bias) if kernel else None
     if result is None and kernel and a.ndim == 2 == b.ndim and len(a) == 1:
         result = one_row(a, b, bias)
@@ -73,16 +72,13 @@ def multiplied_by_numpy(a: Array, b: Array, bias: Array | None) -> Array:
         unmute(token)
 
 
-def warmed(a: Array, b: Array) -> Callable[..., Array | None] | None:
-    """The compiled product if there has been enough to multiply, that of these operands included."""
-    if a.dtype not in heats:
-        return None
-    heats[a.dtype] += heat(a.size * b.shape[-1])
-    if heats[a.dtype] <= WARM:
+def kernel_for(dtype: np.dtype[Any]) -> Callable[..., Array | None] | None:
+    """The compiled product, where there is one for such numbers."""
+    if dtype.char not in KINDS or not dtype.isnative:
         return None
     from .._kernels.products import function
 
-    kernel = KERNELS[a.dtype] = function(KINDS[a.dtype.char])
+    kernel = KERNELS[dtype] = function(KINDS[dtype.char])
     return kernel
 
 
@@ -119,7 +115,7 @@ C_NAMES = {
 
 def plain_pair(a: Array, b: Array) -> bool:
     """Whether these are two arrays of the same of the dtypes that there are kernels for."""
-    return a.__class__ is b.__class__ is np.ndarray and a.dtype is b.dtype and a.dtype in heats
+    return a.__class__ is b.__class__ is np.ndarray and a.dtype is b.dtype and a.dtype.char in KINDS
 
 
 def check_dtypes(first: str, a: Array, second: str, b: Array) -> None:

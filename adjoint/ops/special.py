@@ -23,7 +23,7 @@ def numerics() -> Any:
 
 
 def special(name: str, impl: Any, rule: Any, **options: Any) -> Any:
-    return elementwise(name, impl, promote=FLOAT, check=refuse("c", name), costly=True, input=rule, **options)
+    return elementwise(name, impl, promote=FLOAT, check=refuse("c", name), input=rule, **options)
 
 
 # ---- the error function -------------------------------------------------------------------------------------------------------------
@@ -171,17 +171,17 @@ def gamma_density(input: Array, other: Array) -> Array:
 
 
 igamma = elementwise(
-    "igamma", _igamma, costly=True, scalars=False, check=refuse("biuc", "igamma"), holomorphic=False, input=no_rule("igamma: input"),
+    "igamma", _igamma, scalars=False, check=refuse("biuc", "igamma"), holomorphic=False, input=no_rule("igamma: input"),
     other=lambda g, input, other: g * gamma_density(input, other),
 )  # fmt: skip
 igammac = elementwise(
-    "igammac", _igammac, costly=True, scalars=False, check=refuse("biuc", "igammac"), holomorphic=False, input=no_rule("igammac: input"),
+    "igammac", _igammac, scalars=False, check=refuse("biuc", "igammac"), holomorphic=False, input=no_rule("igammac: input"),
     other=lambda g, input, other: -g * gamma_density(input, other),
 )  # fmt: skip
 
 
 zeta: Any = elementwise(
-    "zeta", _zeta, costly=True, promote=FLOAT, check=refuse("c", "zeta"), nodes="SpecialZetaBackward0", **hidden,
+    "zeta", _zeta, promote=FLOAT, check=refuse("c", "zeta"), nodes="SpecialZetaBackward0", **hidden,
     holomorphic=False, input=no_rule("zeta"),
     other=lambda g, input, other: g * (call(zeta, input + 1, other) * -input),
 )  # fmt: skip

@@ -30,7 +30,6 @@ from .._quiet import mute, unmute
 from .._site import Site, here
 from .._state import GRAD, swap_bits
 from .._tensor import Tensor, wrap
-from .._warm import WARM, heat
 from ..autograd.node import INFERENCE_TENSOR
 from ..autograd.views import check_writable, counter_of
 from ..ops.complex_view import view_as_real
@@ -110,7 +109,7 @@ class Elementwise(Optimizer):
                         continue
                     for param in params:
                         check_writable(param, False)
-                    plan = self._plans[number] = Plan(self, group, params, warmth=0 if plan is None else plan.heat)
+                    plan = self._plans[number] = Plan(self, group, params)
                 plan.run(self, group, site)
         finally:
             unmute(token)
@@ -163,10 +162,7 @@ class Elementwise(Optimizer):
 class Plan:
     """How to update the parameters of a group; see Note [Plans]."""
 
-    def __init__(self, optimizer: Elementwise, group: Group, params: list[Tensor], warmth: int) -> None:
-        """`warmth` is the heat of the plan that was followed before."""
-        self.each = heat(sum(param._data.size for param in params))
-        self.heat = warmth + self.each
+    def __init__(self, optimizer: Elementwise, group: Group, params: list[Tensor]) -> None:
         packs: dict[Any, list[Tensor]] = {}
         for param in params:
             fresh = optimizer.prepare(param, group)
@@ -175,7 +171,7 @@ class Plan:
                     raise mismatch(param._data.shape, shape)
             packs.setdefault(pack_key(optimizer, group, param, fresh), []).append(param)
         self.names = list(optimizer.buffers(group))
-        self.packs = [pack for key, some in packs.items() for pack in make_packs(optimizer, some, self.names, key[0], self.heat > WARM)]
+        self.packs = [pack for key, some in packs.items() for pack in make_packs(optimizer, some, self.names, key[0])]
         self.found = identities(params, optimizer.state)
         # Held, so that the identities mean these arrays for as long as the plan lives.
         self.held = [tensor._data for tensor in tensors_of(params, optimizer.state)]
@@ -184,10 +180,6 @@ class Plan:
         """Whether the step finds the arrays that this plan was made for, and needs no others."""
         if identities(params, optimizer.state) != self.found or list(optimizer.buffers(group)) != self.names:
             return False
-        if self.heat <= WARM:
-            self.heat += self.each
-            if self.heat > WARM and compiles():
-                return False  # a compiled pass pays from now on
         return all(pack.together() for pack in self.packs)
 
     def run(self, optimizer: Elementwise, group: Group, site: Site) -> None:
@@ -222,12 +214,10 @@ def pack_key(optimizer: Elementwise, group: Group, param: Tensor, fresh: bool) -
     return fresh, *dtypes, *numbers
 
 
-def make_packs(
-    optimizer: Elementwise, params: list[Tensor], names: list[str], fresh: bool, warm: bool
-) -> Iterator[Pack | CompiledPack]:
+def make_packs(optimizer: Elementwise, params: list[Tensor], names: list[str], fresh: bool) -> Iterator[Pack | CompiledPack]:
     """Packs for parameters with the same key: one compiled pass over all, or for NumPy one for each large one and one for the rest."""
     arrays = [param._data for param in params]
-    if warm and compiles():
+    if compiles():
         columns = [[optimizer.state[param][name]._data for param in params] for name in names]
         if all(is_plain(array, arrays[0].dtype) for column in (arrays, *columns) for array in column):
             yield CompiledPack(optimizer, params, columns, fresh)

@@ -21,12 +21,6 @@ DTYPES = ["float32", "float64"]
 SPECIAL = [0.0, -0.0, np.nan, np.inf, -np.inf, 1.0, -1.0, 2.0]
 
 
-@pytest.fixture(autouse=True)
-def hot():
-    for kernel in LOOPS:
-        kernel.heat = 1000
-
-
 def numbers(shape, dtype, special):
     random = np.random.default_rng(0)
     return (random.choice(SPECIAL, shape) if special else random.normal(size=shape)).astype(dtype)

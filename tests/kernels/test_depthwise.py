@@ -15,11 +15,6 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
-def compiled_at_once(monkeypatch):
-    monkeypatch.setattr(_convolve._warm, "total", 1000)
-
-
 def numbers(shape, dtype, seed):
     return ad.tensor(np.random.default_rng(seed).normal(size=shape).astype(dtype))
 

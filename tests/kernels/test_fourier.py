@@ -14,11 +14,6 @@ random = np.random.default_rng(3)
 LENGTHS = [2, 3, 4, 5, 7, 8, 9, 11, 12, 13, 15, 16, 22, 30, 32, 60, 77, 100, 128, 256, 1000, 1024, 4096, 8192, 16384, 30030, 65536]
 
 
-@pytest.fixture(autouse=True)
-def warm(monkeypatch):
-    monkeypatch.setattr(fourier, "_heat", 1000)
-
-
 def numbers(*shape, dtype="complex128"):
     return (random.standard_normal(shape) + 1j * random.standard_normal(shape)).astype(dtype)
 

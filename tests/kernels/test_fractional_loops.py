@@ -6,14 +6,12 @@ import numpy as np
 import pytest
 
 from adjoint._kernels import fractional_loops
-from adjoint._warm import WARM
 from adjoint.nn._fractional_pooling import _fractional_starts, _search_planes
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("sizes, places, kernel", [((8, 9), (3, 4), (2, 3)), ((5, 5), (1, 5), (5, 1)), ((6, 7, 8), (2, 3, 4), (2, 2, 2))])
 def test_places_of_maxima(sizes, places, kernel, dtype):
-    fractional_loops.search.heat = WARM
     rng = np.random.default_rng(0)
     x = rng.standard_normal((2, 3, *sizes)).astype(dtype)
     x.reshape(-1)[::17] = np.nan
@@ -28,6 +26,5 @@ def test_places_of_maxima(sizes, places, kernel, dtype):
 
 @pytest.mark.parametrize("sample", [-0.5, 1.0, np.nan, np.inf])
 def test_strange_samples_are_left_to_numpy(sample):
-    fractional_loops.search.heat = WARM
     x, samples = np.ones((1, 1, 4, 4), "float32"), np.full((1, 1, 2), sample, "float32")
     assert fractional_loops.places_of_maxima(x, samples, (2, 2), (2, 2), (1, 0)) is None

@@ -5,15 +5,8 @@ import pytest
 
 import adjoint as ad
 from adjoint._kernels import copy_loops, index_loops
-from adjoint._kernels.loops import LOOPS, WARM
 
 SHAPES = [(7,), (300,), (5, 3), (65, 129), (4, 130, 3)]
-
-
-@pytest.fixture(autouse=True)
-def compiled():
-    for kernel in LOOPS:
-        kernel.heat = WARM
 
 
 def normal(shape, dtype="float32"):

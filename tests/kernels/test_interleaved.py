@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.ops._registry import OPS
 
 LENGTHS = [*range(1, 19), 33, 1001, 70_001]
 SPECIAL = [0.0, -0.0, 1.0, -2.5, np.inf, -np.inf, np.nan]
@@ -13,16 +12,6 @@ FORMULAS = {
     "negative": lambda a, b: -a, "add number": lambda a, b: a + 2.5, "multiply by number": lambda a, b: a * -2.5,
     "subtract from number": lambda a, b: 2.5 - a, "divide by number": lambda a, b: a / 2.0, "divide": lambda a, b: a / b,
 }  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def compiled_at_once():
-    heats = {name: op.heat[0] for name, op in OPS.items()}
-    for op in OPS.values():
-        op.heat[0] = 10**9
-    yield
-    for name, op in OPS.items():
-        op.heat[0] = heats.get(name, 0)
 
 
 def numbers(shape, dtype, special=False, seed=0):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import subprocess
 import sys
 from functools import partial
@@ -20,7 +21,7 @@ READ = (*members.GETTERS, "size", "dim", "numel", "element_size", "stride", "dat
 
 @pytest.fixture(scope="module")
 def compiled():
-    return _compiled_members.compiled_members()
+    return _compiled_members.compiled_members(True)
 
 
 def as_it_is_written(name):
@@ -261,14 +262,18 @@ def test_no_references_are_lost(compiled):
         assert all(abs(a - b) < 100 for a, b in zip(before, after, strict=True)), [a - b for a, b in zip(before, after, strict=True)]
 
 
-def test_warm_programs_use_them_until_a_class_answers_itself():
+def test_programs_use_them_until_a_class_answers_itself(tmp_path):
+    """What is on disk is used soon, and otherwise compiled later."""
     program = """
 import adjoint as ad
 from adjoint._compiled_members import _replaced
+from adjoint._serving import OFTEN, SOON
 x = ad.zeros(3)
-for _ in range(300):
+for _ in range(AFTER - 1):
     x.add_(1)
-assert ("shape" in {name for _, name in _replaced}) and x.shape == (3,) and x._version == 300
+assert not _replaced
+x.add_(1)
+assert ("shape" in {name for _, name in _replaced}) and x.shape == (3,) and x._version == AFTER
 class Own(ad.Tensor):
     seen = []
     @classmethod
@@ -279,4 +284,6 @@ y = x.as_subclass(Own)
 y.shape, y.zero_(), y.detach()
 assert not _replaced and len(Own.seen) >= 3 and x.sum() == 0
 """
-    subprocess.run([sys.executable, "-c", program], check=True)
+    environment = os.environ | {"ADJOINT_CACHE_DIR": str(tmp_path)}
+    for after in ("OFTEN", "SOON"):
+        subprocess.run([sys.executable, "-c", program.replace("AFTER", after)], check=True, env=environment)

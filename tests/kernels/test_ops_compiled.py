@@ -14,6 +14,7 @@ from adjoint._kernels import builtin
 from adjoint._kernels.expr import Untraceable
 from adjoint.ops._compiled import forward_formula, rule_formula
 from adjoint.ops._registry import OPS, Op, parameters
+from tests.kernels.ways import Switch
 from tests.ops._check import Call, data, spread_out
 from tests.ops.samples import Sample, load
 
@@ -122,27 +123,6 @@ def run(call: Call, dtype: str, layout: Any) -> list[np.ndarray]:
     return results + [np.asarray(0) if tensor.grad is None else data(tensor.grad) for tensor in tensors]
 
 
-@pytest.fixture
-def ops_as_before() -> Iterator[None]:
-    """Whatever is compiled during a test is forgotten after it."""
-    heats = {name: op.heat[0] for name, op in OPS.items()}
-    kernels = {name: dict(op.kernels) for name, op in OPS.items()}
-    yield
-    for name, op in OPS.items():
-        op.heat[0] = heats[name]
-        if op.kernels != kernels[name]:
-            forget(op)
-            op.kernels.update(kernels[name])
-            op.regenerate()
-
-
-def forget(op: Op) -> None:
-    """Let an op have no kernels."""
-    op.kernels.clear()
-    op.variants.clear()
-    op.regenerate()
-
-
 def usable(sample: Sample) -> bool:
     arrays = Call(ROWS["mul"], sample).arrays
     return bool(arrays) and all(array.dtype.kind in "fb" for array in arrays) and any(array.dtype.kind == "f" for array in arrays)
@@ -150,36 +130,33 @@ def usable(sample: Sample) -> bool:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.usefixtures("ops_as_before")
-def test_samples(name: str, dtype: str) -> None:
-    forget(OPS[name])
+def test_samples(computed_by: Switch, name: str, dtype: str) -> None:
+    computed_by("numpy", [name])
     eager = []
     for sample in filter(usable, ROWS[name].samples()):
         call = Call(ROWS[name], sample)
         for layout in (as_given, spread_out, empty, first):
-            OPS[name].heat[0] = 0
             with suppress(RuntimeError, TypeError):  # refused, or without a derivative
                 eager.append((call, layout, run(call, dtype, layout)))
     tolerance = 32 * float(np.finfo(dtype).eps)
+    computed_by("kernels", [name])
     for call, layout, expected in eager:
-        OPS[name].heat[0] = 10**9
-        run(call, dtype, layout)
         for got, wanted in zip(run(call, dtype, layout), expected, strict=True):
             assert got.dtype == wanted.dtype and got.shape == wanted.shape
             np.testing.assert_allclose(got, wanted, tolerance, tolerance, err_msg=f"{name} {layout.__name__} {call.args} {call.kwargs}")
 
 
-@pytest.mark.usefixtures("ops_as_before")
-def test_a_hot_op_is_compiled() -> None:
+def test_an_op_is_compiled_at_its_first_call(computed_by: Switch) -> None:
     op = OPS["mul"]
-    forget(op)
     x = ad.ones(5, requires_grad=True)
-    op.heat[0] = 0
+    x * 2
+    computed_by("numpy", ["mul"])
     (x * x).sum().backward()
     assert not op.kernels
-    op.heat[0] = 10**9
+    computed_by("kernels", ["mul"])
+    assert op.kernels["TT"].expected
     x * x
-    assert list(op.kernels) == ["TT"]
+    assert op.kernels["TS"].expected
     kernels = op.kernels["TT"]
     assert type(kernels.forward) is type(len)
     assert sorted(kernels.rules) == ["input", "other"]

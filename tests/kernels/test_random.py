@@ -142,7 +142,7 @@ def test_numbers_are_the_same_compiled_or_not(monkeypatch, name, dtype):
         for other in {kernel, *AT_ONCE_ONLY} - {*LOOPS_ONLY}:
             monkeypatch.setattr(_generator.draws, other, drawing.Drawing(kernel_of(other)), raising=False)
         monkeypatch.setattr(loop, "run", run)
-        monkeypatch.setattr(drawing, "WARM", 1 << 40)
+        monkeypatch.setattr(drawing, "compiles", lambda: False)
         _random.manual_seed(5)
         for _ in range(start):
             _random.rand((1,))
@@ -165,12 +165,12 @@ def test_numbers_drawn_in_one_go_are_the_same(monkeypatch, name):
     loop = kernel_of(kernel)
     monkeypatch.setattr(loop, "run", lambda *args: None)
     found = {}
-    for warm in (-1, 1 << 40):
+    for compiled in (True, False):
         monkeypatch.setattr(_generator.draws, kernel, drawing.Drawing(loop), raising=False)
-        monkeypatch.setattr(drawing, "WARM", warm)
+        monkeypatch.setattr(drawing, "compiles", lambda compiled=compiled: compiled)
         _random.manual_seed(5)
-        found[warm] = [draw(size, dtype) for dtype in dtypes.split() for size in (1, 17, 312, 2000)] + [_random.rand((3,))]
-        assert (getattr(_generator.draws, kernel).fill.__class__ is type(len)) == (warm < 0)
+        found[compiled] = [draw(size, dtype) for dtype in dtypes.split() for size in (1, 17, 312, 2000)] + [_random.rand((3,))]
+        assert (getattr(_generator.draws, kernel).fill.__class__ is type(len)) == compiled
     for ours, theirs in zip(*found.values(), strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
@@ -238,10 +238,11 @@ def test_a_generator_that_is_held_is_waited_for():
 
 
 @pytest.mark.parametrize("rates", [[1, -1], [np.inf, 1], [np.nan, 2]])
-@pytest.mark.parametrize("warm", [-1, 1 << 40])
-def test_what_is_no_rate_is_refused(monkeypatch, rates, warm):
+@pytest.mark.parametrize("compiled", [True, False])
+def test_what_is_no_rate_is_refused(monkeypatch, rates, compiled):
     monkeypatch.setattr(_generator.draws, "poissons", drawing.Drawing(rejection_loops.poissons), raising=False)
-    monkeypatch.setattr(drawing, "WARM", warm)
+    if not compiled:
+        monkeypatch.setattr(drawing, "compiles", lambda: False)
     for dtype in (np.float32, np.float64):
         with pytest.raises(RuntimeError, match="invalid Poisson rate"):
             _random.poisson(np.array(rates, dtype))
@@ -282,9 +283,9 @@ def test_many_normals_are_made_of_integers_that_are_drawn_before(monkeypatch):
 def test_normals_of_tensors_are_the_same_compiled_or_not(monkeypatch, size):
     mean, std = ad.linspace(-3, 3, size), ad.linspace(0, 2, size)
     found = []
-    for warm in (-1, 1 << 40):
+    for compiled in (True, False):
         monkeypatch.setattr(_generator.draws, "normals_of", drawing.Drawing(random_loops.normals_of), raising=False)
-        monkeypatch.setattr(drawing, "WARM", warm)
+        monkeypatch.setattr(drawing, "compiles", lambda compiled=compiled: compiled)
         ad.manual_seed(1)
         found.append(ad.normal(mean, std).numpy())
         with pytest.raises(RuntimeError, match=r"^normal expects all elements of std >= 0\.0"):

@@ -7,7 +7,7 @@ import pytest
 
 import adjoint as ad
 from adjoint._kernels import element_loss_loops, loss_loops, margin_loops, norm_loops, random_loops, softmax_loops
-from adjoint._kernels.loops import LOOPS, WARM
+from adjoint._kernels.loops import LOOPS
 from adjoint.nn import functional as F
 
 MODULES = (element_loss_loops, loss_loops, margin_loops, norm_loops, softmax_loops)
@@ -167,7 +167,7 @@ def served(monkeypatch, without_builtins):
     names: set[str] = set()
 
     def counting(kernel):
-        run = kernel.run if kernel.run != kernel.warm_up else kernel.compiled()
+        run = kernel.run if kernel.run != kernel.first else kernel.compiled()
 
         def call(*args):
             done = run(*args)
@@ -179,7 +179,6 @@ def served(monkeypatch, without_builtins):
 
     without_builtins()
     for kernel in KERNELS:
-        monkeypatch.setattr(kernel, "heat", WARM)
         monkeypatch.setattr(kernel, "run", counting(kernel))
     return names
 

@@ -7,16 +7,9 @@ import pytest
 
 import adjoint as ad
 from adjoint._kernels import distance_loops, index_loops, mask_loops, order_loops, search_loops
-from adjoint._kernels.loops import LOOPS, WARM
 
 DTYPES = ("float32", "float64", "float16", "int64", "int32", "uint8")
 SHAPES = [(1,), (8, 4), (300,), (100, 200), (3, 50, 70), (2, 3, 4, 5)]
-
-
-@pytest.fixture(autouse=True)
-def compiled():
-    for kernel in LOOPS:
-        kernel.heat = WARM
 
 
 def numbers(shape, dtype="float32"):
@@ -263,7 +256,7 @@ def test_gradients_of_distances(monkeypatch, shape, others, p):
         return [grad.numpy() for grad in ad.autograd.grad(total, [a, b])]
 
     compiled = gradients()
-    assert kernel.run != kernel.warm_up
+    assert kernel.run != kernel.first
     monkeypatch.setattr(kernel, "run", lambda *args: None)
     for ours, theirs in zip(compiled, gradients(), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-10)
@@ -272,7 +265,7 @@ def test_gradients_of_distances(monkeypatch, shape, others, p):
 def test_distances_by_products(monkeypatch):
     x, y = ad.tensor(numbers((2, 40, 5), "float64")), ad.tensor(numbers((2, 30, 5), "float64") * 0.5)
     compiled = ad.cdist(x, y)
-    assert distance_loops.finish_products.run != distance_loops.finish_products.warm_up
+    assert distance_loops.finish_products.run != distance_loops.finish_products.first
     monkeypatch.setattr(distance_loops.finish_products, "run", lambda *args: None)
     np.testing.assert_allclose(compiled.numpy(), ad.cdist(x, y).numpy(), rtol=1e-12)
     np.testing.assert_allclose(compiled.numpy(), ad.cdist(x, y, compute_mode="donot_use_mm_for_euclid_dist").numpy(), rtol=1e-10)

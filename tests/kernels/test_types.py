@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from adjoint._kernels import builtin, builtin_conversions, entry
 from adjoint._kernels.emit_types import KINDS
 from adjoint._kernels.expr import Expr
 from adjoint.ops._registry import OPS
+from tests.kernels.ways import WAYS, Switch
 
 ml_dtypes = pytest.importorskip("ml_dtypes")
 BF16 = np.dtype(ml_dtypes.bfloat16)
@@ -284,29 +285,6 @@ def test_negative_integers_are_converted_as_numpy_does() -> None:
 # ---- tensors --------------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def ops_as_before() -> Iterator[None]:
-    before = {name: (op.heat[0], dict(op.kernels), set(op.served)) for name, op in OPS.items()}
-    yield
-    for name, (heat, kernels, served) in before.items():
-        op = OPS[name]
-        op.heat[0] = heat
-        if op.kernels != kernels or op.served != served:
-            op.kernels.clear()
-            op.kernels.update(kernels)
-            op.served = served
-            op.variants.clear()
-            op.regenerate()
-
-
-def cold(name: str) -> None:
-    op = OPS[name]
-    op.heat[0] = 0
-    op.kernels.clear()
-    op.variants.clear()
-    op.regenerate()
-
-
 CALLS: dict[str, Callable[..., Any]] = {
     "add": lambda x, y: x + y, "mul": lambda x, y: x * y, "div": lambda x, y: x / y, "tanh": lambda x, y: x.tanh(),
     "gelu": lambda x, y: ad.nn.functional.gelu(x), "exp": lambda x, y: y.exp(), "pow": lambda x, y: y**x,
@@ -318,16 +296,14 @@ CALLS: dict[str, Callable[..., Any]] = {
 @pytest.mark.parametrize("dtype", [ad.float16, ad.bfloat16], ids=str)
 @pytest.mark.parametrize("shape", [(4, 50), (50,), (1,)])
 @pytest.mark.parametrize("name", CALLS)
-@pytest.mark.usefixtures("ops_as_before")
-def test_half_precision_is_the_same_compiled_or_not(name: str, shape: tuple[int, ...], dtype: Any) -> None:
+def test_half_precision_is_the_same_compiled_or_not(computed_by: Switch, name: str, shape: tuple[int, ...], dtype: Any) -> None:
     rng = np.random.default_rng(4)
     given = [ad.tensor(rng.uniform(*ends, size)).to(dtype) for ends, size in (((-3, 3), (4, 50)), ((0.1, 3), shape))]
     op = next(op for op in OPS.values() if op.name == {"add": "add", "pow": "pow"}.get(name, name))
     results = []
-    for heat in (0, 10**9):
-        cold(op.name)
+    for way in WAYS:
+        computed_by(way, [op.name])
         for _ in range(3):
-            op.heat[0] = heat
             inputs = [x.clone().requires_grad_() for x in given]
             out = CALLS[name](*inputs)
             out.backward(given[0].expand(out.shape) if out.shape == given[0].shape else ad.ones_like(out))
@@ -340,18 +316,14 @@ def test_half_precision_is_the_same_compiled_or_not(name: str, shape: tuple[int,
         np.testing.assert_allclose(compiled, eager, rtol=unit, atol=1e-7)
 
 
-@pytest.mark.usefixtures("ops_as_before")
-def test_gradients_of_complex_tensors_are_the_same_compiled_or_not() -> None:
+def test_gradients_of_complex_tensors_are_the_same_compiled_or_not(computed_by: Switch) -> None:
     rng = np.random.default_rng(5)
     a, b = rng.standard_normal((2, 3, 4, 2)) @ [1, 1j]
     names = ("mul", "div", "exp", "abs", "add", "neg", "sqrt", "sgn")
     results = []
-    for heat in (0, 10**9):
-        for name in names:
-            cold(name)
+    for way in WAYS:
+        computed_by(way, names)
         for _ in range(2):
-            for name in names:
-                OPS[name].heat[0] = heat
             x, y = ad.tensor(a, requires_grad=True), ad.tensor(b, requires_grad=True)
             (-(x * y) + (x / y).exp() + x.sqrt()).abs().sum().backward()
         results.append((x.grad.numpy(), y.grad.numpy()))
@@ -370,9 +342,8 @@ CHOICES: dict[str, Callable[..., Any]] = {
 }
 
 
-@pytest.mark.usefixtures("ops_as_before")
 @pytest.mark.parametrize("name", CHOICES)
-def test_choices_among_complex_numbers_and_their_gradients(name: str) -> None:
+def test_choices_among_complex_numbers_and_their_gradients(computed_by: Switch, name: str) -> None:
     rng = np.random.default_rng(5)
     a, b = (rng.standard_normal((2, 5, 40, 2)) @ [1, 1j]).astype(np.complex64)
     mask = rng.random((5, 40)) > 0.5
@@ -382,12 +353,9 @@ def test_choices_among_complex_numbers_and_their_gradients(name: str) -> None:
         "complex numbers": (a * (1 + 2j) + b - 3j) / 2j,
     }[name]  # fmt: skip
     gradients = []
-    for heat in (0, 10**9):
-        for op in ("where", "masked_fill", "masked_fill_tensor", "mul", "add", "sub", "div"):
-            cold(op)
+    for way in WAYS:
+        computed_by(way, ("where", "masked_fill", "masked_fill_tensor", "mul", "add", "sub", "div"))
         for _ in range(3):
-            for op in ("where", "masked_fill", "masked_fill_tensor", "mul", "add", "sub", "div"):
-                OPS[op].heat[0] = heat
             x, y = ad.tensor(a, requires_grad=True), ad.tensor(b, requires_grad=True)
             out = CHOICES[name](x, y, ad.tensor(mask))
             assert out.dtype is ad.complex64
