@@ -40,6 +40,16 @@ def plan(queries: int, keys: int, width: int, breadth: int, kind: str) -> tuple[
     return step, values, -(-queries // blocks), blocks, -(-keys // -(-keys // gemm.DEPTH)), (-(-keys // wide) + 1) * wide
 
 
+def whole(x: Array, lanes: int) -> Array:
+    """With rows of whole vectors, which is how kernels write: zeros after the last column change no product."""
+    missing = -x.shape[-1] % lanes
+    return np.concatenate((x, np.zeros((*x.shape[:-1], missing), x.dtype)), -1) if missing else x
+
+
+def first_columns(x: Array, count: int) -> Array:
+    return x if x.shape[-1] == count else np.ascontiguousarray(x[..., :count])
+
+
 def steps(x: Array) -> tuple[int, int, int, int]:
     """How far apart matrices and their elements are, if there are up to two dimensions of batches."""
     outer, inner = (0, 0, *x.strides[:-2])[-2:]
@@ -61,12 +71,13 @@ def attended(
 ) -> Array | None:
     """`softmax(query @ key.T * scale + mask, -1) @ value`; None if these are not such as compiled code takes. What `attended_back` needs is
     left in `kept`, if there is one."""
-    kind, lanes = KINDS[query.dtype.char], gemm.lanes(KINDS[query.dtype.char])
+    if query.ndim > 4 or not all(x.flags.aligned for x in (query, key, value)):
+        return None
+    kind, columns = KINDS[query.dtype.char], value.shape[-1]
+    value = whole(value, gemm.lanes(kind))
     *batch, queries, width = query.shape
     keys, breadth = value.shape[-2:]
     count = math.prod(batch)
-    if query.ndim > 4 or breadth % lanes or (kept is not None and width % lanes) or not all(x.flags.aligned for x in (query, key, value)):
-        return None
     step, values, height, blocks, deep, row = plan(queries, keys, width, breadth, kind)
     if step * count > ROOM:
         return None
@@ -86,7 +97,7 @@ def attended(
         return None
     if kept is not None:
         kept.append(Levels(levels))
-    return out
+    return first_columns(out, columns)
 
 
 def attended_back(
@@ -94,17 +105,21 @@ def attended_back(
 ) -> tuple[Array, Array, Array] | None:
     """The gradients of query, key and value, after `attended` took them; None if they are not such as compiled code takes."""
     kind = KINDS[query.dtype.char]
-    given = [np.ascontiguousarray(x) for x in (query, key, value, out, g)]
+    sizes = query.shape[-1], key.shape[-1], value.shape[-1]
+    query, key, value, out, g = given = [np.ascontiguousarray(whole(x, gemm.lanes(kind))) for x in (query, key, value, out, g)]
     *batch, queries, width = query.shape
     keys, breadth = value.shape[-2:]
     count, blocks = math.prod(batch), -(-keys // BACK_KEYS)
     parts, broad = min(-(-PARTS // count), blocks), -(-keys // blocks)
     height, row = min(BACK_QUERIES, queries), (-(-broad // gemm.width(kind)) + 1) * gemm.width(kind)
     masks, allowed, bias = rows_of_mask(mask, (*batch, queries, keys))
-    grads = np.zeros((parts, *query.shape), query.dtype), np.zeros_like(given[1]), np.zeros_like(given[2])
+    grads = np.zeros((parts, *query.shape), query.dtype), np.zeros_like(key), np.zeros_like(value)
     room = (2 * height + width + breadth) * row * query.itemsize
     done = attend_back.function()(
         *grads, levels.numbers, *given, *rooms.take(room), allowed, bias, scale, attend_back.slopes(kind), int(causal), masks,
         count * queries, count, queries, keys, width, breadth, parts, height, broad, row, count * parts, WORK,
     )  # fmt: skip
-    return (np.add.reduce(grads[0], 0) if parts > 1 else grads[0][0], *grads[1:]) if done else None
+    if not done:
+        return None
+    of_query = np.add.reduce(grads[0], 0) if parts > 1 else grads[0][0]
+    return first_columns(of_query, sizes[0]), first_columns(grads[1], sizes[1]), first_columns(grads[2], sizes[2])

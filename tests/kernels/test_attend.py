@@ -35,7 +35,7 @@ MASKS = {
 
 @pytest.mark.parametrize("mask", MASKS)
 @pytest.mark.parametrize("batch", [(), (3,), (2, 3)])
-@pytest.mark.parametrize("queries,keys,width,breadth", [(8, 8, 8, 8), (130, 77, 20, 24), (49, 300, 64, 40), (7, 3, 5, 16), (1, 17, 1, 8)])
+@pytest.mark.parametrize("queries,keys,width,breadth", [(8, 8, 8, 8), (130, 77, 20, 24), (49, 300, 64, 40), (7, 3, 5, 16), (1, 17, 1, 8), (9, 21, 3, 7), (40, 30, 17, 33)])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_the_definition(dtype, queries, keys, width, breadth, batch, mask):
     q, k, v = (drawn(*batch, *shape, dtype=dtype) for shape in ((queries, width), (keys, width), (keys, breadth)))
@@ -57,14 +57,13 @@ def test_views_of_other_tensors():
 
 
 def test_what_it_does_not_take():
-    assert _attend.attended(drawn(4, 8), drawn(4, 8), drawn(4, 7), None, 1.0, False) is None  # columns that are not whole vectors
     many = drawn(1, 1, 1, 4, 8)
     assert _attend.attended(many, many, many, None, 1.0, False) is None
 
 
 @pytest.mark.parametrize("mask", MASKS)
 @pytest.mark.parametrize("batch", [(), (3,), (2, 5)])
-@pytest.mark.parametrize("queries,keys,width,breadth", [(24, 160, 8, 16), (130, 577, 24, 8), (300, 200, 64, 40)])
+@pytest.mark.parametrize("queries,keys,width,breadth", [(24, 160, 8, 16), (130, 577, 24, 8), (300, 200, 64, 40), (50, 170, 7, 13)])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_gradients(monkeypatch, dtype, queries, keys, width, breadth, batch, mask):
     shapes = (queries, width), (keys, width), (keys, breadth)
