@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from . import target
 from .code import Code, Value
 
 
@@ -16,11 +17,20 @@ def fmod(c: Code, x: Value, y: Value) -> Value:
     """x - q y with the quotient rounded towards 0, which is exact; q may be one too large, for the quotient was rounded."""
     size, step = abs(x), abs(y)
     q = c.intrinsic("trunc", size / step)
-    rest = c.fma(-q, step, size)
+    rest = exact_rest(c, q, step, size)
     rest = c.select(c.compare("olt", rest, 0.0), rest + step, rest)
     rest = c.select(c.compare("oge", rest, step), rest - step, rest)
     rest = c.select(c.compare("olt", size, step), size, rest)  # an infinite y too
     return c.copysign(rest, x)
+
+
+def exact_rest(c: Code, q: Value, step: Value, size: Value) -> Value:
+    """size - q step, of numbers of any size: the product of doubles is not exact at their ends where there are no fused operations."""
+    if target.current().fma or c.kind == "f32":
+        return c.fma(-q, step, size)
+    large, small = c.compare("ogt", size, 2.0**900), c.compare("olt", step, 2.0**-700)
+    down = c.select(large, 2.0**-200, c.select(small, 2.0**200, 1.0))
+    return c.fma(-q, step * down, size * down) * (1.0 / down)
 
 
 def hypot(c: Code, x: Value, y: Value) -> Value:

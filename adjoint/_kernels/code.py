@@ -16,6 +16,7 @@ from typing import Any
 from .polynomials import Table
 
 TYPES = {"f32": "float", "f64": "double"}
+FUSED = 2  # steps at the end of a polynomial that are rounded once on any CPU
 
 
 def rounded(value: float, kind: str) -> float:
@@ -128,8 +129,9 @@ class Code:
         works on several vectors at once.)"""
         *others, last = coefficients[self.goal][start:]
         result: Value | float = last
-        for coefficient in reversed(others):
-            result = self.fma(x, result, coefficient)
+        for place in reversed(range(len(others))):
+            # Rounding twice costs no precision but in the last steps, and a CPU without fused operations is much faster so.
+            result = self.intrinsic("fma" if place < FUSED and self.exact else "fmuladd", x, result, others[place])
         assert isinstance(result, Value)
         return result
 

@@ -249,7 +249,7 @@ def tiles_text(kind: str) -> str:
                             for where, mask, total in parts:
                                 f.do(f"call void @llvm.masked.store.v{n}{kind}.p0({v} {total.get()}, ptr {where}, i32 {size}, {mask})")
     declared = [
-        f"declare {v} @llvm.fma.v{n}{kind}({v}, {v}, {v})",
+        f"declare {v} @llvm.fmuladd.v{n}{kind}({v}, {v}, {v})",
         f"declare {v} @llvm.masked.load.v{n}{kind}.p0(ptr, i32, <{n} x i1>, {v})",
         f"declare void @llvm.masked.store.v{n}{kind}.p0({v}, ptr, i32, <{n} x i1>)",
         "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)",
@@ -328,7 +328,7 @@ def lines_text(rows: int, kind: str) -> str:
             for i, row in enumerate(totals):
                 for place, total in zip(places, row, strict=True):
                     f.store(v, total.get(), f.at(t, target, f.add(place, f.mul(a["out_plane"], i))), size)
-    return "\n".join([f"declare {v} @llvm.fma.v{n}{kind}({v}, {v}, {v})", f.text(internal=True, inline=False)])
+    return "\n".join([f"declare {v} @llvm.fmuladd.v{n}{kind}({v}, {v}, {v})", f.text(internal=True, inline=False)])
 
 
 # ---- folds --------------------------------------------------------------------------------------------------------------------------

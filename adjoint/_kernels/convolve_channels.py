@@ -158,7 +158,7 @@ def backward_text(kind: str) -> str:
                     with f.loop(a["elements"]) as element:
                         f.store(t, f.load(t, source, f.mul(element, tile)), f.at(t, target, f.mul(element, a["element_step"])))
     v = f"<{LANES[kind]} x {t}>"
-    declared = f"declare {v} @llvm.fma.v{LANES[kind]}{kind}({v}, {v}, {v})"
+    declared = f"declare {v} @llvm.fmuladd.v{LANES[kind]}{kind}({v}, {v}, {v})"
     return "\n".join([declared, lay_text(kind), tile_text(HIGH, kind), tile_text(LOW, kind), transpose_text(kind), f.text()])
 
 

@@ -71,7 +71,7 @@ def dots_text(rows: int, kind: str) -> str:
                     total = f.let(f"fadd <4 x {t}> {known}, {totals}")
                     f.do(f"call void @llvm.masked.store.v4{kind}.p0(<4 x {t}> {total}, {there})")
     declared = [
-        f"declare {v} @llvm.fma.v{n}{kind}({v}, {v}, {v})",
+        f"declare {v} @llvm.fmuladd.v{n}{kind}({v}, {v}, {v})",
         *(f"declare <{m} x {t}> @llvm.masked.load.v{m}{kind}.p0(ptr, i32, <{m} x i1>, <{m} x {t}>)" for m in {4, n}),
         f"declare void @llvm.masked.store.v4{kind}.p0(<4 x {t}>, ptr, i32, <4 x i1>)",
     ]

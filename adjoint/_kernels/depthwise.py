@@ -92,7 +92,7 @@ def lines_text(places: int, kind: str) -> str:
                 fma(f, kind, weight, f.load(v, f.at(v, numbers, i), align=size), total)
         for i, total in enumerate(sums):
             f.store(v, total.get(), f.at(v, "%results", f.add(a["to"], f.mul(f.add(place, i), a["apart"]))), size)
-    return "\n".join([f"declare {v} @llvm.fma.v{n}{kind}({v}, {v}, {v})", f.text(internal=True, inline=False)])
+    return "\n".join([f"declare {v} @llvm.fmuladd.v{n}{kind}({v}, {v}, {v})", f.text(internal=True, inline=False)])
 
 
 # A band of lines of the result: the places of a plane that it reads, those that it has, and its part of the table of lines.

@@ -77,7 +77,7 @@ def tile_text(kind: str, rows: int, vectors: int) -> str:
             if i % vectors == 0:
                 one = f.let(f"insertelement {v} poison, {t} {f.load(t, starts[i // vectors], here)}, i64 0")
                 one = f.let(f"shufflevector {v} {one}, {v} poison, <{n} x i32> zeroinitializer")
-            total.set(f.let(f"call {v} @llvm.fma.v{n}{kind}({v} {one}, {v} {parts[i % vectors]}, {v} {total.get()})"))
+            total.set(f.let(f"call {v} @llvm.fmuladd.v{n}{kind}({v} {one}, {v} {parts[i % vectors]}, {v} {total.get()})"))
         f.do(f"call void @llvm.prefetch.p0(ptr {f.at(t, starts[0], f.add(here, f.mul('%a_step', AHEAD)))}, i32 0, i32 3, i32 1)")
         place.set(f.add(here, "%a_step"))
         line.set(f.at(t, right, "%b_step"))
@@ -95,7 +95,7 @@ def tiles_text(kind: str) -> str:
     names = [f"ptr @tile{rows}x{vectors}" if rows <= most_rows(vectors) else "ptr null" for rows, vectors in shapes]
     return "\n".join(
         [
-            f"declare {v} @llvm.fma.v{n}{kind}({v}, {v}, {v})",
+            f"declare {v} @llvm.fmuladd.v{n}{kind}({v}, {v}, {v})",
             f"declare {v} @llvm.masked.load.v{n}{kind}.p0(ptr, i32, <{n} x i1>, {v})",
             "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)",
             *made,

@@ -11,7 +11,7 @@ from typing import Any
 
 from .._serving import wanted
 from . import cache as disk
-from . import image, target
+from . import image, lowering, target
 from .lifetime import compiling, forever
 
 _libraries: list[Any] = forever([])  # which must live as long as the functions in them
@@ -79,7 +79,7 @@ def object_code(text: str, written: int = LOOPS) -> bytes:
     """Machine code. LLVM takes half the time for `VECTORS`, which it does not search for more and does not unroll, and a quarter for what
     is `FINISHED`, which it only tidies."""
     binding = llvm()
-    module = binding.parse_assembly(text)
+    module = binding.parse_assembly(text if target.current().fma else lowering.lowered(text))
     module.triple = machine().triple
     module.verify()
     options = binding.create_pipeline_tuning_options(speed_level=3 if written == LOOPS else 2)

@@ -138,13 +138,13 @@ def splat(f: Function, kind: str, value: str) -> str:
 
 def multiply_add(f: Function, kind: str, total: Variable, a: str, b: str) -> None:
     v = f"<{LANES[kind]} x {TYPES[kind]}>"
-    total.set(f.let(f"call {v} @llvm.fma.v{LANES[kind]}{kind}({v} {a}, {v} {b}, {v} {total.get()})"))
+    total.set(f.let(f"call {v} @llvm.fmuladd.v{LANES[kind]}{kind}({v} {a}, {v} {b}, {v} {total.get()})"))
 
 
 def declarations(kind: str) -> list[str]:
     n, v = LANES[kind], f"<{LANES[kind]} x {TYPES[kind]}>"
     return [
-        f"declare {v} @llvm.fma.v{n}{kind}({v}, {v}, {v})",
+        f"declare {v} @llvm.fmuladd.v{n}{kind}({v}, {v}, {v})",
         f"declare {v} @llvm.masked.load.v{n}{kind}.p0(ptr, i32, <{n} x i1>, {v})",
         f"declare void @llvm.masked.store.v{n}{kind}.p0({v}, ptr, i32, <{n} x i1>)",
     ]

@@ -39,7 +39,7 @@ def splat(f: Function, kind: str, value: str) -> str:
 def fma(f: Function, kind: str, a: str, b: str, total: Variable) -> None:
     """total += a * b. The caller declares the function."""
     v = f"<{LANES[kind]} x {TYPES[kind]}>"
-    total.set(f.let(f"call {v} @llvm.fma.v{LANES[kind]}{kind}({v} {a}, {v} {b}, {v} {total.get()})"))
+    total.set(f.let(f"call {v} @llvm.fmuladd.v{LANES[kind]}{kind}({v} {a}, {v} {b}, {v} {total.get()})"))
 
 
 def lanes_below(f: Function, kind: str, limit: str, n: int = 0) -> str:

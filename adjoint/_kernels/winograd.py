@@ -135,7 +135,7 @@ def text(kind: str) -> str:
     strange = f.let(f"fcmp uno {v} {zero.get()}, zeroinitializer")
     with f.when(f.let(f"icmp ne i{n} {f.let(f'bitcast <{n} x i1> {strange} to i{n}')}, 0")):
         f.store("i64", "1", "%strange")
-    return "\n".join([f"declare {v} @llvm.fma.v{n}{kind}({v}, {v}, {v})", f.text(internal=True, inline=False)])
+    return "\n".join([f"declare {v} @llvm.fmuladd.v{n}{kind}({v}, {v}, {v})", f.text(internal=True, inline=False)])
 
 
 def transform(f: Function, kind: str, entry: str, channels: str, taps: list[str], target: str, depth: str) -> None:

@@ -25,7 +25,7 @@ from ._filling import (
     store,
     to_float32,
 )
-from ._generator import Generator, Held, default_generator, draws, kernels
+from ._generator import Generator, Held, by_c, default_generator, draws, kernels
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -180,10 +180,10 @@ def _normal_blocks(generator: Generator, count: int, mean: float, std: float, do
     if double:
         blocks = np.empty(shape)
         uniforms = generator._uniform53(count).reshape(shape)
-        radius = np.sqrt(-2 * np.log(1 - uniforms[:, 0]))
+        radius = np.sqrt(-2 * by_c(np.log, 1 - uniforms[:, 0]))
         angle = 2 * np.pi * uniforms[:, 1]
-        np.multiply(radius, np.cos(angle), out=blocks[:, 0])
-        np.multiply(radius, np.sin(angle), out=blocks[:, 1])
+        np.multiply(radius, by_c(np.cos, angle), out=blocks[:, 0])
+        np.multiply(radius, by_c(np.sin, angle), out=blocks[:, 1])
         return fused(blocks, std, mean).reshape(-1)
     normals = generator._low24(count)
     _by_numpy(normals, float(np.float32(mean)), float(np.float32(std)))
@@ -250,7 +250,7 @@ def log_normal(array: Array, mean: float = 1.0, std: float = 2.0, generator: Gen
     if fill_by_kernel(array, "log_normals", generator, mean, std, waiting=True):
         return
     with np.errstate(over="ignore"):
-        fill(array, lambda g, n: np.exp(fused(g._normal(n), std, mean)), generator)
+        fill(array, lambda g, n: by_c(np.exp, fused(g._normal(n), std, mean)), generator)
 
 
 # ----- Others -----
@@ -273,7 +273,7 @@ def exponential(array: Array, lambd: float = 1.0, generator: Generator | None = 
     if (kind := kind_of(array.dtype)).name not in FLOATS:
         _refuse_integers("Exponential", kind.scalar_type)
     if not fill_by_kernel(array, kernel, generator, *numbers):
-        fill(array, lambda g, n: -1.0 / lambd * np.log1p(-g._uniform53(n)), generator)
+        fill(array, lambda g, n: -1.0 / lambd * by_c(np.log1p, -g._uniform53(n)), generator)
 
 
 def cauchy(array: Array, median: float = 0.0, sigma: float = 1.0, generator: Generator | None = None) -> None:
@@ -284,4 +284,4 @@ def cauchy(array: Array, median: float = 0.0, sigma: float = 1.0, generator: Gen
         _refuse_integers("Cauchy", kind.c_type)
     if fill_by_kernel(array, "cauchy", generator, 0, median, sigma, 0.0):
         return
-    fill(array, lambda g, n: fused(np.tan(np.pi * (g._uniform53(n) - 0.5)), sigma, median), generator)
+    fill(array, lambda g, n: fused(by_c(np.tan, np.pi * (g._uniform53(n) - 0.5)), sigma, median), generator)

@@ -27,7 +27,7 @@ from ._filling import (
     require,
     store,
 )
-from ._generator import BUSY, Generator, Held, default_generator, draws, rejections
+from ._generator import BUSY, Generator, Held, by_c, default_generator, draws, rejections
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -293,7 +293,7 @@ def geometric(array: Array, p: float, generator: Generator | None = None) -> Non
     if floating and fill_by_kernel(array, "geometric", generator, 0, math.log1p(-p), 0.0, 0.0):
         return
     with np.errstate(divide="ignore"):
-        fill(array, lambda g, n: np.ceil(np.log(g._uniform53(n)) / math.log1p(-p)), generator)
+        fill(array, lambda g, n: np.ceil(by_c(np.log, g._uniform53(n)) / math.log1p(-p)), generator)
 
 
 # ----- Multinomial -----

@@ -31,6 +31,19 @@ _PLACE, BUSY = 624, 625  # after the words: the place of the next, and whether s
 _making = allocate_lock()
 
 
+def by_c(function: np.ufunc, x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """A function of the C library's, which PyTorch's numbers come from: NumPy has its own where vectors are long, with other last bits."""
+    known = getattr(math, function.__name__)
+
+    def one(number: float) -> float:
+        try:
+            return known(number)  # type: ignore[no-any-return]
+        except (ValueError, OverflowError):
+            return float(function(number))  # which is infinite
+
+    return np.fromiter(map(one, x.ravel().tolist()), np.float64, x.size).reshape(x.shape)
+
+
 Mark = tuple[Any, int]  # what a generator remembers, and its seed
 
 
@@ -220,8 +233,8 @@ class Generator:
                 waiting += radius * math.cos(angle), radius * math.sin(angle)
             normals = np.array(waiting)
         else:
-            radii, angles = np.sqrt(-2 * np.log1p(-uniforms[1::2])), 2 * np.pi * uniforms[::2]
-            normals = np.append(waiting, np.stack([radii * np.cos(angles), radii * np.sin(angles)], axis=-1))
+            radii, angles = np.sqrt(-2 * by_c(np.log1p, -uniforms[1::2])), 2 * np.pi * uniforms[::2]
+            normals = np.append(waiting, np.stack([radii * by_c(np.cos, angles), radii * by_c(np.sin, angles)], axis=-1))
         self._waiting[1] = normals.size > count
         if normals.size > count:
             self._waiting[0] = normals[-1]

@@ -35,7 +35,10 @@ MASKS = {
 
 @pytest.mark.parametrize("mask", MASKS)
 @pytest.mark.parametrize("batch", [(), (3,), (2, 3)])
-@pytest.mark.parametrize("queries,keys,width,breadth", [(8, 8, 8, 8), (130, 77, 20, 24), (49, 300, 64, 40), (7, 3, 5, 16), (1, 17, 1, 8), (9, 21, 3, 7), (40, 30, 17, 33)])
+@pytest.mark.parametrize(
+    "queries,keys,width,breadth",
+    [(8, 8, 8, 8), (130, 77, 20, 24), (49, 300, 64, 40), (7, 3, 5, 16), (1, 17, 1, 8), (9, 21, 3, 7), (40, 30, 17, 33)],
+)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_the_definition(dtype, queries, keys, width, breadth, batch, mask):
     q, k, v = (drawn(*batch, *shape, dtype=dtype) for shape in ((queries, width), (keys, width), (keys, breadth)))
