@@ -9,6 +9,7 @@ import numpy as np
 
 from .._dtype import from_numpy_dtype
 from ..ops._batching import expanded
+from ..ops._index_checks import first_outside
 from ..ops._registry import LINEAR, Array, op
 from ..ops._rules import loops
 from ..ops.scatter import index_select_rule
@@ -36,9 +37,15 @@ def embedding_batch(weight: Any, indices: Any, padding_idx: int, scale_grad_by_f
         return embedding(weight, indices, padding_idx, scale_grad_by_freq)
     # One table with the rows of all examples, of which the padding is not one row any more.
     given = expanded(indices, examples, batched[1])
+    check_rows(given._data, weight.shape[1])  # (beyond the rows of one example are those of the next)
     starts = weight.shape[1] * np.arange(examples).reshape((examples,) + (1,) * (given.ndim - 1))
     found = embedding(weight.flatten(0, 1), given + given.new_tensor(starts), -1, scale_grad_by_freq)
     return found if padding_idx < 0 else np.where((given == padding_idx).unsqueeze(-1), found.detach(), found)
+
+
+def check_rows(indices: Array, rows: int) -> None:
+    if (wrong := first_outside(indices, 0, rows)) is not None:
+        raise IndexError(f"index out of range in self: there is an index {wrong}, but the table has {rows} rows")
 
 
 @op(method=False, function=False, jvp=LINEAR, warns=False, weight=embedding_rule, batch=embedding_batch)
@@ -55,9 +62,5 @@ def embedding(weight: Array, indices: Array, padding_idx: int = -1, scale_grad_b
             f"torch.{from_numpy_dtype(indices.dtype).scalar_name}Tensor instead (while checking arguments for embedding)\n"
             "  fix: indices.long()"
         )
-    if indices.__class__ is np.ndarray and indices.size:
-        low, high = indices.min(), indices.max()
-        if low < 0 or high >= weight.shape[0]:
-            wrong = low if low < 0 else high
-            raise IndexError(f"index out of range in self: there is an index {wrong}, but the table has {weight.shape[0]} rows")
+    check_rows(indices, weight.shape[0])
     return np.take(weight, indices, axis=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -163,24 +164,38 @@ def normalize_dims(dim: Any, ndim: int) -> tuple[int, ...]:
         return (wrap_dim(dim, ndim),)
     if dim is None:
         return tuple(range(ndim))
-    dims = (dim,) if isinstance(dim, int) or not hasattr(dim, "__iter__") else tuple(dim)
+    dims = tuple(dim) if isinstance(dim, tuple | list) else (dim,)
     if not dims:
         return tuple(range(ndim))
-    wrapped = tuple(wrap_dim(int(d), ndim) for d in dims)
+    wrapped = tuple(wrap_dim(d, ndim) for d in dims)
     if len(set(wrapped)) != len(wrapped):
         repeated = next(d for d in wrapped if wrapped.count(d) > 1)
         raise RuntimeError(f"dim {repeated} appears multiple times in the list of dims")
     return wrapped
 
 
-def wrap_dim(dim: int, ndim: int) -> int:
-    """A dimension counted from the front."""
+def wrap_dim(dim: Any, ndim: int) -> int:
+    """A dimension counted from the front. 0-d tensors and arrays of integers stand for numbers."""
+    if dim.__class__ is not int:
+        dim = whole_number(dim)
     if 0 <= dim < ndim:
-        return dim
+        return dim  # type: ignore[no-any-return]
     limit = max(ndim, 1)
     if not -limit <= dim < limit:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})")
-    return dim % limit
+    return dim % limit  # type: ignore[no-any-return]
+
+
+def whole_number(value: Any, name: str = "dim") -> int:
+    """An integer that may be given as a 0-d tensor or array. A truth value is none."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return int(value)
+    if getattr(value, "shape", ()) == () and not isinstance(value, bool | np.bool) and hasattr(value, "__index__"):
+        try:
+            return operator.index(value)
+        except (TypeError, RuntimeError):  # (a tensor of another dtype)
+            pass
+    raise TypeError(f"argument '{name}' must be int, not {type(value).__name__}")
 
 
 def flipped(x: Any, dim: int) -> Any:

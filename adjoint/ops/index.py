@@ -25,6 +25,7 @@ from ..autograd.node import INFERENCE_TENSOR
 from ..autograd.views import check_writable
 from ._batching import Index, behind_batch
 from ._general import NUMBERS, array_to_write, plain_array
+from ._index_checks import first_outside
 from ._inplace import shares_memory
 from ._registry import FUNCTIONS, LINEAR, Array, Held, composite, op
 from ._rules import call, copied, loops, sum_to
@@ -197,7 +198,10 @@ def flat_positions(shape: Shape, indices: Indices) -> Array:
     if place is None:
         return np.arange(math.prod(shape)).reshape(shape)[indices]
     size, outer, inner = shape[place], shape[:place], shape[place + 1 :]
-    rows = np.where(indices[place] < 0, indices[place] + size, indices[place]).astype(np.intp)
+    if (bad := first_outside(indices[place], -size, size)) is not None:
+        raise IndexError(f"index {bad} is out of bounds for dimension {place} with size {size}")
+    rows = indices[place].astype(np.intp)
+    rows += size * (rows < 0)
     stride = math.prod(inner)
     before = np.arange(math.prod(outer)).reshape(outer + (1,) * (rows.ndim + len(inner))) * (size * stride)
     return before + rows.reshape(rows.shape + (1,) * len(inner)) * stride + np.arange(stride).reshape(inner)

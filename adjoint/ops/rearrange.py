@@ -12,8 +12,9 @@ import numpy as np
 from .._dtype import as_numpy_dtype, from_numpy_dtype
 from .._tensor import Tensor, wrap, wrap_result
 from ._batching import behind_batch, by_example, moved, refuse_batches, rows
+from ._index_checks import first_outside
 from ._registry import LEADING, LINEAR, Array, composite, op
-from ._rules import call, cast, holds, in_order, joined, loops, normalize_dims, sum_to, wrap_dim
+from ._rules import call, cast, in_order, joined, loops, normalize_dims, sum_to, wrap_dim
 from .assign import inplace_form
 from .parts import EVERYTHING
 from .scatter import index_select
@@ -315,7 +316,7 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
     if data.dtype.kind not in "iu":
         raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
     total = math.prod(sizes)
-    if data.size and holds((data.min() < -total) | (data.max() >= total)):
-        raise ValueError(f"index {data.max()} is out of bounds for a tensor of shape {list(sizes)}, which has {total} elements")
+    if (bad := first_outside(data, -total, total)) is not None:
+        raise ValueError(f"index {bad} is out of bounds for a tensor of shape {list(sizes)}, which has {total} elements")
     places = data.astype(np.int64)
     return tuple(wrap_result(part) for part in np.unravel_index(np.where(places < 0, places + total, places), sizes))

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .._dtype import from_numpy_dtype
 from .._layer import Layer
 from .._tensor import Tensor, wrap
 from ._batching import Index, expanded
+from ._index_checks import check_along, check_combined, check_copied, check_filled, check_selected
 from ._out import into
 from ._precision import is_half, wide
 from ._registry import ALONG, LINEAR, Array, composite, op
@@ -44,7 +44,7 @@ def places(index: Array, dim: int) -> tuple[Array, ...]:
 
 def flat_places(shape: Shape, index: Array, dim: int) -> Array:
     """The same places, counted in an array of this shape laid out in one line. NumPy reads and writes those many times faster."""
-    index = as_vector(index)
+    index = as_vector(index).astype(np.intp, copy=False)
     others: Any = 0
     for d, size in enumerate(index.shape):
         if d != dim:
@@ -58,39 +58,6 @@ def in_one_line(array: Array) -> bool:
     return array.__class__ is np.ndarray and bool(array.flags.c_contiguous)
 
 
-def check_along(name: str, input: Array, dim: int, index: Array, src: Array | None = None, whose: str = "self") -> int:
-    """Refuse what does not fit together, before anything is read or written. The dimension, counted from the front."""
-    dim = wrap_dim(dim, len(input.shape))
-    if index.dtype not in (INT64, INT32) and index.size:
-        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index\n  fix: index.long()")
-    if src is not None and src.dtype != input.dtype:
-        raise RuntimeError(
-            f"scatter(): Expected self.dtype to be equal to src.dtype\n  fix: src.to({from_numpy_dtype(input.dtype)})"
-        )
-    if index.size == 0:
-        return dim
-    shape, indexed = input.shape or (1,), index.shape or (1,)
-    if len(shape) != len(indexed):
-        raise RuntimeError(f"Index tensor must have the same number of dimensions as {whose} tensor")
-    if src is not None and len(src.shape or (1,)) != len(indexed):
-        raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
-    for d, size in enumerate(indexed):
-        if d != dim and size > shape[d]:
-            if src is None and name == "gather":
-                raise RuntimeError(
-                    f"Size does not match at dimension {d} expected index {list(indexed)} to be no larger than self {list(shape)} "
-                    f"apart from dimension {dim}"
-                )
-            raise RuntimeError(f"Expected index {list(indexed)} to be no larger than self {list(shape)} apart from dimension {dim}")
-        if src is not None and size > (src.shape or (1,))[d]:
-            raise RuntimeError(
-                f"Expected index {list(indexed)} to be no larger than self {list(shape)} apart from dimension {dim} and to be no larger "
-                f"size than src {list(src.shape)}"
-            )
-    check_bounds(index, shape[dim], dim, input)
-    return dim
-
-
 def obviously_along(input: Array, dim: int, index: Array) -> bool:
     """Whether a kernel finds that all indices are within bounds, and nothing else can be wrong."""
     if input.__class__ is not np.ndarray or dim.__class__ is not int or dim < 0:
@@ -98,15 +65,6 @@ def obviously_along(input: Array, dim: int, index: Array) -> bool:
     kernels = loops("index")
     frame = kernels.frame_along(input.shape, index.shape, dim)
     return frame is not None and frame[-1] and bool(kernels.within(index, 0, input.shape[dim], input))
-
-
-def check_bounds(index: Array, size: int, dim: int, like: Array, kind: type[Exception] = RuntimeError, whose: str = "") -> None:
-    """Refuse an index that is negative or too large. `like` is an array of the type that kernels are chosen by."""
-    if index.__class__ is not np.ndarray or not index.size or loops("index").within(index, 0, size, like):
-        return
-    if index.min() < 0 or index.max() >= size:
-        bad = index[(index < 0) | (index >= size)].reshape(-1)[0]
-        raise kind(f"{whose}index {bad} is out of bounds for dimension {dim} with size {size}")
 
 
 def used_part(src: Array, index: Array) -> Array:
@@ -282,7 +240,7 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None, *, out: Any
         if obviously_along(input._data, place, indices._data):
             return gather(input, place, indices, out=out)
     if dim is None:
-        return gather(input.reshape(-1), 0, from_front(indices.reshape(-1), input.numel()), out=out)
+        return gather(input.reshape(-1), 0, indices.reshape(-1), out=out)
     place, whole, wanted = broadcast_along(input._data.shape, indices._data.shape, dim)
     if input._data.shape != whole:
         input = input.expand(whole)
@@ -322,18 +280,6 @@ def from_front(indices: Any, size: int) -> Any:
 
 def slices(dim: int, index: Array) -> tuple[Any, ...]:
     return (EVERYTHING,) * dim + (as_vector(index),)
-
-
-def check_vector(name: str, input: Array, dim: int, index: Array) -> int:
-    dim = wrap_dim(dim, len(input.shape))
-    if len(index.shape) > 1:
-        raise IndexError(
-            f"{name}(): Index is supposed to be a vector, but got dim: {len(index.shape)} with type: "
-            f"{from_numpy_dtype(index.dtype).scalar_name} and size: {list(index.shape)}"
-        )
-    if index.dtype not in (INT64, INT32):
-        raise RuntimeError(f"{name}(): Expected dtype int32 or int64 for index\n  fix: index.long()")
-    return dim
 
 
 def index_select_rule(g: Array, dim: int, index: Array, input_shape: Shape, input_dtype: Any) -> Array:
@@ -383,13 +329,7 @@ def index_select(input: Array, dim: int, index: Array) -> Array:
         found = loops("index").take(input, index, dim)
         if found is not None:
             return found
-    if len(index.shape) > 1:
-        raise IndexError(f"index_select(): Index is supposed to be a vector (it has {len(index.shape)} dimensions)")
-    dim = check_vector("index_select", input, dim, index)
-    if index.__class__ is np.ndarray and index.size:
-        size = input.shape[dim] if input.shape else 1
-        if index.min() < 0 or index.max() >= size:
-            raise IndexError(f"index out of range in self (dimension {dim} has size {size})")
+    dim = check_selected(input, dim, index)
     found = np.take(as_vector(input), as_vector(index), axis=dim)
     return found if input.shape else found.reshape(())
 
@@ -421,7 +361,7 @@ def _index_add_by_kernel(input: Array, dim: int, index: Array, source: Array, al
 
 
 def _index_add_into(input: Array, dim: int, index: Array, source: Array, alpha: Any) -> None:
-    dim = check_source("index_add_", input, dim, index, source)
+    dim = check_combined("index_add", input, dim, index, source)
     whole, values = wide(as_vector(input)), wide(as_vector(source))
     add_at(whole, slices(dim, index), values if alpha == 1 else values * number_as(alpha, values.dtype))
     if is_half(input.dtype):  # added up in single precision, and rounded once
@@ -439,40 +379,6 @@ def same_slices(input: Array, dim: int, index: Array, source: Array) -> bool:
     if shape == input.shape:
         return index.shape[0] == shape[dim]  # type: ignore[no-any-return]
     return (*input.shape[:dim], index.shape[0], *input.shape[dim + 1 :]) == shape  # type: ignore[no-any-return]
-
-
-def check_source(name: str, input: Array, dim: int, index: Array, source: Array) -> int:
-    """Refuse indices and slices that do not fit together. The dimension, counted from the front."""
-    dim = check_vector(name, input, dim, index)
-    if name == "index_copy_" and input.shape and source.shape and len(input.shape) != len(source.shape):
-        raise IndexError(
-            "index_copy_(): When source and destination are not scalars, their dimensionality must match. "
-            f"Source dimensionality ({len(source.shape)}), destination dimensionality ({len(input.shape)})"
-        )
-    count = source.shape[dim] if source.shape else 1
-    if index.size != count:
-        kind = RuntimeError if name == "index_add_" else IndexError
-        raise kind(f"{name}(): Number of indices ({index.size}) should be equal to source.size(dim): ({count}), for dim: {dim}")
-    if input.dtype != source.dtype:
-        names = [from_numpy_dtype(array.dtype).scalar_name for array in (input, source)]
-        raise RuntimeError(
-            f"{name}(): self ({names[0]}) and source ({names[1]}) must have the same scalar type"
-            if name == "index_add_"
-            else f"{name}(): self and source expected to have the same dtype, but got (self) {names[0]} and (source) {names[1]}"
-        )
-    shape, given = input.shape or (1,), source.shape or (1,)
-    if (*shape[:dim], *shape[dim + 1 :]) != (*given[:dim], *given[dim + 1 :]):
-        raise RuntimeError(
-            f"{name}(): source tensor shape must match self tensor shape, excluding the specified dimension. "
-            f"Got self.shape = {list(shape)} source.shape = {list(given)}"
-        )
-    if name == "index_copy_":
-        check_bounds(index, shape[dim], dim, input, IndexError, "index_copy_(): ")
-    elif len(shape) == 1:
-        check_bounds(index, shape[dim], dim, input, IndexError, "index out of range in self: ")
-    else:
-        check_bounds(index, shape[dim], dim, input)
-    return dim
 
 
 @op(
@@ -495,7 +401,7 @@ def _index_copy_by_kernel(input: Array, dim: int, index: Array, source: Array) -
 
 
 def _index_copy_into(input: Array, dim: int, index: Array, source: Array) -> None:
-    dim = check_source("index_copy_", input, dim, index, source)
+    dim = check_copied(input, dim, index, source)
     as_vector(input)[slices(dim, index)] = as_vector(source)
 
 
@@ -517,14 +423,10 @@ def _index_fill(input: Array, dim: int, index: Array, value: Any) -> Array:
 
 
 def _index_fill_into(input: Array, dim: int, index: Array, value: Any) -> None:
-    if len(index.shape) == 1 and input.dtype.kind == "f" and dim.__class__ is int and not hasattr(value, "shape"):
+    if len(index.shape) == 1 and input.dtype.kind == "f" and dim.__class__ is int and isinstance(value, int | float):
         if loops("index").filled(input, dim, index, number_for(value, input.dtype)):
             return
-    dim = check_vector("index_fill_", input, dim, index)
-    shape = input.shape or (1,)
-    if index.__class__ is np.ndarray and index.size and not loops("index").within(index, -shape[dim], shape[dim], input):
-        if not (-shape[dim] <= index.min() and index.max() < shape[dim]):
-            raise IndexError(f"index {index.max()} is out of bounds for dimension {dim} with size {shape[dim]}")
+    dim = check_filled(input, dim, index, value)
     as_vector(input)[slices(dim, index)] = value if hasattr(value, "shape") else number_as(value, input.dtype)
 
 

@@ -11,13 +11,13 @@ from .._dtype import from_numpy_dtype
 from .._tensor import Tensor, wrap
 from ._batching import rows
 from ._general import plain_array
+from ._index_checks import check_along, check_combined, first_outside
 from ._registry import ALONG, LINEAR, Array, ConstantArray, composite, op
 from ._rules import call, copied, holds, loops, wrap_dim, zeros_on
 from .assign import arrays_to_write, inplace_form
 from .index import add_at
 from .scatter import (
     as_vector,
-    check_along,
     combine_along,
     gather,
     in_front,
@@ -172,6 +172,7 @@ scatter_reduce_ = inplace_form(scatter_reduce, _combine_into, lambda: _combined_
 @composite()
 def index_reduce(input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True, out: Any = None) -> Any:
     """A copy in which the slices of `source` are combined with those that `index` names along a dimension."""
+    check_slices("index_reduce", input, dim, index, source, reduce)
     arrays = [plain_array(x) for x in (input, index, source)]
     if out is None and input._fn is source._fn is None and not any([array is None for array in arrays]):
         result = copied(arrays[0])
@@ -183,10 +184,20 @@ def index_reduce(input: Any, dim: int, index: Any, source: Any, reduce: str, *, 
 @composite(function=False)
 def index_reduce_(input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Any:
     """Combine the slices of `source` with those that `index` names along a dimension, in place."""
+    check_slices("index_reduce_", input, dim, index, source, reduce)
     given = arrays_to_write((input, index, source), (0, 1, 2))
     if given is not None and _index_reduce_into(given[0], dim, given[1], given[2], reduce, include_self):
         return input._written()
     return scatter_reduce_(input, dim, _spread_index(index, source, dim), source, reduce, include_self=include_self)
+
+
+def check_slices(name: str, input: Any, dim: int, index: Any, source: Any, reduce: str) -> None:
+    for place, (argument, value) in enumerate((("index", index), ("source", source)), 2):
+        if not isinstance(value, Tensor):
+            raise TypeError(f"{name}(): argument '{argument}' (position {place}) must be Tensor, not {type(value).__name__}")
+    if reduce not in ("prod", "mean", "amax", "amin"):
+        raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+    check_combined("index_reduce", input._data, dim, index._data, source._data)
 
 
 def _spread_index(index: Any, source: Any, dim: int) -> Any:
@@ -200,10 +211,8 @@ def _spread_index(index: Any, source: Any, dim: int) -> Any:
 def check_flat(name: str, input: Array, index: Array) -> None:
     if index.dtype.kind not in "iu":
         raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {from_numpy_dtype(index.dtype).scalar_name}")
-    if index.__class__ is np.ndarray and index.size:
-        for extreme in (int(index.min()), int(index.max())):
-            if not -input.size <= extreme < input.size:
-                raise IndexError(f"out of range: tried to access index {extreme} on a tensor of {input.size} elements.")
+    if (bad := first_outside(index, -input.size, input.size)) is not None:
+        raise IndexError(f"out of range: tried to access index {bad} on a tensor of {input.size} elements.")
 
 
 def flat_index(index: Tensor, size: int) -> Tensor:
