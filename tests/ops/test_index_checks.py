@@ -38,7 +38,7 @@ READS = {
 @pytest.mark.parametrize("write", WRITES)
 def test_nothing_is_written_if_an_index_is_out_of_bounds(write, place):
     x = ad.zeros(3, 4)
-    with pytest.raises((IndexError, RuntimeError), match="out of (bounds|range)"):
+    with pytest.raises((IndexError, RuntimeError), match=r"out of (bounds|range)"):
         WRITES[write](x, ad.tensor([place, 0, 0, 1]))
     assert not x.any()
 
@@ -46,7 +46,7 @@ def test_nothing_is_written_if_an_index_is_out_of_bounds(write, place):
 @pytest.mark.parametrize("place", OUTSIDE)
 @pytest.mark.parametrize("read", READS)
 def test_nothing_is_read_if_an_index_is_out_of_bounds(read, place):
-    with pytest.raises((IndexError, RuntimeError, ValueError), match="out of (bounds|range)"):
+    with pytest.raises((IndexError, RuntimeError, ValueError), match=r"out of (bounds|range)"):
         READS[read](ad.zeros(3, 4), ad.tensor([place, 0, 0, 1]))
 
 
@@ -66,7 +66,7 @@ def test_a_flat_index_does_not_count_from_the_end():
         (lambda x, i: x[0].index_add(0, i[0], ad.tensor(1.0)), RuntimeError, "source tensor shape must match self tensor shape"),
         (lambda x, i: x.index_reduce(0, i, ad.ones(2, 3), "prod"), RuntimeError, "source tensor shape must match self"),
         (lambda x, i: x.index_reduce(0, i, ad.ones(2, 4), "sum"), RuntimeError, "Expected reduce to be one of prod, mean, amax or amin"),
-        (lambda x, i: x.index_reduce(0, [0, 1], ad.ones(2, 4), "prod"), TypeError, "argument 'index' .position 2. must be Tensor, not list"),
+        (lambda x, i: x.index_reduce(0, [0, 1], ad.ones(2, 4), "prod"), TypeError, "must be Tensor, not list"),
         (lambda x, i: ad.tensor(1.0).index_select(0, i), RuntimeError, "Index to scalar can have only 1 value, got 2"),
         (lambda x, i: ad.zeros(0, 3).index_select(0, i), RuntimeError, "self indexing axis dim should be positive"),
         (lambda x, i: x.sum(1.0), TypeError, "must be int, not float"),
