@@ -346,6 +346,8 @@ def filled(x: Any, value: Any, dtype: Any = None) -> Any:
 
 
 def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Any:
+    if x.is_complex:
+        raise Untraceable("parts of a complex number that are replaced")
     largest = float(np.finfo(x.dtype).max)
     x = np.where(x == np.inf, largest if posinf is None else posinf, x)
     return np.where(x != x, nan, np.where(x == -np.inf, -largest if neginf is None else neginf, x))

@@ -188,9 +188,7 @@ def wrap_dim(dim: Any, ndim: int) -> int:
 
 def whole_number(value: Any, name: str = "dim") -> int:
     """An integer that may be given as a 0-d tensor or array. A truth value is none."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return int(value)
-    if getattr(value, "shape", ()) == () and not isinstance(value, bool | np.bool) and hasattr(value, "__index__"):
+    if not isinstance(value, bool):
         try:
             return operator.index(value)
         except (TypeError, RuntimeError):  # (a tensor of another dtype)

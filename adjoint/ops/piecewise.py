@@ -22,8 +22,14 @@ from .assign import number_for
 
 def signs(x: Array) -> Array:
     """-1, 0 or 1; of NaN 0; of a complex number the one of modulus 1 in its direction."""
-    if x.dtype.kind in "biuc":
+    if x.dtype.kind in "biu":
         return np.copy(x) if x.dtype.kind == "b" else np.sign(x)
+    if x.dtype.kind == "c":
+        unit = np.sign(x)
+        if x.__class__ is np.ndarray and (endless := np.isinf(x)).any():  # no direction; NumPy has one
+            unit.real = np.where(endless, x.real / np.abs(x), unit.real)
+            unit.imag = np.where(endless, x.imag / np.abs(x), unit.imag)
+        return unit
     return np.where(np.isnan(x), 0, np.sign(x))
 
 

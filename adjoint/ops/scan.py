@@ -14,7 +14,7 @@ from .._methods import OpMethods
 from ._out import into
 from ._precision import INT64, compute_dtype, wide, with_dtype
 from ._registry import ALONG, FUNCTIONS, LINEAR, Array, composite, op
-from ._rules import call, cast, flipped, loops, normalize_dims, wrap_dim, zeros_on
+from ._rules import call, cast, copied, flipped, loops, normalize_dims, wrap_dim, zeros_on
 from .product import from_the_end
 from .reduce import look_up, refuse_complex, selected, selected_at_once
 from .scatter import scatter_add
@@ -101,7 +101,9 @@ def logcumsumexp(input: Array, dim: int) -> Array:
     if not input.shape:
         return input * 1
     if input.dtype.kind == "c":
-        return np.stack(list(accumulate(np.moveaxis(input, dim, 0), partial(call, logaddexp))), axis=dim)
+        start = np.full_like(input, -np.inf, shape=(*input.shape[:dim], *input.shape[dim + 1 :]))
+        sums = accumulate(np.moveaxis(input, dim, 0), lambda total, x: call(logaddexp, x, total), initial=start)
+        return np.stack(list(sums)[1:], axis=dim) if input.size else copied(input)
     x = wide(input)
     found = loops("scan").log_sums.run(x, dim, False)
     return cast(np.logaddexp.accumulate(x, axis=dim) if found is None else found, input.dtype)

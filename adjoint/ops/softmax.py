@@ -73,7 +73,7 @@ def softmax_back(g: Array, out: Array) -> Array:
 
 def softmax_rule(g: Array, out: Array, dim: int, input_dtype: Any) -> Array:
     if not out.shape:
-        return cast(g * 0, input_dtype)
+        return cast((g - g * out) * out, input_dtype)
     grad = gradient_by_kernel(g, out, dim, 0)
     return cast(along_rows(softmax_back, dim, wide(g), wide(out)) if grad is None else grad, input_dtype)
 
@@ -87,8 +87,10 @@ def softmax_jvp(input_t: Array, out: Array, dim: int) -> Array:
 def softmax(input: Array, dim: int, dtype: Any = None) -> Array:
     """`exp(x) / exp(x).sum(dim)`, computed without overflow."""
     x = prepared("softmax", input, dim, dtype)
-    if not x.shape or not x.size:
-        return np.ones_like(x)
+    if not x.shape:
+        return cast(np.exp(wide(x) - wide(x)), x.dtype)  # one, unless it is infinite or NaN
+    if not x.size:
+        return np.empty_like(x)
     out = loops("softmax").softmax.run(x, dim, False)
     return cast(along_rows(softmax_of_rows, dim, wide(x)) if out is None else out, x.dtype)
 
@@ -107,22 +109,24 @@ def log_softmax_back(g: Array, out: Array) -> Array:
 
 def log_softmax_rule(g: Array, out: Array, dim: int, input_dtype: Any) -> Array:
     if not out.shape:
-        return cast(g * 0, input_dtype)
+        return cast(g - np.exp(out) * g, input_dtype)
     grad = gradient_by_kernel(g, out, dim, 1)
     return cast(along_rows(log_softmax_back, dim, wide(g), wide(out)) if grad is None else grad, input_dtype)
 
 
 def log_softmax_jvp(input_t: Array, out: Array, dim: int) -> Array:
     t = cast(input_t, out._data.dtype)
-    return t - np.sum(np.exp(out) * t, axis=dim, keepdims=True) if out.shape else t * 0
+    return t - np.sum(np.exp(out) * t, axis=dim, keepdims=True) if out.shape else t - np.exp(out) * t
 
 
 @op(along="softmax.log_softmax", input=log_softmax_rule, jvp=log_softmax_jvp)
 def log_softmax(input: Array, dim: int, dtype: Any = None) -> Array:
     """`log(softmax(x, dim))`, computed without overflow or cancellation."""
     x = prepared("log_softmax", input, dim, dtype)
-    if not x.shape or not x.size:
-        return np.zeros_like(x)
+    if not x.shape:
+        return cast(wide(x) - wide(x), x.dtype)
+    if not x.size:
+        return np.empty_like(x)
     out = loops("softmax").log_softmax.run(x, dim, False)
     return cast(along_rows(log_softmax_of_rows, dim, wide(x)) if out is None else out, x.dtype)
 

@@ -235,7 +235,7 @@ def _xlog1py(input: Array, other: Array) -> Array:
 entr = special("entr", _entr, lambda g, input: g * (-np.log(input) - 1), nodes="SpecialEntrBackward0", **hidden)
 xlog1py = elementwise(
     "xlog1py", _xlog1py, promote=FLOAT, check=refuse("c", "xlog1py"), nodes="SpecialXlog1PyBackward0", **hidden,
-    input=lambda g, input, other: np.where((input == 0) & (other <= -1), 0, g * log1p_of(other)),
+    input=lambda g, input, other: np.where((input == 0) & (other <= -1), 0, call(xlog1py, g, other)),
     other=lambda g, input, other: g * (input / (other + 1)),
 )  # fmt: skip
 

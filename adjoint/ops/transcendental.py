@@ -26,7 +26,21 @@ expm1 = unary("expm1", np.expm1, lambda g, out: g * (out + 1), doc="The exponent
 log = unary("log", np.log, lambda g, input: g / input, doc="The natural logarithm.")
 log2 = unary("log2", np.log2, lambda g, input: g / (input * LOG_2), doc="The logarithm to base 2.")
 log10 = unary("log10", np.log10, lambda g, input: g / (input * LOG_10), doc="The logarithm to base 10.")
-log1p = unary("log1p", np.log1p, lambda g, input: g / (input + 1), doc="The logarithm of one plus the element, exact near 0.")
+
+
+def _log1p(input: Array) -> Array:
+    """The logarithm of one plus the element, exact near 0."""
+    if input.__class__ is not np.ndarray or input.dtype.kind != "c":
+        return np.log1p(input)
+    re, im = input.real, input.imag  # NumPy adds one to a complex number, and has lost its last digits then
+    result = np.empty_like(input)
+    result.imag = np.arctan2(im, re + 1)
+    near = np.log1p(re * (re + 2) + im * im) / 2
+    result.real = np.where(np.abs(input) < 0.5, np.where(near == 0, re, near), np.log(np.hypot(re + 1, im)))
+    return result
+
+
+log1p = unary("log1p", _log1p, lambda g, input: g / (input + 1))
 
 # ---- roots --------------------------------------------------------------------------------------------------------------------------
 
@@ -98,7 +112,10 @@ def _logaddexp(input: Array, other: Array) -> Array:
     larger = input.real >= other.real
     top: Array = np.where(larger, input, other)
     low: Array = np.where(larger, other, input)
-    return top + np.log1p(np.exp(low - top))
+    apart = top + _log1p(np.exp(low - top))
+    both = np.isinf(top.real) & (top.real == low.real)  # then there is no distance between them
+    apart = np.where(both, np.where(top.real < 0, other, np.log(np.exp(low) + np.exp(top))), apart)
+    return np.where(np.isnan(input) | np.isnan(other), complex(np.nan, np.nan), apart)
 
 
 logaddexp = elementwise(
@@ -136,7 +153,7 @@ def _xlogy(input: Array, other: Array) -> Array:
 xlogy = elementwise(
     "xlogy", _xlogy, promote=FLOAT, check=refuse("c", "xlogy"),
     nodes={"ST": "XlogyBackward1", "TS": "XlogyBackward2", "default": "XlogyBackward0"},
-    input=lambda g, input, other: np.where((input == 0) & (other <= 0), 0, g * log_of(other)),
+    input=lambda g, input, other: np.where((input == 0) & (other <= 0), 0, call(xlogy, g, other)),
     other=lambda g, input, other: g * (input / other),
 )  # fmt: skip
 
