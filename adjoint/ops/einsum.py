@@ -9,6 +9,7 @@ from functools import lru_cache
 from types import EllipsisType
 from typing import Any, NamedTuple
 
+from .._dtype import bool_
 from .._methods import OpMethods
 from ._registry import FUNCTIONS, Array, composite
 from .matmul import matmul
@@ -48,6 +49,10 @@ class Sketch:
         """The product of matrices, or of a column with a row."""
         self.plan.steps.append((product, (self.place, other.place), (summed,)))
         return Sketch(self.plan, [*self.shape[:-1], other.shape[-1]])
+
+    def scalar_products(self, other: Sketch, batch: int) -> Sketch:
+        self.plan.steps.append((scalar_products, (self.place, other.place), (list(range(batch, len(self.shape))),)))
+        return Sketch(self.plan, self.shape[:batch])
 
     def then(self, fn: Callable[..., Array], shape: Sequence[int], *arguments: Any) -> Sketch:
         self.plan.steps.append((fn, (self.place,), arguments))
@@ -95,9 +100,23 @@ planned = lru_cache(maxsize=512)(Plan)
 
 
 def product(a: Array, b: Array, summed: bool) -> Array:
+    """The product of matrices, which are of one dtype; or all products of two elements."""
+    if not summed:
+        return a * b
+    check_dtypes(a, b)
+    return matmul(a, b)
+
+
+def scalar_products(a: Array, b: Array, dims: list[int]) -> Array:
+    check_dtypes(a, b)
+    if a.dtype is bool_:
+        raise NotImplementedError("\"bmm\" not implemented for 'Bool'\n  fix: a.float()")
+    return (a * b).sum(dims, dtype=a.dtype)  # as in a matrix product, small integers wrap around
+
+
+def check_dtypes(a: Array, b: Array) -> None:
     if a.dtype is not b.dtype:
         raise RuntimeError(f"expected scalar type {a.dtype.scalar_name} but found {b.dtype.scalar_name}\n  fix: b.to({a.dtype})")
-    return matmul(a, b) if summed else a * b
 
 
 @composite(method=False)
@@ -276,7 +295,7 @@ def multiplied(a: Operand, b: Operand, needed: set[int]) -> Operand:
     columns = [label for label in b.labels if label not in a.labels]
     left, right = ordered(a, [*batch, *rows, *inner]), ordered(b, [*batch, *inner, *columns])
     if batch and inner and not rows and not columns:  # scalar products, for which a matrix product takes longer
-        return Operand(left.times(right, False).sum(list(range(len(batch), len(left.shape)))), batch)
+        return Operand(left.scalar_products(right, len(batch)), batch)
     cut = len(batch)
     shape = [*left.shape[: cut + len(rows)], *right.shape[cut + len(inner) :]]
     outside = list(left.shape[:cut])

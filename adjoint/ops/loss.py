@@ -337,7 +337,8 @@ def binary_cross_entropy_with_logits_op(
         return out
     require_floats("binary_cross_entropy_with_logits", input)
     x = wide(input)
-    losses = -times(target, pos_weight) * call(logsigmoid, x) - (1 - target) * call(logsigmoid, -x)
+    weights = 1 if pos_weight is None else (pos_weight - 1) * target + 1
+    losses = (1 - target) * x - weights * call(logsigmoid, x)
     return cast(reduced(times(losses, weight), reduction), input.dtype)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -148,9 +149,20 @@ def std_mean(
 
 def with_mean(name: str, op: Any, input: Array, dim: Dims, correction: float, keepdim: bool) -> tuple[Array, Array]:
     if input._fn is None and (array := plain_array(input)) is not None:
-        if (found := by_kernel(name, array, dim, correction, keepdim)) is not None:
+        if (found := by_kernel(name, array, dim, correction, keepdim)) is not None and np.isfinite(found[1]).all():
             return wrap_result(found[0]), wrap_result(found[1])
-    return op(input, dim, correction, keepdim), mean(input, dim, keepdim)
+    spread, means = op(input, dim, correction, keepdim), mean(input, dim, keepdim)
+    if means._data.__class__ is np.ndarray and not np.isfinite(wide(means._data)).all():
+        means = means.masked_fill(wrap_result(after_infinity(wide(input._data), dim, keepdim)), math.nan)
+    return spread, means
+
+
+def after_infinity(x: Array, dim: Dims, keepdim: bool) -> Array:
+    """Where a mean that is updated element by element, as PyTorch's is beside a variance, has met an infinity before the last one."""
+    axes = normalize_dims(dim, len(x.shape))
+    infinite = np.array(np.isinf(x))
+    infinite[tuple([-1 if d in axes else slice(None) for d in range(len(x.shape))])] = False
+    return np.any(infinite, axis=axes, keepdims=keepdim)
 
 
 # ---- covariance ---------------------------------------------------------------------------------------------------------------------

@@ -215,8 +215,8 @@ def quantiles(name: str, input: Array, q: Any, dim: int | None, keepdim: bool, i
     lower = ranks.floor()
     below, above = (x.gather(-1, rank.long()) for rank in (lower, ranks.ceil()))
     if interpolation in ("linear", "midpoint"):
-        weight = ranks - lower if interpolation == "linear" else (ranks != lower) * 0.5
-        result = below + (above - below) * weight.to(input.dtype)
+        weight = ranks - lower if interpolation == "linear" else ranks.new_full(ranks.shape, 0.5)
+        result = FUNCTIONS["lerp"](below, above, weight.to(input.dtype))  # (from the nearer side, which may be infinite)
     else:
         result = above if interpolation == "higher" else below
     result = arranged(result, isinstance(q, OpMethods) and q.ndim == 1, len(input.shape), dim, keepdim)  # type: ignore[attr-defined]
