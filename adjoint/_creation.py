@@ -46,7 +46,7 @@ def size_of(name: str, given: Any) -> tuple[int, ...]:
 
 def _checked_size(name: str, lengths: Any, nested: bool) -> tuple[int, ...]:
     for position, length in enumerate(lengths):
-        if isinstance(length, bool | np.ndarray) or not hasattr(length, "__index__"):
+        if isinstance(length, bool) or (isinstance(length, np.ndarray) and length.shape) or not hasattr(length, "__index__"):
             kind = "numpy.ndarray" if isinstance(length, np.ndarray) else type(length).__name__
             found = f"but found element of type {kind} at pos {position}" if nested else f"not {kind}"
             raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints, {found}; write {name}(2, 3)")
@@ -55,6 +55,17 @@ def _checked_size(name: str, lengths: Any, nested: bool) -> tuple[int, ...]:
         if length < 0:
             raise RuntimeError(f"Trying to create tensor with negative dimension {length}: {list(shape)}")
     return shape
+
+
+def check_extent(shape: tuple[int, ...]) -> None:
+    """Refuse more elements than can be counted."""
+    for place, length in enumerate(shape):
+        if length >= 1 << 63:
+            raise TypeError(f"argument 'size' failed to unpack the object at pos {place + 1}: Overflow when unpacking long long")
+    if math.prod(shape) >= 1 << 60:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
+    if len(shape) > 64:
+        raise ValueError(f"number of dimensions must be within [0, 64], but there are {len(shape)}")
 
 
 def size_arguments(name: str, args: tuple[Any, ...], size: Any) -> tuple[int, ...]:
@@ -176,7 +187,12 @@ def sized(
 ) -> Tensor:
     if args and size is None and usual(out, layout, device, pin_memory):
         tensor = new(Tensor)
-        tensor._data = array = fill(size_of(name, args), default_numpy() if dtype is None else as_numpy_dtype(dtype))
+        shape = size_of(name, args)
+        try:
+            tensor._data = array = fill(shape, default_numpy() if dtype is None else as_numpy_dtype(dtype))
+        except ValueError:
+            check_extent(shape)
+            raise
         tensor._fn = tensor._vc = None
         return finish(array, True) if requires_grad else tensor
     made = _alone(name, fill, args, size, out, dtype, layout, device, pin_memory, requires_grad)
@@ -193,6 +209,7 @@ def _alone(
     if out is not None:
         return into(out, fill(shape, out_dtype(out, dtype)))
     numpy_dtype = default_numpy() if dtype is None else as_numpy_dtype(dtype)
+    check_extent(shape)
     return finish(make_array(lambda: fill(shape, numpy_dtype), shape, numpy_dtype, device), requires_grad)
 
 
@@ -271,9 +288,9 @@ def empty_strided(
     strides = tuple(int(step) for step in stride)
     if len(strides) != len(shape):
         raise RuntimeError(f"dimensionality of sizes ({len(shape)}) must match dimensionality of strides ({len(strides)})")
-    if any(step < 0 for step in strides):
+    if any(step < 0 for step in strides) or sum((n - 1) * step for n, step in zip(shape, strides, strict=True)) >= 1 << 60:
         raise RuntimeError(
-            f"Storage size calculation overflowed with sizes={list(shape)} and strides={list(strides)}: strides must not be negative"
+            f"Storage size calculation overflowed with sizes={list(shape)} and strides={list(strides)}"
         )
     numpy_dtype = as_numpy_dtype(dtype)
 
@@ -316,7 +333,7 @@ def number_of(name: str, argument: str, value: Any) -> Any:
     """A Python number from a number, a NumPy scalar or a one-element tensor."""
     if isinstance(value, (bool, int, float, complex)) and not isinstance(value, np.generic):
         return value
-    if isinstance(value, (Tensor, np.ndarray, np.generic)):
+    if isinstance(value, np.generic) or (isinstance(value, Tensor) and value.numel() == 1):
         return value.item()
     raise TypeError(f"{name}(): argument '{argument}' must be Number, not {type(value).__name__}")
 
@@ -329,6 +346,8 @@ def full(
     if not isinstance(size, (tuple, list)):
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
     value = number_of("full", "fill_value", fill_value)
+    if value.__class__ is int and not -1 << 63 <= value < 1 << 64:
+        raise OverflowError("int too big to convert")
     if out is None and dtype is None:
         dtype = infer_numpy_dtype(value)
     if out is None and device is None and layout is strided and not pin_memory and not requires_grad:
@@ -517,7 +536,9 @@ def new_full(self: Tensor, size: Sequence[int], fill_value: Any, **options: Any)
     if not options and (data := self._data).__class__ is np.ndarray and _defaults.get()[-1] is CPU and not levels():
         return full(size, fill_value, dtype=data.dtype)
     options["dtype"], options["device"] = like_self(self, options.get("dtype"), options.get("device"))
-    return in_layers_of(self, wrap(deepest(full(size, fill_value, **options))))
+    requires_grad = options.pop("requires_grad", False)
+    made: Tensor = in_layers_of(self, wrap(deepest(full(size, fill_value, **options))))
+    return made.requires_grad_() if requires_grad else made
 
 
 def like_self(self: Tensor, dtype: Any, device: Device) -> tuple[Any, Device]:

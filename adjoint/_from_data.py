@@ -88,6 +88,11 @@ def copy_array(data: Any, dtype: np.dtype[Any] | None) -> Array:
         if hasattr(data, "__array__") and not isinstance(data, np.generic):
             return copy_array(np.asarray(data), dtype)
         return from_elements([data], (), dtype)
+    if len(data) and isinstance(data[0], np.ndarray):
+        warn(
+            "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a single "
+            "numpy.ndarray with numpy.array() before converting to a tensor."
+        )
     shape = shape_of(data)
     elements: list[Any] = []
     flatten(data, shape, 0, elements)
@@ -146,7 +151,7 @@ def from_elements(elements: list[Any], shape: tuple[int, ...], dtype: np.dtype[A
         kinds = set(map(type, elements))
     if dtype is None:
         dtype = _dtype_of_kinds(kinds)
-    if complex in kinds and dtype.kind != "c":
+    if complex in kinds and dtype.kind not in "cb":
         raise TypeError(f"must be real number, not complex: the elements do not fit {from_numpy_dtype(dtype)}")
     array = _packed(elements, kinds, dtype)
     return array if len(shape) == 1 else array.reshape(shape)
@@ -164,6 +169,8 @@ def element_dtype_of(element: Any) -> np.dtype[Any]:
     if isinstance(element, Tensor | np.ndarray):
         found: np.dtype[Any] = element._data.dtype if isinstance(element, Tensor) else element.dtype
         return found
+    if isinstance(element, str | bytes):
+        raise TypeError(f"new(): invalid data type '{type(element).__name__}'; pass numbers")
     if is_sequence(element):
         raise TypeError(f"'{type(element).__name__}' object cannot be interpreted as an integer: the nesting is uneven")
     try:
@@ -315,11 +322,13 @@ def _asarray_of_tensor(obj: Tensor, wanted: np.dtype[Any] | None, device: Device
 
 def _asarray_of_foreign(obj: Any, wanted: np.dtype[Any] | None, device: Device, copy: bool | None) -> Tensor:
     if isinstance(obj, np.generic):
+        if copy is False:
+            raise RuntimeError("can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray.")
         shared: Array | None = np.asarray(obj)
     elif isinstance(obj, np.ndarray):
         shared = _shared(obj) if not copy else obj
-    elif hasattr(obj, "__dlpack__"):
-        from ._interop import from_dlpack
+    elif hasattr(obj, "__dlpack__") or type(obj).__name__ == "PyCapsule":
+        from ._dlpack import from_dlpack
 
         shared = from_dlpack(obj)._data
     elif isinstance(obj, bytes | bytearray | memoryview):

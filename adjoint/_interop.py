@@ -13,7 +13,7 @@ from ._errors import compose
 from ._layer import Layer
 from ._site import here
 from ._state import grad_enabled
-from ._tensor import Tensor, wrap
+from ._tensor import Tensor
 from .autograd.taken import take
 from .ops._registry import composite
 
@@ -73,44 +73,16 @@ def __dlpack__(
     """A capsule through which other libraries take the tensor's memory."""
     if self.requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-    return plain_array(self).__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+    from ._dlpack import capsule_of
+
+    if stream not in (None, -1):
+        raise AssertionError("stream should be None on cpu.")
+    return capsule_of(plain_array(self), dict(max_version=max_version, dl_device=dl_device, copy=copy))
 
 
 @composite(function=False)
 def __dlpack_device__(self: Tensor) -> tuple[int, int]:
     return (1, 0)
-
-
-class _Capsule:
-    """A DLPack capsule with the method that `np.from_dlpack` asks for."""
-
-    def __init__(self, capsule: Any) -> None:
-        self.capsule = capsule
-
-    def __dlpack__(self, **_options: Any) -> Any:
-        return self.capsule
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return (1, 0)
-
-
-def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A tensor on the memory of another library's tensor or array (or of a DLPack capsule)."""
-    from ._from_data import check_array
-
-    source = ext_tensor
-    if type(source).__name__ == "PyCapsule":
-        source = _Capsule(source)
-    elif not hasattr(source, "__dlpack__"):
-        raise AttributeError(
-            f"'{type(source).__name__}' object has no attribute '__dlpack__'; use adjoint.as_tensor(...) for sequences and arrays"
-        )
-    elif int(source.__dlpack_device__()[0]) != 1:
-        raise BufferError("from_dlpack: the data is not on the CPU; move it there first, for example with x.cpu()")
-    array = np.from_dlpack(source)
-    check_array(array)
-    tensor = wrap(array.copy() if copy else array)
-    return tensor if device is None else tensor.to(device)
 
 
 def to_dlpack(tensor: Tensor) -> Any:

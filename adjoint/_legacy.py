@@ -9,7 +9,7 @@ import numpy as np
 from ._creation import Array, size_of
 from ._device import resolve
 from ._dtype import PUBLIC, as_dtype, default_numpy, dtype
-from ._from_data import converted, copy_array, is_sequence
+from ._from_data import copy_array, is_sequence
 from ._size import Size
 from ._tensor import Tensor, wrap
 from .ops._registry import composite
@@ -24,6 +24,11 @@ def construct(cls: type[T], *args: Any, device: Any = None, **unknown: Any) -> T
             f"new() received an invalid combination of arguments - got {', '.join(unknown)}; use adjoint.tensor(data, dtype=...)"
         )
     if len(args) == 1 and isinstance(args[0], Tensor):
+        if device is not None:
+            raise RuntimeError(
+                "Legacy tensor constructor of the form torch.Tensor(tensor, device=device) is not supported. "
+                "Use torch.tensor(...) or torch.as_tensor(...) instead."
+            )
         return args[0].as_subclass(cls)  # type: ignore[return-value]
     tensor = object.__new__(cls)
     tensor._data = legacy_array(args, default_numpy(), device)
@@ -58,7 +63,7 @@ def _of_data(data: Any, dtype: np.dtype[Any]) -> Array:
     if not is_sequence(data) and not hasattr(data, "__array__"):
         kind = type(data).__name__
         raise TypeError(f"new(): data must be a sequence (got {kind}); write adjoint.tensor({data}) for a 0-d tensor")
-    return converted(copy_array(data, None), dtype)
+    return copy_array(data, dtype)
 
 
 class tensortype(type):

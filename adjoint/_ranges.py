@@ -27,7 +27,8 @@ def arange(
     """Numbers from `start` (0) up to, and without, `end`: `arange(end)` or `arange(start, end, step)`."""
     if len(args) == 1 and end is None:
         end = args[0]
-        if end.__class__ is int and end >= 0 and dtype is None and start.__class__ is step.__class__ is int and (start, step) == (0, 1):
+        counts = start.__class__ is step.__class__ is int and (start, step) == (0, 1)
+        if end.__class__ is int and 0 <= end < 1 << 63 and dtype is None and counts:
             if usual(out, layout, device, pin_memory) and not requires_grad:
                 return wrap(np.arange(end))
     elif args:
@@ -42,6 +43,10 @@ def arange(
         first, last, by = start, end, step
     else:
         first, last, by = number_of("arange", "start", start), number_of("arange", "end", end), number_of("arange", "step", step)
+    for value in (first, last, by):
+        if value.__class__ is complex or (value.__class__ is int and not -1 << 63 <= value < 1 << 63):
+            kind = "double" if value.__class__ is complex else "int64_t"
+            raise RuntimeError(f"value cannot be converted to type {kind} without overflow")
     floating = isinstance(first, float) or isinstance(last, float) or isinstance(by, float)
     if dtype is None and out is None:
         dtype = default_numpy() if floating else np.dtype(np.int64)
@@ -148,7 +153,7 @@ def linspace(
         _refuse_bool("linspace_cpu", dtype)
         return _linear(first, last, shape[0], dtype)
 
-    dtype = _space_dtype(dtype, out, first, last)
+    dtype = _space_dtype("linspace", dtype, out, first, last)
     shape = (_steps("linspace", steps),)
     return sized("linspace", fill, (shape,), None, out, dtype, layout, device, pin_memory, requires_grad)
 
@@ -169,7 +174,7 @@ def logspace(
         exponents = _linear(low, high, shape[0], dtype if dtype.kind in "fc" else np.dtype(np.float64))
         return _power(base, exponents).astype(dtype, copy=False)
 
-    dtype = _space_dtype(dtype, out, first, last)
+    dtype = _space_dtype("logspace", dtype, out, first, last)
     shape = (_steps("logspace", steps),)
     return sized("logspace", fill, (shape,), None, out, dtype, layout, device, pin_memory, requires_grad)
 
@@ -196,10 +201,15 @@ def _ends(name: str, start: Any, end: Any) -> tuple[Any, Any]:
     return number_of(name, "start", start), number_of(name, "end", end)
 
 
-def _space_dtype(dtype: Any, out: Tensor | None, *ends: Any) -> Any:
-    if dtype is None and out is None and any(isinstance(end, complex) for end in ends):
-        return default_complex_numpy()
-    return dtype
+def _space_dtype(name: str, dtype: Any, out: Tensor | None, *ends: Any) -> Any:
+    if not any(isinstance(end, complex) for end in ends):
+        return dtype
+    if dtype is not None and as_numpy_dtype(dtype).kind != "c":
+        raise RuntimeError(
+            f"torch.{name}(): inferred dtype {from_numpy_dtype(default_complex_numpy())} can't be safely cast to passed dtype "
+            f"{from_numpy_dtype(as_numpy_dtype(dtype)).scalar_name}"
+        )
+    return default_complex_numpy() if dtype is None and out is None else dtype
 
 
 def _steps(name: str, steps: Any) -> int:

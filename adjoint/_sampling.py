@@ -36,7 +36,7 @@ from ._tensor import Tensor, wrap
 from .autograd.forward_ad import without_slope
 from .autograd.node import Node, new_node
 from .autograd.views import edge_of
-from .ops._general import plain_array
+from .ops._general import check_shapes, plain_array
 from .ops._registry import composite
 from .ops._rules import holds, zeros_on
 
@@ -399,7 +399,7 @@ def normal(
     parts = [x._data if isinstance(x, Tensor) else x for x in (mean, std)]
     like = parts[0] if isinstance(mean, Tensor) else parts[1]
     shapes = [part.shape for part in parts if part.__class__ is np.ndarray]
-    shape = shapes[0] if shapes[0] == shapes[-1] else np.broadcast_shapes(*shapes)
+    shape = shapes[0] if shapes[0] == shapes[-1] else check_shapes([part for part in parts if part.__class__ is np.ndarray])
     array = np.empty(shape, like.dtype)
     _random.normal(array, 0.0, 1.0, generator)
     array *= parts[1]
@@ -447,7 +447,7 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | N
 
         return drawn_from(lambda input: bernoulli(input, p, generator=generator), input)
     data = input._data
-    array = np.empty(data.shape, data.dtype if out is None else out._data.dtype)
+    array = np.empty(data.shape, data.dtype if out is None else out._data.dtype)  # filled row by row, however the probabilities lie
     _random.bernoulli(array, data if p is None else p, generator)
     if out is not None:
         return into(out, array)

@@ -6,7 +6,7 @@ from typing import Any
 
 from . import fft
 from ._creation import ones
-from ._dtype import default_numpy, from_numpy_dtype
+from ._dtype import default_numpy, float32, from_numpy_dtype
 from .nn.functional import fold, pad
 from .ops._out import into
 from .ops._registry import FUNCTIONS
@@ -119,36 +119,40 @@ def _overlapped(pieces: Any, total: int, hop: int) -> Any:
 # ---- windows ------------------------------------------------------------------------------------------------------------------------
 
 
-def _made(make: Any, window_length: int, periodic: bool, options: dict[str, Any], **shape: Any) -> Any:
+def _made(name: str, make: Any, window_length: int, periodic: bool, options: dict[str, Any], **shape: Any) -> Any:
     out, pin = options.pop("out", None), options.pop("pin_memory", False)
     if window_length < 0:
-        raise RuntimeError(f"{make.__name__}_window requires non-negative window_length, got window_length={window_length}")
+        raise RuntimeError(f"{name} requires non-negative window_length, got window_length={window_length}")
     if pin:
         raise RuntimeError("Cannot access accelerator device when none is available; leave pin_memory away")
-    options.setdefault("dtype", from_numpy_dtype(default_numpy()))
-    return into(out, make(window_length, sym=not periodic, **shape, **options))
+    dtype = options.pop("dtype", None) or from_numpy_dtype(default_numpy())
+    if not dtype.is_floating_point:
+        raise RuntimeError(f"{name} expects floating point dtypes, got: {dtype}")
+    requires_grad = options.pop("requires_grad", False)
+    made = make(window_length, sym=not periodic, dtype=float32 if dtype.itemsize < 4 else dtype, **shape, **options).to(dtype)
+    return into(out, made.requires_grad_(requires_grad))
 
 
 def bartlett_window(window_length: int, periodic: bool = True, **options: Any) -> Any:
     """A triangle."""
-    return _made(windows.bartlett, window_length, periodic, options)
+    return _made("bartlett_window", windows.bartlett, window_length, periodic, options)
 
 
 def blackman_window(window_length: int, periodic: bool = True, **options: Any) -> Any:
     """Blackman's three cosines."""
-    return _made(windows.blackman, window_length, periodic, options)
+    return _made("blackman_window", windows.blackman, window_length, periodic, options)
 
 
 def hann_window(window_length: int, periodic: bool = True, **options: Any) -> Any:
     """`0.5 - 0.5 cos(x)`, over one period."""
-    return _made(windows.hann, window_length, periodic, options)
+    return _made("hann_window", windows.hann, window_length, periodic, options)
 
 
 def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, **options: Any) -> Any:
     """`alpha - beta cos(x)`, over one period."""
-    return _made(windows.general_cosine, window_length, periodic, options, a=(alpha, beta))
+    return _made("hamming_window", windows.general_cosine, window_length, periodic, options, a=(alpha, beta))
 
 
 def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, **options: Any) -> Any:
     """Kaiser's window, made of Bessel functions; `beta` says how narrow it is."""
-    return _made(windows.kaiser, window_length, periodic, options, beta=beta)
+    return _made("kaiser_window", windows.kaiser, window_length, periodic, options, beta=beta)

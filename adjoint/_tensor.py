@@ -449,13 +449,21 @@ class Tensor(OpMethods):
         return bool(self._data)
 
     def __float__(self) -> float:
-        return float(self._only_element())
+        return float(self._real_element("double"))
 
     def __int__(self) -> int:
-        return int(self._only_element())
+        return int(self._real_element("int64_t"))
 
     def __complex__(self) -> complex:
         return complex(self._only_element())
+
+    def _real_element(self, kind: str) -> Any:
+        value = self._only_element()
+        if value.__class__ is not complex:
+            return value
+        if value.imag:
+            raise RuntimeError(f"value cannot be converted to type {kind} without overflow: it is complex; use x.real or abs(x)")
+        return value.real
 
     def _only_element(self) -> Any:
         if self._data.size != 1:

@@ -488,13 +488,21 @@ def diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
 
 def vander(x: Any, N: int | None = None) -> Any:
     """The powers 0, 1, ... N - 1 of each element, in a new last dimension."""
+    if x.dtype.name == "bool":
+        raise RuntimeError("linalg.vander supports floating point, complex, and integer tensors, but got Bool")
     x = x.reshape(1) if x.ndim == 0 else x
     count = x.shape[-1] if N is None else N
+    if count <= 0:
+        raise RuntimeError("N must be greater than 1.")
+    return _powers(x, count)
+
+
+def _powers(x: Any, count: int) -> Any:
     x = x if x.is_floating_point() or x.is_complex() else x.long()
     columns = [_ones_like(x)]
     for _ in range(1, count):
         columns.append(columns[-1] * x)
-    return _FUNCTIONS["stack"](columns[:count], -1)
+    return _FUNCTIONS["stack"](columns[:count], -1) if count else x.new_empty((*x.shape, 0))
 
 
 def __dir__() -> list[str]:

@@ -48,6 +48,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "_copies",
             "_copying",
             "_creation",
+            "_dlpack",
             "_filling",
             "_from_data",
             "_interop",

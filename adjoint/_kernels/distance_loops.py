@@ -41,7 +41,7 @@ def largest_size(total: Any, apart: Any, p: Any) -> Any:
 
 @part
 def count_of_others(total: Any, apart: Any, p: Any) -> Any:
-    return total + (1.0 if apart != 0.0 else 0.0)
+    return total + (apart if apart != apart else 1.0 if apart != 0.0 else 0.0)
 
 
 @part

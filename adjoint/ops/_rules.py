@@ -203,7 +203,7 @@ def flipped(x: Any, dim: int) -> Any:
 
 def as_axis(dim: Any) -> Any:
     """A dimension or several as kernels take them: an int, a tuple, or None."""
-    return dim if dim.__class__ is int or dim is None else tuple(dim) if hasattr(dim, "__iter__") else int(dim)
+    return dim if dim.__class__ is int or dim is None else tuple(dim) if isinstance(dim, tuple | list) else whole_number(dim)
 
 
 def unreduce(g: Any, shape: tuple[int, ...], dim: Any, keepdim: bool) -> Any:

@@ -14,7 +14,7 @@ from .._tensor import Tensor, wrap, wrap_result
 from ._batching import by_example, refuse_batches
 from ._out import into
 from ._registry import Array, composite
-from ._rules import loops, wrap_dim
+from ._rules import loops, whole_number, wrap_dim
 
 # ---- distinct values ----------------------------------------------------------------------------------------------------------------
 
@@ -159,11 +159,13 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
 def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0, *, out: Any = None) -> Any:
     """How many elements lie in each of `bins` equal intervals between `min` and `max` (by default those of the elements)."""
     data = input._data
+    if whole_number(bins, "bins") <= 0:
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
+    if min > max:
+        raise RuntimeError("torch.histc: max must be larger than min")
     if data.dtype.kind not in "fV":
         raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{input.dtype.scalar_name}'; convert with x.float()")
-    if bins <= 0:
-        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
-    low, high = _limits("torch.histc", data, float(min), float(max), 1)
+    low, high = _limits("torch.histc: range of", data, None if min == max and data.size else (float(min), float(max)), 1)
     counts = loops("search").histogram(data, int(bins), low, high)
     if counts is None:
         counts, _ = np.histogram(data.astype(np.float64), bins=int(bins), range=(low, high))
@@ -180,18 +182,68 @@ def largest(data: Array) -> Array:
     return np.max(data) if found is None else found
 
 
-def _limits(name: str, data: Array, low: float, high: float, margin: float) -> tuple[float, float]:
-    if low == high and not data.size:
-        return (low, high + 1) if margin < 1 else (low - 1, high + 1)
-    if low == high:
-        low, high = (float(extreme(data)) for extreme in (smallest, largest))
-    if low == high:
-        low, high = low - margin, high + margin
-    if not (np.isfinite(low) and np.isfinite(high)):
-        raise RuntimeError(f"{name}: range of [{low}, {high}] is not finite")
-    if low > high:
-        raise RuntimeError(f"{name}: max must be larger than min")
-    return low, high
+def _limits(name: str, data: Array, given: tuple[float, float] | None, margin: float) -> tuple[float, float]:
+    """The range that is divided: the given one, or that of the elements. If it has no width it is made wider."""
+    if given is None:
+        given = (float(smallest(data)), float(largest(data))) if data.size else (0.0, 1.0 if margin < 1 else 0.0)
+    low, high = given
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise RuntimeError(f"{name} [{low:g}, {high:g}] is not finite")
+    return (low, high) if low < high else (low - margin, high + margin)
+
+
+def _checked_bins(input: Any, bins: Any, weight: Any, ends: Any) -> list[Any]:
+    """What `histogram` and `histogramdd` refuse. The number of bins of each dimension, or its edges."""
+    columns = input.shape[-1]
+    given = list(bins) if isinstance(bins, list | tuple) else [bins] * columns
+    if len(given) != columns:
+        raise RuntimeError(
+            "torch.histogramdd: The size of bins must be equal to the innermost dimension of the input. "
+            f"Expected {columns} but got {len(given)}"
+        )
+    for dim, wanted in enumerate(given):
+        count = wanted
+        if isinstance(wanted, Tensor):
+            if wanted.dtype is not input.dtype:
+                raise RuntimeError(
+                    "torch.histogramdd: input tensor and bins tensors should have the same dtype, but got input with dtype "
+                    f"{input.dtype} and bins for dimension {dim} with dtype {wanted.dtype}"
+                )
+            if wanted.ndim != 1:
+                raise RuntimeError(
+                    f"torch.histogramdd: bins tensor should have one dimension, but got {wanted.ndim} dimensions in the bins tensor for "
+                    f"dimension {dim}"
+                )
+            if not wanted.numel():
+                raise RuntimeError(
+                    "torch.histogramdd: bins tensor should have at least 1 element, but got 0 elements in the bins tensor for "
+                    f"dimension {dim}"
+                )
+            count = wanted.numel() - 1
+        if whole_number(count, "bins") <= 0:
+            raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {count} for dimension {dim}")
+    if weight is not None:
+        if weight.dtype is not input.dtype:
+            raise RuntimeError(
+                "torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the same dtype, but got "
+                f"input({input.dtype}), and weight({weight.dtype})"
+            )
+        if weight.shape != input.shape[:-1]:
+            raise RuntimeError(
+                "torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor excluding its "
+                f"innermost dimension, but got input with shape {list(input.shape)} and weight with shape {list(weight.shape)}"
+            )
+    if ends is not None:
+        if len(ends) != 2 * columns:
+            raise RuntimeError(
+                f"torch.histogramdd: for a {columns}-dimensional histogram range should have {2 * columns} elements, but got {len(ends)}"
+            )
+        for dim, (low, high) in enumerate(zip(ends[::2], ends[1::2], strict=True)):
+            if low > high:
+                raise RuntimeError(f"torch.histogramdd: min should not exceed max, but got min {low:g} max {high:g} for dimension {dim}")
+    if input.dtype.name not in ("float32", "float64"):
+        raise NotImplementedError(f"\"histogramdd\" not implemented for '{input.dtype.scalar_name}'\n  fix: x.float()")
+    return given
 
 
 def _interval(values: Array, edges: Array) -> Array:
@@ -204,21 +256,18 @@ def _interval(values: Array, edges: Array) -> Array:
 def histogramdd(input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False) -> Any:
     """How many rows lie in each cell of a grid with as many dimensions as a row has elements, and the edges of the cells."""
     data = input._data
+    if len(data.shape) < 2:
+        raise RuntimeError("torch.histogramdd: input tensor should have at least 2 dimensions")
+    given = _checked_bins(input, bins, weight, range)
     rows = data.reshape(-1, data.shape[-1]).astype(np.float64)
-    columns = rows.shape[1]
-    if isinstance(bins, list | tuple) and len(bins) != columns:
-        raise RuntimeError(
-            "histogramdd: The size of bins must be equal to the innermost dimension of the input. "
-            f"Expected {columns} but got {len(bins)}"
-        )
-    given = list(bins) if isinstance(bins, list | tuple) else [bins] * columns
-    ends = [(0.0, 0.0)] * columns if range is None else list(zip(range[::2], range[1::2], strict=True))
     edges = []
-    for column, wanted, (low, high) in zip(rows.T, given, ends, strict=True):
+    for dim, (column, wanted) in enumerate(zip(rows.T, given, strict=True)):
         if isinstance(wanted, Tensor):
             edges.append(wanted._data.astype(np.float64))
         else:
-            edges.append(np.linspace(*_limits("torch.histogramdd", column, float(low), float(high), 0.5), int(wanted) + 1))
+            ends = None if range is None else (float(range[2 * dim]), float(range[2 * dim + 1]))
+            limits = _limits(f"torch.histogramdd: dimension {dim}'s range", column, ends, 0.5)
+            edges.append(np.linspace(*limits, int(wanted) + 1))
     weights = np.ones(len(rows)) if weight is None else weight._data.reshape(-1)
     inside = np.all([(edge[0] <= column) & (column <= edge[-1]) for column, edge in zip(rows.T, edges, strict=True)], axis=0)
     cell = tuple(_interval(column[inside], edge) for column, edge in zip(rows.T, edges, strict=True))
@@ -235,14 +284,18 @@ def histogramdd(input: Any, bins: Any, *, range: Any = None, weight: Any = None,
 def histogram(input: Any, bins: Any = 100, *, range: Any = None, weight: Any = None, density: bool = False, out: Any = None) -> Any:
     """How many elements (or how much weight) lie in each interval, and the edges of the intervals."""
     data = input._data
-    if not input.is_floating_point():
-        raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{input.dtype.scalar_name}'\n  fix: x.float()")
+    flat = input.reshape(-1, 1)
+    if weight is not None and weight.numel() == input.numel():
+        weight = weight.reshape(-1)
+    _checked_bins(flat, bins, weight, range)
     counts = None
     if isinstance(bins, Tensor):
+        if range is not None:
+            raise TypeError("histogram() received an invalid combination of arguments - a range goes with a number of bins only")
         edges: Any = bins._data
     else:
-        first, last = range or (0, 0)
-        low, high = _limits("torch.histogram", data, float(first), float(last), 0.5)
+        ends = None if range is None else (float(range[0]), float(range[1]))
+        low, high = _limits("torch.histogramdd: dimension 0's range", data, ends, 0.5)
         edges = np.arange(int(bins) + 1) * ((high - low) / int(bins)) + low
         edges[-1] = high
         counts = loops("search").histogram(data, int(bins), low, high) if weight is None and not density else None

@@ -20,6 +20,15 @@ def pairwise_distance(x1: Array, x2: Array, p: float = 2.0, eps: float = 1e-6, k
     return vector_norm(x1 - x2 + eps, p, -1, keepdim)
 
 
+def norms(difference: Array, p: float) -> Array:
+    """The p-norms of vectors in the last dimension. For p=0 their elements are counted, and one that is NaN does not count as another."""
+    if not difference.shape[-1]:
+        return np.sum(difference, axis=-1)
+    if p == 0:
+        return np.sum(np.where(np.isnan(difference), difference, np.where(difference == 0, difference, np.ones_like(difference))), axis=-1)
+    return call(linalg_vector_norm, difference, p, -1, False)
+
+
 # ---- directions ---------------------------------------------------------------------------------------------------------------------
 
 Kept = list[Any]  # the lengths that a kernel has found, for the backward pass
@@ -198,8 +207,7 @@ def distances(x1: Array, x2: Array, p: float) -> Array:
     """The p-norms of the differences of all pairs of rows."""
     if x1.__class__ is x2.__class__ is np.ndarray and (found := loops("distance").crossed(x1, x2, p)) is not None:
         return found
-    difference = x1[..., :, None, :] - x2[..., None, :, :]
-    return call(linalg_vector_norm, difference, p, -1, False) if difference.shape[-1] else np.sum(difference, axis=-1)
+    return norms(x1[..., :, None, :] - x2[..., None, :, :], p)
 
 
 @composite(method=False)
@@ -255,7 +263,7 @@ def paired_jvp(input: Array, input_t: Array, out: Array, p: float) -> Array:
 
 def paired_batch(input: Array, p: float) -> Array:
     first, second = np.triu_indices(input.shape[1], 1)
-    return linalg_vector_norm(input[:, first] - input[:, second], p, -1, False)
+    return norms(input[:, first] - input[:, second], p)
 
 
 @op(method=False, function=False, out=False, nodes="PdistBackward0", input=paired_rule, jvp=paired_jvp, batch=paired_batch)
@@ -263,7 +271,7 @@ def distances_of_pairs(input: Array, p: float) -> Array:
     if input.__class__ is np.ndarray and (found := loops("distance").paired(input, p)) is not None:
         return found
     first, second = np.triu_indices(input.shape[0], 1)
-    return call(linalg_vector_norm, input[first] - input[second], p, -1, False)
+    return norms(input[first] - input[second], p)
 
 
 @composite(method=False)
@@ -271,6 +279,10 @@ def pdist(input: Array, p: float = 2.0) -> Array:
     """The distances between all pairs of rows, each pair once."""
     if len(input.shape) != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {len(input.shape)}D")
+    if not input.is_floating_point():
+        raise RuntimeError("pdist only supports floating-point dtypes\n  fix: x.float()")
+    if p < 0:
+        raise RuntimeError("pdist only supports non-negative p values")
     return distances_of_pairs(input, float(p))
 
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from .._dtype import default_numpy
+from .._methods import OpMethods
 from .._size import Size
 from .._tensor import wrap
 from . import _several
@@ -26,6 +28,8 @@ def _is_skipped(shape: Shape) -> bool:
 
 def _cut(g: Array, tensors_shape: tuple[Shape, ...], dim: int) -> Sequence[Array]:
     """The gradient of a concatenation, cut at the joints."""
+    if g.shape == (0,) and all(map(_is_skipped, tensors_shape)):
+        return [g] * len(tensors_shape)
     dim = wrap_dim(dim, g.ndim)
     skipped = [_is_skipped(shape) and g.ndim > 1 for shape in tensors_shape]
     grads = _several.slices(g, tuple([0 if no else shape[dim] for shape, no in zip(tensors_shape, skipped, strict=True)]), dim)
@@ -60,7 +64,9 @@ def _cat_skipping(tensors: Sequence[Array], dim: int) -> Array:
                 f"zero-dimensional tensor (at position {position}) cannot be concatenated\n"
                 "  fix: torch.stack(...) joins along a new dimension"
             )
-    counting = [tensor for tensor in tensors if not _is_skipped(tensor.shape)] or [tensors[0]]
+    counting = [tensor for tensor in tensors if not _is_skipped(tensor.shape)]
+    if not counting:
+        return np.empty_like(tensors[0])  # whatever the dimension
     ndim = len(counting[0].shape)
     dim = wrap_dim(dim, ndim)
     try:
@@ -148,8 +154,15 @@ def atleast_3d(*tensors: Any) -> Any:
     return _at_least(3, *tensors)
 
 
-def _some(name: str, tensors: Sequence[Any]) -> tuple[Any, ...]:
+def _some(name: str, tensors: Any) -> tuple[Any, ...]:
     """The tensors, of which there has to be one."""
+    if not isinstance(tensors, tuple | list):
+        raise TypeError(
+            f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not {type(tensors).__name__}\n  fix: {name}([a, b])"
+        )
+    for place, tensor in enumerate(tensors):
+        if not isinstance(tensor, OpMethods):
+            raise TypeError(f"expected Tensor as element {place} in argument 0, but got {type(tensor).__name__}")
     if not tensors:
         raise RuntimeError(f"{name} expects a non-empty TensorList")
     return tuple(tensors)
@@ -177,7 +190,8 @@ def dstack(tensors: Sequence[Any], *, out: Any = None) -> Any:
 @composite(method=False)
 def column_stack(tensors: Sequence[Any], *, out: Any = None) -> Any:
     """Join side by side, vectors as columns."""
-    return cat([tensor.reshape((tensor.numel(), 1)) if tensor.ndim <= 1 else tensor for tensor in tensors], 1, out=out)
+    columns = [tensor.reshape((tensor.numel(), 1)) if tensor.ndim <= 1 else tensor for tensor in _some("column_stack", tensors)]
+    return cat(columns, 1, out=out)
 
 
 # ---- broadcasting -------------------------------------------------------------------------------------------------------------------
@@ -186,11 +200,14 @@ def column_stack(tensors: Sequence[Any], *, out: Any = None) -> Any:
 @composite(method=False)
 def broadcast_shapes(*shapes: Any) -> Size:
     """The shape of arithmetic between tensors of these shapes."""
+    for shape in shapes:
+        if not isinstance(shape, int | tuple | list):
+            raise RuntimeError(f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {shape}")
     sizes = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
     for number, shape in enumerate(sizes):
         for place, size in enumerate(reversed(shape), 1):
             if size < 0:
-                raise RuntimeError(f"Trying to create tensor with negative dimension ({size}): ({size})")
+                raise ValueError(f"Attempting to broadcast a dimension with negative length! ({size})")
             other = max((given[-place] for given in sizes[:number] if len(given) >= place), default=1)
             if size != other and 1 not in (size, other):
                 raise RuntimeError(
@@ -212,6 +229,8 @@ def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
     """Vectors expanded over the grid that they span: each becomes the coordinates of the grid's points along its own dimension."""
     given = list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], tuple | list) else list(tensors)
+    if not given:
+        raise RuntimeError("meshgrid expects a non-empty TensorList")
     if indexing is None:
         warnings.warn(
             "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument; write indexing='ij', which is the "
@@ -224,7 +243,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
         if len(tensor._data.shape) > 1:
             raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {tensor}")
         if tensor._data.dtype != given[0]._data.dtype:
-            raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype")
+            raise RuntimeError("meshgrid expects all tensors to have the same dtype")
     swap = indexing == "xy" and len(given) >= 2
     if swap:
         given[:2] = given[1::-1]
@@ -314,4 +333,4 @@ def _block_diag(tensors: Sequence[Array]) -> Array:
 @composite(method=False)
 def block_diag(*tensors: Any) -> Any:
     """The matrix with the given matrices (or rows, or numbers) along its diagonal, zeros elsewhere."""
-    return _block_diag(tensors)
+    return _block_diag(tensors) if tensors else wrap(np.empty((1, 0), default_numpy()))

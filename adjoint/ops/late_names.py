@@ -55,6 +55,18 @@ def is_set_to(input: Tensor, tensor: Tensor) -> bool:
 
 
 @composite(function=False)
+def sparse_dim(input: Tensor) -> int:
+    """How many of the dimensions are sparse: none."""
+    return 0
+
+
+@composite(function=False)
+def dense_dim(input: Tensor) -> int:
+    """How many of the dimensions are not sparse: all of them."""
+    return input.ndim
+
+
+@composite(function=False)
 def dim_order(input: Tensor, ambiguity_check: Any = False) -> tuple[int, ...]:
     """The dimensions in the order in which they lie in memory, the outermost first. `ambiguity_check`: refuse where several would do; or a
     list of the formats, one of which it must be in."""
@@ -113,7 +125,11 @@ def detach_(input: Tensor) -> Tensor:
 
 
 def _each(target: Tensor, values: Any) -> Tensor:
-    filled = np.fromiter(values, object, target.numel()).astype(target._data.dtype).reshape(target.shape)
+    found = np.fromiter(values, object, target.numel())
+    for value in found:
+        if not isinstance(value, int | float | complex):
+            raise TypeError(f"must be real number, not {type(value).__name__}")
+    filled = found.astype(target._data.dtype).reshape(target.shape)
     return target.copy_(wrap_result(filled))
 
 

@@ -119,7 +119,9 @@ def vander(x: Array, N: int | None = None, increasing: bool = False) -> Array:
     """The powers of each element of a vector, the highest first unless `increasing`."""
     if x.ndim != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")
-    powers = linalg().vander(x, N)
+    if N is not None and N < 0:
+        raise RuntimeError("N must be non-negative.")
+    powers = linalg()._powers(x, x.shape[0] if N is None else N)
     return powers if increasing else powers.flip(-1)
 
 

@@ -29,7 +29,7 @@ def first_along(x: Array, dim: Dims) -> Array:
     ndim = len(x.shape)
     if dim.__class__ is int and ndim:
         return x[(slice(None),) * (dim % ndim) + (slice(0, 1),)]
-    reduced = range(ndim) if dim is None or dim == () else normalize_dims(dim, ndim)
+    reduced = range(ndim) if dim is None else normalize_dims(dim, ndim)
     return x[tuple([slice(0, 1) if d in reduced else slice(None) for d in range(ndim)])]
 
 

@@ -12,7 +12,7 @@ from .._methods import OpMethods
 from . import _several
 from ._out import into
 from ._registry import LINEAR, Array, composite, op
-from ._rules import call, joined, stacked, wrap_dim, zeros_on
+from ._rules import call, joined, stacked, whole_number, wrap_dim, zeros_on
 from .memory import checked_dim
 
 Shape = tuple[int, ...]
@@ -148,7 +148,7 @@ def split_with_sizes(input: Any, split_sizes: Sequence[int], dim: int = 0) -> An
     """Consecutive parts of the given sizes."""
     shape = input._data.shape
     dim = checked_dim(dim, len(shape))
-    lengths = tuple(split_sizes)
+    lengths = tuple([whole_number(length, "split_sizes") for length in split_sizes])
     if sum(lengths) != shape[dim]:
         raise RuntimeError(
             f"split_with_sizes expects split_sizes to sum exactly to {shape[dim]} (input tensor's size at dimension {dim}), "
@@ -165,8 +165,9 @@ def split(input: Any, split_size_or_sections: Any = None, dim: int = 0, *, split
     given = split_size_or_sections if split_size is None else split_size
     if given is None:
         raise TypeError("split() missing 1 required positional argument: 'split_size'")
-    if not isinstance(given, int):
+    if isinstance(given, tuple | list):
         return split_with_sizes(input, given, dim)
+    given = whole_number(given, "split_size")
     shape = input._data.shape
     if not shape:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
@@ -192,6 +193,7 @@ def chunk(input: Any, chunks: int, dim: int = 0) -> Any:
     shape = input._data.shape
     if not shape:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    chunks = whole_number(chunks, "chunks")
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     dim = wrap_dim(dim, len(shape))
@@ -210,7 +212,20 @@ def tensor_split(
     if given is None:
         raise TypeError("tensor_split() missing 1 required positional argument: 'indices_or_sections'")
     if isinstance(given, OpMethods):
+        name, ndim = given.dtype.scalar_name, given.ndim  # type: ignore[attr-defined]
+        if name != "Long":
+            raise RuntimeError(f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {name}")
+        if ndim > 1:
+            raise RuntimeError(
+                "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but got a tensor "
+                f"with {ndim} dims"
+            )
         given = given.tolist()  # type: ignore[attr-defined]
+    if not isinstance(given, int | list | tuple) or (not isinstance(given, int) and any(isinstance(cut, float) for cut in given)):
+        raise TypeError(
+            "tensor_split() received an invalid combination of arguments - the sections are an int, and the indices a list of ints, not "
+            f"{given}"
+        )
     shape = input._data.shape
     if not shape:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")

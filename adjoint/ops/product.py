@@ -41,7 +41,7 @@ def multiplied(x: Array, axis: Any, keepdim: bool, dtype: Any) -> Array:
     x = with_dtype(x, dtype)
     found = loops("reduce").product.run(x, axis, keepdim)
     if found is not None:
-        return found
+        return found if dtype is None else cast(found, x.dtype)  # (integers are multiplied as int64)
     inner = INT64 if x.dtype.kind in "iub" and dtype is None else compute_dtype(x.dtype)
     result = np.prod(x, axis=axis, dtype=inner, keepdims=keepdim)
     return result if x.dtype.kind in "iub" else cast(result, x.dtype)

@@ -14,7 +14,7 @@ from .._tensor import Tensor, wrap, wrap_result
 from ._batching import behind_batch, by_example, moved, refuse_batches, rows
 from ._index_checks import first_outside
 from ._registry import LEADING, LINEAR, Array, composite, op
-from ._rules import call, cast, in_order, joined, loops, normalize_dims, sum_to, wrap_dim
+from ._rules import call, cast, in_order, joined, loops, normalize_dims, sum_to, whole_number, wrap_dim
 from .assign import inplace_form
 from .parts import EVERYTHING
 from .scatter import index_select
@@ -191,8 +191,8 @@ def roll(input: Any, shifts: Any, dims: Any = ()) -> Any:
     """Shift the elements along dimensions (or through the whole tensor); what leaves at one end comes in at the other."""
     if shifts.__class__ is int and dims.__class__ is int and 0 <= dims < len(input._data.shape):
         return _roll(input, (shifts,), (dims,))
-    moves = (shifts,) if isinstance(shifts, int) else tuple(shifts)
-    along = (dims,) if isinstance(dims, int) else tuple(dims or ())
+    moves = tuple([whole_number(n, "shifts") for n in (shifts if isinstance(shifts, tuple | list) else (shifts,))])
+    along = tuple(dims) if isinstance(dims, tuple | list) else (dims,)
     if not moves:
         raise RuntimeError("`shifts` required")
     if len(moves) != len(along) and not (len(moves) == 1 and not along):
@@ -211,12 +211,9 @@ def rot90(input: Array, k: int = 1, dims: Sequence[int] = (0, 1)) -> Array:
     ndim = len(input.shape)
     if ndim < 2:
         raise RuntimeError(f"expected total dims >= 2, but got total dims = {ndim}")
-    for dim in dims:
-        if not -ndim <= dim < ndim:
-            raise RuntimeError(f"Rotation dim0 out of range, dim0 = {dim}")
-    if dims[0] % ndim == dims[1] % ndim:
+    first, second = (wrap_dim(dim, ndim) for dim in dims)
+    if first == second:
         raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
-    first, second = dims[0] % ndim, dims[1] % ndim
     backwards = ((), (second,), (first, second), (first,))[k % 4]
     copy = in_order(input[_turned(backwards, ndim)])
     return copy.swapaxes(first, second) if k % 2 else copy
@@ -311,7 +308,14 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, layo
 @by_example
 def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
     """The coordinates, one tensor for each dimension, of elements counted as if the tensor had one dimension."""
+    if not isinstance(shape, int | Sequence):
+        raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape)}")
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    for size in sizes:
+        if not isinstance(size, int):
+            raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(size)}")
+        if size < 0:
+            raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
     data = indices._data
     if data.dtype.kind not in "iu":
         raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")

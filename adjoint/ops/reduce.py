@@ -35,7 +35,7 @@ def axes_of(dim: Dims, ndim: int) -> Any:
     """The axes that NumPy should reduce."""
     if dim.__class__ is int and -ndim <= dim < ndim:
         return dim
-    if dim is None or dim == ():
+    if dim is None or (dim.__class__ is tuple and not dim):
         return None if ndim else ()
     dims = normalize_dims(dim, ndim)
     return dims if ndim else ()

@@ -17,7 +17,7 @@ from ._precision import is_half, wide
 from ._registry import ALONG, LINEAR, Array, composite, op
 from ._rules import call, cast, copied, loops, wrap_dim, zeros_on
 from .assign import in_common_cases, inplace_form, number_as, number_for, warn_if_expanded, writing_form
-from .index import INT32, INT64, add_at, check_unlocked
+from .index import INT64, add_at, check_unlocked
 from .parts import EVERYTHING, place
 
 Shape = tuple[int, ...]
@@ -233,7 +233,7 @@ def scatter_(input: Any, dim: int, index: Any, src: Any = None, *, value: Any = 
 @composite()
 def take_along_dim(input: Any, indices: Any, dim: int | None = None, *, out: Any = None) -> Any:
     """The elements that `indices` names along a dimension, after both are broadcast against each other."""
-    if indices._data.dtype not in (INT64, INT32):
+    if indices._data.dtype != INT64:
         raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.scalar_name}")
     if dim.__class__ is int and input._data.__class__ is indices._data.__class__ is np.ndarray:
         place = dim if dim >= 0 else dim + input._data.ndim

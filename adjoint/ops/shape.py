@@ -21,7 +21,7 @@ from .._tensor import Tensor
 from . import _several
 from ._codegen import sizes
 from ._registry import LEADING, LINEAR, Array, composite, op
-from ._rules import call, in_order, normalize_dims, sum_to, wrap_dim
+from ._rules import call, in_order, normalize_dims, sum_to, whole_number, wrap_dim
 from .alias import alias
 
 Shape = tuple[int, ...]
@@ -33,7 +33,13 @@ def spread_arguments(name: str, keyword: str, fn: Callable[..., Any], *, functio
     def front(input: Any, *values: Any, **named: Any) -> Any:
         if not named and values and values[0].__class__ is int:
             return fn(input, values)
-        return fn(input, sizes_given(name, keyword, values, named))
+        given = sizes_given(name, keyword, values, named)
+        try:
+            return fn(input, given)
+        except TypeError:
+            if not any([value.__class__ is np.ndarray and not value.shape for value in given]):
+                raise
+        return fn(input, tuple([whole_number(value, keyword) for value in given]))  # an array without dimensions stands for its number
 
     front.__name__ = front.__qualname__ = name
     front.__doc__ = fn.__doc__

@@ -14,7 +14,7 @@ from ..autograd.views import no_derivative
 from ._batching import expanded, rows
 from ._precision import wide
 from ._registry import ALONG, LINEAR, Array, composite, op
-from ._rules import call, copied, loops, wrap_dim, zeros_on
+from ._rules import call, copied, loops, whole_number, wrap_dim, zeros_on
 from .scatter import as_vector, scatter_add
 
 NO_DERIVATIVE = no_derivative("sort")
@@ -74,7 +74,7 @@ def _argtopk(input: Array, k: int, dim: int, largest: bool) -> Array:
         found = np.sort(parts[(*lead, slice(size - k, None) if largest else slice(0, k))], axis=dim)
         order = in_order(np.take_along_axis(array, found, axis=dim), dim, largest)
         chosen = np.take_along_axis(found, order, axis=dim)
-    return chosen if input.shape else chosen.reshape(())
+    return chosen if input.shape else np.zeros_like(chosen, shape=())
 
 
 def _places(index: Array, dim: int) -> tuple[Array, ...]:
@@ -170,7 +170,7 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
     """The `k` largest (or smallest) elements along a dimension, in order, and their indices."""
     if input._data.dtype.kind in "bc":
         raise RuntimeError(f"topk does not support {'complex' if input.is_complex() else 'bool'} dtypes on CPU; sort numbers instead")
-    k = k if k.__class__ is int else int(k)
+    k = k if k.__class__ is int else whole_number(k, "k")
     found = _at_once(_topk_values, loops("order").first_elements, input, dim, k, largest)
     if found is None:
         indices = _argtopk(input, k, dim, largest)

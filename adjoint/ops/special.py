@@ -233,9 +233,15 @@ def _xlog1py(input: Array, other: Array) -> Array:
 
 
 entr = special("entr", _entr, lambda g, input: g * (-np.log(input) - 1), nodes="SpecialEntrBackward0", **hidden)
+
+
+def xlog1py_rule(g: Array, input: Array, other: Array) -> Array:
+    return np.where((input == 0) & (other <= -1), 0, call(xlog1py, g, other))
+
+
 xlog1py = elementwise(
     "xlog1py", _xlog1py, promote=FLOAT, check=refuse("c", "xlog1py"), nodes="SpecialXlog1PyBackward0", **hidden,
-    input=lambda g, input, other: np.where((input == 0) & (other <= -1), 0, call(xlog1py, g, other)),
+    input=xlog1py_rule,
     other=lambda g, input, other: g * (input / (other + 1)),
 )  # fmt: skip
 

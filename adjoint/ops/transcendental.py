@@ -150,10 +150,15 @@ def _xlogy(input: Array, other: Array) -> Array:
     return np.where((input == 0) & ~np.isnan(other), 0, input * log_of(other))
 
 
+def xlogy_rule(g: Array, input: Array, other: Array) -> Array:
+    """No gradient makes nothing of any logarithm."""
+    return np.where((input == 0) & (other <= 0), 0, call(xlogy, g, other))
+
+
 xlogy = elementwise(
     "xlogy", _xlogy, promote=FLOAT, check=refuse("c", "xlogy"),
     nodes={"ST": "XlogyBackward1", "TS": "XlogyBackward2", "default": "XlogyBackward0"},
-    input=lambda g, input, other: np.where((input == 0) & (other <= 0), 0, call(xlogy, g, other)),
+    input=xlogy_rule,
     other=lambda g, input, other: g * (input / other),
 )  # fmt: skip
 

@@ -1,5 +1,6 @@
 """PyTorch's `torch.utils.dlpack`."""
 
-from .._interop import from_dlpack, to_dlpack
+from .._dlpack import from_dlpack
+from .._interop import to_dlpack
 
 __all__ = ["from_dlpack", "to_dlpack"]
