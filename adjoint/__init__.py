@@ -26,7 +26,6 @@ from ._creation import zeros_like as zeros_like
 from ._device import device as device
 from ._device import get_default_device as get_default_device
 from ._device import set_default_device as set_default_device
-from ._dlpack import from_dlpack as from_dlpack
 from ._dtype import PUBLIC as _DTYPES
 from ._dtype import can_cast as can_cast
 from ._dtype import dtype as dtype
@@ -40,6 +39,7 @@ from ._from_data import asarray as asarray
 from ._from_data import from_numpy as from_numpy
 from ._from_data import frombuffer as frombuffer
 from ._from_data import tensor as tensor
+from ._interop import from_dlpack as from_dlpack
 from ._interop import to_dlpack as to_dlpack
 from ._layout import channels_last as channels_last
 from ._layout import channels_last_3d as channels_last_3d

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from ._dtype import bfloat16
-from ._tensor import Tensor, wrap
 
 Ndarray = np.ndarray[Any, Any]
 
@@ -70,10 +69,8 @@ class _Memory:
         self.__array_interface__ = {**interface, "strides": array.strides, "data": (interface["data"][0], False)}
 
 
-def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A tensor on the memory of another library's tensor or array (or of a DLPack capsule)."""
-    from ._from_data import check_array
-
+def taken(ext_tensor: Any) -> Ndarray:
+    """The array in another library's tensor or array, or in a capsule."""
     capsule = ext_tensor
     if type(ext_tensor).__name__ != "PyCapsule":
         if not hasattr(ext_tensor, "__dlpack__"):
@@ -93,6 +90,4 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
         array = np.asarray(_Memory(array))
     if source.narrow:
         array = array.view(bfloat16.numpy)
-    check_array(array)
-    tensor = wrap(array.copy() if copy else array)
-    return tensor if device is None else tensor.to(device)
+    return array

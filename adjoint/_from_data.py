@@ -328,7 +328,7 @@ def _asarray_of_foreign(obj: Any, wanted: np.dtype[Any] | None, device: Device, 
     elif isinstance(obj, np.ndarray):
         shared = _shared(obj) if not copy else obj
     elif hasattr(obj, "__dlpack__") or type(obj).__name__ == "PyCapsule":
-        from ._dlpack import from_dlpack
+        from ._interop import from_dlpack
 
         shared = from_dlpack(obj)._data
     elif isinstance(obj, bytes | bytearray | memoryview):

@@ -13,7 +13,7 @@ from ._errors import compose
 from ._layer import Layer
 from ._site import here
 from ._state import grad_enabled
-from ._tensor import Tensor
+from ._tensor import Tensor, wrap
 from .autograd.taken import take
 from .ops._registry import composite
 
@@ -83,6 +83,17 @@ def __dlpack__(
 @composite(function=False)
 def __dlpack_device__(self: Tensor) -> tuple[int, int]:
     return (1, 0)
+
+
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """A tensor on the memory of another library's tensor or array (or of a DLPack capsule)."""
+    from ._dlpack import taken
+    from ._from_data import check_array
+
+    array = taken(ext_tensor)
+    check_array(array)
+    tensor = wrap(array.copy() if copy else array)
+    return tensor if device is None else tensor.to(device)
 
 
 def to_dlpack(tensor: Tensor) -> Any:

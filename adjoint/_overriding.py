@@ -49,7 +49,7 @@ IGNORED = frozenset(
 # Functions that make plain tensors of any data: only modes see them.
 MAKING = frozenset({"as_tensor", "asarray", "from_dlpack", "from_numpy", "frombuffer", "scalar_tensor", "tensor", "to_dlpack"})
 # What Tensor itself defines without asking anybody: identity, iteration (through `unbind`), and its own helpers.
-OWN = frozenset({"__init__", "__iter__", "__hash__", "__torch_function__", "_hooks_of", "_leaf_hooks", "_only_element"})
+OWN = frozenset({"__init__", "__iter__", "__hash__", "__torch_function__", "_hooks_of", "_leaf_hooks", "_only_element", "_real_element"})
 
 ORDINARY = frozenset({Tensor, Parameter, int, float, bool, complex, str, type(None)})
 
