@@ -128,7 +128,8 @@ _NAMES = {
     **dict.fromkeys(
         ("_chunk_cat", "_log_softmax_backward_data", "_native_batch_norm_legit", "_softmax_backward_data", "_unsafe_masked_index",
          "_unsafe_masked_index_put_accumulate", "adaptive_max_pool1d", "affine_grid_generator", "alpha_dropout",
-         "alpha_dropout_", "batch_norm", "bilinear", "binary_cross_entropy_with_logits", "constant_pad_nd", "convolution",
+         "alpha_dropout_", "batch_norm", "batch_norm_update_stats", "bilinear", "binary_cross_entropy_with_logits", "constant_pad_nd",
+         "convolution",
          "cosine_embedding_loss", "ctc_loss", "dropout", "dropout_", "embedding", "feature_alpha_dropout", "feature_alpha_dropout_",
          "feature_dropout", "feature_dropout_", "frobenius_norm", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "group_norm",
          "hinge_embedding_loss", "instance_norm", "kl_div", "layer_norm", "margin_ranking_loss", "native_batch_norm",

@@ -119,6 +119,22 @@ def native_batch_norm(
     return into(targets[0], result), into(targets[1], mean), into(targets[2], factor)
 
 
+def batch_norm_update_stats(input: Any, running_mean: Any, running_var: Any, momentum: float) -> tuple[Any, Any]:
+    """The mean and the variance of each channel, towards which running statistics, where there are some, are moved."""
+    for running in (running_mean, running_var):
+        if running is not None and running.dtype is not input.dtype:
+            raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
+    if not input.is_floating_point():
+        raise NotImplementedError(f"\"batch_norm_update_stats_cpu\" not implemented for '{input.dtype.scalar_name}'")
+    if not input.numel():
+        raise RuntimeError(f"input tensor must have at least one element, but got input_sizes = {list(input.shape)}")
+    channels = input.size(1)
+    if running_mean is not None and running_var is not None:
+        F.batch_norm(input.detach(), running_mean, running_var, None, None, input.numel() > channels, momentum)
+    dims = (0, *range(2, input.ndim))
+    return input.mean(dims), input.var(dims, correction=0)
+
+
 def _native_batch_norm_legit(input: Any, weight: Any, bias: Any, *args: Any, out: Any = None) -> tuple[Any, Any, Any]:
     """The same; running statistics may be left away."""
     if len(args) == 3:

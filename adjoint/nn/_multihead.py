@@ -124,7 +124,8 @@ def multi_head_attention_forward(
     stays = along and not training
     mixed = (mixed.transpose(1, 2) if stays else mixed.permute(2, 0, 1, 3)).reshape(length * batch, features)
     result = linear(mixed, out_proj_weight, out_proj_bias)
-    result = result.view(batch, length, -1).transpose(0, 1) if stays else result.view(length, batch, -1)
+    shown = out_proj_weight.shape[0]
+    result = result.view(batch, length, shown).transpose(0, 1) if stays else result.view(length, batch, shown)
     result = result if batched else result.squeeze(1)
     if attention is None:
         return result, None

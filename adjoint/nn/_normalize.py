@@ -77,6 +77,8 @@ def batch_norm(
     eps: float = 1e-5,
 ) -> Tensor:
     """The input with mean 0 and variance 1 in every channel, times `weight` plus `bias`; in evaluation, by the running statistics."""
+    if eps <= 0 and (training or eps < 0):
+        raise ValueError(f"batch_norm eps must be {'positive during training' if training else 'non-negative'}, but got {eps}")
     if input.dtype in HALF and in_single(weight):
         return batch_norm(input.float(), running_mean, running_var, weight, bias, training, momentum, eps).to(input.dtype)
     if input.numel() == 0:

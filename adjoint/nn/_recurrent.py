@@ -182,8 +182,8 @@ def _step(
     alone = input.ndim == 1
     if alone:
         input, states = input.unsqueeze(0), tuple(x.unsqueeze(0) for x in states)
-    _check_step(input, states, w_ih, w_hh)
     kind = CELLS[cell]
+    _check_step(input, states, w_ih, w_hh, len(kind.input_gates))
     from_input, from_state = linear(input, w_ih, b_ih), linear(states[0], w_hh, b_hh)
     if cell == "lstm" and get_mode() <= GRAD and input._data.dtype.char in "fd" and states[1]._data.dtype is input._data.dtype:
         after = dict(zip(("state", "cell"), lstm_step(from_input + from_state, states[1], []), strict=True))
@@ -194,11 +194,15 @@ def _step(
 
 def _parts(x: Tensor, count: int) -> tuple[Tensor, ...]:
     """Equal parts of the columns, each contiguous, as kernels want them."""
-    return (x,) if count == 1 else x.view(x.shape[0], count, -1).transpose(0, 1).contiguous().unbind(0)
+    return (x,) if count == 1 else x.view(x.shape[0], count, x.shape[1] // count).transpose(0, 1).contiguous().unbind(0)
 
 
-def _check_step(input: Tensor, states: States, w_ih: Tensor, w_hh: Tensor) -> None:
+def _check_step(input: Tensor, states: States, w_ih: Tensor, w_hh: Tensor, gates: int) -> None:
     x, of_input, of_state = input._data, w_ih._data, w_hh._data
+    units = w_hh.size(1)
+    for name, weight in (("weight_ih", of_input), ("weight_hh", of_state)):
+        if weight.shape[0] != gates * units:
+            raise RuntimeError(f"{name} first dim must be {gates} * hidden_size = {gates * units}, but got {weight.shape[0]}")
     if x.shape[1] != of_input.shape[1]:
         raise RuntimeError(f"input has inconsistent input_size: got {x.shape[1]} expected {of_input.shape[1]}")
     for number, state in enumerate(states):
@@ -206,7 +210,7 @@ def _check_step(input: Tensor, states: States, w_ih: Tensor, w_hh: Tensor) -> No
         if x.shape[0] != shape[0]:
             raise RuntimeError(f"Input batch size {x.shape[0]} doesn't match hidden{number} batch size {shape[0]}")
         if shape[1:] != of_state.shape[1:]:
-            raise RuntimeError(f"hidden{number} has inconsistent hidden_size: got {shape[-1]}, expected {of_state.shape[1]}")
+            raise RuntimeError(f"hidden{number} has inconsistent hidden_size: got {shape[1]}, expected {of_state.shape[1]}")
     check_products((x, of_input), (states[0]._data, of_state))
 
 

@@ -120,6 +120,13 @@ class _ConstantPad(_Pad):
         return f"padding={self.padding}, value={self.value}"
 
 
+class _CircularPad(_Pad):
+    def forward(self, input: Tensor) -> Tensor:
+        if input.ndim not in (self.dims + 1, self.dims + 2):
+            raise ValueError(f"expected {self.dims + 1}D or {self.dims + 2}D input (got {input.ndim}D input)")
+        return super().forward(input)
+
+
 def _family(name: str, base: type[_Pad], doc: str, **members: Any) -> list[Any]:
     """The same layer for one, two and three dimensions."""
     made = []
@@ -135,4 +142,4 @@ ReflectionPad1d, ReflectionPad2d, ReflectionPad3d = _family("ReflectionPad", _Pa
 ReplicationPad1d, ReplicationPad2d, ReplicationPad3d = _family(
     "ReplicationPad", _Pad, "The outermost elements repeated at the ends", mode="replicate"
 )
-CircularPad1d, CircularPad2d, CircularPad3d = _family("CircularPad", _Pad, "The other end at the ends", mode="circular")
+CircularPad1d, CircularPad2d, CircularPad3d = _family("CircularPad", _CircularPad, "The other end at the ends", mode="circular")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import isfinite as _isfinite
 from typing import Any
 
 import numpy as np
@@ -198,14 +199,30 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
     return _apply(_activation.hardtanh, inplace, input, min_val, max_val)
 
 
+def _refuse_backward(name: str, result: Tensor) -> Tensor:
+    """What was written over: with a negative slope the sign of the result does not tell that of the input, which the derivative needs."""
+
+    def refuse(gradients: Any) -> None:
+        raise RuntimeError(
+            f"In-place {name} backward calculation is triggered with a negative slope which is not supported. This is caused by calling "
+            "in-place forward function with a negative slope, please call out-of-place version instead."
+        )
+
+    if result.grad_fn is not None:
+        result.grad_fn.register_prehook(refuse)
+    return result
+
+
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """The input where it is positive, `negative_slope` times it elsewhere."""
-    return _apply(_activation.leaky_relu, inplace, input, negative_slope)
+    result = _apply(_activation.leaky_relu, inplace, input, negative_slope)
+    return _refuse_backward("leakyReLu", result) if inplace and negative_slope < 0 else result
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """The input where it is positive, `alpha * (exp(input) - 1)` elsewhere."""
-    return _apply(_activation.elu, inplace, input, alpha)
+    result = _apply(_activation.elu, inplace, input, alpha)
+    return _refuse_backward("elu", result) if inplace and alpha < 0 else result
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -215,7 +232,8 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """`elu` whose slope is continuous for every `alpha`."""
-    return _apply(_activation.celu, inplace, input, alpha)
+    result = _apply(_activation.celu, inplace, input, alpha)
+    return _refuse_backward("elu", result) if inplace and alpha < 0 else result
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -267,10 +285,13 @@ def rrelu(
     input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
     """`leaky_relu` with a random slope for each element in training, and the mean of the bounds otherwise."""
+    for name, bound in (("lower", lower), ("upper", upper)):
+        if not _isfinite(bound):
+            raise RuntimeError(f"rrelu: {name} bound must be finite, got {bound}")
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     if not training:
-        return _apply(_activation.leaky_relu, inplace, input, (lower + upper) / 2)
+        return leaky_relu(input, (lower + upper) / 2, inplace)
     if not input.is_floating_point():
         raise NotImplementedError(f"\"rrelu_with_noise_out_cpu\" not implemented for '{input.dtype.scalar_name}'\n  fix: x.float()")
     if isinstance(input._data, _Layer):
@@ -371,3 +392,11 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     elif tensor.numel() and _holds(tensor.max() >= num_classes):
         raise RuntimeError("Class values must be smaller than num_classes.")
     return (tensor.unsqueeze(-1) == tensor.new_tensor(np.arange(num_classes))).long()
+
+
+def __getattr__(name: str) -> Any:
+    if name == "grad":  # gradients of convolutions, which are written with these functions
+        from . import grad
+
+        return grad
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -70,17 +70,18 @@ class RNNBase(Module):
         self.reset_parameters()
 
     def _check_options(self, dropout: Any) -> None:
-        if isinstance(dropout, bool) or not 0 <= self.dropout <= 1:
+        if isinstance(dropout, bool) or not isinstance(dropout, int | float) or not 0 <= dropout <= 1:
             raise ValueError("dropout should be a number in range [0, 1] representing the probability of an element being zeroed")
         if self.dropout > 0 and self.num_layers == 1:
             warn(
                 "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers greater than 1, "
                 f"but got dropout={dropout} and num_layers={self.num_layers}"
             )
-        if not isinstance(self.hidden_size, int):
-            raise TypeError(f"hidden_size should be of type int, got: {type(self.hidden_size).__name__}")
-        for name in ("input_size", "hidden_size", "num_layers"):
-            if getattr(self, name) <= 0:
+        for name, kind in (("bias", bool), ("batch_first", bool), ("input_size", int), ("hidden_size", int), ("num_layers", object)):
+            value: Any = getattr(self, name)
+            if not isinstance(value, kind):
+                raise TypeError(f"{name} should be of type {kind.__name__}, got: {type(value).__name__}")
+            if kind is not bool and value <= 0:
                 raise ValueError(f"{name} must be greater than zero")
         if self.proj_size < 0:
             raise ValueError("proj_size should be a positive integer or zero to disable projections")
@@ -164,7 +165,8 @@ class RNNBase(Module):
         if isinstance(input, PackedSequence):
             return self._forward_packed(input, hx)
         if input.ndim not in (2, 3):
-            raise ValueError(f"{type(self).__name__}: Expected input to be 2D or 3D, got {input.ndim}D instead")
+            tensor = "tensor " if self.mode.startswith("RNN") else ""
+            raise ValueError(f"{type(self).__name__}: Expected input to be 2D or 3D, got {input.ndim}D {tensor}instead")
         batched = input.ndim == 3
         dim = 0 if self.batch_first else 1
         if hx is not None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._dtype import from_numpy_dtype
+from .._dtype import from_numpy_dtype, get_default_dtype
 from .._methods import OpMethods
 from .._site import warn
 from ._registry import FUNCTIONS, Array
@@ -25,6 +25,21 @@ def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str)
     if reduction not in REDUCTIONS:
         raise ValueError(f"{reduction} is not a valid value for reduction; use 'mean', 'sum' or 'none'")
     return reduction
+
+
+def is_mixed(input: Array, target: Array) -> bool:
+    """Whether a loss that has the dtype of its input is computed in another one; refused where that cannot become the input's."""
+    kind = input._data.dtype.kind
+    if target._data.dtype is input._data.dtype:
+        return False
+    common = FUNCTIONS["result_type"](input, target)
+    common = common if common.is_floating_point or common.is_complex else get_default_dtype()
+    if (common.is_complex and kind != "c") or kind in "iub":
+        raise RuntimeError(
+            f"result type {common.scalar_name} can't be cast to the desired output type {input.dtype.scalar_name}\n"
+            f"  fix: input.to({common})"
+        )
+    return True
 
 
 def reduced(values: Array, reduction: str) -> Array:

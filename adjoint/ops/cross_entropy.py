@@ -359,7 +359,7 @@ def fitting_target(target: Array, shape: tuple[int, ...], given: tuple[int, ...]
     if len(shape) == 2 and given == shape[:1]:
         return target
     if len(shape) == 0:
-        raise RuntimeError("input tensor should be 1D or 2D, or have more dimensions after the classes")
+        raise ValueError("Expected 1 or more dimensions (got 0)")
     if len(shape) == 1:
         if len(given) == 1 and given[0] != 1:
             raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {given[0]}")
@@ -370,6 +370,10 @@ def fitting_target(target: Array, shape: tuple[int, ...], given: tuple[int, ...]
         )
     if given[:1] != shape[:1]:
         raise ValueError(f"Expected input batch_size ({shape[0]}) to match target batch_size ({given[0] if given else 0}).")
+    if given[1:] != shape[2:] and len(shape) != 4:
+        raise RuntimeError(f"Expected target size {[shape[0], *shape[2:]]}, got {list(given)}")
+    if len(shape) == 4 and len(given) != 3:
+        raise RuntimeError(f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {len(given)}")
     if given[1:] != shape[2:]:
         raise RuntimeError(f"size mismatch (got input: {list(shape)} , target: {list(given)})")
     return target
@@ -387,8 +391,9 @@ def cross_entropy(
 ) -> Array:
     """How badly the logits in `input` predict `target`: class indices, or the probability of each class."""
     reduction = reduction_of(size_average, reduce, reduction)
-    if not 0.0 <= label_smoothing <= 1.0:
+    if label_smoothing > 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    label_smoothing = max(label_smoothing, 0.0)
     shape, given = input._data.shape, target._data.shape
     axis = 0 if len(shape) == 1 else 1
     if given == shape:
@@ -426,9 +431,9 @@ def cross_entropy_of_probabilities(
     axis = class_axis(logs)
     classes = logs.shape[axis]
     if label_smoothing:
-        target = target * (1 - label_smoothing) + label_smoothing / classes
+        target = target * (1 - label_smoothing) + label_smoothing / (classes or math.nan)
     weighted = logs * target if weight is None else logs * target * by_class(weight, logs)
     if reduction == "none":
         return -weighted.sum(axis)
     total = -weighted.sum()
-    return total if reduction == "sum" else total / (math.prod(logs.shape) / classes)
+    return total if reduction == "sum" else total / (math.prod(logs.shape[:axis] + logs.shape[axis + 1 :]) if classes else math.nan)

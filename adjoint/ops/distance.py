@@ -113,10 +113,10 @@ def cosine_similarity(x1: Array, x2: Array, dim: int = 1, eps: float = 1e-8) -> 
     data, other = x1._data, x2._data
     if data.shape == other.shape and data.dtype == other.dtype and data.dtype.char in "fd" and dim in (-1, len(data.shape) - 1):
         return cosines(x1, x2, float(eps), [])
-    x1, x2 = FUNCTIONS["broadcast_tensors"](x1, x2)
-    for x in (x1, x2):
-        if x.is_complex():
-            raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {x.dtype.scalar_name}")
+    common = FUNCTIONS["result_type"](x1, x2)
+    if not common.is_floating_point:
+        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {common.scalar_name}")
+    x1, x2 = (x.to(common) for x in FUNCTIONS["broadcast_tensors"](x1, x2))
     sizes = [vector_norm(x, 2, dim, True) for x in (x1, x2)]
     first, second = (size + (size.clamp(min=eps) - size).detach() for size in sizes)  # the slope is that of the length, below `eps` too
     return (x1 / first * (x2 / second)).sum(dim)

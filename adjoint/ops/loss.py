@@ -16,6 +16,7 @@ from .._site import warn
 from ._loss import (
     REDUCTIONS,
     check_sizes,
+    is_mixed,
     positive_by_kernel,
     positive_slope_by_kernel,
     reduced,
@@ -194,11 +195,15 @@ def huber_loss(
 ) -> Array:
     """Half the square of a small error; a large one counts `delta` times its size."""
     reduction = reduction_of(None, None, reduction)
+    if not isinstance(delta, float | int):
+        raise TypeError(f"delta must be a float or int, got: {type(delta)}")
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     input, target = check_sizes(input, target)
     if weight is None:
-        return huber_loss_op(input, target, reduction, delta)
+        mixed = is_mixed(input, target)
+        loss = huber_loss_op(input, target, reduction, delta)
+        return loss.to(input.dtype) if mixed else loss
     return reduced(weighted(huber_loss_op(input, target, "none", delta), weight), reduction)
 
 
@@ -232,7 +237,7 @@ def gaussian_nll_loss(
     if var.shape != input.shape:
         if var.shape == input.shape[:-1]:
             var = var.unsqueeze(-1)
-        elif not (input.shape[:-1] == var.shape[:-1] and var.shape[-1:] == (1,)):
+        elif var.ndim != input.ndim or [size for size, of in zip(var.shape, input.shape, strict=True) if size != of] != [1]:
             raise ValueError(f"var is of incorrect size: {list(var.shape)}; it must be that of the input, {list(input.shape)}")
     if reduction not in REDUCTIONS:
         raise ValueError(f"{reduction} is not valid as a reduction; use 'mean', 'sum' or 'none'")
@@ -405,6 +410,9 @@ def kl_div(
             "'batchmean' divides only by the batch size, and aligns with the KL div math definition. "
             "'mean' will be changed to behave the same as 'batchmean' in the next major release."
         )
+    for given in (input, target):
+        if not given.is_floating_point():
+            raise RuntimeError(f"kl_div: {'Complex' if given.is_complex() else 'Integral'} inputs not supported.")
     batchmean = reduction == "batchmean"
     reduction = reduction_of(size_average, reduce, "sum" if batchmean else reduction)
     if reduction != "none" and input._data.shape == target._data.shape and same_floats(input, target):

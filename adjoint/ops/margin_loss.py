@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from .._dtype import float32, float64
 from ._batching import Composed
-from ._loss import finished, reduced, reduction_of, refuse_gradient
+from ._loss import finished, is_mixed, reduced, reduction_of, refuse_gradient
 from ._precision import INT64, wide
 from ._registry import FUNCTIONS, Array, op
 from ._rules import cast, loops
-from .activation import softplus
+from .activation import logsigmoid, softplus
 from .cross_entropy import at_target, one_hot_rows
 from .distance import pairwise_distance
 from .loss import binary_cross_entropy_with_logits, times
@@ -58,12 +59,19 @@ def soft_margin_loss(
     """`log(1 + exp(-target * input))`, for targets 1 and -1."""
     reduction = reduction_of(size_average, reduce, reduction)
     refuse_gradient("soft_margin_loss", target=target)
-    return reduced(softplus(-target * input), reduction)
+    mixed = is_mixed(input, target)
+    loss = reduced(softplus(-target * input), reduction)
+    return loss.to(input.dtype) if mixed else loss
 
 
 def refuse_no_classes(shape: tuple[int, ...]) -> None:
-    if shape and not shape[-1]:
+    if len(shape) > 2 or (shape and not shape[-1]):
         raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(shape)}")
+
+
+def require_kernel(name: str, input: Array) -> None:
+    if input.dtype not in (float32, float64):
+        raise NotImplementedError(f"\"{name}\" not implemented for '{input.dtype.scalar_name}'; write input.float()")
 
 
 def require_indices(target: Array) -> None:
@@ -158,6 +166,9 @@ def multi_margin_loss(
         raise ValueError(f"weight must be one-dimensional, got {list(weight.shape)}")
     refuse_gradient("multi_margin_loss", weight=weight)
     refuse_no_classes(shape)
+    require_kernel("multi_margin_loss_cpu_kernel", input)
+    if weight is not None and weight.dtype is not input.dtype:
+        raise RuntimeError(f"expected scalar type {input.dtype.scalar_name} but found {weight.dtype.scalar_name}")
     if given != shape[:-1] and not (len(shape) <= 1 and target.numel() == 1):
         raise RuntimeError(
             "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). "
@@ -250,8 +261,11 @@ def multilabel_soft_margin_loss(
 ) -> Array:
     """The mean over the classes of binary cross entropy with logits."""
     reduction = reduction_of(size_average, reduce, reduction)
-    losses = times(binary_cross_entropy_with_logits(input, target, reduction="none"), weight)
-    return reduced(losses.sum(-1) / input.shape[-1], reduction)
+    if target.is_floating_point() and target.shape == input.shape:
+        losses = binary_cross_entropy_with_logits(input, target, reduction="none")
+    else:
+        losses = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
+    return reduced(times(losses, weight).sum(-1) / input.size(-1), reduction)
 
 
 def triplet_margin_loss(
@@ -314,6 +328,14 @@ def cosine_embedding_loss(
 ) -> Array:
     """One minus the cosine where the target is 1; what the cosine exceeds the margin by where it is -1."""
     reduction = reduction_of(size_average, reduce, reduction)
+    dims = target.ndim
+    if dims > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if not input1.ndim == input2.ndim == dims + 1:
+        raise RuntimeError(
+            f"{dims}D target tensor expects {dims + 1}D input tensors, but found inputs with sizes {list(input1.shape)} and "
+            f"{list(input2.shape)}."
+        )
     squares = ((input1 * input1).sum(-1) + 1e-12) * ((input2 * input2).sum(-1) + 1e-12)
     cosine = (input1 * input2).sum(-1) / squares.sqrt()
     losses = np.where(target == 1, 1 - cosine, 0) + np.where(target == -1, (cosine - margin).clamp(min=0), 0)

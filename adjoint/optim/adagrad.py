@@ -41,6 +41,7 @@ class Adagrad(Elementwise):
         super().__init__(params, defaults)
         for group in self.param_groups:  # as in PyTorch, the state is there before the first step
             for param in group["params"]:
+                param.numel()  # a lazy one refuses: it has no shape for the state yet
                 self.prepare(param, group)
 
     def buffers(self, group: Group) -> dict[str, float]:

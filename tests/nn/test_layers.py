@@ -427,3 +427,107 @@ def test_ctc_loss_errors(settings, error, message):
     given = dict(log_probs=ad.ones(5, 2, 4), targets=ad.tensor([[1, 2], [3, 1]]), input_lengths=ad.tensor([5, 5]))
     with pytest.raises(error, match=message):
         F.ctc_loss(**{**given, "target_lengths": ad.tensor([2, 2]), **settings})
+
+
+# ---- what layers and losses refuse --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("do", "error", "message"),
+    [
+        (lambda: nn.BatchNorm1d(2, eps=0.0)(ad.randn(4, 2)), ValueError, r"batch_norm eps must be positive during training, but got 0.0"),
+        (lambda: nn.BatchNorm1d(2, eps=-1.0).eval()(ad.randn(4, 2)), ValueError, r"batch_norm eps must be non-negative, but got -1.0"),
+        (lambda: nn.LSTM(2, 3, bias=1), TypeError, "bias should be of type bool, got: int"),
+        (lambda: nn.GRU(2, 3, batch_first=1), TypeError, "batch_first should be of type bool, got: int"),
+        (lambda: nn.RNN(2.0, 3), TypeError, "input_size should be of type int, got: float"),
+        (lambda: nn.CircularPad1d(1)(ad.ones(1, 1, 1, 1)), ValueError, r"expected 2D or 3D input \(got 4D input\)"),
+        (lambda: F.rrelu(ad.ones(1), -math.inf, 1.0), RuntimeError, "rrelu: lower bound must be finite, got -inf"),
+        (lambda: F.rrelu(ad.ones(1), 0.0, math.nan, True), RuntimeError, "rrelu: upper bound must be finite, got nan"),
+        (lambda: nn.HuberLoss(delta=1j), TypeError, "delta must be a float or int, got: <class 'complex'>"),
+        (lambda: F.kl_div(ad.ones(2), ad.ones(2, dtype=ad.int64), reduction="sum"), RuntimeError, "kl_div: Integral inputs not supported"),
+        (lambda: F.cosine_similarity(ad.ones(2).int(), ad.ones(2).int(), 0), RuntimeError, "expected common dtype to be floating point"),
+        (lambda: F.cross_entropy(ad.ones(2, 3, 5), ad.zeros(2, 4).long()), RuntimeError, r"Expected target size \[2, 5\], got \[2, 4\]"),
+        (lambda: F.nll_loss(ad.ones(2, 3, 5, 5), ad.zeros(2, 5).long()), RuntimeError, "only batches of spatial targets supported"),
+        (lambda: F.multi_margin_loss(ad.ones(2, 3).half(), ad.zeros(2).long()), NotImplementedError, "not implemented for 'Half'"),
+        (lambda: F.cosine_embedding_loss(ad.ones(2, 3), ad.ones(2, 3), ad.ones(())), RuntimeError, "0D target tensor expects 1D input"),
+        (lambda: F.cosine_embedding_loss(ad.ones(3), ad.ones(3), ad.ones(1)), RuntimeError, "1D target tensor expects 2D input tensors"),
+        (lambda: F.cosine_embedding_loss(ad.ones(2, 3), ad.ones(2, 3), ad.ones(2, 1)), RuntimeError, "multi-target not supported"),
+        (lambda: F.gaussian_nll_loss(ad.ones(4, 3), ad.ones(4, 3), ad.ones(1, 1)), ValueError, "var is of incorrect size"),
+        (lambda: ad.optim.Adagrad(nn.LazyLinear(2).parameters()), ValueError, "Attempted to use an uninitialized parameter"),
+    ],
+)
+def test_layers_and_losses_check_their_arguments(do, error, message):
+    with pytest.raises(error, match=message):
+        do()
+
+
+@pytest.mark.parametrize(
+    ("cell", "rows"), [(nn.RNNCell, 1), (nn.GRUCell, 3), (nn.LSTMCell, 4)], ids=["rnn", "gru", "lstm"]
+)
+def test_cells_check_their_weights(cell, rows):
+    layer = cell(3, 4)
+    after = layer(ad.ones(0, 3))
+    assert (after[0] if isinstance(after, tuple) else after).shape == (0, 4)
+    layer.weight_ih = nn.Parameter(ad.ones(5 * rows, 3))
+    with pytest.raises(RuntimeError, match=rf"weight_ih first dim must be {rows} \* hidden_size = {4 * rows}, but got {5 * rows}"):
+        layer(ad.ones(2, 3))
+
+
+@pytest.mark.parametrize("change", [F.leaky_relu_, F.elu_, F.celu_])
+def test_a_negative_slope_in_place_cannot_be_differentiated(change):
+    x = ad.ones(2, requires_grad=True)
+    result = change(x * 1, -2.0)
+    with pytest.raises(RuntimeError, match="backward calculation is triggered with a negative slope"):
+        result.sum().backward()
+
+
+def test_batches_are_counted_only_if_statistics_are_tracked():
+    layer = nn.BatchNorm1d(2)
+    layer.track_running_stats = False
+    layer(ad.randn(4, 2))
+    assert layer.num_batches_tracked.item() == 0
+
+
+def test_statistics_of_a_batch():
+    x, mean, var = ad.randn(4, 3, 2).double(), ad.zeros(3).double(), ad.ones(3).double()
+    found = ad.batch_norm_update_stats(x, mean, var, 0.1)
+    close(found[0], x.mean((0, 2)))
+    close(found[1], x.var((0, 2), correction=0))
+    close(mean, 0.1 * x.mean((0, 2)))
+    close(var, 0.9 + 0.1 * x.var((0, 2)))
+
+
+# ---- losses of targets of other dtypes and shapes -----------------------------------------------------------------------------------
+
+
+def test_multilabel_soft_margin_loss_takes_integers():
+    x, target = ad.randn(3, 4).double(), ad.tensor([[0, 1, 1, 0]] * 3)
+    close(F.multilabel_soft_margin_loss(x, target), F.multilabel_soft_margin_loss(x, target.double()))
+
+
+@pytest.mark.parametrize("shape", [(1, 3), (4, 1), (4,)])
+def test_gaussian_nll_loss_takes_a_variance_for_all_of_a_dimension(shape):
+    x, target, var = ad.randn(4, 3).double(), ad.randn(4, 3).double(), ad.rand(shape).double() + 0.1
+    whole = (var.unsqueeze(-1) if var.ndim == 1 else var).expand(4, 3)
+    close(F.gaussian_nll_loss(x, target, var), F.gaussian_nll_loss(x, target, whole))
+
+
+def test_cross_entropy_without_classes():
+    assert math.isnan(F.cross_entropy(ad.ones(2, 0), ad.zeros(2, 0), label_smoothing=0.1).item())
+    assert F.cross_entropy(ad.ones(2, 0), ad.zeros(2, 0), reduction="none").tolist() == [0, 0]
+
+
+def test_losses_with_the_dtype_of_their_input():
+    x, target = ad.randn(3), ad.randn(3).double()
+    assert F.huber_loss(x, target).dtype is F.soft_margin_loss(x, target.sign()).dtype is ad.float32
+    close(F.cosine_similarity(ad.tensor([1, 2], dtype=ad.int8), ad.tensor([1.0, 2.0]), 0), 1, 1e-6)
+
+
+def test_layers_of_a_transformer_take_an_empty_batch():
+    assert nn.TransformerEncoderLayer(8, 2, 16)(ad.zeros(4, 0, 8)).shape == (4, 0, 8)
+    x = ad.zeros(0, 4, 8)
+    assert nn.MultiheadAttention(8, 2, batch_first=True)(x, x, x)[0].shape == (0, 4, 8)
+
+
+def test_names_that_lead_elsewhere():
+    assert F.grad is nn.grad and "Linear" in nn.modules.__all__ and "Any" not in nn.modules.__all__

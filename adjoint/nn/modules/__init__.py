@@ -49,6 +49,11 @@ def _gather(name: str, sources: tuple[str, ...]) -> ModuleType:
     return module
 
 
+# The classes of `nn`, as in PyTorch.
+_TENSORS = {"Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter"}
+_CLASSES = {name for name, value in vars(nn).items() if isinstance(value, type) and value.__module__.startswith(nn.__name__)}
+__all__ = sorted(_CLASSES - _TENSORS)  # noqa: PLE0605
+
 for _name, _sources in HOMES.items():
     globals()[_name] = sys.modules[f"{__name__}.{_name}"] = _gather(_name, _sources)
 
