@@ -11,7 +11,7 @@ import numpy as np
 
 from ._device import CPU, _defaults, device, get_default_device, require_usable, resolve
 from ._dtype import as_dtype, as_numpy_dtype, default_numpy, from_numpy_dtype, infer_numpy_dtype
-from ._layer import Layer, deepest, in_layers_of, levels, made_inside
+from ._layer import Layer, deepest, in_layers_of, levels, made_inside, refuse_out
 from ._layout import contiguous_format, copy_in_format, empty_in_format, layout, memory_format, preserve_format, strided
 from ._quiet import mute, unmute
 from ._state import INFERENCE, get_mode
@@ -173,6 +173,7 @@ def into(out: Tensor, array: Array) -> Tensor:
     from .autograd.views import check_writable
     from .ops._inplace import resize_out, write
 
+    refuse_out("out", (out,))
     check_writable(out, False)
     if out._data.shape == array.shape:
         write(out, array)

@@ -228,6 +228,23 @@ def refuse_inside(call: str, besides: str = "") -> NoReturn:
     )
 
 
+def refuse_out(name: str, given: Iterable[Any]) -> None:
+    """Refuse `out=` for levels that hide something of their tensors: an example, or a value with its tangent, has no memory of its own."""
+    level = top_level(given)
+    if level is None:
+        return
+    if level.hides_dimension:
+        raise RuntimeError(
+            f"Batching rule not implemented for aten::{name}.out; the fallback path doesn't work on out= or view ops.\n"
+            f"  fix: result = torch.{name}(...) without out="
+        )
+    if not level.records:
+        raise NotImplementedError(
+            f"Trying to use forward AD with {name}_out that does not support it because it is an out= function\n"
+            f"  fix: result = torch.{name}(...) without out="
+        )
+
+
 def ordinary(indices: tuple[Any, ...]) -> bool:
     """Whether the arrays among indices are NumPy's own."""
     for item in indices:

@@ -318,6 +318,9 @@ class Tensor(OpMethods):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         if self.requires_grad and not (value.is_floating_point() or value.is_complex()):
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+        if levels() and any(isinstance(x._data, Layer) for x in (self, value)):
+            where = "under vmap transform" if any(level.hides_dimension for level in levels()) else "inside functorch transform"
+            raise RuntimeError(f"mutating directly with `.data` {where} is not allowed.\n  fix: x = value, or x.copy_(value)")
         leave_memory(self)
         self._data = value._data
 

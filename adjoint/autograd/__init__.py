@@ -10,6 +10,7 @@ from .anomaly import is_anomaly_enabled as is_anomaly_enabled
 from .anomaly import set_detect_anomaly as set_detect_anomaly
 from .grad_mode import enable_grad as enable_grad
 from .grad_mode import inference_mode as inference_mode
+from .grad_mode import is_multithreading_enabled as is_multithreading_enabled
 from .grad_mode import no_grad as no_grad
 from .grad_mode import set_grad_enabled as set_grad_enabled
 from .grad_mode import set_multithreading_enabled as set_multithreading_enabled
@@ -27,6 +28,7 @@ _LATER = {
     "Function": "function",
     "FunctionCtx": "function",
     "GradientEdge": "differentiate",
+    "SavedTensor": "packed",
     "Variable": "variable",
     "backward": "differentiate",
     "forward_ad": "",

@@ -127,7 +127,10 @@ class BackwardCFunction(Node, FunctionCtx):
         """What `save_for_backward` kept (in `jvp`: `save_for_forward`), each with its history, unless it was written over since."""
         return self.saved_for_forward or tuple(self._unpack(place, entry) for place, entry in enumerate(self.saved))
 
-    saved_variables = saved_tensors
+    @property
+    def saved_variables(self) -> tuple[Any, ...]:
+        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, 2)
+        return self.saved_tensors
 
     @property
     def _raw_saved_tensors(self) -> tuple[SavedTensor, ...]:
@@ -156,7 +159,7 @@ class BackwardCFunction(Node, FunctionCtx):
         return tuple([None if grad is None else grad._data for grad in self.apply_recorded(g)])
 
     def apply_recorded(self, g: Any) -> tuple[Any, ...]:
-        results = self._forward_cls.user_backward()(self, *self._gradients(g))
+        results = self._forward_cls.pull_back(self, self._gradients(g))
         return self._checked(results if isinstance(results, tuple) else (results,))
 
     def _gradients(self, g: Any) -> list[Any]:
@@ -245,6 +248,7 @@ class Function(metaclass=FunctionMeta):
 
     _backward_cls: ClassVar[type[BackwardCFunction]]
     generate_vmap_rule = False
+    boxed_grads_call = False  # whether `backward` gets its gradients in a list, which it may clear to free them
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warnings.warn(
@@ -296,6 +300,12 @@ class Function(metaclass=FunctionMeta):
                 "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them."
             )
         return cls.vjp
+
+    @classmethod
+    def pull_back(cls, ctx: Any, grads: list[Any]) -> Any:
+        """What the user's backward makes of the gradients of the outputs."""
+        backward = cls.user_backward()
+        return backward(ctx, grads) if cls.boxed_grads_call else backward(ctx, *grads)
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
@@ -469,6 +479,13 @@ def saved_entry(
         return None
     refuse_inference(tensor)
     nr, slot = among(tensor, results), among(tensor, operands)
+    as_it_is = nr is not None and slot is not None and among(tensor, ctx.dirty_tensors) is None
+    if as_it_is and ctx._forward_cls.setup_context is not Function.setup_context:
+        raise RuntimeError(
+            "An input that has been returned as-is as output is being saved for backward. This is not supported if you override "
+            "setup_context. You should return and save a view of the input instead, e.g. with x.view_as(x) or setup ctx inside the forward "
+            "function itself."
+        )
     if nr is not None and (slot is None or among(tensor, ctx.dirty_tensors) is not None):
         output = outputs[nr]
         if output._vc is None or output._vc is INFERENCE_TENSOR:
@@ -544,14 +561,16 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(fn)
     def backward(ctx: Any, *grads: Any) -> Any:
         bits = swap_bits(GRAD, 0)
+        boxed = len(grads) == 1 and isinstance(grads[0], list)
+        recorded = [g for g in (grads[0] if boxed else grads) if isinstance(g, Tensor) and g.requires_grad] if bits else []
         try:
             results = fn(ctx, *grads)
         finally:
             swap_bits(GRAD, bits)
-        if not bits or not any(isinstance(g, Tensor) and g.requires_grad for g in grads):
+        if not recorded:
             return results
         many = results if isinstance(results, tuple) else (results,)
-        blocked = iter(_Once.apply(*(r for r in many if isinstance(r, Tensor)), *grads))
+        blocked = iter(_Once.apply(*(r for r in many if isinstance(r, Tensor)), *recorded))
         renewed = tuple(next(blocked) if isinstance(r, Tensor) else r for r in many)
         return renewed if isinstance(results, tuple) else renewed[0]
 

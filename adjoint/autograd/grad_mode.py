@@ -10,6 +10,7 @@ import inspect
 import sys
 from collections import deque
 from collections.abc import Callable, Generator
+from contextvars import ContextVar
 from types import CodeType
 from typing import Any, Self, TypeVar, overload
 
@@ -198,17 +199,27 @@ def is_inference_mode_enabled() -> bool:
     return get_mode() & INFERENCE != 0
 
 
+_multithreading: ContextVar[bool] = ContextVar("adjoint_multithreading", default=True)
+
+
+def is_multithreading_enabled() -> bool:
+    """What `set_multithreading_enabled` was last told."""
+    return _multithreading.get()
+
+
 class set_multithreading_enabled:
     """Accepted for PyTorch's sake: a backward pass runs in the thread that calls it, with `mode` True or False."""
 
     def __init__(self, mode: bool) -> None:
         self.mode = mode
+        self._before = _multithreading.get()
+        _multithreading.set(mode)
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, *_: object) -> None:
-        pass
+        _multithreading.set(self._before)
 
     def clone(self) -> set_multithreading_enabled:
         return set_multithreading_enabled(self.mode)

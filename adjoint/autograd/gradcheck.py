@@ -113,8 +113,8 @@ def gradgradcheck(
 
     def gradient(*args: Any) -> tuple[Tensor, ...]:
         point, directions = args[: len(inputs)], args[len(inputs) :]
+        wanted = [x.requires_grad_() for x, given in zip(point, inputs, strict=True) if isinstance(x, Tensor) and given.requires_grad]
         outputs = differentiable(func(*point))
-        wanted = [x for x in point if isinstance(x, Tensor) and x.requires_grad]
         found = grad(outputs, wanted, directions, create_graph=True, allow_unused=True)
         return tuple(g for g in found if g is not None)
 
@@ -265,10 +265,7 @@ class Check:
     def jvp(self, input: int, tangent: Array) -> list[Array]:
         """One forward-mode pass: the tangents of all outputs, zero where there is none."""
         with forward_ad.dual_level():
-            inputs = list(self.inputs)
-            primal = self.wanted[input].detach().requires_grad_()  # the function may differentiate, as that of gradgradcheck does
-            inputs[self.places[input]] = forward_ad.make_dual(primal, wrap(tangent))
-            outputs = self.outputs(inputs)
+            outputs = self.outputs(self.duals(input, wrap(tangent)))
             found = [forward_ad.unpack_dual(out).tangent for out in outputs]
             for number, (t, out) in enumerate(zip(found, outputs, strict=True)):
                 if self.dtypes and t is not None and t.dtype != out.dtype:
@@ -277,6 +274,13 @@ class Check:
                         "(checked because of check_grad_dtypes=True)"
                     )
             return [np.zeros_like(out._data) if t is None else np.array(t._data) for t, out in zip(found, outputs, strict=True)]
+
+    def duals(self, input: int, tangent: Tensor) -> list[Any]:
+        """All inputs, those that require grad with tangents: of one the given one, of the others zero."""
+        inputs = list(self.inputs)
+        for number, (place, x) in enumerate(zip(self.places, self.wanted, strict=True)):
+            inputs[place] = forward_ad.make_dual(x.detach(), tangent if number == input else x.new_zeros(x.shape))
+        return inputs
 
     # ---- Jacobians --------------------------------------------------------------------------------------------------------------
 
@@ -444,9 +448,7 @@ class Check:
 
     def batch_of_jvps(self, input: int, tangent: Tensor) -> tuple[Tensor, ...]:
         with forward_ad.dual_level():
-            inputs = list(self.inputs)
-            inputs[self.places[input]] = forward_ad.make_dual(self.wanted[input].detach(), tangent)
-            duals = [forward_ad.unpack_dual(out) for out in self.outputs(inputs)]
+            duals = [forward_ad.unpack_dual(out) for out in self.outputs(self.duals(input, tangent))]
             return tuple(dual.primal.detach() * 0 if dual.tangent is None else dual.tangent for dual in duals)
 
     def compare_batch(self, derivative: Func, directions: list[Array], title: str, what: str) -> None:
@@ -537,6 +539,49 @@ def unit_length(array: Array) -> Array:
 def real_dot(a: Array, b: Array) -> float:
     """The inner product of two arrays, complex numbers taken as pairs of real ones."""
     return float(np.real(np.sum(np.conjugate(a) * b)))
+
+
+# ---- of the time before gradcheck did it all ----------------------------------------------------------------------------------------
+
+
+def get_numerical_jacobian(fn: Func, inputs: Any, target: Any = None, eps: float = 1e-3, grad_out: float = 1.0) -> tuple[Tensor, ...]:
+    """The Jacobian of the first output by finite differences: one for each input."""
+    check = old_check("get_numerical_jacobian", fn, inputs if target is None else target, eps, grad_out)
+    check.inputs = as_tuple(inputs)
+
+    def whole(*_: Any) -> Any:
+        return fn(inputs)
+
+    check.func, check.chosen = whole, [0]
+    return tuple(wrap(np.asarray(check.differences(number, 1)[0], x._data.dtype)) for number, x in enumerate(check.wanted))
+
+
+def get_analytical_jacobian(
+    inputs: Any, output: Tensor, nondet_tol: float = 0.0, grad_out: float = 1.0
+) -> tuple[tuple[Tensor, ...], bool, bool, bool]:
+    """The Jacobian of an output by reverse mode: one for each input; whether backward gives the same twice, and gradients of the shapes and
+    dtypes of the inputs."""
+    check = old_check("get_analytical_jacobian", lambda *_: output, inputs, 0.0, grad_out)
+    check.chosen, check.nondet_tol, check.dtypes = [0], np.inf, False
+    found = grad([output], check.wanted, [wrap(np.ones_like(output._data))], retain_graph=True, allow_unused=True)
+    pairs = [(g, x) for g, x in zip(found, check.wanted, strict=True) if g is not None]
+    jacobians = check.reverse(0, 1)
+    del check.known["reverse", 0, 1]
+    same = max((float(np.max(np.abs(a - b), initial=0.0)) for a, b in zip(jacobians, check.reverse(0, 1), strict=True)), default=0.0)
+    fits = all(g.shape == x.shape for g, x in pairs), all(g.dtype == x.dtype for g, x in pairs)
+    return tuple(map(wrap, jacobians)), same <= nondet_tol, *fits
+
+
+def old_check(name: str, fn: Func, inputs: Any, eps: float, grad_out: float) -> Check:
+    warnings.warn(
+        f"`{name}` was part of PyTorch's private API and not meant to be exposed. We are deprecating it and it will be removed in a future "
+        "version of PyTorch. If you have a specific use for this or feature request for this to be a stable API, please file us an issue.",
+        FutureWarning,
+        stacklevel=3,
+    )
+    if grad_out != 1.0:
+        raise ValueError(f"Expected grad_out to be 1.0. {name} no longer supports values of grad_out != 1.0.")
+    return Check(fn, as_tuple(inputs), eps, 0.0, 0.0, 0.0, False)
 
 
 class CallableModule(ModuleType):

@@ -136,15 +136,45 @@ class SavedTensor:
 
     __slots__ = ("node", "place")
 
-    def __init__(self, node: Node, place: int | None) -> None:
+    def __init__(self, node: Node | None = None, place: int | None = None) -> None:
+        if node is None:
+            raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
         self.node = node
         self.place = place
+
+    def _entry(self) -> Any:
+        """What is saved there; None where nothing is, or not any more."""
+        saved = self.node.saved
+        return None if isinstance(saved, Freed) or self.place is None else saved[self.place]
+
+    @property
+    def data(self) -> Any:
+        """The tensor that is saved, or what a hook has packed it into."""
+        from .saved import saved_entry
+
+        entry = self._entry()
+        if isinstance(entry, Packed):
+            return entry.value
+        if entry is None:
+            return None
+        assert self.place is not None
+        tensor, facts = saved_entry(self.node, self.place)
+        return tensor.detach() if "nr" in facts else tensor
+
+    @property
+    def unpack_hook(self) -> Hook | None:
+        """The hook that unpacks it, if there is one."""
+        entry = self._entry()
+        return entry.unpack if isinstance(entry, Packed) else None
 
     def register_hooks(self, pack_hook: Hook, unpack_hook: Hook) -> None:
         """Pack this one saved tensor now, and unpack it whenever it is read."""
         for hook in (pack_hook, unpack_hook):
             if not callable(hook):
-                raise TypeError(f"register_hooks(): incompatible function arguments: expected two functions, not {type(hook).__name__}")
+                raise TypeError(
+                    "register_hooks(): incompatible function arguments. The following argument types are supported: two functions, not "
+                    f"{type(hook).__name__}"
+                )
         from .saved import saved_entry
 
         saved = self.node.saved

@@ -110,6 +110,10 @@ def vmapped(level: VmapLevel, cls: type[Function], args: tuple[Any, ...], names:
             f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement the vmap "
             f"staticmethod or set generate_vmap_rule=True; {MORE}"
         )
+    if any(isinstance(x, Tensor) for x in args[len(args) - len(names) :]):
+        raise NotImplementedError(
+            "Run vmap on autograd.Function with kwarg-only Tensor args. Please do not pass kwarg-only Tensors to autograd.Function."
+        )
     flat, spec = tree_flatten(args)
     pairs: list[tuple[Any, int | None]] = [level.as_given(x) for x in flat]
     if not has_rule:
@@ -300,7 +304,7 @@ def parts(cls: type[Function]) -> dict[str, Any]:
     def backward(ctx: Any, *grads: Any) -> Any:
         store = ctx.store
         with store.batch.running() as level:
-            results = cls.user_backward()(BatchCtx(ctx, level), *(dressed_output(level, g) for g in grads))
+            results = cls.pull_back(BatchCtx(ctx, level), [dressed_output(level, g) for g in grads])
             results = results if isinstance(results, tuple) else (results,)
             pulled = [fitted(level, g, shape) for g, shape in zip(results, store.shapes, strict=False)]
             pulled += results[len(pulled) :]

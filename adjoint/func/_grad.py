@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from .._layer import level_of, opened
 from .._state import GRAD, INFERENCE, get_mode, grad_enabled
 from .._tensor import Tensor
 from ..autograd import differentiate
+from ..autograd.graph import disable_saved_tensors_hooks
 from ..autograd.views import edge_of
 from ..utils._pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 from ._arguments import Argnums, check_outputs, chosen, replaced, split_aux, unwrapped_aux
 from ._arrays import gradients_below
 from ._recorded import GradLevel
+
+
+@contextmanager
+def opened_for_reverse(level: GradLevel) -> Iterator[None]:
+    """Run a transform that records. What it saves is its own: nobody may put hooks on it."""
+    with (
+        disable_saved_tensors_hooks(
+            "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with your use case."
+        ),
+        opened(level, recording_mode()),
+    ):
+        yield
 
 
 def recording_mode() -> int:
@@ -60,7 +74,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         level = GradLevel()
-        with opened(level, recording_mode()):
+        with opened_for_reverse(level):
             given = tree_map(functools.partial(recorded, level), chosen(args, argnums))
             args = replaced(tree_map(level.lift, args), argnums, given)
             output, aux = split_aux("grad_and_value(f)(*args)", func(*args, **kwargs), has_aux)
@@ -110,7 +124,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 def vjp_of(func: Callable[..., Any], primals: tuple[Any, ...], argnums: Argnums | None, has_aux: bool) -> Any:
     """`vjp` with respect to all arguments, or to some."""
     level = GradLevel()
-    with opened(level, recording_mode()):
+    with opened_for_reverse(level):
         if argnums is None:
             args = given = tree_map(functools.partial(recorded, level), primals)
         else:

@@ -56,7 +56,7 @@ def jacrev(
         arguments = tree_flatten(chosen(args, argnums))[0]
         check_real("jacrev", "inputs", arguments)
         check_real("jacrev", "outputs", outputs)
-        rows = vmap(lambda *g: pull(tree_unflatten(g, spec)), chunk_size=chunk_size)(*basis(outputs))
+        rows = pulled(lambda *g: pull(tree_unflatten(g, spec)), basis(outputs), chunk_size)
         columns, argument_spec = tree_flatten(rows)
         blocks = [
             [part.reshape((*out.shape, *x.shape)) for part, out in zip(split(column, outputs), outputs, strict=True)]
@@ -66,6 +66,15 @@ def jacrev(
         return (result, found[2]) if has_aux else result
 
     return wrapper
+
+
+def pulled(pull: Callable[..., Any], cotangents: list[Tensor], chunk_size: int | None) -> Any:
+    """What is pulled back from a batch of cotangents. One at a time needs no `vmap`, so a backward may do then what that cannot."""
+    count = cotangents[0].shape[0]
+    if chunk_size != 1 or not count:
+        return vmap(pull, chunk_size=chunk_size)(*cotangents)
+    rows = [tree_flatten(pull(*(g[place] for g in cotangents))) for place in range(count)]
+    return tree_unflatten([FUNCTIONS["stack"](column) for column in zip(*(leaves for leaves, _ in rows), strict=True)], rows[0][1])
 
 
 def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error") -> Callable[..., Any]:

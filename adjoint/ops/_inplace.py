@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from .._dtype import can_cast, from_numpy_dtype
-from .._layer import Layer, entered, level_of
+from .._layer import Layer, entered, refuse_out
 from .._site import here
 from .._state import WATCHED, get_mode, recording
 from .._tensor import Parameter, Tensor, wrap
-from ..autograd.forward_ad import carries_tangent, propagate_inplace, refuse_out
+from ..autograd.forward_ad import carries_tangent, propagate_inplace
+from ..autograd.forward_ad import refuse_out as refuse_tangents
 from ..autograd.node import INFERENCE_TENSOR, Node, new_node
 from ..autograd.views import check_writable, edge_of, set_history
 from ._general import NUMBERS, array_to_write, factors_last, forward, inputs_of, operand, plain_array, record, watched
@@ -222,17 +223,13 @@ def write_out(op: Op, operands: list[Any], values: dict[str, Any], out: Any) -> 
             f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires "
             f"grad.\n  fix: result = torch.{op.name}(...) without out=, or wrap the call in torch.no_grad()"
         )
-    refuse_out(op, [*operands, out])
+    refuse_tangents(op, [*operands, out])
+    refuse_out(op.name, [*operands, out])
     check_writable(out, False)
     result = forward(op, operands, values)
     if not op.converts:
         check_same(result.dtype, out._data.dtype)
     check_cast(result.dtype, out._data.dtype)
-    if isinstance(result, Layer) and level_of(out) is not result.level:
-        raise RuntimeError(
-            f"Batching rule not implemented for aten::{op.name}.out; the fallback path doesn't work on out= or view ops.\n"
-            f"  fix: result = torch.{op.name}(...) without out="
-        )
     if result.shape != out._data.shape:
         resize_out(out, result)
     else:

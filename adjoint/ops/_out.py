@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._layer import refuse_out
 from .._state import recording
 from ._inplace import check_cast
 
@@ -17,5 +18,6 @@ def into(out: Any, result: Any) -> Any:
             "functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
             "\n  fix: leave out= away, or wrap the call in torch.no_grad()"
         )
+    refuse_out("out", (result, out))
     check_cast(result._data.dtype, out._data.dtype)
     return out.resize_(result.shape).copy_(result)

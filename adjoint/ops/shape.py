@@ -425,8 +425,15 @@ def _without_ones(shape: Shape) -> tuple[Any, ...]:
     return (*[0 if size == 1 else slice(None) for size in shape], ...)
 
 
+def _squeeze_batch(input: Array, dim: int) -> Array:
+    rank = input.ndim - 1
+    if dim and not rank:  # of an example without dimensions PyTorch lets nothing but the first be named
+        raise RuntimeError(f"Dimension is out of range (expected to be in range of [-1, 0], but got [{dim}]")
+    return _squeeze_dim(input, wrap_dim(dim, rank) + 1) if rank else input[...]
+
+
 @op(
-    "squeeze_dim", method=False, function=False, view=True, jvp=LINEAR, nodes="SqueezeBackward1",
+    "squeeze_dim", method=False, function=False, view=True, jvp=LINEAR, nodes="SqueezeBackward1", batch=_squeeze_batch,
     input=lambda g, input_shape, dim: g.reshape(input_shape),  # `dim` is saved for those who look: `grad_fn._saved_dim`
 )  # fmt: skip
 def _squeeze_dim(input: Array, dim: int) -> Array:

@@ -305,3 +305,33 @@ def profiler_sequence(t):
     return len(ev) >= 1, all(
         hasattr(e, "sequence_nr") and hasattr(e, "thread") and hasattr(e, "scope") and hasattr(e, "fwd_thread") for e in ev
     )
+
+
+@fact
+def jacobians_of_old(t):
+    from importlib import import_module
+
+    old = import_module(f"{t.__name__}.autograd.gradcheck")
+    x = t.tensor([1.0, 2.0], dtype=t.float64, requires_grad=True)
+    return [
+        attempt(f)
+        for f in (
+            lambda: old.get_numerical_jacobian(lambda x: x[0] * x[0], (x,), eps=1e-6),
+            lambda: old.get_analytical_jacobian((x,), x * x),
+            lambda: old.get_analytical_jacobian((x,), x * x, grad_out=2.0),
+        )
+    ]
+
+
+@fact
+def what_forward_mode_is_checked_with(t):
+    fw, seen = t.autograd.forward_ad, []
+
+    def f(x, y, z):
+        duals = [fw.unpack_dual(one).tangent is not None for one in (x, y, z)]
+        if any(duals):
+            seen.append((duals, x.requires_grad, y.requires_grad))
+        return x * y * z
+
+    x, y = (t.tensor([value], dtype=t.float64, requires_grad=True) for value in (1.0, 2.0))
+    return t.autograd.gradcheck(f, (x, y, t.ones(1)), check_forward_ad=True, check_backward_ad=False), seen[:2]

@@ -466,3 +466,24 @@ def mutation_still_refused_outside(t):
     y = (b * b).sum()
     b.zero_()
     return attempt(y.backward)
+
+
+@fact
+def saved_tensors_as_objects(t):
+    x = t.tensor([1.0, 2.0], requires_grad=True)
+    y = x * x
+    saved = y.grad_fn._raw_saved_self
+    found = [isinstance(saved, t.autograd.SavedTensor), saved.data, saved.unpack_hook]
+    saved.register_hooks(lambda z: z * 2, lambda z: z / 2)
+    found += [saved.data, saved.unpack_hook(t.ones(1))]
+    y.sum().backward()
+    result = x.exp().grad_fn._raw_saved_result
+    return found, x.grad, saved.data, result.data.requires_grad, attempt(t.autograd.SavedTensor)
+
+
+@fact
+def threads_of_backward(t):
+    found = [t.autograd.is_multithreading_enabled()]
+    with t.autograd.set_multithreading_enabled(False):
+        found.append(t.autograd.is_multithreading_enabled())
+    return [*found, t.autograd.is_multithreading_enabled()]

@@ -374,3 +374,104 @@ def once_differentiable_inside(t):
 def random_custom(t):
     mine = cube(t, forward=lambda x: x * t.rand(()))
     return attempt(lambda: t.func.vmap(mine.apply)(vector(t))), t.func.vmap(mine.apply, randomness="different")(vector(t)).shape
+
+
+@fact
+def gradients_in_a_box(t):
+    seen = []
+
+    class Both(t.autograd.Function):
+        boxed_grads_call = True
+
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2, x * 3
+
+        @staticmethod
+        def backward(ctx, grads):
+            seen.append((type(grads).__name__, len(grads)))
+            g, h = grads
+            grads.clear()
+            return g * 2 + h * 3
+
+    class Once(Both):
+        @staticmethod
+        @t.autograd.function.once_differentiable
+        def backward(ctx, grads):
+            return grads[0] * 2
+
+    x = vector(t, 1.0, 2.0, requires_grad=True)
+    Both.apply(x)[0].sum().backward()
+    (found,) = t.autograd.grad(Once.apply(x)[0].sum() * x.sum(), x, create_graph=True)
+    return x.grad, seen, found, t.autograd.Function.boxed_grads_call
+
+
+@fact
+def what_transforms_refuse(t):
+    class Same(t.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return x
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(inputs[0])
+
+        @staticmethod
+        def backward(ctx, g):
+            return g
+
+    class Named(Same):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x, *, y):
+            return x * y
+
+    def set_data(x):
+        x.data = t.ones(2)
+        return x
+
+    def hooked(x):
+        with t.autograd.graph.saved_tensors_hooks(lambda y: y, lambda y: y):
+            return x.sin().sum()
+
+    vmap, x = t.func.vmap, t.ones(2)
+    return [
+        attempt(f)
+        for f in (
+            lambda: Same.apply(t.ones(2, requires_grad=True)),
+            lambda: vmap(lambda x, y: Named.apply(x, y=y))(x, x),
+            lambda: vmap(set_data)(t.ones(2, 2)),
+            lambda: t.func.grad(lambda x: set_data(x).sum())(x),
+            lambda: t.func.grad(hooked)(x),
+            lambda: t.func.vjp(hooked, x),
+            lambda: vmap(hooked)(t.ones(2, 2)),
+            lambda: vmap(lambda x, y: t.sin(x, out=y))(x, x.clone()),
+            lambda: vmap(lambda x, y: t.zeros(2, out=y))(t.ones(2, 2), t.ones(2, 2)),
+            lambda: t.func.jvp(lambda x: t.sin(x, out=t.ones(2)), (x,), (x,)),
+            lambda: vmap(lambda x: x.squeeze(-1))(x),
+            lambda: vmap(lambda x: x.squeeze(0))(x),
+            lambda: vmap(lambda x: x.squeeze(-1))(t.ones(2, 1)).shape,
+        )
+    ]
+
+
+@fact
+def jacobians_row_by_row(t):
+    class Looks(t.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return x * 2
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            pass
+
+        @staticmethod
+        def backward(ctx, g):
+            g.nonzero()
+            return g * 2
+
+    x = vector(t)
+    return t.func.jacrev(Looks.apply, chunk_size=1)(x), attempt(lambda: t.func.jacrev(Looks.apply, chunk_size=2)(x))
