@@ -59,7 +59,7 @@ class Formula:
         self.more = more or (lambda _: one)
         every = [case for some in self.cases.values() for case in some]
         self.room = max(map(len, self.cases.values()))  # cases that a type may have
-        self.weight = max(sum(weight(name) * uses for name in MATHS if (uses := case.expr.count({name}))) for case in every)
+        self.weight = max(sum(weight(name) * uses for name, uses in case.expr.functions().items() if name in MATHS) for case in every)
         self.constants: list[Any] = []
         for case in every:
             self.constants += [c for c in case.constants.values() if not any(c is known for known in self.constants)]

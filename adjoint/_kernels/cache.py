@@ -101,13 +101,15 @@ class Store:
     def __init__(self, path: Path, shipped: bool = False) -> None:
         self.path = path
         self.shipped = shipped
+        self.looked = False
         self.content = b""
         self.places: dict[bytes, tuple[int, int]] = {}
 
     def read(self, name: str) -> bytes | None:
         """What was written under a name, by this process or another one; None if there is nothing that can be trusted."""
         wanted = bytes.fromhex(name)
-        if wanted not in self.places:
+        if wanted not in self.places and not (self.shipped and self.looked):  # which does not grow
+            self.looked = True
             self.look()
         if wanted not in self.places:
             return None
@@ -156,22 +158,28 @@ class Store:
 
 
 @cache
-def _store(folder: Path, name: str) -> Store:
-    return Store(folder / name, shipped=folder == SHIPPED)
+def _stores(of: str, *places: str | None) -> tuple[Store, Store]:
+    """That of the package and that of the user, for the variables that say where it is."""
+    name = of[:32] + ENDING
+    return Store(SHIPPED / name, shipped=True), Store(directory() / name)
+
+
+def stores(of: str) -> tuple[Store, Store]:
+    return _stores(of, *map(os.environ.get, ("ADJOINT_CACHE_DIR", "XDG_CACHE_HOME", "HOME")))
 
 
 def read(of: str, name: str) -> bytes | None:
-    """What is kept under a name for a fingerprint, in the user's directory or with the package."""
-    for folder in (SHIPPED, directory()):
-        with suppress(RuntimeError):
-            if (found := _store(folder, of[:32] + ENDING).read(name)) is not None:
+    """What is kept under a name for a fingerprint, with the package or in the user's directory."""
+    with suppress(RuntimeError):  # there is no home
+        for store in stores(of):
+            if (found := store.read(name)) is not None:
                 return found
     return None
 
 
 def write(of: str, name: str, content: bytes) -> None:
     with suppress(RuntimeError):
-        _store(directory(), of[:32] + ENDING).write(name, content)
+        stores(of)[1].write(name, content)
 
 
 # ---- all of them --------------------------------------------------------------------------------------------------------------------
@@ -211,5 +219,5 @@ def clear() -> int:
     for entry in own_files(directory()):
         with suppress(OSError):
             Path(entry.path).unlink()
-    _store.cache_clear()
+    _stores.cache_clear()
     return count

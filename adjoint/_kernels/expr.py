@@ -12,6 +12,7 @@ each answer, and so yields a formula for each case (`trace_cases`). Code that as
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
@@ -45,9 +46,18 @@ class Expr:
     def __repr__(self) -> str:
         return f"{self.name}({', '.join(map(repr, self.args))})" if self.args else self.name
 
+    def functions(self) -> Counter[str]:
+        """How often functions occur, by name."""
+        found, waiting = Counter[str](), [self]
+        while waiting:
+            expr = waiting.pop()
+            found[expr.name] += 1
+            waiting += [arg for arg in expr.args if isinstance(arg, Expr)]
+        return found
+
     def count(self, names: Collection[str]) -> int:
         """How often functions of these names occur."""
-        return (self.name in names) + sum(arg.count(names) for arg in self.args if isinstance(arg, Expr))
+        return sum(uses for name, uses in self.functions().items() if name in names)
 
     @property
     def dtype(self) -> np.dtype[Any]:

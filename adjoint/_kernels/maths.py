@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection
 from functools import cache
 from inspect import signature
 
+from . import jit
 from .arithmetic import fmod, hypot, nextafter, too_many_times
 from .bessel import i0, i0e, i1, i1e
 from .bessel_kinds import (
@@ -116,8 +117,12 @@ def weight(name: str) -> int:
     """About how many instructions a function of a float32 takes; one on doubles, of which half as many fit into a vector, counts twice."""
     if name not in FUNCTIONS:
         return 1000
-    text = definition("any", FUNCTIONS[name], "f32", set())
-    return text.count("\n") << ("fpext" in text)
+
+    def find_out() -> str:
+        text = definition("any", FUNCTIONS[name], "f32", set())
+        return str(text.count("\n") << ("fpext" in text))
+
+    return int(jit.remembered(f"weight {name}", find_out))
 
 
 def definition(symbol: str, function: Callable[..., Value | str], kind: str, declared: set[str]) -> str:

@@ -37,6 +37,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -82,8 +83,7 @@ def lazy_function(op: Op, *, out: bool, operator: bool = False) -> Callable[...,
 
     def generate() -> None:
         text = function_text(op, out)
-        for name in re.findall(rf"node = {op.name}_(\w+)\(\)", text):
-            namespace[f"{op.name}_{name}"] = op.variants[name]
+        use_variants(op, text, namespace)
         for kinds, kernels in op.kernels.items():
             namespace[f"kernel_{kinds}"] = kernels.forward
         if op.served:
@@ -156,9 +156,19 @@ def nested_function(op: Op, forward: Callable[..., Any], layer: type, arrays_of:
     namespace = dict(
         _NAMESPACE, OP=op, impl=forward, general=generally, ndarray=layer, arrays_of=arrays_of, NO_DERIVATIVE=no_derivative(op.name), **same
     )
-    for name in re.findall(rf"node = {op.name}_(\w+)\(\)", text):
-        namespace[f"{op.name}_{name}"] = op.variants[name]
+    use_variants(op, text, namespace)
     return function_from(text, op.name, namespace)
+
+
+def use_variants(op: Op, text: str, namespace: dict[str, Any]) -> None:
+    """Let a function find the node classes that its text names, which are made when the first node is."""
+
+    def make_first(key: str) -> Node:
+        cls = namespace[f"{op.name}_{key}"] = op.variants[key]
+        return cls()
+
+    for key in re.findall(rf"node = {op.name}_(\w+)\(\)", text):
+        namespace[f"{op.name}_{key}"] = op.variants[key] if key in op.variants else partial(make_first, key)
 
 
 def general_call(op: Op, out: bool) -> str:
@@ -500,9 +510,15 @@ def make_node_class(op: Op, kinds: str, bits: int, conj: bool, half: bool = Fals
         members["shown"] = op.edges
     if members["input_slots"] and members["input_slots"][-1] >= members["input_count"]:
         members["input_count"] = len(op.inputs)
-    for method, recorded in (("apply", False), ("apply_recorded", True)):
-        text = apply_text(op, kinds, needing, needing, layout, method, recorded, conj)
-        members[method] = function_from(text, method, namespace)
+    members["apply"] = function_from(apply_text(op, kinds, needing, needing, layout, "apply", False, conj), "apply", namespace)
+
+    def apply_recorded(self: Node, g: Any) -> Any:
+        """Makes the method when it is first called: most nodes are never differentiated again."""
+        text = apply_text(op, kinds, needing, needing, layout, "apply_recorded", True, conj)
+        self.__class__.apply_recorded = made = function_from(text, "apply_recorded", namespace)  # type: ignore[method-assign]
+        return made(self, g)
+
+    members["apply_recorded"] = apply_recorded
     if len(needing) > 1:
         members["applied_partly"] = staticmethod(PartialRules(op, kinds, needing, layout, conj, namespace).__getitem__)
     return type(op.node_name(kinds), (SeveralNode if op.several else Node,), members)

@@ -48,7 +48,7 @@ def the_file(folder):
 
 def forget():
     """Let this process look at the files anew."""
-    cache._store.cache_clear()
+    cache._stores.cache_clear()
 
 
 def test_an_entry_is_written_once_and_read_again(folder, monkeypatch):
