@@ -1,4 +1,4 @@
-"""The command line: `python -m fuzz [--minutes N] [--seed S] [--target NAME] [--kernels now|default|0]`."""
+"""The command line: `python -m fuzz [--minutes N] [--seed S] [--target NAME] [--kernels default|0]`."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from .program import Program, printed
 from .shrink import shrink
 from .targets import load
 
-MODES = ("now", "default", "0")  # ADJOINT_KERNELS: from the first call on, when they pay, never
+MODES = ("default", "0")  # ADJOINT_KERNELS: with kernels, and without
 PATIENCE = 30.0  # seconds for a program
 SHRINKING = 60.0  # seconds for making one smaller
 MEMORY = 12 * 2**30  # bytes of address space

@@ -131,7 +131,7 @@ def gradient(b: Builder) -> None:
     t = b.value(output)
     weight = Leaf(tuple(t.shape), str(t.dtype).removeprefix("torch."), 5)
     options = {"retain_graph": True} | some(b, create_graph=[True], allow_unused=[True, True], materialize_grads=[True])
-    if b.chance(0.15):
+    if b.chance(0.15) and not any(step.call == ".retain_grad" for step in b.steps):  # which would keep what cannot be used later
         options["is_grads_batched"] = True
         weight = Leaf((2, *t.shape), str(t.dtype).removeprefix("torch."), 5)
     b.add("torch.autograd.grad", output, of, weight, **options)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..generate import Builder, EndError
-from ..program import Index, Leaf, Ref
+from ..program import Index, Leaf, Ref, literal
 
 
 def integers(b: Builder, shape: tuple[int, ...], size: int, wild: float = 0.03) -> Leaf:
@@ -100,6 +100,14 @@ def by_dim(b: Builder, x: Ref, t: Any) -> None:
     ])()  # fmt: skip
 
 
+def distinct(b: Builder, t: Any, where: Index) -> bool:
+    """Whether no element is written twice."""
+    number = b.number()
+    b.space[f"v{number}"] = b.torch.arange(t.numel()).view(t.shape)
+    places = eval(f"v{number}[{literal(where)}]", b.space)
+    return len(places.unique()) == places.numel()
+
+
 def program(b: Builder) -> None:
     dtype = b.pick(["float64", "float64", "float32", "float32", "int64", "complex128", "float16", "bool"])
     x = b.leaf(b.new(b.shape(0, 4), dtype))
@@ -112,11 +120,11 @@ def program(b: Builder) -> None:
             if kind == 0:
                 b.add("{}[{}]", x, index(b, t), keep=0.3)
             elif kind == 1:
-                b.add("{}[{}] = {}", x, index(b, t), b.pick([2, 1.5, b.leaf(b.new((), dtype))]), keep=0.3)
+                b.add("{}[{}] = {}", x, index(b, t), b.pick([2, 1.5, b.leaf(b.new((), dtype))]), keep=0.3)  # in whatever order
             elif kind == 2:
                 where = index(b, t)
                 read = b.add("{}[{}]", x, where, keep=0.0)
-                if read is not None:
+                if read is not None and distinct(b, t, where):
                     shape = tuple(b.value(read).shape)
                     b.add("{}[{}] = {}", x, where, b.leaf(b.new(shape[b.random.randint(0, len(shape)) :], dtype)))
             else:

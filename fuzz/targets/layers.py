@@ -266,7 +266,7 @@ HOOKS = (
 def called(b: Builder, name: str, layer: Ref, shapes: list[tuple[int, ...]], kind: str) -> Ref | None:
     """The layer on new inputs."""
     integers = name.startswith("Embedding")
-    inputs = [b.leaf(b.new(shape, "int64", low=0, high=5) if integers else b.new(shape, kind)) for shape in shapes]
+    inputs = [b.leaf(b.new(shape, "int64", low=0, high=5) if integers else b.new(shape, kind, low=-2.0)) for shape in shapes]
     if "inplace=True" in b.steps[0].text() and not integers and b.chance(0.8):
         inputs = [b.add(".clone", x) or x for x in inputs]
     return b.add(f"{{}}({', '.join('{}' for _ in inputs)})", layer, *inputs)

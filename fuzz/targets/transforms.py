@@ -30,7 +30,7 @@ def body_step(b: Builder, known: list[Ref], inplace: bool) -> None:
     if b.chance(0.55):
         name = b.pick(UNARY)
         found = b.add(f"{{0}}{name.replace('{}', '{0}')}{'' if name.endswith((')', ']', 'T')) else '()'}", x, keep=0.0)
-    elif inplace and b.chance(0.2) and not t.is_leaf and x.number not in known_params(known):
+    elif inplace and b.chance(0.2) and x != y and x.number not in known_params(known):  # PyTorch's tangent of x.mul_(x) is wrong
         found = b.add(b.pick([".mul_", ".add_"]), x, b.pick([2.0, y]), keep=0.0)
     else:
         name = b.pick(BINARY)
