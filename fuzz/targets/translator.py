@@ -58,7 +58,8 @@ class Writer:
         return self.pick([
             f"({a} + {b})", f"({a} - {b})", f"({a} * {b})", f"({a} / {b})", f"({a} * {self.pick(NUMBERS)})",
             f"({a} + {self.pick(NUMBERS)})", f"(-{a})", f"abs({a})", f"maximum({a}, {b})", f"minimum({a}, {b})", f"sqrt(abs({a}))",
-            f"floor({a})", f"ceil({a})", f"trunc({a})", f"rint({a})", f"copysign({a}, {b})", f"({a} if {self.test(floats, whole)} else {b})",
+            f"floor({a})", f"ceil({a})", f"trunc({a})", f"rint({a})", f"copysign({a}, {b})",
+            f"({a} if {self.test(floats, whole)} else {b})",
             f"select({self.test(floats, whole)}, {a}, {b})", f"narrow(wide({a}) * wide({b}))",
             f"narrow(wide({a}) + {self.pick(NUMBERS)})",
             f"({a} + {self.whole(whole, 1)})",
