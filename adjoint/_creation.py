@@ -12,7 +12,7 @@ import numpy as np
 from ._device import CPU, _defaults, device, get_default_device, require_usable, resolve
 from ._dtype import as_dtype, as_numpy_dtype, default_numpy, from_numpy_dtype, infer_numpy_dtype
 from ._layer import Layer, deepest, in_layers_of, levels, made_inside, refuse_out
-from ._layout import contiguous_format, copy_in_format, empty_in_format, layout, memory_format, preserve_format, strided
+from ._layout import contiguous_format, copy_in_format, empty_in_format, empty_like_array, layout, memory_format, preserve_format, strided
 from ._quiet import mute, unmute
 from ._state import INFERENCE, get_mode
 from ._tensor import Tensor, new, replaceable, wrap
@@ -435,18 +435,6 @@ def _like(
 
     made = finish(make_array(make, data.shape, numpy_dtype, where, lambda: meta_like(data, numpy_dtype, memory_format)), requires_grad)
     return made if data.__class__ is np.ndarray else in_layers_of(input, made)
-
-
-def repeats(data: Array) -> bool:
-    """Whether a dimension shows the same elements again and again, as an expanded one does."""
-    return any(stride == 0 and size > 1 for stride, size in zip(data.strides, data.shape, strict=True))
-
-
-def empty_like_array(data: Array, dtype: np.dtype[Any]) -> Array:
-    """An uninitialised array whose dimensions lie in memory in the order of those of `data`."""
-    if data.__class__ is not np.ndarray or (0 in data.strides and repeats(data)):  # repeated elements have no order
-        return np.empty(data.shape, dtype)
-    return np.empty_like(data, dtype=dtype)
 
 
 def zeros_like(

@@ -15,7 +15,6 @@ from ._creation import (
     Array,
     Device,
     check_options,
-    empty_like_array,
     finish,
     into,
     make_array,
@@ -28,7 +27,7 @@ from ._creation import (
 from ._device import CPU, _defaults, require_usable, resolve
 from ._dtype import as_numpy_dtype, default_numpy
 from ._layer import levels
-from ._layout import empty_in_format, layout, memory_format, preserve_format, strided
+from ._layout import empty_in_format, empty_like_array, layout, memory_format, preserve_format, strided
 from ._random._generator import draws
 from ._site import here
 from ._state import INFERENCE, get_mode, recording

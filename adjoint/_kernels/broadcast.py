@@ -1,8 +1,9 @@
 """Operands of a built-in that are broadcast or have gaps, and how they get to a loop that knows contiguous memory only.
 
-    layout(args, kinds, count, item, out_item, largest, job)    # the result's shape, how operands are walked, and how the work is cut
+    layout(args, kinds, count, tells, item, out_item, largest, job)     # the result's shape and strides, how to walk and to cut the work
     gather(job, k, row, column, count, buffer, kept, found)         # where so many elements of operand k are
 
+The result lies in memory like the first operand whose strides tell (`_layout.memory_order` is the same rule), and is written in that order.
 Dimensions along which all operands go on evenly are one, so a matrix and a column have two dimensions left, and an array and a number one.
 A chunk of the work is some rows (of the last of these dimensions), or a part of a long row. What an operand has for it is found in its own
 memory if it lies there in one piece, and is gathered in a buffer, small enough for the nearest cache, if it does not. A buffer that holds
@@ -32,7 +33,7 @@ def broadcast_text(new: bool, streams: bool) -> str:
 
 
 def layout_text(new: bool, streams: bool) -> str:
-    f = Function("layout", "ptr %args", "ptr %kinds", "i64 %count", "i64 %item", "i64 %out_item", "i64 %largest", "ptr %job")
+    f = Function("layout", "ptr %args", "ptr %kinds", "i64 %count", "i64 %tells", "i64 %item", "i64 %out_item", "i64 %largest", "ptr %job")
 
     def put(place: str | int, value: str) -> None:
         f.store("i64", value, f.at("i64", "%job", place))
@@ -44,21 +45,23 @@ def layout_text(new: bool, streams: bool) -> str:
         return f.let(f"sext i32 {field(array, NDIM, 'i32')} to i64")
 
     @contextmanager
-    def each_operand() -> Iterator[tuple[str, str, str]]:
+    def each_operand(first: str = "0") -> Iterator[tuple[str, str, str]]:
         """For each operand: its number, the array, and where its steps are."""
-        with f.loop("%count") as k:
+        with f.loop("%count") as place:
+            k = place if first == "0" else f.let(f"urem i64 {f.add(place, first)}, %count")
             kind = f.load("i64", "%kinds", k)
             with f.when(f.invert(f.equal(kind, job.NUMBER))):
                 yield k, f.load("ptr", "%args", f.add(k, int(streams))), f.at("i64", "%job", f.add(f.mul(k, job.DIMENSIONS), job.STEPS))
 
-    def extent_of(array: str, d: str) -> tuple[str, str]:
-        """The extent and the step of an array along a dimension, counted from the last; 1 and 0 where it has none."""
+    def extent_of(array: str, d: str, keep: bool = False) -> tuple[str, str]:
+        """The extent and the step of an array along a dimension, counted from the last; 1 and 0 where it has none. The step is 0 too where
+        there is but one element, unless `keep` asks for it."""
         extent, step = f.variable("i64", "1"), f.variable("i64", "0")
         ndim = dimensions(array)
         with f.when(f.less(d, ndim)):
             place = f.sub(f.sub(ndim, d), 1)
             extent.set(f.load("i64", field(array, SHAPE), place))
-            with f.when(f.invert(f.equal(extent.get(), 1))):
+            with f.when("true" if keep else f.invert(f.equal(extent.get(), 1))):
                 step.set(f.load("i64", field(array, STRIDES), place))
         return extent.get(), step.get()
 
@@ -78,6 +81,44 @@ def layout_text(new: bool, streams: bool) -> str:
                 extent.set(own)
         put(f.add(f.sub(ndim, d), job.EXTENTS - 1), extent.get())
         size.set(f.mul(size.get(), extent.get()))
+
+    def whole_extent(d: str) -> str:
+        return f.load("i64", "%job", f.add(f.sub(ndim, d), job.EXTENTS - 1))
+
+    order = f.room(f"[{job.DIMENSIONS} x i64]")  # the dimensions, counted from the last: first the one that varies fastest
+    with f.loop(ndim) as d:
+        f.store("i64", d, f.at("i64", order, d))
+    if new:
+        with f.loop(ndim, 1) as i:
+            at, moving = f.variable("i64", i), f.variable("i1", "true")
+            with f.loop(i) as passed, f.when(moving.get()):
+                before = f.sub(f.sub(i, passed), 1)
+                inner, outer = f.load("i64", order, before), f.load("i64", order, at.get())
+                verdict = f.variable("i64", "0")
+                with each_operand("%tells") as (_, array, _), f.when(f.equal(verdict.get(), 0)):
+                    steps_of = []
+                    for d in (inner, outer):
+                        own, step = extent_of(array, d, keep=True)
+                        repeated_there = f.both(f.equal(own, 1), f.invert(f.equal(whole_extent(d), 1)))
+                        steps_of.append(f.pick(repeated_there, "i64", 0, step))
+                    one, other = steps_of
+                    tells = f.invert(f.either(f.equal(one, 0), f.equal(other, 0)))
+                    swaps = f.either(f.less(other, one), f.both(f.equal(one, other), f.less(whole_extent(outer), whole_extent(inner))))
+                    said = f.pick(swaps, "i64", 1, f.pick(f.less(one, other), "i64", -1, 0))
+                    verdict.set(f.pick(tells, "i64", said, 0))
+                with f.when(f.less("0", verdict.get())):
+                    f.store("i64", outer, f.at("i64", order, before))
+                    f.store("i64", inner, f.at("i64", order, at.get()))
+                    at.set(before)
+                moving.set(f.invert(f.less(verdict.get(), 0)))
+        stride = f.variable("i64", "%out_item")
+        with f.loop(ndim) as a:
+            d = f.load("i64", order, a)
+            put(f.add(f.sub(ndim, d), job.STRIDES - 1), stride.get())
+            stride.set(f.mul(stride.get(), f.larger(whole_extent(d), 1)))
+    with f.loop(ndim) as turn:
+        d = f.load("i64", order, turn)
+        extent = f.variable("i64", whole_extent(d))
         with f.when(f.invert(f.equal(extent.get(), 1))):
             next_axis, before = axes.get(), f.larger(f.sub(axes.get(), 1), 0)
             here = f.at("i64", "%job", f.add(before, job.AXIS))
@@ -98,7 +139,7 @@ def layout_text(new: bool, streams: bool) -> str:
         with each_operand() as (_, _, steps):
             f.store("i64", "0", steps)
 
-    # Which operands lie in memory like the result. Those that do not have to be in C order like it, if there is none that does.
+    # Which operands lie in memory like the result. If it is given, those that do not have to be in C order, if there is none that does.
     row = f.larger(f.load("i64", "%job", job.AXIS), 1)
     long, may_stand = f.less(str(LONG - 1), row), f.both(f.less(str(SHORT), row), f.less(str(MANY), size.get()))
     gathered, still, buffered = f.variable("i64", "0"), f.variable("i64", "0"), f.variable("i1", "false")
@@ -128,8 +169,8 @@ def layout_text(new: bool, streams: bool) -> str:
     by_row = f.either(in_place, long)  # otherwise a chunk may have several rows, in which nothing stands still
     put(job.GATHERED, gathered.get())
     put(job.STILL, f.pick(by_row, "i64", still.get(), 0))
-    fits.set(f.both(fits.get(), f.either(ordered.get(), some_dense.get())))
     if not new:
+        fits.set(f.both(fits.get(), f.either(ordered.get(), some_dense.get())))
         target = f.load("ptr", "%args")
         fits.set(f.both(fits.get(), f.equal(dimensions(target), rank.get())))
         with f.when(fits.get()), f.loop(ndim) as d:
@@ -147,11 +188,11 @@ def layout_text(new: bool, streams: bool) -> str:
     pieces = f.quotient_up(block, chunk)
     units = f.mul(f.quotient_up(size.get(), block), pieces)
     by_rows = f.let(f"zext i1 {f.both(f.both(in_place, f.equal(pieces, 1)), f.less('1', axes.get()))} to i64")
-    for place, value in (
+    for where, value in (
         (job.SIZE, size.get()), (job.ROWS, rows), (job.BLOCK, block), (job.CHUNK, chunk), (job.PIECES, pieces), (job.UNITS, units),
         (job.BY_ROWS, by_rows),
     ):  # fmt: skip
-        put(place, value)
+        put(where, value)
     return f.text(internal=True, inline=False)
 
 

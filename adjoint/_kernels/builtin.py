@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._layout import memory_order
 from . import entry, jit, memory, target, workers
 from .chunks import ARRAY, MOST, NUMBER, TRUTH
 from .code import TYPES
@@ -31,7 +32,7 @@ from .entry import FIRST, GIVEN, NEW
 from .expr import MATHS, Expr, Number, Untraceable
 from .lifetime import compiling
 from .maths import OUTSIDE, definitions, usual_in, weight
-from .objects import EMPTY_ARRAY, FALLBACK, OWN, array_function, builtin, table
+from .objects import FALLBACK, NEW_ARRAY, OWN, array_function, builtin, table
 
 ALONE = 1 << 16  # elements that one thread computes sooner than two, for a formula of plain arithmetic
 
@@ -47,6 +48,8 @@ class Case(NamedTuple):
 class Formula:
     """What a built-in computes: the cases of its formula for float32 and float64 (or one Expr for all types), how to find those for
     another type, and where the result goes."""
+
+    tells = 0  # the argument whose strides decide first on those of the result, then the next ones, in turn
 
     def __init__(
         self, symbol: str, cases: Expr | dict[str, list[Case]], kinds: str, into: str = NEW, more: Callable[[str], list[Case]] | None = None
@@ -164,7 +167,8 @@ class Kernel:
         self.words[entry.COUNT] = len(formula.kinds)
         self.words[entry.LIKE] = formula.kinds.index("T")
         self.words[entry.APART] = formula.apart
-        self.words[entry.EMPTY] = array_function(EMPTY_ARRAY)
+        self.words[entry.TELLS] = formula.tells
+        self.words[entry.NEW_ARRAY] = array_function(NEW_ARRAY)
         self.words[entry.ALONE] = ALONE >> min(5, (formula.weight // 16).bit_length())
         if workers.supported():
             threads = workers.workers()
@@ -264,11 +268,22 @@ class Kernel:
 
     def compute_huge(self, args: tuple[Any, ...]) -> Any:
         """The result of arguments that suit, in memory of its own; None if numbers were met that cannot be computed with."""
-        shape = np.broadcast_shapes(*[array.shape for array, kind in zip(args, self.formula.kinds, strict=True) if kind != "S"])
+        first, kinds = self.formula.tells, self.formula.kinds
+        arrays = [args[place] for place in (*range(first, len(kinds)), *range(first)) if kinds[place] != "S"]
         dtype = args[self.formula.kinds.index("T")].dtype
         kind = BY_DTYPE[dtype.name]
         result = self.formula.result_of(kind)
-        return self.into(memory.empty(shape, dtype if result == kind else np.dtype(KINDS[result].dtype)), *args)
+        made = dtype if result == kind else np.dtype(KINDS[result].dtype)
+        shape = np.broadcast_shapes(*[array.shape for array in arrays])
+        order = memory_order(shape, arrays)
+        if order is None:
+            return self.into(memory.empty(shape, made), *args)
+        # What is written is in order: the axes of the arguments are, too, and those of the result are put back.
+        given = [
+            x if of == "S" else np.broadcast_to(x, shape).transpose(order) for x, of in zip(args, self.formula.kinds, strict=True)
+        ]
+        found = self.into(memory.empty(tuple([shape[axis] for axis in order]), made), *given)
+        return None if found is None else found.transpose(np.argsort(order))
 
 
 # ---- text ---------------------------------------------------------------------------------------------------------------------------

@@ -23,12 +23,13 @@ SPARE = 32  # bytes behind them, for a vector that begins inside
 LOOP, OUT, OUT_ITEM, COUNT, GATHERED, CHUNK, BLOCK, PIECES, SIZE, NUMBERS, WRONG, OPERANDS = range(12)
 ITEMS = OPERANDS + MOST
 # If there are operands to gather: the rows in a block, and how many chunks there are; one more than the number of the operand that stands
-# still while the loop runs, if there is one; whether each chunk is a row that every operand has in one piece; the result's shape; the axes
-# of the work, the last one first; and how far apart, in bytes, the elements of the first operand are along each of these, then those of
-# the others.
+# still while the loop runs, if there is one; whether each chunk is a row that every operand has in one piece; the result's shape and
+# strides; the axes of the work, the innermost first; and how far apart, in bytes, the elements of the first operand are along each of
+# these, then those of the others.
 ROWS, UNITS, STILL, BY_ROWS, RANK = range(ITEMS + MOST, ITEMS + MOST + 5)
 EXTENTS = RANK + 1
-AXES = EXTENTS + DIMENSIONS
+STRIDES = EXTENTS + DIMENSIONS
+AXES = STRIDES + DIMENSIONS
 AXIS = AXES + 1
 STEPS = AXIS + DIMENSIONS
 WORDS = STEPS + MOST * DIMENSIONS

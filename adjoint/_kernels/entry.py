@@ -10,7 +10,7 @@ A loop that is not there yet is asked for: its place goes into the table, and th
 elements that has not been met yet.
 
 Arrays of one shape, one element after the other, are the usual case, and need nothing else to be known. If any array is another, it is
-found out how it is broadcast, what the shape of the result is, and what of it has to be gathered (broadcast.py).
+found out how it is broadcast, what the shape of the result is and how it lies in memory, and what has to be gathered (broadcast.py).
 
 The loop runs over a chunk at a time; the chunks of large arrays are computed without the GIL, and shared among threads (workers.py).
 """
@@ -51,7 +51,7 @@ from .objects import (
 LARGEST = 1 << 15  # elements that are computed while the GIL is held, at most; of more, half as many are computed at a time
 
 # Places in the table of a built-in, after those that all have.
-COUNT, LIKE, ASKED, ALONE, SHARE, STATE, EMPTY, APART, KINDS = range(OWN, OWN + 9)  # the kinds are those of the arguments
+COUNT, LIKE, ASKED, ALONE, SHARE, STATE, NEW_ARRAY, APART, TELLS, KINDS = range(OWN, OWN + 10)  # the kinds are those of the arguments
 RECORDS = KINDS + MOST  # one for each type of elements
 # What is in a record: the dtype, the size of an element, whether the loops are known, the function that chooses among them, dtype and
 # element size of the result, the range of numbers that may be given, and whether they have to be integers.
@@ -122,11 +122,13 @@ new_like:
   %made_like = call ptr %like_maker(ptr %like, i32 0, ptr %new_type, i32 0)
   br label %tried
 new_shape:
-  {entry("maker", EMPTY, "ptr")}
+  {entry("maker", NEW_ARRAY, "ptr")}
+  {entry("array_type", NDARRAY, "ptr")}
   %rank_at = getelementptr i64, ptr %job, i64 {job.RANK}
   %rank = load i32, ptr %rank_at
   %new_extents = getelementptr i64, ptr %job, i64 {job.EXTENTS}
-  %made_shape = call ptr %maker(i32 %rank, ptr %new_extents, ptr %new_type, i32 0)
+  %new_strides = getelementptr i64, ptr %job, i64 {job.STRIDES}
+  %made_shape = call ptr %maker(ptr %array_type, ptr %new_type, i32 %rank, ptr %new_extents, ptr %new_strides, ptr null, i32 0, ptr null)
   br label %tried
 tried:
   %result = phi ptr [%made_like, %new_like], [%made_shape, %new_shape]
@@ -435,7 +437,8 @@ chosen:
   br i1 %usual, label %decided, label %unlike
 unlike:
   %kinds = getelementptr i64, ptr %table, i64 {KINDS}
-  call void @layout(ptr %args, ptr %kinds, i64 %count, i64 %item, i64 %out_item, i64 %own_chunk, ptr %job)
+  {entry("tells", TELLS)}
+  call void @layout(ptr %args, ptr %kinds, i64 %count, i64 %tells, i64 %item, i64 %out_item, i64 %own_chunk, ptr %job)
   {word("axes", job.AXES)}
   {word("unlike_size", job.SIZE)}
   {word("unlike_chunk", job.CHUNK)}

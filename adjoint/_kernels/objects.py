@@ -24,7 +24,7 @@ CONTIGUOUS_ALIGNED, ALIGNED, WRITEABLE = 0x101, 0x100, 0x400
  SAVE_THREAD, RESTORE_THREAD, LONG_AS_SSIZE, OWN) = range(18)  # fmt: skip
 
 
-NEW_LIKE_ARRAY, EMPTY_ARRAY = 277, 184  # the places of these functions in NumPy's table
+NEW_LIKE_ARRAY, EMPTY_ARRAY, NEW_ARRAY = 277, 184, 94  # the places of these functions in NumPy's table
 
 
 def supported() -> bool:

@@ -10,6 +10,7 @@ from weakref import ref
 
 import numpy as np
 
+from .._layout import is_dense
 from .._site import Site
 from .._state import FORWARD_AD, GRAD, get_mode
 from .node import SAME, Node, VersionCounter
@@ -59,10 +60,11 @@ def laid_out_like(array: Any, like: Any) -> Any:
     return copy
 
 
-def is_dense(array: np.ndarray) -> bool:
-    """Whether the elements fill a block of memory, in whatever order."""
-    span = sum((size - 1) * stride for size, stride in zip(array.shape, array.strides, strict=True))
-    return span + array.itemsize == array.nbytes and min(array.strides, default=1) > 0
+def lies_like(gradient: Any, data: Any) -> bool:
+    """Whether strides differ only where that does not matter, along dimensions of one element; without gaps."""
+    if data.__class__ is not np.ndarray or gradient.shape != data.shape or not is_dense(data):
+        return False
+    return all([n == 1 or a == b for n, a, b in zip(data.shape, gradient.strides, data.strides, strict=True)])
 
 
 def is_whole(gradient: np.ndarray) -> bool:
@@ -81,7 +83,11 @@ def accumulate(leaf: Tensor, gradient: Any, owned: bool, site: Site) -> None:
             if gradient.__class__ is not np.ndarray:
                 if isinstance(gradient, np.generic):
                     gradient = np.asarray(gradient)
-            elif not owned or gradient.strides != data.strides or (gradient.base is not None and not is_whole(gradient)):
+            elif (
+                not owned
+                or (gradient.strides != data.strides and not lies_like(gradient, data))
+                or (gradient.base is not None and not is_whole(gradient))
+            ):
                 gradient = laid_out_like(gradient, data)
             leaf._grad = wrap(gradient)
         else:

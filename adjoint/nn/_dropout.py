@@ -12,6 +12,7 @@ from .._creation import empty_like
 from .._dtype import from_numpy_dtype
 from .._kernels import random_loops as loops
 from .._layer import levels
+from .._layout import empty_like_array
 from .._sampling import ones_and_zeros
 from .._site import warn
 from .._tensor import Tensor
@@ -55,7 +56,7 @@ def dropout_tangent(input_t: Array, kept: Kept) -> Array:
     return dropout_rule(input_t, kept)
 
 
-@op("dropout", method=False, function=False, nodes="MulBackward0", input=dropout_rule, jvp=dropout_tangent)
+@op("dropout", like=("input",), method=False, function=False, nodes="MulBackward0", input=dropout_rule, jvp=dropout_tangent)
 def dropped(input: Array, p: float, kept: Held) -> Array:
     if input.dtype.kind in "iub":
         raise RuntimeError(
@@ -65,7 +66,7 @@ def dropped(input: Array, p: float, kept: Held) -> Array:
     if input.__class__ is not np.ndarray:
         kept[:] = 1, scale
         return input * scale
-    mask = np.empty_like(input, bool)  # laid out as the input is, for that decides which element gets which random number
+    mask = empty_like_array(input, np.dtype(bool))  # laid out as the input is, for that decides which element gets which random number
     _random.bernoulli(mask, 1 - p)
     kept[:] = mask, scale
     out = np.empty(input.shape, input.dtype)
@@ -98,7 +99,7 @@ def _kept_channels(x: Array, p: float) -> Array:
 
 
 def channel_op(name: str, node: str) -> Any:
-    @op(name, method=False, function=False, out=False, nodes=node, input=lambda g, scale: scaled_channels(g, scale, None),
+    @op(name, like=("input",), method=False, function=False, out=False, nodes=node, input=lambda g, scale: scaled_channels(g, scale, None),
         jvp=lambda input_t, scale: input_t * scale)  # fmt: skip
     def scaled(input: Array, scale: Held, shift: Any) -> Array:
         return scaled_channels(input, scale, shift)

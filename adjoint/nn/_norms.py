@@ -181,7 +181,7 @@ def rms_norm_batch(input: Any, normalized_shape: tuple[int, ...], weight: Any, e
     return scaled_examples(rms_norm(input, normalized_shape, None, eps, []), weight, None, [*batched, False])
 
 
-@op(method=False, function=False, nodes="MulBackward0", joint=rms_norm_grads, jvp=rms_norm_jvp, batch=rms_norm_batch)
+@op(method=False, function=False, images=("input",), nodes="MulBackward0", joint=rms_norm_grads, jvp=rms_norm_jvp, batch=rms_norm_batch)
 def rms_norm(input: Array, normalized_shape: tuple[int, ...], weight: Array | None, eps: float, kept: Kept) -> Array:
     """The input divided by the root of its mean square over the last dimensions, times `weight`."""
     out = fast.rows(input, normalized_shape, weight, None, eps, 0, kept)
@@ -254,8 +254,8 @@ def with_channels_of(normalize: Any, input: Any, weight: Any, bias: Any) -> Any:
     return result.reshape(channels.shape).movedim(1, 0)
 
 
-@op(wide=True, method=False, function=False, nodes="NativeBatchNormBackward0", joint=batch_norm_grads, jvp=batch_norm_jvp,
-    batch=lambda input, weight, bias, eps: with_channels_of(
+@op(wide=True, method=False, function=False, images=("input",), nodes="NativeBatchNormBackward0", joint=batch_norm_grads,
+    jvp=batch_norm_jvp, batch=lambda input, weight, bias, eps: with_channels_of(
         lambda x, w, b: batch_norm_training(x, w, b, eps, []), input, weight, bias))  # fmt: skip
 def batch_norm_training(input: Array, weight: Array | None, bias: Array | None, eps: float, kept: Kept) -> Array:
     """The input with mean 0 and variance 1 in every channel, times `weight` plus `bias`."""
@@ -301,8 +301,8 @@ def inference_jvp(
     return affine_tangent(normal, normal_t, weight, weight_t, bias_t, channel_shape(input))
 
 
-@op(wide=True, method=False, function=False, nodes="NativeBatchNormBackward0", joint=inference_grads, jvp=inference_jvp,
-    batch=lambda input, running_mean, running_var, weight, bias, eps: with_channels_of(
+@op(wide=True, method=False, function=False, images=("input",), nodes="NativeBatchNormBackward0", joint=inference_grads,
+    jvp=inference_jvp, batch=lambda input, running_mean, running_var, weight, bias, eps: with_channels_of(
         lambda x, w, b: batch_norm_inference(x, running_mean.reshape(-1), running_var.reshape(-1), w, b, eps),
         input, weight, bias))  # fmt: skip
 def batch_norm_inference(
@@ -363,8 +363,8 @@ def group_norm_batch(input: Any, num_groups: int, weight: Any, bias: Any, eps: f
     return scaled_examples(normal, weight, bias, batched)
 
 
-@op(wide=True, method=False, function=False, nodes="NativeGroupNormBackward0", joint=group_norm_grads, jvp=group_norm_jvp,
-    batch=group_norm_batch)  # fmt: skip
+@op(wide=True, method=False, function=False, images=("input",), nodes="NativeGroupNormBackward0", joint=group_norm_grads,
+    jvp=group_norm_jvp, batch=group_norm_batch)  # fmt: skip
 def group_norm(input: Array, num_groups: int, weight: Array | None, bias: Array | None, eps: float, kept: Kept) -> Array:
     """The input with mean 0 and variance 1 in every group of channels of every sample, times `weight` plus `bias`."""
     shape = list(input.shape)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._layer import Layer
+from .._layout import like_images, suggests_channels_last
 from .._state import GRAD, get_mode
 from .._tensor import Tensor, wrap
 from ..ops import pool as ops
@@ -161,6 +162,8 @@ def _maxima(select: Any, input: Tensor, plan: Plan, return_indices: bool) -> Any
     mode = get_mode()
     needed = return_indices or mode > GRAD or (mode == GRAD and input.requires_grad)  # nobody asks for the places without a backward pass
     found, index = ops.search(data, plan, needed)
+    if data.__class__ is np.ndarray and not data.flags.c_contiguous and select.op.images:
+        found, index = like_images((found, index), (data,))
     places = wrap(found if index is None else index)
     values = select(input, places, plan.dims, found)
     return (values, places) if return_indices else values
@@ -314,7 +317,7 @@ def avg_pool1d(
     _check_dims(name, input, NEEDS_TWO_OR_THREE)
     kernel, side = _single(name, "kernel_size", kernel_size), _single(name, "padding", padding)
     step = _single(name, "stride", _steps(stride, kernel))
-    if _constant(input):
+    if _constant(input) and input._data.flags.c_contiguous:
         plan = _line_plan("avg_pool2d", input._data.shape, kernel, step, side, 1, ceil_mode, count_include_pad)
         return wrap(ops.means(input._data, plan))
     result: Tensor = avg_pool2d(input.unsqueeze(-2), (1, kernel), (1, step), (0, side), ceil_mode, count_include_pad).squeeze(-2)
@@ -435,7 +438,10 @@ def _adaptive_line(name: str, input: Tensor, wanted: int) -> Plan:
 
 def _adaptive_mean(op: Any, input: Tensor, plan: Plan) -> Tensor:
     if plan.by.size == 1:
-        return input.mean(tuple(range(-plan.dims, 0)), keepdim=True)
+        mean: Tensor = input.mean(tuple(range(-plan.dims, 0)), keepdim=True)
+        if plan.dims == 2 and input._data.__class__ is np.ndarray and suggests_channels_last(input._data):
+            mean = mean.as_strided(mean.shape, (mean.shape[1], 1, mean.shape[1], mean.shape[1]))
+        return mean
     return op(input, plan)  # type: ignore[no-any-return]
 
 
@@ -443,7 +449,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Numbers) -> Tensor:
     """The mean over as many windows of the last dimension as are wanted."""
     _check_dims("adaptive_avg_pool1d", input, NEEDS_TWO_OR_THREE)
     wanted = _single("adaptive_avg_pool1d", "output_size", output_size)
-    if _constant(input):
+    if _constant(input) and input._data.flags.c_contiguous:
         return wrap(ops.means(input._data, _adaptive_line("adaptive_avg_pool2d", input, wanted)))
     result: Tensor = adaptive_avg_pool2d(input.unsqueeze(-2), (1, wanted)).squeeze(-2)
     return result
@@ -469,7 +475,7 @@ def adaptive_max_pool1d(input: Tensor, output_size: Numbers, return_indices: boo
     """The maximum over as many windows of the last dimension as are wanted; with `return_indices` also where it is."""
     _check_dims("adaptive_max_pool1d", input, NEEDS_TWO_OR_THREE)
     wanted = _single("adaptive_max_pool1d", "output_size", output_size)
-    if _constant(input):
+    if _constant(input) and input._data.flags.c_contiguous:
         found, places = ops.search(input._data, _adaptive_line("adaptive_max_pool2d", input, wanted), return_indices)
         return (wrap(found), wrap(places)) if return_indices else wrap(found)
     values, index = (x.squeeze(-2) for x in adaptive_max_pool2d(input.unsqueeze(-2), (1, wanted), True))
@@ -543,7 +549,7 @@ def max_unpool1d(
     kernel, side = _single(name, "kernel_size", kernel_size), _single(name, "padding", padding)
     step = _single(name, "stride", _steps(stride, kernel))
     size = _unpooled_size(input, 1, (kernel,), (step,), (side,), output_size)
-    result: Tensor = _unpool(2, input.unsqueeze(-2), indices.unsqueeze(-2), (1, kernel), (1, step), (0, side), (1, *size)).squeeze(-2)
+    result: Tensor = _unpool(2, input.unsqueeze(-1), indices.unsqueeze(-1), (kernel, 1), (step, 1), (side, 0), (*size, 1)).squeeze(-1)
     return result
 
 

@@ -43,6 +43,7 @@ from typing import Any
 import numpy as np
 
 from .._layer import marked, ordinary
+from .._layout import laid_out, like_images
 from .._quiet import NAMELESS, mute, unmute
 from .._site import USER_FILES, user_frame
 from .._state import get_mode, tick
@@ -67,7 +68,7 @@ _NAMESPACE: dict[str, Any] = {
     "input_tensor": input_tensor, "mute": mute, "ordinary": ordinary, "ndarray": np.ndarray, "new": object.__new__,
     "output_array": output_array, "output_tensor": output_tensor, "outputs": outputs, "plain_arrays": plain_arrays,
     "refuse_inference": refuse_inference, "restored": restored, "tick": tick, "Cut": Cut, "UNRECORDED": UNRECORDED, "UNSET": UNSET,
-    "cut_of": cut_of, "missing": missing,
+    "cut_of": cut_of, "missing": missing, "laid_out": laid_out, "like_images": like_images,
     "unmute": unmute, "user_frame": user_frame, "view": view, "views": views, **NAMELESS,
 }  # fmt: skip
 
@@ -375,9 +376,18 @@ def computed(op: Op, call: str, kinds: str, sort: str) -> list[str]:
         lines = [f"result = kernel_{kinds}({values})"]
     elif sort == HALF:
         lines = [f"result = single_impl({values})"]
+    if op.images or (op.like and not (op.broadcasts and kernels is not None and kernels.forward is not None)):
+        lines.append(in_layout(op, [name for name in op.images or op.like if kind_of[name] == "T"]))
     if refused:
         lines = ["try:", *indented(1, lines), f"except {refused}: return {general_call(op, False)}"]
     return lines
+
+
+def in_layout(op: Op, tensors: list[str]) -> str:
+    """Lay a result out as Note [Memory formats] says. If what decides is contiguous, it is as it should be."""
+    contiguous = " and ".join(f"a_{name}.flags.c_contiguous" for name in (tensors if op.images else tensors[:1]))
+    lay = "like_images" if op.images else "laid_out"
+    return f"if not ({contiguous}): result = {lay}(result, {tuple_of(f'a_{name}' for name in tensors)})"
 
 
 MANY = 4  # inputs; of more, too many nodes would have to be made ready for whichever of them require grad

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .._dtype import bfloat16
+from .._layout import laid_out
 from .._quiet import mute, nameless, unmute
 from .._serving import compiles
 from ._precision import FLOAT32, in_single
@@ -71,7 +72,7 @@ def kernels_for(op: Op, kinds: str) -> Kernels:
             formulas.append(rule_formula(op, kinds, name) if name else forward_formula(op, kinds))
         except Untraceable:
             continue
-        fallbacks.append(in_single(of_arrays(op, name) if name else muted(op), op.wide))
+        fallbacks.append(in_single(of_arrays(op, name) if name else laying_out(op), op.wide))
         places.append(name)
     if formulas:
         for place, function in zip(places, builtin.load(formulas, fallbacks), strict=True):
@@ -81,6 +82,16 @@ def kernels_for(op: Op, kinds: str) -> Kernels:
                 made.forward = function
         speed_up_engine()
     return made
+
+
+def laying_out(op: Op) -> Callable[..., Any]:
+    """The forward for arguments that the built-in passes on, with its result in memory as the built-in would have it."""
+    forward = muted(op)
+
+    def laying(*values: Any) -> Any:
+        return laid_out(forward(*values), [values[op.args.index(name)] for name in op.like])
+
+    return laying
 
 
 def muted(op: Op) -> Callable[..., Any]:
@@ -184,7 +195,9 @@ def formula(symbol: str, fn: Callable[..., Any], op: Op, arguments: list[tuple[s
         return made
 
     types = ("f32", "f64") if op.floats else ("i64",)
-    return builtin.Formula(symbol, {type_: cases(type_) for type_ in types}, kinds, into, cases)
+    made = builtin.Formula(symbol, {type_: cases(type_) for type_ in types}, kinds, into, cases)
+    made.tells = next((place for place, (name, _) in enumerate(arguments) if op.like and name == op.like[0]), 0)
+    return made
 
 
 def choices(fn: Callable[..., Any], op: Op, symbols: dict[tuple[str, str], Any]) -> list[list[Any]]:

@@ -394,20 +394,21 @@ def forward(op: Op, operands: list[Any], values: dict[str, Any]) -> Any:
         dtype = common_dtype(op, arrays)
         if op.widens and is_half(dtype):
             narrow, dtype = dtype, FLOAT32
-        arrays = promoted(arrays, dtype)
-    return computed(op, arrays, values, narrow)
+        return computed(op, promoted(arrays, dtype), values, narrow, arrays)
+    return computed(op, arrays, values)
 
 
-def computed(op: Op, arrays: list[Any], values: dict[str, Any], narrow: Any = None) -> Any:
+def computed(op: Op, arrays: list[Any], values: dict[str, Any], narrow: Any = None, given: list[Any] | None = None) -> Any:
     """The forward itself, muted, its result brought back to a half-precision dtype where it was computed in another."""
     token = mute()
     try:
         if op.sequence:
             return op.call({**values, op.inputs[0]: arrays})
-        given = {**values, **dict(zip(op.inputs, arrays, strict=True))}
+        named = {**values, **dict(zip(op.inputs, arrays, strict=True))}
         kinds = kinds_of(arrays) if op.broadcasts else ""
         # The kernel of the fast path, so that equal numbers give equal bits however they come.
-        result = forward_of(op, kinds)(*map(given.__getitem__, op.args)) if "T" in kinds else op.call(given)
+        result = forward_of(op, kinds)(*map(named.__getitem__, op.args)) if "T" in kinds else op.call(named)
+        result = op.in_layout(result, arrays if given is None else given)
         return cast(result, narrow) if narrow is not None and result.dtype == FLOAT32 else result
     except TypeError:
         if isinstance(op.impl, np.ufunc):

@@ -16,13 +16,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
+from .._layout import laid_out, like_images
 from .._methods import OpMethods
 from ._rules import contiguous
 
@@ -74,6 +75,8 @@ class Op:
         converts: bool = False,
         batch: str | Rule | None = None,
         along: str = "",
+        images: tuple[str, ...] = (),
+        like: tuple[str, ...] = (),
     ) -> None:
         self.name = name
         self.impl = impl
@@ -98,7 +101,11 @@ class Op:
         # The kernel along an axis that computes it, as "family.name"; see _compiled.py. To its forward, half precision is nothing special.
         self.along = along
         self.widens = self.wide and not along
+        # Inputs that are images: if the strides of one look like channels last, so do those of the results. See Note [Memory formats].
+        self.images = images
         self._read_signature()
+        # Inputs whose strides decide on those of the result, the first one first, in what works element by element.
+        self.like = like or (self.inputs if broadcasts else ())
         self._validate()
         if along:
             self.impl = in_row_order(impl)
@@ -201,6 +208,12 @@ class Op:
         return self.impl(
             *(values[name] for name in self.args[:cut]), **{name: values[name] for name in self.args[cut:]}
         )
+
+    def in_layout(self, result: Any, arrays: Sequence[Any]) -> Any:
+        """A result of the forward on arrays, in memory as Note [Memory formats] says."""
+        if self.images:
+            return like_images(result, [x for name, x in zip(self.inputs, arrays, strict=True) if name in self.images])
+        return laid_out(result, [arrays[self.inputs.index(name)] for name in self.like]) if self.like else result
 
     def on(self, operands: list[Any], values: dict[str, Any]) -> Any:
         """The op on other Tensors with the same parameters."""

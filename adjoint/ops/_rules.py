@@ -38,7 +38,8 @@ def call(fn: Any, *args: Any, **kwargs: Any) -> Any:
         from ._compiled import forward_of
 
         return forward_of(op, "T")(*args)
-    return op.impl(*args, **kwargs)
+    result = op.impl(*args, **kwargs)
+    return op.in_layout(result, args[: len(op.inputs)]) if op.images or (op.like and not op.broadcasts) else result
 
 
 def holds(condition: Any) -> bool:

@@ -162,7 +162,7 @@ def convolution_shape(
 
 
 @op(
-    nodes="ConvolutionBackward0", method=False, function=False, jvp=convolution_jvp,
+    nodes="ConvolutionBackward0", method=False, function=False, jvp=convolution_jvp, images=("input", "weight"),
     batch=lambda input, weight, bias, stride, padding, dilation, groups, batched, examples: convolved_examples(
         lambda x, w, b, n: convolution(x, w, b, stride, padding, dilation, n), input, weight, bias, batched, examples, groups
     ),
@@ -198,7 +198,7 @@ def transposed_jvp(
 
 
 @op(
-    nodes="ConvolutionBackward0", method=False, function=False, jvp=transposed_jvp,
+    nodes="ConvolutionBackward0", method=False, function=False, jvp=transposed_jvp, images=("input", "weight"),
     batch=lambda input, weight, bias, size, stride, padding, dilation, groups, batched, examples: convolved_examples(
         lambda x, w, b, n: convolution_transposed(x, w, b, size, stride, padding, dilation, n),
         input, weight, bias, batched, examples, groups,
@@ -230,7 +230,7 @@ def convolution_transposed(
 
 
 @op(
-    nodes="ConvolutionBackward0", method=False, function=False, jvp=MULTILINEAR,
+    nodes="ConvolutionBackward0", method=False, function=False, jvp=MULTILINEAR, images=("input", "grad"),
     batch=lambda input, grad, kernel_size, stride, padding, dilation, groups, examples: apart(
         convolution_weight(beside(input, 1), beside(grad, 1), kernel_size, stride, padding, dilation, groups * examples), 0, examples
     ),

@@ -208,7 +208,7 @@ def flat_positions(shape: Shape, indices: Indices) -> Array:
 
 
 @op(
-    "index_put", method=False, function=False, jvp=LINEAR, batch=put_batch,
+    "index_put", method=False, function=False, like=("input",), jvp=LINEAR, batch=put_batch,
     input=lambda g, indices, accumulate, input_dtype: (
         g if accumulate else call(put_at, g, indices, np.zeros((), input_dtype))
     ),

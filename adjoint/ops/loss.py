@@ -45,7 +45,7 @@ def mse_rule(g: Array, input: Array, target: Array, reduction: str) -> Array:
     return mse_slope(g, input, target, reduction, 1.0)
 
 
-@op("mse_loss", batch=REDUCED, method=False, function=False, promote=COMMON, jvp=REDUCTION,
+@op("mse_loss", batch=REDUCED, like=("input", "target"), method=False, function=False, promote=COMMON, jvp=REDUCTION,
     input=mse_rule,
     target=lambda g, input, target, reduction: mse_slope(g, input, target, reduction, -1.0))  # fmt: skip
 def mse_loss_op(input: Array, target: Array, reduction: str) -> Array:
@@ -139,8 +139,8 @@ def smooth_l1_rule(g: Array, input: Array, target: Array, reduction: str, beta: 
     return smooth_l1_slope(g, input, target, reduction, beta, 1.0)
 
 
-@op("smooth_l1_loss", batch=REDUCED, method=False, function=False, nodes="SmoothL1LossBackward0", promote=COMMON, jvp=REDUCTION,
-    input=smooth_l1_rule,
+@op("smooth_l1_loss", batch=REDUCED, like=("input", "target"), method=False, function=False, nodes="SmoothL1LossBackward0",
+    promote=COMMON, jvp=REDUCTION, input=smooth_l1_rule,
     target=lambda g, input, target, reduction, beta: smooth_l1_slope(g, input, target, reduction, beta, -1.0))  # fmt: skip
 def smooth_l1_loss_op(input: Array, target: Array, reduction: str, beta: float) -> Array:
     out = reduced_by_kernel("smooth_l1_loss", input, target, reduction, beta)
@@ -177,7 +177,7 @@ def huber_rule(g: Array, input: Array, target: Array, reduction: str, delta: flo
     return huber_slope(g, input, target, reduction, delta, 1.0)
 
 
-@op("huber_loss", batch=REDUCED, method=False, function=False, promote=COMMON, jvp=REDUCTION,
+@op("huber_loss", batch=REDUCED, like=("input", "target"), method=False, function=False, promote=COMMON, jvp=REDUCTION,
     input=huber_rule,
     target=lambda g, input, target, reduction, delta: huber_slope(g, input, target, reduction, delta, -1.0))  # fmt: skip
 def huber_loss_op(input: Array, target: Array, reduction: str, delta: float) -> Array:

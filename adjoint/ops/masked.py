@@ -27,7 +27,7 @@ Shape = tuple[int, ...]
 
 
 @op(
-    "where", wide=True, method=False, function=False, broadcasts=True, jvp=ELEMENTWISE, warns=False,
+    "where", wide=True, method=False, function=False, broadcasts=True, jvp=ELEMENTWISE, warns=False, like=("condition", "input", "other"),
     input=lambda g, condition: np.where(condition, g, 0),
     other=lambda g, condition: np.where(condition, 0, g),
 )  # fmt: skip

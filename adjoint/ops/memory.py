@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from .._layer import Layer
-from .._layout import channels_last, channels_last_3d, contiguous_format, copy_in_format, preserve_format
+from .._layout import channels_last, channels_last_3d, contiguous_format, copy_in_format, preserve_format, strides_in_elements
 from .._size import KNOWN_SIZES
 from ._registry import LEADING, LINEAR, Array, composite, op
 from ._rules import in_order, wrap_dim
@@ -39,18 +38,6 @@ def stride(input: Any, dim: int | None = None) -> Any:
 def element_strides(data: Array) -> Shape:
     """Strides in elements."""
     return strides_in_elements(data.shape, data.strides, data.itemsize)
-
-
-@lru_cache(1024)
-def strides_in_elements(shape: Shape, strides: Shape, itemsize: int) -> Shape:
-    """For a dimension of size one, where any number would do, that of a dense array, as PyTorch has it."""
-    found: list[int] = []
-    following = 1
-    for size, stride in zip(reversed(shape), reversed(strides), strict=True):
-        step = following if size == 1 or 0 in shape else stride // itemsize
-        found.append(step)
-        following = step * max(size, 1)
-    return tuple(reversed(found))
 
 
 @composite(function=False)

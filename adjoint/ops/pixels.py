@@ -24,7 +24,7 @@ def moved(name: str, input: Array, shape: tuple[int, ...], r: int, height: int, 
     return out if kernel.run(out, np.ascontiguousarray(input), r, height, width, out.size // row, row) else None
 
 
-@op(batch=LEADING, method=False, out=False, jvp=LINEAR, warns=False,
+@op(batch=LEADING, images=("input",), method=False, out=False, jvp=LINEAR, warns=False,
     input=lambda g, upscale_factor: call(pixel_unshuffle, g, upscale_factor))  # fmt: skip
 def pixel_shuffle(input: Array, upscale_factor: int) -> Array:
     """Channels made into pixels: (*, C * r * r, H, W) becomes (*, C, H * r, W * r)."""
@@ -46,7 +46,7 @@ def pixel_shuffle(input: Array, upscale_factor: int) -> Array:
     return np.reshape(in_order(np.transpose(parts, (*range(n + 1), n + 3, n + 1, n + 4, n + 2))), shape)
 
 
-@op(batch=LEADING, method=False, out=False, jvp=LINEAR, warns=False,
+@op(batch=LEADING, images=("input",), method=False, out=False, jvp=LINEAR, warns=False,
     input=lambda g, downscale_factor: call(pixel_shuffle, g, downscale_factor))  # fmt: skip
 def pixel_unshuffle(input: Array, downscale_factor: int) -> Array:
     """Pixels made into channels: the inverse of `pixel_shuffle`."""
@@ -69,7 +69,7 @@ def pixel_unshuffle(input: Array, downscale_factor: int) -> Array:
     return np.reshape(in_order(np.transpose(parts, (*range(n + 1), n + 2, n + 4, n + 1, n + 3))), shape)
 
 
-@op(batch=FOLDED, method=False, out=False, jvp=LINEAR, warns=False,
+@op(batch=FOLDED, images=("input",), method=False, out=False, jvp=LINEAR, warns=False,
     input=lambda g, input_shape, groups: call(channel_shuffle, g, max(1, input_shape[1] // groups)))  # fmt: skip
 def channel_shuffle(input: Array, groups: int) -> Array:
     """Channels of different groups mixed: the first of each group, then the second of each, and so on."""

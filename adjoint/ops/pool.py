@@ -52,18 +52,18 @@ def shares(grad: Array, plan: Plan) -> Array:
     return cast(np.ascontiguousarray(g), grad.dtype)
 
 
-def mean_op(name: str, kinds: str) -> Any:
+def mean_op(name: str, kinds: str, images: bool = True) -> Any:
     """An op that takes means, with the op that is its transpose; they are each other's derivative."""
 
     @op(f"{name}_backward", nodes=f"{camel(name)}BackwardBackward0", method=False, function=False, out=False, jvp=LINEAR, batch=LEADING,
-        grad=lambda g, plan: call(forward, g, plan))  # fmt: skip
+        images=("grad",) * images, grad=lambda g, plan: call(forward, g, plan))  # fmt: skip
     def backward(grad: Array, plan: Plan) -> Array:
         if grad.__class__ is not np.ndarray:
             return np.empty_like(grad, order="C", shape=shape_of(grad, plan, plan.sizes))
         return shares(grad, plan)
 
     @op(name, nodes=f"{camel(name)}Backward0", method=False, function=False, out=False, jvp=LINEAR, batch=LEADING,
-        input=lambda g, plan: call(backward, g, plan))  # fmt: skip
+        images=("input",) * images, input=lambda g, plan: call(backward, g, plan))  # fmt: skip
     def forward(input: Array, plan: Plan) -> Array:
         if input.__class__ is np.ndarray and (found := means_directly(input, plan)) is not None:
             return found
@@ -76,10 +76,11 @@ def mean_op(name: str, kinds: str) -> Any:
     return forward
 
 
+# PyTorch forgets the memory format of volumes here, and keeps that of images.
 avg_pool2d = mean_op("avg_pool2d", "int64")
-avg_pool3d = mean_op("avg_pool3d", "int64")
+avg_pool3d = mean_op("avg_pool3d", "int64", images=False)
 adaptive_avg_pool2d = mean_op("adaptive_avg_pool2d", "")
-adaptive_avg_pool3d = mean_op("adaptive_avg_pool3d", "")
+adaptive_avg_pool3d = mean_op("adaptive_avg_pool3d", "", images=False)
 
 
 # ---- maxima -------------------------------------------------------------------------------------------------------------------------
@@ -95,7 +96,7 @@ def search(input: Array, plan: Plan, places: bool = True) -> tuple[Array, Array 
     return maxima(input, plan, places)
 
 
-@op(method=False, function=False, out=False, differentiable=False, batch=LEADING)
+@op(method=False, function=False, out=False, differentiable=False, batch=LEADING, images=("input",))
 def max_pool_places(input: Array, plan: Plan) -> Array:
     """Where the maxima are; for tensors inside a transform, whose arrays cannot be searched at once for places and values."""
     return search(input, plan)[1]
@@ -127,11 +128,12 @@ def put_back(g: Array, index: Array, dims: int, input_shape: tuple[int, ...], in
     return np.reshape(put, input_shape)
 
 
-def selection(name: str, node: str) -> Any:
+def selection(name: str, node: str, images: bool = True) -> Any:
     """The op for the elements of the last `dims` dimensions that a search has found. Usually it has found their values, too."""
 
     @op(
-        f"{name}_values", nodes=node, method=False, function=False, out=False, warns=False, input=put_back, jvp=look_up_tangent,
+        f"{name}_values", nodes=node, method=False, function=False, out=False, warns=False, images=("input",) * images,
+        input=put_back, jvp=look_up_tangent,
         batch=lambda input, index, dims: select(input, index, dims),
     )  # fmt: skip
     def select(input: Array, index: Array, dims: int, values: Any = None) -> Array:
@@ -143,9 +145,9 @@ def selection(name: str, node: str) -> Any:
 max_pool2d = selection("max_pool2d", "MaxPool2DWithIndicesBackward0")
 max_pool3d = selection("max_pool3d", "MaxPool3DWithIndicesBackward0")
 adaptive_max_pool2d = selection("adaptive_max_pool2d", "AdaptiveMaxPool2DBackward0")
-adaptive_max_pool3d = selection("adaptive_max_pool3d", "AdaptiveMaxPool3DBackward0")
-fractional_max_pool2d = selection("fractional_max_pool2d", "FractionalMaxPool2DBackward0")
-fractional_max_pool3d = selection("fractional_max_pool3d", "FractionalMaxPool3DBackward0")
+adaptive_max_pool3d = selection("adaptive_max_pool3d", "AdaptiveMaxPool3DBackward0", images=False)
+fractional_max_pool2d = selection("fractional_max_pool2d", "FractionalMaxPool2DBackward0", images=False)
+fractional_max_pool3d = selection("fractional_max_pool3d", "FractionalMaxPool3DBackward0", images=False)
 
 
 def taken(g: Array, index: Array, dims: int) -> Array:
@@ -163,7 +165,7 @@ def unpool_op(dims: int) -> Any:
     """The op that puts maxima back: zeros elsewhere, and of several for one place the last."""
 
     @op(f"max_unpool{dims}d", nodes=f"MaxUnpool{dims}DBackward0", method=False, function=False, out=False, jvp=LINEAR, batch=LEADING,
-        input=lambda g, index: taken(g, index, dims))  # fmt: skip
+        images=("input",) * (dims == 2), input=lambda g, index: taken(g, index, dims))  # fmt: skip
     def unpool(input: Array, index: Array, size: tuple[int, ...]) -> Array:
         lead = input.shape[: len(input.shape) - dims]
         volume = math.prod(size)

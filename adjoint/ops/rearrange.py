@@ -120,7 +120,7 @@ def _counts(repeats: Any) -> Array:
 # ---- reversed, rolled, turned -------------------------------------------------------------------------------------------------------
 
 
-@op("flip", method=False, function=False, jvp=LINEAR, warns=False, input=lambda g, dims: call(_flip, g, dims),
+@op("flip", like=("input",), method=False, function=False, jvp=LINEAR, warns=False, input=lambda g, dims: call(_flip, g, dims),
     batch=lambda input, dims: _flip(input, moved(dims, input.ndim - 1) if dims and input.ndim > 1 else ()))  # fmt: skip
 def _flip(input: Array, dims: Shape) -> Array:
     """The elements in reverse order along dimensions."""

@@ -233,12 +233,14 @@ def resampled_bytes(x: Array, maps: Maps) -> Array:
     return x
 
 
-@op("resample", batch=LEADING, method=False, function=False, out=False, jvp=LINEAR, input=lambda g, maps: call(resample_back, g, maps))
+@op("resample", batch=LEADING, images=("input",), method=False, function=False, out=False, jvp=LINEAR,
+    input=lambda g, maps: call(resample_back, g, maps))  # fmt: skip
 def resample(input: Array, maps: Maps) -> Array:
     return resampled(input, maps)
 
 
-@op("resample_back", batch=LEADING, method=False, function=False, out=False, jvp=LINEAR, grad=lambda g, maps: call(resample, g, maps))
+@op("resample_back", batch=LEADING, images=("grad",), method=False, function=False, out=False, jvp=LINEAR,
+    grad=lambda g, maps: call(resample, g, maps))  # fmt: skip
 def resample_back(grad: Array, maps: Maps) -> Array:
     """The gradient of a resampling."""
     shape = grad.shape[: len(grad.shape) - maps.dims] + maps.sizes
@@ -252,11 +254,11 @@ def resample_back(grad: Array, maps: Maps) -> Array:
     return cast(np.ascontiguousarray(g), grad.dtype)
 
 
-def resampling(name: str, node: str, refused: str = "biuc", known: tuple[str, ...] = ()) -> Any:
+def resampling(name: str, node: str, refused: str = "biuc", known: tuple[str, ...] = (), images: bool = True) -> Any:
     """The op for one of PyTorch's functions. It refuses dtypes of some NumPy kinds, apart from those it knows by name."""
 
     @op(name, nodes=f"{node}Backward0", method=False, function=False, out=False, jvp=LINEAR, batch=LEADING,
-        input=lambda g, maps: call(resample_back, g, maps))  # fmt: skip
+        images=("input",) * images, input=lambda g, maps: call(resample_back, g, maps))  # fmt: skip
     def sampled(input: Array, maps: Maps) -> Array:
         if input.dtype.kind in refused and input.dtype.name not in known:
             raise NotImplementedError(f"\"{name}\" not implemented for '{from_numpy_dtype(input.dtype).scalar_name}'\n  fix: x.float()")
@@ -284,4 +286,4 @@ REPEATING: dict[tuple[str, int], Any] = {}  # padding
 for _dims in (1, 2, 3):
     REPEATING["reflect", _dims] = resampling(f"reflection_pad{_dims}d", f"ReflectionPad{_dims}D", "b")
     REPEATING["replicate", _dims] = resampling(f"replication_pad{_dims}d", f"ReplicationPad{_dims}D", "b")
-    REPEATING["circular", _dims] = resampling(f"circular_pad{_dims}d", f"CircularPad{_dims}D", "")
+    REPEATING["circular", _dims] = resampling(f"circular_pad{_dims}d", f"CircularPad{_dims}D", "", images=False)

@@ -409,7 +409,7 @@ inplace_form(index_copy, _index_copy_into, lambda: _index_copy_by_kernel)
 
 
 @op(
-    "index_fill", method=False, function=False,
+    "index_fill", method=False, function=False, like=("input",),
     batch=lambda input, dim, index, value, examples, batched: write_in_batch(
         input, dim, index, input.new_full((), value), False, examples, [*batched, False]
     ),

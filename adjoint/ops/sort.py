@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _return_types as return_types
+from .._layout import laid_out
 from .._state import GRAD, get_mode
 from .._tensor import Tensor, wrap
 from ..autograd.views import no_derivative
@@ -43,7 +44,7 @@ def in_order(array: Array, axis: int, descending: bool) -> Array:
     return array.shape[axis] - 1 - turned[backwards]
 
 
-@op("argsort", method=False, function=False, differentiable=False, warns=False)
+@op("argsort", like=("input",), method=False, function=False, differentiable=False, warns=False)
 def _argsort(input: Array, dim: int, descending: bool) -> Array:
     found = by_rows(loops("order").sorted_places, input, dim, descending)
     if found is not None:
@@ -127,6 +128,8 @@ def _at_once(op: Any, search: Any, input: Any, dim: int, *args: Any) -> tuple[Te
     if found is None:
         return None
     values, places = [copied(x.swapaxes(dim, -1)) for x in found] if across else found
+    if not data.flags.c_contiguous and values.shape == data.shape:
+        values, places = laid_out((values, places), (data,))
     indices = wrap(places)
     if input._fn is None and input.__class__ is Tensor:
         return wrap(values), indices

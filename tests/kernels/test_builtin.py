@@ -41,7 +41,7 @@ A = np.ones((4, 6), "float32")
     "args",
     [
         (), (A,), (A, A, A), (A, 2.0), (2.0, A), (A, None), (A, "x"), (A, A.astype("float64")), (A.astype("uint32"), A.astype("uint32")),
-        (A.T, A.T), (A, np.float32(1)), (A.astype(">f4"), A.astype(">f4")), (A.astype("longdouble"), A.astype("longdouble")),
+        (A, np.float32(1)), (A.astype(">f4"), A.astype(">f4")), (A.astype("longdouble"), A.astype("longdouble")),
         (A, np.ones((6, 4), "float32")), (A, A[:, :5]), (A, A[None, None, None, None, None, None, None]),
     ],
 )  # fmt: skip
@@ -201,7 +201,7 @@ def test_what_is_kept_has_a_limit(monkeypatch):
 def test_loops_are_compiled_when_they_are_needed():
     x, y = Expr.inputs(2)
     kernel = builtin.Kernel(builtin.Formula("lazy", x - y, "TT"), lambda *args: PASSED)
-    assert kernel.call(A.T, A.T) is PASSED
+    assert kernel.call(A, None) is PASSED
     every = {(kind, still) for kind in ("f32", "f64") for still in (-1, 0, 1)}
     assert {facts[1:] for facts in kernel.missing.values()} == every
     np.testing.assert_array_equal(kernel.call(A, A), A - A)
