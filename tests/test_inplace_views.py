@@ -634,3 +634,8 @@ def test_views_do_not_follow_a_base_to_other_memory():
     assert not base.requires_grad
     base.add_(w)
     assert ad.autograd.grad(view.sum(), w)[0].item() == 1.0
+
+
+def test_a_tensor_copied_onto_itself_stays_as_it_is():
+    x = ad.ones(1, 2).expand(3, 2)  # which could not be written to
+    assert x.copy_(x) is x and x._version == 0

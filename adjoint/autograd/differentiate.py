@@ -159,11 +159,12 @@ def batched(
 
     def of_one(gradients: Sequence[Any]) -> list[Any]:
         nonlocal found
-        found = grad(roots, wanted, gradients, keep, create, True, unused, False, fill)
+        found = grad(roots, wanted, gradients, keep, create, True, unused)
         return [g for g in found if g is not None]
 
+    # Zeros in place of None are no batches, as in PyTorch.
     batches = iter(vmap(of_one, in_dims=([None if g is None else 0 for g in given],))(list(given)))
-    return tuple(None if g is None else next(batches) for g in found)
+    return tuple(next(batches) if g is not None else zeros_for(t, create) if fill else None for g, t in zip(found, wanted, strict=True))
 
 
 def renamed(grad_tensors: Any, grad_variables: Any) -> Any:

@@ -11,6 +11,7 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from .._creation import zeros
 from .._site import warn
 from .._state import recording
 from .._tensor import Tensor
@@ -287,7 +288,7 @@ class BackwardHookFunction(Function):
 
     @staticmethod
     def forward(ctx: Any, *tensors: Tensor) -> tuple[Tensor, ...]:
-        ctx.set_materialize_grads(False)
+        ctx.mark_non_differentiable(*(x for x in tensors if not x.requires_grad))
         return tensors
 
     @staticmethod
@@ -326,13 +327,17 @@ class BackwardHooks:
             return args
         args, node, places = watched
         self.inputs_watched = True
+        constants = {place: (args[place].shape, args[place].dtype) for place in places if not args[place].requires_grad}
 
         def call_hooks(grad_inputs: tuple[Any, ...], _: tuple[Any, ...]) -> tuple[Any, ...] | None:
             if self.grad_outputs is None:  # the inputs got a gradient without the outputs getting one
                 return None
-            changed = self._after(scatter(grad_inputs, places, self.input_count), self.grad_outputs)
+            gradients = list(scatter(grad_inputs, places, self.input_count))
+            for place, (shape, dtype) in constants.items():
+                gradients[place] = zeros(shape, dtype=dtype)
+            changed = self._after(tuple(gradients), self.grad_outputs)
             self.grad_outputs = None
-            return tuple(changed[place] for place in places)
+            return tuple(None if place in constants else changed[place] for place in places)
 
         node.register_hook(call_hooks)
         return args
@@ -399,13 +404,15 @@ def scatter(values: tuple[Any, ...], places: list[int], count: int) -> tuple[Any
 
 
 def pass_through(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], Node, list[int]] | None:
-    """The values, with those that require grad led through one common node, and their places; None where none does."""
-    places = [i for i, x in enumerate(values) if isinstance(x, Tensor) and x.requires_grad] if recording() else []
-    if not places:
+    """The values, with all tensors led through one common node, and their places; None where none requires grad. As in PyTorch, hooks
+    see zeros for those that get no gradient."""
+    places = [i for i, x in enumerate(values) if isinstance(x, Tensor)] if recording() else []
+    if not any(values[place].requires_grad for place in places):
         return None
     watched = BackwardHookFunction.apply(*(values[place] for place in places))
     replaced = list(values)
     for place, tensor in zip(places, watched, strict=True):
         replaced[place] = tensor
     again: Any = type(values)._make if hasattr(values, "_make") else tuple  # a named tuple stays one
-    return again(replaced), watched[0].grad_fn, places
+    node = next(x.grad_fn for x in watched if x.requires_grad)
+    return again(replaced), node, places

@@ -367,16 +367,23 @@ def _reversed_dims(self: Any) -> Any:
 def _matrix_transpose(self: Any) -> Any:
     """The transpose of a matrix, or of each matrix of a batch."""
     if self._data.ndim < 2:
-        raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor.")
+        return _identity_of_number(self, "mT")
     return transpose(self, -2, -1)
+
+
+def _identity_of_number(self: Any, name: str) -> Any:
+    """What is left of a transpose of matrices for a number."""
+    if self.ndim:
+        raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor.")
+    instead = "Consider using x.conj()." if name == "adjoint()" else "This function is the identity in these cases."
+    warnings.warn(f"Tensor.{name} is deprecated on 0-D tensors. {instead}", stacklevel=3)
+    return self
 
 
 @composite()
 def adjoint(input: Any) -> Any:
     """The conjugate transpose of a matrix, or of each matrix of a batch."""
-    if input.ndim < 2:
-        raise RuntimeError(f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {input.ndim}-D tensor.")
-    turned = transpose(input, -2, -1)
+    turned = transpose(input, -2, -1) if input.ndim > 1 else _identity_of_number(input, "adjoint()")
     return turned.conj() if input.is_complex() else turned
 
 

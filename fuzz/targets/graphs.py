@@ -108,7 +108,7 @@ def some_step(b: Builder) -> None:
         b.backward(retain=b.chance(0.7))
     elif kind == 13:
         gradient(b)
-    elif kind == 14 and same is not None:
+    elif kind == 14 and same is not None and same != x:
         b.add(b.pick([".add_", ".mul_", ".copy_"]), x, same)
     elif kind == 15:
         b.add(b.pick([

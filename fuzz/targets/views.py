@@ -176,7 +176,8 @@ def places(t: Any) -> np.ndarray:
 
 
 def write(b: Builder, x: Ref, t: Any) -> None:
-    """A write. One whose result depends on the order in which elements are written is no part of a program."""
+    """A write. One whose result depends on the order in which elements are written is no part of a program; nor is one that overwrites
+    what its own derivative needs (`x.mul_(x)`): PyTorch refuses the backward pass, here it works."""
     before = len(b.steps)
     written = places(t)
     operands = {ref: (places(b.value(ref)), tuple(b.value(ref).shape)) for ref in b.refs()}
@@ -184,8 +185,9 @@ def write(b: Builder, x: Ref, t: Any) -> None:
     for step in b.steps[before:]:
         if f"v{step.number}" in b.space or is_statement(step.call):
             others = [operands[ref] for ref in step.args[1:] if isinstance(ref, Ref) and ref in operands]
+            itself = any(same_memory(written, memory) for memory, _ in others) and step.call not in (".add_", ".sub_", ".copy_")
             partly = any(np.intersect1d(written, memory).size and not same_memory(written, memory) for memory, _ in others)
-            if len(np.unique(written)) < written.size or partly or (others and "[" in step.call):
+            if len(np.unique(written)) < written.size or partly or itself or (others and "[" in step.call):
                 del b.steps[before:]
                 raise EndError
 

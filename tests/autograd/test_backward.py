@@ -479,3 +479,9 @@ def test_exception_in_backward_leaves_the_modes_as_they_were():
     assert ad.is_grad_enabled()
     (x * 3).backward()
     assert x.grad.item() == 3.0
+
+
+def test_batched_gradients_of_what_is_not_used_are_one_zero():
+    x, y = ad.tensor(1.0, requires_grad=True), ad.ones(2, requires_grad=True)
+    dx, dy = ad.autograd.grad(x * 2, [x, y], ad.ones(3), is_grads_batched=True, materialize_grads=True)
+    assert dx.tolist() == [2, 2, 2] and dy.tolist() == [0, 0]

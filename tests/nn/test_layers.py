@@ -531,3 +531,12 @@ def test_layers_of_a_transformer_take_an_empty_batch():
 
 def test_names_that_lead_elsewhere():
     assert F.grad is nn.grad and "Linear" in nn.modules.__all__ and "Any" not in nn.modules.__all__
+
+
+def test_dropout_of_repeated_rows_draws_row_by_row():
+    rows = ad.ones(1, 2).expand(4, 2)
+    ad.manual_seed(0)
+    expected = nn.functional.dropout(ad.ones(4, 2))
+    ad.manual_seed(0)
+    dropped = nn.functional.dropout(rows)
+    assert dropped.tolist() == expected.tolist() and dropped.stride() == (2, 1)

@@ -106,3 +106,10 @@ def test_numbers_that_unsigned_integers_cannot_hold_wrap_around() -> None:
     assert ad.rsub(x, x, alpha=-3).tolist() == [4, 8]
     assert ad.nn.functional.threshold(x, 1.5, -9).tolist() == [247, 2]
     assert ad.isclose(x, x.flip(0), rtol=1.0).tolist() == [True, True]
+
+
+def test_matrix_transposes_of_a_number():
+    x = ad.tensor(2.0)
+    for name in ("mT", "mH"):
+        with pytest.warns(UserWarning, match="is deprecated on 0-D tensors"):
+            assert getattr(x, name).item() == 2
