@@ -100,3 +100,8 @@ def coefficients(difference: Any, theirs: Any, ours: Any) -> bool:
 @known("the state of LBFGS has no room for what is computed anew in each step, and its learning rate is a float")
 def lbfgs(difference: Any, theirs: Any, ours: Any) -> bool:
     return "LBFGS" in difference.statement and (theirs == 1 or "al" in theirs)
+
+
+@known("after an unrecorded write PyTorch makes new nodes for views of leaves, which lose the hooks and retained gradients of the old ones")
+def renewed_views(difference: Any, theirs: Any, ours: Any) -> bool:
+    return "torch.no_grad()" in difference.program and bool(re.search(r"register_hook|retain_grad", difference.program))

@@ -74,7 +74,8 @@ class Difference:
     what: str
     theirs: str
     ours: str
-    statement: str = ""
+    statement: str
+    program: str
 
     def __str__(self) -> str:
         return f"{self.place}: {self.what}\n  statement: {self.statement}\n  PyTorch: {self.theirs}\n  adjoint: {self.ours}"
@@ -213,7 +214,8 @@ class Comparison:
         for place in [*self.record, *(name for name in ours if name not in self.record)]:
             what = self.unlike(place, self.record.get(place, "nothing"), ours.get(place, "nothing"))
             if what:
-                found = Difference(place, what, str(self.record.get(place, "nothing")), str(ours.get(place, "nothing")), self.source(place))
+                shown = str(self.record.get(place, "nothing")), str(ours.get(place, "nothing"))
+                found = Difference(place, what, *shown, self.source(place), "\n".join(self.statements))
                 if excused(found, self.record.get(place), ours.get(place)):
                     # What follows from it would be reported next: nothing after this can be compared.
                     return None

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _random
-from .._creation import empty_like, empty_like_array
+from .._creation import empty_like
 from .._dtype import from_numpy_dtype
 from .._kernels import random_loops as loops
 from .._layer import levels

@@ -7,7 +7,7 @@ import os
 import random
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any
 
@@ -32,7 +32,7 @@ class Writer:
     def chance(self, probability: float) -> bool:
         return self.random.random() < probability
 
-    def pick(self, options: Any) -> Any:
+    def pick(self, options: Sequence[str]) -> str:
         return options[self.random.randrange(len(options))]
 
     def place(self, whole: list[str]) -> str:
