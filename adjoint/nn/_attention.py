@@ -22,6 +22,7 @@ def scaled_dot_product_attention(
     attn_mask: Tensor | None = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
+    *,
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Tensor:
@@ -37,6 +38,8 @@ def scaled_dot_product_attention(
         kept: list[object] | None = [] if mode and (query.requires_grad or key.requires_grad or value.requires_grad) else None
         return attention(query, key, value, attn_mask, factor, is_causal, kept)  # type: ignore[no-any-return]
     check_inputs(query, key, value, attn_mask)
+    if attn_mask is not None and attn_mask.ndim > max(query.ndim, key.ndim):
+        raise RuntimeError(f"output with shape {list(query.shape[:-1])} + [keys] doesn't match the broadcast shape {list(attn_mask.shape)}")
     if is_causal and attn_mask is not None:
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     if not 0.0 <= dropout_p <= 1.0:
@@ -47,8 +50,8 @@ def scaled_dot_product_attention(
         attn_mask = attn_mask.to(query.dtype)
     if (dtype := query.dtype) in HALVES:  # whose scores would be too coarse
         mask = attn_mask if attn_mask is None or attn_mask.dtype not in HALVES else attn_mask.float()
-        return scaled_dot_product_attention(query.float(), key.float(), value.float(), mask, dropout_p, is_causal, scale).to(dtype)
-    factor = 1 / sqrt(query._data.shape[-1]) if scale is None else scale
+        return scaled_dot_product_attention(query.float(), key.float(), value.float(), mask, dropout_p, is_causal, scale=scale).to(dtype)
+    factor = 1 / sqrt(query._data.shape[-1] or 1) if scale is None else scale  # without features there is nothing to scale
     weights: Tensor = attention_weights(query @ key.transpose(-2, -1), attn_mask, factor, is_causal)
     return (dropout(weights, dropout_p) if dropout_p else weights) @ value
 
@@ -98,6 +101,8 @@ def check_inputs(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | 
             f"Expected query, key, and value to have the same dtype, but got query.dtype: {query.dtype} key.dtype: {key.dtype} and "
             f"value.dtype: {value.dtype} instead."
         )
+    if dtype.kind == "c":
+        raise NotImplementedError(f"\"softmax_lastdim_kernel_impl\" not implemented for '{query.dtype.scalar_name}'")
     if dtype.kind in "iub":
         raise RuntimeError(f"expected scalar type Float but found {query.dtype.scalar_name}; use query.float()")
     if attn_mask is not None and attn_mask._data.dtype not in (dtype, np.dtype(bool), np.dtype("float32")):

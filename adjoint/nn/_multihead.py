@@ -169,6 +169,8 @@ def by_head(x: Tensor, static: Tensor | None, name: str, batch: int, heads: int,
     """Queries, keys or values as `(batch, head, length, width)`; those that are given by head replace what was computed."""
     width = x.shape[-1] // heads
     if static is None:
+        if x.shape[1 - along] != batch:
+            raise RuntimeError(f"shape '{[x.shape[along], batch * heads, width]}' is invalid for input of size {x.numel()}")
         parts: Tensor = x.view(*x.shape[:2], heads, width)
         return parts.transpose(1, 2) if along else parts.permute(1, 2, 0, 3)
     if static.shape[0] != batch * heads:
@@ -234,6 +236,8 @@ def check_shapes(
             f"For {what} `query`, expected `key_padding_mask` to be `None` or {dims - 1}-D but found {key_padding_mask.ndim}-D tensor "
             "instead"
         )
+    if key_padding_mask is not None and dims == 3 and key_padding_mask.shape[0] != query.shape[1]:
+        raise AssertionError(f"Expected key_padded_mask.shape[0] to be {query.shape[1]}, but got {key_padding_mask.shape[0]}")
     if key_padding_mask is not None and dims == 3 and key_padding_mask.shape[1] != key.shape[0]:
         raise AssertionError(f"Expected key_padded_mask.shape[1] to be {key.shape[0]}, but got {key_padding_mask.shape[1]}")
     if attn_mask is not None:

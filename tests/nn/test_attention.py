@@ -126,3 +126,22 @@ def test_layers_of_a_stack_are_copies():
 def test_errors(do, error, message):
     with pytest.raises(error, match=message):
         do()
+
+
+@pytest.mark.parametrize(
+    ("do", "error", "message"),
+    [
+        (lambda x: F.scaled_dot_product_attention(x, x, x, None, 0.0, False, 0.5), TypeError, "takes from 3 to 6 positional arguments"),
+        (lambda x: F.scaled_dot_product_attention(x, x, x, ad.zeros(1, 1, 1, 3, 3)), RuntimeError, "doesn't match the broadcast shape"),
+        (lambda x: nn.MultiheadAttention(4, 2)(x, x[:, :1], x[:, :1]), RuntimeError, r"shape '\[3, 4, 2\]' is invalid for input of size 12"),
+        (lambda x: nn.MultiheadAttention(4, 2)(x, x, x, ad.zeros(3, 3)), AssertionError, "Expected key_padded_mask.shape.0. to be 2, but"),
+    ],
+)
+def test_attention_checks_its_arguments(do, error, message):
+    with pytest.raises(error, match=message):
+        do(ad.ones(3, 2, 4))
+
+
+def test_attention_without_features():
+    x = ad.ones(1, 2, 0)
+    assert F.scaled_dot_product_attention(x, x, ad.ones(1, 2, 3)).tolist() == [[[1, 1, 1], [1, 1, 1]]]
