@@ -143,8 +143,11 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
             f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. Note that dropout1d exists to provide channel-wise "
             "dropout on inputs with 1 spatial dimension, a channel dimension, and an optional batch dimension (i.e. 2D or 3D inputs)."
         )
-    if input.ndim == 3:
-        return _dropped(input, p, training, inplace, channels=True)
+    return _dropped(input, p, training, inplace, channels=True) if input.ndim == 3 else _dropped_alone(input, p, training, inplace)
+
+
+def _dropped_alone(input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
+    """The same for a sample without a batch."""
     batch = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
     result = _dropped(batch, p, training, inplace, channels=True)
     return result.squeeze_(0) if inplace else result.squeeze(0)
@@ -174,9 +177,7 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
             f"dropout3d: Received a {input.ndim}-D input to dropout3d, which is deprecated and will result in an error in a future "
             "release. To retain the behavior and silence this warning, please use dropout instead."
         )
-    batched = input.ndim != 4
-    result = _dropped(input if batched else input.unsqueeze(0), p, training, inplace, channels=True)
-    return result if batched else result.squeeze(0)
+    return _dropped(input, p, training, inplace, channels=True) if input.ndim == 5 else _dropped_alone(input, p, training, inplace)
 
 
 def _alpha_dropped(input: Tensor, p: float, training: bool, inplace: bool, channels: bool) -> Tensor:

@@ -81,6 +81,11 @@ class StateDict:
         ['0.weight', '0.bias']
         """
         if args:  # the old order of positional arguments
+            warn(
+                "Positional args are being deprecated, use kwargs instead. Refer to "
+                "https://pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.state_dict for details.",
+                FutureWarning,
+            )
             given = dict(zip(("destination", "prefix", "keep_vars"), args, strict=False))
             return self.state_dict(**{"destination": destination, "prefix": prefix, "keep_vars": keep_vars, **given})
         if destination is None:
@@ -167,7 +172,7 @@ class StateDict:
             keys = _IncompatibleKeys(missing, unexpected)
             for hook in module._load_state_dict_post_hooks.values():
                 if hook(module, keys) is not None:
-                    raise RuntimeError(
+                    raise AssertionError(
                         "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new values, if "
                         "incompatible_keys need to be modified, it should be done inplace."
                     )

@@ -54,7 +54,7 @@ class Hardtanh(_Inplace):
         self.min_val = min_val if min_value is None else min_value
         self.max_val = max_val if max_value is None else max_value
         if self.max_val <= self.min_val:
-            raise AssertionError("max_val must be greater than min_val")
+            raise AssertionError(f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})")
 
     def forward(self, input: Tensor) -> Tensor:
         return F.hardtanh(input, self.min_val, self.max_val, self.inplace)

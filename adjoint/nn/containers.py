@@ -21,8 +21,8 @@ def _position(index: SupportsIndex, length: int) -> int:
     return place % length
 
 
-def _require_module(module: object) -> Module:
-    if not isinstance(module, Module):
+def _require_module(module: Any) -> Any:
+    if not isinstance(module, Module) and module is not None:
         raise TypeError(f"{typename(module)} is not a Module subclass")
     return module
 

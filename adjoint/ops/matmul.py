@@ -424,9 +424,8 @@ def linear(input: Array, weight: Array, bias: Array | None = None) -> Array:
 
 def refuse_linear(input: Array, weight: Array) -> NoReturn:
     if len(weight.shape) > 2 or not weight.shape or not input.shape:
-        raise RuntimeError(
-            f"linear(): expected input of at least 1 dimension and weight of 1 or 2, got {len(input.shape)} and {len(weight.shape)}"
-        )
+        dims = f"{len(input.shape)}D and {len(weight.shape)}D"
+        raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {dims}; a weight has 1 or 2 dimensions")
     if input.shape[-1] != weight.shape[-1]:
         rows, columns = math.prod(input.shape[:-1]), input.shape[-1]
         takes = weight.shape[-1]

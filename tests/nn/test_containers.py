@@ -155,3 +155,7 @@ def test_insert_into_a_sequential_keeps_the_names_in_front():
     net.insert(-1, nn.ReLU())
     assert [type(one).__name__ for one in net] == ["Linear", "LayerNorm", "ReLU", "Tanh"]
     assert net.first is net[0]
+
+
+def test_a_list_may_hold_a_place_without_a_module():
+    assert str(nn.ModuleList([None, nn.ReLU()])) == "ModuleList(\n  (0): None\n  (1): ReLU()\n)"

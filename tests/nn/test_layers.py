@@ -540,3 +540,11 @@ def test_dropout_of_repeated_rows_draws_row_by_row():
     ad.manual_seed(0)
     dropped = nn.functional.dropout(rows)
     assert dropped.tolist() == expected.tolist() and dropped.stride() == (2, 1)
+
+
+@pytest.mark.parametrize("inplace", [False, True])
+def test_dropout3d_of_few_dimensions_takes_the_first_one_for_channels(inplace):
+    ad.manual_seed(0)
+    with pytest.warns(UserWarning, match="dropout3d: Received a 2-D input"):
+        result = F.dropout3d(ad.ones(8, 3), inplace=inplace)
+    assert {tuple(row) for row in result.tolist()} == {(0, 0, 0), (2, 2, 2)}

@@ -111,3 +111,10 @@ ERRORS = [
 def test_errors(kind, message, call):
     with pytest.raises(kind, match=message):
         call()
+
+
+def test_sizes_that_are_not_lists_of_sequences_are_refused():
+    with pytest.raises(RuntimeError, match="batch_sizes can not be empty"):
+        rnn.pad_packed_sequence(rnn.PackedSequence(ad.empty(0), ad.tensor([], dtype=ad.int64)))
+    with pytest.raises(RuntimeError, match="'lengths' argument should be a 1D CPU int64 tensor, but got 2D cpu Long tensor"):
+        rnn.pack_padded_sequence(ad.ones(2, 1), ad.tensor([[2]]))

@@ -145,11 +145,14 @@ def pack_padded_sequence(
     >>> ad.nn.utils.rnn.pack_padded_sequence(padded, [3, 2]).data
     tensor([1, 4, 2, 5, 3])
     """
-    sizes = lengths if isinstance(lengths, Tensor) else tensor(list(lengths)).long()
+    sizes = lengths if isinstance(lengths, Tensor) else tensor(lengths).long()
     order = None
     if not enforce_sorted:
         sizes, order = sizes.long().sort(descending=True)
         input = input.index_select(0 if batch_first else 1, order)
+    if sizes.ndim != 1:
+        kind = f"{sizes.ndim}D cpu {sizes.dtype.scalar_name} tensor"
+        raise RuntimeError(f"'lengths' argument should be a 1D CPU int64 tensor, but got {kind}")
     known: list[int] = sizes.long().tolist()
     if input.numel() == 0:
         raise RuntimeError("Cannot pack empty tensors.")
@@ -189,6 +192,8 @@ def pad_packed_sequence(
     """
     data, sizes = sequence.data, tuple(sequence.batch_sizes.tolist())
     longest = len(sizes)
+    if not longest:
+        raise RuntimeError("batch_sizes can not be empty")
     if total_length is not None and total_length < longest:
         raise ValueError(
             "Expected total_length to be at least the length of the longest sequence in input, but got "
