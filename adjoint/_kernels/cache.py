@@ -207,9 +207,9 @@ def prune(folder: Path, current: str = "", limit: int = LIMIT) -> None:
             Path(path).unlink(missing_ok=True)
 
 
-def kept() -> tuple[int, int]:
-    """How many kernels there are in the directory, and how many bytes."""
-    contents = [Path(entry.path).read_bytes() for entry in own_files(directory())]
+def kept(folder: Path | None = None) -> tuple[int, int]:
+    """How many kernels there are in a directory, the user's if none is named, and how many bytes."""
+    contents = [Path(entry.path).read_bytes() for entry in own_files(folder or directory())]
     return len({name for content in contents for name, _, _ in records(content)}), sum(map(len, contents))
 
 

@@ -37,6 +37,8 @@ def available() -> bool:
     except LookupError:
         return False
     try:
+        import llvmlite  # noqa: F401  # without its binding, which takes longer to import than a hundred kernels to load
+
         return works()
     except Exception:  # llvmlite is absent, or may not make memory executable here: NumPy serves
         return False
@@ -65,11 +67,10 @@ def compiler() -> Any:
 
 @cache
 def fingerprint() -> str:
-    """Everything that code depends on besides its description: this package's text, LLVM, the level of CPUs, Python."""
-    import llvmlite  # without its binding, which takes longer to import than a hundred kernels to load
-
+    """Everything that code depends on besides its description: this package's text, the level of CPUs, Python. Not LLVM, which has
+    done its work: code that one version has made serves beside that of another."""
     sources = [disk.digest(path.read_bytes()).hex() for path in sorted(Path(__file__).parent.glob("*.py"))]
-    return disk.key(*sources, llvmlite.__version__, target.identity(), str(sys.implementation.cache_tag))
+    return disk.key(*sources, target.identity(), str(sys.implementation.cache_tag))
 
 
 LOOPS, VECTORS, FINISHED = range(3)  # how a text is written: LLVM has to find the vectors; they are there; it runs as it stands

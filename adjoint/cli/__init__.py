@@ -80,9 +80,12 @@ def kept() -> str:
     from .._kernels import cache
 
     count, size = cache.kept()
-    why = cache.obstacle()
-    text = f"{cache.directory()}: {count} kernels, {size / 2**20:.1f} of at most {cache.LIMIT / 2**20:.0f} MiB"
-    return f"{text}\nnothing is added: {why}" if why else text
+    lines = [f"{cache.directory()}: {count} kernels, {size / 2**20:.1f} of at most {cache.LIMIT / 2**20:.0f} MiB"]
+    if why := cache.obstacle():
+        lines.append(f"nothing is added: {why}")
+    if shipped := cache.kept(cache.SHIPPED)[0]:
+        lines.append(f"installed with adjoint: {shipped} kernels")
+    return "\n".join(lines)
 
 
 def cleared() -> str:
