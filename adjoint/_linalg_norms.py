@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ._dtype import as_dtype
 from ._tensor import Tensor, wrap
-from .ops import decompose, linalg
+from .ops import _matrices, decompose, linalg
 from .ops._out import into
 from .ops._registry import FUNCTIONS
 from .ops._rules import wrap_dim
-from .ops.vector_norm import vector_norm
+from .ops.vector_norm import vector_norm, widened
 
 
 def matrix_norm(A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Any:
@@ -24,17 +23,19 @@ def matrix_norm(A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = F
         raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
     linalg_name = "linalg.matrix_norm"
     if not (A.is_floating_point() or A.is_complex()):
-        linalg.check_floating(linalg_name, A._data)
+        _matrices.check_floating(linalg_name, A._data)
     rows, columns = (wrap_dim(int(d), A.ndim) for d in dim)
     if rows == columns:
         raise RuntimeError(f"{linalg_name}: dims must be different. Got ({dim[0]}, {dim[1]})")
     if dtype is not None:
-        A = A.to(as_dtype(dtype))
+        A = widened(linalg_name, A, dtype)
     if isinstance(ord, str):
         if ord not in ("fro", "nuc"):
             raise RuntimeError(f"{linalg_name}: Order {ord} not supported.")
     elif abs(ord) not in (1, 2, math.inf):
         raise RuntimeError(f"{linalg_name}: Order {ord:g} not supported.")
+    if ord == "nuc" or ord in (2, -2):
+        _matrices.check_floating(linalg_name, A._data)
     if ord == "fro":
         return vector_norm(A, 2, (rows, columns), keepdim, out=out)
     if ord == "nuc" or abs(ord) == 2:
@@ -67,6 +68,8 @@ def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, out
             f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.ndim}D.\n"
             "  fix: torch.linalg.vector_norm(A, ord), or say dim=(-2, -1)"
         )
+    if dim is not None and not isinstance(dim, int) and len(dim) not in (1, 2):
+        raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
     if isinstance(ord, str) or (A.ndim == 2 if dim is None else not isinstance(dim, int) and len(dim) == 2):
         if dim is None and A.ndim == 1:
             raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
@@ -86,13 +89,19 @@ def cond(A: Any, p: Any = None, *, out: Any = None) -> Any:
             return into(out, values.sum(-1))
         largest, smallest = values[..., 0], values[..., -1]
         return into(out, smallest / largest if p == -2 else largest / smallest)
-    linalg.check_matrices("linalg.cond", A)
+    if not isinstance(p, str) and abs(p) not in (1, math.inf):
+        raise RuntimeError(f"linalg.cond got an invalid norm type: {p:g}")
+    _matrices.check_square(A, f"linalg.cond(ord={p}): ")
     if not A.shape[-1]:
         return into(out, matrix_norm(A))
     try:
         return into(out, matrix_norm(A, p) * matrix_norm(linalg.linalg_inv(A), p))
     except linalg.LinAlgError:
-        return into(out, matrix_norm(A, p) * 0 + math.inf)
+        from .linalg import inv_ex
+
+        inverse, info = inv_ex(A)
+        size = matrix_norm(A, p) * matrix_norm(inverse.masked_fill((info != 0)[..., None, None], 0), p)
+        return into(out, FUNCTIONS["where"](info != 0, math.inf, size))
 
 
 def tolerances(A: Any, atol: Any, rtol: Any) -> tuple[Any, Any]:
@@ -103,10 +112,21 @@ def tolerances(A: Any, atol: Any, rtol: Any) -> tuple[Any, Any]:
     return tuple(x.detach().numpy() if isinstance(x, Tensor) else x for x in (0.0 if atol is None else atol, rtol))  # type: ignore[return-value]
 
 
+def check_tolerances(name: str, A: Any, atol: Any, rtol: Any) -> None:
+    for kind, tolerance in (("atol", atol), ("rtol", rtol)):
+        if isinstance(tolerance, Tensor):
+            if tolerance.is_complex():
+                raise RuntimeError(f"{name}: {kind} tensor of complex type is not supported. Got {tolerance.dtype.scalar_name}")
+            _matrices.check_batches((*tolerance.shape, 1, 1), A.shape)
+
+
 def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None, out: Any = None) -> Any:
     """How many singular values of each matrix are not zero."""
     if A.ndim < 2:
         raise RuntimeError("torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions.")
+    if A._data.dtype.char not in "fdFD":
+        raise RuntimeError("This function doesn't handle types other than float and double\n  fix: A.float()")
+    check_tolerances("torch.linalg.matrix_rank", A, tol if atol is None else atol, rtol)
     data = A.detach()
     values = decompose.linalg_eigvalsh(data, "L").abs() if hermitian else decompose.linalg_svdvals(data)
     if tol is not None:
@@ -124,5 +144,9 @@ def pinv(A: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None
             f"linalg.pinv({A.dtype.scalar_name}{{{list(A.shape)}}}): expected a tensor with 2 or more dimensions of float, double, cfloat "
             "or cdouble types"
         )
-    absolute, relative = tolerances(A, atol, rcond if rtol is None else rtol)
+    rtol = rcond if rtol is None else rtol
+    check_tolerances("torch.linalg.pinv", A, atol, rtol)
+    if hermitian:
+        _matrices.check_square(A, "linalg.eigh: ")
+    absolute, relative = tolerances(A, atol, rtol)
     return linalg.linalg_pinv(A, absolute, relative, hermitian, out=out)

@@ -11,10 +11,11 @@ import numpy as np
 
 from .._methods import OpMethods
 from ._batching import expanded
+from ._deprecation import warn_once
 from ._out import into
 from ._registry import COMMON, FUNCTIONS, MULTILINEAR, Array, composite, op
 from ._rules import call, loops, wrap_dim
-from .matmul import dot, mm
+from .matmul import C_NAMES, dot, mm
 from .parts import EVERYTHING
 
 Shape = tuple[int, ...]
@@ -172,11 +173,17 @@ def multi_dot(tensors: Sequence[Array], *, out: Any = None) -> Array:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
     chain = list(tensors)
     row, column = len(chain[0].shape) == 1, len(chain[-1].shape) == 1
+    for end, place in (("first", 0), ("last", -1)):
+        if len(chain[place].shape) not in (1, 2):
+            raise RuntimeError(f"multi_dot(): the {end} tensor must be 1D or 2D but got {len(chain[place].shape)}D")
     if row:
         chain[0] = chain[0][None]
     if column:
         chain[-1] = chain[-1][:, None]
     for i, x in enumerate(chain):
+        if x.dtype != chain[0].dtype:
+            kinds = C_NAMES[chain[0].dtype.name], C_NAMES[x.dtype.name]
+            raise RuntimeError(f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {kinds[0]} and tensor {i} {kinds[1]}")
         if len(x.shape) != 2:
             raise RuntimeError(f"multi_dot(): tensor {i} must be 2D but got {len(x.shape)}D")
         if i and chain[i - 1].shape[1] != x.shape[0]:
@@ -189,6 +196,9 @@ def multi_dot(tensors: Sequence[Array], *, out: Any = None) -> Array:
     def product(i: int, j: int) -> Array:
         return chain[i] if i == j else mm(product(i, split[i, j]), product(split[i, j] + 1, j))
 
+    if out is not None and out.dtype is not chain[0].dtype:
+        kinds = C_NAMES[chain[0].dtype.name], C_NAMES[out.dtype.name]
+        raise RuntimeError(f"multi_dot(): expected out tensor to have dtype {kinds[0]} but got {kinds[1]}")
     result = product(0, len(chain) - 1)
     if row:
         result = result[0]
@@ -200,4 +210,10 @@ def multi_dot(tensors: Sequence[Array], *, out: Any = None) -> Array:
 @composite(method=False)
 def chain_matmul(*matrices: Array, out: Any = None) -> Array:
     """The product of several matrices; `torch.linalg.multi_dot` under its older name."""
+    warn_once("torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot instead.")
+    if not matrices:
+        raise RuntimeError("chain_matmul(): Expected one or more matrices")
+    for matrix in matrices:
+        if matrix.ndim != 2:
+            raise RuntimeError(f"Tensor dimension is {matrix.ndim}, expected 2 instead.")
     return into(out, matrices[0].clone() if len(matrices) == 1 else multi_dot(matrices))

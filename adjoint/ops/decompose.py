@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .._dtype import from_numpy_dtype
 from .._state import GRAD, get_mode
+from ._matrices import check_floating, check_matrices, check_supported, scalar_name
 from ._registry import LEADING, Array, op
 from ._rules import call, cast, conjugate, holds, loops
 from .linalg import (
@@ -19,8 +19,6 @@ from .linalg import (
     LinAlgError,
     added,
     by_columns,
-    check_floating,
-    check_matrices,
     first_failure,
     hermitian,
     is_complex,
@@ -64,12 +62,6 @@ def off_diagonal(matrix: Array, divisor: Array) -> Array:
 def differences(values: Array) -> Array:
     """The differences `values[j] - values[i]`."""
     return values[..., None, :] - values[..., :, None]
-
-
-def check_supported(kernel: str, a: Array) -> None:
-    if a.dtype.char not in "fdFD":
-        name = from_numpy_dtype(a.dtype).scalar_name
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{name}'\n  fix: A.float()")
 
 
 def check_finite(name: str, a: Array) -> None:
@@ -175,6 +167,7 @@ def _eig_jvp(A_t: Array, out: Any) -> Any:
 def linalg_eig(A: Array, kept: Kept = None) -> tuple[Array, Array]:
     """Eigenvalues and eigenvectors, complex even where the matrix is real."""
     check_matrices("linalg.eig", A)
+    check_complex(A)
     check_supported("linalg_eig_out_cpu", A)
     found = loops("lapack").general(A, True) if real(A) else None
     if found is None:
@@ -188,10 +181,16 @@ def linalg_eig(A: Array, kept: Kept = None) -> tuple[Array, Array]:
 @op(differentiable=False, batch=LEADING, **HIDDEN)
 def linalg_eigvals(A: Array) -> Array:
     """Eigenvalues alone, complex even where the matrix is real."""
+    check_complex(A)
     check_supported("linalg_eig_out_cpu", A)
     if real(A) and (found := loops("lapack").general(A, False)) is not None:
         return found[0]
     return general(np.linalg.eigvals, A).astype(np.result_type(A.dtype, np.complex64))
+
+
+def check_complex(a: Array) -> None:
+    if a.dtype.kind in "biu":
+        raise RuntimeError(f"Unknown Complex ScalarType for {scalar_name(a)}\n  fix: A.float()")
 
 
 def general(decompose: Callable[[Array], Any], a: Array) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._batching import behind_batch
+from ._matrices import check_batches
 from ._registry import COMMON, FUNCTIONS, Array, composite, op
 from ._rules import call, loops, sum_to
 from .matmul import product
@@ -210,6 +211,9 @@ def distances(x1: Array, x2: Array, p: float) -> Array:
     return norms(x1[..., :, None, :] - x2[..., None, :, :], p)
 
 
+MODES = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
+
+
 @composite(method=False)
 def cdist(
     x1: Array, x2: Array, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary"
@@ -224,6 +228,11 @@ def cdist(
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
+    if compute_mode not in MODES:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode; use one of {', '.join(MODES)}")
+    if x1.dtype is not x2.dtype:
+        raise RuntimeError(f"expected scalar type {x1.dtype.scalar_name} but found {x2.dtype.scalar_name}\n  fix: x2.to({x1.dtype})")
+    check_batches(x1.shape, x2.shape)
     many = x1.shape[-2] > MANY or x2.shape[-2] > MANY
     if p == 2 and (compute_mode == "use_mm_for_euclid_dist" or (many and compute_mode == "use_mm_for_euclid_dist_if_necessary")):
         return euclidean_distances(x1, x2)

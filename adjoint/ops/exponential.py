@@ -8,10 +8,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ._matrices import check_floating, check_matrices
 from ._precision import FLOAT32, is_half
 from ._registry import LEADING, Array, op
 from ._rules import call, cast, loops
-from .linalg import HIDDEN, check_floating, check_matrices, real, times
+from .linalg import HIDDEN, real, times
 from .matmul import transposed
 
 

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from ._batching import aligned, behind_batch
+from ._matrices import check_matrices, check_supported, scalar_name
 from ._operands import no_derivative, no_rule, no_tangent
 from ._registry import LEADING, Array, op
 from ._rules import call, loops, sum_to
-from .linalg import HIDDEN, LOWER, UPPER, by_columns, check_matrices, hermitian, real, solved, times
+from .linalg import HIDDEN, LOWER, UPPER, LinAlgError, by_columns, first_failure, hermitian, main_diagonal, real, solved, times, zero_on
 
 # ---- Cholesky -----------------------------------------------------------------------------------------------------------------------
 
@@ -66,6 +67,13 @@ def _inverse_jvp(input: Array, input_t: Array, out: Array, upper: bool) -> Array
 def cholesky_inverse(input: Array, upper: bool) -> Array:
     """The inverse of A from its triangular factor."""
     check_matrices("cholesky_inverse", input)
+    check_supported("cholesky_inverse_out_cpu", input)
+    if isinstance(input, np.ndarray) and not np.all(main_diagonal(input)):
+        batch, row = first_failure(input, lambda matrix: zero_on(np.diagonal(matrix)))
+        raise LinAlgError(
+            f"cholesky_inverse: {batch}The diagonal element {row} is zero, the inversion could not be completed because the input matrix "
+            "is singular."
+        )
     if real(input) and (found := loops("lapack").inverse_by_factor(input, upper)) is not None:
         return found
     back = np.linalg.inv(hermitian(np.triu(input)) if upper else np.tril(input))
@@ -165,6 +173,23 @@ def ldl_solved(factors: Array, pivots: Array, right: Array, hermitian: bool) -> 
     return x
 
 
+def check_exchanges(factors: Array, pivots: Array) -> None:
+    """Refuse exchanges of rows that are not there."""
+    if pivots.dtype.kind not in "iu":
+        raise RuntimeError(f"torch.linalg.ldl_solve: Expected pivots to be integers. Got {scalar_name(pivots)}")
+    if tuple(pivots.shape) != tuple(factors.shape[:-1]):
+        raise RuntimeError(
+            f"torch.linalg.ldl_solve: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
+            f"{list(pivots.shape)} instead"
+        )
+    if isinstance(pivots, np.ndarray) and pivots.size:
+        places = np.abs(pivots)
+        if places.max() > factors.shape[-2] or places.min() < 1:
+            wrong = "<= LD.size(-2)" if places.max() > factors.shape[-2] else ">= 1"
+            message = f"Pivots given to ldl_solve must all satisfy |pivot| {wrong}. Did you properly pass the result of ldl_factor?"
+            raise RuntimeError(message)
+
+
 @op("linalg_ldl_factor_ex", batch=LEADING, several=True, **HIDDEN,
     jvp=no_tangent("linalg_ldl_factor_ex"), A=no_derivative("linalg_ldl_factor_ex"))  # fmt: skip
 def linalg_ldl_factor_ex(A: Array, hermitian: bool) -> tuple[Array, Array, Array]:
@@ -201,7 +226,9 @@ def linalg_ldl_solve(LD: Array, pivots: Array, B: Array, hermitian: bool) -> Arr
 @op("geqrf", batch=LEADING, several=True, jvp=no_tangent("geqrf"), input=no_rule("geqrf"), **HIDDEN)
 def geqrf(input: Array) -> tuple[Array, Array]:
     """R, with the vectors of the reflections below its diagonal, and the factors of the reflections."""
-    check_matrices("torch.geqrf", input, square=False)
+    if len(input.shape) < 2:
+        raise RuntimeError("torch.geqrf: input must have at least 2 dimensions.")
+    check_supported("geqrf_cpu", input)
     rows, columns = input.shape[-2:]
     if not input.size or not isinstance(input, np.ndarray):
         return np.zeros_like(input), np.zeros((*input.shape[:-2], min(rows, columns)), input.dtype, like=input)

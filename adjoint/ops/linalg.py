@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from .._dtype import from_numpy_dtype
 from ._batching import aligned
+from ._matrices import check_batches, check_floating, check_matrices
 from ._registry import LEADING, Array, op
 from ._rules import call, conjugate, holds, loops, sum_to
 from .matmul import product, transposed
@@ -92,23 +92,6 @@ def solved(a: Array, b: Array, triangle: int = GENERAL) -> Array:
 # ---- what forwards are made of ------------------------------------------------------------------------------------------------------
 
 
-def check_matrices(name: str, a: Array, square: bool = True) -> None:
-    """Refuse what is no batch of matrices, in PyTorch's words."""
-    if len(a.shape) < 2:
-        raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
-    rows, columns = a.shape[-2:]
-    if square and rows != columns:
-        raise RuntimeError(f"{name}: A must be batches of square matrices, but they are {rows} by {columns} matrices")
-
-
-def check_floating(name: str, a: Array) -> None:
-    if a.dtype.char not in "fdFD":
-        kind = from_numpy_dtype(a.dtype)
-        if kind.is_floating_point:
-            raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {kind.scalar_name}\n  fix: A.float()")
-        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {kind.scalar_name}\n  fix: A.float()")
-
-
 def first_failure(a: Array, fails: Callable[[Array], int]) -> tuple[str, int]:
     """The first matrix of a batch that fails, as PyTorch names it in a message, and the row (from one) at which it does."""
     for place, matrix in enumerate(np.reshape(a, (-1, *a.shape[-2:]))):
@@ -121,19 +104,32 @@ def first_failure(a: Array, fails: Callable[[Array], int]) -> tuple[str, int]:
 def zero_pivot(matrix: Array) -> int:
     """The row (from one) of the first pivot that is zero; 0 if there is none."""
     _, _, upper = pivoted_lu(matrix)
-    zero = np.flatnonzero(np.diagonal(upper) == 0)
+    return zero_on(np.diagonal(upper))
+
+
+def zero_on(diagonal: Array) -> int:
+    """The place (from one) of the first zero; 0 if there is none."""
+    zero = np.flatnonzero(diagonal == 0)
     return int(zero[0]) + 1 if zero.size else 0
 
 
 def bad_minor(matrix: Array) -> int:
     """The order of the first leading minor that is not positive-definite; 0 if there is none."""
-    for order in range(1, matrix.shape[-1] + 1):
-        try:
-            if np.isnan(np.linalg.cholesky(matrix[:order, :order])[-1, -1]):
-                return order
-        except np.linalg.LinAlgError:
-            return order
-    return 0
+    return unfinished_cholesky(matrix)[1]
+
+
+def unfinished_cholesky(matrix: Array) -> tuple[Array, int]:
+    """The factor of one matrix as far as it goes, as LAPACK leaves it, and the order of the minor at which it stops."""
+    factor = np.tril(matrix)
+    for j in range(len(factor)):
+        row = np.conjugate(factor[j, :j])
+        size = (factor[j, j] - factor[j, :j] @ row).real
+        if not size > 0:
+            factor[j, j] = size
+            return factor, j + 1
+        factor[j, j] = np.sqrt(size)
+        factor[j + 1 :, j] = (factor[j + 1 :, j] - factor[j + 1 :, :j] @ row) / factor[j, j]
+    return factor, 0
 
 
 def pivoted_lu(matrix: Array, pivot: bool = True) -> tuple[list[int], Array, Array]:
@@ -197,6 +193,18 @@ def what_is_read(a: Array, triangle: int) -> Array:
     return np.tril(a) if triangle == LOWER else np.triu(a) if triangle == UPPER else a
 
 
+def substituted(a: Array, b: Array, triangle: int) -> Array:
+    """The solution for a triangular matrix with zeros on its diagonal, by which is divided."""
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    x = np.array(np.broadcast_to(b, (*batch, *b.shape[-2:])), np.result_type(a, b))
+    with np.errstate(all="ignore"):
+        for k in range(a.shape[-1]) if triangle == LOWER else reversed(range(a.shape[-1])):
+            rest = slice(k + 1, None) if triangle == LOWER else slice(0, k)
+            x[..., k, :] /= a[..., k, k, None]
+            x[..., rest, :] -= a[..., rest, k, None] * x[..., None, k, :]
+    return x
+
+
 def _solve_examples(A: Any, B: Any, triangle: int) -> Any:
     return linalg_solve(*aligned(A, B), triangle)
 
@@ -210,6 +218,10 @@ def linalg_solve(A: Array, B: Array, triangle: int = GENERAL) -> Array:
             return solution
     elif real(A) and B.ndim > 1 and (found := loops("lapack").solution(A, B)) is not None and not np.count_nonzero(found[1]):
         return found[0]
+    if B.ndim > 1:
+        check_batches(B.shape, A.shape)
+    if triangle and A.__class__ is np.ndarray and not np.all(main_diagonal(A)):
+        return by_columns(substituted(A, B, triangle))
     try:
         solution = np.linalg.solve(what_is_read(A, triangle), B)
         return solution if B.ndim < 2 else by_columns(solution)
@@ -244,7 +256,7 @@ def _det_rule(g: Array, A: Array, out: Array) -> Array:
 def linalg_det(A: Array) -> Array:
     """The determinant of each matrix."""
     check_matrices("linalg.det", A)
-    check_floating("linalg.det", A)
+    check_floating("linalg.det", A, "lu_cpu")
     found = loops("lapack").determinants(A) if real(A) else None
     return np.linalg.det(A) if found is None else found
 
@@ -300,7 +312,7 @@ def _cholesky_jvp(A_t: Array, out: Array) -> Array:
 def linalg_cholesky(A: Array, upper: bool = False) -> Array:
     """The lower triangular L with L Lᴴ = A, of which the lower or the upper triangle is read."""
     check_matrices("linalg.cholesky", A)
-    check_floating("linalg.cholesky", A)
+    check_floating("linalg.cholesky", A, "cholesky_cpu")
     if real(A) and (found := loops("lapack").cholesky(A, upper)) is not None:
         return transposed(found) if upper else found
     lower = hermitian(A) if upper else A
@@ -369,17 +381,18 @@ def _lstsq_jvp(A: Array, A_t: Any, B: Array, B_t: Any, rtol: float) -> Array:
     return added(None if A_t is None else times(_pinv_jvp(A, A_t, inverse), B), None if B_t is None else times(inverse, B_t))
 
 
-def least_squares(A: Array, B: Array, rtol: float) -> tuple[Array, Array] | None:
+def least_squares(A: Array, B: Array, rtol: float, cut: bool) -> tuple[Array, Array] | None:
     """What `linalg_lstsq_found` gives, by LAPACK; None where NumPy has to compute."""
-    return loops("lapack").least_squares(A, B, rtol) if real(A) and real(B) else None
+    return loops("lapack").least_squares(A, B, rtol) if real(A) and real(B) and not cut else None
 
 
-@op(several=True, differentiable=False, out=False, batch=lambda A, B, rtol: linalg_lstsq_found(*aligned(A, B), rtol), **HIDDEN)
-def linalg_lstsq_found(A: Array, B: Array, rtol: float) -> tuple[Array, Array]:
-    """The smallest X with the smallest |A X - B|, and the rank of A."""
+@op(several=True, differentiable=False, out=False, batch=lambda A, B, rtol, cut: linalg_lstsq_found(*aligned(A, B), rtol, cut), **HIDDEN)
+def linalg_lstsq_found(A: Array, B: Array, rtol: float, cut: bool = False) -> tuple[Array, Array]:
+    """The smallest X with the smallest |A X - B|, and the rank of A. With `cut`, small singular values count as zero; otherwise small
+    steps of an orthogonal factorization do."""
     from .decompose import linalg_svdvals
 
-    if (found := least_squares(A, B, rtol)) is not None:
+    if (found := least_squares(A, B, rtol, cut)) is not None:
         return found
     values = call(linalg_svdvals, A)
     limit = rtol * np.max(values, axis=-1, keepdims=True) if values.shape[-1] else 0

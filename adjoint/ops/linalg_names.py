@@ -6,6 +6,8 @@ from importlib import import_module
 from typing import Any
 
 from .. import _return_types as types
+from ._deprecation import deprecated, warn_once
+from ._matrices import check_older_equation, check_square, check_supported
 from ._out import into
 from ._registry import FUNCTIONS, Array, composite
 
@@ -47,15 +49,22 @@ def logdet(input: Array) -> Array:
 @composite()
 def cholesky(input: Array, upper: bool = False, *, out: Any = None) -> Array:
     """The triangular factor of positive-definite matrices."""
-    return linalg().cholesky(input, upper=upper, out=out)
+    deprecated("cholesky", "torch.linalg.cholesky", "L = torch.linalg.cholesky(A)")
+    check_square(input, "cholesky: ")
+    try:
+        return linalg().cholesky(input, upper=upper, out=out)
+    except linalg().LinAlgError as error:
+        raise type(error)(str(error).removeprefix("linalg.")) from None
 
 
 @composite()
 def cholesky_solve(input: Array, L: Array, upper: bool = False, *, out: Any = None) -> Array:
     """The solution X of A X = input, from the triangular factor of A."""
-    for name, x in (("b", input), ("A", L)):
+    for name, x in (("b", input), ("u", L)):
         if x.ndim < 2:
             raise RuntimeError(f"{name} should have at least 2 dimensions, but has {x.ndim} dimensions instead")
+    check_older_equation("cholesky_solve", input._data, L._data)
+    check_supported("cholesky_solve_cpu", input._data)
     return linalg()._factored.cholesky_solve(input, L, upper, out=out)
 
 
@@ -68,6 +77,7 @@ def cholesky_inverse(input: Array, upper: bool = False, *, out: Any = None) -> A
 @composite()
 def qr(input: Array, some: bool = True, *, out: Any = None) -> Any:
     """Q with orthonormal columns and the upper triangular R with Q R = input."""
+    deprecated("qr", "torch.linalg.qr", "Q, R = torch.linalg.qr(A, mode)")
     return types.qr(linalg().qr(input, "reduced" if some else "complete", out=out))
 
 
@@ -108,6 +118,10 @@ def matrix_power(input: Array, n: int, *, out: Any = None) -> Array:
 def cross(input: Array, other: Array, dim: int | None = None, *, out: Any = None) -> Array:
     """The vector product along a dimension of size three: the first one, unless another is named."""
     if dim is None:
+        warn_once(
+            "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or simply use "
+            "torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross in a future release."
+        )
         dim = next((d for d, size in enumerate(input.shape) if size == 3), None)
         if dim is None:
             raise RuntimeError("no dimension of size 3 in input")
@@ -135,9 +149,12 @@ def lu_unpack(LU_data: Array, LU_pivots: Array, unpack_data: bool = True, unpack
 @composite()
 def lu(input: Array, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
     """L and U in one matrix, and the row exchanges. (The older form of `linalg.lu_factor`.)"""
-    packed, pivots, infos = linalg().lu_factor_ex(input, pivot=pivot, check_errors=not get_infos)
+    deprecated("lu", "torch.linalg.lu_factor / torch.linalg.lu_factor_ex", "LU, pivots = torch.linalg.lu_factor(A, compute_pivots)")
+    packed, pivots, infos = linalg().lu_factor_ex(input, pivot=pivot)
+    if out is None:
+        return types._lu_with_info((packed, pivots, infos)) if get_infos else (packed, pivots)
     results = (packed, pivots, infos) if get_infos else (packed, pivots)
-    return results if out is None else tuple(into(target, x) for target, x in zip(out, results, strict=True))
+    return tuple(into(target, x) for target, x in zip(out, results, strict=True))
 
 
 @composite()
@@ -162,6 +179,7 @@ def orgqr(input: Array, input2: Array, *, out: Any = None) -> Array:
 @composite()
 def lu_solve(input: Array, LU_data: Array, LU_pivots: Array, *, out: Any = None) -> Array:
     """The solution of A X = input from the factors that `linalg.lu_factor` gives for A."""
+    deprecated("lu_solve", "torch.linalg.lu_solve", "X = torch.linalg.lu_solve(LU, pivots, B)")
     return linalg().lu_solve(LU_data, LU_pivots, input, out=out)
 
 
@@ -170,7 +188,13 @@ def triangular_solve(
     input: Array, A: Array, upper: bool = True, transpose: bool = False, unitriangular: bool = False, *, out: Any = None
 ) -> Any:
     """The solution of A X = input for a triangular A."""
+    for name, x in (("b", input), ("A", A)):
+        if x.ndim < 2:
+            wanted = f"Expected {name} to have at least 2 dimensions, but it has {x.ndim} dimensions instead"
+            raise RuntimeError(f"torch.triangular_solve: {wanted}")
+    check_older_equation("triangular_solve", input._data, A._data)
+    deprecated("triangular_solve", "torch.linalg.solve_triangular", "X = torch.linalg.solve_triangular(A, B)")
     matrix = A.mT if transpose else A
     solution = linalg().solve_triangular(matrix, input, upper=upper != transpose, unitriangular=unitriangular)
-    results = (solution, A.clone())
+    results = (solution, A.expand(*solution.shape[:-2], *A.shape[-2:]).clone())
     return types.triangular_solve(results if out is None else [into(target, x) for target, x in zip(out, results, strict=True)])

@@ -49,6 +49,11 @@ def exchanges(order: list[int], count: int) -> list[int]:
     return found
 
 
+def within(pivots: Array, rows: int) -> bool:
+    """Whether exchanges are of rows that are there."""
+    return not isinstance(pivots, np.ndarray) or not pivots.size or bool(1 <= pivots.min() and pivots.max() <= rows)
+
+
 def order_after(pivots: Array, rows: int) -> Array:
     """The order of rows to which exchanges lead."""
     orders = loops("lapack").order_after(pivots, rows) if pivots.__class__ is np.ndarray else None

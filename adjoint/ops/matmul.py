@@ -356,6 +356,8 @@ def matmul(input: Array, other: Array, *, out: Any = None) -> Array:
         return dot(input, other, out=out)
     if left == 2 and right == 1:
         return mv(input, other, out=out)
+    if left == 1 and right == 2:  # a row
+        return into(out, mm(input[None], other)[0])
     result = matmul_batched(input[None] if left == 1 else input, other[:, None] if right == 1 else other)
     result = result[..., 0] if right == 1 else result[..., 0, :] if left == 1 else result
     return into(out, result)
@@ -576,4 +578,9 @@ def addr(input: Array, vec1: Array, vec2: Array, beta: float = 1, alpha: float =
     """`beta * input + alpha * outer(vec1, vec2)`."""
     if len(vec1.shape) != 1 or len(vec2.shape) != 1:
         raise RuntimeError(f"addr: Expected 1-D argument vec1 and vec2, but got {len(vec1.shape)}-D and {len(vec2.shape)}-D")
-    return added(input, outer_product(vec1, vec2), beta, alpha)
+    common = np.result_type(input.dtype, vec1.dtype, vec2.dtype) if input.dtype != vec1.dtype or vec1.dtype != vec2.dtype else input.dtype
+    if common.kind in "biu":
+        for name, factor in (("beta", beta), ("alpha", alpha)):
+            if isinstance(factor, float):
+                raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
+    return added(cast(input, common), outer_product(cast(vec1, common), cast(vec2, common)), beta, alpha)

@@ -123,27 +123,36 @@ def vector_norm(
             f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {x.dtype.scalar_name}\n  fix: x.float()"
         )
     if dtype is not None:
-        wanted = as_dtype(dtype)
-        if promote_types(x.dtype, wanted) is not wanted:
-            raise RuntimeError(
-                f"linalg.vector_norm: the dtype of the input ({x.dtype.scalar_name}) should be convertible without narrowing to the "
-                f"specified dtype ({wanted.scalar_name})\n  fix: x.to({wanted}) first, to say that narrowing is meant"
-            )
-        x = x.to(wanted)
+        x = widened("linalg.vector_norm", x, dtype)
     return linalg_vector_norm(x, ord, dim, keepdim, out=out)
+
+
+def widened(name: str, x: Array, dtype: Any) -> Array:
+    """The input of a norm in the dtype in which it is to be computed."""
+    wanted = as_dtype(dtype)
+    kind = wanted.scalar_name
+    if not (wanted.is_floating_point or wanted.is_complex):
+        raise RuntimeError(f"{name}: dtype should be floating point or complex, but got {kind}")
+    if wanted.is_complex is not x.is_complex():
+        needed = "complex" if x.is_complex() else "real"
+        raise RuntimeError(f"{name}: dtype should be {needed} for {needed} inputs, but got {kind}")
+    if promote_types(x.dtype, wanted) is not wanted:
+        raise RuntimeError(
+            f"{name}: the dtype of the input ({x.dtype.scalar_name}) should be convertible without narrowing to the specified dtype "
+            f"({kind})\n  fix: x.to({wanted}) first, to say that narrowing is meant"
+        )
+    return x.to(wanted)
 
 
 @composite()
 def norm(input: Array, p: Any = "fro", dim: Dims = None, keepdim: bool = False, dtype: Any = None, out: Any = None) -> Array:
     """The p-norm of all elements, or along dimensions. `p='fro'` is the 2-norm."""
-    if p is None or p == "fro":
+    if p is None or (p == "fro" and (dim is None or isinstance(dim, int) or len(dim) < 3)):
         p = 2
-    if p == "nuc":
+    if isinstance(p, str):
         from ..linalg import matrix_norm
 
-        return matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim, dtype=dtype, out=out)
-    if isinstance(p, str):
-        raise RuntimeError(f"only valid string values are 'fro' and 'nuc', found: {p}")
+        return matrix_norm(input, p, tuple(range(input.ndim)) if dim is None else dim, keepdim, dtype=dtype, out=out)
     return vector_norm(input, p, dim, keepdim, dtype=dtype, out=out)
 
 
