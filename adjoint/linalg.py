@@ -73,7 +73,7 @@ def _attempt(name: str, compute: Any, A: Any, otherwise: Any, check_errors: bool
     except LinAlgError as error:
         if check_errors:
             raise LinAlgError(f"{name}: {str(error).partition(': ')[2]}") from None
-    return otherwise()
+    return otherwise()  # type: ignore[no-any-return]
 
 
 # ---- inverse and equations ----------------------------------------------------------------------------------------------------------

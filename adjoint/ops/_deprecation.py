@@ -17,4 +17,4 @@ def warn_once(message: str, stacklevel: int = 3) -> None:
 
 def deprecated(name: str, other: str, example: str) -> None:
     """Say that a function has a successor."""
-    warn_once(f"torch.{name} is deprecated in favor of {other} and will be removed in a future PyTorch release.\n  fix: {example}", 4)
+    warn_once(f"torch.{name} is deprecated in favor of {other} and will be removed in a future PyTorch release.\n  fix: {example}", 5)

@@ -11,7 +11,6 @@ import numpy as np
 
 from .._methods import OpMethods
 from ._batching import expanded
-from ._deprecation import warn_once
 from ._out import into
 from ._registry import COMMON, FUNCTIONS, MULTILINEAR, Array, composite, op
 from ._rules import call, loops, wrap_dim
@@ -210,6 +209,8 @@ def multi_dot(tensors: Sequence[Array], *, out: Any = None) -> Array:
 @composite(method=False)
 def chain_matmul(*matrices: Array, out: Any = None) -> Array:
     """The product of several matrices; `torch.linalg.multi_dot` under its older name."""
+    from ._deprecation import warn_once
+
     warn_once("torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot instead.")
     if not matrices:
         raise RuntimeError("chain_matmul(): Expected one or more matrices")

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ._batching import behind_batch
-from ._matrices import check_batches
 from ._registry import COMMON, FUNCTIONS, Array, composite, op
 from ._rules import call, loops, sum_to
 from .matmul import product
@@ -232,7 +231,10 @@ def cdist(
         raise ValueError(f"{compute_mode} is not a valid value for compute_mode; use one of {', '.join(MODES)}")
     if x1.dtype is not x2.dtype:
         raise RuntimeError(f"expected scalar type {x1.dtype.scalar_name} but found {x2.dtype.scalar_name}\n  fix: x2.to({x1.dtype})")
-    check_batches(x1.shape, x2.shape)
+    if len(x1.shape) > 2 < len(x2.shape):
+        from ._matrices import check_batches
+
+        check_batches(x1.shape, x2.shape)
     many = x1.shape[-2] > MANY or x2.shape[-2] > MANY
     if p == 2 and (compute_mode == "use_mm_for_euclid_dist" or (many and compute_mode == "use_mm_for_euclid_dist_if_necessary")):
         return euclidean_distances(x1, x2)

@@ -6,14 +6,18 @@ from importlib import import_module
 from typing import Any
 
 from .. import _return_types as types
-from ._deprecation import deprecated, warn_once
-from ._matrices import check_older_equation, check_square, check_supported
 from ._out import into
 from ._registry import FUNCTIONS, Array, composite
 
 
 def linalg() -> Any:
     return import_module("adjoint.linalg")
+
+
+def deprecated(name: str, other: str, example: str) -> None:
+    from . import _deprecation
+
+    _deprecation.deprecated(name, other, example)
 
 
 @composite("inverse")
@@ -50,7 +54,7 @@ def logdet(input: Array) -> Array:
 def cholesky(input: Array, upper: bool = False, *, out: Any = None) -> Array:
     """The triangular factor of positive-definite matrices."""
     deprecated("cholesky", "torch.linalg.cholesky", "L = torch.linalg.cholesky(A)")
-    check_square(input, "cholesky: ")
+    linalg()._check.check_square(input, "cholesky: ")
     try:
         return linalg().cholesky(input, upper=upper, out=out)
     except linalg().LinAlgError as error:
@@ -63,8 +67,8 @@ def cholesky_solve(input: Array, L: Array, upper: bool = False, *, out: Any = No
     for name, x in (("b", input), ("u", L)):
         if x.ndim < 2:
             raise RuntimeError(f"{name} should have at least 2 dimensions, but has {x.ndim} dimensions instead")
-    check_older_equation("cholesky_solve", input._data, L._data)
-    check_supported("cholesky_solve_cpu", input._data)
+    linalg()._check.check_older_equation("cholesky_solve", input._data, L._data)
+    linalg()._check.check_supported("cholesky_solve_cpu", input._data)
     return linalg()._factored.cholesky_solve(input, L, upper, out=out)
 
 
@@ -118,6 +122,8 @@ def matrix_power(input: Array, n: int, *, out: Any = None) -> Array:
 def cross(input: Array, other: Array, dim: int | None = None, *, out: Any = None) -> Array:
     """The vector product along a dimension of size three: the first one, unless another is named."""
     if dim is None:
+        from ._deprecation import warn_once
+
         warn_once(
             "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or simply use "
             "torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross in a future release."
@@ -149,7 +155,7 @@ def lu_unpack(LU_data: Array, LU_pivots: Array, unpack_data: bool = True, unpack
 @composite()
 def lu(input: Array, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
     """L and U in one matrix, and the row exchanges. (The older form of `linalg.lu_factor`.)"""
-    deprecated("lu", "torch.linalg.lu_factor / torch.linalg.lu_factor_ex", "LU, pivots = torch.linalg.lu_factor(A, compute_pivots)")
+    deprecated("lu", "torch.linalg.lu_factor / torch.linalg.lu_factor_ex", "LU, pivots = torch.linalg.lu_factor(A)")
     packed, pivots, infos = linalg().lu_factor_ex(input, pivot=pivot)
     if out is None:
         return types._lu_with_info((packed, pivots, infos)) if get_infos else (packed, pivots)
@@ -192,7 +198,7 @@ def triangular_solve(
         if x.ndim < 2:
             wanted = f"Expected {name} to have at least 2 dimensions, but it has {x.ndim} dimensions instead"
             raise RuntimeError(f"torch.triangular_solve: {wanted}")
-    check_older_equation("triangular_solve", input._data, A._data)
+    linalg()._check.check_older_equation("triangular_solve", input._data, A._data)
     deprecated("triangular_solve", "torch.linalg.solve_triangular", "X = torch.linalg.solve_triangular(A, B)")
     matrix = A.mT if transpose else A
     solution = linalg().solve_triangular(matrix, input, upper=upper != transpose, unitriangular=unitriangular)
