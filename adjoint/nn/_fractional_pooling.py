@@ -13,7 +13,7 @@ from ..ops import pool as ops
 from ..ops._pool_windows import INDEX
 from ..ops._registry import FOLDED, Array, op
 from ..ops._rules import loops
-from ._pooling import Numbers, _expanded
+from ._pooling import Numbers
 
 
 def _fractional_starts(size: int, places: int, kernel: int, samples: Any) -> Any:
@@ -26,26 +26,59 @@ def _fractional_starts(size: int, places: int, kernel: int, samples: Any) -> Any
     return starts.astype(INDEX)
 
 
+def _numbers(name: str, argument: str, value: Numbers, count: int) -> tuple[int, ...]:
+    sizes = (value,) * count if isinstance(value, int) else tuple(value)
+    if len(sizes) != count:
+        raise RuntimeError(f"{name}: {argument} must either be a single Int or tuple of {'three ' * (count == 3)}Ints")
+    return sizes
+
+
+def _check_samples(samples: Tensor, input: Tensor, count: int) -> None:
+    """One number in [0, 1) for each dimension of each channel of each sample."""
+    if samples.dtype != input.dtype:
+        raise RuntimeError("Expect _random_samples to have the same dtype as input")
+    if samples.ndim != 3:
+        raise RuntimeError(f"Expect _random_samples to have 3 dimensions, got {samples.ndim}")
+    if samples.shape[0] < input.shape[0]:
+        raise RuntimeError("Expect _random_samples.size(0) no less then input batch size.")
+    if samples.shape[1] != input.shape[1]:
+        raise RuntimeError("Expect _random_samples.size(1) equals to input channel size.")
+    if samples.shape[2] != count:
+        raise RuntimeError(f"Expect _random_samples.size(2) equals to {count}; got {samples.shape[2]}.")
+
+
 def _fractional(
     name: str, select: Any, input: Tensor, kernel_size: Any, output_size: Any, output_ratio: Any, return_indices: bool, samples: Any
 ) -> Any:
-    count = int(name[-2])
+    count, ndim = int(name[-2]), input.ndim
     if output_size is None and output_ratio is None:
         raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
-    if input.ndim not in (count + 1, count + 2):
-        raise RuntimeError(f"{name}(): Expected {count + 1}D or {count + 2}D tensor, but got: {list(input.shape)}")
-    sizes = input.shape[input.ndim - count :]
-    kernel = _expanded(name, "kernel_size", kernel_size, count)
     if output_size is None:
-        ratios = (output_ratio,) * count if isinstance(output_ratio, float | int) else tuple(output_ratio)
-        output_size = tuple(int(n * ratio) for n, ratio in zip(sizes, ratios, strict=True))
-    places = _expanded(name, "output_size", output_size, count)
+        ratios = _numbers(name, "output_ratio", output_ratio, count) if not isinstance(output_ratio, float) else (output_ratio,) * count
+        output_size = tuple(int(n * ratio) for n, ratio in zip(input.shape[ndim - count :], ratios, strict=True))
+    if samples is None and ndim < count + 1:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {-count - 1})")
+    kernel, places = _numbers(name, "kernel_size", kernel_size, count), _numbers(name, "output_size", output_size, count)
+    if ndim not in (count + 1, count + 2):
+        raise RuntimeError(f"{name}(): Expected {count + 1}D or {count + 2}D tensor, but got: {list(input.shape)}")
+    called, sizes = f"{name}{'_out' * (count == 3)}()", input.shape[ndim - count :]
+    if 0 in input.shape[ndim - count - 1 :]:
+        empty = input.shape.index(0, ndim - count - 1)
+        raise RuntimeError(
+            f"{called}: Expected input to have non-zero size for non-batch dimensions, but got{list(input.shape)} with dimension {empty} "
+            "being empty."
+        )
     for what, n, k, o in zip(("time", "height", "width")[3 - count :], sizes, kernel, places, strict=True):
         if o + k - 1 > n:
-            raise RuntimeError(f"{name}(): pool {what} {k} too large relative to input {what} {n}")
-    batch = input if input.ndim == count + 2 else input.unsqueeze(0)
+            raise RuntimeError(f"{called}: pool {what} {k} too large relative to input {what} {n}")
+    if min(places) < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(places)}: {[*input.shape[: ndim - count], *places]}")
+    if min(kernel) <= 0:
+        raise RuntimeError(f"{name}: kernel_size must be greater than zero, but got {kernel_size}")
+    batch = input if ndim == count + 2 else input.unsqueeze(0)
     if samples is None:
         samples = rand(batch.shape[0], batch.shape[1], count, dtype=input.dtype)
+    _check_samples(samples, batch, count)
     index = _search_windows(batch, samples, places, kernel)
     values = select(batch, index, count)
     if batch is not input:
@@ -58,6 +91,9 @@ def _search_windows(input: Array, samples: Array, places: tuple[int, ...], kerne
     """Where the maximum over each of the windows is that the samples decide on."""
     # As in PyTorch, the first of two random numbers is for the last dimension, but the first of three for the first.
     order = (1, 0) if len(kernel) == 2 else (0, 1, 2)
+    if 0 in places or not input.shape[0]:
+        return np.empty_like(input, INDEX, order="C", shape=(*input.shape[:2], *places))
+    samples = samples[: input.shape[0]]
     if (found := loops("fractional").places_of_maxima(input, samples, places, kernel, order)) is not None:
         return found
     lines = zip(input.shape[2:], places, kernel, order, strict=True)

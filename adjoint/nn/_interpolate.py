@@ -205,7 +205,7 @@ def _resizing(
         names = ("D", "H", "W")[3 - count :]
         given, wanted = (", ".join(f"{name}: {n}" for name, n in zip(names, s, strict=True)) for s in (spatial, sizes))
         raise RuntimeError(f"Input and output sizes should be greater than 0, but got input ({given}) output ({wanted})")
-    kind = np.float64 if dtype == np.float64 else np.float32
+    kind = np.float64 if dtype.name in ("float64", "uint8") else np.float32
     maps = []
     for n, o, scale in zip(spatial, sizes, scales, strict=True):
         if antialias:

@@ -360,6 +360,13 @@ def avg_pool3d(
     return result if out is None else into(out, result)
 
 
+def _extreme(pool: Any, input: Tensor, norm_type: float, kernel_size: Numbers, stride: Numbers | None, ceil_mode: bool) -> Tensor:
+    """The limit of a norm: the largest size in each window, or (at minus infinity) the smallest."""
+    if norm_type > 0:
+        return pool(input.abs(), kernel_size, stride, 0, 1, ceil_mode)  # type: ignore[no-any-return]
+    return -pool(-input.abs(), kernel_size, stride, 0, 1, ceil_mode)  # type: ignore[no-any-return]
+
+
 def _power_mean(mean: Tensor, norm_type: float, count: int) -> Tensor:
     positive = mean.sign() * mean.abs().relu()
     return positive.mul(count).pow(1.0 / norm_type)
@@ -369,6 +376,8 @@ def lp_pool1d(
     input: Tensor, norm_type: float, kernel_size: int, stride: int | None = None, ceil_mode: bool = False
 ) -> Tensor:
     """The `norm_type`-norm of windows of the last dimension."""
+    if math.isinf(norm_type):
+        return _extreme(max_pool1d, input, norm_type, kernel_size, stride, ceil_mode)
     return _power_mean(avg_pool1d(input.pow(norm_type), kernel_size, stride, 0, ceil_mode), norm_type, kernel_size)
 
 
@@ -376,6 +385,8 @@ def lp_pool2d(
     input: Tensor, norm_type: float, kernel_size: Numbers, stride: Numbers | None = None, ceil_mode: bool = False
 ) -> Tensor:
     """The `norm_type`-norm of windows of the last two dimensions."""
+    if math.isinf(norm_type):
+        return _extreme(max_pool2d, input, norm_type, kernel_size, stride, ceil_mode)
     count = math.prod(_expanded("lp_pool2d", "kernel_size", kernel_size, 2))
     return _power_mean(avg_pool2d(input.pow(norm_type), kernel_size, stride, 0, ceil_mode), norm_type, count)
 
@@ -384,6 +395,8 @@ def lp_pool3d(
     input: Tensor, norm_type: float, kernel_size: Numbers, stride: Numbers | None = None, ceil_mode: bool = False
 ) -> Tensor:
     """The `norm_type`-norm of windows of the last three dimensions."""
+    if math.isinf(norm_type):
+        return _extreme(max_pool3d, input, norm_type, kernel_size, stride, ceil_mode)
     count = math.prod(_expanded("lp_pool3d", "kernel_size", kernel_size, 3))
     return _power_mean(avg_pool3d(input.pow(norm_type), kernel_size, stride, 0, ceil_mode), norm_type, count)
 

@@ -116,7 +116,12 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
         raise ValueError(
             f"Expected a batch of {count}D affine matrices of shape Nx{count}x{count + 1} for size {size}. Got {theta.shape}."
         )
-    if min(wanted) <= 0:
+    if align_corners and min(wanted[2:]) == 1:
+        warn(
+            "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. This is not an intended "
+            "use case of affine_grid. See the documentation of affine_grid for details."
+        )
+    elif min(wanted) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")
     if theta.shape[0] != wanted[0]:
         raise RuntimeError(

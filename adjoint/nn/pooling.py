@@ -122,6 +122,8 @@ class _FractionalMaxPoolNd(Module):
     ) -> None:
         super().__init__()
         count = self.dims
+        if count == 3 and min((kernel_size,) if isinstance(kernel_size, int) else kernel_size) <= 0:  # PyTorch does not look at two
+            raise ValueError(f"kernel_size must be greater than 0, but got {kernel_size}")
         self.kernel_size = _as_tuple(kernel_size, count)
         self.return_indices = return_indices
         self.register_buffer("_random_samples", _random_samples)

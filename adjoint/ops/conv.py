@@ -22,7 +22,7 @@ from . import _convolve
 from ._batching import expanded
 from ._precision import is_half, wide
 from ._registry import MULTILINEAR, Array, op
-from ._rules import call, cast, sum_to
+from ._rules import call, cast, sum_to, zeros_on
 from ._windows import Sizes, output_size
 from .matmul import C_NAMES
 
@@ -99,9 +99,11 @@ def check_sizes(size: Sizes, kernel: Sizes, padding: Sizes, dilation: Sizes, sha
 # ---- the ops ------------------------------------------------------------------------------------------------------------------------
 
 
-def over_places(g: Array) -> Array:
+def over_places(g: Array, bias_shape: Sizes) -> Array:
     """The gradient of a bias: one number per channel."""
-    channels = g.shape[1]
+    (channels,) = bias_shape
+    if g.shape[1] != channels:
+        return zeros_on(g, bias_shape, g.dtype)
     return np.reshape(sum_to(g, (channels, *(1,) * (len(g.shape) - 2))), (channels,))
 
 
@@ -158,7 +160,24 @@ def convolution_shape(
     check_numbers(weight, stride, padding, dilation, groups)
     check_channels(f"groups={groups}", input, weight[1] * groups, weight, bias, weight[0])
     check_sizes(input[2:], weight[2:], padding, dilation, input)
-    return (input[0], weight[0], *output_size(input[2:], weight[2:], stride, padding, dilation))
+    channels = weight[0] if input[1] else 0  # PyTorch makes nothing of nothing, and forgets the bias
+    return (input[0], channels, *output_size(input[2:], weight[2:], stride, padding, dilation))
+
+
+def input_rule(
+    g: Array, weight: Array, input_shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+) -> Array:
+    if not input_shape[1]:
+        return zeros_on(g, input_shape, g.dtype)
+    return call(convolution_transposed, g, weight, None, input_shape[2:], stride, padding, dilation, groups)
+
+
+def weight_rule(
+    g: Array, input: Array, weight_shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+) -> Array:
+    if not weight_shape[1]:
+        return zeros_on(g, weight_shape, g.dtype)
+    return call(convolution_weight, input, g, weight_shape[2:], stride, padding, dilation, groups)
 
 
 @op(
@@ -166,13 +185,7 @@ def convolution_shape(
     batch=lambda input, weight, bias, stride, padding, dilation, groups, batched, examples: convolved_examples(
         lambda x, w, b, n: convolution(x, w, b, stride, padding, dilation, n), input, weight, bias, batched, examples, groups
     ),
-    input=lambda g, weight, input_shape, stride, padding, dilation, groups: call(
-        convolution_transposed, g, weight, None, input_shape[2:], stride, padding, dilation, groups
-    ),
-    weight=lambda g, input, weight_shape, stride, padding, dilation, groups: call(
-        convolution_weight, input, g, weight_shape[2:], stride, padding, dilation, groups
-    ),
-    bias=over_places,
+    input=input_rule, weight=weight_rule, bias=over_places,
 )  # fmt: skip
 def convolution(
     input: Array, weight: Array, bias: Array | None, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
@@ -180,7 +193,7 @@ def convolution(
     """Cross-correlation of a batch (N, C, spatial...) with kernels (O, C / groups, kernel...)."""
     shape = convolution_shape(input.shape, weight.shape, None if bias is None else bias.shape, stride, padding, dilation, groups)
     check_dtypes(input, weight, bias)
-    if input.__class__ is not np.ndarray:
+    if input.__class__ is not np.ndarray or not input.shape[1]:
         return np.empty_like(input, order="C", shape=shape)
     if is_half(input.dtype):
         bias = None if bias is None else wide(bias)

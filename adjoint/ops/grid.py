@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._dtype import from_numpy_dtype
+from ._precision import compute_dtype
 from ._registry import FOLDED, LINEAR, Array, op
 from ._rules import call, cast, loops, zeros_on
 from .scatter import gather, scatter_add
@@ -241,13 +242,13 @@ def image_gradient(g: Array, grid: Array, input_shape: tuple[int, ...], input_dt
         units, work = batch * -(-channels // kernels.CHANNELS), min(channels, kernels.CHANNELS) * told[-1] * told[5]
         if kernels.read_back.run(grad, np.ascontiguousarray(g), np.ascontiguousarray(grid), *told, units, work):
             return grad
-    given = in_line(g)
-    total = zeros_on(g, (batch, channels, math.prod(size)), input_dtype)
+    given, dtype = in_line(g), compute_dtype(input_dtype)
+    total = zeros_on(g, (batch, channels, math.prod(size)), dtype)
     for corner in corners(grid, tuple(size), *how):
         index = np.broadcast_to(np.expand_dims(corner.index, 1), tuple(given.shape))
         arriving = np.where(np.expand_dims(corner.inside, 1), given * np.expand_dims(corner.weight, 1), 0)
-        total = call(scatter_add, total, 2, index, arriving)
-    return np.reshape(total, input_shape)
+        total = call(scatter_add, total, 2, index, cast(arriving, dtype))
+    return cast(np.reshape(total, input_shape), input_dtype)
 
 
 def grid_gradient(g: Array, input: Array, grid: Array, how: tuple[str, str, bool]) -> Array:
@@ -267,7 +268,8 @@ def grid_gradient(g: Array, input: Array, grid: Array, how: tuple[str, str, bool
                 term = along * slope
                 totals[place] = term if totals[place] is None else totals[place] + term
     nothing = np.reshape(grid, (grid.shape[0], math.prod(grid.shape[1:-1]), grid.shape[-1]))[..., 0] * 0
-    return np.reshape(np.stack([nothing if total is None else total for total in totals], axis=-1), grid.shape)
+    found = np.stack([nothing if total is None else total for total in totals], axis=-1)
+    return cast(np.reshape(found, grid.shape), dtype_of(grid))
 
 
 def grid_sampler_jvp(

@@ -28,6 +28,16 @@ def refuse(name: str, input: Array) -> None:
     raise NotImplementedError(f"\"{name}\" not implemented for '{from_numpy_dtype(input.dtype).scalar_name}'\n  fix: x.float()")
 
 
+def refuse_empty(name: str, grad: Array) -> None:
+    """PyTorch has no backward pass for adaptive pooling to nothing."""
+    if 0 in grad.shape[1:] and name.startswith("adaptive"):
+        empty = grad.shape.index(0, 1)
+        raise RuntimeError(
+            f"{name}_backward(): Expected grad_output to have non-zero size for non-batch dimensions, but grad_output has sizes "
+            f"{list(grad.shape)} with dimension {empty} being empty"
+        )
+
+
 # ---- means --------------------------------------------------------------------------------------------------------------------------
 
 
@@ -58,6 +68,7 @@ def mean_op(name: str, kinds: str, images: bool = True) -> Any:
     @op(f"{name}_backward", nodes=f"{camel(name)}BackwardBackward0", method=False, function=False, out=False, jvp=LINEAR, batch=LEADING,
         images=("grad",) * images, grad=lambda g, plan: call(forward, g, plan))  # fmt: skip
     def backward(grad: Array, plan: Plan) -> Array:
+        refuse_empty(name, grad)
         if grad.__class__ is not np.ndarray:
             return np.empty_like(grad, order="C", shape=shape_of(grad, plan, plan.sizes))
         return shares(grad, plan)
@@ -117,7 +128,8 @@ def look_up_tangent(input_t: Array, index: Array, dims: int) -> Array:
     return look_up(input_t, index, dims)
 
 
-def put_back(g: Array, index: Array, dims: int, input_shape: tuple[int, ...], input_dtype: Any) -> Array:
+def put_back(name: str, g: Array, index: Array, dims: int, input_shape: tuple[int, ...], input_dtype: Any) -> Array:
+    refuse_empty(name, g)
     if g.__class__ is np.ndarray and g.size:
         found = put_directly(g, index, input_shape, dims)
         if found is not None:
@@ -133,7 +145,8 @@ def selection(name: str, node: str, images: bool = True) -> Any:
 
     @op(
         f"{name}_values", nodes=node, method=False, function=False, out=False, warns=False, images=("input",) * images,
-        input=put_back, jvp=look_up_tangent,
+        input=lambda g, index, dims, input_shape, input_dtype: put_back(name, g, index, dims, input_shape, input_dtype),
+        jvp=look_up_tangent,
         batch=lambda input, index, dims: select(input, index, dims),
     )  # fmt: skip
     def select(input: Array, index: Array, dims: int, values: Any = None) -> Array:

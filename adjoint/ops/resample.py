@@ -42,6 +42,16 @@ class Taps:
         weight = self.weights[:, None, :, None] * other.weights[:, None]
         return Taps(self.size * other.size, index.reshape(places, taps), weight.reshape(places, taps))
 
+    def in_whole_numbers(self) -> tuple[Taps, int]:
+        """The map with weights rounded to multiples of a power of two, so small that they just fit into 16 bits; and its inverse."""
+        weight = self.weights.copy()
+        for t in range(1, weight.shape[1]):  # an element that is taken twice, at the border, is taken once
+            again = self.index[:, t] == self.index[:, t - 1]
+            weight[:, t] += np.where(again, weight[:, t - 1], 0)
+            weight[again, t - 1] = 0
+        bits = next((bits for bits in range(22) if int(0.5 + weight.max() * (2 << bits)) >= 1 << 15), 22)
+        return Taps(self.size, self.index, np.trunc(weight * (1 << bits) + np.copysign(0.5, weight))), 1 << bits
+
     @property
     def weights(self) -> Array:
         return np.ones(self.index.shape) if self.weight is None else self.weight.astype(np.float64)
@@ -162,10 +172,15 @@ class Maps:
         return tables(self.rows.by_source, self.taps[-1].by_source)
 
     @cached_property
-    def one_by_one(self) -> list[Maps]:
-        """The same as maps that change one dimension each, the last first."""
+    def by_whole_numbers(self) -> list[tuple[Maps, int]]:
+        """The same as maps that change one dimension each, the last first, with whole numbers for weights; and what stands for 1."""
         same = [[Taps(n, np.arange(n)[:, None]) for n in sizes] for sizes in (self.sizes, self.counts)]
-        return [Maps(*same[0][:i], self.taps[i], *same[1][i + 1 :]) for i in reversed(range(self.dims))]
+        found = []
+        for i in reversed(range(self.dims)):
+            if self.sizes[i] != self.counts[i]:
+                taps, unit = self.taps[i].in_whole_numbers()
+                found.append((Maps(*same[0][:i], taps, *same[1][i + 1 :]), unit))
+        return found
 
 
 def directly(x: Array, tables: Tables, shape: tuple[int, ...], fill: Array | None = None) -> Array | None:
@@ -224,12 +239,9 @@ def resampled(input: Array, maps: Maps) -> Array:
 
 
 def resampled_bytes(x: Array, maps: Maps) -> Array:
-    """Images of whole numbers: rounded after each dimension, the last one first, as PyTorch does."""
-    for one in maps.one_by_one:
-        if one.weighted:
-            x = np.clip(np.floor(resampled(x.astype(np.float32), one) + 0.5), 0, 255).astype(x.dtype)
-        else:
-            x = resampled(x, one)
+    """Images of whole numbers: by whole numbers for weights, and rounded after each dimension, the last one first, as PyTorch does."""
+    for one, unit in maps.by_whole_numbers:
+        x = np.clip(np.floor((resampled(x.astype(np.float64), one) + unit / 2) / unit), 0, 255).astype(x.dtype)
     return x
 
 
@@ -262,6 +274,9 @@ def resampling(name: str, node: str, refused: str = "biuc", known: tuple[str, ..
     def sampled(input: Array, maps: Maps) -> Array:
         if input.dtype.kind in refused and input.dtype.name not in known:
             raise NotImplementedError(f"\"{name}\" not implemented for '{from_numpy_dtype(input.dtype).scalar_name}'\n  fix: x.float()")
+        if name.endswith("_aa") and is_half(input.dtype):
+            kind = from_numpy_dtype(input.dtype).scalar_name
+            raise NotImplementedError(f"\"compute_index_ranges_weights\" not implemented for '{kind}'\n  fix: x.float()")
         return resampled(input, maps)
 
     return sampled

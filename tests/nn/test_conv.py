@@ -399,3 +399,14 @@ def test_third_derivatives():
         step = ad.zeros_like(w)
         step[0, 0, 0, 0] = e
         assert third[0, 0, 0, 0].item() == pytest.approx((second(w + step) - second(w - step)) / (2 * e), rel=1e-5)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_of_no_channels_none_are_made(count):
+    """As in PyTorch, where not even the bias is added."""
+    weight, bias = ad.ones(5, 0, *[3] * count, requires_grad=True), ad.ones(5, requires_grad=True)
+    x = ad.ones(2, 0, *[6] * count, requires_grad=True)
+    result = FUNCTIONS[count](x, weight, bias, padding=1)
+    assert result.shape == (2, 0, *[6] * count)
+    result.sum().backward()
+    assert x.grad.shape == x.shape and weight.grad.shape == weight.shape and bias.grad.tolist() == [0.0] * 5

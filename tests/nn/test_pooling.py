@@ -293,3 +293,79 @@ def test_nearest_elements_for_all_pairs_of_sizes(dtype):
         for count in range(1, 12):
             places = [place * size // count for place in range(count)]
             assert F.interpolate(x, size=count, mode="nearest").tolist() == x[:, :, places].tolist()
+
+
+@pytest.mark.parametrize(("norm", "expected"), [(float("inf"), [3.0, 2.0]), (float("-inf"), [1.0, 0.0])])
+def test_the_limits_of_norms_are_the_largest_and_the_smallest_size(norm, expected):
+    x = ad.tensor([[[1.0, -3.0, 2.0, 0.0]]], requires_grad=True)
+    for pooled in (F.lp_pool1d(x, norm, 2), F.lp_pool2d(x.unsqueeze(2), norm, (1, 2)), F.lp_pool3d(x[:, :, None, None], norm, (1, 1, 2))):
+        assert pooled.flatten().tolist() == expected
+    F.lp_pool1d(x, float("inf"), 2).sum().backward()
+    assert x.grad.tolist() == [[[0.0, -1.0, 1.0, 0.0]]]
+
+
+@pytest.mark.parametrize("pool", [F.adaptive_avg_pool2d, F.adaptive_max_pool2d, F.adaptive_avg_pool3d, F.adaptive_max_pool3d])
+def test_adaptive_pooling_to_nothing_has_no_backward_pass(pool):
+    dims = int(pool.__name__[-2])
+    x = ad.ones(1, 2, *[4] * dims, requires_grad=True)
+    pooled = pool(x, 0)
+    assert pooled.numel() == 0
+    with pytest.raises(RuntimeError, match=rf"{pool.__name__}_backward\(\): Expected grad_output to have non-zero size"):
+        pooled.sum().backward()
+
+
+@pytest.mark.parametrize("dims", [2, 3])
+def test_fractional_pooling_of_nothing_and_to_nothing(dims):
+    pool = getattr(F, f"fractional_max_pool{dims}d")
+    x = ad.rand(0, 3, *[8] * dims, requires_grad=True)
+    pool(x, 2, output_size=4).sum().backward()
+    assert x.grad.shape == x.shape
+    x = ad.rand(1, 3, *[8] * dims, requires_grad=True)
+    values, places = pool(x, 2, output_size=(0, *[4] * (dims - 1)), return_indices=True)
+    assert values.shape == places.shape == (1, 3, 0, *[4] * (dims - 1))
+    values.sum().backward()
+    assert not x.grad.any()
+    with pytest.raises(RuntimeError, match="Expected input to have non-zero size for non-batch dimensions"):
+        pool(ad.rand(1, 0, *[8] * dims), 2, output_size=4)
+
+
+@pytest.mark.parametrize("dims", [2, 3])
+@pytest.mark.parametrize(
+    ("shape", "words"),
+    [
+        ((0, 0, None), r"size\(0\) no less then input batch size"), ((2, 1, None), r"size\(1\) equals to input channel size"),
+        ((2, 3, 1), r"size\(2\) equals to"), ((2, 3), "to have 3 dimensions, got 2"),
+    ],
+)  # fmt: skip
+def test_random_samples_must_fit(dims, shape, words):
+    samples = ad.rand(*[dims if n is None else n for n in shape])
+    with pytest.raises(RuntimeError, match=f"Expect _random_samples.*{words}"):
+        getattr(F, f"fractional_max_pool{dims}d")(ad.rand(2, 3, *[8] * dims), 2, output_size=4, _random_samples=samples)
+
+
+def test_kernel_sizes_of_fractional_pooling():
+    with pytest.raises(ValueError, match="kernel_size must be greater than 0, but got 0"):
+        nn.FractionalMaxPool3d(0, output_size=2)
+    with pytest.raises(RuntimeError, match="kernel_size must either be a single Int or tuple of three Ints"):
+        F.fractional_max_pool3d(ad.rand(1, 1, 8, 8, 8), (2, 2), output_size=2)
+
+
+def test_whole_numbers_are_weighted_by_multiples_of_a_power_of_two():
+    """A third of the way from 0 to 255, with weights in 16 bits, and not 85 after rounding of a float."""
+    x = ad.tensor([[[[0, 255], [255, 0]]]], dtype=ad.uint8)
+    rows = F.interpolate(x, size=(4, 2), mode="bilinear", align_corners=True)
+    assert rows.dtype == ad.uint8 and rows[0, 0, :, 0].tolist() == [0, 85, 170, 255]
+    assert F.interpolate(x, size=(2, 2), mode="bicubic").equal(x)
+
+
+def test_a_grid_over_a_single_pixel_warns():
+    with pytest.warns(UserWarning, match="affine_grid behavior has changed for unit-size grids"):
+        F.affine_grid(ad.eye(2, 3)[None], (1, 1, 1, 3), align_corners=True)
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
+def test_grids_in_half_precision_have_gradients(mode):
+    x, grid = ad.ones(1, 2, 4, 4, dtype=ad.bfloat16, requires_grad=True), ad.zeros(1, 3, 3, 2, dtype=ad.bfloat16, requires_grad=True)
+    F.grid_sample(x, grid, mode=mode, align_corners=False).sum().backward()
+    assert x.grad.dtype == grid.grad.dtype == ad.bfloat16
+    assert x.grad.float().sum().item() == pytest.approx(18, abs=0.1)
