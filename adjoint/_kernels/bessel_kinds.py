@@ -201,7 +201,7 @@ def airy_ai(c: Code, x: Value) -> Value:
     # The phase is z - pi/4.
     swing = c.polynomial(t, both(AI_P)) * (cosine + sine) + c.polynomial(t, both(AI_Q)) * inverse * (sine - cosine)
     far = c.select(c.compare("ogt", x, 0.0), falling, swing * math.sqrt(0.5)) / (c.sqrt(root) * math.sqrt(math.pi))
-    far = c.select(c.compare("oeq", x, math.inf), 0.0, far)
+    far = c.select(c.compare("oeq", x, math.inf), x * 0.0, far)  # NaN, as in PyTorch
     near = c.select(c.compare("olt", x, -2.0), c.polynomial(c.fma(x, 0.5, 2.0), both(AI_LEFT)), usual_airy_ai(c, x))
     return c.select(c.either(c.compare("olt", x, -6.0), c.compare("ogt", x, 2.0)), far, near)
 

@@ -67,7 +67,7 @@ def first_kind(order: int) -> Callable[..., Any]:
         size = np.abs(x)
         on(size <= 8, lambda v: first_near(order, v), x, out)
         on(size > 8, lambda v: waves(order, np.abs(v))[0] * (np.sign(v) if order else 1), x, out)
-        return np.where(np.isinf(x), 0, out)
+        return np.where(np.isinf(x), np.nan, out)  # (as in PyTorch; the limit is 0)
 
     vector.__name__ = f"bessel_j{order}"
     return blockwise(vector)
@@ -78,7 +78,7 @@ def second_kind(order: int) -> Callable[..., Any]:
         out = np.full_like(x, np.nan)
         on((x >= 0) & (x <= 8), lambda v: second_near(order, v), x, out)
         on((x > 8) & (x < np.inf), lambda v: waves(order, v)[1], x, out)
-        return np.where(x == np.inf, 0, out)
+        return out
 
     vector.__name__ = f"bessel_y{order}"
     return blockwise(vector)
@@ -156,7 +156,7 @@ def airy_ai_vector(x: Floats) -> Floats:
     on((x >= -2) & (x <= 2), lambda v: polynomial(AI_RIGHT, v / 2), x, out)
     on((x > 2) & (x < np.inf), airy_falling, x, out)
     on((x < -6) & (x > -np.inf), airy_waves, x, out)
-    return np.where(np.isinf(x), np.where(x > 0, 0, np.nan), out)
+    return np.where(np.isinf(x), np.nan, out)
 
 
 airy_ai = blockwise(airy_ai_vector)
