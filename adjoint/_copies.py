@@ -40,6 +40,7 @@ _SEVERAL = ("split", "split_with_sizes", "unbind")
 _METHODS = ("as_strided", "diagonal", "expand", "permute", "select", "squeeze", "t", "transpose", "unfold", "unsqueeze", "view", *_SEVERAL)
 _VIEWS = {name: getattr(OpMethods, name) for name in _METHODS}
 _VIEWS |= {name: FUNCTIONS[name] for name in ("view_as_complex", "view_as_real")}
+_VIEWS |= {"view": lambda input, *args, **kwargs: input.contiguous().view(*args, **kwargs)}  # (a copy need not be seen in memory)
 _VIEWS |= {"alias": _alias, "detach": lambda input: input.detach(), "slice": _slice}
 
 globals().update({f"{name}_copy": _copy_of(name, view, name in _SEVERAL) for name, view in _VIEWS.items()})

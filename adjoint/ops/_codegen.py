@@ -53,7 +53,7 @@ from ..autograd.saved import SavedOutput, check_input, input_tensor, output_arra
 from ..autograd.views import NO_GRAD, ORDINARY, SEVERAL, View, counter_of, cut_of, no_derivative
 from ._compiled import attach, expect, muted
 from ._generated import UNSET, function_from, generated_when_called, left_open, missing, numpy_names, renaming
-from ._precision import in_single, is_half
+from ._precision import in_single, is_half, rounded
 from ._registry import FLOAT, KEEP, Op, parameters
 from ._rules import broadcast_restore, conjugate, conjugated, restored
 from ._several import edges_of, first_of, outputs, plain_arrays, view, views
@@ -67,8 +67,8 @@ _NAMESPACE: dict[str, Any] = {
     "generic": np.generic,
     "input_tensor": input_tensor, "mute": mute, "ordinary": ordinary, "ndarray": np.ndarray, "new": object.__new__,
     "output_array": output_array, "output_tensor": output_tensor, "outputs": outputs, "plain_arrays": plain_arrays,
-    "refuse_inference": refuse_inference, "restored": restored, "tick": tick, "Cut": Cut, "UNRECORDED": UNRECORDED, "UNSET": UNSET,
-    "cut_of": cut_of, "missing": missing, "laid_out": laid_out, "like_images": like_images,
+    "refuse_inference": refuse_inference, "restored": restored, "rounded": rounded, "tick": tick, "Cut": Cut, "UNRECORDED": UNRECORDED,
+    "UNSET": UNSET, "cut_of": cut_of, "missing": missing, "laid_out": laid_out, "like_images": like_images,
     "unmute": unmute, "user_frame": user_frame, "view": view, "views": views, **NAMELESS,
 }  # fmt: skip
 
@@ -257,6 +257,8 @@ def choice(op: Op, sort: str) -> list[str]:
         tests = [*map(is_tensor, given), *((numbers if op.scalars else "{0} is None").format(name) for name in rest)]
         lines.append(f"{'elif' if lines else 'if'} {' and '.join(tests)}:")
         lines += [f" a_{name} = {name}._data" for name in given]
+        if sort == HALF and op.scalars and not op.exact:
+            lines += [f" {name} = rounded({name}, dtype_)" for name in rest]
         same = [f"a_{name}.dtype is dtype_" if needs_same_dtype(op, name) else f"a_{name}.__class__ is ndarray" for name in given]
         lines += [f" if {' and '.join(same) or 'True'}:", *indented(2, body(op, kinds, sort))]
     return lines
@@ -293,6 +295,8 @@ def body(op: Op, kinds: str, sort: str = USUAL) -> list[str]:
     lines = computed(op, call, kinds, sort)
     if not op.several and not op.view:
         lines += ["if result.__class__ is not ndarray and isinstance(result, generic): result = asarray(result)"]
+        if op.factors and sort != NESTED:  # which are tensors, if the result is one
+            lines += [f"elif result.__class__ is Tensor: return {general_call(op, False)}"]
         lines += ["made = new(Tensor)", "made._data = result", "made._vc = None"]
     differentiable = [name for name, kind in tensors.items() if kind == "T" and op.differentiates(name)]
     if sort == WHOLE or not differentiable:

@@ -14,7 +14,7 @@ import numpy as np
 from .._dtype import default_numpy, from_numpy_dtype, result_numpy_dtype
 from .._layer import Layer, Level, entered, indices_in, level_of, levels, settled, top_level
 from .._quiet import mute, unmute
-from .._site import here
+from .._site import here, warn
 from .._state import (
     AUTOCAST,
     DISPATCH_MODE,
@@ -36,7 +36,7 @@ from ..autograd.packed import known_result, take_known_result
 from ..autograd.saved import SavedOutput, pack_saved, refuse_inference
 from ..autograd.views import INFERENCE_VIEW, NO_GRAD, ORDINARY, SEVERAL, View, counter_of, cut_of, edge_of, no_derivative
 from ._compiled import forward_of
-from ._precision import FLOAT32, in_single, is_half
+from ._precision import FLOAT32, in_single, is_half, rounded
 from ._registry import FLOAT, KEEP, Op
 from ._rules import cast
 from ._several import nth
@@ -89,7 +89,7 @@ def in_one_dtype(op: Op, args: tuple[Any, ...]) -> list[Any] | None:
         else:
             return None
     dtype = common_dtype(op, arrays)
-    if dtype is BOOL:
+    if dtype is BOOL or (op.exact and is_half(dtype)):
         return None
     converted: list[Any] | None = None
     for place, array in enumerate(arrays):
@@ -257,11 +257,28 @@ def generally(op: Op, args: tuple[Any, ...], out: Any = None) -> Any:
 
 def factors_last(op: Op, values: dict[str, Any]) -> Iterable[Any]:
     """Bring arguments into their order. PyTorch once took the factors before the tensors, and still does: `x.addcdiv_(value, a, b)`."""
-    tensors = [value for value in values.values() if isinstance(value, Tensor)]
-    if len(tensors) == len(op.inputs) and any(isinstance(values[name], Tensor) for name in op.factors):
-        numbers = [value for value in values.values() if not isinstance(value, Tensor)]
-        values.update(zip((*op.inputs, *op.factors), (*tensors, *numbers), strict=True))
+    if any(isinstance(values[name], Tensor) for name in op.factors):
+        tensors = [value for value in values.values() if isinstance(value, Tensor)]
+        if len(tensors) == len(op.inputs):
+            warn_of_order(op.name, op.factors)
+            numbers = [value for value in values.values() if not isinstance(value, Tensor)]
+            values.update(zip((*op.inputs, *op.factors), (*tensors, *numbers), strict=True))
+        else:
+            values.update({name: as_factor(op.name, name, values[name]) for name in op.factors})
     return values.values()
+
+
+def warn_of_order(name: str, factors: Sequence[str]) -> None:
+    warn(f"This overload of {name} is deprecated:\n\tthe factors stand before the tensors. Write {', '.join(f'{x}=...' for x in factors)}")
+
+
+def as_factor(name: str, factor: str, value: Any) -> Any:
+    """A number that may be given as a tensor without dimensions."""
+    if not isinstance(value, Tensor):
+        return value
+    if value.ndim:
+        raise TypeError(f"{name}(): argument '{factor}' must be Number, not Tensor")
+    return value.item()
 
 
 def notice_dtype(op: Op, operands: list[Any]) -> None:
@@ -393,6 +410,7 @@ def forward(op: Op, operands: list[Any], values: dict[str, Any]) -> Any:
     if op.promote != KEEP:
         dtype = common_dtype(op, arrays)
         if op.widens and is_half(dtype):
+            arrays = [array if slot == 1 and op.exact else rounded(array, dtype) for slot, array in enumerate(arrays)]
             narrow, dtype = dtype, FLOAT32
         return computed(op, promoted(arrays, dtype), values, narrow, arrays)
     return computed(op, arrays, values)

@@ -38,6 +38,17 @@ def wide(x: Any) -> Any:
     return cast(x, FLOAT32) if is_half(x.dtype) else x
 
 
+def rounded(x: Any, dtype: np.dtype[Any]) -> Any:
+    """A number, or an array of another dtype, as half precision has it: what stands beside tensors of that dtype is one of them."""
+    if x is None or (hasattr(x, "dtype") and x.dtype == dtype):
+        return x
+    token = mute()
+    try:
+        return cast(x, dtype) if isinstance(x, ARRAYS) else float(dtype.type(x)) if not isinstance(x, complex) else x
+    finally:
+        unmute(token)
+
+
 def in_single(function: Callable[..., Any], widens: bool = True) -> Callable[..., Any]:
     """A function of arrays that computes half precision in single precision, and rounds what it returns; other arrays as they are."""
     if not widens or getattr(getattr(function, "__code__", None), "co_code", b"") == PASSES_ON:

@@ -71,6 +71,7 @@ class Op:
         warns: bool = True,
         floats: bool = True,
         wide: bool | None = None,
+        exact: bool = False,
         check: Callable[..., None] | None = None,
         converts: bool = False,
         batch: str | Rule | None = None,
@@ -96,6 +97,7 @@ class Op:
         self.floats = floats  # float32 and float64 are welcome; otherwise there is no fast path
         # Whether half precision is computed in single precision, as in PyTorch: forward and rules get float32 arrays instead.
         self.wide = broadcasts and promote != KEEP if wide is None else wide
+        self.exact = exact  # a number as the second operand beside half precision is taken as it is; others are rounded to that first
         self.check = check  # refuses operands other than float32 and float64, which are always welcome
         self.batch = batch  # how `vmap` runs it on batches, where that does not follow from the rest; see _batching.py
         # The kernel along an axis that computes it, as "family.name"; see _compiled.py. To its forward, half precision is nothing special.

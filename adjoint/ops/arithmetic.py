@@ -13,6 +13,7 @@ import numpy as np
 from .._dtype import complex128, float64
 from .._methods import OpMethods
 from .._tensor import Tensor
+from ._general import as_factor, warn_of_order
 from ._operands import NUMBERS, OPERANDS, inplace_of, is_complex, kinds_of, log_of, no_derivative, raised, refuse, unraised, zero
 from ._registry import FLOAT, Array, composite, elementwise
 from ._rules import call, holds
@@ -63,7 +64,7 @@ def scaled(x: Array, factor: float) -> Array:
 
 def factor_for(alpha: Any, dtype: np.dtype[Any]) -> Any:
     """A factor that integers can be multiplied by: without a fraction; one that does not fit wraps around."""
-    return np.asarray(alpha).astype(dtype) if dtype.kind in "iu" and issubclass(type(alpha), int | float) else alpha
+    return np.asarray(alpha).astype(dtype) if dtype.kind in "iub" and issubclass(type(alpha), int | float) else alpha
 
 
 def _add_scaled(input: Array, other: Array, alpha: float = 1) -> Array:
@@ -108,15 +109,20 @@ rsub = elementwise(
 ONE = 1  # which no `alpha` that means something else can be: neither 1.0 nor True
 
 
-def factor_last(other: Any, alpha: Any) -> tuple[Any, Any]:
+def factor_last(name: str, other: Any, alpha: Any) -> tuple[Any, Any]:
     """PyTorch once took the factor before the tensor, `x.add_(-0.1, x.grad)`, and still does."""
-    return (alpha, other) if isinstance(alpha, OpMethods) else (other, alpha)
+    if not isinstance(alpha, OpMethods):
+        return other, alpha
+    if isinstance(other, OpMethods):
+        return other, as_factor(name, "alpha", alpha)
+    warn_of_order(name, ("alpha",))
+    return alpha, other
 
 
 @composite()
 def add(input: Array, other: Array, alpha: Any = 1, *, out: Array = None) -> Array:
     """`input + alpha * other`."""
-    return add_plain(input, other, out=out) if alpha is ONE else add_scaled(input, *factor_last(other, alpha), out=out)
+    return add_plain(input, other, out=out) if alpha is ONE else add_scaled(input, *factor_last("add", other, alpha), out=out)
 
 
 add_plain_, add_scaled_ = inplace_of(add_plain), inplace_of(add_scaled)
@@ -125,13 +131,13 @@ add_plain_, add_scaled_ = inplace_of(add_plain), inplace_of(add_scaled)
 @composite("add_", function=False)
 def add_(input: Array, other: Array, alpha: Any = 1) -> Array:
     """In-place form of `add`."""
-    return add_plain_(input, other) if alpha is ONE else add_scaled_(input, *factor_last(other, alpha))
+    return add_plain_(input, other) if alpha is ONE else add_scaled_(input, *factor_last("add_", other, alpha))
 
 
 @composite("sub", "subtract")
 def sub(input: Array, other: Array, alpha: Any = 1, *, out: Array = None) -> Array:
     """`input - alpha * other`."""
-    return sub_plain(input, other, out=out) if alpha is ONE else sub_scaled(input, *factor_last(other, alpha), out=out)
+    return sub_plain(input, other, out=out) if alpha is ONE else sub_scaled(input, *factor_last("sub", other, alpha), out=out)
 
 
 sub_plain_, sub_scaled_ = inplace_of(sub_plain), inplace_of(sub_scaled)
@@ -140,7 +146,7 @@ sub_plain_, sub_scaled_ = inplace_of(sub_plain), inplace_of(sub_scaled)
 @composite("sub_", "subtract_", function=False)
 def sub_(input: Array, other: Array, alpha: Any = 1) -> Array:
     """In-place form of `sub`."""
-    return sub_plain_(input, other) if alpha is ONE else sub_scaled_(input, *factor_last(other, alpha))
+    return sub_plain_(input, other) if alpha is ONE else sub_scaled_(input, *factor_last("sub_", other, alpha))
 
 
 def refuse_bool_negation(input: Array) -> None:
@@ -168,7 +174,7 @@ def positive(input: Array) -> Array:
 # ---- products -----------------------------------------------------------------------------------------------------------------------
 
 mul = elementwise(
-    "mul", np.multiply, scalars="all", operators=("__mul__", "__rmul__"), inplace_operator="__imul__", aliases=("multiply",),
+    "mul", np.multiply, scalars="all", exact=True, operators=("__mul__", "__rmul__"), inplace_operator="__imul__", aliases=("multiply",),
     input=lambda g, other: g * other,
     other=lambda g, input: g * input,
     doc="The product.",
@@ -212,7 +218,7 @@ addcdiv = elementwise(
 # ---- quotients ----------------------------------------------------------------------------------------------------------------------
 
 div_true = elementwise(
-    "div", np.true_divide, scalars="all", promote=FLOAT, operators=("__truediv__",), inplace_operator="__itruediv__",
+    "div", np.true_divide, scalars="all", exact=True, promote=FLOAT, operators=("__truediv__",), inplace_operator="__itruediv__",
     input=lambda g, other: g / other,
     other=lambda g, input, other: -g * (input / other / other),
 )  # fmt: skip
@@ -236,8 +242,8 @@ def _div_rounded(input: Array, other: Array, *, rounding_mode: str = "trunc") ->
 
 
 div_rounded = elementwise(
-    "div_rounded", _div_rounded, scalars="all", nodes="DivBackward2", method=False, function=False, check=refuse("bc", "div_floor"),
-    input=zero, other=zero,
+    "div_rounded", _div_rounded, scalars="all", exact=True, nodes="DivBackward2", method=False, function=False,
+    check=refuse("bc", "div_floor"), input=zero, other=zero,
 )  # fmt: skip
 
 
@@ -281,7 +287,7 @@ def _floor_divide(input: Array, other: Array) -> Array:
 
 floor_divide = elementwise(
     "floor_divide", _floor_divide, operators=("__floordiv__",), inplace_operator="__ifloordiv__", nodes={"default": "NotImplemented"},
-    scalars="all", check=refuse("bc", "div_floor"), input=no_derivative("floor_divide"), other=no_derivative("floor_divide"),
+    scalars="all", exact=True, check=refuse("bc", "div_floor"), input=no_derivative("floor_divide"), other=no_derivative("floor_divide"),
 )  # fmt: skip
 
 

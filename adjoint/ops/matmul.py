@@ -15,7 +15,7 @@ from .._tensor import Tensor
 from ._batching import behind_batch
 from ._out import into
 from ._precision import FLOAT32, is_half
-from ._registry import MULTILINEAR, Array, composite, op
+from ._registry import COMMON, MULTILINEAR, Array, composite, op
 from ._rules import cast, loops, sum_to
 
 # ---- what the ops are made of -------------------------------------------------------------------------------------------------------
@@ -567,7 +567,7 @@ def addbmm(input: Array, batch1: Array, batch2: Array, beta: float = 1, alpha: f
     return added(input, np.add.reduce(product(batch1, batch2), axis=0, dtype=batch1.dtype), beta, alpha)
 
 
-@op(inplace=True, converts=True, input=added_input,
+@op(inplace=True, promote=COMMON, input=added_input,
     vec1=lambda g, vec2, alpha: scaled(product(g, vec2), alpha),
     vec2=lambda g, vec1, alpha: scaled(product(transposed(g), vec1), alpha),
     jvp=lambda out, beta, alpha, input_t, vec1, vec2, vec1_t, vec2_t: added_jvp(
@@ -576,6 +576,10 @@ def addbmm(input: Array, batch1: Array, batch2: Array, beta: float = 1, alpha: f
         input, vec1, vec2, beta, alpha))  # fmt: skip
 def addr(input: Array, vec1: Array, vec2: Array, beta: float = 1, alpha: float = 1) -> Array:
     """`beta * input + alpha * outer(vec1, vec2)`."""
+    kind = np.result_type(vec1, vec2).kind if vec1.__class__ is vec2.__class__ is np.ndarray else "f"
+    for name, factor in (("beta", beta), ("alpha", alpha)):
+        if issubclass(type(factor), float) and kind in "iub" and input.dtype.kind in "iub":
+            raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
     if len(vec1.shape) != 1 or len(vec2.shape) != 1:
         raise RuntimeError(f"addr: Expected 1-D argument vec1 and vec2, but got {len(vec1.shape)}-D and {len(vec2.shape)}-D")
     common = np.result_type(input.dtype, vec1.dtype, vec2.dtype) if input.dtype != vec1.dtype or vec1.dtype != vec2.dtype else input.dtype

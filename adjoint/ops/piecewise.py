@@ -223,16 +223,21 @@ def _clamp_number(input: Array, min: Any = None, max: Any = None) -> Array:
     return bounded(input, bound_for(min, input.dtype), bound_for(max, input.dtype))
 
 
+def check_clamped(input: Array) -> None:
+    refuse("c", "clamp", "clamp is not supported for complex types")(input)
+    refuse("b", "clamp_scalar_cpu")(input)
+
+
 clamp_number = elementwise(
-    "clamp_number", _clamp_number, nodes="ClampBackward1", scalars=False, warns=False, method=False, function=False,
-    check=refuse("c", "clamp", "clamp is not supported for complex types"),
+    "clamp_number", _clamp_number, nodes="ClampBackward1", scalars=False, warns=False, method=False, function=False, check=check_clamped,
     input=lambda g, input, min, max: np.where(inside(input, min, max), g, 0),
 )  # fmt: skip
 
 
 def check_clamp(*operands: Array) -> None:
     refuse("c", "clamp", "clamp is not supported for complex types")(*operands)
-    refuse("b", "clamp_cpu")(*operands)
+    if all(x is not None for x in operands):  # (with one bound it is a maximum or minimum)
+        refuse("b", "clamp_cpu")(*operands)
 
 
 def _clamp_tensor(input: Array, min: Array | None = None, max: Array | None = None) -> Array:
@@ -282,7 +287,8 @@ def clamp_(input: Array, min: Any = None, max: Any = None) -> Array:
 
 def check_bound(input: Array, bound: Array) -> None:
     refuse("c", "clamp", "clamp is not supported for complex types")(input, bound)
-    refuse("b", "clamp_scalar_cpu")(input, bound)
+    if isinstance(bound, NUMBERS):
+        refuse("b", "clamp_scalar_cpu")(input, bound)
     bound_for(bound, input.dtype)
 
 
