@@ -251,7 +251,7 @@ class Node:
 
     def in_public_order(self, found: Sequence[Any], missing: Any = None) -> tuple[Any, ...]:
         """What there is for each edge of `next`, in the order of PyTorch's `next_functions`, with `missing` for inputs without an edge."""
-        full: list[Any] = [missing] * (self.input_count or len(self.next))
+        full: list[Any] = [missing] * (len(self.shown) or self.input_count or len(self.next))
         for place, one in zip(self.public_places(), found, strict=True):
             full[place] = one
         return tuple(full)

@@ -514,16 +514,13 @@ def make_node_class(op: Op, kinds: str, bits: int, conj: bool, half: bool = Fals
         "op": op,
         # A node of a sequence has an edge for each of its tensors, whether it requires a gradient or not.
         "input_slots": () if op.sequence else tuple(slot for slot in range(len(op.inputs)) if bits >> slot & 1),
-        # PyTorch shows an edge to nothing for a number, unless the op has a node of its own for numbers.
-        "input_count": sum(kind == "T" for kind in kinds) if isinstance(op.nodes, dict) else 0 if op.sequence else len(op.inputs),
+        "input_count": 0 if op.sequence else len(op.inputs),
         "layout": tuple(layout),
         "keeps_tensors": any(name == "out" or name in op.inputs or name in op.held for name in layout),
         **saved_properties(op, layout),
     }
-    if kinds.count("T") == len(op.edges):
-        members["shown"] = op.edges
-    if members["input_slots"] and members["input_slots"][-1] >= members["input_count"]:
-        members["input_count"] = len(op.inputs)
+    if not op.sequence:
+        members["shown"] = op.edges if op.edges and kinds.count("T") == len(op.edges) else shown_slots(op, kinds)
     members["apply"] = function_from(apply_text(op, kinds, needing, needing, layout, "apply", False, conj), "apply", namespace)
 
     def apply_recorded(self: Node, g: Any) -> Any:
@@ -536,6 +533,14 @@ def make_node_class(op: Op, kinds: str, bits: int, conj: bool, half: bool = Fals
     if len(needing) > 1:
         members["applied_partly"] = staticmethod(PartialRules(op, kinds, needing, layout, conj, namespace).__getitem__)
     return type(op.node_name(kinds), (SeveralNode if op.several else Node,), members)
+
+
+def shown_slots(op: Op, kinds: str) -> tuple[int, ...]:
+    """The inputs that PyTorch has edges for: those with a derivative. For a number it is an edge to nothing, unless the op has a node of
+    its own for numbers. Empty if they are all."""
+    apart = isinstance(op.nodes, dict)
+    slots = [slot for slot, name in enumerate(op.inputs) if op.differentiates(name) and not (apart and kinds[slot] != "T")]
+    return () if len(slots) == len(op.inputs) else tuple(slots)
 
 
 class PartialRules(dict[tuple[tuple[bool, ...], bool], Any]):

@@ -276,7 +276,7 @@ def as_factor(name: str, factor: str, value: Any) -> Any:
     """A number that may be given as a tensor without dimensions."""
     if not isinstance(value, Tensor):
         return value
-    if value.ndim:
+    if value.ndim or value.requires_grad:
         raise TypeError(f"{name}(): argument '{factor}' must be Number, not Tensor")
     return value.item()
 

@@ -20,7 +20,7 @@ from ..autograd.forward_ad import carries_tangent, propagate_inplace
 from ..autograd.forward_ad import refuse_out as refuse_tangents
 from ..autograd.node import INFERENCE_TENSOR, Node, new_node
 from ..autograd.views import check_writable, edge_of, set_history
-from ._general import NUMBERS, array_to_write, factors_last, forward, inputs_of, operand, plain_array, record, watched
+from ._general import NUMBERS, OPERANDS, array_to_write, factors_last, forward, inputs_of, operand, plain_array, record, watched
 from ._registry import Op
 from ._rules import cast
 
@@ -31,7 +31,7 @@ FAST = (np.dtype("float32"), np.dtype("float64"))
 def inplace_function(op: Op) -> Callable[..., Any]:
     """`mul_` from `mul`: the result is written into the first argument."""
     if op.broadcasts:
-        changing = generated_inplace(op)
+        changing = generated_inplace(op, write_inplace)
     else:
         from ._writing_codegen import inplace_of
 
@@ -43,7 +43,23 @@ def inplace_function(op: Op) -> Callable[..., Any]:
     return changing
 
 
-def generated_inplace(op: Op) -> Callable[..., Any]:
+def operator_inplace(op: Op) -> Callable[..., Any]:
+    """`__imul__` from `mul`: the same, but an operand that is no tensor, array or number gets its own class's operator."""
+
+    def write_or_leave(op: Op, values: dict[str, Any]) -> Any:
+        strange = [x for x in values.values() if x.__class__ not in PLAIN and not isinstance(x, OPERANDS)]
+        if any(not hasattr(x, "__torch_function__") for x in strange):
+            return NotImplemented
+        return write_inplace(op, values)
+
+    changing = generated_inplace(op, write_or_leave)
+    changing.__name__ = changing.__qualname__ = f"{op.name}_"
+    changing.__doc__ = f"In-place form of `{op.name}`."
+    changing.asks = True  # type: ignore[attr-defined]  # see _overriding.py
+    return changing
+
+
+def generated_inplace(op: Op, otherwise: Callable[..., Any]) -> Callable[..., Any]:
     """The in-place form of an op that broadcasts its inputs. Its code is made when it is first called (_inplace_codegen.py)."""
     from ._generated import generated_when_called
 
@@ -52,7 +68,7 @@ def generated_inplace(op: Op) -> Callable[..., Any]:
     def generate() -> None:
         from ._inplace_codegen import generate_code
 
-        generate_code(op, fn, namespace, write_inplace)
+        generate_code(op, fn, namespace, otherwise)
 
     fn = generated_when_called(f"{op.name}_", namespace, generate)
     return fn

@@ -270,7 +270,7 @@ def register(
 ) -> Callable[..., Any]:
     """Make the public function of an op and attach it wherever it belongs."""
     from ._codegen import lazy_function
-    from ._inplace import inplace_function
+    from ._inplace import inplace_function, operator_inplace
 
     fn = lazy_function(op, out=out and not op.view and not op.several)
     fn.__doc__ = doc or op.impl.__doc__ if not isinstance(op.impl, np.ufunc) else doc
@@ -297,7 +297,7 @@ def register(
             if function:
                 FUNCTIONS[f"{name}_"] = changing
         if inplace_operator:
-            setattr(OpMethods, inplace_operator, changing)
+            setattr(OpMethods, inplace_operator, operator_inplace(op))
     return fn
 
 

@@ -111,8 +111,10 @@ ONE = 1  # which no `alpha` that means something else can be: neither 1.0 nor Tr
 
 def factor_last(name: str, other: Any, alpha: Any) -> tuple[Any, Any]:
     """PyTorch once took the factor before the tensor, `x.add_(-0.1, x.grad)`, and still does."""
-    if not isinstance(alpha, OpMethods):
+    if isinstance(alpha, NUMBERS):
         return other, alpha
+    if not isinstance(alpha, OpMethods):
+        raise TypeError(f"{name}(): argument 'alpha' must be Number, not {type(alpha).__name__}")
     if isinstance(other, OpMethods):
         return other, as_factor(name, "alpha", alpha)
     warn_of_order(name, ("alpha",))
@@ -276,7 +278,7 @@ reciprocal = elementwise("reciprocal", np.reciprocal, promote=FLOAT, input=lambd
 @composite("__rtruediv__", "__rdiv__", function=False)
 def rtruediv(input: Array, other: Array) -> Array:
     """`other / input`."""
-    return reciprocal(input) * other
+    return reciprocal(input) * other if isinstance(other, OPERANDS) else NotImplemented
 
 
 def _floor_divide(input: Array, other: Array) -> Array:
@@ -294,7 +296,7 @@ floor_divide = elementwise(
 @composite("__rfloordiv__", function=False)
 def rfloordiv(input: Array, other: Array) -> Array:
     """`other // input`."""
-    return floor_divide(other, input)
+    return floor_divide(other, input) if isinstance(other, OPERANDS) else NotImplemented
 
 
 def _remainder(input: Array, other: Array) -> Array:
@@ -314,7 +316,7 @@ remainder = elementwise(
 @composite("__rmod__", function=False)
 def rmod(input: Array, other: Array) -> Array:
     """`other % input`."""
-    return remainder(other, input)
+    return remainder(other, input) if isinstance(other, OPERANDS) else NotImplemented
 
 
 def _fmod(input: Array, other: Array) -> Array:
@@ -431,7 +433,10 @@ def rpow(input: Array, other: Array) -> Array:
     return pow_tensor(other, input) if isinstance(other, OPERANDS) else NotImplemented
 
 
-setattr(OpMethods, "__ipow__", pow_)  # noqa: B010  (an operator: not a method that has a place in the type stub)
+@composite("__ipow__", function=False)
+def ipow(input: Array, exponent: Array) -> Array:
+    """`input **= exponent`."""
+    return pow_(input, exponent) if isinstance(exponent, OPERANDS) else NotImplemented
 
 
 @composite()

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._dtype import from_numpy_dtype
 from .._layer import Layer
-from ._operands import refuse
+from ._operands import OPERANDS, refuse
 from ._registry import Array, composite, elementwise
 from ._rules import loops
 
@@ -102,13 +102,13 @@ def invert(input: Array) -> Array:
 @composite("__rlshift__", function=False)
 def rlshift(input: Array, other: Array) -> Array:
     """`other << input`."""
-    return bitwise_left_shift(other, input)
+    return bitwise_left_shift(other, input) if isinstance(other, OPERANDS) else NotImplemented
 
 
 @composite("__rrshift__", function=False)
 def rrshift(input: Array, other: Array) -> Array:
     """`other >> input`."""
-    return bitwise_right_shift(other, input)
+    return bitwise_right_shift(other, input) if isinstance(other, OPERANDS) else NotImplemented
 
 
 # ---- questions ----------------------------------------------------------------------------------------------------------------------

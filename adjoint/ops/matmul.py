@@ -576,10 +576,6 @@ def addbmm(input: Array, batch1: Array, batch2: Array, beta: float = 1, alpha: f
         input, vec1, vec2, beta, alpha))  # fmt: skip
 def addr(input: Array, vec1: Array, vec2: Array, beta: float = 1, alpha: float = 1) -> Array:
     """`beta * input + alpha * outer(vec1, vec2)`."""
-    kind = np.result_type(vec1, vec2).kind if vec1.__class__ is vec2.__class__ is np.ndarray else "f"
-    for name, factor in (("beta", beta), ("alpha", alpha)):
-        if issubclass(type(factor), float) and kind in "iub" and input.dtype.kind in "iub":
-            raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
     if len(vec1.shape) != 1 or len(vec2.shape) != 1:
         raise RuntimeError(f"addr: Expected 1-D argument vec1 and vec2, but got {len(vec1.shape)}-D and {len(vec2.shape)}-D")
     common = np.result_type(input.dtype, vec1.dtype, vec2.dtype) if input.dtype != vec1.dtype or vec1.dtype != vec2.dtype else input.dtype

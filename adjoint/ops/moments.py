@@ -11,6 +11,7 @@ from .._dtype import from_numpy_dtype
 from .._site import warn
 from .._tensor import wrap_result
 from ._general import plain_array
+from ._joined import joined
 from ._precision import real_dtype, wide
 from ._registry import FUNCTIONS, REDUCTION, Array, composite, op
 from ._rules import as_axis, cast, contiguous, holds, loops, normalize_dims, unreduce
@@ -134,7 +135,7 @@ def std(
 @composite(method=False)
 def var_mean(
     input: Array, dim: Dims = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: float | None = None
-) -> tuple[Array, Array]:
+) -> tuple[Array, ...]:
     """The variance and the mean."""
     return with_mean("variance", var_op, *arguments("var_mean", input, dim, unbiased, keepdim, correction))
 
@@ -142,19 +143,19 @@ def var_mean(
 @composite(method=False)
 def std_mean(
     input: Array, dim: Dims = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: float | None = None
-) -> tuple[Array, Array]:
+) -> tuple[Array, ...]:
     """The standard deviation and the mean."""
     return with_mean("deviation", std_op, *arguments("std_mean", input, dim, unbiased, keepdim, correction))
 
 
-def with_mean(name: str, op: Any, input: Array, dim: Dims, correction: float, keepdim: bool) -> tuple[Array, Array]:
+def with_mean(name: str, op: Any, input: Array, dim: Dims, correction: float, keepdim: bool) -> tuple[Array, ...]:
     if input._fn is None and (array := plain_array(input)) is not None:
         if (found := by_kernel(name, array, dim, correction, keepdim)) is not None and np.isfinite(found[1]).all():
             return wrap_result(found[0]), wrap_result(found[1])
     spread, means = op(input, dim, correction, keepdim), mean(input, dim, keepdim)
     if means._data.__class__ is np.ndarray and not np.isfinite(wide(means._data)).all():
         means = means.masked_fill(wrap_result(after_infinity(wide(input._data), dim, keepdim)), math.nan)
-    return spread, means
+    return joined("VarMeanBackward0" if name == "variance" else "StdMeanBackward0", (spread, means))
 
 
 def after_infinity(x: Array, dim: Dims, keepdim: bool) -> Array:

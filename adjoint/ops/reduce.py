@@ -19,6 +19,7 @@ from .._methods import OpMethods
 from .._state import GRAD, get_mode
 from .._tensor import Tensor, wrap
 from ._batching import rows
+from ._joined import joined
 from ._out import into
 from ._precision import FLOAT32, INT64, compute_dtype, wide, with_dtype
 from ._registry import FLOAT, FUNCTIONS, LINEAR, REDUCTION, Array, composite, op
@@ -450,7 +451,7 @@ def aminmax(input: Array, *, dim: int | None = None, keepdim: bool = False, out:
         if target.dtype != input.dtype:
             raise RuntimeError(f"Expected out tensor to have dtype {input.dtype.name}, but got {target.dtype.name} instead")
     dims = () if dim is None else dim
-    results = amin(input, dims, keepdim), amax(input, dims, keepdim)
+    results = joined("AminmaxBackward0", (amin(input, dims, keepdim), amax(input, dims, keepdim)))
     return return_types.aminmax(results if out is None else map(into, out, results))
 
 

@@ -543,7 +543,9 @@ def expand_as(input: Any, other: Any) -> Any:
     return _expanded(input, other._data.shape)
 
 
-@composite()
-def broadcast_to(input: Any, size: Any) -> Any:
+def _broadcast_to(input: Any, size: Any) -> Any:
     """Expand to a shape."""
     return _expanded(input, tuple(size))
+
+
+broadcast_to = spread_arguments("broadcast_to", "size", _broadcast_to)

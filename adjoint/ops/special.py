@@ -130,7 +130,7 @@ def polygamma_(input: Array, n: int) -> Array:
         raise RuntimeError(
             f"result type Float can't be cast to the desired output type {input.dtype.scalar_name}\n  fix: torch.polygamma(n, x)"
         )
-    return input.copy_(polygamma(n, input))
+    return input.copy_(polygamma(n, input.clone()))  # the derivative asks for the old values
 
 
 def _mvlgamma(input: Array, p: int) -> Array:

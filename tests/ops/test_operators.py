@@ -113,3 +113,46 @@ def test_matrix_transposes_of_a_number():
     for name in ("mT", "mH"):
         with pytest.warns(UserWarning, match="is deprecated on 0-D tensors"):
             assert getattr(x, name).item() == 2
+
+
+SYMBOLS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**", "and": "&", "lshift": "<<"}
+
+
+@pytest.mark.parametrize("name", SYMBOLS)
+def test_writing_operators_leave_other_classes_their_turn(name: str) -> None:
+    taking_over = type("Other", (), {f"__r{name}__": lambda self, other: "mine"})()
+    known = {"x": ad.ones(2, dtype=ad.int64), "other": taking_over}
+    exec(f"x {SYMBOLS[name]}= other", known)
+    assert known["x"] == "mine"
+    for strange in ("a", None, [1, 2], object()):
+        for text in (f"x {SYMBOLS[name]}= other", f"other {SYMBOLS[name]} x"):
+            if isinstance(strange, str | list) and text[:7] in ("other %", "other +", "other *"):
+                continue  # formatting, joining and repeating have errors of their own
+            with pytest.raises(TypeError, match="unsupported operand"):
+                exec(text, {"x": ad.ones(2, dtype=ad.int64), "other": strange})
+
+
+def test_a_tensor_without_dimensions_may_be_a_factor() -> None:
+    x, two = ad.tensor([1.0, 2.0]), ad.tensor(2.0)
+    for found in (ad.add(x, x, alpha=two), x.add(x, alpha=two), x.clone().add_(x, alpha=two), ad.addcmul(x, x, ad.ones(2), value=two)):
+        assert found.tolist() == [3.0, 6.0]
+    for strange in (ad.tensor([2.0]), ad.tensor(2.0, requires_grad=True), "a", None):
+        with pytest.raises(TypeError, match="argument 'alpha' must be Number"):
+            ad.add(x, x, alpha=strange)  # type: ignore[arg-type]
+    assert ad.add(x > 0, x > 0, alpha=2).dtype is ad.bool
+    with pytest.raises(RuntimeError, match="argument alpha must not be a floating point number"):
+        ad.addr(ad.ones(2, 2).long(), x.long(), x.long(), alpha=1.5)
+
+
+def test_truth_values_are_bounded_by_truth_values() -> None:
+    x, y = ad.tensor([True, False]), ad.tensor([True, True])
+    assert ad.clamp_min(x, y).tolist() == [True, True]
+    assert ad.clamp_max(x, y).tolist() == [True, False]
+    with pytest.raises(NotImplementedError, match="not implemented for 'Bool'"):
+        ad.clamp_min(x, True)
+
+
+def test_polygamma_in_place_has_a_derivative() -> None:
+    x = ad.tensor([1.0, 2.0], dtype=ad.float64, requires_grad=True)
+    x.clone().polygamma_(1).sum().backward()
+    assert ad.allclose(x.grad, ad.polygamma(2, x.detach()))

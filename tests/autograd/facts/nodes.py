@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._base import attempt, fact, leaf
+from ._base import attempt, fact, leaf, names
 
 
 @fact
@@ -239,3 +239,35 @@ def autograd_dir(t):
         "variable",
     ]
     return [n for n in wanted if not hasattr(t.autograd, n)]
+
+
+@fact
+def nodes_of_several_results(t):
+    a, found = t.arange(1.0, 5.0).requires_grad_(), []
+    for f in (t.var_mean, t.std_mean, t.aminmax):
+        for nr in range(2):
+            result, seen = f(a)[nr], []
+            result.grad_fn.register_prehook(lambda g, seen=seen: seen.append([one is None for one in g]))
+            found.append((result.grad_fn.name(), result.output_nr, names(result.grad_fn.next_functions), t.autograd.grad(result, a), seen))
+        (first,) = t.autograd.grad((f(a)[0] + f(a)[1]) ** 2, a, create_graph=True)
+        found.append((first, t.autograd.grad(first.sum(), a)))
+    return found
+
+
+@fact
+def edges_of_what_has_a_derivative(t):
+    a, index = t.rand(4, 4, requires_grad=True), t.tensor([[0, 1]])
+    made = (
+        a.max(0)[0], a.sort()[0], a.topk(2)[0], a.cummax(0)[0], a.gather(0, index), t.where(a > 0, a, 1.0), a.median(0)[0], 2**a, a**2,
+        a**a, a.masked_fill(a > 1, 0.0), t.nn.functional.nll_loss(a, t.tensor([0, 1, 2, 3])), a.index_select(0, index[0]), 2 * a, a + 1,
+    )  # fmt: skip
+    return [(y.grad_fn.name(), names(y.grad_fn.next_functions)) for y in made]
+
+
+@fact
+def hooks_in_the_order_of_edges(t):
+    x, w, b = t.ones(1, 2, requires_grad=True), t.ones(3, 2, requires_grad=True), t.ones(3, requires_grad=True)
+    y, seen = t.addmm(b, x, w.t()), []
+    y.grad_fn.register_hook(lambda made, g: seen.append([list(one.shape) for one in made]))
+    y.sum().backward()
+    return seen, names(y.grad_fn.next_functions)
