@@ -20,6 +20,7 @@ from types import CodeType, FrameType, FunctionType
 from typing import Any, Self
 
 from ._compiled_members import withdraw
+from ._fork import hold
 from ._methods import OpMethods
 from ._site import is_user
 from ._state import FUNCTION_MODE, get_mode, swap_bits
@@ -473,6 +474,6 @@ def accessors(member: Any) -> list[tuple[Any, Any]]:
     return [(fn, func) for fn, func in found if isinstance(fn, FunctionType)]
 
 
-_lock = Lock()
+_lock = hold(Lock())
 _open_modes = 0
 _codes: dict[Any, CodeType] = {}  # what the methods have when there is no mode

@@ -46,7 +46,9 @@ def is_warn_always_enabled() -> bool:
 
 def set_num_interop_threads(threads: int) -> None:
     """Kept; operations run one after the other."""
-    _settings["interop"] = int(threads)
+    from ._kernels.pool import counted
+
+    _settings["interop"] = counted(threads, "set_num_interop_threads")
 
 
 def get_num_interop_threads() -> int:

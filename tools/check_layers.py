@@ -22,6 +22,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "_device",
             "_dtype",
             "_errors",
+            "_fork",
             "_kernels",
             "_layout",
             "_meta",

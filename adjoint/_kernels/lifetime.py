@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import ctypes
-import os
 from threading import RLock
 from typing import TypeVar
+
+from .._fork import hold
 
 T = TypeVar("T")
 
 # Held while anything is compiled. It may be taken again by the thread that has it: the garbage collector can run a finalizer in the middle
 # of a compilation, and that may call an op. Nothing is half compiled in a forked child: a fork waits.
-compiling = RLock()
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=compiling.acquire, after_in_parent=compiling.release, after_in_child=compiling.release)
+compiling = hold(RLock())
 
 
 def forever(thing: T) -> T:

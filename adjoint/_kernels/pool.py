@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from threading import Condition, Thread
 from typing import Any
 
+import numpy as np
+
 PIECE = 1 << 16  # elements
+MOST = 256  # threads
 
 
 def usable_cpus() -> int:
@@ -73,15 +77,28 @@ def get_num_threads() -> int:
     return _threads
 
 
-def set_num_threads(threads: Any) -> None:
-    if not isinstance(threads, int) or isinstance(threads, bool):
-        raise TypeError(f"set_num_threads expects an int, but got {type(threads).__name__}")
+def counted(threads: Any, asking: str) -> int:
+    """A number of threads, as PyTorch takes it: an integer of 32 bits."""
+    if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)):
+        raise RuntimeError(f"{asking} expects an int, but got {type(threads).__name__}")
+    if not -(1 << 31) <= threads < 1 << 31:
+        raise ValueError(f"Overflow when unpacking long: {asking} expects at most {(1 << 31) - 1}, but got {threads}")
     if threads <= 0:
-        raise RuntimeError("set_num_threads expects a positive integer")
+        raise RuntimeError(f"{asking} expects a positive integer")
+    return int(threads)
+
+
+def set_num_threads(threads: Any) -> None:
+    """No more than `MOST` are ever started, whatever is asked for."""
     global _threads
-    _threads = threads
+    _threads = counted(threads, "set_num_threads")
     for notify in _listeners:
         notify()
+
+
+def helpers_at_most(threads: int) -> int:
+    """How many threads besides the calling one are to work."""
+    return min(threads, MOST) - 1
 
 
 def on_change(notify: Callable[[], None]) -> None:
@@ -100,15 +117,17 @@ def _serve() -> None:
 
 def run(function: Callable[[int], None], pieces: int) -> None:
     """Call `function` with every number below `pieces`, on several threads at once; the calling thread works too."""
-    helpers = min(get_num_threads(), pieces) - 1
+    helpers = helpers_at_most(min(get_num_threads(), pieces))
     if helpers <= 0:
         for piece in range(pieces):
             function(piece)
         return
-    while len(_workers) < helpers:
-        worker = Thread(target=_serve, name="adjoint-kernels", daemon=True)
-        _workers.append(worker)
-        worker.start()
+    with suppress(RuntimeError):  # the system gives no more threads: those that there are do the work
+        while len(_workers) < helpers:
+            worker = Thread(target=_serve, name="adjoint-kernels", daemon=True)
+            worker.start()
+            _workers.append(worker)
+    helpers = min(helpers, len(_workers))
     job = Job(function, pieces)
     with _arrived:
         _jobs.extend([job] * helpers)

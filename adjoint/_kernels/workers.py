@@ -17,12 +17,13 @@ from __future__ import annotations
 
 import ctypes
 import os
+from contextlib import suppress
 from functools import cache
 from threading import Lock, Thread
 
 from . import jit, memory, target
 from .lifetime import forever
-from .pool import get_num_threads, on_change
+from .pool import get_num_threads, helpers_at_most, on_change
 
 # The state, in 64-bit words; what different threads write is a cache line or more apart.
 GENERATION, OPEN, WORK, ARGUMENTS, UNITS, STEP, SEATED, HELPERS, MUTEX, CONDITION = 0, 8, 9, 10, 11, 12, 13, 14, 15, 16
@@ -287,11 +288,12 @@ class Workers:
     def adjust(self) -> None:
         """Have as many threads take part as the user asked for."""
         with self.lock:
-            helpers = get_num_threads() - 1
-            while self.started < helpers:
-                Thread(target=self.serve, args=(self.address, self.started), name="adjoint-kernels", daemon=True).start()
-                self.started += 1
-            self.state[HELPERS] = helpers
+            helpers = helpers_at_most(get_num_threads())
+            with suppress(RuntimeError):  # the system gives no more threads
+                while self.started < helpers:
+                    Thread(target=self.serve, args=(self.address, self.started), name="adjoint-kernels", daemon=True).start()
+                    self.started += 1
+            self.state[HELPERS] = min(helpers, self.started)
 
     def forget(self) -> None:
         """In a forked child: the threads were not copied, and what they held is in an unknown state. The child computes alone, until it

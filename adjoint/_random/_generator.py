@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self, SupportsIndex, SupportsInt
 import numpy as np
 
 from .._device import CPU, device, resolve
+from .._fork import hold
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -28,7 +29,7 @@ _LOW24, _LOW53, _HALF_WORD = np.array(2**24 - 1, np.uint32), np.array(2**53 - 1,
 _UNIT24, _UNIT53 = np.array(2.0**-24, np.float32), np.array(2.0**-53)
 _BYTE = np.dtype(np.uint8)
 _PLACE, BUSY = 624, 625  # after the words: the place of the next, and whether somebody draws
-_making = allocate_lock()
+_making = hold(allocate_lock())
 
 
 def by_c(function: np.ufunc, x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -301,7 +302,7 @@ draws: Any = _Draws()
 
 # ----- NumPy's engine, for those who have no kernels -----
 
-_engine_lock = allocate_lock()
+_engine_lock = hold(allocate_lock())
 
 
 @cache
@@ -346,6 +347,7 @@ def _start(words: npt.NDArray[np.uint32], seed: int) -> None:
 
 
 default_generator = Generator()
+hold(default_generator._lock)
 
 
 def manual_seed(seed: SupportsInt | str) -> Generator:

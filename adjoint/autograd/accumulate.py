@@ -10,6 +10,7 @@ from weakref import ref
 
 import numpy as np
 
+from .._fork import hold
 from .._layout import is_dense
 from .._site import Site
 from .._state import FORWARD_AD, GRAD, get_mode
@@ -25,7 +26,7 @@ wrap: Callable[[Any], Any] = NotImplemented
 LARGE = 1 << 14  # elements that are worth a kernel
 
 # One lock for all leaves: it is held for one addition, and threads that train on a shared leaf must not lose a gradient.
-_lock = Lock()
+_lock = hold(Lock())
 
 
 def add_by_numpy(total: Any, more: Any) -> Any:

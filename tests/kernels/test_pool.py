@@ -6,6 +6,7 @@ import threading
 import numpy as np
 import pytest
 
+import adjoint as ad
 from adjoint._kernels import builtin, entry, pool
 from adjoint._kernels.expr import Expr
 
@@ -78,7 +79,43 @@ def test_a_forked_child_makes_its_own_threads(threads):
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
-@pytest.mark.parametrize("wrong", [0, -2])
-def test_number_of_threads_must_be_positive(wrong):
-    with pytest.raises(RuntimeError, match="expects a positive integer"):
-        pool.set_num_threads(wrong)
+@pytest.mark.parametrize("setting", [ad.set_num_threads, ad.set_num_interop_threads])
+@pytest.mark.parametrize(
+    ("wrong", "error", "words"),
+    [(wrong, RuntimeError, "expects a positive integer") for wrong in (0, -2)]
+    + [(wrong, RuntimeError, f"expects an int, but got {type(wrong).__name__}") for wrong in (True, 2.0, "2", None, np.float32(2))]
+    + [(wrong, ValueError, "Overflow when unpacking long") for wrong in (2**31, 2**40, -(2**70))],
+)
+def test_a_number_of_threads_is_a_positive_integer_of_32_bits(setting, wrong, error, words):
+    before = ad.get_num_threads(), ad.get_num_interop_threads()
+    with pytest.raises(error, match=words):
+        setting(wrong)
+    assert (ad.get_num_threads(), ad.get_num_interop_threads()) == before
+
+
+def test_what_the_system_has_no_threads_for(monkeypatch):
+    """However many are asked for, a bounded number is started, and fewer if the system has no more."""
+    started = []
+
+    class Refused:
+        def __init__(self, **facts):
+            pass
+
+        def start(self):
+            started.append(1)
+            if len(started) > 3:
+                raise RuntimeError("can't start new thread")
+
+    before = pool.get_num_threads()
+    monkeypatch.setattr(pool, "_workers", [])
+    monkeypatch.setattr(pool, "Thread", Refused)
+    monkeypatch.setattr(pool, "_listeners", [])
+    pool.set_num_threads(np.int64(2**31 - 1))
+    try:
+        assert pool.helpers_at_most(pool.get_num_threads()) < 1000
+        seen: list[int] = []
+        pool.run(seen.append, 8)
+        assert sorted(seen) == list(range(8)) and len(started) == 4
+    finally:
+        pool._jobs.clear()
+        pool.set_num_threads(before)
