@@ -359,6 +359,11 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """`input1 @ weight[k] @ input2` for every output `k`, plus `bias`."""
+    if input1.ndim != input2.ndim:
+        raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}")
+    for dim, sizes in enumerate(zip(input1.shape[:-1], input2.shape[:-1], strict=True)):
+        if sizes[0] != sizes[1]:
+            raise RuntimeError(f"bilinear(): input batch dimensions do not match at dim {dim}: got {sizes[0]} and {sizes[1]}")
     for place, (given, size) in enumerate(((input1, weight.shape[1]), (input2, weight.shape[2])), 1):
         if given.shape[-1] != size:
             raise RuntimeError(f"bilinear(): input{place} size does not match weight size: got {given.shape[-1]} but expected {size}")

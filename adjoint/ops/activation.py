@@ -178,7 +178,7 @@ def _elu(input: Array, alpha: float = 1.0, scale: float = 1.0, input_scale: floa
 
 def elu_rule(g: Array, input: Array, alpha: float, scale: float, input_scale: float) -> Array:
     below = np.exp(np.where(input > 0, 0, input) * input_scale)
-    return np.where(input > 0, g * scale, g * (below * (alpha * scale * input_scale)))
+    return np.where(input <= 0, g * (below * (alpha * scale * input_scale)), g * scale)
 
 
 elu = activation("elu", _elu, elu_rule, **HIDDEN)

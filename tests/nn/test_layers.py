@@ -438,6 +438,8 @@ def test_ctc_loss_errors(settings, error, message):
         (lambda: nn.BatchNorm1d(2, eps=0.0)(ad.randn(4, 2)), ValueError, r"batch_norm eps must be positive during training, but got 0.0"),
         (lambda: nn.BatchNorm1d(2, eps=-1.0).eval()(ad.randn(4, 2)), ValueError, r"batch_norm eps must be non-negative, but got -1.0"),
         (lambda: nn.LSTM(2, 3, bias=1), TypeError, "bias should be of type bool, got: int"),
+        (lambda: nn.Bilinear(1, 1, 1)(ad.ones(2, 1), ad.ones(3, 1)), RuntimeError, "batch dimensions do not match at dim 0: got 2 and 3"),
+        (lambda: nn.Bilinear(1, 1, 1)(ad.ones(2, 1), ad.ones(1, 2, 1)), RuntimeError, "input dimensions do not match: got 2 and 3"),
         (lambda: nn.GRU(2, 3, batch_first=1), TypeError, "batch_first should be of type bool, got: int"),
         (lambda: nn.RNN(2.0, 3), TypeError, "input_size should be of type int, got: float"),
         (lambda: nn.CircularPad1d(1)(ad.ones(1, 1, 1, 1)), ValueError, r"expected 2D or 3D input \(got 4D input\)"),
@@ -548,3 +550,14 @@ def test_dropout3d_of_few_dimensions_takes_the_first_one_for_channels(inplace):
     with pytest.warns(UserWarning, match="dropout3d: Received a 2-D input"):
         result = F.dropout3d(ad.ones(8, 3), inplace=inplace)
     assert {tuple(row) for row in result.tolist()} == {(0, 0, 0), (2, 2, 2)}
+
+
+def test_grids_of_one_point_are_warned_of():
+    with pytest.warns(UserWarning, match="affine_grid behavior has changed for unit-size grids"):
+        F.affine_grid(ad.ones(1, 2, 3), (1, 1, 1, 2), align_corners=True)
+
+
+def test_the_slope_of_elu_at_nan_is_that_above():
+    x = ad.tensor([math.nan], requires_grad=True)
+    F.elu(x).sum().backward()
+    assert x.grad.tolist() == [1]
