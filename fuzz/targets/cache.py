@@ -55,9 +55,9 @@ def spoil(rng: random.Random, folder: Path) -> str:
     elif kind == "text":
         victim.write_text("nothing that can be run" * rng.randrange(1, 200))
     elif kind == "swap":
-        data = victim.read_bytes()
-        a, b = sorted((rng.randrange(len(data)), rng.randrange(len(data))))
-        victim.write_bytes(data[b:] + data[a:b] + data[:a])
+        old = victim.read_bytes()
+        a, b = sorted((rng.randrange(len(old)), rng.randrange(len(old))))
+        victim.write_bytes(old[b:] + old[a:b] + old[:a])
     elif kind == "writable":
         rng.choice([victim, victim.parent]).chmod(0o777)
     elif kind == "many":

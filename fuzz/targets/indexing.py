@@ -105,7 +105,7 @@ def distinct(b: Builder, t: Any, where: Index) -> bool:
     number = b.number()
     b.space[f"v{number}"] = b.torch.arange(t.numel()).view(t.shape)
     places = eval(f"v{number}[{literal(where)}]", b.space)
-    return len(places.unique()) == places.numel()
+    return bool(len(places.unique()) == places.numel())
 
 
 def program(b: Builder) -> None:

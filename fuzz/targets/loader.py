@@ -8,6 +8,7 @@ import pickletools
 import random
 import traceback
 import zipfile
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ def content(rng: random.Random) -> Any:
 
     dtype = rng.choice(["float32", "float64", "int64", "uint8", "bool", "complex64"])
     tensor = ad.from_numpy(np.arange(rng.randrange(1, 40)).astype(dtype))
-    return rng.choice([
+    kinds: list[Callable[[], Any]] = [
         lambda: tensor,
         lambda: {"weight": tensor, "steps": 3, "names": ["a", "b"], "more": (1.5, None, True)},
         lambda: [tensor, tensor[1:], tensor.reshape(1, -1).t()],
@@ -30,7 +31,8 @@ def content(rng: random.Random) -> Any:
         lambda: ad.optim.Adam([ad.nn.Parameter(ad.ones(2))]).state_dict(),
         lambda: ad.nn.Parameter(ad.ones(2, 2)),
         lambda: {"a": 2**70, "b": "text" * 20, "c": b"bytes", "d": {1, 2}, "e": complex(1, 2)},
-    ])()  # fmt: skip
+    ]
+    return rng.choice(kinds)()
 
 
 def damaged(rng: random.Random, data: bytes) -> bytes:

@@ -50,7 +50,8 @@ def parameters(b: Builder, name: str, kind: str) -> list[Ref]:
 
 
 def program(b: Builder) -> None:
-    name, kind = b.pick(list(OPTIMIZERS)), b.pick(["float32", "float32", "float64"])
+    name = b.pick(list(OPTIMIZERS))
+    kind = b.pick(["float32", "float32", "float64"]) if name != "LBFGS" else "float64"
     given = parameters(b, name, kind)
     kwargs = some(b, lr=[0.1, 0.01, 1.0], **OPTIMIZERS[name])
     if name == "LBFGS":
