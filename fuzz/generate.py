@@ -66,6 +66,10 @@ class Builder:
                 if re.search(r"backward|autograd\.grad", step.text()):
                     raise EndError from None
             return None
+        for value in self.space.values():
+            if isinstance(value, self.torch.Tensor):
+                with suppress(RuntimeError):
+                    _ = value.grad_fn  # a view whose base was written has to be asked, or a hook on it ends the process
         value = self.space.get(f"v{step.number}")
         if isinstance(value, self.torch.Tensor) and value.numel() > LARGEST:
             return None

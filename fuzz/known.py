@@ -105,3 +105,8 @@ def lbfgs(difference: Any, theirs: Any, ours: Any) -> bool:
 @known("after an unrecorded write PyTorch makes new nodes for views of leaves, which lose the hooks and retained gradients of the old ones")
 def renewed_views(difference: Any, theirs: Any, ours: Any) -> bool:
     return "torch.no_grad()" in difference.program and bool(re.search(r"register_hook|retain_grad", difference.program))
+
+
+@known("a mask of bytes may be used to write one number; PyTorch takes them for all but that")
+def byte_masks(difference: Any, theirs: Any, ours: Any) -> bool:
+    return difference.what == "PyTorch raises" and "masked_fill_ only supports boolean masks" in theirs.text

@@ -42,6 +42,7 @@ class Settings:
     seconds: float = 300.0
     count: int | None = None  # of programs
     layout: bool = False  # compare strides too
+    shrinks: bool = True  # make smaller what is found
 
 
 @dataclass
@@ -265,7 +266,7 @@ class Fuzzer:
         if what == "died":
             self.died(worker, f"ended its process ({content})")
         elif what == "kind":
-            worker.channel.send(content not in self.kinds)
+            worker.channel.send(self.settings.shrinks and content not in self.kinds)
         elif what == "done":
             self.ran += 1
             if content is not None:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import random
+
+import pytest
+
 from fuzz.known import KNOWN
 from fuzz.program import Index, Leaf, Ref, Step, printed
 from fuzz.shrink import leaves, shrink, without
+from fuzz.targets import load
 
 PROGRAM = (
     Step(0, "{}", (Leaf((3, 4), "float32", layout="transposed", grad=True),)),
@@ -35,6 +40,12 @@ def test_shrinking_finds_the_smallest_program_that_fails():
     assert [step.call for step in small] == ["{}", "torch.sum"]
     (leaf,) = leaves(small)
     assert leaf == Leaf((), "float32", values=(1.0,), grad=True)
+
+
+@pytest.mark.parametrize("target", sorted(name for name, family in load().items() if hasattr(family, "check") and name != "cache"))
+def test_families_without_an_oracle_find_nothing(target):
+    for number in range(30):
+        assert load()[target].check(random.Random(f"{target} tests-{number}")) == ""
 
 
 def test_every_known_difference_has_a_reason():

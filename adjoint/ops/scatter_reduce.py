@@ -209,7 +209,7 @@ def _spread_index(index: Any, source: Any, dim: int) -> Any:
 
 
 def check_flat(name: str, input: Array, index: Array) -> None:
-    if index.dtype.kind not in "iu":
+    if index.dtype != np.int64:
         raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {from_numpy_dtype(index.dtype).scalar_name}")
     if (bad := first_outside(index, -input.size, input.size)) is not None:
         raise IndexError(f"out of range: tried to access index {bad} on a tensor of {input.size} elements.")
