@@ -2,19 +2,40 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from contextlib import suppress
+from typing import Any, NoReturn
 
 import numpy as np
 
-from ._dtype import dtype, finfo, float16, float32, float64
-from ._from_data import as_tensor
+from ._dtype import complex128, dtype, finfo, float64, iinfo, int64, promote_types
+from ._from_data import as_tensor, tensor
+from ._layout import strided
 from ._tensor import Tensor
+from .ops._registry import FUNCTIONS
+
+__all__ = ["assert_allclose", "assert_close", "make_tensor"]
 
 _TOLERANCES = {"float16": (1e-3, 1e-5), "bfloat16": (1.6e-2, 1e-5), "float32": (1.3e-6, 1e-5), "complex64": (1.3e-6, 1e-5),
                "float64": (1e-7, 1e-7), "complex128": (1e-7, 1e-7)}  # fmt: skip
+_NUMBERS = {int: int64, float: float64, complex: complex128}
 Message = str | Callable[[str], str] | None
+
+
+class _FailureError(Exception):
+    """What is wrong, and with which item."""
+
+    def __init__(self, error: type[Exception], text: str, item: tuple[Any, ...]) -> None:
+        self.error, self.text, self.item = error, text, item
+
+    def raised(self, message: Message = None) -> Exception:
+        if isinstance(message, str):
+            return self.error(message)
+        place = "".join(str([key]) for key in self.item)
+        text = f"{self.text}\n\nThe failure occurred for item {place}" if self.item else self.text
+        return self.error(message(text) if message is not None else text)
 
 
 def assert_close(
@@ -36,93 +57,205 @@ def assert_close(
     >>> import adjoint as ad
     >>> ad.testing.assert_close(ad.tensor([1.0, 2.0]), ad.tensor([1.0, 2.0 + 1e-7]))
     """
-    if (rtol is None) != (atol is None):
-        raise ValueError(f"rtol and atol must both be specified or both be unspecified, but got {rtol=} and {atol=}")
-    difference = _difference(actual, expected, rtol, atol, equal_nan, check_dtype, check_stride)
-    if difference is not None:
-        raise AssertionError(msg(difference) if callable(msg) else msg or difference)
+    __tracebackhide__ = True
+    comparison = _Comparison(rtol, atol, equal_nan, allow_subclasses, check_device, check_dtype, check_layout, check_stride)
+    try:
+        comparison.collect(actual, expected, ())  # all of it, before the first value is looked at
+    except _FailureError as failure:
+        raise failure.raised() from None
+    try:
+        for compare, *pair in comparison.pairs:
+            compare(*pair)
+    except _FailureError as failure:
+        raise failure.raised(msg) from None
 
 
-def _difference(actual: Any, expected: Any, *how: Any) -> str | None:
-    """What is wrong, or None."""
-    if isinstance(expected, Mapping) and isinstance(actual, Mapping):
-        missing, additional = [key for key in expected if key not in actual], [key for key in actual if key not in expected]
-        if missing or additional:
-            found = [f"Missing keys in the actual mapping: {missing}"] if missing else []
-            found += [f"Additional keys in the actual mapping: {additional}"] if additional else []
-            return "\n".join(["The keys of the mappings do not match:", *found])
-        return _first(((key, actual[key], expected[key]) for key in expected), how)
-    if _is_sequence(expected) and _is_sequence(actual):
-        if len(actual) != len(expected):
-            return f"The length of the sequences mismatch: {len(actual)} != {len(expected)}"
-        return _first(((i, *pair) for i, pair in enumerate(zip(actual, expected, strict=True))), how)
-    if actual is None or expected is None:
-        return None if actual is expected else f"None mismatch: {actual} is not {expected}"
-    if isinstance(actual, str) and isinstance(expected, str):
-        return None if actual == expected else f"Object comparison failed: {actual!r} != {expected!r}"
-    number = (int, float, complex, bool, np.number, np.bool_)
-    if isinstance(actual, number) and isinstance(expected, number):
-        return _values(np.asarray(actual), np.asarray(expected), *how[:3])
-    if type(actual) is type(expected) or (isinstance(actual, Tensor) and isinstance(expected, Tensor)):
-        return _tensors(as_tensor(actual), as_tensor(expected), *how)
-    raise TypeError(f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}.")
+class _Comparison:
+    """Pairs of values, and how close they have to be."""
+
+    def __init__(
+        self, rtol: float | None, atol: float | None, equal_nan: bool, subclasses: bool, device: bool, dtypes: bool, layout: bool,
+        stride: bool,
+    ) -> None:  # fmt: skip
+        self.rtol, self.atol, self.equal_nan, self.subclasses = rtol, atol, equal_nan, subclasses
+        self.device, self.dtypes, self.layout, self.stride = device, dtypes, layout, stride
+        self.pairs: list[Any] = []
+
+    def collect(self, actual: Any, expected: Any, item: tuple[Any, ...]) -> None:
+        if all(isinstance(x, Sequence) and not isinstance(x, str) for x in (actual, expected)):
+            if len(actual) != len(expected):
+                raise _FailureError(AssertionError, f"The length of the sequences mismatch: {len(actual)} != {len(expected)}", item)
+            for place in range(len(actual)):
+                self.collect(actual[place], expected[place], (*item, place))
+        elif isinstance(actual, Mapping) and isinstance(expected, Mapping):
+            self._collect_mappings(actual, expected, item)
+        elif actual is None or expected is None:
+            self.pairs.append((self._none, actual, expected, item))
+        elif all(isinstance(x, bool | np.bool_) for x in (actual, expected)):
+            self.pairs.append((self._bools, bool(actual), bool(expected), item))
+        elif all(isinstance(x, int | float | complex | np.number) for x in (actual, expected)):
+            numbers = [x.item() if isinstance(x, np.number) else x for x in (actual, expected)]
+            self.pairs.append((self._numbers, *numbers, self._tolerances([_NUMBERS[type(x)] for x in numbers], item), item))
+        else:
+            self._collect_tensors(actual, expected, item)
+
+    def _collect_mappings(self, actual: Any, expected: Any, item: tuple[Any, ...]) -> None:
+        if actual.keys() != expected.keys():
+            missing, additional = expected.keys() - actual.keys(), actual.keys() - expected.keys()
+            raise _FailureError(
+                AssertionError,
+                "The keys of the mappings do not match:\n"
+                f"Missing keys in the actual mapping: {sorted(missing)}\nAdditional keys in the actual mapping: {sorted(additional)}",
+                item,
+            )
+        keys: Any = list(actual)
+        with suppress(TypeError):
+            keys = sorted(keys)
+        for key in keys:
+            self.collect(actual[key], expected[key], (*item, key))
+
+    def _collect_tensors(self, actual: Any, expected: Any, item: tuple[Any, ...]) -> None:
+        related = isinstance(actual, type(expected)) or isinstance(expected, type(actual))
+        if not related or (not self.subclasses and type(actual) is not type(expected)):
+            self._refuse(actual, expected, item)
+        try:
+            pair = [x if isinstance(x, Tensor) else as_tensor(x) for x in (actual, expected)]
+        except (TypeError, ValueError, RuntimeError):
+            self._refuse(actual, expected, item)
+        self.pairs.append((self._tensors, *pair, self._tolerances([x.dtype for x in pair], item), item))
+
+    def _refuse(self, actual: Any, expected: Any, item: tuple[Any, ...]) -> NoReturn:
+        raise _FailureError(
+            TypeError, f"No comparison pair was able to handle inputs of type {type(actual)} and {type(expected)}.", item
+        ) from None
+
+    def _tolerances(self, kinds: list[dtype], item: tuple[Any, ...]) -> tuple[float, float]:
+        if (self.rtol is None) != (self.atol is None):
+            missing = "rtol" if self.rtol is None else "atol"
+            raise _FailureError(ValueError, f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {missing}.", item)
+        if self.rtol is not None and self.atol is not None:
+            return self.rtol, self.atol
+        return _default_tolerances(kinds, _TOLERANCES)
+
+    # ---- one pair -----------------------------------------------------------------------------------------------------------------
+
+    def _none(self, actual: Any, expected: Any, item: tuple[Any, ...]) -> None:
+        if actual is not expected:
+            raise _FailureError(AssertionError, f"None mismatch: {actual} is not {expected}", item)
+
+    def _bools(self, actual: bool, expected: bool, item: tuple[Any, ...]) -> None:
+        if actual is not expected:
+            raise _FailureError(AssertionError, f"Booleans mismatch: {actual} is not {expected}", item)
+
+    def _numbers(self, actual: Any, expected: Any, tolerances: tuple[float, float], item: tuple[Any, ...]) -> None:
+        if self.dtypes and type(actual) is not type(expected):
+            raise _FailureError(AssertionError, f"The (d)types do not match: {type(actual)} != {type(expected)}.", item)
+        if actual == expected or (self.equal_nan and cmath.isnan(actual) and cmath.isnan(expected)):
+            return
+        difference = abs(actual - expected)
+        if not (cmath.isfinite(difference) and difference <= tolerances[1] + tolerances[0] * abs(expected)):
+            raise _FailureError(AssertionError, _scalars_differ("Scalars", actual, expected, *tolerances), item)
+
+    def _tensors(self, actual: Tensor, expected: Tensor, tolerances: tuple[float, float], item: tuple[Any, ...]) -> None:
+        facts: list[Any] = [("shape", actual.shape, expected.shape)]
+        if self.layout or actual.layout is expected.layout:
+            facts.append(("layout", actual.layout, expected.layout))
+        if self.stride and actual.layout is expected.layout is strided:
+            facts.append(("stride()", actual.stride(), expected.stride()))
+        facts += [("device", actual.device, expected.device)] if self.device else []
+        facts += [("dtype", actual.dtype, expected.dtype)] if self.dtypes else []
+        for name, mine, other in facts:
+            if mine != other:
+                raise _FailureError(AssertionError, f"The values for attribute '{name}' do not match: {mine} != {other}.", item)
+        if actual.is_meta or expected.is_meta:
+            return
+        actual, expected = (x.detach() for x in (actual, expected))
+        if actual.dtype is not expected.dtype:
+            kinds = [int64 if x.dtype.name in ("uint16", "uint32", "uint64") else x.dtype for x in (actual, expected)]
+            actual, expected = (x.to(promote_types(*kinds)) for x in (actual, expected))
+        if actual.layout is expected.layout is not strided:
+            self._sparse(actual, expected, tolerances, item)
+        else:
+            actual, expected = (x if x.layout is strided else x.to_dense() for x in (actual, expected))
+            self._values("", actual, expected, tolerances, item)
+
+    def _sparse(self, actual: Any, expected: Any, tolerances: tuple[float, float], item: tuple[Any, ...]) -> None:
+        facts = (
+            ("The number of sparse dimensions in sparse COO tensors does not match", actual.sparse_dim(), expected.sparse_dim()),
+            ("The number of specified values in sparse COO tensors does not match", actual._nnz(), expected._nnz()),
+        )
+        for text, mine, other in facts:
+            if mine != other:
+                raise _FailureError(AssertionError, f"{text}: {mine} != {other}", item)
+        self._values("Sparse COO indices", actual._indices(), expected._indices(), (0.0, 0.0), item)
+        self._values("Sparse COO values", actual._values(), expected._values(), tolerances, item)
+
+    def _values(self, name: str, actual: Tensor, expected: Tensor, tolerances: tuple[float, float], item: tuple[Any, ...]) -> None:
+        rtol, atol = tolerances
+        matches = FUNCTIONS["isclose"](actual, expected, rtol=rtol, atol=atol, equal_nan=self.equal_nan)
+        if matches.all():
+            return
+        if not actual.shape:
+            text = _scalars_differ(name or "Scalars", actual.item(), expected.item(), rtol, atol)
+        else:
+            text = _tensors_differ(name or "Tensor-likes", actual, expected, matches, rtol, atol)
+        raise _FailureError(AssertionError, text, item)
 
 
-def _is_sequence(value: Any) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
+def _default_tolerances(kinds: list[dtype], known: dict[str, tuple[float, float]]) -> tuple[float, float]:
+    """The loosest of those of the dtypes."""
+    found = [known.get(kind.name, (0.0, 0.0)) for kind in kinds]
+    return max(rtol for rtol, _ in found), max(atol for _, atol in found)
 
 
-def _first(items: Any, how: tuple[Any, ...]) -> str | None:
-    for key, actual, expected in items:
-        difference = _difference(actual, expected, *how)
-        if difference is not None:
-            return f"{difference}\n\nThe failure occurred for item [{key!r}]"
-    return None
+def _scalars_differ(name: str, actual: Any, expected: Any, rtol: float, atol: float) -> str:
+    absolute = abs(actual - expected)
+    relative = float("inf") if expected == 0 else absolute / abs(expected)
+    allowed = ("", "") if rtol == atol == 0 else (f" (up to {atol} allowed)", f" (up to {rtol} allowed)")
+    return (
+        f"{name} are not {'equal' if rtol == atol == 0 else 'close'}!\n\nExpected {expected} but got {actual}.\n"
+        f"Absolute difference: {absolute}{allowed[0]}\nRelative difference: {relative}{allowed[1]}"
+    )
 
 
-def _tensors(
-    actual: Tensor, expected: Tensor, rtol: float | None, atol: float | None, equal_nan: bool, check_dtype: bool, check_stride: bool
-) -> str | None:
-    facts = ["shape", *(["dtype"] if check_dtype else [])]
-    for name in facts:
-        if getattr(actual, name) != getattr(expected, name):
-            return f"The values for attribute '{name}' do not match: {getattr(actual, name)} != {getattr(expected, name)}."
-    if check_stride and actual.stride() != expected.stride():
-        return f"The values for attribute 'stride()' do not match: {actual.stride()} != {expected.stride()}."
-    return _values(actual.detach()._data, expected.detach()._data, rtol, atol, equal_nan)
-
-
-def _values(actual: Any, expected: Any, rtol: float | None, atol: float | None, equal_nan: bool) -> str | None:
-    allowed = [_TOLERANCES.get(array.dtype.name, (0.0, 0.0)) for array in (actual, expected)]
-    relative = max(each[0] for each in allowed) if rtol is None else rtol
-    absolute = max(each[1] for each in allowed) if atol is None else atol
-    wide = np.complex128 if "c" in (actual.dtype.kind, expected.dtype.kind) else np.float64
-    whole = all(array.dtype.kind in "biu" for array in (actual, expected))
-    a, b = (actual, expected) if whole else (actual.astype(wide), expected.astype(wide))
-    if not np.isclose(a, b, rtol=relative, atol=absolute, equal_nan=equal_nan).all():
-        return _described(a, b, np.isclose(a, b, rtol=relative, atol=absolute, equal_nan=equal_nan), relative, absolute)
-    return None
-
-
-def _described(actual: Any, expected: Any, close: Any, rtol: float, atol: float) -> str:
-    exact = rtol == 0 and atol == 0
-    wide = np.complex128 if "c" in (actual.dtype.kind, expected.dtype.kind) else np.float64
-    with np.errstate(all="ignore"):
-        absolute = np.abs(actual.astype(wide) - expected.astype(wide))
-        relative = absolute / np.abs(expected.astype(wide))
-    limits = ("", "") if exact else (f" (up to {atol} allowed)", f" (up to {rtol} allowed)")
-    judgement = "equal" if exact else "close"
-    if actual.ndim == 0:
-        lines = [f"Scalars are not {judgement}!", "", f"Expected {expected.item()} but got {actual.item()}.",
-                 f"Absolute difference: {absolute.item()}{limits[0]}", f"Relative difference: {relative.item()}{limits[1]}"]  # fmt: skip
-        return "\n".join(lines)
-    wrong = close.size - int(close.sum())
-    lines = [f"Tensor-likes are not {judgement}!", "", f"Mismatched elements: {wrong} / {close.size} ({wrong / close.size:.1%})"]
-    for name, difference, limit in (("absolute", absolute, limits[0]), ("relative", relative, limits[1])):
-        ranked = np.where(close, -1.0, np.where(np.isnan(difference), math.inf, difference))
-        worst = np.unravel_index(int(ranked.argmax()), ranked.shape)
-        lines.append(f"Greatest {name} difference: {difference[worst]} at index {tuple(map(int, worst))}{limit}")
+def _tensors_differ(name: str, actual: Tensor, expected: Tensor, matches: Tensor, rtol: float, atol: float) -> str:
+    count = matches.numel()
+    wrong = count - int(matches.sum())
+    judgement = "equal" if rtol == atol == 0 else "close"
+    lines = [f"{name} are not {judgement}!\n", f"Mismatched elements: {wrong} / {count} ({wrong / count:.1%})"]
+    a, b = (x.flatten() for x in (actual, expected))
+    if not (a.is_floating_point() or a.is_complex()):
+        a, b = a.to(int64), b.to(int64)
+    right = matches.flatten()
+    absolute = (a - b).abs().masked_fill(right, 0)
+    relative = (absolute / b.abs()).masked_fill(right, 0)
+    for kind, difference, limit in (("absolute", absolute, atol), ("relative", relative, rtol)):
+        largest, place = difference.max(0)
+        index = tuple(int(i) for i in np.unravel_index(int(place), tuple(matches.shape)))
+        allowed = "" if rtol == atol == 0 else f" (up to {limit} allowed)"
+        lines.append(f"Greatest {kind} difference: {largest.item()} at index {index}{allowed}")
     return "\n".join(lines)
+
+
+def assert_allclose(
+    actual: Any, expected: Any, rtol: float | None = None, atol: float | None = None, equal_nan: bool = True, msg: str = ""
+) -> None:
+    """The older form of `assert_close`, with other tolerances."""
+    import warnings
+
+    warnings.warn(
+        "`torch.testing.assert_allclose()` is deprecated since 1.12 and will be removed in a future release. Please use "
+        "`torch.testing.assert_close()` instead. You can find detailed upgrade instructions in "
+        "https://github.com/pytorch/pytorch/issues/61844.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    first = actual if isinstance(actual, Tensor) else tensor(actual)
+    second = expected if isinstance(expected, Tensor) else tensor(expected, dtype=first.dtype)
+    if rtol is None and atol is None:
+        looser = {"float16": (1e-3, 1e-3), "float32": (1e-4, 1e-5), "float64": (1e-5, 1e-8)}
+        rtol, atol = _default_tolerances([first.dtype, second.dtype], looser)
+    assert_close(first, second, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=False, msg=msg or None)
 
 
 def make_tensor(
@@ -130,22 +263,64 @@ def make_tensor(
     noncontiguous: bool = False, exclude_zero: bool = False, memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
     """A tensor of uniformly distributed values, by default between -9 and 9 (whole numbers: -9 to 9; bool: either)."""
-    from ._sampling import rand, randint
+    from ._creation import empty
+    from ._sampling import randint
 
-    sizes = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else shape
-    if dtype.is_floating_point or dtype.is_complex:
-        lowest, highest = (-9.0 if low is None else low), (9.0 if high is None else high)
-        narrow = dtype if dtype in (float16, float32, float64) or dtype.is_complex else float32
-        made = rand(sizes, dtype=narrow, device=device) * (highest - lowest) + lowest
-        made = made.to(dtype)
-        nonzero: Any = finfo(dtype).tiny
+    sizes = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], Sequence) else shape
+    fractions = dtype.is_floating_point or dtype.is_complex
+    if noncontiguous and memory_format is not None:
+        raise ValueError(
+            f"The parameters `noncontiguous` and `memory_format` are mutually exclusive, but got {noncontiguous=} and {memory_format=}"
+        )
+    if requires_grad and not fractions:
+        raise ValueError(f"`requires_grad=True` is not supported for boolean and integral dtypes, but got {dtype=}")
+    lowest, highest = _interval(dtype, low, high)
+    noncontiguous = noncontiguous and math.prod(sizes) > 1
+    if noncontiguous:
+        sizes = (*sizes[:-1], 2 * sizes[-1])
+    if fractions:
+        made = empty(sizes, dtype=dtype, device=device)
+        parts = FUNCTIONS["view_as_real"](made) if dtype.is_complex else made
+        half = highest / 2 - lowest / 2  # the whole may be more than there are numbers for
+        parts.uniform_(-1, 1).mul_(half).add_(lowest / 2 + highest / 2).clamp_(lowest, highest)
     else:
-        unsigned = not dtype.is_signed
-        bounds = (0, 2) if str(dtype) == "torch.bool" else (0 if unsigned else -9, 10)
-        made = randint(int(bounds[0] if low is None else low), int(bounds[1] if high is None else high), sizes, device=device).to(dtype)
-        nonzero = 1
+        made = randint(math.ceil(lowest), math.ceil(highest), sizes, device=device, dtype=dtype)
+    if noncontiguous:
+        made = made[..., 1::2]
+    elif memory_format is not None:
+        made = made.clone(memory_format=memory_format)
     if exclude_zero:
-        made = made.masked_fill(made == 0, nonzero)
-    if noncontiguous and made.numel() > 1:
-        made = made.repeat_interleave(2, dim=-1)[..., ::2]
-    return made.requires_grad_(requires_grad)
+        made[made == 0] = finfo(dtype).tiny if fractions else 1
+    return made.requires_grad_(requires_grad) if fractions else made
+
+
+def _interval(kind: dtype, low: float | None, high: float | None) -> tuple[float, float]:
+    """From where to where the numbers of `make_tensor` go."""
+    fractions = kind.is_floating_point or kind.is_complex
+    lowest: float
+    highest: float
+    if kind.name == "bool":
+        lowest, highest, usual = 0, 2, (0, 2)
+    elif fractions:
+        lowest, highest, usual = finfo(kind).min, finfo(kind).max, (-9, 9)
+    else:
+        lowest, highest, usual = iinfo(kind).min, iinfo(kind).max + (kind.name != "int64"), (-9, 10)
+    low, high = usual[0] if low is None else low, usual[1] if high is None else high
+    if math.isnan(low) or math.isnan(high):
+        raise ValueError(f"`low` and `high` cannot be NaN, but got {low=} and {high=}")
+    if low == high and fractions:
+        import warnings
+
+        warnings.warn(
+            "Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is deprecated since 2.1 and will be removed "
+            "in 2.3. Use `torch.full(...)` instead.",
+            FutureWarning,
+            stacklevel=3,
+        )
+    elif low >= high:
+        raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")
+    elif high < lowest or low >= highest:
+        raise ValueError(
+            f"The value interval specified by `low` and `high` is [{low}, {high}), but {kind} only supports [{lowest}, {highest})"
+        )
+    return min(max(low, lowest), highest), min(max(high, lowest), highest)

@@ -111,8 +111,9 @@ def dirichlet(concentrations: Array, generator: Generator | None = None) -> Arra
     gammas = _gammas(concentrations, generator)
     with np.errstate(invalid="ignore"):
         points: Array = gammas / gammas.sum(axis=-1, keepdims=True)
-    points = np.fmax(points, np.finfo(concentrations.dtype).tiny).astype(concentrations.dtype)
-    return points
+    kind = concentrations.dtype
+    points = np.fmax(points, np.finfo(kind).tiny).astype(kind)
+    return np.minimum(points, np.nextafter(np.ones((), kind), np.zeros((), kind)))  # inside, where densities are finite
 
 
 # ----- Poisson -----

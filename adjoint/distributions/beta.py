@@ -21,7 +21,6 @@ class Beta(ExponentialFamily):
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}  # noqa: RUF012
     support = constraints.unit_interval
     has_rsample = True
-    _mean_carrier_measure = 0
 
     def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None) -> None:
         self._dirichlet = Dirichlet(stack(broadcast_all(concentration1, concentration0), -1), validate_args=validate_args)

@@ -7,7 +7,6 @@ from typing import Any
 from .._tensor import Tensor
 from ..autograd.differentiate import grad
 from .distribution import Distribution
-from .utils import sum_rightmost
 
 __all__ = ["ExponentialFamily"]
 
@@ -34,5 +33,5 @@ class ExponentialFamily(Distribution):
         slopes = grad(normalizer.sum(), parameters, create_graph=True)
         result: Tensor = normalizer - self._mean_carrier_measure
         for parameter, slope in zip(parameters, slopes, strict=True):
-            result = result - sum_rightmost(parameter * slope, len(self._event_shape))
+            result = result - (parameter * slope).reshape(*self._batch_shape, -1).sum(-1)
         return result

@@ -163,9 +163,10 @@ class Wishart(ExponentialFamily):
 
     @property
     def _natural_params(self) -> tuple[Tensor, Tensor]:
-        return 0.5 * self.df, -0.5 * self.precision_matrix
+        return -0.5 * self.precision_matrix, (self.df - self._event_shape[-1] - 1) / 2
 
     def _log_normalizer(self, x: Any, y: Any) -> Tensor:
-        p = y.shape[-1]
-        total: Tensor = x * (p * math.log(2) - slogdet(-2 * y).logabsdet) + x.mvlgamma(p)
+        p = x.shape[-1]
+        half = y + (p + 1) / 2
+        total: Tensor = half * (p * math.log(2) - slogdet(-2 * x).logabsdet) + half.mvlgamma(p)
         return total

@@ -227,3 +227,18 @@ def test_import_is_late():
 def test_gamma_takes_a_number():
     for distribution in (dist.Gamma(ad.tensor([0.5, 2.0]), 1.0), dist.Chi2(ad.tensor([1.0, 3.0]))):
         assert distribution.log_prob(1.5).equal(distribution.log_prob(ad.tensor(1.5)))
+
+
+def test_entropies_by_the_log_normalizer():
+    by_normalizer = dist.ExponentialFamily.entropy
+    wishart = dist.Wishart(ad.tensor([3.0, 4.0]), ad.eye(2).expand(2, 2, 2))
+    assert by_normalizer(wishart).tolist() == pytest.approx(wishart.entropy().tolist(), abs=1e-4)
+    for refused in (dist.Beta(ad.tensor([2.0]), ad.tensor([1.0])), dist.Dirichlet(ad.tensor([2.0, 3.0]))):
+        with pytest.raises(NotImplementedError):
+            by_normalizer(refused)
+
+
+def test_shares_stay_inside_the_open_interval():
+    for dtype in (ad.float32, ad.float64):
+        shares = dist.Beta(ad.tensor(0.01, dtype=dtype), ad.tensor(0.01, dtype=dtype)).sample((500,))
+        assert bool(((shares > 0) & (shares < 1)).all())
