@@ -119,7 +119,8 @@ def load(
 
 def is_kept(description: str) -> bool:
     """Whether `load` would find the code on disk."""
-    return disk.read(fingerprint(), disk.key(fingerprint(), description)) is not None
+    with compiling:
+        return disk.read(fingerprint(), disk.key(fingerprint(), description)) is not None
 
 
 def linked_by_llvm(code: bytes, name: str, symbols: list[str], called: dict[str, int]) -> dict[str, int]:
@@ -136,10 +137,11 @@ def linked_by_llvm(code: bytes, name: str, symbols: list[str], called: dict[str,
 
 def remembered(description: str, find_out: Callable[[], str]) -> str:
     """What `find_out` says about a kernel, which is asked for once per machine: reading a kernel's source takes longer than loading it."""
-    of = fingerprint()
-    name = disk.key(of, "fact", description)
-    kept = disk.read(of, name)
-    if kept is None:
-        kept = find_out().encode()
-        disk.write(of, name, kept)
-    return kept.decode()
+    with compiling:
+        of = fingerprint()
+        name = disk.key(of, "fact", description)
+        kept = disk.read(of, name)
+        if kept is None:
+            kept = find_out().encode()
+            disk.write(of, name, kept)
+        return kept.decode()

@@ -89,7 +89,8 @@ def test_the_ways_to_call_an_op_give_equal_bits():
             inferred = function(x)
         ways = [
             function(x), function(x.clone().requires_grad_()).detach(), function(x, out=ad.empty(1000)), getattr(x.clone(), f"{name}_")(),
-            inferred, ad.cat([function(part) for part in x.split(7)]),
+            inferred, ad.cat([function(part) for part in x.split(7)]), function(x.reshape(10, 100).t()).t().reshape(-1),
+            ad.stack([function(x[::2]), function(x[1::2])], 1).reshape(-1), function(x.expand(2, 1000))[1],
         ]  # fmt: skip
         for other in ways[1:]:
             assert other.numpy().tobytes() == ways[0].numpy().tobytes(), name
