@@ -22,6 +22,11 @@ hypothesis.settings.register_profile("ci", max_examples=100, deadline=None, dera
 hypothesis.settings.register_profile("intense", max_examples=2000, deadline=None)
 hypothesis.settings.load_profile(os.environ.get("ADJOINT_HYPOTHESIS_PROFILE", "dev"))
 
+# ----- PyTorch -----
+
+# With AVX-512 a library that it calls is less precise, and gives NaN for infinity. We compare with what other CPUs compute.
+os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX2")
+
 # ----- Running without llvmlite -----
 
 

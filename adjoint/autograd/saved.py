@@ -127,6 +127,16 @@ def refuse_inference(tensor: Tensor) -> None:
 # ---- with hooks on what is saved ----------------------------------------------------------------------------------------------------
 
 
+def saved_by(node: Node, values: dict[str, Any]) -> tuple[Any, ...]:
+    """What a node keeps of the values that there are, by name."""
+    assert node.op is not None
+    needing = [node.op.inputs[slot] for slot in node.input_slots]
+    for name in node.layout:
+        if name in node.op.inputs and name not in needing and getattr(values[name], "_vc", None) is not None:
+            refuse_inference(values[name])
+    return tuple([values[name] for name in node.layout])
+
+
 def pack_saved(node: Node) -> None:
     """Hand what a new node has saved to the hooks in force."""
     hooks = hooks_now()

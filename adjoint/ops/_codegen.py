@@ -49,7 +49,16 @@ from .._site import USER_FILES, user_frame
 from .._state import get_mode, tick
 from .._tensor import Parameter, Tensor
 from ..autograd.node import LEAF, UNRECORDED, Cut, Node, SeveralNode, VersionCounter
-from ..autograd.saved import SavedOutput, check_input, input_tensor, output_array, output_tensor, refuse_inference, saved_properties
+from ..autograd.saved import (
+    SavedOutput,
+    check_input,
+    input_tensor,
+    output_array,
+    output_tensor,
+    refuse_inference,
+    saved_by,
+    saved_properties,
+)
 from ..autograd.views import NO_GRAD, ORDINARY, SEVERAL, View, counter_of, cut_of, no_derivative
 from ._compiled import attach, expect, muted
 from ._generated import UNSET, function_from, generated_when_called, left_open, missing, numpy_names, renaming
@@ -67,7 +76,8 @@ _NAMESPACE: dict[str, Any] = {
     "generic": np.generic,
     "input_tensor": input_tensor, "mute": mute, "ordinary": ordinary, "ndarray": np.ndarray, "new": object.__new__,
     "output_array": output_array, "output_tensor": output_tensor, "outputs": outputs, "plain_arrays": plain_arrays,
-    "refuse_inference": refuse_inference, "restored": restored, "rounded": rounded, "tick": tick, "Cut": Cut, "UNRECORDED": UNRECORDED,
+    "refuse_inference": refuse_inference, "restored": restored, "rounded": rounded, "saved_by": saved_by, "tick": tick, "Cut": Cut,
+    "UNRECORDED": UNRECORDED,
     "UNSET": UNSET, "cut_of": cut_of, "missing": missing, "laid_out": laid_out, "like_images": like_images,
     "unmute": unmute, "user_frame": user_frame, "view": view, "views": views, **NAMELESS,
 }  # fmt: skip
@@ -78,7 +88,7 @@ def lazy_function(op: Op, *, out: bool, operator: bool = False) -> Callable[...,
     from ._general import general, operator_call, restore_of
 
     namespace = dict(
-        _NAMESPACE, OP=op, impl=op.impl, general=operator_call if operator else general, sizes=sizes, saved_by=saved_by,
+        _NAMESPACE, OP=op, impl=op.impl, general=operator_call if operator else general, sizes=sizes,
         restore_of=restore_of, NO_DERIVATIVE=no_derivative(op.name),
     )  # fmt: skip
 
@@ -418,16 +428,6 @@ def record_any(op: Op, kinds: str, differentiable: list[str]) -> list[str]:
         f" node.next = tuple([f for f in {tuple_of(f'f_{name}' for name in differentiable)} if f is not None])",
         f" node.saved = saved_by(node, {{{values}}})",
     ]
-
-
-def saved_by(node: Node, values: dict[str, Any]) -> tuple[Any, ...]:
-    """What a node keeps of some values."""
-    assert node.op is not None
-    needing = [node.op.inputs[slot] for slot in node.input_slots]
-    for name in node.layout:
-        if name not in needing and isinstance(values[name], Tensor) and values[name]._vc is not None:
-            refuse_inference(values[name])
-    return tuple([values[name] for name in node.layout])
 
 
 def record_each(op: Op, kinds: str, differentiable: list[str], sort: str) -> list[str]:
