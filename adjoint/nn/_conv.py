@@ -9,7 +9,7 @@ from typing import Any
 from .._site import warn
 from .._tensor import Tensor
 from ..ops._windows import Sizes, expanded
-from ..ops.conv import by, convolution, convolution_transposed
+from ..ops.conv import by, check_numbers, convolution, convolution_transposed
 from ._padding import pad
 
 Numbers = int | Sequence[int]
@@ -28,8 +28,8 @@ def _check_arguments(name: str, input: Any, weight: Any, bias: Any, numbers: dic
     if _are_tensors(input, weight, bias) and all(map(_plain, numbers.values())):
         return
     for key, value in numbers.items():
-        if isinstance(value, str):
-            raise TypeError(f"{name}(): argument '{key}' must be tuple of ints, not str")
+        if "transpose" in name and (isinstance(value, str) or not isinstance(value, int | Sequence)):
+            raise TypeError(f"{name}(): argument '{key}' must be tuple of ints, not {type(value).__name__}")
     tensors = _are_tensors(input, weight, bias)
     whole = {key: all(isinstance(v, int) for v in (value if isinstance(value, Sequence) else (value,))) for key, value in numbers.items()}
     if tensors and all(whole.values()):
@@ -193,7 +193,7 @@ def _transposed_size(size: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, 
 def _check_elements(shape: Sizes, weight: Sizes) -> None:
     """Refuse images without pixels, and kernels for no channels. (PyTorch counts a line as an image with one row.)"""
     row = (1,) * (len(shape) == 3)
-    if shape[0] and shape[1] and 0 in shape[2:]:
+    if shape[0] and shape[1] == weight[0] and shape[1] and 0 in shape[2:]:
         raise RuntimeError(f"Only zero batch or zero channel inputs are supported, but got input shape: {[*shape[:2], *row, *shape[2:]]}")
     if weight[1] == 0:
         kind = "5D" if len(weight) == 5 else "2D or 4D"
@@ -217,6 +217,7 @@ def _convolve_transposed(
     _check_input(name, input, weight, count)
     steps, sides, more, spread = (expanded(value, count, key) for key, value in numbers.items())
     batch = input if input.ndim == count + 2 else input.unsqueeze(0)
+    check_numbers(tuple(weight.shape), steps, sides, spread, groups)
     size = _transposed_size(tuple(batch.shape[2:]), tuple(weight.shape[2:]), steps, sides, more, spread)
     _check_elements(batch.shape, weight.shape)
     result: Tensor = convolution_transposed(batch, weight, bias, size, steps, sides, spread, groups)

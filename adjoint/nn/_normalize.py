@@ -173,7 +173,7 @@ def instance_norm(
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     if math.prod(input.shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
-    result = _norms.group_norm(input.contiguous(), input.shape[1], weight, bias, eps, [])
+    result = _norms.group_norm(input.contiguous(), max(1, input.shape[1]), weight, bias, eps, [])
     if running_mean is not None and running_var is not None and not input.is_meta:
         _update_instance_statistics(input, running_mean, running_var, momentum)
     return result  # type: ignore[no-any-return]

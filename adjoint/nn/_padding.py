@@ -11,6 +11,7 @@ import numpy as np
 from .._tensor import Tensor
 from ..ops._registry import Array, op
 from ..ops._rules import call, zeros_on
+from ..ops.assign import number_for, raise_overflow
 from ..ops.resample import NOTHING, REPEATING, Maps, Taps, directly
 
 Shape = tuple[int, ...]
@@ -46,6 +47,10 @@ def pad_rule(g: Array, pads: Pads) -> Array:
 def constant_pad(input: Array, pads: Pads, value: Any) -> Array:
     """A number before and after the elements."""
     shape, place, part, maps = layout(input.shape, pads)
+    if input.dtype.kind in "iu" and value:
+        if input.dtype.kind == "u" and value < 0:
+            raise_overflow(input.dtype)
+        value = number_for(value, input.dtype)
     if maps is not None and input.__class__ is np.ndarray:
         fill = np.empty(1, input.dtype)
         fill[0] = value
@@ -105,16 +110,28 @@ def constant_pads(shape: Shape, pad: Shape) -> Pads:
     return pads
 
 
+def _pad_sizes(pad: Sequence[int]) -> Shape:
+    sizes = tuple(pad)
+    if {*map(type, sizes)} - {int}:
+        for place, size in enumerate(sizes):
+            if isinstance(size, float | str):
+                found = f"element of type {type(size).__name__} at pos {place}"
+                raise TypeError(f"pad(): argument 'pad' (position 2) must be tuple of ints, but found {found}")
+    return sizes
+
+
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
     """More elements at the ends of the last dimensions: `pad` is (before, after) of the last one, then of the one before it, and so on."""
     if mode == "constant":
-        pads = constant_pads(input._data.shape, tuple(pad))
+        pads = constant_pads(input._data.shape, _pad_sizes(pad))
+        if isinstance(value, complex):
+            raise TypeError("pad(): argument 'value' (position 4) must be float, not complex")
         return constant_pad(input, pads, 0 if value is None else value)  # type: ignore[no-any-return]
     if mode not in MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if value is not None and value != 0:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
-    maps = _maps(input._data.shape, tuple(pad), mode)
+    maps = _maps(input._data.shape, _pad_sizes(pad), mode)
     return REPEATING[mode, maps.dims](input, maps)  # type: ignore[no-any-return]
 
 
@@ -128,7 +145,7 @@ def _maps(shape: Shape, pad: Shape, mode: str) -> Maps:
             "  - 2D or 3D input: padding size = 2 (pads last dimension)\n  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
             "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
         )
-    if 0 in shape[ndim - count - 1 :]:
+    if mode != "circular" and 0 in shape[ndim - count - 1 :]:
         raise RuntimeError(
             f"Expected {count + 1}D or {count + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "
             f"input, but got: {list(shape)}"
@@ -140,7 +157,9 @@ def _maps(shape: Shape, pad: Shape, mode: str) -> Maps:
 def _places(shape: tuple[int, ...], dim: int, before: int, after: int, mode: str) -> Array:
     """Which elements of a dimension the padded one consists of."""
     size = shape[dim]
-    if size + before + after < 1:
+    if mode == "circular" and size + before + after < 0:
+        raise RuntimeError("Negative padding value is resulting in an empty dimension")
+    if size + before + after < 1 and mode != "circular":
         name = "TDHW"[dim - len(shape)]
         raise RuntimeError(f"input ({name}: {size}) is too small. Calculated output {name}: {size + before + after}")
     limit = size - 1 if mode == "reflect" else size

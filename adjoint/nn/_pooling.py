@@ -27,10 +27,26 @@ AXIS_NAMES = {2: ("H", "W"), 3: ("T", "H", "W")}
 # ---- arguments ----------------------------------------------------------------------------------------------------------------------
 
 
+POSITIONS = {"kernel_size": 2, "output_size": 2, "stride": 3, "padding": 4, "dilation": 5}
+
+
+def _ints(function: str, argument: str, value: Any) -> tuple[int, ...]:
+    """One number, or several of them."""
+    if isinstance(value, int):
+        return (value,)
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        place = POSITIONS[argument]
+        raise TypeError(f"{function}(): argument '{argument}' (position {place}) must be tuple of ints, not {type(value).__name__}")
+    return tuple(value)
+
+
 def _expanded(function: str, argument: str, value: Numbers, count: int) -> tuple[int, ...]:
-    sizes = (value,) if isinstance(value, int) else tuple(value)
+    sizes = _ints(function, argument, value)
     if len(sizes) not in (1, count):
-        raise RuntimeError(f"{function}: {argument} must either be a single int, or a tuple of {COUNT_NAMES[count]} ints")
+        form = "either be" if argument != "dilation" else "be either"
+        if function == "avg_pool3d":
+            form = "be omitted," if argument == "stride" else "be"
+        raise RuntimeError(f"{function}: {argument} must {form} a single int, or a tuple of {COUNT_NAMES[count]} ints")
     return sizes * count if len(sizes) == 1 else sizes
 
 
@@ -40,13 +56,13 @@ def _steps(stride: Numbers | None, kernel_size: Numbers) -> Numbers:
 
 
 def _single(function: str, argument: str, value: Numbers) -> int:
-    if isinstance(value, int):
-        return value
-    if len(value) != 1:
+    sizes = _ints(function, argument, value)
+    if len(sizes) != 1:
         if function.startswith("max"):
-            raise RuntimeError(f"{function}() {argument} must be an int, list of ints or tuple of ints of size 1 but got size {len(value)}")
-        raise RuntimeError(f"{function}() argument '{argument}' should contain one int (got {len(value)})")
-    return value[0]
+            form = "an int, list of ints or tuple of ints" if argument != "stride" else "None, an int, list of ints, or tuple of ints"
+            raise RuntimeError(f"{function}() {argument} must be {form} of size 1 but got size {len(sizes)}")
+        raise RuntimeError(f"{function}() argument '{argument}' should contain one int (got {len(sizes)})")
+    return sizes[0]
 
 
 def _pooled_size(size: int, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> int:
@@ -101,12 +117,17 @@ def _checked_plan(
         pairs += [(f"k{name}", k) for name, k in zip(names, kernel, strict=True)]
         given = ", ".join(f"{name} = {value}" for name, value in pairs)
         raise RuntimeError(f"pad should be smaller than or equal to half of kernel size, but got {given}")
-    if ndim not in (count + 1, count + 2):
+    if function == "avg_pool2d" and ndim < count + 1:
+        where = f"out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got -3)" if ndim else ""
+        raise IndexError(f"Dimension {where or 'specified as -3 but tensor has no dimensions'}")
+    if ndim not in (count + 1, count + 2) and function != "avg_pool2d":
         raise RuntimeError(f"non-empty {count + 1}D or {count + 2}D (batch mode) tensor expected for input, but got {list(shape)}")
-    if 0 in shape[ndim - count - 1 :]:
+    if 0 in shape[ndim - count - 1 :] or ndim > count + 2:
         if count == 3:
+            called = "max_pool3d_with_indices_out_cpu_template" if function == "max_pool3d" else function
             raise RuntimeError(
-                f"{function}(): Expected input's non-batch dimensions to have positive length, but input has a shape of {list(shape)}"
+                f"{called}(): Expected input's non-batch dimensions to have positive length, but input has a shape of {list(shape)} and "
+                f"non-batch dimension {shape.index(0, ndim - 4)} has length zero!"
             )
         raise RuntimeError(
             f"Expected {count + 1}D or {count + 2}D (batch mode) tensor with optional 0 dim batch size for input, but got:"
@@ -211,7 +232,9 @@ def _line_numbers(
 ) -> tuple[int, int, int, int, Plan]:
     """The numbers of `max_pool1d`, and its windows, after all checks."""
     name = "max_pool1d"
-    if len(shape) not in (2, 3) or 0 in shape[-2:]:
+    if places and len(shape) not in (2, 3):
+        raise RuntimeError(NEEDS_TWO_OR_THREE.format(function=name, low=2, high=3, ndim=len(shape)))
+    if len(shape) not in (2, 3) or (0 in shape[-2:] and not places):
         raise RuntimeError(f"{name}: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:{list(shape)}")
     kernel = _single(name, "kernel_size", kernel_size)
     step = _single(name, "stride", _steps(stride, kernel))
@@ -416,7 +439,7 @@ def _output_size(name: str, shape: tuple[int, ...], output_size: Any, text: str)
         colon = ":" if "max" in name else ""
         raise RuntimeError(f"{name}(): Expected {count + 1}D or {count + 2}D tensor, but got{colon} {list(shape)}")
     for dim, size in enumerate(shape[1:], 1):
-        if size == 0:
+        if size == 0 and (dim >= ndim - count or name != "adaptive_avg_pool2d"):  # which is as good with no channels
             raise RuntimeError(
                 f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes {list(shape)} with "
                 f"dimension {dim} being empty"
@@ -480,13 +503,18 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
 
 def _adaptive_maxima(name: str, select: Any, input: Tensor, plan: Plan, return_indices: bool) -> Any:
     if not input.is_floating_point():
-        ops.refuse(name, input._data)
+        ops.refuse(f"{name}{'_cpu' * (plan.dims == 3)}", input._data)
     return _maxima(select, input, plan, return_indices)
 
 
 def adaptive_max_pool1d(input: Tensor, output_size: Numbers, return_indices: bool = False) -> Any:
     """The maximum over as many windows of the last dimension as are wanted; with `return_indices` also where it is."""
     _check_dims("adaptive_max_pool1d", input, NEEDS_TWO_OR_THREE)
+    if 0 in input.shape[1:]:
+        raise RuntimeError(
+            "adaptive_max_pool1d(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
+            f"{list(input.shape)} with dimension {input.shape.index(0, 1)} being empty"
+        )
     wanted = _single("adaptive_max_pool1d", "output_size", output_size)
     if _constant(input) and input._data.flags.c_contiguous:
         found, places = ops.search(input._data, _adaptive_line("adaptive_max_pool2d", input, wanted), return_indices)
@@ -549,6 +577,11 @@ def _unpool(
         raise RuntimeError(
             f"Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) but got indices tensor with shape: "
             f"{list(indices.shape)}"
+        )
+    if 0 in input.shape[1:]:
+        raise RuntimeError(
+            f"max_unpooling{count}d_forward_out_cpu(): Expected input to have non-zero size for non-batch dimensions, but got "
+            f"{list(input.shape)} with dimension {input.shape.index(0, 1)} being empty."
         )
     size = _unpooled_size(input, count, kernel, steps, _expanded(name, "padding", padding, count), output_size)
     return (ops.max_unpool2d if count == 2 else ops.max_unpool3d)(input, indices, size)  # type: ignore[no-any-return]

@@ -36,15 +36,18 @@ def by(sizes: Any) -> str:
 FIX_DTYPE = "\n  fix: model.to(x.dtype), or x.to(model.weight.dtype)"
 
 
-def check_dtypes(input: Array, weight: Array, bias: Array | None) -> None:
+def check_dtypes(input: Array, weight: Array, bias: Array | None, transposed: bool = False) -> None:
     if bias is not None and bias.dtype != input.dtype:
         a, b = (C_NAMES[from_numpy_dtype(x.dtype).name] for x in (input, bias))
         raise RuntimeError(f"Input type ({a}) and bias type ({b}) should be the same{FIX_DTYPE}")
     if input.dtype != weight.dtype:
         a, b = (from_numpy_dtype(x.dtype).scalar_name for x in (input, weight))
         raise RuntimeError(f"expected scalar type {a} but found {b}: the dtypes of input and weight differ{FIX_DTYPE}")
-    if input.dtype.kind == "b":
-        raise NotImplementedError("\"slow_conv2d_cpu\" not implemented for 'Bool'\n  fix: x.float()")
+    if input.dtype.kind == "b" or (transposed and input.dtype.kind in "iu" and input.dtype.itemsize < 8):
+        name = f"slow_conv_transpose{max(2, len(input.shape) - 2)}d_out_cpu" if transposed else "slow_conv2d_cpu"
+        if not transposed and len(input.shape) == 5:
+            name = "compute_columns3d"
+        raise NotImplementedError(f"\"{name}\" not implemented for '{from_numpy_dtype(input.dtype).scalar_name}'\n  fix: x.float()")
 
 
 def check_numbers(shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> None:
@@ -53,7 +56,7 @@ def check_numbers(shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, 
     if any(s <= 0 for s in stride):
         raise RuntimeError("non-positive stride is not supported")
     if any(d <= 0 for d in dilation):
-        raise RuntimeError(f"dilation should be greater than zero, but got {list(dilation)}")
+        raise RuntimeError("non-positive dilation is not supported" if 0 in dilation else "dilation should be greater than zero")
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
     if 0 in shape[2:]:
@@ -232,7 +235,7 @@ def convolution_transposed(
     check_numbers(weight.shape, stride, padding, dilation, groups)
     channels = weight.shape[1] * groups
     check_channels("transposed=1", input.shape, weight.shape[0], weight.shape, None if bias is None else bias.shape, channels)
-    check_dtypes(input, weight, bias)
+    check_dtypes(input, weight, bias, transposed=True)
     shape = (input.shape[0], channels, *size)
     if input.__class__ is not np.ndarray:
         return np.empty_like(input, order="C", shape=shape)

@@ -13,7 +13,7 @@ import numpy as np
 
 from .._dtype import from_numpy_dtype
 from ._pool_windows import INDEX, Plan, maxima, means_directly, put_directly, set_directly, spread, spread_directly, sums
-from ._precision import wide
+from ._precision import is_half, wide
 from ._registry import LEADING, LINEAR, Array, camel, op
 from ._rules import call, cast, loops, zeros_on
 from .scatter import gather, scatter_add
@@ -62,7 +62,7 @@ def shares(grad: Array, plan: Plan) -> Array:
     return cast(np.ascontiguousarray(g), grad.dtype)
 
 
-def mean_op(name: str, kinds: str, images: bool = True) -> Any:
+def mean_op(name: str, kinds: str, images: bool = True, called: str = "", half: bool = True) -> Any:
     """An op that takes means, with the op that is its transpose; they are each other's derivative."""
 
     @op(f"{name}_backward", nodes=f"{camel(name)}BackwardBackward0", method=False, function=False, out=False, jvp=LINEAR, batch=LEADING,
@@ -78,8 +78,8 @@ def mean_op(name: str, kinds: str, images: bool = True) -> Any:
     def forward(input: Array, plan: Plan) -> Array:
         if input.__class__ is np.ndarray and (found := means_directly(input, plan)) is not None:
             return found
-        if input.dtype.kind in "biuc" and input.dtype.name not in kinds:
-            refuse(name, input)
+        if (input.dtype.kind in "biuc" and input.dtype.name not in kinds) or (not half and is_half(input.dtype)):
+            refuse(called or name, input)
         if input.__class__ is not np.ndarray:
             return np.empty_like(input, order="C", shape=shape_of(input, plan, plan.shape))
         return means(input, plan)
@@ -89,9 +89,9 @@ def mean_op(name: str, kinds: str, images: bool = True) -> Any:
 
 # PyTorch forgets the memory format of volumes here, and keeps that of images.
 avg_pool2d = mean_op("avg_pool2d", "int64")
-avg_pool3d = mean_op("avg_pool3d", "int64", images=False)
+avg_pool3d = mean_op("avg_pool3d", "int64", images=False, called="avg_pool3d_out_frame", half=False)
 adaptive_avg_pool2d = mean_op("adaptive_avg_pool2d", "")
-adaptive_avg_pool3d = mean_op("adaptive_avg_pool3d", "", images=False)
+adaptive_avg_pool3d = mean_op("adaptive_avg_pool3d", "", images=False, called="adaptive_avg_pool3d_cpu")
 
 
 # ---- maxima -------------------------------------------------------------------------------------------------------------------------

@@ -224,7 +224,7 @@ def applied_back(g: Array, axis: int, taps: Taps) -> Array:
 
 def resampled(input: Array, maps: Maps) -> Array:
     shape = input.shape[: len(input.shape) - maps.dims] + maps.counts
-    if input.__class__ is not np.ndarray:
+    if input.__class__ is not np.ndarray or 0 in shape:
         return np.empty_like(input, order="C", shape=shape)
     if input.dtype.kind == "u" and maps.weighted:
         return resampled_bytes(input, maps)
@@ -258,6 +258,8 @@ def resample_back(grad: Array, maps: Maps) -> Array:
     shape = grad.shape[: len(grad.shape) - maps.dims] + maps.sizes
     if grad.__class__ is not np.ndarray:
         return np.empty_like(grad, order="C", shape=shape)
+    if not grad.size:
+        return np.zeros(shape, grad.dtype)
     if (out := directly(grad, maps.back, shape)) is not None:
         return out
     g = wide(grad)

@@ -369,3 +369,30 @@ def test_grids_in_half_precision_have_gradients(mode):
     F.grid_sample(x, grid, mode=mode, align_corners=False).sum().backward()
     assert x.grad.dtype == grid.grad.dtype == ad.bfloat16
     assert x.grad.float().sum().item() == pytest.approx(18, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: F.max_pool2d(ad.ones(1, 4, 4), 2.0), TypeError, "argument 'kernel_size' .* must be tuple of ints, not float"),
+        (lambda: F.avg_pool1d(ad.ones(1, 4), "a"), TypeError, "argument 'kernel_size' .* must be tuple of ints, not str"),
+        (lambda: F.avg_pool2d(ad.ones(4), 2), IndexError, "Dimension out of range"),
+        (lambda: F.avg_pool3d(ad.ones(1, 4, 4, 4, dtype=ad.float16), 2), NotImplementedError, '"avg_pool3d_out_frame" not implemented'),
+        (lambda: F.max_unpool2d(ad.ones(2, 0, 4, 4), ad.ones(2, 0, 4, 4).long(), 2), RuntimeError, "non-zero size for non-batch"),
+        (lambda: F.pad(ad.ones(4), (1.5, 1)), TypeError, "found element of type float at pos 0"),
+        (lambda: F.pad(ad.ones(4, dtype=ad.uint8), (1, 1), value=300), RuntimeError, "without overflow"),
+        (lambda: F.pad(ad.ones(1, 1, 4), (-5, 0), "circular"), RuntimeError, "resulting in an empty dimension"),
+        (lambda: F.conv_transpose2d(ad.ones(1, 1, 4, 4).int(), ad.ones(1, 1, 2, 2).int()), NotImplementedError, "slow_conv_transpose2d"),
+        (lambda: F.conv_transpose1d(ad.ones(1, 1, 4), ad.ones(1, 1, 2), stride=-1), RuntimeError, "non-positive stride"),
+    ],
+)
+def test_arguments_that_do_not_fit(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
+
+
+def test_no_channels_and_no_elements():
+    assert F.adaptive_avg_pool2d(ad.ones(2, 0, 4, 4), 2).shape == (2, 0, 2, 2)
+    assert F.pad(ad.ones(2, 0, 4), (1, 1), "circular").shape == (2, 0, 6)
+    assert F.pad(ad.ones(2, 3, 4), (-4, 0), "circular").shape == (2, 3, 0)
+    assert F.instance_norm(ad.ones(2, 0, 4, 4)).shape == (2, 0, 4, 4)
