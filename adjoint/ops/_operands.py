@@ -98,7 +98,7 @@ def log_of(x: Array, as_complex: bool = False) -> Any:
         return np.log(x)
     if isinstance(x, complex) or as_complex:
         return np.log(complex(x)).item() if x else complex(-math.inf)
-    return math.log(x) if x > 0 else -math.inf if x == 0 else math.nan
+    return np.log(x).item() if x > 0 else -math.inf if x == 0 else math.nan
 
 
 def raised(x: Array, *numbers: Any) -> Array:
