@@ -58,6 +58,8 @@ def dropout_tangent(input_t: Array, kept: Kept) -> Array:
 
 @op("dropout", like=("input",), method=False, function=False, nodes="MulBackward0", input=dropout_rule, jvp=dropout_tangent)
 def dropped(input: Array, p: float, kept: Held) -> Array:
+    if input.dtype.kind == "c":
+        raise NotImplementedError(f"\"bernoulli_scalar_cpu_\" not implemented for '{from_numpy_dtype(input.dtype).scalar_name}'")
     if input.dtype.kind in "iub":
         raise RuntimeError(
             f"result type Float can't be cast to the desired output type {from_numpy_dtype(input.dtype).scalar_name}\n  fix: x.float()"

@@ -15,7 +15,6 @@ from .._tensor import Tensor
 from ..ops.resample import ANTIALIASED, UPSAMPLING, Maps, Taps
 from ._pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
-SMOOTH = ("linear", "bilinear", "bicubic", "trilinear")
 MODES = "nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact"
 NEEDED_DIMS = {"linear": 3, "bilinear": 4, "trilinear": 5}
 
@@ -161,17 +160,22 @@ def interpolate(
     >>> ad.nn.functional.interpolate(ad.tensor([[[1.0, 2.0]]]), scale_factor=2)
     tensor([[[1., 1., 2., 2.]]])
     """
+    wanted = size
     if size is not None:
         try:
             size = tuple(map(index, size)) if isinstance(size, Sequence) else index(size)
         except TypeError:
-            raise TypeError(
-                f"interpolate() received an invalid combination of arguments - size must be int, not float: {size}"
-            ) from None
+            size = (1,) * len(size) if isinstance(size, Sequence) and not isinstance(size, str) else 1  # for the checks of all else
+            wanted = TypeError
     if isinstance(scale_factor, list):
         scale_factor = tuple(scale_factor)
     data = input._data
     resize, how = _resizing(data.shape, data.dtype, size, scale_factor, mode, align_corners, bool(recompute_scale_factor), antialias)
+    if wanted is TypeError:
+        if size.__class__ is tuple:
+            forms = "int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int]"
+            raise TypeError(f"expected size to be one of {forms}, but got other numbers")
+        raise TypeError(f"{resize.__name__}() received an invalid combination of arguments - size must be int or a tuple of ints")
     return resize(input, how)
 
 
@@ -181,7 +185,7 @@ def _resizing(
     antialias: bool,
 ) -> tuple[Callable[..., Tensor], Any]:
     """Which op does it, and what it is told, after all checks."""
-    if mode not in SMOOTH and mode != "lanczos" and align_corners is not None:
+    if mode in ("nearest", "area", "nearest-exact") and align_corners is not None:
         raise ValueError("align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear")
     ndim = len(shape)
     if not 3 <= ndim <= 5:
@@ -194,6 +198,8 @@ def _resizing(
         return (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[count - 1], sizes
     if mode in NEEDED_DIMS and ndim != NEEDED_DIMS[mode]:
         raise NotImplementedError(f"Got {ndim}D input, but {mode} mode needs {NEEDED_DIMS[mode]}D input")
+    if mode == "lanczos" and ndim != 4:
+        raise _unsupported(ndim, mode)
     if mode == "lanczos" and align_corners:
         raise ValueError("Lanczos mode does not support align_corners=True")
     if mode == "lanczos" and not antialias:
@@ -205,6 +211,8 @@ def _resizing(
         names = ("D", "H", "W")[3 - count :]
         given, wanted = (", ".join(f"{name}: {n}" for name, n in zip(names, s, strict=True)) for s in (spatial, sizes))
         raise RuntimeError(f"Input and output sizes should be greater than 0, but got input ({given}) output ({wanted})")
+    if 0 in shape[1:]:
+        raise RuntimeError(f"Non-empty {ndim}D data tensor expected but got a tensor with sizes {list(shape)}")
     kind = np.float64 if dtype.name in ("float64", "uint8") else np.float32
     maps = []
     for n, o, scale in zip(spatial, sizes, scales, strict=True):

@@ -57,9 +57,9 @@ def affine_tangent(
     return tangent if weight_t is None else tangent + normal * np.reshape(weight_t, shape)
 
 
-def check_dtypes(input: Array, *others: Array | None) -> None:
+def check_dtypes(name: str, input: Array, *others: Array | None) -> None:
     if input.dtype.kind in "iubc":
-        raise NotImplementedError(f"normalization is not implemented for '{from_numpy_dtype(input.dtype).scalar_name}'; use x.float()")
+        raise NotImplementedError(f"\"{name}\" not implemented for '{from_numpy_dtype(input.dtype).scalar_name}'\n  fix: x.float()")
     for other in others:
         if other is not None and other.dtype != input.dtype:
             names = from_numpy_dtype(input.dtype).scalar_name, from_numpy_dtype(other.dtype).scalar_name
@@ -139,7 +139,7 @@ def layer_norm(
     out = fast.rows(input, normalized_shape, weight, bias, eps, 1, kept)
     if out is not None:
         return out
-    check_dtypes(input, weight, bias)
+    check_dtypes("LayerNormKernelImpl", input, weight, bias)
     normal, _ = standardized(wide(input), last_axes(input, normalized_shape), eps)
     return contiguous(cast(affine(normal, weight, bias, normalized_shape), input.dtype))
 
@@ -187,7 +187,7 @@ def rms_norm(input: Array, normalized_shape: tuple[int, ...], weight: Array | No
     out = fast.rows(input, normalized_shape, weight, None, eps, 0, kept)
     if out is not None:
         return out
-    check_dtypes(input, weight)
+    check_dtypes("rms_norm", input, weight)
     x = wide(input)
     normal = x * rms_factor(x, last_axes(input, normalized_shape), eps)
     return contiguous(cast(affine(normal, weight, None, normalized_shape), input.dtype))
@@ -262,7 +262,7 @@ def batch_norm_training(input: Array, weight: Array | None, bias: Array | None, 
     out = fast.channels(input, weight, bias, eps, kept)
     if out is not None:
         return out
-    check_dtypes(input, weight, bias)
+    check_dtypes("batch_norm", input, weight, bias)
     normal, _ = standardized(wide(input), all_but_channel(input), eps)
     return contiguous(cast(affine(normal, weight, bias, channel_shape(input)), input.dtype))
 
@@ -312,7 +312,7 @@ def batch_norm_inference(
     out = fast.channels(input, weight, bias, eps, [], (running_mean, running_var))
     if out is not None:
         return out
-    check_dtypes(input, weight, bias)
+    check_dtypes("batch_norm", input, weight, bias)
     normal = inference_normal(input, running_mean, running_var, eps)
     return contiguous(cast(affine(normal, weight, bias, channel_shape(input)), input.dtype))
 
@@ -384,6 +384,6 @@ def group_norm(input: Array, num_groups: int, weight: Array | None, bias: Array 
     out = fast.groups(input, num_groups, weight, bias, eps, kept)
     if out is not None:
         return out
-    check_dtypes(input, weight, bias)
+    check_dtypes("GroupNormKernelImpl", input, weight, bias)
     normal, _ = standardized(in_groups(wide(input), num_groups), (2,), eps)
     return contiguous(cast(affine(np.reshape(normal, input.shape), weight, bias, channel_shape(input)), input.dtype))

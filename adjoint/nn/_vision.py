@@ -89,14 +89,13 @@ def _check_grid(input: Tensor, grid: Tensor, mode: str) -> None:
         raise RuntimeError(
             f"grid_sampler(): expected grid to have size {dims - 2} in last dimension, but got grid with sizes {list(of_grid)}"
         )
-    if dims not in (4, 5) or dims != len(of_grid):
+    if 0 in shape[2:]:
         raise RuntimeError(
-            f"grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got {sizes}"
+            f"grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes {list(shape)} with "
+            f"dimension {shape.index(0, 2)} being empty"
         )
-    raise RuntimeError(
-        f"grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes {list(shape)} with "
-        f"dimension {shape.index(0, 2)} being empty"
-    )
+    wanted = f"{dims}D" if dims in (4, 5) else "4D or 5D"
+    raise RuntimeError(f"grid_sampler(): expected {wanted} input and grid with same number of dimensions, but got {sizes}")
 
 
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:

@@ -293,12 +293,13 @@ def sampler(dims: int) -> Any:
         grid=lambda g, input, grid, mode, padding_mode, align_corners: grid_gradient(g, input, grid, (mode, padding_mode, align_corners)),
     )  # fmt: skip
     def sample(input: Array, grid: Array, mode: str, padding_mode: str, align_corners: bool) -> Array:
+        if input.dtype.kind in "biuc":
+            name = from_numpy_dtype(input.dtype).scalar_name
+            called = f"grid_sampler_{dims}d_cpu{'_kernel_impl' * (dims == 2)}"
+            raise NotImplementedError(f"\"{called}\" not implemented for '{name}'\n  fix: x.float()")
         if input.dtype is not grid.dtype and input.dtype != grid.dtype:
             names = [from_numpy_dtype(x.dtype).scalar_name for x in (input, grid)]
             raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}\n  fix: grid.to(input.dtype)")
-        if input.dtype.kind in "biuc":
-            name = from_numpy_dtype(input.dtype).scalar_name
-            raise NotImplementedError(f"\"grid_sampler_{dims}d\" not implemented for '{name}'\n  fix: x.float()")
         if input.__class__ is not np.ndarray:
             return np.empty_like(input, order="C", shape=(*input.shape[:2], *grid.shape[1:-1]))
         return cast(sampled(input, grid, mode, padding_mode, align_corners), input.dtype)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ._registry import FOLDED, LEADING, LINEAR, Array, op
-from ._rules import call, in_order, loops
+from ._rules import call, copied, in_order, loops
 
 
 def check_dims(name: str, input: Array) -> None:
@@ -47,7 +47,7 @@ def pixel_shuffle(input: Array, upscale_factor: int) -> Array:
 
 
 @op(batch=LEADING, images=("input",), method=False, out=False, jvp=LINEAR, warns=False,
-    input=lambda g, downscale_factor: call(pixel_shuffle, g, downscale_factor))  # fmt: skip
+    input=lambda g, input_shape, downscale_factor: g if 0 in input_shape else call(pixel_shuffle, g, downscale_factor))  # fmt: skip
 def pixel_unshuffle(input: Array, downscale_factor: int) -> Array:
     """Pixels made into channels: the inverse of `pixel_shuffle`."""
     r = downscale_factor
@@ -62,6 +62,8 @@ def pixel_unshuffle(input: Array, downscale_factor: int) -> Array:
                 f"by {r}"
             )
     shape = (*batch, channels * r * r, height // r, width // r)
+    if 0 in input.shape:  # of which PyTorch does not change the shape
+        return copied(input)
     if (out := moved("unshuffle", input, shape, r, height // r, width // r)) is not None:
         return out
     parts = np.reshape(input, (*batch, channels, height // r, r, width // r, r))

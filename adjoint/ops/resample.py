@@ -268,36 +268,43 @@ def resample_back(grad: Array, maps: Maps) -> Array:
     return cast(np.ascontiguousarray(g), grad.dtype)
 
 
-def resampling(name: str, node: str, refused: str = "biuc", known: tuple[str, ...] = (), images: bool = True) -> Any:
-    """The op for one of PyTorch's functions. It refuses dtypes of some NumPy kinds, apart from those it knows by name."""
+def resampling(
+    name: str, node: str, refused: str = "biuc", known: tuple[str, ...] = (), images: bool = True, within: str = "", half: bool = True
+) -> Any:
+    """The op for one of PyTorch's functions. It refuses dtypes of some NumPy kinds, apart from those it knows by name; PyTorch does so
+    `within` another one."""
 
     @op(name, nodes=f"{node}Backward0", method=False, function=False, out=False, jvp=LINEAR, batch=LEADING,
         images=("input",) * images, input=lambda g, maps: call(resample_back, g, maps))  # fmt: skip
     def sampled(input: Array, maps: Maps) -> Array:
-        if input.dtype.kind in refused and input.dtype.name not in known:
-            raise NotImplementedError(f"\"{name}\" not implemented for '{from_numpy_dtype(input.dtype).scalar_name}'\n  fix: x.float()")
-        if name.endswith("_aa") and is_half(input.dtype):
+        if (input.dtype.kind in refused and input.dtype.name not in known) or (not half and is_half(input.dtype)):
             kind = from_numpy_dtype(input.dtype).scalar_name
-            raise NotImplementedError(f"\"compute_index_ranges_weights\" not implemented for '{kind}'\n  fix: x.float()")
+            raise NotImplementedError(f"\"{within or name}\" not implemented for '{kind}'\n  fix: x.float()")
         return resampled(input, maps)
 
     return sampled
 
 
 UPSAMPLING: dict[tuple[str, int], Any] = {}  # by mode and number of dimensions
+BYTES = ("uint8",)
 for _dims in (1, 2, 3):
-    UPSAMPLING["nearest", _dims] = resampling(f"upsample_nearest{_dims}d", f"UpsampleNearest{_dims}D", known=("uint8",))
+    _within = "upsample_nearest2d_channels_last" if _dims == 2 else "compute_indices_weights_nearest"
+    UPSAMPLING["nearest", _dims] = resampling(f"upsample_nearest{_dims}d", f"UpsampleNearest{_dims}D", known=BYTES, within=_within)
     UPSAMPLING["nearest-exact", _dims] = resampling(
-        f"_upsample_nearest_exact{_dims}d", f"UpsampleNearestExact{_dims}D", known=("uint8",)
+        f"_upsample_nearest_exact{_dims}d", f"UpsampleNearestExact{_dims}D", known=BYTES, within=_within
     )
-UPSAMPLING["linear", 1] = resampling("upsample_linear1d", "UpsampleLinear1D")
-UPSAMPLING["bilinear", 2] = resampling("upsample_bilinear2d", "UpsampleBilinear2D", known=("uint8",))
-UPSAMPLING["bicubic", 2] = resampling("upsample_bicubic2d", "UpsampleBicubic2D", known=("uint8",))
-UPSAMPLING["trilinear", 3] = resampling("upsample_trilinear3d", "UpsampleTrilinear3D")
+_LINEAR, _CUBIC = "compute_indices_weights_linear", "compute_indices_weights_cubic"
+UPSAMPLING["linear", 1] = resampling("upsample_linear1d", "UpsampleLinear1D", within=_LINEAR)
+UPSAMPLING["bilinear", 2] = resampling(
+    "upsample_bilinear2d", "UpsampleBilinear2D", known=BYTES, within="upsample_bilinear2d_channels_last"
+)
+UPSAMPLING["bicubic", 2] = resampling("upsample_bicubic2d", "UpsampleBicubic2D", known=BYTES, within=_CUBIC)
+UPSAMPLING["trilinear", 3] = resampling("upsample_trilinear3d", "UpsampleTrilinear3D", within=_LINEAR)
 ANTIALIASED = {
-    "bilinear": resampling("_upsample_bilinear2d_aa", "UpsampleBilinear2DAa", known=("uint8",)),
-    "bicubic": resampling("_upsample_bicubic2d_aa", "UpsampleBicubic2DAa", known=("uint8",)),
-    "lanczos": resampling("_upsample_lanczos2d_aa", "UpsampleLanczos2DAa", known=("uint8",)),
+    mode: resampling(
+        f"_upsample_{mode}2d_aa", f"Upsample{mode.title()}2DAa", known=BYTES, within="compute_index_ranges_weights", half=False
+    )
+    for mode in ("bilinear", "bicubic", "lanczos")
 }
 REPEATING: dict[tuple[str, int], Any] = {}  # padding
 for _dims in (1, 2, 3):

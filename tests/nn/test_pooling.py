@@ -384,6 +384,12 @@ def test_grids_in_half_precision_have_gradients(mode):
         (lambda: F.pad(ad.ones(1, 1, 4), (-5, 0), "circular"), RuntimeError, "resulting in an empty dimension"),
         (lambda: F.conv_transpose2d(ad.ones(1, 1, 4, 4).int(), ad.ones(1, 1, 2, 2).int()), NotImplementedError, "slow_conv_transpose2d"),
         (lambda: F.conv_transpose1d(ad.ones(1, 1, 4), ad.ones(1, 1, 2), stride=-1), RuntimeError, "non-positive stride"),
+        (lambda: F.interpolate(ad.ones(2, 0, 4), 3), RuntimeError, "Non-empty 3D data tensor expected"),
+        (lambda: F.interpolate(ad.ones(1, 1, 4, 4).half(), 3, mode="bilinear", antialias=True), NotImplementedError, "'Half'"),
+        (lambda: F.interpolate(ad.ones(1, 1, 4, 4), (3.5, 3)), TypeError, "expected size to be one of int or Tuple"),
+        (lambda: F.interpolate(ad.ones(1, 1, 4), 3, mode="lanczos"), NotImplementedError, "Only 3D, 4D and 5D input"),
+        (lambda: F.grid_sample(ad.ones(1, 1, 4, 4).long(), ad.ones(1, 1, 1, 2), align_corners=False), NotImplementedError, "'Long'"),
+        (lambda: F.dropout(ad.ones(4, dtype=ad.complex64)), NotImplementedError, "bernoulli_scalar_cpu_"),
     ],
 )
 def test_arguments_that_do_not_fit(call, error, words):
