@@ -110,7 +110,7 @@ def suggests_channels_last(array: Any) -> bool:
     that is ambiguous, because of dimensions with one element, they do not."""
     shape = array.shape
     ndim = len(shape)
-    if ndim not in (4, 5):
+    if ndim not in (4, 5) or (shape[1] > 1 < shape[-1] and array.flags.c_contiguous):
         return False
     strides = strides_in_elements(shape, array.strides, array.itemsize)
     if strides[1] == 0:
@@ -231,6 +231,8 @@ def like_images(result: Any, inputs: Sequence[Any]) -> Any:
     if not has_strides(result) or result.ndim not in (4, 5):
         return result
     last = any(has_strides(x) and suggests_channels_last(x) for x in inputs)
+    if not last and result.__class__ is np.ndarray and result.flags.c_contiguous and (result.base is None or 1 not in result.shape):
+        return result
     return with_strides(result, strides_in(result.shape, (0, *range(2, result.ndim), 1) if last else None))
 
 
