@@ -198,6 +198,33 @@ def _rebuild_from_type(func: Any, type: Any, args: Any, dict: Any) -> Any:
     return _rebuild_from_type_v2(func, type, args, dict)
 
 
+class KeyErrorMessage(str):
+    """A text that stands as it is where Python would show it quoted."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return self
+
+
+def render_call(fn: Any, args: Any, kwargs: Any) -> str:
+    """A call as one would write it, with long tensors cut short."""
+    from ._printing import printoptions
+    from .overrides import resolve_name
+
+    with printoptions(threshold=0, edgeitems=0):
+        given = [*map(repr, args), *(f"{name}={value!r}" for name, value in kwargs.items())]
+    return f"{resolve_name(fn) or fn}({', '.join(given)})"
+
+
+def try_import(name: str) -> Any:
+    """A module, or None if there is none of that name."""
+    try:
+        return import_module(name)
+    except ImportError:
+        return None
+
+
 def _element_size(dtype: Any) -> int:
     return int(dtype.itemsize)
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ._creation import empty as _empty
 from ._dtype import as_dtype as _as_dtype
 from ._dtype import default_numpy as _default_numpy
 from ._dtype import from_numpy_dtype as _from_numpy_dtype
@@ -17,6 +16,7 @@ from .ops import fft as _ops
 from .ops._out import into as _into
 from .ops._registry import FUNCTIONS as _FUNCTIONS
 from .ops._rules import wrap_dim as _wrap_dim
+from .ops.rearrange import on_device as _on_device
 
 _COMPLEX64 = _from_numpy_dtype(np.dtype("complex64"))
 
@@ -281,7 +281,7 @@ def ifftshift(input: Any, dim: Any = None) -> Any:
 def _frequencies(values: Any, n: int, d: float, dtype: Any, device: Any, requires_grad: bool, out: Any) -> Any:
     kind = _default_numpy() if dtype is None else _as_dtype(dtype).numpy
     made = _wrap((values / (n * d)).astype(kind))
-    made = made if device is None else made.to(device) if str(device) != "meta" else _empty(len(values), dtype=dtype, device=device)
+    made = _on_device(made, device)
     return _into(out, made._set_requires_grad(requires_grad))
 
 

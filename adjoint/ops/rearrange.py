@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._device import get_default_device, resolve
 from .._dtype import as_numpy_dtype, from_numpy_dtype
 from .._tensor import Tensor, wrap, wrap_result
 from ._batching import behind_batch, by_example, moved, refuse_batches, rows
@@ -295,13 +296,19 @@ def _triangle_indices(rows: int, columns: int, diagonal: int, upper: bool, dtype
 @composite(method=False)
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, layout: Any = None, device: Any = None) -> Tensor:
     """The indices of the lower triangle of a matrix, rows first, in two rows."""
-    return _triangle_indices(row, col, offset, False, dtype)
+    return on_device(_triangle_indices(row, col, offset, False, dtype), device)
 
 
 @composite(method=False)
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, layout: Any = None, device: Any = None) -> Tensor:
     """The indices of the upper triangle of a matrix, rows first, in two rows."""
-    return _triangle_indices(row, col, offset, True, dtype)
+    return on_device(_triangle_indices(row, col, offset, True, dtype), device)
+
+
+def on_device(made: Tensor, device: Any) -> Tensor:
+    """What was made on the CPU, where it was asked for."""
+    place = get_default_device() if device is None else resolve(device)
+    return made if place.type == "cpu" else made.to(place)
 
 
 @composite(method=False)

@@ -1,11 +1,31 @@
 """PyTorch's `torch.utils`: data loading, checkpointing, training curves."""
 
 from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn
 
 from . import data as data
 
-_LAZY = frozenset({"_python_dispatch", "benchmark", "checkpoint", "dlpack", "hooks", "model_zoo", "serialization", "tensorboard"})
+_LAZY = frozenset(
+    {"_device", "_python_dispatch", "_pytree", "benchmark", "checkpoint", "collect_env", "cpp_extension", "dlpack", "hooks", "model_zoo",
+     "serialization", "tensorboard", "weak"}
+)  # fmt: skip
+
+
+def rename_privateuse1_backend(backend_name: str) -> NoReturn:
+    """Refused: there are no backends but the CPU."""
+    raise NotImplementedError(f"rename_privateuse1_backend({backend_name!r}): adjoint computes on the CPU, and has no other backends")
+
+
+def generate_methods_for_privateuse1_backend(*args: Any, **kwargs: Any) -> NoReturn:
+    """Refused: there are no backends but the CPU."""
+    raise NotImplementedError("generate_methods_for_privateuse1_backend: adjoint computes on the CPU, and has no other backends")
+
+
+def set_module(obj: Any, mod: str) -> None:
+    """Set the name of the module that a class or function says it is from."""
+    if not isinstance(mod, str):
+        raise TypeError("The mod argument should be a string")
+    obj.__module__ = mod
 
 
 def __getattr__(name: str) -> Any:

@@ -374,3 +374,27 @@ def test_rows_of_tensors_are_taken_together():
     grown = data.TensorDataset(x.clone().requires_grad_())
     (first, *_) = data.DataLoader(grown, batch_size=2)
     assert first[0].requires_grad
+
+
+class Words(list):
+    note = None
+
+
+def test_collation_keeps_classes_and_takes_other_functions():
+    first, second = Words([1, 2]), Words([3, 4])
+    first.note = "kept"
+    batch = data.default_collate([first, second])
+    assert type(batch) is Words and batch.note == "kept" and [x.tolist() for x in batch] == [[1, 3], [2, 4]]
+    collate = data._utils.collate
+
+    def longest(batch, *, collate_fn_map=None):
+        return max(batch, key=len)
+
+    functions = {**collate.default_collate_fn_map, str: longest}
+    assert collate.collate([{"a": "x", "b": 1}, {"a": "yy", "b": 2}], collate_fn_map=functions)["a"] == "yy"
+    with pytest.raises(TypeError, match="default_collate: batch must contain tensors"):
+        data.default_collate([object()])
+    with pytest.raises(RuntimeError, match="each element in list of batch should be of equal size"):
+        data.default_collate([[1], [1, 2]])
+    with pytest.raises(TypeError, match="default_collate: batch must contain tensors"):
+        data.default_collate([np.array(["a"])])

@@ -1,5 +1,6 @@
 """Datasets, samplers and the loader that makes batches of them."""
 
+from . import _utils as _utils
 from ._collate import default_collate, default_convert
 from ._worker import get_worker_info
 from .dataloader import DataLoader

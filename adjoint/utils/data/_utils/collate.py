@@ -1,5 +1,20 @@
 """PyTorch's `torch.utils.data._utils.collate`."""
 
-from .._collate import default_collate, default_convert
+from .._collate import (
+    collate,
+    collate_float_fn,
+    collate_int_fn,
+    collate_numpy_array_fn,
+    collate_numpy_scalar_fn,
+    collate_str_fn,
+    collate_tensor_fn,
+    default_collate,
+    default_collate_err_msg_format,
+    default_collate_fn_map,
+    default_convert,
+)
 
-__all__ = ["default_collate", "default_convert"]
+__all__ = [
+    "collate", "collate_float_fn", "collate_int_fn", "collate_numpy_array_fn", "collate_numpy_scalar_fn", "collate_str_fn",
+    "collate_tensor_fn", "default_collate", "default_collate_err_msg_format", "default_collate_fn_map", "default_convert",
+]  # fmt: skip
