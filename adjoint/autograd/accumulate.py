@@ -179,5 +179,11 @@ class AccumulateGrad(Node):
     def name(self) -> str:
         return "torch::autograd::AccumulateGrad"
 
+    def apply_recorded(self, g: Any) -> tuple[Any, ...]:
+        """Called by hand: the gradient is added to that of the leaf."""
+        if g is not None:
+            accumulate_recorded(self.variable, g)
+        return ()
+
     def _hooks(self) -> NodeHooks:
         return self.variable._leaf_hooks()

@@ -43,6 +43,8 @@ class set_detect_anomaly:
     """Turns anomaly mode on or off at once; as a context manager, until the end of the block."""
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        if not isinstance(mode, bool):
+            raise TypeError(f"set_anomaly_enabled(): argument 'enabled' (position 1) must be bool, not {type(mode).__name__}")
         self._before = _enabled, _check_nan
         _set(mode, check_nan)
 

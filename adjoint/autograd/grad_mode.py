@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
+import warnings
 from collections import deque
 from collections.abc import Callable, Generator
 from contextvars import ContextVar
@@ -64,6 +65,13 @@ class _Mode:
         return again
 
     def __call__(self, fn: F) -> F:
+        if inspect.isclass(fn):
+            warnings.warn(
+                "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or methods. "
+                "To preserve the current behavior of class decoration, you can directly decorate the `__init__` method and nothing else.",
+                FutureWarning,
+                stacklevel=2,
+            )
         if inspect.isgeneratorfunction(fn):
             return self._around_generator(fn)  # type: ignore[return-value]
         if inspect.iscoroutinefunction(fn):
@@ -152,6 +160,8 @@ class set_grad_enabled(_Mode):
     """Turns recording on or off at once; as a context manager, until the end of the block."""
 
     def __init__(self, mode: bool) -> None:
+        if mode.__class__ is not bool:
+            raise TypeError(f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {type(mode).__name__}")
         before = get_mode()
         self._bits = bits = GRAD if mode else 0
         self._first = before & GRAD

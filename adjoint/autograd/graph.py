@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from threading import Lock
@@ -33,7 +33,11 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
 def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
     """Tell autograd that the memory of a tensor was written by something it cannot see."""
+    if not isinstance(tensor, Iterable):
+        raise RuntimeError("increment_version expect a Iterable[Tensor] as input")
     for one in (tensor,) if isinstance(tensor, Tensor) else tensor:
+        if not isinstance(one, Tensor):
+            raise RuntimeError("increment_version expects each element of the iterable to be a tensor")
         if one._vc is not INFERENCE_TENSOR:
             counter_of(one).bump(here())
 

@@ -237,6 +237,9 @@ class Node:
         expected = 1 if self.outputs is None else self.outputs
         if len(gradients) != expected:
             raise TypeError(f"expected {expected} arguments, got {len(gradients)} instead")
+        for place, gradient in enumerate(gradients):
+            if gradient is not None and not hasattr(gradient, "_fn"):
+                raise TypeError(f"argument {place} is not a Variable")
         full = self.in_public_order(self.apply_recorded(gradients[0] if self.outputs is None else list(gradients)))
         return full[0] if len(full) == 1 else full
 

@@ -120,10 +120,18 @@ class saved_tensors_hooks:
         message = refusal.get()
         if message is not None:
             raise RuntimeError(message)
+        for hook in (self.pack_hook, self.unpack_hook):
+            if not callable(hook):
+                raise TypeError(
+                    "_push_saved_tensors_default_hooks(): incompatible function arguments. The following argument types are supported: two "
+                    f"functions, not {type(hook).__name__}"
+                )
         in_force.set((*in_force.get(), (self.pack_hook, self.unpack_hook)))
         self._before.append(swap_bits(SAVED_HOOKS, SAVED_HOOKS))
 
     def __exit__(self, *_: object) -> None:
+        if not self._before:
+            raise RuntimeError("saved_tensors_hooks were left without having been entered, or left twice")
         swap_bits(SAVED_HOOKS, self._before.pop())
         in_force.set(in_force.get()[:-1])
 

@@ -54,7 +54,7 @@ def check_directions(flat: list[Any], spec: TreeSpec, directions: list[Any], dir
         )
     for name, given in (("primals", flat), ("tangents", directions)):
         if not given:
-            raise RuntimeError(f"jvp(f, primals, tangents): Expected {name} to be a non-empty tuple of Tensors")
+            raise RuntimeError(f"jvp(f, primals, tangents): Expected {name} to contain at least one Tensor.")
         for x in given:
             if not isinstance(x, Tensor):
                 raise RuntimeError(f"jvp(f, primals, tangents): Expected {name} to only contain Tensors, got {type(x)}")

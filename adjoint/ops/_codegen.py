@@ -582,6 +582,9 @@ def apply_text(
             else:
                 lines.append(f" if s_{name}._vc is not None: check_input(self, '{name}', s_{name})")
                 values[name] = f"s_{name}._data"
+                if op.joint is None and sum(name in parameters(op.rules[one]) for one in chosen) > 1:
+                    lines.append(f" s_{name} = s_{name}._data")  # read once: a hook may unpack it
+                    values[name] = f"s_{name}"
     if conj:
         lines.append(" g = conjugate(g)")
     rule = "rule" if recorded else "array_rule"

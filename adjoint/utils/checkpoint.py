@@ -92,7 +92,12 @@ def checkpoint(
     )  # fmt: skip
     with saved_tensors_hooks(segment.pack, segment.unpack), first:
         result = function(*args, **kwargs)
-    segment.complete = True
+        segment.complete = True
+    if not segment.complete:
+        raise RuntimeError(
+            "torch.utils.checkpoint: the forward context provided by context_fn suppressed an exception raised during the checkpointed "
+            "forward. This is not supported because checkpoint cannot return a value for a failed forward."
+        )
     return result
 
 

@@ -487,3 +487,61 @@ def threads_of_backward(t):
     with t.autograd.set_multithreading_enabled(False):
         found.append(t.autograd.is_multithreading_enabled())
     return [*found, t.autograd.is_multithreading_enabled()]
+
+
+@fact
+def hooks_that_are_none(t):
+    hooks = t.autograd.graph.saved_tensors_hooks
+    left = attempt(lambda: hooks(lambda x: x, lambda x: x).__exit__(None, None, None))
+    return left.split(":")[0], attempt(hooks(3, 4).__enter__)
+
+
+@fact
+def unpacked_once(t):
+    x, counts, found = t.tensor([1.0, 2.0], requires_grad=True), [0, 0], []
+
+    def pack(y):
+        counts[0] += 1
+        return y
+
+    def unpack(y):
+        counts[1] += 1
+        return y
+
+    with t.autograd.graph.saved_tensors_hooks(pack, unpack):
+        for f in (lambda: x / x, lambda: x**x, lambda: t.where(x > 1, x, x), lambda: x * x, lambda: t.atan2(x, x), lambda: x.exp()):
+            counts[:] = 0, 0
+            f().sum().backward()
+            found.append(list(counts))
+    return found
+
+
+@fact
+def nodes_called_by_hand(t):
+    x = t.tensor([1.0, 2.0], requires_grad=True)
+    y = x.exp()
+    leaf_node = y.grad_fn.next_functions[0][0]
+    found = [attempt(lambda: y.grad_fn(3)), attempt(lambda: y.grad_fn()), y.grad_fn(t.ones(2)), attempt(lambda: len(leaf_node(t.ones(2))))]
+    return found, x.grad, attempt(lambda: t.autograd.graph.increment_version(3)), attempt(lambda: t.autograd.graph.increment_version([3]))
+
+
+@fact
+def modes_that_are_no_truth_values(t):
+    return [
+        attempt(f)
+        for f in (lambda: t.set_grad_enabled("a"), lambda: t.set_grad_enabled(1), lambda: t.autograd.set_detect_anomaly("a"))
+    ]
+
+
+@fact
+def contexts_that_swallow_errors(t):
+    from contextlib import nullcontext, suppress
+    from importlib import import_module
+
+    checkpoint = import_module(f"{t.__name__}.utils.checkpoint").checkpoint
+
+    def fails(x):
+        raise ValueError("no")
+
+    x = t.ones(1, requires_grad=True)
+    return attempt(lambda: checkpoint(fails, x, use_reentrant=False, context_fn=lambda: (suppress(ValueError), nullcontext())))

@@ -425,7 +425,7 @@ def what_transforms_refuse(t):
         generate_vmap_rule = True
 
         @staticmethod
-        def forward(x, *, y):
+        def forward(x, *, y=None):
             return x * y
 
     def set_data(x):
