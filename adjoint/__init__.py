@@ -36,6 +36,7 @@ from ._dtype import promote_types as promote_types
 from ._dtype import set_default_dtype as set_default_dtype
 from ._from_data import as_tensor as as_tensor
 from ._from_data import asarray as asarray
+from ._from_data import from_file as from_file
 from ._from_data import from_numpy as from_numpy
 from ._from_data import frombuffer as frombuffer
 from ._from_data import tensor as tensor
@@ -163,6 +164,7 @@ _NAMES = {
          "FloatStorage", "HalfStorage", "IntStorage", "LongStorage", "ShortStorage", "TypedStorage", "UntypedStorage"),
         "storage",
     ),
+    "Storage": "storage",
 }  # fmt: skip
 
 

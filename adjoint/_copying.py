@@ -99,5 +99,12 @@ def __copy__(self: Tensor) -> Tensor:
 def as_subclass(self: Tensor, cls: type[Tensor]) -> Tensor:
     """The same tensor, with its history, as an object of a subclass of Tensor."""
     same: Tensor = alias(self)
-    same.__class__ = cls
+    try:
+        same.__class__ = cls
+    except TypeError:  # it has slots of its own
+        other: Tensor = object.__new__(cls)
+        other.__dict__.update(same.__dict__)
+        for name in ("_data", "_fn", "_vc"):
+            setattr(other, name, getattr(same, name))
+        return other
     return same

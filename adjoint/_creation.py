@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from . import _unset
 from ._device import CPU, _defaults, device, get_default_device, require_usable, resolve
 from ._dtype import as_dtype, as_numpy_dtype, default_numpy, from_numpy_dtype, infer_numpy_dtype
 from ._layer import Layer, deepest, in_layers_of, levels, made_inside, refuse_out
@@ -41,7 +42,7 @@ def size_of(name: str, given: Any) -> tuple[int, ...]:
     for length in lengths:
         if length.__class__ is not int or length < 0:
             return _checked_size(name, lengths, nested)
-    return lengths if lengths.__class__ is tuple else tuple(lengths)
+    return lengths if lengths.__class__ is tuple else tuple(list.__iter__(lengths) if isinstance(lengths, list) else lengths)
 
 
 def _checked_size(name: str, lengths: Any, nested: bool) -> tuple[int, ...]:
@@ -214,7 +215,7 @@ def _alone(
     return finish(make_array(lambda: fill(shape, numpy_dtype), shape, numpy_dtype, device), requires_grad)
 
 
-FILLINGS: dict[Any, Callable[..., Array]] = {None: np.empty, 0: zeros_array, 1: ones_array}
+FILLINGS: dict[Any, Callable[..., Array]] = {None: _unset.empty, 0: zeros_array, 1: ones_array}
 
 
 def made_tensor(like: Any, dtype: np.dtype[Any], value: Any, name: str) -> Tensor:
@@ -266,15 +267,15 @@ def empty(
 ) -> Tensor:
     """A tensor whose elements are whatever the memory held."""
     if args and size is None and out is None and device is None and layout is strided and not pin_memory and not requires_grad:
-        if memory_format is contiguous_format:
+        if memory_format is contiguous_format and not _unset.on:
             return made_tensor(args, as_numpy_dtype(dtype), None, "empty")
     if memory_format is contiguous_format:
-        return sized("empty", np.empty, args, size, out, dtype, layout, device, pin_memory, requires_grad)
+        return sized("empty", _unset.empty, args, size, out, dtype, layout, device, pin_memory, requires_grad)
     if memory_format is preserve_format:
         raise RuntimeError("unsupported memory format Preserve: it belongs to empty_like; use contiguous_format")
 
     def fill(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-        return empty_in_format(shape, dtype, memory_format)
+        return _unset.marked(empty_in_format(shape, dtype, memory_format))
 
     return sized("empty", fill, args, size, out, dtype, layout, device, pin_memory, requires_grad)
 
@@ -299,7 +300,7 @@ def empty_strided(
 
     def make() -> Array:
         last = 0 if 0 in shape else 1 + sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
-        return np.lib.stride_tricks.as_strided(np.empty(last, numpy_dtype), shape, steps)
+        return np.lib.stride_tricks.as_strided(_unset.empty((last,), numpy_dtype), shape, steps)
 
     def make_meta() -> Array:
         from ._meta import empty
@@ -414,7 +415,7 @@ def _like(
         input.numel()  # which a lazy parameter refuses
     data = input._data
     if data.__class__ is np.ndarray and memory_format is preserve_format and device is None and layout is strided:
-        if not pin_memory and not requires_grad:
+        if not pin_memory and not requires_grad and (value is not None or not _unset.on):
             return made_tensor(data, data.dtype if dtype is None else as_numpy_dtype(dtype), value, name)
     check_options(layout, pin_memory)
     if isinstance(data, Layer) and memory_format is preserve_format:
@@ -429,8 +430,9 @@ def _like(
             array = empty_like_array(data, numpy_dtype)
         else:
             array = empty_in_format(data.shape, numpy_dtype, memory_format)
-        if value is not None:
-            fill_array(array, as_element(value, numpy_dtype))
+        if value is None:
+            return _unset.marked(array)
+        fill_array(array, as_element(value, numpy_dtype))
         return array
 
     made = finish(make_array(make, data.shape, numpy_dtype, where, lambda: meta_like(data, numpy_dtype, memory_format)), requires_grad)
@@ -478,7 +480,7 @@ def _new(
     device: Device, pin_memory: bool, requires_grad: bool,
 ) -> Tensor:
     if size is device is None and args and (data := self._data).__class__ is np.ndarray and layout is strided and not pin_memory:
-        if not requires_grad and _defaults.get()[-1] is CPU and not levels():
+        if not requires_grad and _defaults.get()[-1] is CPU and not levels() and (value is not None or not _unset.on):
             return made_tensor(args, data.dtype if dtype is None else as_numpy_dtype(dtype), value, name)
     dtype, device = like_self(self, dtype, device)
     fill = FILLINGS[value]

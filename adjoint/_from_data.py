@@ -346,6 +346,14 @@ def _asarray_of_foreign(obj: Any, wanted: np.dtype[Any] | None, device: Device, 
     return made_inside(finish(make_array(lambda: array, array.shape, array.dtype, device)))
 
 
+def from_file(filename: Any, shared: bool | None = None, size: int = 0, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """A tensor of `size` elements on the memory of a file; what is written to it is written to the file if that is `shared`."""
+    from ._untyped_storage import UntypedStorage, elements
+
+    kind = as_dtype(default_numpy() if dtype is None else dtype)
+    return finish(elements(UntypedStorage.from_file(filename, bool(shared), size * kind.itemsize), kind), requires_grad)
+
+
 def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
     """A 1-d tensor on the memory of an object with a buffer, such as a `bytearray`."""
     numpy_dtype = as_numpy_dtype(dtype)

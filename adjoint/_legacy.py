@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from . import _unset
 from ._creation import Array, size_of
 from ._device import resolve
 from ._dtype import PUBLIC, as_dtype, default_numpy, dtype
@@ -47,7 +48,7 @@ def legacy_array(args: tuple[Any, ...], dtype: np.dtype[Any], device: Any) -> Ar
         return np.empty(0, dtype)
     if len(args) == 1 and not (args[0].__class__ is int or isinstance(args[0], Size)):
         return _of_data(args[0], dtype)
-    return np.empty(size_of("new", args), dtype)
+    return _unset.empty(size_of("new", args), dtype)
 
 
 def _of_data(data: Any, dtype: np.dtype[Any]) -> Array:
@@ -56,8 +57,12 @@ def _of_data(data: Any, dtype: np.dtype[Any]) -> Array:
             found, wanted = data.dtype, as_dtype(dtype)
             raise TypeError(f"expected a tensor of {wanted} (got one of {found}); write x.to(adjoint.{wanted.name})")
         return data._data
+    if hasattr(data, "untyped_bytes"):  # a storage
+        from ._untyped_storage import elements
+
+        return elements(data, as_dtype(dtype))
     if isinstance(data, np.integer):
-        return np.empty(int(data), dtype)
+        return _unset.empty((int(data),), dtype)
     if isinstance(data, str | bytes):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'; pass numbers")
     if not is_sequence(data) and not hasattr(data, "__array__"):
@@ -70,6 +75,11 @@ class tensortype(type):
     """The type of `FloatTensor` and its kin: they make tensors of one dtype, and `isinstance` asks for it."""
 
     dtype: dtype
+
+    def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> Any:
+        if bases:
+            raise TypeError(f"type 'torch.{bases[0].__name__}' is not an acceptable base type; derive from torch.Tensor")
+        return super().__new__(mcs, name, bases, namespace)
 
     def __call__(cls, *args: Any, device: Any = None) -> Tensor:
         return wrap(legacy_array(args, cls.dtype.numpy, device))

@@ -48,7 +48,7 @@ IGNORED = frozenset(
      "use_deterministic_algorithms", "vmap", "_make_subclass"}
 )  # fmt: skip
 # Functions that make plain tensors of any data: only modes see them.
-MAKING = frozenset({"as_tensor", "asarray", "from_dlpack", "from_numpy", "frombuffer", "scalar_tensor", "tensor", "to_dlpack"})
+MAKING = frozenset({"as_tensor", "asarray", "from_dlpack", "from_file", "from_numpy", "frombuffer", "scalar_tensor", "tensor", "to_dlpack"})
 # What Tensor itself defines without asking anybody: identity, iteration (through `unbind`), and its own helpers.
 OWN = frozenset({"__init__", "__iter__", "__hash__", "__torch_function__", "_hooks_of", "_leaf_hooks", "_only_element", "_real_element"})
 

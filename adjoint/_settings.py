@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import _unset
 from ._dtype import set_default_dtype
 from ._site import warn
 from ._tensor import Tensor
@@ -12,8 +13,9 @@ _settings: dict[str, Any] = {"deterministic": False, "warn_only": False, "precis
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Kept; adjoint's results never depend on the number of threads."""
+    """adjoint's results never depend on the number of threads; what this changes is that new memory is filled."""
     _settings["deterministic"], _settings["warn_only"] = bool(mode), bool(warn_only)
+    _unset.choose(deterministic=bool(mode))
 
 
 def are_deterministic_algorithms_enabled() -> bool:

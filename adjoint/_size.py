@@ -46,6 +46,8 @@ class Size(tuple[int, ...]):
 
     def __add__(self, other: Any, /) -> Size:
         if not isinstance(other, tuple):
+            if hasattr(other, "__radd__"):
+                return NotImplemented
             raise TypeError(
                 f"can only concatenate tuple (not {other.__class__.__name__}) to torch.Size; write size + tuple(...)"
             )

@@ -485,6 +485,9 @@ class Tensor(OpMethods):
             raise TypeError("only integer tensors of a single element can be converted to an index")
         return int(self.item())
 
+    def __delitem__(self, index: Any) -> None:
+        raise TypeError("Tensor does not support deleting items")
+
     def __iter__(self) -> Iterator[Tensor]:
         if not self._data.shape:
             raise TypeError("iteration over a 0-d tensor")

@@ -49,12 +49,17 @@ def elements(storage: UntypedStorage | TypedStorage, kind: dtype | None = None) 
     return untyped[: untyped.size // kind.itemsize * kind.itemsize].view(kind.numpy)
 
 
+class FileMemory(mmap.mmap):
+    """The bytes of a file, and its name if what is written to them is written to the file."""
+
+    filename: str | None = None
+
+
 class UntypedStorage:
     """The bytes that a tensor and its views lie in."""
 
     is_cuda = is_hpu = False
     is_sparse = is_sparse_csr = False
-    filename: str | None = None
 
     def __init__(self, *args: Any, device: Any = None) -> None:
         kind = CPU if device is None else resolve(device)
@@ -77,6 +82,14 @@ class UntypedStorage:
 
     def untyped_bytes(self) -> Any:
         return self._bytes
+
+    @property
+    def filename(self) -> str | None:
+        """The file that the memory is shared with."""
+        base = self._bytes
+        while isinstance(base, np.ndarray):
+            base = base.base
+        return getattr(getattr(base, "obj", None), "filename", None)
 
     @property
     def _cdata(self) -> int:
@@ -266,6 +279,8 @@ class UntypedStorage:
     def from_file(cls, filename: Any, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
         """The bytes of a file, mapped into memory; what is written to them is written to the file if it is shared."""
         path = Path(filename)
+        if not shared and not path.exists():
+            raise RuntimeError(f"unable to open file <{path}> in read-only mode: No such file or directory (2)")
         with path.open("rb" if not shared else "r+b" if path.exists() else "w+b") as file:
             size = os.fstat(file.fileno()).st_size
             if size < nbytes:
@@ -276,8 +291,9 @@ class UntypedStorage:
                 made = cls(0)
             else:
                 access = mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY
-                made = of_bytes(np.frombuffer(mmap.mmap(file.fileno(), nbytes, access=access), np.uint8))
-        made.filename = str(path) if shared else None
+                memory = FileMemory(file.fileno(), nbytes, access=access)
+                memory.filename = str(path) if shared else None
+                made = of_bytes(np.frombuffer(memory, np.uint8))
         return made
 
 

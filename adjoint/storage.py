@@ -340,6 +340,7 @@ CLASSES = {
     name: _Meta(name, (_LegacyStorage,), {"dtype": kind, "_dtype": kind, "__module__": "adjoint"}) for kind, name in STORAGE_NAMES.items()
 }
 globals().update(CLASSES)
+Storage = CLASSES["FloatStorage"]
 
 
 def _dtype_to_storage_type_map() -> dict[Any, str]:

@@ -263,3 +263,21 @@ def test_hooks_are_not_saved():
     y = ad.ones(1, requires_grad=True)
     y.register_hook(ad.utils.hooks.unserializable_hook(lambda g: g))
     assert again(y).requires_grad
+
+
+def test_a_file_as_memory(tmp_path):
+    path = tmp_path / "numbers"
+    path.write_bytes(ad.arange(5.0).numpy().tobytes())
+    shared = ad.from_file(str(path), shared=True, size=5)
+    shared[0] = 9
+    own = ad.from_file(path, size=5)
+    own[1] = 7
+    assert ad.from_file(path, True, 3).tolist() == [9.0, 1.0, 2.0]
+    assert own.tolist() == [9.0, 7.0, 2.0, 3.0, 4.0]
+    assert shared.untyped_storage().filename == str(path)
+    assert own.untyped_storage().filename is None
+    storage = ad.FloatStorage.from_file(str(path), True, 5)
+    assert ad.FloatTensor(storage).data_ptr() == storage.data_ptr()
+    assert ad.Storage is ad.FloatStorage
+    with pytest.raises(RuntimeError, match="unable to open file"):
+        ad.from_file(tmp_path / "nothing", size=1)

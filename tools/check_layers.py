@@ -34,6 +34,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "_site",
             "_size",
             "_state",
+            "_unset",
             "_version",
             "_serving",
         ),

@@ -304,9 +304,9 @@ def body(op: Op, kinds: str, sort: str = USUAL) -> list[str]:
     call = ", ".join([value[name] for name in op.args[:cut]] + [f"{name}={value[name]}" for name in op.args[cut:]])
     lines = computed(op, call, kinds, sort)
     if not op.several and not op.view:
-        lines += ["if result.__class__ is not ndarray and isinstance(result, generic): result = asarray(result)"]
+        lines += ["if result.__class__ is not ndarray:", " if isinstance(result, generic): result = asarray(result)"]
         if op.factors and sort != NESTED:  # which are tensors, if the result is one
-            lines += [f"elif result.__class__ is Tensor: return {general_call(op, False)}"]
+            lines += [f" elif result.__class__ is Tensor: return {general_call(op, False)}"]
         lines += ["made = new(Tensor)", "made._data = result", "made._vc = None"]
     differentiable = [name for name, kind in tensors.items() if kind == "T" and op.differentiates(name)]
     if sort == WHOLE or not differentiable:

@@ -13,6 +13,7 @@ from .._layout import channels_inside, channels_last, channels_last_3d, inner_ch
 from .._site import here
 from .._state import GRAD, INFERENCE, recording, swap_bits
 from .._tensor import Tensor
+from .._unset import marked
 from ..autograd.forward_ad import set_tangent
 from ..autograd.node import INFERENCE_TENSOR, LEAF, Cut, Edge, Node, VersionCounter, new_node
 from ..autograd.regions import leave_memory, reach, remember_geometry
@@ -106,7 +107,7 @@ def _resize(input: Tensor, size: tuple[int, ...], memory_format: Any = None) -> 
         return _become(input, as_strided(input, size, strides, offset))
     if not (input if input._base is None else input._base)._resizable:
         raise RuntimeError("Trying to resize storage that is not resizable: NumPy shares it\n  fix: x = x.clone() before it grows")
-    grown = np.zeros(offset + math.prod(size), data.dtype)
+    grown = marked(np.zeros(offset + math.prod(size), data.dtype))
     grown[: memory.size] = memory
     leave_memory(input)
     if isinstance(input._fn, View):
