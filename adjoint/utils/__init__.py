@@ -6,8 +6,8 @@ from typing import Any, NoReturn
 from . import data as data
 
 _LAZY = frozenset(
-    {"_device", "_python_dispatch", "_pytree", "benchmark", "checkpoint", "collect_env", "cpp_extension", "deterministic", "dlpack", "hooks",
-     "model_zoo", "serialization", "tensorboard", "weak"}
+    {"_device", "_python_dispatch", "_pytree", "benchmark", "checkpoint", "collect_env", "cpp_extension", "deterministic", "dlpack",
+     "hooks", "model_zoo", "serialization", "tensorboard", "weak"}
 )  # fmt: skip
 
 
