@@ -41,6 +41,8 @@ def scaled_dot_product_attention(
     if attn_mask is not None and attn_mask.ndim > max(query.ndim, key.ndim):
         raise RuntimeError(f"output with shape {list(query.shape[:-1])} + [keys] doesn't match the broadcast shape {list(attn_mask.shape)}")
     if is_causal and attn_mask is not None:
+        if hasattr(attn_mask, "variant"):  # nn/attention/bias.py
+            raise ValueError("CausalBias should not be used with causal=True")
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     if not 0.0 <= dropout_p <= 1.0:
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {dropout_p}")

@@ -145,3 +145,22 @@ def test_attention_checks_its_arguments(do, error, message):
 def test_attention_without_features():
     x = ad.ones(1, 2, 0)
     assert F.scaled_dot_product_attention(x, x, ad.ones(1, 2, 3)).tolist() == [[[1, 1, 1], [1, 1, 1]]]
+
+
+@pytest.mark.parametrize("corner", ["upper_left", "lower_right"])
+def test_causal_masks_know_their_corner(corner):
+    mask = getattr(nn.attention.bias, f"causal_{corner}")(2, 3)
+    expected = [[True, False, False], [True, True, False]] if corner == "upper_left" else [[True, True, False], [True, True, True]]
+    assert mask.tolist() == expected and mask.seq_len_q == 2 and mask.variant.name == corner.upper()
+    q, x = ad.randn(1, 2, 4), ad.randn(1, 3, 4)
+    found = F.scaled_dot_product_attention(q, x, x, mask)
+    assert type(found) is ad.Tensor and ad.equal(found, F.scaled_dot_product_attention(q, x, x, ad.tensor(expected)))
+    with pytest.raises(ValueError, match="CausalBias should not be used with causal=True"):
+        F.scaled_dot_product_attention(q, x, x, mask, is_causal=True)
+
+
+def test_causal_masks_are_checked():
+    with pytest.raises(AssertionError, match="causal_upper_left only supports 2D tensors"):
+        nn.attention.bias.causal_upper_left(3)
+    with pytest.warns(UserWarning, match="Lower right causal bias will produce NaNs"):
+        nn.attention.bias.causal_lower_right(3, 2)

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
 
+from . import bias as bias
+
 WARN_FOR_UNFUSED_KERNELS = False
 
 
