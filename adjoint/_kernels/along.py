@@ -351,7 +351,7 @@ class Entry:
         self.words = memoryview(facts)
         self.dtypes: list[Any] = []  # that the table refers to
         text = f"entry_along {kind} {limits} {roles}"
-        at = jit.load(text, lambda: entry_text(kind, limits, roles), ["entry_along"], jit.FINISHED)["entry_along"]
+        at = jit.load(text, lambda: entry_text(kind, limits, roles), ["entry_along"], jit.CALLS)["entry_along"]
         self.call: Callable[..., Any] = objects.builtin(name, at, facts, otherwise)
 
     def tell(self, dtype: Any, result: Any, loop: int, at: int) -> None:

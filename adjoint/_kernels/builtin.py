@@ -143,7 +143,7 @@ def load(formulas: list[Formula], fallbacks: list[Any]) -> list[Callable[..., An
 @cache
 def entry_address(into: str) -> int:
     """The address of the entry that all built-ins share whose results go to the same place."""
-    return jit.load(f"entry {into}", lambda: entry.text(into), [f"entry_{into}"], jit.FINISHED)[f"entry_{into}"]
+    return jit.load(f"entry {into}", lambda: entry.text(into), [f"entry_{into}"], jit.CALLS)[f"entry_{into}"]
 
 
 def unable(*args: Any) -> None:

@@ -165,7 +165,7 @@ class Kernel:
         own = [id(True), id(False), id(None), *dtypes, threads.share, threads.address, *[0] * (3 * MOST + 3)]
         facts = objects.table(otherwise, own)
         self.words = memoryview(facts)
-        at = jit.load(f"entry_loop {marks}", lambda: entry_text(marks), ["entry_loop"], jit.FINISHED)["entry_loop"]
+        at = jit.load(f"entry_loop {marks}", lambda: entry_text(marks), ["entry_loop"], jit.CALLS)["entry_loop"]
         self.call: Callable[..., bool | None] = objects.builtin(name, at, facts, otherwise)
 
     def otherwise(self, *args: Any) -> bool | None:

@@ -61,7 +61,7 @@ class Drawing:
         fallbacks = {"fill": self.fill_otherwise, "new": self.make_otherwise}
         tables = {symbol: objects.table(fallback, [*known, *[0] * (2 * MOST + 1)]) for symbol, fallback in fallbacks.items()}
         self.tables = [memoryview(table) for table in tables.values()]
-        at = jit.load(f"drawing {marks}", lambda: "\n".join(text(marks.split(), symbol) for symbol in tables), [*tables], jit.FINISHED)
+        at = jit.load(f"drawing {marks}", lambda: "\n".join(text(marks.split(), symbol) for symbol in tables), [*tables], jit.CALLS)
         made = {symbol: objects.builtin(self.loop.__name__, at[symbol], tables[symbol], fallbacks[symbol]) for symbol in tables}
         self.fill, self.new = made["fill"], made["new"]
 

@@ -20,7 +20,7 @@ from adjoint import nn
 from adjoint.nn import functional as F
 
 from .._compiled_members import use_compiled_members
-from .._kernels import cache, pool
+from .._kernels import cache, jit, pool
 from .._serving import compiles
 from ..ops._several import use_builtins
 
@@ -74,6 +74,7 @@ def build() -> int:
 
 def run(name: str) -> str:
     """Do a job, in a process of its own."""
+    jit.thorough = True
     dict(standard())[name]()
     return name
 
