@@ -99,7 +99,7 @@ def coefficients(difference: Any, theirs: Any, ours: Any) -> bool:
 
 @known("the state of LBFGS has no room for what is computed anew in each step, and its learning rate is a float")
 def lbfgs(difference: Any, theirs: Any, ours: Any) -> bool:
-    return "LBFGS" in difference.statement and (theirs == 1 or "al" in theirs)
+    return "LBFGS" in difference.program and (theirs == 1 or (isinstance(theirs, list) and "al" in theirs))
 
 
 @known("after an unrecorded write PyTorch makes new nodes for views of leaves, which lose the hooks and retained gradients of the old ones")
@@ -115,3 +115,14 @@ def byte_masks(difference: Any, theirs: Any, ours: Any) -> bool:
 @known("hooks of a result that leads to none of the inputs asked for are not called")
 def hooks_of_the_unneeded(difference: Any, theirs: Any, ours: Any) -> bool:
     return difference.place.startswith("log") and bool(re.search(r"autograd\.grad\(", difference.program))
+
+
+@known("a node that has saved nothing can be used again")
+def nothing_to_free(difference: Any, theirs: Any, ours: Any) -> bool:
+    return difference.what == "PyTorch raises" and "backward through the graph a second time" in theirs.text
+
+
+@known("PyTorch's own derivatives write to what they have saved, or lack a rule for batches")
+def limits_of_transforms(difference: Any, theirs: Any, ours: Any) -> bool:
+    text, batched = getattr(theirs, "text", ""), "torch.func." in difference.statement or "is_grads_batched" in difference.statement
+    return batched and bool(re.search(r"modified by an inplace operation|Batching rule not implemented|ZeroTensors are immutable", text))

@@ -18,9 +18,9 @@ from ..program import Leaf, Ref
 PLACES = ("", "nn.functional.", "special.", "linalg.", "fft.", "Tensor.")
 UNDEFINED = {"empty_like", "empty", "new_empty", "empty_strided", "new_empty_strided", "resize_", "resize", "empty_permuted"}  # values
 # Numbers that stand for names (the reduction of a loss, the mode of a grid), or must fit other arguments: PyTorch does not check them.
-VERBATIM = re.compile(r"_loss$|kl_div|grid_sampler|^native_|^(rnn|lstm|gru|quantized)|embedding_bag|binary_cross_entropy")
-# PyTorch's have eight right digits beyond 5, in derivatives too.
-INEXACT = re.compile(r"special\.(bessel_[jy]|airy)")
+VERBATIM = re.compile(r"_loss$|kl_div|grid_sampler|^(rnn|lstm|gru|quantized)|embedding_bag|binary_cross_entropy")
+# PyTorch's have about ten right digits, in derivatives too.
+INEXACT = re.compile(r"special\.(bessel_[jy]|airy)|digamma|polygamma|psi$")
 RANDOM = {"dropout", "alpha_dropout", "rrelu", "fractional_max_pool2d", "fractional_max_pool3d"}  # the samples name no seed
 
 
@@ -41,7 +41,7 @@ def rows() -> list[tuple[str, tuple[Sample, ...], bool]]:
     found = []
     for name, row in load_rows().items():
         for path in [row.torch] if row.torch else [place + name for place in PLACES]:
-            private = path.startswith(("ops.", "_"))
+            private = path.startswith(("ops.", "_", "native_"))
             if private or path.split(".")[-1] in UNDEFINED | RANDOM or INEXACT.search(path):
                 break
             if resolved(torch, path) is not None and resolved(adjoint, path) is not None:

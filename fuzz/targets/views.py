@@ -92,7 +92,7 @@ GEOMETRY: list[Maker] = [
     lambda b, x, t: b.add(".squeeze_", x, *([] if b.chance(0.5) else [dim(b, t)])),
     lambda b, x, t: b.add(".as_strided_", x, b.pick([(2,), (2, 2), (1, 2)]), b.pick([(1,), (1, 2), (2, 1)])),
     lambda b, x, t: b.add(".swapdims_", x, dim(b, t), dim(b, t)),
-    lambda b, x, t: b.add(".detach_", x),
+    lambda b, x, t: b.add(".detach_", x) if b.chance(0.3) else None,
     lambda b, x, t: b.add(".requires_grad_", x),
     lambda b, x, t: b.add(".resize_", x, tuple(t.shape)),
     lambda b, x, t: b.add(".set_", x, Leaf((2, 2), str(t.dtype).removeprefix("torch."))),
@@ -199,7 +199,7 @@ def same_memory(a: np.ndarray, b: np.ndarray) -> bool:
 def program(b: Builder) -> None:
     dtype = b.pick(("float64",) * 5 + ("float32", "float32", "complex128"))
     for _ in range(b.random.randint(1, 2)):
-        b.leaf(b.new(b.shape(1, 3), dtype, low=-1.5))
+        b.leaf(b.new(b.shape(1, 3), dtype, layout="", low=-1.5))
     leaf = b.tensor()
     assert leaf is not None
     b.add(b.pick([".clone", ".sin", ".mul"]), leaf, *([2.0] if b.steps[-1].call == ".mul" else []))
