@@ -76,6 +76,7 @@ def serve(channel: Connection, mode: str, layout: bool) -> None:
     from .run import compared
 
     torch.set_num_threads(1)
+    torch.set_warn_always(False)
     targets = load()
 
     def difference(program: Program) -> Any:
