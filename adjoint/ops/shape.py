@@ -253,16 +253,22 @@ def ravel(input: Any) -> Any:
 def unflatten(input: Any, dim: int, sizes: Any) -> Any:
     """Divide a dimension into several."""
     shape = input._data.shape
+    if not shape:
+        raise RuntimeError(f"unflatten got an unexpected error: Dimension specified as {dim} but tensor has no dimensions")
     dim = wrap_dim(dim, len(shape))
     given = tuple(sizes)
     if not given:
         raise RuntimeError("unflatten: sizes must be non-empty")
+    if given.count(-1) > 1:
+        raise RuntimeError("unflatten got an unexpected error: only one dimension can be inferred; write the sizes of the others")
     size = shape[dim]
     known = math.prod(given if -1 not in given else [n for n in given if n != -1])
     if known != size and (-1 not in given or known == 0 or size % known):
         raise RuntimeError(
             f"unflatten: Provided sizes {list(given)} don't multiply up to the size of dim {dim} ({size}) in the input tensor"
         )
+    if -1 in given and known:  # by this dimension alone, also where the tensor is empty
+        given = tuple(size // known if n == -1 else n for n in given)
     return _reshape(input, (*shape[:dim], *given, *shape[dim + 1 :]))
 
 

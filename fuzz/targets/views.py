@@ -93,9 +93,8 @@ GEOMETRY: list[Maker] = [
     lambda b, x, t: b.add(".as_strided_", x, b.pick([(2,), (2, 2), (1, 2)]), b.pick([(1,), (1, 2), (2, 1)])),
     lambda b, x, t: b.add(".swapdims_", x, dim(b, t), dim(b, t)),
     lambda b, x, t: b.add(".detach_", x) if b.chance(0.3) else None,
-    lambda b, x, t: b.add(".requires_grad_", x),
     lambda b, x, t: b.add(".resize_", x, tuple(t.shape)),
-    lambda b, x, t: b.add(".set_", x, Leaf((2, 2), str(t.dtype).removeprefix("torch."))),
+    lambda b, x, t: None if t._is_view() else b.add(".set_", x, Leaf((2, 2), str(t.dtype).removeprefix("torch."))),
     lambda b, x, t: None if t._is_view() else b.add("{}.data = {}", x, Leaf(tuple(t.shape), str(t.dtype).removeprefix("torch."), 5)),
 ]
 
@@ -183,6 +182,9 @@ def write(b: Builder, x: Ref, t: Any) -> None:
     operands = {ref: (places(b.value(ref)), tuple(b.value(ref).shape)) for ref in b.refs()}
     b.pick(WRITES)(b, x, t)
     for step in b.steps[before:]:
+        if "out=" in step.call and np.intersect1d(written, operands[step.args[1]][0]).size:
+            del b.steps[before:]
+            raise EndError
         if f"v{step.number}" in b.space or is_statement(step.call):
             others = [operands[ref] for ref in step.args[1:] if isinstance(ref, Ref) and ref in operands]
             itself = any(same_memory(written, memory) for memory, _ in others) and step.call not in (".add_", ".sub_", ".copy_")

@@ -67,8 +67,16 @@ def unflattened(make: Make) -> Iterator[Sample]:
     yield Sample(make(2, 6), -1, (-1, 2))
 
 
+@samples("unflatten")
+def unflattened_of_nothing(make: Make) -> Iterator[Sample]:
+    yield Sample(make(1, 0), 0, (-1,)).only_values()
+    yield Sample(make(0, 4), 1, (-1, 2)).only_values()
+
+
 @error_samples("unflatten")
 def badly_unflattened(make: Make) -> Iterator[ErrorSample]:
+    yield ErrorSample(RuntimeError, r"only one dimension can be inferred", make(4), 0, (-1, -1))
+    yield ErrorSample(RuntimeError, r"Dimension specified as 0 but tensor has no dimensions", make(), 0, (1,))
     yield ErrorSample(RuntimeError, r"unflatten: Provided sizes \[2, 2\] don't multiply up", make(2, 6), 1, (2, 2))
     yield ErrorSample(RuntimeError, "unflatten: sizes must be non-empty", make(2, 6), 1, ())
 
