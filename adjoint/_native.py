@@ -44,8 +44,13 @@ def convolution(
     input: Any, weight: Any, bias: Any, stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int], transposed: bool,
     output_padding: Sequence[int], groups: int,
 ) -> Any:  # fmt: skip
-    """A convolution, or a transposed one, in as many dimensions as the weight has after its first two."""
+    """A convolution, or a transposed one, of a batch, in as many dimensions as the weight has after its first two."""
     dims = weight.ndim - 2
+    if input.ndim != weight.ndim:
+        raise RuntimeError(
+            f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight {list(weight.shape)}, but got "
+            f"{input.ndim}-dimensional input of size {list(input.shape)} instead"
+        )
     given = [tuple(x) * dims if len(x) == 1 else tuple(x) for x in (stride, padding, dilation, output_padding)]
     if transposed:
         return getattr(F, f"conv_transpose{dims}d")(input, weight, bias, given[0], given[1], given[3], groups, given[2])

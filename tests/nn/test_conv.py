@@ -410,3 +410,8 @@ def test_of_no_channels_none_are_made(count):
     assert result.shape == (2, 0, *[6] * count)
     result.sum().backward()
     assert x.grad.shape == x.shape and weight.grad.shape == weight.shape and bias.grad.tolist() == [0.0] * 5
+
+
+def test_the_native_convolution_takes_batches_only():
+    with pytest.raises(RuntimeError, match="Expected 3-dimensional input for 3-dimensional weight"):
+        ad.convolution(ad.ones(1, 4), ad.ones(1, 1, 2), None, [1], [0], [1], False, [0], 1)
