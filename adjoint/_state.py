@@ -49,3 +49,6 @@ def swap_bits(mask: int, bits: int) -> int:
     mode = get_mode()
     set_mode(mode & ~mask | bits)
     return mode & mask
+
+# The ways to compute attention that are allowed (`backends/cuda.py`, `nn/attention`).
+ATTENTION_BACKENDS = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}

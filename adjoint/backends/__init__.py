@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import cuda as cuda
 from . import cudnn as cudnn
+from . import mha as mha
 from . import mkldnn as mkldnn
 from . import mps as mps
 from ._absent import Absent

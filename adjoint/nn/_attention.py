@@ -7,7 +7,8 @@ from math import sqrt
 import numpy as np
 
 from .._dtype import bfloat16, float16
-from .._state import GRAD, get_mode
+from .._site import warn
+from .._state import ATTENTION_BACKENDS, GRAD, get_mode
 from .._tensor import Tensor
 from ..ops.attention import attention, attention_weights
 from ._dropout import dropout
@@ -33,6 +34,8 @@ def scaled_dot_product_attention(
     >>> ad.nn.functional.scaled_dot_product_attention(x, x, x, is_causal=True).shape
     torch.Size([2, 3, 4])
     """
+    if not ATTENTION_BACKENDS["math"]:
+        require_backend(query, key, value, dropout_p)
     if not dropout_p and not enable_gqa and (mode := get_mode()) <= GRAD and at_once(query, key, value, attn_mask, is_causal):
         factor = 1 / sqrt(query._data.shape[-1]) if scale is None else scale
         kept: list[object] | None = [] if mode and (query.requires_grad or key.requires_grad or value.requires_grad) else None
@@ -56,6 +59,21 @@ def scaled_dot_product_attention(
     factor = 1 / sqrt(query._data.shape[-1] or 1) if scale is None else scale  # without features there is nothing to scale
     weights: Tensor = attention_weights(query @ key.transpose(-2, -1), attn_mask, factor, is_causal)
     return (dropout(weights, dropout_p) if dropout_p else weights) @ value
+
+
+def require_backend(query: Tensor, key: Tensor, value: Tensor, dropout_p: float) -> None:
+    """Refuse what PyTorch's other way on a CPU does not compute, if that of plain formulas is not allowed."""
+    if not ATTENTION_BACKENDS["flash"]:
+        raise RuntimeError(
+            "No viable backend for scaled_dot_product_attention was found. This is likely due to turning off both the math kernel and "
+            "the fused kernels.\n  fix: allow SDPBackend.MATH or SDPBackend.FLASH_ATTENTION"
+        )
+    shapes = [x.shape for x in (query, key, value)]
+    if dropout_p or any(len(shape) != 4 or 0 in shape for shape in shapes) or len({shape[-1] for shape in shapes}) > 1:
+        warn(
+            "Flash attention kernel not used because: it takes queries, keys and values of 4 dimensions and equal widths, without dropout"
+        )
+        raise RuntimeError("No available kernel. Aborting execution.\n  fix: allow SDPBackend.MATH")
 
 
 def at_once(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_causal: bool) -> bool:

@@ -164,3 +164,15 @@ def test_causal_masks_are_checked():
         nn.attention.bias.causal_upper_left(3)
     with pytest.warns(UserWarning, match="Lower right causal bias will produce NaNs"):
         nn.attention.bias.causal_lower_right(3, 2)
+
+
+def test_a_choice_of_implementations_that_leaves_none_is_refused():
+    backends, x = nn.attention.SDPBackend, ad.randn(1, 1, 2, 4)
+    expected = F.scaled_dot_product_attention(x, x, x)
+    with nn.attention.sdpa_kernel([backends.FLASH_ATTENTION]):
+        assert not ad.backends.cuda.math_sdp_enabled() and ad.equal(F.scaled_dot_product_attention(x, x, x), expected)
+        with pytest.raises(RuntimeError, match="No available kernel"), pytest.warns(UserWarning, match="Flash attention kernel not used"):
+            F.scaled_dot_product_attention(x, x, x, dropout_p=0.5)
+    with nn.attention.sdpa_kernel(backends.EFFICIENT_ATTENTION), pytest.raises(RuntimeError, match="No viable backend"):
+        F.scaled_dot_product_attention(x, x, x)
+    assert ad.backends.cuda.math_sdp_enabled() and ad.backends.mha.get_fastpath_enabled()

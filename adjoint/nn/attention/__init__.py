@@ -1,4 +1,4 @@
-"""Which implementation of attention PyTorch may choose. There is one here, so the choice is kept and changes nothing."""
+"""Which implementation of attention PyTorch may choose. There is one here, but a choice that leaves PyTorch none on a CPU is refused."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
 
+from ..._state import ATTENTION_BACKENDS
 from . import bias as bias
 
 WARN_FOR_UNFUSED_KERNELS = False
@@ -28,9 +29,23 @@ class SDPBackend(IntEnum):
         return f"SDPBackend.{self.name}"
 
 
+_NAMES = {
+    SDPBackend.MATH: "math",
+    SDPBackend.FLASH_ATTENTION: "flash",
+    SDPBackend.EFFICIENT_ATTENTION: "mem_efficient",
+    SDPBackend.CUDNN_ATTENTION: "cudnn",
+}
+
+
 @contextmanager
 def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = False) -> Iterator[dict[str, object]]:
-    """Accepts a choice of implementations for a block."""
+    """Allow these implementations only, for a block."""
     if not isinstance(backends, list | SDPBackend):
         raise AssertionError("Backend must be an instance of SDPBackend or a list of SDPBackend instances")
-    yield {}
+    chosen = backends if isinstance(backends, list) else [backends]
+    before = dict(ATTENTION_BACKENDS)
+    ATTENTION_BACKENDS.update({name: backend in chosen for backend, name in _NAMES.items()})
+    try:
+        yield {}
+    finally:
+        ATTENTION_BACKENDS.update(before)
