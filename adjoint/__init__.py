@@ -161,7 +161,7 @@ _NAMES = {
     **dict.fromkeys(("vmap",), "func"),
     **dict.fromkeys(
         ("BFloat16Storage", "BoolStorage", "ByteStorage", "CharStorage", "ComplexDoubleStorage", "ComplexFloatStorage", "DoubleStorage",
-         "FloatStorage", "HalfStorage", "IntStorage", "LongStorage", "ShortStorage", "TypedStorage", "UntypedStorage"),
+         "FloatStorage", "HalfStorage", "IntStorage", "LongStorage", "ShortStorage", "TypedStorage", "UntypedStorage", "from_file"),
         "storage",
     ),
     "Storage": "storage",

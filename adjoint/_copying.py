@@ -21,6 +21,16 @@ def attributes_of(tensor: Tensor) -> dict[str, Any]:
     return {name: value for name, value in tensor.__dict__.items() if name not in INTERNAL}
 
 
+def slots_of(tensor: Tensor) -> dict[str, Any]:
+    """What lies in the slots of the classes that the user derived from Tensor."""
+    own = [cls for cls in type(tensor).__mro__ if "__slots__" in vars(cls) and cls not in Tensor.__mro__ and cls is not Parameter]
+    names: list[str] = []
+    for cls in own:
+        slots: Any = vars(cls)["__slots__"]
+        names += [slots] if isinstance(slots, str) else slots
+    return {name: getattr(tensor, name) for name in names if hasattr(tensor, name)}
+
+
 def _rebuild(cls: type[Tensor], data: Any, requires_grad: bool, attributes: dict[str, Any]) -> Tensor:
     tensor = object.__new__(cls)
     if isinstance(data, np.ndarray) and data.dtype.kind in "biufc":
@@ -62,6 +72,8 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
     memo[id(self)] = twin
     if not trained:  # as in PyTorch, a copied parameter starts afresh
         twin.__dict__.update(copy.deepcopy(attributes_of(self), memo))
+        for name, value in slots_of(self).items():
+            setattr(twin, name, copy.deepcopy(value, memo))
         if self._grad is not None:
             twin._grad = copy.deepcopy(self._grad, memo)
     return twin
@@ -92,7 +104,10 @@ def _copied_memory(data: Any, memo: dict[int, Any]) -> Any:
 @composite(function=False)
 def __copy__(self: Tensor) -> Tensor:
     """Another tensor on the same memory, without history."""
-    return _rebuild(type(self), self._data, self.requires_grad, attributes_of(self))
+    twin = _rebuild(type(self), self._data, self.requires_grad, attributes_of(self))
+    for name, value in slots_of(self).items():
+        setattr(twin, name, value)
+    return twin
 
 
 @composite(function=False)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from . import _meta
-from ._copying import INTERNAL, attributes_of
+from ._copying import INTERNAL, attributes_of, slots_of
 from ._dtype import dtype
 from ._tensor import Parameter, Tensor, wrap
 from .ops.memory import element_strides
@@ -90,12 +90,7 @@ def _get_obj_state(obj: Any) -> Any:
     own = next((vars(cls)["__getstate__"] for cls in type(obj).__mro__ if "__getstate__" in vars(cls) and cls is not object), None)
     if own is not None:
         return own(obj)
-    state = attributes_of(obj) if isinstance(obj, Tensor) else vars(obj)
-    slots: dict[str, Any] = {}
-    for cls in type(obj).__mro__:
-        names = vars(cls).get("__slots__", ())
-        if cls not in Tensor.__mro__ and cls is not Parameter:
-            slots |= {name: getattr(obj, name) for name in ([names] if isinstance(names, str) else names) if hasattr(obj, name)}
+    state, slots = attributes_of(obj), slots_of(obj)
     return (state, slots) if slots else state
 
 

@@ -343,5 +343,15 @@ globals().update(CLASSES)
 Storage = CLASSES["FloatStorage"]
 
 
+def from_file(
+    filename: Any, shared: bool | None = None, size: int = 0, *, dtype: Any = None, layout: Any = None, device: Any = None,
+    pin_memory: bool = False, requires_grad: bool = False,
+) -> Any:  # fmt: skip
+    """A tensor on the bytes of a file, mapped into memory. With `shared`, what is written to it is written to the file."""
+    kind = get_default_dtype() if dtype is None else as_dtype(dtype)
+    storage = UntypedStorage.from_file(filename, bool(shared), size * kind.itemsize)
+    return wrap(elements(storage, kind)).requires_grad_(requires_grad)
+
+
 def _dtype_to_storage_type_map() -> dict[Any, str]:
     return dict(STORAGE_NAMES)

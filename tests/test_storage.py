@@ -76,6 +76,9 @@ def test_files_as_storages(tmp_path):
     shared = ad.UntypedStorage.from_file(path, True, 8)
     shared[0] = 77
     assert path.read_bytes()[0] == 77 and shared.filename == str(path)
+    assert ad.from_file(str(path), size=2, dtype=ad.int16).tolist() == [0x0100 + 77, 0x0302]
+    ad.from_file(str(path), shared=True, size=8, dtype=ad.uint8).zero_()
+    assert path.read_bytes() == bytes(8)
     with pytest.raises(RuntimeError, match="smaller than the required"):
         ad.UntypedStorage.from_file(path, False, 9)
 
@@ -92,6 +95,17 @@ def test_storages_are_saved_and_copied():
 
 
 # ---- serialization ------------------------------------------------------------------------------------------------------------------
+
+
+class Slotted(ad.Tensor):
+    __slots__ = ["unit"]
+
+
+def test_slots_of_derived_classes_are_kept():
+    x = ad.ones(2).as_subclass(Slotted)
+    x.unit, x.note = "m", "n"
+    for twin in (again(x, weights_only=False), copy.copy(x), copy.deepcopy(x), pickle.loads(pickle.dumps(x))):
+        assert type(twin) is Slotted and (twin.unit, twin.note) == ("m", "n") and twin.tolist() == [1, 1]
 
 
 def test_one_memory_has_one_type():

@@ -20,7 +20,7 @@ class WeakIdRef(weakref.ref[Any]):
 
     def __init__(self, key: Any, callback: Any = None) -> None:
         self._id = id(key)
-        super().__init__(key, callback)
+        super().__init__(key, callback)  # type: ignore[call-arg]
 
     def __hash__(self) -> int:
         return self._id
@@ -99,7 +99,7 @@ class WeakIdKeyDictionary(MutableMapping[Any, Any]):
     def setdefault(self, key: Any, default: Any = None) -> Any:
         return self.data.setdefault(self.ref_type(key, self._remove), default)
 
-    def update(self, dict: Any = None, **kwargs: Any) -> None:
+    def update(self, dict: Any = None, **kwargs: Any) -> None:  # type: ignore[override]
         pairs = () if dict is None else dict.items() if hasattr(dict, "items") else dict
         for key, value in (*pairs, *kwargs.items()):
             self[key] = value
