@@ -277,7 +277,10 @@ def empty(
     def fill(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
         return _unset.marked(empty_in_format(shape, dtype, memory_format))
 
-    return sized("empty", fill, args, size, out, dtype, layout, device, pin_memory, requires_grad)
+    made = sized("empty", fill, args, size, out, dtype, layout, device, pin_memory, requires_grad)
+    if made.device.type == "meta":
+        return finish(copy_in_format(made._data, made._data.dtype, memory_format), requires_grad)
+    return made
 
 
 def empty_strided(

@@ -12,6 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from .._layout import suggests_channels_last
 from . import memory
 from .loops import Floats, Loop, Out, Strided, loop, narrow
 
@@ -264,10 +265,12 @@ def join(arrays: Sequence[np.ndarray], dim: int, new: bool = False) -> np.ndarra
     if new:
         return stack(arrays, dim)
     first = arrays[0]
+    if not first.flags.c_contiguous and -first.ndim <= dim < first.ndim and all(map(suggests_channels_last, arrays)):
+        order = (0, *range(2, first.ndim), 1)
+        moved = [x.transpose(order) if x.ndim == first.ndim else x for x in arrays]
+        return join(moved, order.index(dim % first.ndim)).transpose(np.argsort(order))
     if first.size < LARGE and arrays[-1].size < LARGE:
-        found = np.concatenate(arrays, axis=dim)
-        # NumPy follows the memory of what it joins. So does PyTorch, if that is images with their channels last.
-        return found if found.flags.c_contiguous or with_channels_last(found) else np.ascontiguousarray(found)
+        return np.ascontiguousarray(np.concatenate(arrays, axis=dim))  # NumPy follows the memory of what it joins
     if 2 <= len(arrays) <= MOST:
         whole = joined(first, arrays, join_plan(dim, *[x.shape for x in arrays]))
         if whole is not None:
@@ -286,10 +289,6 @@ def join(arrays: Sequence[np.ndarray], dim: int, new: bool = False) -> np.ndarra
         start, end = end, end + x.shape[dim]
         assign(whole[(*lead, slice(start, end))], x)
     return whole
-
-
-def with_channels_last(x: np.ndarray) -> bool:
-    return x.ndim in (4, 5) and np.moveaxis(x, 1, -1).flags.c_contiguous
 
 
 def stack(arrays: Sequence[np.ndarray], dim: int) -> np.ndarray:

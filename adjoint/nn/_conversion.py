@@ -9,6 +9,7 @@ from .. import __future__ as settings
 from .. import _device
 from .._dtype import bool_
 from .._dtype import dtype as Dtype
+from .._layout import memory_format
 from .._site import warn
 from .._state import GRAD, swap_bits
 from .._tensor import Parameter, Tensor
@@ -90,8 +91,11 @@ class Conversion:
     def to(self, dtype: Dtype, non_blocking: bool = False) -> Self: ...
     @overload
     def to(self, tensor: Tensor, non_blocking: bool = False) -> Self: ...
+    @overload
+    def to(self, *, memory_format: memory_format) -> Self: ...
     def to(self, *args: Any, **kwargs: Any) -> Self:
-        """Convert floating-point parameters and buffers to a dtype, move all of them to a device; in place.
+        """Convert floating-point parameters and buffers to a dtype, move all of them to a device, and lay out those of four (or five)
+        dimensions in a memory format; in place.
 
         >>> import adjoint as ad
         >>> ad.nn.Linear(2, 1).to(ad.float64).weight.dtype
@@ -99,6 +103,7 @@ class Conversion:
         """
         if "copy" in kwargs:
             raise RuntimeError(".to() does not accept copy argument: a module is converted in place; write copy.deepcopy(module).to(...)")
+        order = kwargs.get("memory_format")
         device, dtype = _destination(*args, **kwargs)
         if dtype is not None:
             if not (dtype.is_floating_point or dtype.is_complex):
@@ -110,7 +115,10 @@ class Conversion:
                 )
 
         def convert(tensor: Tensor) -> Tensor:
-            return tensor.to(device or tensor.device, dtype if _is_inexact(tensor) and dtype is not None else tensor.dtype)
+            wanted = dtype if _is_inexact(tensor) and dtype is not None else tensor.dtype
+            if order is not None and tensor.ndim in (4, 5):
+                return tensor.to(device or tensor.device, wanted, memory_format=order)
+            return tensor.to(device or tensor.device, wanted)
 
         return self._apply(convert)
 

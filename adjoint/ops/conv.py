@@ -12,12 +12,14 @@ What they compute on arrays is in `_convolve.py`.
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from .._dtype import from_numpy_dtype
+from .._layout import like_images
 from . import _convolve
 from ._batching import expanded
 from ._precision import is_half, wide
@@ -110,6 +112,22 @@ def over_places(g: Array, bias_shape: Sizes) -> Array:
     return np.reshape(sum_to(g, (channels, *(1,) * (len(g.shape) - 2))), (channels,))
 
 
+def in_format(result: Array, input: Array, other: Array, groups: int) -> Array:
+    """See Note [Memory formats]: the weight counts, too. Volumes are convolved with their channels last only where PyTorch has oneDNN do
+    it, which takes single precision and refuses small ones."""
+    if input.flags.c_contiguous and other.flags.c_contiguous:
+        return result
+    if len(input.shape) == 5:
+        n, kernel = input.shape[0], other.shape[-2:]
+        large = groups > 1 or min(kernel) > 3 or n > 1 or n * math.prod(input.shape[1:4]) > SMALL
+        if input.dtype.itemsize == 8 or input.dtype == np.float16 or not large:
+            return result
+    return like_images(result, (input, other))
+
+
+SMALL = 20480
+
+
 def cut(x: Array, shape: Sizes) -> Array:
     """The first places only: a transposed convolution with output padding may leave room for more places than its input has."""
     return x if tuple(x.shape) == shape else x[tuple(slice(0, n) for n in shape)]
@@ -184,7 +202,7 @@ def weight_rule(
 
 
 @op(
-    nodes="ConvolutionBackward0", method=False, function=False, jvp=convolution_jvp, images=("input", "weight"),
+    nodes="ConvolutionBackward0", method=False, function=False, jvp=convolution_jvp,
     batch=lambda input, weight, bias, stride, padding, dilation, groups, batched, examples: convolved_examples(
         lambda x, w, b, n: convolution(x, w, b, stride, padding, dilation, n), input, weight, bias, batched, examples, groups
     ),
@@ -200,8 +218,10 @@ def convolution(
         return np.empty_like(input, order="C", shape=shape)
     if is_half(input.dtype):
         bias = None if bias is None else wide(bias)
-        return cast(_convolve.correlated(wide(input), wide(weight), bias, shape, stride, padding, dilation, groups), input.dtype)
-    return _convolve.correlated(input, weight, bias, shape, stride, padding, dilation, groups)
+        found = cast(_convolve.correlated(wide(input), wide(weight), bias, shape, stride, padding, dilation, groups), input.dtype)
+    else:
+        found = _convolve.correlated(input, weight, bias, shape, stride, padding, dilation, groups)
+    return in_format(found, input, weight, groups)
 
 
 def transposed_jvp(
@@ -214,7 +234,7 @@ def transposed_jvp(
 
 
 @op(
-    nodes="ConvolutionBackward0", method=False, function=False, jvp=transposed_jvp, images=("input", "weight"),
+    nodes="ConvolutionBackward0", method=False, function=False, jvp=transposed_jvp,
     batch=lambda input, weight, bias, size, stride, padding, dilation, groups, batched, examples: convolved_examples(
         lambda x, w, b, n: convolution_transposed(x, w, b, size, stride, padding, dilation, n),
         input, weight, bias, batched, examples, groups,
@@ -241,12 +261,14 @@ def convolution_transposed(
         return np.empty_like(input, order="C", shape=shape)
     if is_half(input.dtype):
         bias = None if bias is None else wide(bias)
-        return cast(_convolve.scattered(wide(input), wide(weight), bias, shape, stride, padding, dilation, groups), input.dtype)
-    return _convolve.scattered(input, weight, bias, shape, stride, padding, dilation, groups)
+        found = cast(_convolve.scattered(wide(input), wide(weight), bias, shape, stride, padding, dilation, groups), input.dtype)
+    else:
+        found = _convolve.scattered(input, weight, bias, shape, stride, padding, dilation, groups)
+    return in_format(found, input, weight, groups)
 
 
 @op(
-    nodes="ConvolutionBackward0", method=False, function=False, jvp=MULTILINEAR, images=("input", "grad"),
+    nodes="ConvolutionBackward0", method=False, function=False, jvp=MULTILINEAR,
     batch=lambda input, grad, kernel_size, stride, padding, dilation, groups, examples: apart(
         convolution_weight(beside(input, 1), beside(grad, 1), kernel_size, stride, padding, dilation, groups * examples), 0, examples
     ),
@@ -266,4 +288,4 @@ def convolution_weight(
         return np.empty_like(input, order="C", shape=shape)
     if is_half(input.dtype):
         return cast(_convolve.products(wide(input), wide(grad), shape, stride, padding, dilation, groups), input.dtype)
-    return _convolve.products(input, grad, shape, stride, padding, dilation, groups)
+    return in_format(_convolve.products(input, grad, shape, stride, padding, dilation, groups), input, grad, groups)

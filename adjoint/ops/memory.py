@@ -103,4 +103,6 @@ def clone(input: Array, *, memory_format: Any = None) -> Array:
 @composite(function=False)
 def contiguous(input: Any, memory_format: Any = contiguous_format) -> Any:
     """The tensor itself if its memory is in order, otherwise a copy that is."""
+    if memory_format is preserve_format:
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
     return input if is_contiguous(input, memory_format) else clone(input, memory_format=memory_format)
