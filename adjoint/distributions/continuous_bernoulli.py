@@ -13,7 +13,7 @@ from . import constraints
 from ._functions import where
 from ._probs import BinaryParameters
 from .exp_family import ExponentialFamily
-from .utils import broadcast_all, clamp_probs, lazy_property, logits_to_probs
+from .utils import all_true, broadcast_all, clamp_probs, lazy_property, logits_to_probs
 
 __all__ = ["ContinuousBernoulli"]
 
@@ -31,7 +31,7 @@ class ContinuousBernoulli(BinaryParameters, ExponentialFamily):
     ) -> None:
         self._set_probs_or_logits(probs, logits)
         if probs is not None:
-            if validate_args is not None and not constraints.unit_interval.check(self.probs).all():
+            if validate_args is not None and not all_true(constraints.unit_interval.check(self.probs)):
                 raise ValueError("The parameter probs has invalid values")
             self.probs = clamp_probs(self.probs)
         self._lims = lims

@@ -9,7 +9,7 @@ from .._size import Size
 from .._tensor import Tensor
 from ..autograd.grad_mode import no_grad
 from . import constraints
-from .utils import lazy_property
+from .utils import all_true, lazy_property
 
 __all__ = ["Distribution"]
 
@@ -52,7 +52,7 @@ class Distribution:
             if name not in self.__dict__ and isinstance(getattr(type(self), name, None), lazy_property):
                 continue  # follows from what is checked
             value = getattr(self, name)
-            if not constraint.check(value).all():
+            if not all_true(constraint.check(value)):
                 raise ValueError(
                     f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution {self!r} to satisfy "
                     f"the constraint {constraint!r}, but found invalid values:\n{value}"
@@ -182,7 +182,7 @@ class Distribution:
                 "`validate_args=False` to turn off validation."
             )
             return
-        if not support.check(value).all():
+        if not all_true(support.check(value)):
             raise ValueError(
                 f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within the support ({support!r}) "
                 f"of the distribution {self!r}, but found invalid values:\n{value}"

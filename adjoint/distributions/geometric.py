@@ -11,7 +11,7 @@ from ..ops.loss import binary_cross_entropy_with_logits
 from . import constraints
 from ._functions import where
 from ._probs import BinaryParameters
-from .utils import broadcast_all
+from .utils import all_true, broadcast_all
 
 __all__ = ["Geometric"]
 
@@ -25,7 +25,7 @@ class Geometric(BinaryParameters):
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         self._set_probs_or_logits(probs, logits)
         super().__init__(self._param.size(), validate_args=validate_args)
-        if self._validate_args and probs is not None and not (self.probs > 0).all():
+        if self._validate_args and probs is not None and not all_true(self.probs > 0):
             bad = self.probs[self.probs <= 0]
             raise ValueError(
                 f"Expected parameter probs ({type(self.probs).__name__} of shape {tuple(self.probs.shape)}) of distribution {self!r} "

@@ -13,6 +13,7 @@ from .._from_data import tensor
 from .._sampling import randn
 from .._tensor import Tensor
 from ..autograd.grad_mode import enable_grad
+from ..ops._rules import holds
 from ._functions import broadcast_tensors, softmax
 
 __all__ = [
@@ -21,6 +22,11 @@ __all__ = [
 
 T = TypeVar("T")
 euler_constant = 0.57721566490153286060
+
+
+def all_true(valid: Tensor) -> bool:
+    """Whether a condition holds everywhere; inside of `vmap`, for all examples."""
+    return not holds(valid.logical_not().any())
 
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from .. import _random
+from .._layer import levels
+from .._tensor import Tensor, wrap
 from . import _implicit_math as numerics
-from ._registry import Array, elementwise, op
+from ._registry import LEADING, Array, elementwise, op
 from ._rules import call
 from .special import no_rule
 
@@ -46,11 +48,11 @@ _dirichlet_grad: Any = elementwise(
 
 
 @op(
-    nodes="StandardGammaBackward0", out=False, **hidden,
+    nodes="StandardGammaBackward0", out=False, batch=LEADING, **hidden,
     jvp=lambda input, input_t, sample: input_t * call(_standard_gamma_grad, input, sample),
     input=lambda g, input, sample: g * call(_standard_gamma_grad, input, sample),
 )  # fmt: skip
-def gamma_path(input: Array, sample: Any) -> Array:
+def gamma_path(input: Array, sample: Array) -> Array:
     """A sample from a gamma distribution of rate 1, which moves with its concentration `input`."""
     return np.copy(sample) if input.__class__ is np.ndarray else np.zeros_like(input)
 
@@ -65,17 +67,30 @@ def dirichlet_jvp(input: Array, input_t: Array, sample: Any) -> Array:
     return moved - sample * np.sum(moved, axis=-1, keepdims=True)
 
 
-@op(nodes="_DirichletBackward", out=False, jvp=dirichlet_jvp, input=dirichlet_rule, **hidden)
-def dirichlet_path(input: Array, sample: Any) -> Array:
+@op(nodes="_DirichletBackward", out=False, batch=LEADING, jvp=dirichlet_jvp, input=dirichlet_rule, **hidden)
+def dirichlet_path(input: Array, sample: Array) -> Array:
     """A sample from a Dirichlet distribution, which moves with its concentration `input`."""
     return np.copy(sample) if input.__class__ is np.ndarray else np.zeros_like(input)
 
 
+def drawn(draw: Any, input: Array, generator: Any) -> Tensor:
+    """Samples for the parameters in a tensor."""
+
+    def of_arrays(x: Tensor) -> Tensor:
+        return wrap(draw(x._data, generator))
+
+    if not levels():
+        return of_arrays(input)
+    from .._randomness import drawn_from
+
+    return drawn_from(of_arrays, input)
+
+
 def _standard_gamma(input: Array, generator: Any = None) -> Array:
     """Gamma distributed numbers of rate 1, one for each concentration in `input`."""
-    return gamma_path(input, _random.standard_gamma(input._data, generator))
+    return gamma_path(input, drawn(_random.standard_gamma, input, generator))  # type: ignore[no-any-return]
 
 
 def _sample_dirichlet(input: Array, generator: Any = None) -> Array:
     """Dirichlet distributed points, for the concentrations along the last dimension of `input`."""
-    return dirichlet_path(input, _random.dirichlet(input._data, generator))
+    return dirichlet_path(input, drawn(_random.dirichlet, input, generator))  # type: ignore[no-any-return]

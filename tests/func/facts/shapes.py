@@ -119,3 +119,27 @@ def writing_over_other_arguments(t):
         attempt(lambda: t.func.hessian(lambda x, y: (y.copy_(x) ** 3).sum())(t.ones(2), t.zeros(2))),
         attempt(lambda: t.func.vmap(lambda x, d: t.func.jvp(shifted, (x,), (d,)))(t.ones(2, 3), t.ones(2, 3))),
     )
+
+
+@fact
+def distributions_of_examples(t):
+    made = (
+        lambda d, x: d.Normal(x, 1.0),
+        lambda d, x: d.Bernoulli(x + 0.5),
+        lambda d, x: d.Gamma(x + 1, x + 1),
+        lambda d, x: d.Uniform(x, x + 1),
+        lambda d, x: d.Categorical(t.ones(3) * (1 + x)),
+        lambda d, x: d.Poisson(x + 1),
+    )
+
+    def drawn_and_weighed(x, make):
+        distribution = make(t.distributions, x)
+        sample = distribution.sample()
+        return sample, distribution.log_prob(sample)
+
+    found = []
+    for make in made:
+        for how in ("different", "same"):
+            t.manual_seed(0)
+            found.append(attempt(lambda: t.func.vmap(lambda x: drawn_and_weighed(x, make), randomness=how)(t.zeros(2))))  # noqa: B023
+    return found
