@@ -354,9 +354,10 @@ class BackwardHooks:
         if watched is None:
             return result
         outputs, node, places = watched
+        count = len(outputs)  # not the outputs: their node must not hold them
 
         def remember(grads: tuple[Any, ...]) -> tuple[Any, ...]:
-            gradients = scatter(grads, places, len(outputs))
+            gradients = scatter(grads, places, count)
             for hook in self.before:
                 changed = hook(self.module, gradients)
                 if changed is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import ref
 
 import numpy as np
 
@@ -46,14 +47,23 @@ class _IncompatibleKeys(NamedTuple):
 
 
 class _WithModule:
-    """A load hook that is given the module as its first argument."""
+    """A load hook that is given the module, which owns it, as its first argument."""
 
     def __init__(self, hook: Hook, module: StateDict) -> None:
         self.hook = hook
-        self.module = module
+        self.module = ref(module)
 
     def __call__(self, *args: Any) -> Any:
-        return self.hook(self.module, *args)
+        module = self.module()
+        if module is None:
+            raise RuntimeError("You are trying to call the hook of a dead Module!")
+        return self.hook(module, *args)
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self.hook, self.module()
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.hook, self.module = state[0], ref(state[1])
 
 
 class StateDict:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import gc
+import weakref
 from collections import namedtuple
 
 import pytest
@@ -246,3 +249,30 @@ def test_what_an_old_backward_hook_misses_is_said(result, message):
     layer.register_backward_hook(lambda *args: None)
     with pytest.warns(FutureWarning, match=message):
         layer(ad.ones(1, requires_grad=True))
+
+
+@pytest.mark.parametrize(
+    "register",
+    ["register_full_backward_hook", "register_full_backward_pre_hook", "register_forward_hook", "register_load_state_dict_pre_hook"],
+)
+def test_hooks_do_not_keep_a_module_alive(register):
+    gc.disable()
+    try:
+        layer = nn.Linear(2, 2)
+        getattr(layer, register)(lambda *args: None)
+        result = layer(ad.ones(1, 2, requires_grad=True))
+        result.sum().backward()
+        watched = [weakref.ref(layer), weakref.ref(result)]
+        del layer, result
+        assert [each() for each in watched] == [None, None]
+    finally:
+        gc.enable()
+
+
+def test_a_copied_load_hook_knows_the_copy():
+    seen = []
+    layer = nn.Linear(1, 1)
+    layer.register_load_state_dict_pre_hook(lambda module, *args: seen.append(module))
+    twin = copy.deepcopy(layer)
+    twin.load_state_dict(layer.state_dict())
+    assert seen == [twin]
