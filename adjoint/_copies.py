@@ -7,7 +7,7 @@ from typing import Any
 from ._layout import contiguous_format
 from ._methods import OpMethods
 from .ops._out import into
-from .ops._registry import FUNCTIONS
+from .ops._registry import FUNCTIONS, SAME
 from .ops._rules import wrap_dim
 from .ops.parts import EVERYTHING
 
@@ -24,7 +24,7 @@ def _copy_of(name: str, view: Any, several: bool) -> Any:
     def copy(input: Any, *args: Any, out: Any = None, **kwargs: Any) -> Any:
         viewed = view(input, *args, **kwargs)
         if not several:
-            return into(out, viewed.clone(memory_format=contiguous_format))
+            return into(out, viewed.clone(memory_format=contiguous_format), SAME)
         if out is None:
             return tuple(part.clone(memory_format=contiguous_format) for part in viewed)
         for target, part in zip(out, viewed, strict=True):

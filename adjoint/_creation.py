@@ -176,11 +176,14 @@ def into(out: Tensor, array: Array) -> Tensor:
 
     refuse_out("out", (out,))
     check_writable(out, False)
-    if out._data.shape == array.shape:
-        write(out, array)
-    else:
-        resize_out(out, array)
+    resize_out(out, array.shape)
+    write(out, array)
     return out
+
+
+def in_order_into(out: Tensor, array: Array) -> Tensor:
+    """The same for numbers in a row: `out` keeps its shape if it has as many elements."""
+    return into(out, array.reshape(out._data.shape) if out._data.size == array.size else array)
 
 
 def sized(
@@ -209,7 +212,13 @@ def _alone(
     shape = size_arguments(name, args, size)
     check_options(layout, pin_memory)
     if out is not None:
-        return into(out, fill(shape, out_dtype(out, dtype)))
+        found = out_dtype(out, dtype)
+        if fill is not np.empty:
+            return into(out, fill(shape, found))
+        from .ops._inplace import resize_out
+
+        resize_out(out, shape)
+        return out
     numpy_dtype = default_numpy() if dtype is None else as_numpy_dtype(dtype)
     check_extent(shape)
     return finish(make_array(lambda: fill(shape, numpy_dtype), shape, numpy_dtype, device), requires_grad)

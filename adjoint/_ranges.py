@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._creation import Array, Device, check_options, finish, into, make_array, number_of, out_dtype, sized, usual
+from ._creation import Array, Device, check_options, finish, in_order_into, make_array, number_of, out_dtype, sized, usual
 from ._dtype import as_numpy_dtype, default_complex_numpy, default_numpy, from_numpy_dtype
 from ._layer import made_inside
 from ._layout import layout, strided
@@ -59,7 +59,7 @@ def arange(
         return finish(_range(first, by, count, numpy_dtype), requires_grad)
     check_options(layout, pin_memory)
     if out is not None:
-        return into(out, _range(first, by, count, numpy_dtype))
+        return in_order_into(out, _range(first, by, count, numpy_dtype))
     array = make_array(lambda: _range(first, by, count, numpy_dtype), (count,), numpy_dtype, device)
     return made_inside(finish(array, requires_grad))
 
@@ -132,11 +132,13 @@ def range(
     if end is None:
         start, end = 0, start
     _range_length(start, end, step, np.dtype(np.float64))
-    numpy_dtype = as_numpy_dtype(dtype)
+    numpy_dtype = as_numpy_dtype(dtype) if out is None else out_dtype(out, dtype)
+    if numpy_dtype.kind in "bc":
+        raise NotImplementedError(f"\"range_cpu\" not implemented for '{from_numpy_dtype(numpy_dtype).scalar_name}'; use arange")
     count = math.floor((end - start) / step) + 1
     check_options(layout, pin_memory)
     array = make_array(lambda: _range(start, step, count, numpy_dtype), (count,), numpy_dtype, device)
-    return made_inside(finish(array, requires_grad)) if out is None else into(out, array)
+    return made_inside(finish(array, requires_grad)) if out is None else in_order_into(out, array)
 
 
 def linspace(
@@ -155,6 +157,8 @@ def linspace(
 
     dtype = _space_dtype("linspace", dtype, out, first, last)
     shape = (_steps("linspace", steps),)
+    if out is not None:
+        return in_order_into(out, fill(shape, out_dtype(out, dtype)))
     return sized("linspace", fill, (shape,), None, out, dtype, layout, device, pin_memory, requires_grad)
 
 
@@ -176,6 +180,8 @@ def logspace(
 
     dtype = _space_dtype("logspace", dtype, out, first, last)
     shape = (_steps("logspace", steps),)
+    if out is not None:
+        return in_order_into(out, fill(shape, out_dtype(out, dtype)))
     return sized("logspace", fill, (shape,), None, out, dtype, layout, device, pin_memory, requires_grad)
 
 

@@ -22,7 +22,9 @@ from .ops import factored as _factored
 from .ops import linalg as _linalg
 from .ops import lu as _lu
 from .ops._out import into as _into
+from .ops._out import several_into as _several_into
 from .ops._registry import FUNCTIONS as _FUNCTIONS
+from .ops._registry import SAME as _SAME
 from .ops._rules import call as _call
 from .ops._rules import holds as _holds
 from .ops._rules import wrap_dim as _wrap_dim
@@ -44,7 +46,7 @@ matmul = _FUNCTIONS["matmul"]
 
 def _results(kind: Any, values: Any, out: Any) -> Any:
     """A named tuple, written into the tensors of `out` if they are given."""
-    return kind(values if out is None else [_into(target, value) for target, value in zip(out, values, strict=True)])
+    return kind(_several_into(out, values))
 
 
 def _cat(parts: Any, dim: int) -> Any:
@@ -115,7 +117,7 @@ def solve(A: Any, B: Any, *, left: bool = True, out: Any = None) -> Any:
     right = B.unsqueeze(-1) if vector else B
     _check.check_equation("linalg.solve", A, right, left)
     result = _linalg.linalg_solve(A, right) if left else _linalg.linalg_solve(A.mT, right.mT).mT
-    return _into(out, result.squeeze(-1) if vector else result)
+    return _into(out, result.squeeze(-1) if vector else result, _SAME)
 
 
 def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False, out: Any = None) -> Any:
@@ -137,7 +139,8 @@ def solve_triangular(A: Any, B: Any, *, upper: bool, left: bool = True, unitrian
     if unitriangular:
         A = (A.triu(1) if upper else A.tril(-1)) + _identity(A, A.shape[-1], A.shape[-1])
     triangle = _linalg.UPPER if upper == left else _linalg.LOWER  # of A, or of its transpose
-    return _into(out, _linalg.linalg_solve(A, B, triangle) if left else _linalg.linalg_solve(A.mT, B.mT, triangle).mT)
+    solved = _linalg.linalg_solve(A, B, triangle) if left else _linalg.linalg_solve(A.mT, B.mT, triangle).mT
+    return _into(out, solved, "expected scalar type {wanted} but found {given}")
 
 
 def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None, out: Any = None) -> Any:
@@ -182,7 +185,7 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None, out: 
         residuals = (right - A @ solution).abs().square().sum(-2)
     if driver == "gels":
         rank = rank.new_zeros(0)
-    return _results(_types.linalg_lstsq, (solution.squeeze(-1) if vector else solution, residuals, rank, values), out)
+    return _types.linalg_lstsq(_several_into(out, (solution.squeeze(-1) if vector else solution, residuals, rank, values), ""))
 
 
 def tensorinv(A: Any, ind: int = 2, *, out: Any = None) -> Any:
@@ -236,7 +239,7 @@ def slogdet(A: Any, *, out: Any = None) -> Any:
 def cholesky(A: Any, *, upper: bool = False, out: Any = None) -> Any:
     """The lower triangular L with L Lᴴ = A, or the upper triangular U with Uᴴ U = A."""
     if upper:
-        return _into(out, _linalg.linalg_cholesky(A, True).mH)
+        return _into(out, _linalg.linalg_cholesky(A, True).mH, _SAME)
     return _linalg.linalg_cholesky(A, out=out)
 
 
@@ -268,7 +271,7 @@ def eigvalsh(A: Any, UPLO: str = "L", *, out: Any = None) -> Any:
 
 def eig(A: Any, *, out: Any = None) -> Any:
     """Eigenvalues and eigenvectors, complex even where the matrix is real."""
-    return _results(_types.linalg_eig, _decompose.linalg_eig(A, _decompose.kept_for(A)), out)
+    return _types.linalg_eig(_several_into(out, _decompose.linalg_eig(A, _decompose.kept_for(A)), ""))
 
 
 def eigvals(A: Any, *, out: Any = None) -> Any:
@@ -453,7 +456,7 @@ def ldl_solve(LD: Any, pivots: Any, B: Any, *, hermitian: bool = False, out: Any
         raise IndexError(f"Dimension out of range (expected to be in range of [-1, 0], but got -2): B has {B.ndim} dimensions")
     _check.check_older_equation("torch.linalg.ldl_solve", B._data, LD._data)
     _factored.check_exchanges(LD._data, pivots._data)
-    return _into(out, _factored.linalg_ldl_solve(LD, pivots, B, hermitian))
+    return _into(out, _factored.linalg_ldl_solve(LD, pivots, B, hermitian), _SAME)
 
 
 def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False) -> Any:
@@ -517,7 +520,7 @@ def matrix_power(A: Any, n: int, *, out: Any = None) -> Any:
             result = square if result is None else result @ square
         n //= 2
         square = square @ square if n else square
-    return _into(out, result.clone() if result is A else result)
+    return _into(out, result.clone() if result is A else result, _SAME)
 
 
 def cross(input: Any, other: Any, *, dim: int = -1, out: Any = None) -> Any:
@@ -534,7 +537,7 @@ def cross(input: Any, other: Any, *, dim: int = -1, out: Any = None) -> Any:
         raise RuntimeError(f"expected scalar type {input.dtype.scalar_name} but found {other.dtype.scalar_name}\n  fix: y.to(x.dtype)")
     if shape != others:
         input, other = _FUNCTIONS["broadcast_tensors"](input, other)
-    return _into(out, _vector_product(input, other, dim))
+    return _into(out, _vector_product(input, other, dim), _SAME)
 
 
 def vecdot(x: Any, y: Any, *, dim: int = -1, out: Any = None) -> Any:
@@ -546,7 +549,7 @@ def vecdot(x: Any, y: Any, *, dim: int = -1, out: Any = None) -> Any:
             f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {x.dtype.scalar_name} and y of type "
             f"{y.dtype.scalar_name} instead"
         )
-    return _into(out, ((x.conj() if x.is_complex() else x) * y).sum(dim))
+    return _into(out, ((x.conj() if x.is_complex() else x) * y).sum(dim), "linalg.vecdot: Expected out of dtype{wanted} but found {given}")
 
 
 def diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:

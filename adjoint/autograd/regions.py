@@ -15,7 +15,7 @@ import numpy as np
 
 from .._layer import raised
 from .._layout import contiguous_format
-from .accumulate import laid_out_like
+from .accumulate import is_dense, laid_out_like
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -154,3 +154,32 @@ def same_place(a: Any, b: Any) -> bool:
         return True
     strides = zip(a.shape, a.strides, b.strides, strict=True)
     return bool(a.ctypes.data == b.ctypes.data) and all(mine == other for size, mine, other in strides if size > 1)
+
+
+# ---- what is written while it is read -----------------------------------------------------------------------------------------------
+
+PARTIAL, ANY = "partial", "any"  # which memory an op may not write that it also reads: all but the very elements that it writes; all of it
+
+
+def same_memory(a: Any, b: Any) -> bool:
+    """Whether two arrays are views of one memory, or one is a view of the other."""
+    base = b.base
+    return a is b or a.base is b or (base is not None and (base is a or base is a.base))
+
+
+def check_apart(target: Any, source: Any, overlap: str) -> None:
+    """Refuse to write into an array while another on the same memory is read. Arrays that are not dense get the benefit of the doubt."""
+    if not overlap or source.__class__ is not np.ndarray or target.__class__ is not np.ndarray or not same_memory(target, source):
+        return
+    if not target.size or not source.size or not is_dense(target) or not is_dense(source):
+        return
+    begin, other = target.ctypes.data, source.ctypes.data
+    if begin + target.nbytes <= other or other + source.nbytes <= begin:
+        return
+    if overlap is PARTIAL and begin == other and target.nbytes == source.nbytes and target.strides == source.strides:
+        return
+    raise RuntimeError(
+        "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. "
+        "Please clone() the tensor before performing the operation.\n"
+        "  fix: read a copy, for example x[1:].add_(x[:-1].clone())"
+    )

@@ -16,6 +16,7 @@ from .._tensor import Tensor, wrap
 from ..ops import pool as ops
 from ..ops._out import into
 from ..ops._pool_windows import INDEX, Plan, adaptive, means_directly, plan, sliding
+from ..ops._registry import SAME
 
 Numbers = int | Sequence[int]
 Pair = tuple[Tensor, Tensor]
@@ -363,7 +364,7 @@ def avg_pool2d(
     if out is None and _constant(input) and (found := means_directly(input._data, plan)) is not None:
         return wrap(found)
     result: Tensor = ops.avg_pool2d(input, plan)
-    return result if out is None else into(out, result)
+    return into(out, result, SAME)  # type: ignore[no-any-return]
 
 
 def avg_pool3d(
@@ -380,7 +381,7 @@ def avg_pool3d(
     """The mean over windows of the last three dimensions, or their sum divided by `divisor_override`."""
     plan = _plan("avg_pool3d", input, kernel_size, stride, padding, 1, ceil_mode, count_include_pad, divisor_override)
     result: Tensor = ops.avg_pool3d(input, plan)
-    return result if out is None else into(out, result)
+    return into(out, result, SAME)  # type: ignore[no-any-return]
 
 
 def _extreme(pool: Any, input: Tensor, norm_type: float, kernel_size: Numbers, stride: Numbers | None, ceil_mode: bool) -> Tensor:

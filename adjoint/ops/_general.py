@@ -33,6 +33,7 @@ from .._tensor import Parameter, Tensor, wrap, wrap_result
 from ..autograd.forward_ad import carries_tangent, propagate
 from ..autograd.node import INFERENCE_TENSOR, UNRECORDED, Node, Output, SeveralNode, VersionCounter, new_node
 from ..autograd.packed import known_result, take_known_result
+from ..autograd.regions import ANY, same_memory
 from ..autograd.saved import SavedOutput, pack_saved, refuse_inference
 from ..autograd.views import INFERENCE_VIEW, NO_GRAD, ORDINARY, SEVERAL, View, counter_of, cut_of, edge_of, no_derivative
 from ._compiled import forward_of
@@ -208,7 +209,7 @@ def array_to_write(tensor: Any) -> Any:
 
 
 def is_plain(op: Op, args: tuple[Any, ...], out: Any) -> bool:
-    """Whether a call with `out=` is about such tensors, and numbers."""
+    """Whether a call with `out=` is about such tensors, and numbers, and does not read the memory that it writes."""
     mode = get_mode()
     if mode > GRAD or out.__class__ not in PLAIN or out._vc is INFERENCE_TENSOR:
         return False
@@ -216,8 +217,13 @@ def is_plain(op: Op, args: tuple[Any, ...], out: Any) -> bool:
         if args[0].__class__ is not list and args[0].__class__ is not tuple:
             return False
         args = (*args[0], *args[1:])
+    memory = out._data
+    if op.overlap is ANY and any(x is out for x in args):
+        return False
     for x in (out, *args):
         if x.__class__ is Tensor or x.__class__ is Parameter:
+            if x is not out and same_memory(x._data, memory):
+                return False
             if x._data.__class__ is not np.ndarray or (mode and x._fn is not None and x.requires_grad):
                 return False
         elif x is not None and x.__class__ not in NUMBERS:

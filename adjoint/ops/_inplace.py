@@ -6,7 +6,8 @@ would have to grow, a dtype that cannot hold the result.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from .._tensor import Parameter, Tensor, wrap
 from ..autograd.forward_ad import carries_tangent, propagate_inplace
 from ..autograd.forward_ad import refuse_out as refuse_tangents
 from ..autograd.node import INFERENCE_TENSOR, Node, new_node
+from ..autograd.regions import check_apart
 from ..autograd.views import check_writable, edge_of, set_history
 from ._general import NUMBERS, OPERANDS, array_to_write, factors_last, forward, inputs_of, operand, plain_array, record, watched
 from ._registry import Op
@@ -100,7 +102,18 @@ def written_over(op: Op, values: dict[str, Any]) -> bool:
     return True
 
 
+def check_read(op: Op, target: Any, operands: Iterable[Any]) -> None:
+    """Refuse operands on the memory that is to be written. (What is called `value` is one number, which is read before.)"""
+    if op.overlap:
+        for name, x in zip(op.inputs if not op.sequence else repeat(""), operands, strict=False):
+            if isinstance(x, Tensor) and name != "value":
+                check_apart(target, x._data, op.overlap)
+
+
 def write_inplace(op: Op, values: dict[str, Any]) -> Tensor:
+    target = values[op.inputs[0]]
+    if isinstance(target, Tensor) and len(op.inputs) > 1:
+        check_read(op, target._data, [None, *(values[name] for name in op.inputs[1:])])
     if written_over(op, values):
         return values[op.inputs[0]]  # type: ignore[no-any-return]
     if op.factors:
@@ -206,17 +219,20 @@ def check_cast(source: np.dtype[Any], target: np.dtype[Any]) -> None:
             )
 
 
-C_NAMES = {"float32": "float", "float64": "double", "int64": "long int", "int32": "int", "complex64": "c10::complex<float>"}
+C_NAMES = {
+    "float32": "float", "float64": "double", "int64": "long int", "int32": "int", "int16": "short int", "int8": "signed char",
+    "uint8": "unsigned char", "float16": "c10::Half", "bfloat16": "c10::BFloat16", "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+}  # fmt: skip
 
 
-def check_same(source: np.dtype[Any], target: np.dtype[Any]) -> None:
-    """Refuse to convert the result of an op that returns the dtype it is given."""
+def check_same(text: str, source: np.dtype[Any], target: np.dtype[Any]) -> None:
+    """Refuse to convert the result of a function that returns the dtype it is given, in PyTorch's words for it (see SAME)."""
     if source != target:
-        wanted, given = (C_NAMES.get(from_numpy_dtype(x).name, from_numpy_dtype(x).name) for x in (source, target))
-        raise RuntimeError(
-            f"Expected out tensor to have dtype {wanted}, but got {given} instead\n"
-            f"  fix: out=torch.empty(0, dtype={from_numpy_dtype(source)})"
-        )
+        wanted, given = from_numpy_dtype(source), from_numpy_dtype(target)
+        types = {"wanted_type": C_NAMES.get(wanted.name, wanted.name), "given_type": C_NAMES.get(given.name, given.name)}
+        words = text.format(wanted=wanted.scalar_name, given=given.scalar_name, **types)
+        raise RuntimeError(f"{words}\n  fix: out=torch.empty(0, dtype={wanted})")
 
 
 def write(target: Tensor, result: Any) -> None:
@@ -242,29 +258,34 @@ def write_out(op: Op, operands: list[Any], values: dict[str, Any], out: Any) -> 
     refuse_tangents(op, [*operands, out])
     refuse_out(op.name, [*operands, out])
     check_writable(out, False)
+    check_read(op, out._data, operands)
+    if op.adopts and values["dtype"] is None:
+        values = {**values, "dtype": from_numpy_dtype(out._data.dtype)}
     result = forward(op, operands, values)
-    if not op.converts:
-        check_same(result.dtype, out._data.dtype)
+    if op.same:
+        check_same(op.same, result.dtype, out._data.dtype)
+    if op.sequence and not can_cast(from_numpy_dtype(result.dtype), from_numpy_dtype(out._data.dtype)):
+        raise TypeError(f"torch.{op.name}(): input types can't be cast to the desired output type {out.dtype.scalar_name}")
     check_cast(result.dtype, out._data.dtype)
-    if result.shape != out._data.shape:
-        resize_out(out, result)
-    else:
-        write(out, result)
+    resize_out(out, result.shape)
+    write(out, result)
     return out
 
 
-def resize_out(out: Tensor, result: Any) -> None:
+def resize_out(out: Tensor, shape: tuple[int, ...]) -> None:
+    """Give a tensor the shape of what is to be written into it. It stays where it begins in its memory."""
+    if out._data.shape == shape:
+        return
     if out._data.size:
         import warnings
 
         warnings.warn(
             f"An output with one or more elements was resized since it had shape {list(out._data.shape)}, which does not match the "
-            f"required output shape {list(result.shape)}. Reuse it only for results of its own shape, or make it empty first: "
+            f"required output shape {list(shape)}. Reuse it only for results of its own shape, or make it empty first: "
             "t.resize_(0).",
             stacklevel=5,
         )
-    out._data = np.array(result, dtype=out._data.dtype)
-    out._written()
+    out.resize_(shape)
 
 
 

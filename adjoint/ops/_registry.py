@@ -25,6 +25,7 @@ import numpy as np
 
 from .._layout import laid_out, like_images
 from .._methods import OpMethods
+from ..autograd.regions import PARTIAL
 from ._rules import contiguous
 
 Array = Any  # a NumPy array or anything that behaves like one; in a forward's signature it marks a tensor argument
@@ -43,6 +44,10 @@ DYNAMIC = "dynamic"  # not at all: the shape of the result depends on values
 COMMON = "common"  # PyTorch's promotion
 FLOAT = "float"  # promotion, and integers become the default floating dtype
 KEEP = "keep"  # nothing
+
+# What is said of a tensor given as `out=` that has another dtype than the result, by functions that do not convert.
+SAME = "Expected out tensor to have dtype {wanted_type}, but got {given_type} instead"
+FOUND = "Found dtype {given} but expected {wanted}"
 
 OPS: dict[str, Op] = {}  # every op by its name
 FUNCTIONS: dict[str, Callable[..., Any]] = {}  # what `adjoint` exports: ops and composites
@@ -74,6 +79,9 @@ class Op:
         exact: bool = False,
         check: Callable[..., None] | None = None,
         converts: bool = False,
+        same: str = "",
+        adopts: bool = False,
+        overlap: str | None = None,
         batch: str | Rule | None = None,
         along: str = "",
         images: tuple[str, ...] = (),
@@ -111,8 +119,11 @@ class Op:
         self._validate()
         if along:
             self.impl = in_row_order(impl)
-        # Whether `out=` may have another dtype: it may where operands are promoted, or sums have a dtype of their own.
-        self.converts = converts or promote != KEEP or not {"dtype", "correction"}.isdisjoint(self.params)
+        # What is said of an `out=` of another dtype; nothing where it may have one: where operands are promoted, or sums have their own.
+        converts = converts or promote != KEEP or not {"dtype", "correction"}.isdisjoint(self.params)
+        self.same = same or ("" if converts and not adopts else SAME)
+        self.overlap = (PARTIAL if broadcasts else "") if overlap is None else overlap  # what may not be written while it is read
+        self.adopts = adopts  # computes in the dtype of `out=`, unless another one is asked for
         self.kernels: dict[str, Any] = {}  # by which inputs are tensors; see _compiled.py
         self.places = tuple(self.args.index(name) for name in self.inputs)  # of the inputs among the arguments
         # Factors of its inputs, which may stand before them; see _general.factors_last.

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ._operands import inplace_of, number_like, refuse
-from ._registry import Array, composite, elementwise, op
+from ._registry import FOUND, Array, composite, elementwise, op
 from ._rules import call, loops, wrap_dim
 from .arithmetic import div, sub
 from .piecewise import abs as absolute
@@ -149,8 +149,8 @@ def _softshrink(input: Array, lambd: float = 0.5) -> Array:
     return np.where(input > lambd, input - lambd, np.where(input < -lambd, input + lambd, input * 0))
 
 
-hardshrink = activation("hardshrink", _hardshrink, shrink_rule, inplace=False, warns=False)
-softshrink = activation("softshrink", _softshrink, shrink_rule, inplace=False, **HIDDEN)
+hardshrink = activation("hardshrink", _hardshrink, shrink_rule, same=FOUND, inplace=False, warns=False)
+softshrink = activation("softshrink", _softshrink, shrink_rule, same=FOUND, inplace=False, **HIDDEN)
 
 
 def _hardsigmoid(input: Array) -> Array:
@@ -214,7 +214,7 @@ def softplus_rule(g: Array, input: Array, beta: float, threshold: float) -> Arra
     return np.where(input * beta > threshold, g, g * call(sigmoid, input * beta))
 
 
-softplus = activation("softplus", _softplus, softplus_rule, inplace=False, **HIDDEN)
+softplus = activation("softplus", _softplus, softplus_rule, same=FOUND, inplace=False, **HIDDEN)
 
 
 def _logsigmoid(input: Array) -> Array:
@@ -222,7 +222,8 @@ def _logsigmoid(input: Array) -> Array:
 
 
 logsigmoid = activation(
-    "logsigmoid", _logsigmoid, lambda g, input: g * call(sigmoid, -input), nodes="LogSigmoidBackward0", inplace=False, **HIDDEN
+    "logsigmoid", _logsigmoid, lambda g, input: g * call(sigmoid, -input), nodes="LogSigmoidBackward0", inplace=False,
+    same="expected scalar type {wanted} but found {given}", **HIDDEN,
 )
 
 
@@ -298,7 +299,7 @@ def gelu_rule(g: Array, input: Array, approximate: str) -> Array:
     return call(gelu_backward, g, input)
 
 
-gelu = activation("gelu", _gelu, gelu_rule, **HIDDEN)
+gelu = activation("gelu", _gelu, gelu_rule, same=FOUND, **HIDDEN)
 
 # ---- gates --------------------------------------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from .._methods import OpMethods
 from .._tensor import Tensor
 from ._general import as_factor, warn_of_order
 from ._operands import NUMBERS, OPERANDS, inplace_of, is_complex, kinds_of, log_of, no_derivative, raised, refuse, unraised, zero
-from ._registry import FLOAT, Array, composite, elementwise
+from ._registry import FLOAT, FOUND, Array, composite, elementwise
 from ._rules import call, holds
 
 # ---- sums ---------------------------------------------------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ def refuse_bool_negation(input: Array) -> None:
 
 
 neg = elementwise(
-    "neg", np.negative, operators=("__neg__",), aliases=("negative",), check=refuse_bool_negation, input=lambda g: -g,
+    "neg", np.negative, operators=("__neg__",), aliases=("negative",), same=FOUND, check=refuse_bool_negation, input=lambda g: -g,
     doc="The negative.",
 )  # fmt: skip
 
@@ -518,7 +518,7 @@ lerp_number = elementwise(
 )  # fmt: skip
 
 lerp_tensor = elementwise(
-    "lerp_tensor", _lerp_tensor, nodes="LerpBackward1", method=False, function=False, scalars=False, check=check_lerp,
+    "lerp_tensor", _lerp_tensor, nodes="LerpBackward1", same=FOUND, method=False, function=False, scalars=False, check=check_lerp,
     input=lambda g, weight: g * (1 - weight),
     end=lambda g, weight: g * weight,
     weight=lambda g, input, end: g * (end - input),

@@ -18,10 +18,11 @@ from .._tensor import Parameter, Tensor
 from .._tensor import wrap as tensor_of
 from ..autograd.forward_ad import carries_tangent, propagate_inplace
 from ..autograd.node import INFERENCE_TENSOR
+from ..autograd.regions import ANY, PARTIAL, check_apart, same_memory
 from ..autograd.views import check_writable, edge_of, overlaps_itself, set_history
 from ._batching import behind_batch
 from ._general import NUMBERS, array_to_write, operand, plain_array, record
-from ._inplace import overwritten_operands, shares_memory, write_inplace
+from ._inplace import check_read, overwritten_operands, shares_memory, write_inplace
 from ._operands import zero
 from ._registry import ELEMENTWISE, LEADING, LINEAR, Array, Op, composite, op
 from ._rules import LARGE, cast, copied, loops, sum_to
@@ -46,6 +47,7 @@ def write_through(fn: Callable[..., Any], write: Callable[..., None], *, one_val
         isinstance(x, Tensor) and edge_of(x) is not None and op.differentiates(name) for x, name in zip(inputs, op.inputs, strict=True)
     )
     check_writable(self, recorded, one_value=one_value)
+    check_read(op, self._data, read(op, values))
     dual = carries_tangent(inputs)
     originals = overwritten_operands(op, inputs) if recorded or dual else {}
     tangents = [getattr(x, "_tangent", None) for x in inputs]
@@ -74,7 +76,9 @@ def warn_if_expanded(tensor: Tensor, name: str) -> bool:
     return True
 
 
-def arrays_to_write(args: Sequence[Any], tensors: tuple[int, ...], one_value: bool = False) -> list[Any] | None:
+def arrays_to_write(
+    args: Sequence[Any], tensors: tuple[int, ...], one_value: bool = False, check: Callable[[], None] | None = None
+) -> list[Any] | None:
     """Arguments with arrays in the places of tensors, of which the first is written to. None if there is more to think about: one of them
     is not ordinary, or has a history that matters, or, unless it is `one_value` that is written, elements that share memory."""
     if (mode := get_mode()) > GRAD:
@@ -92,14 +96,24 @@ def arrays_to_write(args: Sequence[Any], tensors: tuple[int, ...], one_value: bo
                 return None
             target = array
         elif (array.base is not None or target.base is not None or array is target) and shares_memory(array, target):
+            if check is None:
+                check_apart(target, array, ANY)
+            else:
+                check()
             array = array.copy()  # it is read as it was before the write
         given[place] = array
     return given
 
 
+def read(op: Op, values: dict[str, Any]) -> list[Any]:
+    """What a write reads besides what it changes."""
+    return [None, *(values[name] for name in op.inputs[1:])]
+
+
 def written_at_once(op: Op, write: Callable[..., None], values: dict[str, Any], one_value: bool) -> bool:
     """The common case: ordinary tensors, and none of their history matters. False if it is another."""
-    given = arrays_to_write([values[name] for name in op.args], op.places, one_value)
+    args = [values[name] for name in op.args]
+    given = arrays_to_write(args, op.places, one_value, lambda: check_read(op, values[op.inputs[0]]._data, read(op, values)))
     if given is None or top_level(indices_in(values)) is not None:
         return False
     quietly(write, *given)
@@ -186,7 +200,8 @@ def raise_overflow(dtype: np.dtype[Any]) -> None:
 
 
 @op(
-    "copy", method=False, function=False, nodes="CopyBackwards", batch=lambda input, src: _copy(input, behind_batch(src, input.ndim)),
+    "copy", method=False, function=False, nodes="CopyBackwards", overlap=PARTIAL,
+    batch=lambda input, src: _copy(input, behind_batch(src, input.ndim)),
     input=zero,
     src=lambda g, src_shape, src_dtype: cast(sum_to(g, src_shape), src_dtype),
     jvp=lambda input, src_t: np.zeros_like(input) if src_t is None else src_t.to(input.dtype).expand(input.shape),
@@ -215,7 +230,7 @@ def check_copy(target: tuple[int, ...], source: tuple[int, ...]) -> None:
 def copied_alike(target: Array, source: Array) -> bool:
     """Copy an array into one of the same shape and dtype, or whole numbers into one of floating numbers; False, and nothing is done, if it
     is another or has elements in common."""
-    if target.shape != source.shape or 0 in target.strides:
+    if target.shape != source.shape or 0 in target.strides or same_memory(target, source):
         return False
     if (same := target.dtype is source.dtype) is False and not (target.dtype.char in "fd" and source.dtype.kind in "iub"):
         return False

@@ -9,7 +9,7 @@ import numpy as np
 from .._dtype import from_numpy_dtype
 from .._layer import Layer
 from ._operands import OPERANDS, refuse
-from ._registry import Array, composite, elementwise
+from ._registry import FOUND, Array, composite, elementwise
 from ._rules import loops
 
 # ---- comparison ---------------------------------------------------------------------------------------------------------------------
@@ -40,10 +40,12 @@ logical_not = elementwise("logical_not", np.logical_not, differentiable=False, d
 # ---- bits ---------------------------------------------------------------------------------------------------------------------------
 
 
-def bitwise(name: str, function: np.ufunc, *operators: str, inplace: str | None = None, refused: str = "fcV", doc: str) -> Any:
+def bitwise(
+    name: str, function: np.ufunc, *operators: str, inplace: str | None = None, refused: str = "fcV", same: str = "", doc: str
+) -> Any:
     return elementwise(
         name, function, operators=operators, inplace_operator=inplace, check=refuse(refused, name), differentiable=False, floats=False,
-        doc=doc,
+        same=same, doc=doc,
     )
 
 
@@ -53,7 +55,7 @@ bitwise_and = bitwise(
 )  # fmt: skip
 bitwise_or = bitwise("bitwise_or", np.bitwise_or, "__or__", "__ror__", inplace="__ior__", doc="Bitwise or; of truth values logical or.")
 bitwise_xor = bitwise("bitwise_xor", np.bitwise_xor, "__xor__", "__rxor__", inplace="__ixor__", doc="Bitwise exclusive or.")
-bitwise_not = bitwise("bitwise_not", np.invert, doc="Bitwise not; of truth values logical not.")
+bitwise_not = bitwise("bitwise_not", np.invert, same=FOUND, doc="Bitwise not; of truth values logical not.")
 bitwise_left_shift = bitwise(
     "bitwise_left_shift", np.left_shift, "__lshift__", inplace="__ilshift__", refused="bfcV",
     doc="`input * 2**other`, for integers.",
@@ -114,8 +116,8 @@ def rrshift(input: Array, other: Array) -> Array:
 # ---- questions ----------------------------------------------------------------------------------------------------------------------
 
 
-def question(name: str, function: Any, check: Any = None, doc: str | None = None) -> Any:
-    return elementwise(name, function, scalars=False, inplace=False, warns=False, check=check, differentiable=False, doc=doc)
+def question(name: str, function: Any, check: Any = None, doc: str | None = None, same: str = "") -> Any:
+    return elementwise(name, function, scalars=False, inplace=False, warns=False, check=check, differentiable=False, doc=doc, same=same)
 
 
 def _signbit(input: Array) -> Array:
@@ -141,9 +143,18 @@ def _isreal(input: Array) -> Array:
 isnan = question("isnan", np.isnan, doc="Where an element is NaN.")
 isinf = question("isinf", np.isinf, doc="Where an element is infinite.")
 isfinite = question("isfinite", np.isfinite, doc="Where an element is neither infinite nor NaN.")
-signbit = question("signbit", _signbit, refuse("c", "signbit", "signbit is not implemented for complex tensors."))
-isposinf = question("isposinf", _isposinf, refuse("c", "isposinf", "isposinf does not support complex inputs.", RuntimeError))
-isneginf = question("isneginf", _isneginf, refuse("c", "isneginf", "isneginf does not support complex inputs.", RuntimeError))
+signbit = question(
+    "signbit", _signbit, refuse("c", "signbit", "signbit is not implemented for complex tensors."),
+    same="signbit does not support non-boolean outputs.",
+)  # fmt: skip
+isposinf = question(
+    "isposinf", _isposinf, refuse("c", "isposinf", "isposinf does not support complex inputs.", RuntimeError),
+    same="isposinf does not support non-boolean outputs.",
+)  # fmt: skip
+isneginf = question(
+    "isneginf", _isneginf, refuse("c", "isneginf", "isneginf does not support complex inputs.", RuntimeError),
+    same="isneginf does not support non-boolean outputs.",
+)  # fmt: skip
 isreal = question("isreal", _isreal)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from .._dtype import from_numpy_dtype
 from .._methods import OpMethods
 from ._operands import is_complex
-from ._registry import FLOAT, LEADING, LINEAR, Array, composite, elementwise, op
+from ._registry import FLOAT, FOUND, LEADING, LINEAR, Array, composite, elementwise, op
 from ._rules import call
 from .memory import offset_of
 from .polar import complex as from_parts
@@ -84,7 +84,7 @@ def conjugated(g: Array) -> Array:
 
 
 _conj = elementwise("conj", np.conjugate, inplace=False, holomorphic=False, input=conjugated)
-_conj_physical = elementwise("conj_physical", np.conjugate, holomorphic=False, input=conjugated)
+_conj_physical = elementwise("conj_physical", np.conjugate, same=FOUND, holomorphic=False, input=conjugated)
 
 
 @composite()

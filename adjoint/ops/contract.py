@@ -50,7 +50,7 @@ def inner(input: Array, other: Array, *, out: Any = None) -> Array:
     left = input if len(shape) == 2 else input.reshape(math.prod(shape[:-1]), shape[-1])
     right = other if len(second) == 2 else other.reshape(math.prod(second[:-1]), second[-1])
     result = mm(left, right.t())
-    return into(out, result if len(shape) == len(second) == 2 else result.reshape(shape[:-1] + second[:-1]))
+    return into(out, result if len(shape) == len(second) == 2 else result.reshape(shape[:-1] + second[:-1]), _TENSORDOT)
 
 
 @lru_cache(256)
@@ -108,6 +108,9 @@ def vector_product(input: Array, other: Array, dim: int) -> Array:
     return np.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], axis=dim)
 
 
+_TENSORDOT = "tensordot: Expected the output tensor to have dtype {wanted}, but got an output tensor with dtype {given}"
+
+
 @composite(method=False)
 def tensordot(a: Array, b: Array, dims: Any = 2, out: Any = None) -> Array:
     """The sum of products over the last `dims` dimensions of `a` and the first of `b`, or over a list of dimensions of each."""
@@ -130,7 +133,7 @@ def tensordot(a: Array, b: Array, dims: Any = 2, out: Any = None) -> Array:
     left = a.permute([*free_a, *over_a]).reshape(math.prod(a.shape[d] for d in free_a), inner_size)
     right = b.permute([*over_b, *free_b]).reshape(inner_size, math.prod(b.shape[d] for d in free_b))
     result = mm(left, right).reshape([a.shape[d] for d in free_a] + [b.shape[d] for d in free_b])
-    return into(out, result)
+    return into(out, result, _TENSORDOT)
 
 
 def contracted_dims(a: Array, b: Array, dims: Any) -> tuple[list[int], list[int]]:
@@ -203,7 +206,7 @@ def multi_dot(tensors: Sequence[Array], *, out: Any = None) -> Array:
         result = result[0]
     if column:
         result = result[..., 0]
-    return into(out, result)
+    return into(out, result, "multi_dot(): expected out tensor to have dtype {wanted} but got {given}")
 
 
 @composite(method=False)
@@ -217,4 +220,4 @@ def chain_matmul(*matrices: Array, out: Any = None) -> Array:
     for matrix in matrices:
         if matrix.ndim != 2:
             raise RuntimeError(f"Tensor dimension is {matrix.ndim}, expected 2 instead.")
-    return into(out, matrices[0].clone() if len(matrices) == 1 else multi_dot(matrices))
+    return into(out, matrices[0].clone()) if len(matrices) == 1 else multi_dot(matrices, out=out)

@@ -12,8 +12,8 @@ from .._dtype import from_numpy_dtype
 from .._layer import deepest, top_level
 from .._tensor import Tensor, wrap, wrap_result
 from ._batching import by_example, refuse_batches
-from ._out import into
-from ._registry import Array, composite
+from ._out import into, several_into
+from ._registry import SAME, Array, composite
 from ._rules import loops, whole_number, wrap_dim
 
 # ---- distinct values ----------------------------------------------------------------------------------------------------------------
@@ -120,11 +120,11 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
     if top_level((elements, test_elements)) is not None:
         each = elements.unsqueeze(-1) if isinstance(elements, Tensor) else elements
         found = (each == (test_elements.reshape(-1) if isinstance(test_elements, Tensor) else test_elements)).any(-1)
-        return into(out, ~found if invert else found)
+        return into(out, ~found if invert else found, SAME)
     listed = loops("search").among(tested, among) if tested.dtype is among.dtype else None
     if listed is None:
         listed = np.isin(tested, among, assume_unique=assume_unique)
-    return into(out, wrap_result(~listed if invert else listed))
+    return into(out, wrap_result(~listed if invert else listed), SAME)
 
 
 # ---- histograms ---------------------------------------------------------------------------------------------------------------------
@@ -154,6 +154,12 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
     return wrap(result.astype(np.float32) if weights._data.dtype == np.float32 else result)
 
 
+_HISTOGRAM = tuple(
+    f"torch.histogram: input tensor and {which} tensor should have the same dtype, but got input {{wanted_type}} and {which} {{given_type}}"
+    for which in ("hist", "bin_edges")
+)
+
+
 @composite()
 @by_example
 def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0, *, out: Any = None) -> Any:
@@ -169,7 +175,7 @@ def histc(input: Any, bins: int = 100, min: float = 0, max: float = 0, *, out: A
     counts = loops("search").histogram(data, int(bins), low, high)
     if counts is None:
         counts, _ = np.histogram(data.astype(np.float64), bins=int(bins), range=(low, high))
-    return into(out, wrap(counts.astype(data.dtype)))
+    return into(out, wrap(counts.astype(data.dtype)), _HISTOGRAM[0])
 
 
 def smallest(data: Array) -> Array:
@@ -303,4 +309,4 @@ def histogram(input: Any, bins: Any = 100, *, range: Any = None, weight: Any = N
         weights = None if weight is None else weight._data.reshape(-1)
         counts, edges = np.histogram(data.reshape(-1).astype(np.float64), bins=edges, weights=weights, density=density)
     results = wrap(counts.astype(data.dtype)), wrap(edges.astype(data.dtype))
-    return return_types.histogram(results if out is None else map(into, out, results))
+    return return_types.histogram(several_into(out, results, _HISTOGRAM))

@@ -44,7 +44,7 @@ def _solve_jvp(L: Array, L_t: Array, input_t: Array, out: Array, upper: bool) ->
 
 
 @op(
-    "cholesky_solve", holomorphic=False, jvp=_solve_jvp, L=_solve_factor, **HIDDEN,
+    "cholesky_solve", converts=True, holomorphic=False, jvp=_solve_jvp, L=_solve_factor, **HIDDEN,
     batch=lambda input, L, upper: cholesky_solve(*aligned(input, L), upper),
     input=lambda g, L, upper, input_shape: sum_to(call(cholesky_solve, g, L, upper), input_shape),
 )  # fmt: skip
@@ -61,7 +61,7 @@ def _inverse_jvp(input: Array, input_t: Array, out: Array, upper: bool) -> Array
 
 
 @op(
-    "cholesky_inverse", batch=LEADING, holomorphic=False, jvp=_inverse_jvp, **HIDDEN,
+    "cholesky_inverse", batch=LEADING, converts=True, holomorphic=False, jvp=_inverse_jvp, **HIDDEN,
     input=lambda g, input, out, upper: of_factor(times(out, g, out), input, upper),
 )  # fmt: skip
 def cholesky_inverse(input: Array, upper: bool) -> Array:

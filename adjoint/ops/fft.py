@@ -30,7 +30,7 @@ def _c2c_rule(g: Array, dims: tuple[int, ...], scale: float, inverse: bool) -> A
     return call(fft_c2c, g, dims, scale, not inverse)  # what conjugate transposition makes of the matrix of the transform
 
 
-@op(batch=ALONG, nodes="FftC2CBackward0", holomorphic=False, jvp=LINEAR, input=_c2c_rule, **HIDDEN)
+@op(batch=ALONG, nodes="FftC2CBackward0", converts=True, holomorphic=False, jvp=LINEAR, input=_c2c_rule, **HIDDEN)
 def fft_c2c(input: Array, dims: tuple[int, ...], scale: float, inverse: bool) -> Array:
     """The sums of `input[k] * exp(∓2πijk/n)`, times `scale`, over several dimensions."""
     if input.__class__ is np.ndarray and dims and (found := kernels().transform(input, dims, scale, inverse)) is not None:

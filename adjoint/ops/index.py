@@ -22,6 +22,7 @@ from .._site import here
 from .._state import get_mode, recording
 from .._tensor import Tensor, wrap
 from ..autograd.node import INFERENCE_TENSOR
+from ..autograd.regions import ANY, check_apart, same_memory
 from ..autograd.views import check_writable
 from ._batching import Index, behind_batch
 from ._general import NUMBERS, array_to_write, plain_array
@@ -208,7 +209,7 @@ def flat_positions(shape: Shape, indices: Indices) -> Array:
 
 
 @op(
-    "index_put", method=False, function=False, like=("input",), jvp=LINEAR, batch=put_batch,
+    "index_put", overlap=ANY, method=False, function=False, like=("input",), jvp=LINEAR, batch=put_batch,
     input=lambda g, indices, accumulate, input_dtype: (
         g if accumulate else call(put_at, g, indices, np.zeros((), input_dtype))
     ),
@@ -490,6 +491,8 @@ def setitem(input: Tensor, index: Any, value: Any) -> None:
         if not isinstance(value, Tensor):
             value = wrap(number_as(value, input._data.dtype))
         value = without_leading_ones(value, index_ndim(target, indices))
+        if not value._data.shape and any(item.__class__ is not slice and item.dtype is BOOL for item in indices):
+            value = value.clone()  # one number, which is read before
         where, overlap = kept(indices, input, value), warn_if_expanded(target, "index_put_")
         write_through(put_at, assign_at, one_value=overlap, input=target, indices=where, values=value, accumulate=False)
     elif isinstance(value, Tensor):
@@ -511,6 +514,8 @@ def written_at_once(input: Tensor, index: Any, value: Any) -> bool:
         index = index._data
         if index.__class__ is not np.ndarray or not index.shape or (index.dtype is not INT64 and index.dtype is not BOOL):
             return False
+        if index.dtype is INT64:
+            check_apart(data, index, ANY)
     elif kind is tuple:
         if (index := as_numpy(index)) is None:
             return False
@@ -518,7 +523,9 @@ def written_at_once(input: Tensor, index: Any, value: Any) -> bool:
         return False
     if value.__class__ is Tensor:
         value, recorded = value._data, mode and value.requires_grad
-        if recorded or value.__class__ is not np.ndarray or (value.dtype is not data.dtype and value.dtype != data.dtype):
+        if recorded or value.__class__ is not np.ndarray or same_memory(value, data):
+            return False
+        if value.dtype is not data.dtype and value.dtype != data.dtype:
             return False
     elif not (value.__class__ is float or value.__class__ is int) or data.dtype.kind != "f" or not -SMALL <= value <= SMALL:
         return False
@@ -597,6 +604,8 @@ def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = F
     """Write (or add) `values` at the given indices."""
     if indices.__class__ is tuple and indices and (given := arrays_to_write((input, values), (0, 1))) is not None:
         if (arrays := whole_index(input, indices)) is not None:
+            for array in arrays:
+                check_apart(given[0], array, ANY)
             assign_at(given[0], arrays, given[1], accumulate)
             return input._written()
     where = kept(given_indices(input, indices, "index_put_"), input, values)

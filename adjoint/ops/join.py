@@ -13,6 +13,7 @@ from .._dtype import default_numpy
 from .._methods import OpMethods
 from .._size import Size
 from .._tensor import wrap
+from ..autograd.regions import ANY
 from . import _several
 from ._general import check_shapes
 from ._registry import COMMON, FUNCTIONS, LINEAR, Array, composite, op
@@ -46,7 +47,7 @@ def _cat_examples(tensors: list[Any], dim: int) -> Any:
     return cat(counting, wrap_dim(dim, counting[0].ndim - 1) + 1)
 
 
-@op(promote=COMMON, jvp=LINEAR, warns=False, method=False, aliases=("concat", "concatenate"), check=_some_to_cat, joint=_cut,
+@op(promote=COMMON, jvp=LINEAR, warns=False, overlap=ANY, method=False, aliases=("concat", "concatenate"), check=_some_to_cat, joint=_cut,
     batch=_cat_examples)  # fmt: skip
 def cat(tensors: Sequence[Array], dim: int = 0) -> Array:
     """Join tensors along a dimension that they have."""
@@ -100,7 +101,7 @@ def _some_to_stack(*tensors: Array) -> None:
         raise RuntimeError("stack expects a non-empty TensorList")
 
 
-@op(promote=COMMON, jvp=LINEAR, warns=False, method=False, check=_some_to_stack, joint=_unstacked,
+@op(promote=COMMON, jvp=LINEAR, warns=False, overlap=ANY, method=False, check=_some_to_stack, joint=_unstacked,
     batch=lambda tensors, dim: stack(tensors, wrap_dim(dim, tensors[0].ndim) + 1))  # fmt: skip
 def stack(tensors: Sequence[Array], dim: int = 0) -> Array:
     """Join tensors of one shape along a new dimension."""

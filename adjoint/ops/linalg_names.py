@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from .. import _return_types as types
-from ._out import into
+from ._out import into, several_into
 from ._registry import FUNCTIONS, Array, composite
 
 
@@ -56,7 +56,7 @@ def cholesky(input: Array, upper: bool = False, *, out: Any = None) -> Array:
     deprecated("cholesky", "torch.linalg.cholesky", "L = torch.linalg.cholesky(A)")
     linalg()._check.check_square(input, "cholesky: ")
     try:
-        return linalg().cholesky(input, upper=upper, out=out)
+        return into(out, linalg().cholesky(input, upper=upper))
     except linalg().LinAlgError as error:
         raise type(error)(str(error).removeprefix("linalg.")) from None
 
@@ -97,7 +97,7 @@ def svd(input: Array, some: bool = True, compute_uv: bool = True, *, out: Any = 
     else:
         batch = input.shape[:-2]
         results = (input.new_zeros((*batch, rows, rows)), linalg().svdvals(input), input.new_zeros((*batch, columns, columns)))
-    return types.svd(results if out is None else [into(target, value) for target, value in zip(out, results, strict=True)])
+    return types.svd(several_into(out, results))
 
 
 @composite()
@@ -149,7 +149,7 @@ def vander(x: Array, N: int | None = None, increasing: bool = False) -> Array:
 def lu_unpack(LU_data: Array, LU_pivots: Array, unpack_data: bool = True, unpack_pivots: bool = True, *, out: Any = None) -> Any:
     """P, L and U from the factors that `linalg.lu_factor` gives."""
     results = linalg()._unpacked(LU_data, LU_pivots, unpack_data, unpack_pivots)
-    return types.lu_unpack(results if out is None else [into(target, x) for target, x in zip(out, results, strict=True)])
+    return types.lu_unpack(several_into(out, results))
 
 
 @composite()
@@ -160,14 +160,14 @@ def lu(input: Array, pivot: bool = True, get_infos: bool = False, out: Any = Non
     if out is None:
         return types._lu_with_info((packed, pivots, infos)) if get_infos else (packed, pivots)
     results = (packed, pivots, infos) if get_infos else (packed, pivots)
-    return tuple(into(target, x) for target, x in zip(out, results, strict=True))
+    return several_into(out, results, "")
 
 
 @composite()
 def geqrf(input: Array, *, out: Any = None) -> Any:
     """R, with the vectors of the reflections below its diagonal, and the factors of the reflections."""
     results = linalg()._factored.geqrf(input)
-    return types.geqrf(results if out is None else [into(target, x) for target, x in zip(out, results, strict=True)])
+    return types.geqrf(several_into(out, results, ""))
 
 
 @composite()
@@ -203,4 +203,4 @@ def triangular_solve(
     matrix = A.mT if transpose else A
     solution = linalg().solve_triangular(matrix, input, upper=upper != transpose, unitriangular=unitriangular)
     results = (solution, A.expand(*solution.shape[:-2], *A.shape[-2:]).clone())
-    return types.triangular_solve(results if out is None else [into(target, x) for target, x in zip(out, results, strict=True)])
+    return types.triangular_solve(several_into(out, results))

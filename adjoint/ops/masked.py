@@ -11,6 +11,7 @@ from .._dtype import from_numpy_dtype, int64, result_numpy_dtype
 from .._errors import compose
 from .._site import here
 from .._tensor import Tensor, wrap
+from ..autograd.regions import ANY, same_memory
 from ._batching import Composed, aligned, behind_batch, by_example, rows
 from ._general import NUMBERS, array_to_write, check_shapes, plain_array
 from ._out import into
@@ -157,7 +158,7 @@ def fill_masked(input: Any, mask: Any, value: Any) -> bool:
     data, where = array_to_write(input), plain_array(mask)
     if data is None or where is None or where.dtype.kind != "b" or where.shape != data.shape or 0 in data.strides:
         return False
-    if data.dtype.kind != "f" or not -SMALL <= value <= SMALL:
+    if same_memory(data, where) or data.dtype.kind != "f" or not -SMALL <= value <= SMALL:
         return False
     if not loops("mask").filled(data, where, value):
         np.copyto(data, value, where=where)
@@ -214,7 +215,8 @@ def _unselect(g: Array, input_shape: Shape, mask: Array) -> Array:
     return sum_to(call(place_masked, g, np.broadcast_to(mask, shape)), input_shape)
 
 
-@op(jvp=LINEAR, warns=False, input=_unselect, batch=_selected_examples)
+@op(jvp=LINEAR, warns=False, overlap=ANY, same="masked_select(): self and result must have the same scalar type", input=_unselect,
+    batch=_selected_examples)  # fmt: skip
 def masked_select(input: Array, mask: Array) -> Array:
     """The elements where the mask is true, in one dimension."""
     if mask.dtype != bool:
@@ -308,7 +310,10 @@ inplace_form(masked_scatter, _scatter_into, lambda: _scatter_by_kernel)
 # ---- where values are not zero ------------------------------------------------------------------------------------------------------
 
 
-@op("nonzero", method=False, function=False, differentiable=False, warns=False, batch=DYNAMIC)
+_LONG = ": Expected out tensor to have scalar type {wanted} but got scalar type{given}"
+
+
+@op("nonzero", method=False, function=False, differentiable=False, warns=False, batch=DYNAMIC, overlap=ANY, same="nonzero" + _LONG)
 def _nonzero(input: Array) -> Array:
     found = loops("mask").places(input)
     return np.argwhere(input) if found is None else found
@@ -332,7 +337,7 @@ def nonzero_static(input: Any, *, size: int, fill_value: int = -1, out: Any = No
         return input.new_empty((size, input.ndim), dtype=int64)
     found = _nonzero(input)[:size]
     rest = found.new_full((size - found.shape[0], found.shape[1]), fill_value)
-    return into(out, FUNCTIONS["cat"]([found, rest]))
+    return into(out, FUNCTIONS["cat"]([found, rest]), "nonzero_static" + _LONG)
 
 
 @composite()

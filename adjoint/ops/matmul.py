@@ -15,7 +15,7 @@ from .._tensor import Tensor
 from ._batching import behind_batch
 from ._out import into
 from ._precision import FLOAT32, is_half
-from ._registry import COMMON, MULTILINEAR, Array, composite, op
+from ._registry import COMMON, MULTILINEAR, SAME, Array, composite, op
 from ._rules import cast, loops, sum_to
 
 # ---- what the ops are made of -------------------------------------------------------------------------------------------------------
@@ -269,7 +269,8 @@ def dot_batch(input: Array, tensor: Array) -> Array:
     return matmul(input.unsqueeze(-2), tensor.unsqueeze(-1)).squeeze(-1).squeeze(-1)
 
 
-@op(jvp=MULTILINEAR, warns=False, input=lambda g, tensor: g * tensor, tensor=lambda g, input: g * input, batch=dot_batch)
+@op(jvp=MULTILINEAR, warns=False, same="result dtype {given} does not match input dtype {wanted}",
+    input=lambda g, tensor: g * tensor, tensor=lambda g, input: g * input, batch=dot_batch)  # fmt: skip
 def dot(input: Array, tensor: Array) -> Array:
     """The scalar product of two vectors."""
     if plain_pair(input, tensor) and input.ndim == 1 and input.shape == tensor.shape:
@@ -360,7 +361,7 @@ def matmul(input: Array, other: Array, *, out: Any = None) -> Array:
         return into(out, mm(input[None], other)[0])
     result = matmul_batched(input[None] if left == 1 else input, other[:, None] if right == 1 else other)
     result = result[..., 0] if right == 1 else result[..., 0, :] if left == 1 else result
-    return into(out, result)
+    return into(out, result, SAME)
 
 
 @composite(method=False, function=False, operators=("__matmul__",))

@@ -220,7 +220,7 @@ def quantiles(name: str, input: Array, q: Any, dim: int | None, keepdim: bool, i
     else:
         result = above if interpolation == "higher" else below
     result = arranged(result, isinstance(q, OpMethods) and q.ndim == 1, len(input.shape), dim, keepdim)  # type: ignore[attr-defined]
-    return into(out, result)
+    return into(out, result, "quantile() out tensor must be same dtype as the input tensor")
 
 
 def checked_fractions(name: str, input: Array, q: Any, interpolation: str) -> Array:

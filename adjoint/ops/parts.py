@@ -96,7 +96,7 @@ def narrow(input: Any, dim: int, start: Any, length: int) -> Any:
 @composite()
 def narrow_copy(input: Any, dim: int, start: int, length: int, *, out: Any = None) -> Any:
     """A copy of what `narrow` returns."""
-    return into(out, narrow(input, dim, start, length).clone())
+    return into(out, narrow(input, dim, start, length).clone(), "Expected self.dtype() == output.dtype() to be true, but got false")
 
 
 # ---- several parts ------------------------------------------------------------------------------------------------------------------

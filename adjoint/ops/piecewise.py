@@ -11,9 +11,9 @@ import numpy as np
 
 from .. import _return_types as return_types
 from ._operands import NUMBERS, inplace_of, is_complex, no_derivative, raised, refuse, unraised, zero
-from ._out import into
+from ._out import several_into
 from ._precision import FLOAT32
-from ._registry import FLOAT, LEADING, Array, composite, elementwise, op
+from ._registry import FLOAT, FOUND, LEADING, Array, composite, elementwise, op
 from ._rules import call, cast, conjugate
 from .assign import number_for
 
@@ -44,7 +44,7 @@ def _sgn(input: Array) -> Array:
 
 
 sign = elementwise(
-    "sign", _sign, warns=False, input=zero,
+    "sign", _sign, warns=False, same=FOUND, input=zero,
     check=refuse("c", "sign", "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."),
 )  # fmt: skip
 
@@ -57,7 +57,7 @@ def sgn_rule(g: Array, input: Array, out: Array) -> Array:
     return np.where(input == 0, 0, turn)
 
 
-sgn = elementwise("sgn", _sgn, warns=False, holomorphic=False, input=sgn_rule)
+sgn = elementwise("sgn", _sgn, warns=False, same=FOUND, holomorphic=False, input=sgn_rule)
 
 
 def abs_jvp(input: Array, input_t: Array) -> Array:
@@ -66,7 +66,7 @@ def abs_jvp(input: Array, input_t: Array) -> Array:
 
 
 abs = elementwise(
-    "abs", np.absolute, operators=("__abs__",), aliases=("absolute",), holomorphic=False, check=refuse("b", "abs"),
+    "abs", np.absolute, operators=("__abs__",), aliases=("absolute",), same=FOUND, holomorphic=False, check=refuse("b", "abs"),
     input=lambda g, input: g * call(sgn, input), jvp=abs_jvp,
     doc="The absolute value; of a complex number its modulus. The gradient at 0 is 0.",
 )  # fmt: skip
@@ -114,6 +114,7 @@ def check_heaviside(input: Array, values: Array) -> None:
 
 heaviside = elementwise(
     "heaviside", _heaviside, scalars=False, warns=False, nodes="NotImplemented", check=check_heaviside,
+    same="heaviside is not yet implemented for tensors with different dtypes.",
     input=no_derivative("heaviside"), values=no_derivative("heaviside"),
 )  # fmt: skip
 
@@ -137,11 +138,16 @@ frexp_parts = op(
 )(_frexp)  # fmt: skip
 
 
+FREXP = (
+    "torch.frexp() expects mantissa to have dtype {wanted_type} but got {given_type}",
+    "torch.frexp() expects exponent to have int dtype but got {given_type}",
+)
+
+
 @composite()
 def frexp(input: Array, *, out: Any = None) -> Any:
     """Mantissa in [0.5, 1) and exponent, with `input = mantissa * 2**exponent`."""
-    results = frexp_parts(input)
-    return return_types.frexp(results if out is None else map(into, out, results))
+    return return_types.frexp(several_into(out, frexp_parts(input), FREXP))
 
 
 # ---- rounding -----------------------------------------------------------------------------------------------------------------------
@@ -155,7 +161,7 @@ def rounding(name: str, function: np.ufunc, aliases: tuple[str, ...] = (), doc: 
         refuse("c", name, f"{name} is not supported for complex inputs")(input)
         refuse("b", name)(input)
 
-    return elementwise(name, impl, aliases=aliases, warns=False, check=check, input=zero, doc=doc)
+    return elementwise(name, impl, aliases=aliases, warns=False, check=check, same=FOUND, input=zero, doc=doc)
 
 
 floor = rounding("floor", np.floor, doc="The largest integer not above.")
@@ -173,7 +179,8 @@ def _round_decimals(input: Array, *, decimals: int = 0) -> Array:
 
 
 round_decimals = elementwise(
-    "round_decimals", _round_decimals, nodes="RoundBackward1", method=False, function=False, check=refuse("biuc", "round"), input=zero
+    "round_decimals", _round_decimals, nodes="RoundBackward1", method=False, function=False, check=refuse("biuc", "round"), same=FOUND,
+    input=zero,
 )
 
 
@@ -194,7 +201,7 @@ def _frac(input: Array) -> Array:
     return input - np.trunc(input)
 
 
-frac = elementwise("frac", _frac, check=refuse("biuc", "frac"), input=lambda g: g)
+frac = elementwise("frac", _frac, same=FOUND, check=refuse("biuc", "frac"), input=lambda g: g)
 
 
 # ---- bounds -------------------------------------------------------------------------------------------------------------------------
@@ -229,7 +236,8 @@ def check_clamped(input: Array) -> None:
 
 
 clamp_number = elementwise(
-    "clamp_number", _clamp_number, nodes="ClampBackward1", scalars=False, warns=False, method=False, function=False, check=check_clamped,
+    "clamp_number", _clamp_number, nodes="ClampBackward1", same=FOUND, scalars=False, warns=False, method=False, function=False,
+    check=check_clamped,
     input=lambda g, input, min, max: np.where(inside(input, min, max), g, 0),
 )  # fmt: skip
 
@@ -330,7 +338,8 @@ def _nan_to_num(input: Array, nan: float | None = None, posinf: float | None = N
 
 
 nan_to_num = elementwise(
-    "nan_to_num", _nan_to_num, scalars=False, wide=False, input=lambda g, input: np.where(np.isfinite(input), g, 0)
+    "nan_to_num", _nan_to_num, same="nan_to_num: dtype of out: {given} should be same as input: {wanted}", scalars=False, wide=False,
+    input=lambda g, input: np.where(np.isfinite(input), g, 0)
 )
 
 

@@ -20,9 +20,9 @@ from .._state import GRAD, get_mode
 from .._tensor import Tensor, wrap
 from ._batching import rows
 from ._joined import joined
-from ._out import into
+from ._out import several_into
 from ._precision import FLOAT32, INT64, compute_dtype, wide, with_dtype
-from ._registry import FLOAT, FUNCTIONS, LINEAR, REDUCTION, Array, composite, op
+from ._registry import FLOAT, FUNCTIONS, LINEAR, REDUCTION, SAME, Array, composite, op
 from ._rules import as_axis, call, cast, contiguous, loops, normalize_dims, spread, sum_to, unreduce, wrap_dim, zeros_on
 from .scatter import scatter_add
 
@@ -113,14 +113,14 @@ def summed(x: Array, axis: Any, keepdim: bool, dtype: Any) -> Array:
     return cast(result, x.dtype)
 
 
-@op(nodes="SumBackward0", along="reduce.total", method=False, function=False, jvp=LINEAR,
+@op(nodes="SumBackward0", along="reduce.total", adopts=True, method=False, function=False, jvp=LINEAR,
     batch=lambda input, dtype: sum_dim(rows(input), 1, dtype=dtype),
     input=lambda g, input_shape, input_dtype: cast(spread(g, input_shape, None, False), input_dtype))  # fmt: skip
 def sum_all(input: Array, *, dtype: Any = None) -> Array:
     return summed(input, None, False, dtype)
 
 
-@op(nodes="SumBackward1", along="reduce.total", method=False, function=False, jvp=LINEAR,
+@op(nodes="SumBackward1", along="reduce.total", adopts=True, method=False, function=False, jvp=LINEAR,
     input=lambda g, input_shape, input_dtype, dim, keepdim: cast(spread(g, input_shape, dim, keepdim), input_dtype))  # fmt: skip
 def sum_dim(input: Array, dim: Dims, keepdim: bool = False, *, dtype: Any = None) -> Array:
     return summed(input, axes_of(dim, len(input.shape)), keepdim, dtype)
@@ -254,7 +254,10 @@ def share_dim(g: Array, input: Array, out: Array, input_shape: Any, input_dtype:
     return shared(unreduce(g, input_shape, dim, keepdim), input == best, input_dtype, dim)
 
 
-@op(wide=True, along="reduce.largest", jvp=REDUCTION, input=share_dim)
+_MATCH = "Expected the dtype for input and out to match, but got {wanted} for input's dtype and {given} for out's dtype."
+
+
+@op(wide=True, along="reduce.largest", same=_MATCH, jvp=REDUCTION, input=share_dim)
 def amax(input: Array, dim: Dims = (), keepdim: bool = False) -> Array:
     """The largest element along dimensions; equal ones share the gradient evenly."""
     axes = axes_of(dim, len(input.shape))
@@ -266,7 +269,7 @@ def amax(input: Array, dim: Dims = (), keepdim: bool = False) -> Array:
     return np.max(input, axis=axes, keepdims=keepdim)
 
 
-@op(wide=True, along="reduce.smallest", jvp=REDUCTION, input=share_dim)
+@op(wide=True, along="reduce.smallest", same=_MATCH, jvp=REDUCTION, input=share_dim)
 def amin(input: Array, dim: Dims = (), keepdim: bool = False) -> Array:
     """The smallest element along dimensions; equal ones share the gradient evenly."""
     axes = axes_of(dim, len(input.shape))
@@ -361,10 +364,25 @@ def selection(name: str, node: str) -> Any:
     return made
 
 
+_MEDIAN = (
+    "Expected tensor for 'values' to have the same type as tensor for argument #2 'self'; but type torch.{given}Tensor does not equal "
+    "torch.{wanted}Tensor (while checking arguments for median)",
+    "Expected tensor for argument #1 'indices' to have scalar type Long; but got torch.{given}Tensor instead (while checking arguments for "
+    "median)",
+)
+# What is said of targets of another dtype, where PyTorch has words of its own for it.
+WORDS: dict[str, Any] = {
+    "median": _MEDIAN, "nanmedian": _MEDIAN,
+    "mode": tuple(f"expected scalar type '{{wanted}}' but got '{{given}}' for {which} output" for which in ("values", "indices")),
+    "kthvalue": ("output values must be of same type as input", "output indices must be of scalar type Long"),
+    "cummax": "expected scalar_type {wanted} but found {given}", "cummin": "expected scalar_type {wanted} but found {given}",
+}  # fmt: skip
+
+
 def selected(select: Any, result: Any, input: Array, index: Array, dim: int, keepdim: bool, out: Any) -> Any:
     """`(values, indices)` under PyTorch's name for the pair; `out` is a pair of tensors to put them in."""
     pair = select(input, index, dim, keepdim), index
-    return result(pair if out is None else map(into, out, pair))
+    return result(several_into(out, pair, WORDS.get(result.__name__, SAME), input))
 
 
 def selected_at_once(select: Any, result: Any, find: Any, input: Any, dim: Any, keepdim: bool, out: Any, *args: Any) -> Any:
@@ -447,12 +465,9 @@ def aminmax(input: Array, *, dim: int | None = None, keepdim: bool = False, out:
         raise IndexError(f"aminmax: Expected reduction dim {place} to have non-zero size.")
     if dim is None and not input.numel():
         raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
-    for target in out or ():
-        if target.dtype != input.dtype:
-            raise RuntimeError(f"Expected out tensor to have dtype {input.dtype.name}, but got {target.dtype.name} instead")
     dims = () if dim is None else dim
     results = joined("AminmaxBackward0", (amin(input, dims, keepdim), amax(input, dims, keepdim)))
-    return return_types.aminmax(results if out is None else map(into, out, results))
+    return return_types.aminmax(several_into(out, results))
 
 
 # ---- other sums ---------------------------------------------------------------------------------------------------------------------
@@ -518,7 +533,7 @@ def truth(found: Array, input: Array) -> Array:
     return cast(found, input.dtype) if input.dtype.char == "B" else found
 
 
-@op(differentiable=False, along="reduce.every")
+@op(differentiable=False, along="reduce.every", same="all only supports bool tensor for result, got: {given}")
 def all(input: Array, dim: Dims = None, keepdim: bool = False) -> Array:
     """Whether all elements are nonzero."""
     axes = axes_of(dim, len(input.shape))
@@ -529,7 +544,7 @@ def all(input: Array, dim: Dims = None, keepdim: bool = False) -> Array:
     return truth(np.all(input, axis=axes, keepdims=keepdim), input)
 
 
-@op(differentiable=False, along="reduce.some")
+@op(differentiable=False, along="reduce.some", same="any only supports bool tensor for result, got: {given}")
 def any(input: Array, dim: Dims = None, keepdim: bool = False) -> Array:
     """Whether some element is nonzero."""
     axes = axes_of(dim, len(input.shape))

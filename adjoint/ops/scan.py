@@ -11,6 +11,7 @@ import numpy as np
 from .. import _return_types as return_types
 from .._dtype import bool_, from_numpy_dtype, get_default_dtype
 from .._methods import OpMethods
+from ..autograd.regions import PARTIAL
 from ._out import into
 from ._precision import INT64, compute_dtype, wide, with_dtype
 from ._registry import ALONG, FUNCTIONS, LINEAR, Array, composite, op
@@ -36,7 +37,10 @@ def cumsum_rule(g: Array, input_shape: Any, input_dtype: Any, dim: int) -> Array
     return cast(from_the_end(g, wrap_dim(dim, len(input_shape))), input_dtype)
 
 
-@op(inplace=True, along="scan.sums", input=cumsum_rule, jvp=LINEAR)
+WRONG = "expected scalar_type {wanted} but found {given}"
+
+
+@op(inplace=True, along="scan.sums", adopts=True, overlap=PARTIAL, input=cumsum_rule, jvp=LINEAR)
 def cumsum(input: Array, dim: int, *, dtype: Any = None) -> Array:
     """The sum of the elements up to each one, along a dimension."""
     dim = wrap_dim(dim, len(input.shape))
@@ -90,7 +94,7 @@ def logcumsumexp_jvp(input: Array, input_t: Array, out: Array, dim: int) -> Arra
     return part(input_t) - part(-input_t)
 
 
-@op(along="scan.log_sums", input=logcumsumexp_rule, jvp=logcumsumexp_jvp)
+@op(along="scan.log_sums", same=WRONG, input=logcumsumexp_rule, jvp=logcumsumexp_jvp)
 def logcumsumexp(input: Array, dim: int) -> Array:
     """`log(cumsum(exp(x)))`, computed without overflow."""
     dim = wrap_dim(dim, len(input.shape))
@@ -200,7 +204,7 @@ def diff(
                 )
     result = FUNCTIONS["cat"](parts, dim) if len(parts) > 1 and n else input
     if n >= result.shape[dim]:
-        return into(out, between(result, dim, 0, 0).clone())
+        return into(out, between(result, dim, 0, 0).clone(), WRONG)
     for _ in range(n):
         later, earlier = between(result, dim, 1, None), between(result, dim, None, -1)
         result = later.logical_xor(earlier) if result.dtype is bool_ else later - earlier

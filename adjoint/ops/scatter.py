@@ -10,11 +10,12 @@ import numpy as np
 
 from .._layer import Layer
 from .._tensor import Tensor, wrap
+from ..autograd.regions import ANY
 from ._batching import Index, expanded
 from ._index_checks import check_along, check_combined, check_copied, check_filled, check_selected
 from ._out import into
 from ._precision import is_half, wide
-from ._registry import ALONG, LINEAR, Array, composite, op
+from ._registry import ALONG, LINEAR, SAME, Array, composite, op
 from ._rules import call, cast, copied, loops, wrap_dim, zeros_on
 from .assign import in_common_cases, inplace_form, number_as, number_for, warn_if_expanded, writing_form
 from .index import INT64, add_at, check_unlocked
@@ -92,7 +93,7 @@ def gather_in_batch(input: Tensor, dim: int, index: Tensor) -> Tensor:
     return found if index.ndim > 1 else found.squeeze(1)
 
 
-@op(batch=gather_in_batch, jvp=LINEAR, warns=False, input=_gather_rule)
+@op(batch=gather_in_batch, overlap=ANY, jvp=LINEAR, warns=False, input=_gather_rule)
 def gather(input: Array, dim: int, index: Array, *, sparse_grad: bool = False) -> Array:
     """The elements that `index` names along a dimension: for two dimensions and dim=0, `out[i, j] = input[index[i, j], j]`."""
     found = loops("index").gather(input, index, dim)
@@ -123,7 +124,7 @@ def write_along(input: Array, dim: int, index: Array, values: Array) -> None:
 
 
 @op(
-    "scatter", batch=ALONG, method=False, function=False, jvp=LINEAR, warns=False,
+    "scatter", batch=ALONG, overlap=ANY, method=False, function=False, jvp=LINEAR, warns=False,
     input=lambda g, dim, index: call(scatter_value, g, dim, index, 0),
     src=lambda g, dim, index, src_shape: in_front(call(gather, g, dim, index), src_shape),
 )  # fmt: skip
@@ -135,7 +136,7 @@ def _scatter(input: Array, dim: int, index: Array, src: Array) -> Array:
 
 
 @op(
-    "scatter_value", batch=ALONG, method=False, function=False, nodes="ScatterBackward1", warns=False,
+    "scatter_value", batch=ALONG, overlap=ANY, method=False, function=False, nodes="ScatterBackward1", warns=False,
     jvp=lambda input_t, dim, index: scatter_value(input_t, dim, index, 0),
     input=lambda g, dim, index: call(scatter_value, g, dim, index, 0),
 )  # fmt: skip
@@ -154,7 +155,7 @@ def _scatter_value_into(input: Array, dim: int, index: Array, value: Any) -> Non
 
 
 @op(
-    batch=ALONG, jvp=LINEAR,
+    overlap=ANY, batch=ALONG, jvp=LINEAR,
     input=lambda g: g,
     src=lambda g, dim, index, src_shape: in_front(call(gather, g, dim, index), src_shape),
 )  # fmt: skip
@@ -221,7 +222,7 @@ def scatter(input: Any, dim: int, index: Any, src: Any = None, *, value: Any = N
     """A copy with elements of `src` (or one value) at the places that `index` names along a dimension."""
     if src.__class__ is Tensor and reduce is None and out is None:
         return _scatter(input, dim, index, src)
-    return into(out, _chosen(input, dim, index, src, value, reduce, False))
+    return into(out, _chosen(input, dim, index, src, value, reduce, False), SAME)
 
 
 @in_common_cases(_scatter, _scatter_into, lambda: loops("index").put.along)
@@ -322,7 +323,8 @@ def write_in_batch(
     return result.squeeze(1) if flat else result
 
 
-@op(jvp=LINEAR, warns=False, input=index_select_rule, batch=select_in_batch)
+@op(jvp=LINEAR, warns=False, overlap=ANY, same="index_select(): self and result must have the same scalar type", input=index_select_rule,
+    batch=select_in_batch)  # fmt: skip
 def index_select(input: Array, dim: int, index: Array) -> Array:
     """The slices that `index` names along a dimension."""
     if len(index.shape) == 1:
@@ -340,7 +342,7 @@ def index_add_rule(g: Array, dim: int, index: Array, alpha: Any, source_shape: S
 
 
 @op(
-    jvp=LINEAR,
+    overlap=ANY, jvp=LINEAR,
     batch=lambda input, dim, index, source, alpha, examples, batched: write_in_batch(
         input, dim, index, source * alpha, True, examples, batched
     ),
@@ -382,7 +384,7 @@ def same_slices(input: Array, dim: int, index: Array, source: Array) -> bool:
 
 
 @op(
-    jvp=LINEAR,
+    overlap=ANY, jvp=LINEAR,
     batch=lambda input, dim, index, source, examples, batched: write_in_batch(input, dim, index, source, False, examples, batched),
     input=lambda g, dim, index: call(_index_fill, g, dim, index, 0),
     source=lambda g, dim, index, source_shape: call(index_select, g, dim, index).reshape(source_shape),
@@ -409,7 +411,7 @@ inplace_form(index_copy, _index_copy_into, lambda: _index_copy_by_kernel)
 
 
 @op(
-    "index_fill", method=False, function=False, like=("input",),
+    "index_fill", overlap=ANY, method=False, function=False, like=("input",),
     batch=lambda input, dim, index, value, examples, batched: write_in_batch(
         input, dim, index, input.new_full((), value), False, examples, [*batched, False]
     ),
@@ -440,7 +442,7 @@ def once(index: Array) -> Array:
 
 
 @op(
-    "index_fill_tensor", method=False, function=False, jvp=LINEAR, nodes="IndexFillBackward1",
+    "index_fill_tensor", overlap=ANY, method=False, function=False, jvp=LINEAR, nodes="IndexFillBackward1",
     batch=lambda input, dim, index, value, examples, batched: write_in_batch(
         input, dim, index, value.to(input.dtype), False, examples, batched
     ),

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._dtype import from_numpy_dtype
 from .._tensor import Tensor, wrap
+from ..autograd.regions import ANY
 from ._batching import rows
 from ._general import plain_array
 from ._index_checks import check_along, check_combined, first_outside
@@ -158,7 +159,7 @@ def _tangent(
     return result if src_t is None else scatter_add(result, dim, index, others * used_part(src_t, index))
 
 
-@op(batch=ALONG, joint=_grads, jvp=_tangent)
+@op(batch=ALONG, overlap=ANY, joint=_grads, jvp=_tangent)
 def scatter_reduce(input: Array, dim: int, index: ConstantArray, src: Array, reduce: str, *, include_self: bool = True) -> Array:
     """A copy in which the elements of `src` are combined (sum, prod, mean, amax, amin) at the places that `index` names."""
     result = copied(input)
@@ -235,7 +236,8 @@ def _take_rule(g: Array, index: Array, input_shape: Shape, input_dtype: Any) -> 
     return call(put, zeros_on(g, input_shape, input_dtype), index, g, True)
 
 
-@op(jvp=LINEAR, warns=False,
+@op(jvp=LINEAR, warns=False, overlap=ANY,
+    same="take(): self and out expected to have the same dtype, but got self.dtype = {wanted} and out.dtype = {given}",
     batch=lambda input, index: rows(input).gather(1, flat_index(index, rows(input).shape[1])).reshape(index.shape),
     input=_take_rule)  # fmt: skip
 def take(input: Array, index: Array) -> Array:
@@ -247,7 +249,7 @@ def take(input: Array, index: Array) -> Array:
 
 
 @op(
-    jvp=LINEAR, batch=put_in_batch,
+    overlap=ANY, jvp=LINEAR, batch=put_in_batch,
     input=lambda g, index, accumulate, input_dtype, source_shape: (
         g if accumulate else call(put, g, index, zeros_on(g, source_shape, input_dtype))
     ),

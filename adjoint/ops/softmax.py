@@ -9,7 +9,7 @@ import numpy as np
 
 from .._dtype import from_numpy_dtype
 from ._precision import wide, with_dtype
-from ._registry import FUNCTIONS, Array, composite, op
+from ._registry import FUNCTIONS, SAME, Array, composite, op
 from ._rules import cast, loops, wrap_dim
 
 
@@ -83,7 +83,7 @@ def softmax_jvp(input_t: Array, out: Array, dim: int) -> Array:
     return softmax_rule(t, out, dim, out._data.dtype)  # the Jacobian is symmetric
 
 
-@op(along="softmax.softmax", input=softmax_rule, jvp=softmax_jvp)
+@op(along="softmax.softmax", same=SAME, input=softmax_rule, jvp=softmax_jvp)
 def softmax(input: Array, dim: int, dtype: Any = None) -> Array:
     """`exp(x) / exp(x).sum(dim)`, computed without overflow."""
     x = prepared("softmax", input, dim, dtype)
@@ -119,7 +119,7 @@ def log_softmax_jvp(input_t: Array, out: Array, dim: int) -> Array:
     return t - np.sum(np.exp(out) * t, axis=dim, keepdims=True) if out.shape else t - np.exp(out) * t
 
 
-@op(along="softmax.log_softmax", input=log_softmax_rule, jvp=log_softmax_jvp)
+@op(along="softmax.log_softmax", same=SAME, input=log_softmax_rule, jvp=log_softmax_jvp)
 def log_softmax(input: Array, dim: int, dtype: Any = None) -> Array:
     """`log(softmax(x, dim))`, computed without overflow or cancellation."""
     x = prepared("log_softmax", input, dim, dtype)

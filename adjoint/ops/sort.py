@@ -13,8 +13,9 @@ from .._state import GRAD, get_mode
 from .._tensor import Tensor, wrap
 from ..autograd.views import no_derivative
 from ._batching import expanded, rows
+from ._out import into, several_into
 from ._precision import wide
-from ._registry import ALONG, LINEAR, Array, composite, op
+from ._registry import ALONG, LINEAR, SAME, Array, composite, op
 from ._rules import call, copied, loops, whole_number, wrap_dim, zeros_on
 from .scatter import as_vector, scatter_add
 
@@ -137,12 +138,8 @@ def _at_once(op: Any, search: Any, input: Any, dim: int, *args: Any) -> tuple[Te
     return op(input, indices, dim, values), indices
 
 
-def _pair(kind: Any, found: tuple[Tensor, Tensor], out: Any) -> Any:
-    if out is None:
-        return tuple.__new__(kind, found)
-    for target, source in zip(out, found, strict=True):
-        target.resize_(source.shape).copy_(source)
-    return kind(out)
+def _pair(kind: Any, found: tuple[Tensor, Tensor], out: Any, read: Any = None) -> Any:
+    return tuple.__new__(kind, found if out is None else several_into(out, found, read=read))
 
 
 @composite()
@@ -165,7 +162,7 @@ def argsort(input: Any, dim: int = -1, descending: bool = False, *, stable: bool
 def msort(input: Any, *, out: Any = None) -> Any:
     """The elements in order along the first dimension."""
     values = sort(input, 0).values
-    return values if out is None else out.resize_(values.shape).copy_(values)
+    return into(out, values, SAME)
 
 
 @composite()
@@ -178,7 +175,7 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool =
     if found is None:
         indices = _argtopk(input, k, dim, largest)
         found = _topk_values(input, indices, dim), indices
-    return _pair(return_types.topk, found, out)
+    return _pair(return_types.topk, found, out, input)
 
 
 # ---- searching ----------------------------------------------------------------------------------------------------------------------
@@ -227,6 +224,12 @@ def _searched_at_once(sequence: Any, input: Any, right: bool) -> Tensor | None:
     return None if found is None else wrap(found)
 
 
+_WRONG_KIND = (
+    "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on whether out_int32 flag is "
+    "True, but we got output tensor's dtype {given}"
+)
+
+
 @composite(method=False)
 def searchsorted(
     sorted_sequence: Any,
@@ -256,7 +259,7 @@ def searchsorted(
         )
     result = _searchsorted(sorted_sequence, given, right or side == "right", sorter)
     result = result.int() if out_int32 else result
-    return result if out is None else out.resize_(result.shape).copy_(result)
+    return into(out, result, _WRONG_KIND)
 
 
 @composite(method=False)

@@ -15,7 +15,7 @@ from . import _several
 from ._batching import expanded
 from ._out import into
 from ._precision import wide
-from ._registry import LINEAR, Array, composite, op
+from ._registry import LINEAR, SAME, Array, composite, op
 from ._rules import call, cast, copied, loops, wrap_dim, zeros_on
 from .index import index_at, place_at
 from .memory import element_strides, offset_of, owner_of
@@ -122,7 +122,7 @@ def diag(input: Any, diagonal: int = 0, *, out: Any = None) -> Any:
     """The matrix with a given diagonal, or the diagonal of a given matrix."""
     if input.ndim not in (1, 2):
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
-    return into(out, diag_embed(input, diagonal) if input.ndim == 1 else _diagonal_copy(input, diagonal))
+    return into(out, diag_embed(input, diagonal) if input.ndim == 1 else _diagonal_copy(input, diagonal), SAME)
 
 
 def _diagonal_copy(input: Any, offset: int) -> Any:
@@ -332,7 +332,7 @@ def slice_scatter(
     if not (ndim := len(input._data.shape)):
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     lead = (EVERYTHING,) * wrap_dim(dim, ndim)
-    return into(out, _slice_scatter(input, src, (*lead, slice(start, end, step), ...)))
+    return into(out, _slice_scatter(input, src, (*lead, slice(start, end, step), ...)), SAME)
 
 
 @op(

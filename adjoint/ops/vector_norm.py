@@ -10,7 +10,7 @@ import numpy as np
 from .._dtype import as_dtype, promote_types
 from ._out import into
 from ._precision import compute_dtype, real_dtype, wide
-from ._registry import FUNCTIONS, REDUCTION, Array, composite, op
+from ._registry import FUNCTIONS, REDUCTION, SAME, Array, composite, op
 from ._rules import as_axis, cast, contiguous, loops, normalize_dims, unreduce, wrap_dim
 from .reduce import Dims, axes_of, shared, total
 
@@ -173,4 +173,4 @@ def renorm(input: Array, p: float, dim: int, maxnorm: float, *, out: Any = None)
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
     dim = wrap_dim(dim, len(input.shape))
     norms = vector_norm(input, p, tuple(d for d in range(len(input.shape)) if d != dim), True)
-    return into(out, input * FUNCTIONS["where"](norms > maxnorm, maxnorm / (norms + 1e-7), 1.0))
+    return into(out, input * FUNCTIONS["where"](norms > maxnorm, maxnorm / (norms + 1e-7), 1.0), SAME)
