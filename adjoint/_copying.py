@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ._layer import Pending
 from ._tensor import Parameter, Tensor
 from .autograd.node import LEAF
 from .ops._registry import composite
@@ -81,6 +82,8 @@ def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
 def _copied_memory(data: Any, memo: dict[int, Any]) -> Any:
     """The same view of a copy of the memory that `data` is a view of."""
+    if isinstance(data, Pending):
+        return data.resolved()
     if not isinstance(data, np.ndarray):
         return copy.deepcopy(data, memo)
     owner: Any = data

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _random
-from ._layer import levels
+from ._layer import Pending, levels
 from ._sampling import Draw, Generator, sample_node
 from ._site import here
 from ._state import GRAD, get_mode
@@ -43,6 +43,10 @@ def _fill(self: Tensor, node_name: str, draw: Draw, *numbers: Any) -> Tensor:
         filled(self, lambda array: draw(array, *numbers))
     elif self._data.__class__ is np.ndarray:
         draw(self._data, *numbers)
+    elif self._data.__class__ is Pending:
+        drawn = np.empty(self._data.shape, self._data.array.dtype)
+        draw(drawn, *numbers)
+        self._data[...] = drawn
     if self._vc is not INFERENCE_TENSOR:
         counter_of(self).bump(here())
     if node is not None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from ._errors import compose
-from ._layer import Layer
+from ._layer import Layer, Pending
 from ._site import here
 from ._state import grad_enabled
 from ._tensor import Tensor, wrap
@@ -33,6 +33,9 @@ def plain_array(tensor: Tensor) -> Ndarray:
     if not isinstance(data, np.ndarray):
         if isinstance(data, Layer):
             data.refuse_storage()
+        if isinstance(data, Pending):
+            bit, name = ("conjugate", "conj") if data.conj else ("negative", "neg")
+            raise RuntimeError(f"Can't call numpy() on Tensor that has {bit} bit set. Use tensor.resolve_{name}().numpy() instead.")
         kind = f"{tensor.device.type} device type tensor" if tensor.is_meta else f"a tensor of {type(data).__name__}"
         raise TypeError(
             f"can't convert {kind} to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
@@ -55,7 +58,7 @@ def _refuse_history() -> NoReturn:
 @composite(function=False)
 def numpy(self: Tensor, *, force: bool = False) -> Ndarray:
     """The NumPy array on the tensor's memory. `force=True` drops the history first, where there is one."""
-    return plain_array(self.detach() if force else self)
+    return plain_array(self.detach().resolve_conj().resolve_neg() if force else self)
 
 
 @composite(function=False)
@@ -77,6 +80,8 @@ def __dlpack__(
 
     if stream not in (None, -1):
         raise AssertionError("stream should be None on cpu.")
+    if self.is_conj():
+        raise BufferError("Can't export tensors with the conjugate bit set")
     return capsule_of(plain_array(self), dict(max_version=max_version, dl_device=dl_device, copy=copy))
 
 
@@ -106,7 +111,9 @@ def to_dlpack(tensor: Tensor) -> Any:
 
 def _owner(tensor: Tensor) -> Ndarray:
     """The array that owns the memory of a tensor."""
-    owner: Ndarray = tensor._data
+    owner: Any = tensor._data
+    if isinstance(owner, Pending):
+        owner = owner.array
     if not isinstance(owner, np.ndarray):
         raise NotImplementedError("Cannot access data pointer of Tensor that doesn't have storage")
     while isinstance(owner.base, np.ndarray):

@@ -219,6 +219,75 @@ class Layer:
         return f"{self.shown}(lvl={self.level.number}{self.place}, value=\n{indent(repr(self.value), '    ')}\n)"
 
 
+class Pending:
+    """What a Tensor holds instead of an array when its elements are to be read conjugated or negated: `conj` of complex numbers is a view.
+
+    Ops compute with what it stands for (`resolved`), and write through it; view ops make a view of the memory, pending in the same way.
+    The mark on its dtype keeps generated code away, as from a layer; see Note [The dtype of a layer]. To NumPy it is what it stands for.
+    """
+
+    __slots__ = ("array", "conj", "dtype", "neg")
+
+    def __init__(self, array: Any, conj: bool, neg: bool) -> None:
+        self.array = array
+        self.conj = conj
+        self.neg = neg
+        self.dtype: np.dtype[Any] = marked(array.dtype)
+
+    @staticmethod
+    def of(data: Any, conj: bool = False, neg: bool = False) -> Any:
+        """The conjugate or the negative of an array, which may be pending already. Two conjugations make none."""
+        if data.__class__ is Pending:
+            data, conj, neg = data.array, conj != data.conj, neg != data.neg
+        return Pending(data, conj, neg) if conj or neg else data.view()
+
+    shape = property(lambda self: self.array.shape)
+    ndim = property(lambda self: self.array.ndim)
+    size = property(lambda self: self.array.size)
+    itemsize = property(lambda self: self.array.itemsize)
+    nbytes = property(lambda self: self.array.nbytes)
+    strides = property(lambda self: self.array.strides)
+    flags = property(lambda self: self.array.flags)
+    base = property(lambda self: self.array)  # that of which it is a view
+
+    def __reduce__(self) -> Any:
+        return Pending, (self.array, self.conj, self.neg)
+
+    def like(self, array: Any) -> Pending:
+        """Another array, pending in the same way."""
+        return Pending(array, self.conj, self.neg)
+
+    def applied(self, values: Any) -> Any:
+        """Values, conjugated or negated: what is read of those in memory, and what is put there for those to be read."""
+        values = np.conjugate(values) if self.conj else values
+        return np.negative(values) if self.neg else values
+
+    def resolved(self) -> Any:
+        """What it stands for, in an array of its own."""
+        return np.asarray(self.applied(self.array))
+
+    def __setitem__(self, place: Any, values: Any) -> None:
+        self.array[place] = self.applied(values)
+
+    def copy(self, order: str = "C") -> Any:
+        return self.resolved()
+
+    def astype(self, dtype: np.dtype[Any], **options: Any) -> Any:
+        return self.resolved().astype(dtype, **options)
+
+    def item(self) -> Any:
+        return self.resolved().item()
+
+    def tolist(self) -> Any:
+        return self.resolved().tolist()
+
+    def __bool__(self) -> bool:
+        return bool(self.array)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.asarray(self.resolved(), dtype)
+
+
 def refuse_inside(call: str, besides: str = "") -> NoReturn:
     """Refuse what would change tensors for ordinary autograd while a transform is running."""
     raise RuntimeError(
@@ -316,6 +385,12 @@ def entered(operands: list[Any], values: dict[str, Any]) -> tuple[Level | None, 
 
 def deepest(x: Any) -> Any:
     """The array at the bottom of a Tensor's layers: all examples, without derivatives."""
+    data = bottom(x)
+    return data.resolved() if data.__class__ is Pending else data
+
+
+def bottom(x: Any) -> Any:
+    """The same, as it lies in memory."""
     data = x._data
     while isinstance(data, Layer):
         data = data.value._data

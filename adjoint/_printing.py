@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from . import _dtype
+from ._layer import Pending
 
 __all__ = ["get_printoptions", "parameter_text", "printoptions", "set_printoptions", "tensor_text"]
 
@@ -279,8 +280,11 @@ def _float_text(value: float, spec: str, point: str) -> str:
 
 def describe(tensor: Any) -> str:
     """The text of a Tensor, as its `repr` gives it."""
-    if not isinstance(tensor._data, np.ndarray) and not tensor.is_meta:
-        return repr(tensor._data)  # inside a transform: what it stands for
+    data = tensor._data
+    if isinstance(data, Pending):
+        data = data.resolved()
+    if not isinstance(data, np.ndarray) and not tensor.is_meta:
+        return repr(data)  # inside a transform: what it stands for
     try:
         edge = tensor.grad_fn
         node = None if edge is None else type(edge).__name__
@@ -290,7 +294,7 @@ def describe(tensor: Any) -> str:
     tangent = tensor._tangent
     extras = [] if tangent is None else [f"tangent={describe(tangent) if tangent.dim() else tangent.item()}"]
     return tensor_text(
-        tensor._data,
+        data,
         requires_grad=tensor.requires_grad,
         grad_fn_name=node,
         device=tensor.device.type,

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ._errors import compose
-from ._layer import Layer, Level, _levels, dressed_for, level_of, levels
+from ._layer import Layer, Level, Pending, _levels, dressed_for, level_of, levels
 from ._site import here
 from ._tensor import Tensor
 
@@ -147,6 +147,10 @@ def filled(target: Tensor, fill: Callable[[Any], None]) -> None:
     if level is None:
         if target._data.__class__ is np.ndarray:
             fill(target._data)
+        elif target._data.__class__ is Pending:
+            drawn = np.empty(target._data.shape, target._data.array.dtype)
+            fill(drawn)
+            target._data[...] = drawn
         return
     mine = level_of(target) is level
     if not mine:

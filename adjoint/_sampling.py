@@ -26,7 +26,7 @@ from ._creation import (
 )  # fmt: skip
 from ._device import CPU, _defaults, require_usable, resolve
 from ._dtype import as_numpy_dtype, default_numpy
-from ._layer import levels
+from ._layer import deepest, levels
 from ._layout import empty_in_format, empty_like_array, layout, memory_format, preserve_format, strided
 from ._random._generator import draws
 from ._site import here
@@ -445,7 +445,7 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | N
         from ._randomness import drawn_from
 
         return drawn_from(lambda input: bernoulli(input, p, generator=generator), input)
-    data = input._data
+    data = deepest(input)
     array = np.empty(data.shape, data.dtype if out is None else out._data.dtype)  # filled row by row, however the probabilities lie
     _random.bernoulli(array, data if p is None else p, generator)
     if out is not None:
@@ -466,7 +466,7 @@ def multinomial(
         from ._randomness import drawn_from
 
         return drawn_from(lambda rows: _indices_of_rows(rows, num_samples, replacement, generator), input)
-    array = _random.multinomial(input._data, num_samples, replacement, generator)
+    array = _random.multinomial(deepest(input), num_samples, replacement, generator)
     return finish(array) if out is None else into(out, array)
 
 
@@ -489,7 +489,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
         from ._randomness import drawn_from
 
         return drawn_from(lambda input: poisson(input, generator), input)
-    array = make_array(lambda: _random.poisson(input._data, generator), input._data.shape, input._data.dtype, input.device)
+    array = make_array(lambda: _random.poisson(deepest(input), generator), input._data.shape, input._data.dtype, input.device)
     tensor = finish(array)
     tensor._fn = sample_node("PoissonBackward0", (input,))
     return without_slope(tensor, (input,))

@@ -156,8 +156,8 @@ def _check_storage(known: bool) -> None:
 
 def _finished(tensor: Tensor, requires_grad: Any, metadata: Any) -> Tensor:
     if isinstance(metadata, dict):
-        tensor = tensor.conj() if metadata.get("conj") else tensor
-        tensor = -tensor if metadata.get("neg") else tensor
+        conj, neg = metadata.get("conj") is True and tensor.is_complex(), metadata.get("neg") is True
+        tensor = wrap(Pending.of(tensor._data, conj, neg)) if isinstance(tensor._data, np.ndarray) else tensor
     return tensor.requires_grad_() if requires_grad else tensor
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._layer import raised
+from .._layer import Pending, raised
 from .._layout import contiguous_format
 from .accumulate import is_dense, laid_out_like
 
@@ -150,6 +150,10 @@ def same_place(a: Any, b: Any) -> bool:
     """Whether two arrays are the same elements of the same memory."""
     if a is None or a.shape != b.shape or a.dtype != b.dtype:
         return False
+    if a.__class__ is Pending:
+        return b.__class__ is Pending and a.conj == b.conj and a.neg == b.neg and same_place(a.array, b.array)
+    if b.__class__ is Pending:
+        return False
     if not a.size:
         return True
     strides = zip(a.shape, a.strides, b.strides, strict=True)
@@ -163,12 +167,14 @@ PARTIAL, ANY = "partial", "any"  # which memory an op may not write that it also
 
 def same_memory(a: Any, b: Any) -> bool:
     """Whether two arrays are views of one memory, or one is a view of the other."""
+    a, b = (x.array if x.__class__ is Pending else x for x in (a, b))
     base = b.base
     return a is b or a.base is b or (base is not None and (base is a or base is a.base))
 
 
 def check_apart(target: Any, source: Any, overlap: str) -> None:
     """Refuse to write into an array while another on the same memory is read. Arrays that are not dense get the benefit of the doubt."""
+    target, source = (x.array if x.__class__ is Pending else x for x in (target, source))
     if not overlap or source.__class__ is not np.ndarray or target.__class__ is not np.ndarray or not same_memory(target, source):
         return
     if not target.size or not source.size or not is_dense(target) or not is_dense(source):

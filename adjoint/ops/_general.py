@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._dtype import default_numpy, from_numpy_dtype, result_numpy_dtype
-from .._layer import Layer, Level, entered, indices_in, level_of, levels, settled, top_level
+from .._layer import Layer, Level, Pending, entered, indices_in, level_of, levels, settled, top_level
 from .._quiet import mute, unmute
 from .._site import here, warn
 from .._state import (
@@ -30,8 +30,8 @@ from .._state import (
     tick,
 )
 from .._tensor import Parameter, Tensor, wrap, wrap_result
-from ..autograd.forward_ad import carries_tangent, propagate
-from ..autograd.node import INFERENCE_TENSOR, UNRECORDED, Node, Output, SeveralNode, VersionCounter, new_node
+from ..autograd.forward_ad import carries_tangent, keep_tangent, propagate
+from ..autograd.node import INFERENCE_TENSOR, UNRECORDED, LeafAlias, Node, Output, SeveralNode, VersionCounter, new_node
 from ..autograd.packed import known_result, take_known_result
 from ..autograd.regions import ANY, same_memory
 from ..autograd.saved import SavedOutput, pack_saved, refuse_inference
@@ -252,6 +252,8 @@ def generally(op: Op, args: tuple[Any, ...], out: Any = None) -> Any:
         from ._autocast import autocast
 
         operands = list(autocast(op, operands))
+    if not op.view:
+        operands = list(map(settled_pending, operands))
     _, operands, values = entered(operands, values)
     if out is not None:
         from ._inplace import write_out
@@ -259,6 +261,19 @@ def generally(op: Op, args: tuple[Any, ...], out: Any = None) -> Any:
         return write_out(op, operands, values, out)
     notice_dtype(op, operands)
     return finished(op, operands, values, forward(op, operands, values))
+
+
+def settled_pending(x: Any) -> Any:
+    """An operand with the elements that it stands for, if they are pending; its history is the same."""
+    if not isinstance(x, Tensor) or x._data.__class__ is not Pending:
+        return x
+    made = wrap(x._data.resolved())
+    made._vc = counter_of(x)
+    if not get_mode() & GRAD:
+        made._fn = cut_of(x)
+    elif (edge := edge_of(x)) is not None:
+        made._fn = LeafAlias(edge) if isinstance(edge, Tensor) else edge
+    return made if x._tangent is None else keep_tangent(made, x._tangent)
 
 
 def factors_last(op: Op, values: dict[str, Any]) -> Iterable[Any]:
@@ -405,6 +420,8 @@ def forward(op: Op, operands: list[Any], values: dict[str, Any]) -> Any:
         if known is not None:
             return known
     arrays = [x._data if isinstance(x, Tensor) else x for x in operands]
+    if op.view and arrays[0].__class__ is Pending:
+        return op.view_of(arrays[0], tuple(values[name] for name in op.params))
     check_devices(op, arrays)
     if op.broadcasts:
         check_shapes(arrays)
@@ -588,7 +605,8 @@ def saved_value(
         for nr, tensor in enumerate(tensors):
             if tensor._vc is None:
                 tensor._vc = VersionCounter()
-            saved.append(SavedOutput(tensor._data, tensor._vc, nr))
+            data = tensor._data
+            saved.append(SavedOutput(data.resolved() if data.__class__ is Pending else data, tensor._vc, nr))
         return saved if op.several else saved[0]
     if op.sequence and name == f"{op.inputs[0]}_shape":
         return tuple(x._data.shape for x in operands)

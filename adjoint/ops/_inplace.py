@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._dtype import can_cast, from_numpy_dtype
-from .._layer import Layer, entered, refuse_out
+from .._layer import Layer, Pending, entered, refuse_out
 from .._site import here
 from .._state import WATCHED, get_mode, recording
 from .._tensor import Parameter, Tensor, wrap
@@ -22,7 +22,19 @@ from ..autograd.forward_ad import refuse_out as refuse_tangents
 from ..autograd.node import INFERENCE_TENSOR, Node, new_node
 from ..autograd.regions import check_apart
 from ..autograd.views import check_writable, edge_of, set_history
-from ._general import NUMBERS, OPERANDS, array_to_write, factors_last, forward, inputs_of, operand, plain_array, record, watched
+from ._general import (
+    NUMBERS,
+    OPERANDS,
+    array_to_write,
+    factors_last,
+    forward,
+    inputs_of,
+    operand,
+    plain_array,
+    record,
+    settled_pending,
+    watched,
+)
 from ._registry import Op
 from ._rules import cast
 
@@ -126,11 +138,13 @@ def write_inplace(op: Op, values: dict[str, Any]) -> Tensor:
     operands = [operand(op, slot, value) for slot, value in enumerate(given)]
     if not isinstance(operands[0], Tensor):
         raise TypeError(f"{op.name}_(): argument 'input' (position 1) must be Tensor, not {type(operands[0]).__name__}")
+    pending = operands[0] if operands[0]._data.__class__ is Pending else None
+    operands = list(map(settled_pending, operands))
     level, lifted, values = entered(operands, values)
     if level is not None:
         level.check_target(op, operands, values)
     operands = lifted
-    self: Tensor = operands[0]
+    self: Tensor = operands[0] if pending is None else pending
     recorded = (level is None or level.records) and recording() and op.differentiable and any(
         isinstance(x, Tensor) and x.requires_grad and op.differentiates(name)
         for x, name in zip(operands, op.inputs, strict=True)
@@ -242,6 +256,8 @@ def write(target: Tensor, result: Any) -> None:
         np.copyto(data, result, casting="unsafe")
     elif isinstance(data, Layer):
         data.level.write(target, result)
+    elif data.__class__ is Pending:
+        data[...] = cast(result, data.array.dtype)
     if target._vc is not INFERENCE_TENSOR:
         target._written()
 

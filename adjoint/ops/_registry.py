@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from .._layer import Pending
 from .._layout import laid_out, like_images
 from .._methods import OpMethods
 from ..autograd.regions import PARTIAL
@@ -82,6 +83,7 @@ class Op:
         same: str = "",
         adopts: bool = False,
         overlap: str | None = None,
+        pending: bool = False,
         batch: str | Rule | None = None,
         along: str = "",
         images: tuple[str, ...] = (),
@@ -123,6 +125,7 @@ class Op:
         converts = converts or promote != KEEP or not {"dtype", "correction"}.isdisjoint(self.params)
         self.same = same or ("" if converts and not adopts else SAME)
         self.overlap = (PARTIAL if broadcasts else "") if overlap is None else overlap  # what may not be written while it is read
+        self.pending = pending  # takes arrays that are pending as they are; of other views see Pending in _layer.py
         self.adopts = adopts  # computes in the dtype of `out=`, unless another one is asked for
         self.kernels: dict[str, Any] = {}  # by which inputs are tensors; see _compiled.py
         self.places = tuple(self.args.index(name) for name in self.inputs)  # of the inputs among the arguments
@@ -238,6 +241,9 @@ class Op:
         """The view of another base: an array for an array, a Tensor for a Tensor."""
         if isinstance(base, OpMethods):
             return self.function(base, *params)
+        if base.__class__ is Pending and not self.pending:
+            made = self.impl(base.array, *params)
+            return tuple(map(base.like, made)) if self.several else base.like(made)
         return self.impl(base, *params)
 
     function: Callable[..., Any]

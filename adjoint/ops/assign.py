@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._dtype import finfo, from_numpy_dtype
-from .._layer import indices_in, top_level
+from .._layer import Pending, indices_in, top_level
 from .._methods import OpMethods
 from .._site import here, warn
 from .._state import GRAD, get_mode, recording
@@ -21,7 +21,7 @@ from ..autograd.node import INFERENCE_TENSOR
 from ..autograd.regions import ANY, PARTIAL, check_apart, same_memory
 from ..autograd.views import check_writable, edge_of, overlaps_itself, set_history
 from ._batching import behind_batch
-from ._general import NUMBERS, array_to_write, operand, plain_array, record
+from ._general import NUMBERS, array_to_write, operand, plain_array, record, settled_pending
 from ._inplace import check_read, overwritten_operands, shares_memory, write_inplace
 from ._operands import zero
 from ._registry import ELEMENTWISE, LEADING, LINEAR, Array, Op, composite, op
@@ -40,8 +40,9 @@ def write_through(fn: Callable[..., Any], write: Callable[..., None], *, one_val
     if written_at_once(op, write, values, one_value):
         return values[op.inputs[0]]._written()  # type: ignore[no-any-return]
     inputs = [operand(op, slot, values[name]) for slot, name in enumerate(op.inputs)]
-    if top_level((*inputs, *indices_in(values))) is not None:
+    if inputs[0]._data.__class__ is Pending or top_level((*inputs, *indices_in(values))) is not None:
         return write_inplace(op, values)
+    inputs = list(map(settled_pending, inputs))
     self: Tensor = inputs[0]
     recorded = recording() and self._data.dtype.kind in "fcV" and any(
         isinstance(x, Tensor) and edge_of(x) is not None and op.differentiates(name) for x, name in zip(inputs, op.inputs, strict=True)

@@ -1,15 +1,17 @@
 """Complex numbers seen as pairs of real ones, and what is made of that: real and imaginary part, conjugate, angle.
 
-PyTorch's `conj` is a view that conjugates when it is read. Here it computes; `is_conj` is therefore always False.
+`conj` is a view that conjugates when it is read, and the imaginary part of a conjugate one that negates: see `Pending` in _layer.py.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from .._dtype import from_numpy_dtype
+from .._layer import Pending, bottom
 from .._methods import OpMethods
 from ._operands import is_complex
 from ._registry import FLOAT, FOUND, LEADING, LINEAR, Array, composite, elementwise, op
@@ -20,9 +22,17 @@ from .polar import complex as from_parts
 # ---- views --------------------------------------------------------------------------------------------------------------------------
 
 
-@op(batch=LEADING, view=True, method=False, holomorphic=False, jvp=LINEAR, input=lambda g: call(from_parts, g[..., 0], g[..., 1]))
+@op(batch=LEADING, view=True, pending=True, method=False, holomorphic=False, jvp=LINEAR,
+    input=lambda g: call(from_parts, g[..., 0], g[..., 1]))  # fmt: skip
 def view_as_real(input: Array) -> Array:
     """The real and imaginary parts as a last dimension of size 2, on the same memory."""
+    if input.__class__ is Pending:
+        if input.conj:
+            raise RuntimeError(
+                "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can view it as real, "
+                "use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias the original."
+            )
+        return input.like(view_as_real.op.impl(input.array))  # type: ignore[attr-defined]
     if input.dtype.kind != "c":
         raise RuntimeError("view_as_real is only supported for complex tensors")
     return input[..., None].view(np.dtype(f"f{input.dtype.itemsize // 2}"))
@@ -53,15 +63,15 @@ def view_as_complex(input: Array) -> Array:
 @composite(method=False)
 def real(input: Array) -> Array:
     """The real part, on the same memory; of a real tensor the tensor itself."""
-    return view_as_real(input).select(-1, 0) if input.is_complex() else input
+    return view_as_real(conj(input) if is_conj(input) else input).select(-1, 0) if input.is_complex() else input
 
 
 @composite(method=False)
 def imag(input: Array) -> Array:
-    """The imaginary part, on the same memory."""
+    """The imaginary part, on the same memory; of a conjugate it is to be negated when it is read."""
     if not input.is_complex():
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
-    return view_as_real(input).select(-1, 1)
+    return neg_view(imag(conj(input))) if is_conj(input) else view_as_real(input).select(-1, 1)
 
 
 def set_real(input: Array, value: Array) -> None:
@@ -83,14 +93,27 @@ def conjugated(g: Array) -> Array:
     return np.conjugate(g)
 
 
-_conj = elementwise("conj", np.conjugate, inplace=False, holomorphic=False, input=conjugated)
+def negated(g: Array) -> Array:
+    return np.negative(g)
+
+
 _conj_physical = elementwise("conj_physical", np.conjugate, same=FOUND, holomorphic=False, input=conjugated)
+
+
+@op("conj", view=True, pending=True, method=False, function=False, batch=LEADING, holomorphic=False, jvp=LINEAR, input=conjugated)
+def conj_view(input: Array) -> Array:
+    return Pending.of(input, conj=True) if isinstance(input, np.ndarray | Pending) else np.conjugate(input)
+
+
+@op("_neg_view", view=True, pending=True, method=False, batch=LEADING, jvp=LINEAR, nodes="NegViewBackward0", input=negated)
+def neg_view(input: Array) -> Array:
+    return Pending.of(input, neg=True) if isinstance(input, np.ndarray | Pending) else np.negative(input)
 
 
 @composite()
 def conj(input: Array) -> Array:
-    """The complex conjugate; of a real tensor the tensor itself."""
-    return _conj(input) if input.is_complex() else input
+    """The complex conjugate: a view that conjugates what is read of it and written to it; of a real tensor the tensor itself."""
+    return conj_view(input) if input.is_complex() else input
 
 
 @composite()
@@ -99,28 +122,33 @@ def conj_physical(input: Array, *, out: Array = None) -> Array:
     return _conj_physical(input, out=out) if input.is_complex() or out is not None else input
 
 
-@composite()
-def resolve_conj(input: Array) -> Array:
-    """The tensor itself: no conjugation is ever pending."""
-    return input
-
-
-@composite()
-def resolve_neg(input: Array) -> Array:
-    """The tensor itself: no negation is ever pending."""
-    return input
+def pending_of(input: Array) -> Any:
+    data = bottom(input)
+    return data if data.__class__ is Pending else None
 
 
 @composite()
 def is_conj(input: Array) -> bool:
-    """False: no conjugation is ever pending."""
-    return False
+    """Whether what is read of it is conjugated: it is a view of the complex conjugate."""
+    return (found := pending_of(input)) is not None and found.conj
 
 
 @composite()
 def is_neg(input: Array) -> bool:
-    """False: no negation is ever pending."""
-    return False
+    """Whether what is read of it is negated: it is a view of the imaginary part of a conjugate."""
+    return (found := pending_of(input)) is not None and found.neg
+
+
+@composite()
+def resolve_conj(input: Array) -> Array:
+    """The tensor itself, or a copy with its elements in memory if a conjugation is pending."""
+    return input.clone() if is_conj(input) else input
+
+
+@composite()
+def resolve_neg(input: Array) -> Array:
+    """The tensor itself, or a copy with its elements in memory if a negation is pending."""
+    return input.clone() if is_neg(input) else input
 
 
 # ---- angle --------------------------------------------------------------------------------------------------------------------------

@@ -289,7 +289,7 @@ def histogramdd(input: Any, bins: Any, *, range: Any = None, weight: Any = None,
 @by_example
 def histogram(input: Any, bins: Any = 100, *, range: Any = None, weight: Any = None, density: bool = False, out: Any = None) -> Any:
     """How many elements (or how much weight) lie in each interval, and the edges of the intervals."""
-    data = input._data
+    data = deepest(input)
     flat = input.reshape(-1, 1)
     if weight is not None and weight.numel() == input.numel():
         weight = weight.reshape(-1)

@@ -12,6 +12,7 @@ from .._tensor import Tensor, wrap_result
 from ._out import into
 from ._registry import Array, composite
 from ._rules import normalize_dims
+from .complex_view import is_conj, is_neg
 from .memory import owner_of
 
 
@@ -50,6 +51,8 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 @composite(function=False)
 def is_set_to(input: Tensor, tensor: Tensor) -> bool:
     """Whether two tensors are the same view of the same memory."""
+    if is_conj(input) != is_conj(tensor) or is_neg(input) != is_neg(tensor):
+        return False
     same = owner_of(input._data) is owner_of(tensor._data) and input.storage_offset() == tensor.storage_offset()
     return bool(same and input.stride() == tensor.stride() and input.shape == tensor.shape)
 

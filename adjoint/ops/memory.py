@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._layer import Layer
+from .._layer import Layer, Pending
 from .._layout import channels_last, channels_last_3d, contiguous_format, copy_in_format, preserve_format, strides_in_elements
 from .._size import KNOWN_SIZES
 from ._registry import LEADING, LINEAR, Array, composite, op
@@ -49,6 +49,8 @@ def storage_offset(input: Any) -> int:
 def offset_of(data: Array) -> int:
     while isinstance(data, Layer):
         data = data.value._data
+    if data.__class__ is Pending:
+        data = data.array
     if data.__class__ is np.ndarray and data.base is None:
         return 0
     if not isinstance(data, np.ndarray):
@@ -61,7 +63,7 @@ def offset_of(data: Array) -> int:
 
 def owner_of(data: Array) -> Array:
     """The array that owns the memory of a view."""
-    owner = data
+    owner = data.array if data.__class__ is Pending else data
     while (data := getattr(data, "base", None)) is not None:
         if isinstance(data, np.ndarray):
             owner = data
@@ -69,6 +71,8 @@ def owner_of(data: Array) -> Array:
 
 
 def data_address(data: Array) -> int:
+    if data.__class__ is Pending:
+        data = data.array
     return int(data.__array_interface__["data"][0]) if isinstance(data, np.ndarray) else 0
 
 

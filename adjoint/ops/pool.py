@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._dtype import from_numpy_dtype
+from .._layer import Pending
 from ._pool_windows import INDEX, Plan, maxima, means_directly, put_directly, set_directly, spread, spread_directly, sums
 from ._precision import is_half, wide
 from ._registry import LEADING, LINEAR, Array, camel, op
@@ -101,6 +102,8 @@ def search(input: Array, plan: Plan, places: bool = True) -> tuple[Array, Array 
     """The maximum over each window, and (if that is asked for) where it is, counted in the last dimensions laid out in one line."""
     if input.dtype.kind in "bc":
         refuse(f"max_pool{max(2, plan.dims)}d", input)
+    if input.__class__ is Pending:
+        input = input.resolved()
     if input.__class__ is not np.ndarray:
         shape = shape_of(input, plan, plan.shape)
         return np.empty_like(input, order="C", shape=shape), np.empty_like(input, INDEX, order="C", shape=shape)

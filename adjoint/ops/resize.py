@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._layer import Pending
 from .._layout import channels_inside, channels_last, channels_last_3d, inner_channels, preserve_format
 from .._site import here
 from .._state import GRAD, INFERENCE, recording, swap_bits
@@ -95,7 +96,7 @@ def _resize(input: Tensor, size: tuple[int, ...], memory_format: Any = None) -> 
     check_writable(input, False, one_value=True)
     if size and min(size) < 0:
         raise RuntimeError(f"numel: integer multiplication overflow: sizes {list(size)} must not be negative")
-    if not isinstance(data, np.ndarray):
+    if not isinstance(data, np.ndarray | Pending):
         input._data = np.broadcast_to(data.reshape(-1)[:1], size)
         return input
     strides, offset = strides_in_format(size, memory_format), offset_of(data)
@@ -107,12 +108,13 @@ def _resize(input: Tensor, size: tuple[int, ...], memory_format: Any = None) -> 
         return _become(input, as_strided(input, size, strides, offset))
     if not (input if input._base is None else input._base)._resizable:
         raise RuntimeError("Trying to resize storage that is not resizable: NumPy shares it\n  fix: x = x.clone() before it grows")
-    grown = marked(np.zeros(offset + math.prod(size), data.dtype))
+    grown = marked(np.zeros(offset + math.prod(size), memory.dtype))
     grown[: memory.size] = memory
     leave_memory(input)
     if isinstance(input._fn, View):
         input._fn = None
-    input._data = laid_over(grown, size, strides, offset)
+    larger = laid_over(grown, size, strides, offset)
+    input._data = data.like(larger) if isinstance(data, Pending) else larger
     if input._vc is not INFERENCE_TENSOR:
         counter_of(input).bump(here())
     return input

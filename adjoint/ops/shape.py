@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .._dtype import from_numpy_dtype
+from .._layer import Pending
 from .._methods import OpMethods
 from .._tensor import Tensor
 from . import _several
@@ -23,6 +24,7 @@ from ._codegen import sizes
 from ._registry import LEADING, LINEAR, Array, composite, op
 from ._rules import call, in_order, normalize_dims, sum_to, whole_number, wrap_dim
 from .alias import alias
+from .memory import element_strides, offset_of
 
 Shape = tuple[int, ...]
 
@@ -157,23 +159,38 @@ _view_shape: Any = op(
 )(_view)  # fmt: skip
 
 
-@op("view_dtype", batch=LEADING, method=False, function=False, differentiable=False, out=False, view=True)
+@op("view_dtype", batch=LEADING, method=False, function=False, differentiable=False, out=False, view=True, pending=True)
 def _view_dtype(input: Array, dtype: Any) -> Array:
     """The same memory, its bits read as another type."""
+    if input.__class__ is Pending:
+        if input.conj:
+            raise RuntimeError(
+                "torch.Tensor.view is not supported for conjugate view tensors when converting to a different dtype.\n"
+                "  fix: x.resolve_conj().view(dtype)"
+            )
+        raise RuntimeError(
+            "torch.Tensor.view is not supported for tensors with negative bit set when converting to a different dtype.\n"
+            "  fix: x.resolve_neg().view(dtype)"
+        )
     old, new = input.dtype.itemsize, dtype.numpy.itemsize
     if old != new:
-        if not input.shape:
-            raise RuntimeError(f"self.dim() cannot be 0 to view {old} as {new} (different element sizes)")
-        if input.shape[-1] != 1 and input.strides[-1] != old:
-            raise RuntimeError(
-                f"self.stride(-1) must be 1 to view {old} as {new} (different element sizes), but got {input.strides[-1] // old}"
-            )
-        if input.shape[-1] * old % new:
-            raise RuntimeError(
-                f"self.size(-1) must be divisible by {new // old} to view {old} as {new} (different element sizes), "
-                f"but got {input.shape[-1]}"
-            )
+        check_sizes(input, from_numpy_dtype(input.dtype).scalar_name, dtype.scalar_name, new // old)
     return input.view(dtype.numpy)
+
+
+def check_sizes(input: Array, old: str, new: str, ratio: int) -> None:
+    """Refuse to read elements as such of another size where those would not begin and end where these do. `ratio`: 0 for smaller ones."""
+    what = f"to view {old} as {new} (different element sizes)"
+    if not input.shape:
+        raise RuntimeError(f"self.dim() cannot be 0 {what}")
+    *others, last = element_strides(input)
+    if last != 1:
+        raise RuntimeError(f"self.stride(-1) must be 1 {what}, but got {last}")
+    facts = [("size(-1)", input.shape[-1]), ("storage_offset()", offset_of(input))]
+    facts += [(f"stride({dim})", step) for dim, step in enumerate(others)]
+    for name, number in facts if ratio else ():
+        if number % ratio:
+            raise RuntimeError(f"self.{name} must be divisible by {ratio} {what}, but got {number}")
 
 
 @composite(function=False)

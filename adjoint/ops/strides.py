@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._layer import raised
+from .._layer import Pending, raised
 from .._tensor import Tensor
 from ..autograd.views import ORDINARY
 from . import _several
@@ -274,7 +274,9 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     if steps and min(steps) < 0:
         raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(steps)}")
     whole = input._base  # the result may reach memory that a view does not
-    if whole is None or whole._data.dtype != input._data.dtype or input._tangent is not None or input._fn.creation is not ORDINARY:
+    if input._tangent is not None or input._data.__class__ is Pending:
+        whole = None
+    if whole is None or whole._data.dtype != input._data.dtype or input._fn.creation is not ORDINARY:
         whole = input
     own = geometry_of(whole._data)
     offset = storage_offset if storage_offset is not None else own[2] if whole is input else offset_of(input._data)
