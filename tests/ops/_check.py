@@ -78,7 +78,7 @@ def filled(value: Any, tensors: Sequence[Any]) -> Any:
 
 def data(value: Any) -> Any:
     """The array of a tensor; anything else as it is."""
-    return value.detach().numpy() if isinstance(value, ad.Tensor) else value
+    return value.numpy(force=True) if isinstance(value, ad.Tensor) else value
 
 
 def inner(a: np.ndarray, b: np.ndarray) -> float:

@@ -31,6 +31,12 @@ def complex_functions(make: Make) -> Iterator[Sample]:
     yield Sample(make(0, dtype="complex128"))
 
 
+@samples("_neg_view")
+def pending_negatives(make: Make) -> Iterator[Sample]:
+    yield Sample(make(3, 2))
+    yield Sample(make(2, dtype="complex128"))
+
+
 @samples("angle")
 def angles(make: Make) -> Iterator[Sample]:
     yield Sample(make(3, avoid=(0.0,)))
