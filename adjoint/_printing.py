@@ -15,7 +15,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from . import _dtype
-from ._layer import Pending
 
 __all__ = ["get_printoptions", "parameter_text", "printoptions", "set_printoptions", "tensor_text"]
 
@@ -281,7 +280,7 @@ def _float_text(value: float, spec: str, point: str) -> str:
 def describe(tensor: Any) -> str:
     """The text of a Tensor, as its `repr` gives it."""
     data = tensor._data
-    if isinstance(data, Pending):
+    if hasattr(data, "resolved"):  # a conjugation is pending
         data = data.resolved()
     if not isinstance(data, np.ndarray) and not tensor.is_meta:
         return repr(data)  # inside a transform: what it stands for

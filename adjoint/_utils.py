@@ -16,6 +16,7 @@ import numpy as np
 from . import _meta
 from ._copying import INTERNAL, attributes_of, slots_of
 from ._dtype import dtype
+from ._layer import Pending
 from ._tensor import Parameter, Tensor, wrap
 from .ops.memory import element_strides
 from .storage import TypedStorage, UntypedStorage
@@ -49,6 +50,9 @@ def parts_of(tensor: Tensor) -> tuple[Any, tuple[Any, ...]]:
         warn_of_hooks(tensor._hooks.tensor.get(0, {}))
     kind, requires_grad = tensor.dtype, tensor.requires_grad
     data = tensor._data
+    bits: tuple[Any, ...] = ()
+    if isinstance(data, Pending):
+        data, bits = data.array, ({bit: True for bit in ("conj", "neg") if getattr(data, bit)},)
     if not isinstance(data, np.ndarray):
         if not tensor.is_meta:
             raise NotImplementedError(f"save: a tensor of {type(data).__name__} has no elements to save")
@@ -57,8 +61,8 @@ def parts_of(tensor: Tensor) -> tuple[Any, tuple[Any, ...]]:
     storage = UntypedStorage(owner)
     place: tuple[Any, ...] = (offset, tuple(data.shape), strides, requires_grad, OrderedDict())
     if kind.name in ("uint16", "uint32", "uint64"):  # PyTorch has no storages of these
-        return _rebuild_tensor_v3, (storage, *place, kind)
-    return _rebuild_tensor_v2, (TypedStorage(wrap_storage=storage, dtype=kind, _internal=True), *place)
+        return _rebuild_tensor_v3, (storage, *place, kind, *bits)
+    return _rebuild_tensor_v2, (TypedStorage(wrap_storage=storage, dtype=kind, _internal=True), *place, *bits)
 
 
 def warn_of_hooks(hooks: dict[int, Any]) -> None:

@@ -37,7 +37,8 @@ def test_a_target_of_another_size_stays_where_it_begins():
 
 
 @pytest.mark.parametrize(
-    "make", [lambda out: ad.arange(4, out=out), lambda out: ad.linspace(0, 3, 4, out=out), lambda out: ad.logspace(0, 3, 4, base=1, out=out)]
+    "make",
+    [lambda out: ad.arange(4, out=out), lambda out: ad.linspace(0, 3, 4, out=out), lambda out: ad.logspace(0, 3, 4, base=1, out=out)],
 )
 def test_numbers_in_a_row_fill_a_target_of_as_many_elements(make):
     memory = ad.full((2, 3), -1.0)

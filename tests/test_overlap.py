@@ -85,7 +85,8 @@ def test_an_index_may_not_be_written(write):
     [
         lambda x: ad.add(x[:-1], 1, out=x[1:]), lambda x: ad.sin(x[:-1], out=x[1:]), lambda x: ad.where(x[:-1] > 0, x[:-1], 0.0, out=x[1:]),
         lambda x: ad.cat([x[:3], x[3:]], out=x), lambda x: ad.stack([x[:2], x[1:3]], out=x[:4].view(2, 2)),
-        lambda x: ad.gather(x, 0, places(2), out=x[:2]), lambda x: ad.take(x, places(2), out=x[:2]), lambda x: ad.masked_select(x, x > 0, out=x),
+        lambda x: ad.gather(x, 0, places(2), out=x[:2]), lambda x: ad.take(x, places(2), out=x[:2]),
+        lambda x: ad.masked_select(x, x > 0, out=x),
         lambda x: ad.kthvalue(x.view(2, 3), 1, 1, out=(x[:2], ad.empty(2, dtype=ad.int64))), lambda x: ad.cumsum(x[:-1], 0, out=x[1:]),
         lambda x: ad.topk(x, 2, out=(x[:2], ad.empty(2, dtype=ad.int64))),
     ],
