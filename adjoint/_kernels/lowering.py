@@ -15,6 +15,7 @@ import re
 from .code import TYPES
 
 FUSED = re.compile(r"@llvm\.fma\.(?:v(\d+))?(f32|f64)\b")
+CANONICAL = re.compile(r"call float @llvm\.canonicalize\.f32\(float (\S+)\)")
 FROM_HALF, TO_HALF = re.compile(r"fpext half (\S+) to float"), re.compile(r"fptrunc float (\S+) to half")
 
 HALF = """
@@ -136,5 +137,6 @@ def lowered(text: str) -> str:
         text = "\n".join(line for line in text.splitlines() if not (line.startswith("declare ") and FUSED.search(line)))
         text = "\n".join([FUSED.sub(r"@fused.\1\2", text), *(definition(*kind) for kind in used), ""])
     if " half " in text:
+        text = CANONICAL.sub(r"fadd float \1, -0.0", text)  # which LLVM cannot translate here
         text = TO_HALF.sub(r"call half @to_half(float \1)", FROM_HALF.sub(r"call float @from_half(half \1)", text)) + HALF
     return text

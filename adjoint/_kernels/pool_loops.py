@@ -42,6 +42,7 @@ def means(out: Out, x: Floats, plan: Ints, by: Doubles, rows: range) -> None:
         plane = row // (count_a * count_b) * (size_a * size_b * size_c)
         for c in range(count_c):
             out[to + c] = 0.0
+        begin, end = 0, 0  # the windows that reach into a tile: they are in order
         for left in range(0, size_c, TILE):
             width = min(TILE, size_c - left)
             sums = room(TILE)
@@ -63,7 +64,11 @@ def means(out: Out, x: Floats, plan: Ints, by: Doubles, rows: range) -> None:
                 else:
                     _ = add_strided(out, sums, to, at, stride, first, last)
             if not taps:
-                for c in range(count_c):
+                while begin < count_c and plan[line_c + count_c + begin] <= left:
+                    begin += 1
+                while end < count_c and plan[line_c + end] < left + width:
+                    end += 1
+                for c in range(begin, end):
                     start = max(plan[line_c + c] - left, 0)
                     stop = min(plan[line_c + count_c + c] - left, width)
                     total = out[to + c]
@@ -94,6 +99,7 @@ def add_to_windows(out: Out, g: Floats, plan: Ints, by: Doubles, planes: range) 
         for row in range(count_a * count_b):
             a, b, source = row // count_b, row % count_b, (p * (count_a * count_b) + row) * count_c
             divisors = row * count_c
+            begin, end = 0, 0
             for left in range(0, size_c, TILE):
                 width = min(TILE, size_c - left)
                 sums = room(TILE)
@@ -106,7 +112,11 @@ def add_to_windows(out: Out, g: Floats, plan: Ints, by: Doubles, planes: range) 
                     for c in range(first, last):
                         sums[at + c * stride] += g[source + c] / narrow(by[divisors + c])
                 if not taps:
-                    for c in range(count_c):
+                    while begin < count_c and plan[line_c + count_c + begin] <= left:
+                        begin += 1
+                    while end < count_c and plan[line_c + end] < left + width:
+                        end += 1
+                    for c in range(begin, end):
                         share = g[source + c] / narrow(by[divisors + c])
                         for k in range(max(plan[line_c + c] - left, 0), min(plan[line_c + count_c + c] - left, width)):
                             sums[k] += share

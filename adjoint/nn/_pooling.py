@@ -451,6 +451,10 @@ def _output_size(name: str, shape: tuple[int, ...], output_size: Any, text: str)
             raise RuntimeError(f"Trying to create tensor with negative dimension {min(chosen)}: {[*shape[: ndim - count], *chosen]}")
         given = ", ".join(map(str, chosen))
         raise RuntimeError(f"{name}: elements of output_size must be greater than or equal to 0 but received {{{given}}}")
+    result = [*shape[: ndim - count], *chosen]
+    if math.prod(result) >= 1 << 60:
+        words = "Storage size calculation overflowed" if "max" in name else "numel: integer multiplication overflow"
+        raise RuntimeError(f"{words} with sizes={result}")
     return chosen
 
 

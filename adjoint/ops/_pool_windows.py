@@ -27,32 +27,32 @@ class Windows:
     """For each place, the elements from `starts` to before `stops` in steps of `step`, all within the input."""
 
     size: int  # of the input
-    starts: tuple[int, ...]
-    stops: tuple[int, ...]
+    starts: Array
+    stops: Array
     step: int
-    counts: tuple[int, ...]  # by how much a sum is divided for the mean
+    counts: Array  # by how much a sum is divided for the mean
     regular: tuple[int, int, int] | None  # kernel size, stride and padding, if windows are of one size apart from the ends
 
 
 @lru_cache(maxsize=512)
 def sliding(size: int, count: int, kernel: int, stride: int, padding: int, dilation: int, include_pad: bool = True) -> Windows:
     """Windows of one size at `count` places. Padding counts for the mean if `include_pad` says so, and never for the maximum."""
-    begins = range(-padding, -padding + count * stride, stride)
-    starts = tuple(b if b >= 0 else b + -(b // dilation) * dilation for b in begins)
-    stops = tuple(min(b + dilation * (kernel - 1) + 1, size) for b in begins)
-    padded = tuple(min(b + kernel, size + padding) - b for b in begins)
-    inside = tuple(stop - start for start, stop in zip(starts, stops, strict=True))
-    return Windows(size, starts, stops, dilation, padded if include_pad else inside, (kernel, stride, padding))
+    begins = np.arange(count, dtype=INDEX) * stride - padding
+    starts = np.where(begins >= 0, begins, begins % dilation)
+    stops = np.minimum(begins + (dilation * (kernel - 1) + 1), size)
+    counts = np.minimum(begins + kernel, size + padding) - begins if include_pad else stops - starts
+    return Windows(size, starts, stops, dilation, counts, (kernel, stride, padding))
 
 
 @lru_cache(maxsize=512)
 def adaptive(size: int, count: int) -> Windows:
     """Windows that together cover the input, as equal in size as possible."""
-    starts = tuple(i * size // count for i in range(count))
-    stops = tuple(-(-(i + 1) * size // count) for i in range(count))
-    even = count > 0 and size % count == 0
-    counts = tuple(stop - start for start, stop in zip(starts, stops, strict=True))
-    return Windows(size, starts, stops, 1, counts, (size // count, size // count, 0) if even else None)
+    whole, more = divmod(size, max(1, count))  # so that nothing overflows
+    places = np.arange(count + 1, dtype=INDEX)
+    starts, rests = (places * whole + places * more // max(1, count))[:-1], places * more % max(1, count)
+    stops = (places * whole + places * more // max(1, count) + (rests > 0))[1:]
+    even = count > 0 and more == 0
+    return Windows(size, starts, stops, 1, stops - starts, (whole, whole, 0) if even else None)
 
 
 def along(axis: int, item: Any) -> tuple[Any, ...]:
@@ -113,7 +113,7 @@ def divisors(windows: tuple[Windows, ...], divisor: int | None) -> Array:
     """By how much the sum at each place is divided."""
     total = np.ones(())
     for line in windows:
-        total = total[..., None] * np.array(line.counts, float)
+        total = total[..., None] * line.counts.astype(float)
     return total if divisor is None else np.full_like(total, divisor)
 
 
@@ -123,8 +123,8 @@ def divisors(windows: tuple[Windows, ...], divisor: int | None) -> Array:
 def picks(windows: Windows) -> list[tuple[Any, Array]]:
     """For each element of a window, from the first to the last: an index that takes it at all places, and its positions there. Where a
     window has fewer elements than others, its last one is taken again, which changes no maximum."""
-    starts, step = np.array(windows.starts, INDEX), windows.step
-    lengths = -(-(np.array(windows.stops, INDEX) - starts) // step)
+    starts, step = windows.starts, windows.step
+    lengths = -(-(windows.stops - starts) // step)
     found = []
     for tap in range(int(lengths.max())):
         positions = starts + np.minimum(tap, lengths - 1) * step
@@ -198,33 +198,31 @@ def merged(windows: tuple[Windows, ...]) -> list[Windows]:
     """Windows of three dimensions. A last dimension that windows cover as a whole is one with the dimension before it: the elements of a
     window follow each other."""
     *lines, last = windows
-    while lines and lines[-1].step == last.step == 1 and (last.starts, last.stops) == ((0,), (last.size,)):
+    while lines and lines[-1].step == last.step == 1 and len(last.starts) == 1 and last.counts[0] == last.size:
         before, n = lines.pop(), last.size
-        starts, stops = (tuple(n * place for place in places) for places in (before.starts, before.stops))
-        last = Windows(before.size * n, starts, stops, 1, (), None)
+        last = Windows(before.size * n, n * before.starts, n * before.stops, 1, n * before.counts, None)
     return [*[ONE] * (2 - len(lines)), *lines, last]
 
 
 @lru_cache(maxsize=512)
 def plan(windows: tuple[Windows, ...], divisor: int | None = None) -> Plan:
     three = merged(windows)
-    lines: list[int] = []
-    for line in three:
-        lines += [*line.starts, *line.stops]
+    lines = [places for line in three for places in (line.starts, line.stops)]
     last, taps = three[-1], (0, 0, 1)  # along the last dimension: how many taps, the position of the first at the first place, the stride
     count = len(last.starts)
     if last.regular is not None and count >= MANY:
         kernel, stride, padding = last.regular
         taps = kernel, -padding, stride
-        for first in range(-padding, -padding + kernel * last.step, last.step):
-            lines += [max(0, -(first // stride)), min(count, (last.size - 1 - first) // stride + 1)]
+        firsts = np.arange(kernel, dtype=INDEX) * last.step - padding
+        ends = np.maximum(0, -(firsts // stride)), np.minimum(count, (last.size - 1 - firsts) // stride + 1)
+        lines.append(np.stack(ends, -1).reshape(-1))
     counts, sizes = [len(line.starts) for line in three], [line.size for line in three]
     inside = (0, 0, 0, 0, 1)  # the places along the last dimension whose windows are whole, from the first to before the last; and the taps
     if last.regular is not None and math.prod(sizes) < 2**31:
         kernel, stride, padding = last.regular
         end = (last.size - 1 - last.step * (kernel - 1) + padding) // stride + 1
         inside = -(-padding // stride), min(end, count), kernel, -padding, stride
-    table = np.array([*counts, *sizes, *taps, *(line.step for line in three), *inside, *lines], INDEX)
+    table = np.concatenate([np.array([*counts, *sizes, *taps, *(line.step for line in three), *inside], INDEX), *lines])
     plane, rows = math.prod(sizes), counts[0] * counts[1]
     return Plan(
         windows, len(windows), tuple([len(line.starts) for line in windows]), tuple([line.size for line in windows]),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -402,3 +404,37 @@ def test_no_channels_and_no_elements():
     assert F.pad(ad.ones(2, 0, 4), (1, 1), "circular").shape == (2, 0, 6)
     assert F.pad(ad.ones(2, 3, 4), (-4, 0), "circular").shape == (2, 3, 0)
     assert F.instance_norm(ad.ones(2, 0, 4, 4)).shape == (2, 0, 4, 4)
+
+
+def test_long_dimensions():
+    """Windows are not looked at one by one in Python, and those of a tile only once."""
+    size = 1_000_003
+    line = np.sin(np.arange(size)).astype("float32")
+    x = ad.tensor(line.reshape(1, 1, -1), requires_grad=True)
+    begin = time.process_time()
+    mean, adapted, most = F.avg_pool1d(x, 3, 2, 1), F.adaptive_avg_pool1d(x, 700_001), F.adaptive_max_pool1d(x, 600_001)
+    (mean.sum() + adapted.sum()).backward()
+    assert time.process_time() - begin < 20  # it was minutes
+    padded = np.pad(line, 1)
+    np.testing.assert_allclose(mean.detach()[0, 0], (padded[:-2:2] + padded[1:-1:2] + padded[2::2]) / 3, rtol=1e-5, atol=1e-6)
+    for found, reduce in ((adapted, np.mean), (most, np.max)):
+        count = found.shape[-1]
+        for place in (0, 1, 511, 512, 399_999, count - 1):
+            window = line[place * size // count : -(-(place + 1) * size // count)]
+            np.testing.assert_allclose(found.detach()[0, 0, place], reduce(window), rtol=1e-6)
+    np.testing.assert_allclose(x.grad.sum(), mean.shape[-1] - 2 / 3 + adapted.shape[-1], rtol=1e-4)
+
+
+@pytest.mark.parametrize("size", [2**62 - 1, 2**63 - 1])
+@pytest.mark.parametrize(
+    ("function", "dims", "words"),
+    [
+        (F.adaptive_max_pool1d, 1, "Storage size calculation overflowed"),
+        (F.adaptive_avg_pool1d, 1, "numel: integer multiplication overflow"),
+        (F.adaptive_max_pool2d, 2, "Storage size calculation overflowed"),
+        (F.adaptive_avg_pool3d, 3, "numel: integer multiplication overflow"),
+    ],
+)
+def test_more_places_than_can_be_counted(function, dims, words, size):
+    with pytest.raises(RuntimeError, match=words):
+        function(ad.ones(1, 2, *[4] * dims), (size,) + (2,) * (dims - 1) if dims > 1 else size)
