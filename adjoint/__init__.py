@@ -143,6 +143,7 @@ _NAMES = {
     **dict.fromkeys(("fake_quantize_per_channel_affine", "fake_quantize_per_tensor_affine"), "_quantization"),
     **dict.fromkeys(("empty_permuted",), "_creation"),
     **dict.fromkeys(("pca_lowrank", "svd_lowrank"), "_lowrank"),
+    **dict.fromkeys(("lobpcg",), "_lobpcg"),
     **dict.fromkeys(("get_num_threads", "set_num_threads"), "_kernels.pool"),
     **dict.fromkeys(("get_printoptions", "printoptions", "set_printoptions"), "_printing"),
     **dict.fromkeys(("load", "save"), "_serialization"),

@@ -8,6 +8,7 @@ from . import fft
 from ._creation import ones
 from ._dtype import default_numpy, float32, from_numpy_dtype
 from .nn.functional import fold, pad
+from .ops._deprecation import warn_once
 from .ops._out import into
 from .ops._registry import FUNCTIONS
 from .ops._rules import holds
@@ -54,6 +55,12 @@ def stft(
         batch = pad(batch.unsqueeze(1), (n_fft // 2, n_fft // 2), mode=pad_mode).squeeze(1)
     if not 0 < n_fft <= batch.shape[-1]:
         raise RuntimeError(f"stft: expected 0 < n_fft <= {batch.shape[-1]}, but got n_fft={n_fft}")
+    if window is None:
+        warn_once(
+            "A window was not provided. A rectangular window will be applied,which is known to cause spectral leakage. Other windows such "
+            "as torch.hann_window or torch.hamming_window are recommended to reduce spectral leakage.To suppress this warning and use a "
+            "rectangular window, explicitly set `window=torch.ones(n_fft, device=<device>)`."
+        )
     window = _padded_window("stft", window, n_fft, n_fft if win_length is None else win_length, input)
     frames = batch.unfold(-1, n_fft, hop) * window
     if onesided is None:

@@ -98,7 +98,10 @@ def _line(name: str, input: Any, n: int | None, dim: int, norm: str | None, inve
     size = x._data.shape[dim]
     if n is not None or not size:
         x, size = _resized(x, dim, n), n
-    return _ops.fft_c2c(x, (dim,), 1.0 if norm is None and not inverse else _scale(norm, size, inverse), inverse, out=out)
+    result = _ops.fft_c2c(x, (dim,), 1.0 if norm is None and not inverse else _scale(norm, size, inverse), inverse)
+    if out is not None and not out.is_complex():
+        raise RuntimeError(f"{name} expects a complex output tensor, but got {out.dtype.scalar_name}")
+    return _into(out, result)
 
 
 def _complex_transform(name: str, input: Any, s: Any, dim: Any, norm: str | None, inverse: bool, out: Any) -> Any:
@@ -264,6 +267,7 @@ def ihfft2(input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = No
 
 def _shifted(input: Any, dim: Any, forward: bool) -> Any:
     dims = tuple(range(input.ndim)) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+    dims = tuple(_wrap_dim(d, input.ndim) for d in dims)
     sizes = [input.shape[d] for d in dims]
     return _FUNCTIONS["roll"](input, [n // 2 if forward else (n + 1) // 2 for n in sizes], list(dims)) if dims else input.clone()
 
@@ -280,6 +284,10 @@ def ifftshift(input: Any, dim: Any = None) -> Any:
 
 def _frequencies(values: Any, n: int, d: float, dtype: Any, device: Any, requires_grad: bool, out: Any) -> Any:
     kind = _default_numpy() if dtype is None else _as_dtype(dtype).numpy
+    if kind.kind in "biu":
+        raise RuntimeError("fftfreq requires a floating point or complex dtype")
+    if kind.kind == "c":
+        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{_as_dtype(dtype).scalar_name}'")
     made = _wrap((values / (n * d)).astype(kind))
     made = _on_device(made, device)
     return _into(out, made._set_requires_grad(requires_grad))

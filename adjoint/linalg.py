@@ -248,7 +248,7 @@ def cholesky_ex(A: Any, *, upper: bool = False, check_errors: bool = False, out:
     def unfinished() -> Any:
         data = (A.mH if upper else A).detach().numpy(force=True)
         found = [_linalg.unfinished_cholesky(matrix) for matrix in data.reshape(-1, *data.shape[-2:])]
-        factors = _wrap(np.stack([factor for factor, _ in found]).reshape(data.shape))
+        factors = _wrap(_linalg.by_columns(np.stack([factor for factor, _ in found]).reshape(data.shape)))
         return factors.mH if upper else factors, _wrap(np.asarray([info for _, info in found], np.int32).reshape(data.shape[:-2]))
 
     found = _attempt("linalg.cholesky_ex", lambda: cholesky(A, upper=upper), A, unfinished, check_errors)
@@ -426,7 +426,12 @@ def householder_product(A: Any, tau: Any, *, out: Any = None) -> Any:
     for k in reversed(range(tau.shape[-1])):
         vector = A[..., :, k : k + 1].tril(-k - 1) + identity[:, k : k + 1]
         result = result - tau[..., k, None, None] * (vector @ (vector.mH @ result))
-    return _into(out, result)
+    return _into(out, _columns(result))
+
+
+def _columns(x: Any) -> Any:
+    """The same matrices one column after the other, as LAPACK leaves them, where nothing is recorded."""
+    return _wrap(_linalg.by_columns(x._data)) if _unrecorded(x) else x
 
 
 def ldl_factor_ex(A: Any, *, hermitian: bool = False, check_errors: bool = False, out: Any = None) -> Any:
@@ -495,7 +500,7 @@ def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool =
         factor = tau[..., k, None, None]
         factor = factor.conj() if transpose else factor
         result = result - factor * (vector @ (vector.mH @ result) if left else (result @ vector) @ vector.mH)
-    return result
+    return _columns(result)
 
 
 # ---- functions of matrices and products ---------------------------------------------------------------------------------------------

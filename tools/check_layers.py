@@ -92,7 +92,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "io",
             "jit",
             "_linalg_norms", "linalg",
-            "_lowrank",
+            "_lobpcg", "_lowrank",
             "_aten_names",
             "_native",
             "_npz",

@@ -201,6 +201,7 @@ def linalg_ldl_factor_ex(A: Array, hermitian: bool) -> tuple[Array, Array, Array
     if isinstance(A, np.ndarray):
         for place in np.ndindex(*batch):
             factors[place], pivots[place], info[place] = ldl_factored(A[place], hermitian)
+        factors = by_columns(factors)
     return factors, pivots, info
 
 
@@ -217,6 +218,7 @@ def linalg_ldl_solve(LD: Array, pivots: Array, B: Array, hermitian: bool) -> Arr
         right = np.broadcast_to(B, result.shape)
         for place in np.ndindex(*batch):
             result[place] = ldl_solved(factors[place], order[place], right[place], hermitian)
+        result = by_columns(result)
     return result
 
 
@@ -233,4 +235,4 @@ def geqrf(input: Array) -> tuple[Array, Array]:
     if not input.size or not isinstance(input, np.ndarray):
         return np.zeros_like(input), np.zeros((*input.shape[:-2], min(rows, columns)), input.dtype, like=input)
     turned, factors = np.linalg.qr(input, mode="raw")
-    return np.ascontiguousarray(np.swapaxes(turned, -1, -2)), factors
+    return np.swapaxes(np.ascontiguousarray(turned), -1, -2), factors

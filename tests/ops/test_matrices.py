@@ -75,6 +75,25 @@ def test_rcond_means_what_the_driver_makes_of_it():
         assert la.lstsq(a, b, rcond=0.5, driver="gels").solution.flatten().tolist() == pytest.approx([1.66949, -0.33898], abs=1e-4)
 
 
+def test_some_eigenvalues_of_a_symmetric_matrix():
+    A, B = ad.diag(ad.arange(1.0, 10.0)), ad.diag(ad.full((9,), 2.0))
+    values, vectors = ad.lobpcg(A, k=2)
+    assert values.tolist() == pytest.approx([9, 8]) and vectors.shape == (9, 2)
+    values, vectors = ad.lobpcg(A, k=3, B=B, largest=False)
+    assert values.tolist() == pytest.approx([0.5, 1, 1.5])
+    ad.testing.assert_close(A @ vectors, B @ vectors * values)
+    ad.testing.assert_close(vectors.mT @ B @ vectors, ad.eye(3))
+    with pytest.raises(ValueError, match="LOBPCG algorithm is not applicable"):
+        ad.lobpcg(A, k=4)
+
+
+def test_matrices_come_by_columns():
+    A, tau = ad.geqrf(ad.rand(4, 3))
+    packed, exchanges = la.ldl_factor(A[:3] @ A[:3].mT)
+    for x in (A, la.householder_product(A, tau), ad.ormqr(A, tau, ad.rand(4, 4)), packed, la.ldl_solve(packed, exchanges, ad.rand(3, 2))):
+        assert x.stride(-2) == 1
+
+
 def test_successors_are_named_once():
     _deprecation.GIVEN.clear()
     with pytest.warns(UserWarning, match=r"torch.qr is deprecated in favor of torch.linalg.qr"):
