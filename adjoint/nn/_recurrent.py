@@ -199,10 +199,10 @@ def _parts(x: Tensor, count: int) -> tuple[Tensor, ...]:
 
 def _check_step(input: Tensor, states: States, w_ih: Tensor, w_hh: Tensor, gates: int) -> None:
     x, of_input, of_state = input._data, w_ih._data, w_hh._data
-    units = w_hh.size(1)
-    for name, weight in (("weight_ih", of_input), ("weight_hh", of_state)):
-        if weight.shape[0] != gates * units:
-            raise RuntimeError(f"{name} first dim must be {gates} * hidden_size = {gates * units}, but got {weight.shape[0]}")
+    rows = gates * of_state.shape[-1]
+    if not of_input.shape[0] == of_state.shape[0] == rows:
+        name, found = ("weight_hh", of_state.shape[0]) if of_input.shape[0] == rows else ("weight_ih", of_input.shape[0])
+        raise RuntimeError(f"{name} first dim must be {gates} * hidden_size = {rows}, but got {found}")
     if x.shape[1] != of_input.shape[1]:
         raise RuntimeError(f"input has inconsistent input_size: got {x.shape[1]} expected {of_input.shape[1]}")
     for number, state in enumerate(states):

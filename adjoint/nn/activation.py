@@ -312,6 +312,8 @@ class GLU(Module):
 
 
 class _AlongDim(Module):
+    dim: int | None = None  # of layers that were pickled before there was a choice
+
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()
         self.dim = dim

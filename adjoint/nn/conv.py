@@ -24,6 +24,7 @@ def _as_tuple(value: Any, count: int) -> tuple[int, ...]:
 class _ConvNd(Module):
     """What all convolution layers have in common."""
 
+    padding_mode = "zeros"  # of layers that were pickled before there was a choice
     dims: int
     weight: Parameter
     bias: Parameter | None

@@ -24,6 +24,7 @@ class MultiheadAttention(Module):
     (torch.Size([3, 5, 8]), torch.Size([3, 5, 5]))
     """
 
+    _qkv_same_embed_dim = True  # of layers that were pickled before there was a choice
     in_proj_weight: Parameter | None
     q_proj_weight: Parameter | None
     k_proj_weight: Parameter | None

@@ -25,6 +25,8 @@ def apply_permutation(tensor: Tensor, permutation: Tensor, dim: int = 1) -> Tens
 class RNNBase(Module):
     """What recurrent layers have in common. `mode` says which one it is."""
 
+    proj_size = 0  # of layers that were pickled before there were projections
+
     def __init__(
         self,
         mode: str,

@@ -14,6 +14,8 @@ Numbers = int | tuple[int, ...]
 class Upsample(Module):
     """(N, C, spatial...) resized to `size`, or by `scale_factor`."""
 
+    recompute_scale_factor: bool | None = True  # of layers that were pickled before there was a choice
+
     def __init__(
         self,
         size: Any = None,

@@ -403,3 +403,20 @@ def test_modules_may_be_listed_as_often_as_they_occur():
     shared = nn.ReLU()
     model = nn.Sequential(shared, shared)
     assert list(model.modules()) == [model, shared] and list(model.modules(remove_duplicate=False)) == [model, shared, shared]
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "value"),
+    [
+        (lambda: nn.Conv2d(1, 1, 1), "padding_mode", "zeros"),
+        (lambda: nn.Softmax(), "dim", None),
+        (lambda: nn.LSTM(1, 1), "proj_size", 0),
+        (lambda: nn.MultiheadAttention(2, 1), "_qkv_same_embed_dim", True),
+    ],
+)
+def test_what_old_pickles_lack(make, name, value):
+    made = make()
+    state = {key: entry for key, entry in made.__getstate__().items() if key != name}
+    loaded = type(made).__new__(type(made))
+    loaded.__setstate__(state)
+    assert name not in loaded.__dict__ and getattr(loaded, name) == value and str(loaded) == str(made)
