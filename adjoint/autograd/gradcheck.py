@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._size import Size
 from .._tensor import Tensor, wrap
 from . import forward_ad
 from .diagnosis import diagnose
@@ -234,6 +235,12 @@ class Check:
             above = self.values()
         with moved(x, direction * (-eps if side != "above" else 0)):
             below = self.values()
+        for a, b in zip(above, below, strict=True):
+            if a.shape != b.shape:
+                raise AssertionError(
+                    f"Expected `func` to return outputs with the same shape when inputs are perturbed by {eps}, but got: shapes "
+                    f"{Size(b.shape)} and {Size(a.shape)}."
+                )
         width = 2 * eps if side == "central" else eps
         return [(a - b) / width for a, b in zip(above, below, strict=True)]
 
@@ -414,12 +421,14 @@ class Check:
             try:
                 found = grad(cut, self.wanted, seeds, allow_unused=True)
             except Exception as error:
+                warn_of_undefined()
                 raise GradcheckError(
                     f"Expected backward function to handle undefined output grads: with None as the gradient of output {which} it raised "
                     f"{type(error).__name__}: {error}\n"
                     "  fix: test each gradient with `is None`, or leave out ctx.set_materialize_grads(False)"
                 ) from error
             if any(g is not None and np.any(g._data) for g in found):
+                warn_of_undefined()
                 raise GradcheckError(
                     "Expected all input grads to be undefined or zero when all output grads are undefined or zero: "
                     f"output {which} had no gradient, but an input got one\n"
@@ -469,6 +478,14 @@ class Check:
                     f"{title}, derivative {place}: gradcheck or gradgradcheck failed while testing batched gradient computation\n"
                     f"one by one:{wrap(expected)!r}\ntogether:{found!r}"
                 )
+
+
+def warn_of_undefined() -> None:
+    warnings.warn(
+        "Backwards compatibility: New undefined gradient support checking feature is enabled by default, but it may break existing callers "
+        'of this function. If this is true for you, you can call this function with "check_undefined_grad=False" to disable the feature',
+        stacklevel=2,
+    )
 
 
 class WithoutGradient(Function):

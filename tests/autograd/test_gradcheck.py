@@ -308,10 +308,12 @@ class InventsGradient(TakesNone):
 
 
 def test_undefined_gradients():
-    with pytest.raises(GradcheckError, match="Expected backward function to handle undefined output grads"):
-        gradcheck(TakesNone.apply, leaf(2))
-    with pytest.raises(GradcheckError, match="Expected all input grads to be undefined or zero when all output grads are undefined"):
-        gradcheck(InventsGradient.apply, leaf(2))
+    for func, message in (
+        (TakesNone, "Expected backward function to handle undefined output grads"),
+        (InventsGradient, "Expected all input grads to be undefined or zero when all output grads are undefined"),
+    ):
+        with pytest.warns(UserWarning, match="check_undefined_grad=False"), pytest.raises(GradcheckError, match=message):
+            gradcheck(func.apply, leaf(2))
     assert gradcheck(TakesNone.apply, leaf(2), check_undefined_grad=False)
     assert gradcheck(InventsGradient.apply, leaf(2), check_undefined_grad=False)
 
@@ -321,6 +323,12 @@ def test_an_output_without_history_must_not_depend_on_the_input():
         gradcheck(lambda x: (x * x).detach(), leaf(2))
     assert gradcheck(lambda x: x.detach() * 0, leaf(2))
     assert gradcheck(lambda x: x > 0, leaf(2))
+
+
+def test_outputs_must_keep_their_shape():
+    sizes = iter(range(1, 100))
+    with pytest.raises(AssertionError, match="Expected `func` to return outputs with the same shape when inputs are perturbed"):
+        gradcheck(lambda x: x[: next(sizes) % 3 + 1], leaf(3))
 
 
 # ---- hints about the finite difference ----------------------------------------------------------------------------------------------
