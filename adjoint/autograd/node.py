@@ -16,6 +16,7 @@ keeps nothing alive, and there is no cycle. PyTorch's AccumulateGrad node is mad
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -335,23 +336,23 @@ def new_node(cls: type[Node], edges: tuple[Edge, ...], saved: Any, site: Site) -
     return node
 
 
-def overwritten(node: Node, name: str, array: Any, counter: VersionCounter, made: Site | None) -> InplaceError:
-    """The error for a saved value that was changed before backward could use it."""
+def overwritten(node: Node, name: str, array: Any, counter: VersionCounter, edge: Edge) -> InplaceError:
+    """The error for a saved value that was changed before backward could use it. `edge`: where it came from."""
     changed = counter.first_write_after(node.seq)
     expected = counter.version_at(node.seq)
     from .._dtype import from_numpy_dtype
 
-    kind = repr(from_numpy_dtype(array.dtype)).removeprefix("torch.")
-    whose = "which is its own result" if name == "out" else "which is one of its inputs"
-    sites = {"made": made} if made is not None else {}
+    maker, nr = public_edge(edge) if isinstance(edge, Node | Output) else (None, 0)
+    origin = "" if maker is None else f", which is output {nr} of {re.sub('Backward[0-9]*$', '', maker.name())},"
+    sites = {"made": maker.site} if maker is not None else {}
     sites["used"] = node.site
     if changed is not None:
         sites["changed"] = changed
     line = f" on line {changed.line}" if changed is not None else ""
     return InplaceError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[{kind} {list(array.shape)}], needed by {node.name()}, {whose}, is at version {counter.version}; "
-        f"expected version {expected} instead.",
+        f"[torch.{from_numpy_dtype(array.dtype).scalar_name}Tensor {list(array.shape)}]{origin} is at version {counter.version}; "
+        f"expected version {expected} instead. {node.name()} needs it as {'its own result' if name == 'out' else 'one of its inputs'}.",
         sites,
         f"write the change{line} out of place (x = x + 1 instead of x += 1), or take a .clone() before changing it",
     )

@@ -15,7 +15,6 @@ from .node import INFERENCE_TENSOR, NOWHERE, Cut, Edge, Node, Output, VersionCou
 from .packed import Packed, SavedTensor, hooks_now
 
 if TYPE_CHECKING:
-    from .._site import Site
     from .._tensor import Tensor
     from ..ops._registry import Op
 
@@ -40,7 +39,7 @@ def check_input(node: Node, name: str, tensor: Tensor, edge: Edge = None) -> Non
             edge = edge_when_saved(node, node.op.inputs.index(name))
         if not counter.written_after(node.seq):
             return check_detached(tensor, edge)
-        raise overwritten(node, name, tensor._data, counter, made_at(edge))
+        raise overwritten(node, name, tensor._data, counter, edge)
 
 
 def check_detached(tensor: Tensor, edge: Edge) -> None:
@@ -57,15 +56,9 @@ def edge_when_saved(node: Node, slot: int) -> Edge:
     return node.next[node.input_slots.index(slot)] if slot in node.input_slots else None
 
 
-def made_at(edge: Edge) -> Site | None:
-    """The line that made a tensor, if it was made by a recorded operation."""
-    maker = edge.node if isinstance(edge, Output) else edge
-    return maker.site if isinstance(maker, Node) else None
-
-
 def output_array(node: Node, saved: SavedOutput) -> Any:
     if saved.counter.stamp > node.seq and saved.counter.written_after(node.seq):
-        raise overwritten(node, "out", saved.array, saved.counter, node.site)
+        raise overwritten(node, "out", saved.array, saved.counter, node if node.outputs is None else Output(node, saved.nr))
     return saved.array
 
 

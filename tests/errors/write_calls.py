@@ -219,8 +219,9 @@ def assignment_of_the_wrong_shape(torch):
 
 @wrong(
     RuntimeError,
-    "one of the variables needed for gradient computation has been modified by an inplace operation: [float32 [3]], needed "
-    "by MulBackward0, which is one of its inputs, is at version 1; expected version 0 instead.\n"
+    "one of the variables needed for gradient computation has been modified by an inplace operation: "
+    "[torch.FloatTensor [3]], which is output 0 of Add, is at version 1; expected version 0 instead. "
+    "MulBackward0 needs it as one of its inputs.\n"
     "  made     {made}\n"
     "  used     {used}\n"
     "  changed  {changed}\n"
@@ -237,8 +238,9 @@ def inplace_factor(torch):
 
 @wrong(
     RuntimeError,
-    "one of the variables needed for gradient computation has been modified by an inplace operation: [float32 [3]], needed "
-    "by ExpBackward0, which is its own result, is at version 1; expected version 0 instead.\n"
+    "one of the variables needed for gradient computation has been modified by an inplace operation: "
+    "[torch.FloatTensor [3]], which is output 0 of Exp, is at version 1; expected version 0 instead. "
+    "ExpBackward0 needs it as its own result.\n"
     "  made     {made}\n"
     "  used     {made}\n"
     "  changed  {changed}\n"
@@ -254,8 +256,9 @@ def inplace_own_result_of_exp(torch):
 
 @wrong(
     RuntimeError,
-    "one of the variables needed for gradient computation has been modified by an inplace operation: [float32 [3]], needed "
-    "by SigmoidBackward0, which is its own result, is at version 1; expected version 0 instead.\n"
+    "one of the variables needed for gradient computation has been modified by an inplace operation: "
+    "[torch.FloatTensor [3]], which is output 0 of Sigmoid, is at version 1; expected version 0 instead. "
+    "SigmoidBackward0 needs it as its own result.\n"
     "  made     {made}\n"
     "  used     {made}\n"
     "  changed  {changed}\n"
@@ -271,8 +274,9 @@ def inplace_own_result_of_sigmoid(torch):
 
 @wrong(
     RuntimeError,
-    "one of the variables needed for gradient computation has been modified by an inplace operation: [float32 [3]], needed "
-    "by ReluBackward0, which is its own result, is at version 1; expected version 0 instead.\n"
+    "one of the variables needed for gradient computation has been modified by an inplace operation: "
+    "[torch.FloatTensor [3]], which is output 0 of Relu, is at version 1; expected version 0 instead. "
+    "ReluBackward0 needs it as its own result.\n"
     "  made     {made}\n"
     "  used     {made}\n"
     "  changed  {changed}\n"
@@ -288,8 +292,9 @@ def inplace_own_result_of_relu(torch):
 
 @wrong(
     RuntimeError,
-    "one of the variables needed for gradient computation has been modified by an inplace operation: [float32 [3]], needed "
-    "by SoftmaxBackward0, which is its own result, is at version 1; expected version 0 instead.\n"
+    "one of the variables needed for gradient computation has been modified by an inplace operation: "
+    "[torch.FloatTensor [3]], which is output 0 of Softmax, is at version 1; expected version 0 instead. "
+    "SoftmaxBackward0 needs it as its own result.\n"
     "  made     {made}\n"
     "  used     {made}\n"
     "  changed  {changed}\n"
@@ -305,8 +310,8 @@ def inplace_masked_softmax(torch):
 
 @wrong(
     RuntimeError,
-    "one of the variables needed for gradient computation has been modified by an inplace operation: [float32 [2, 2]], "
-    "needed by MmBackward0, which is one of its inputs, is at version 1; expected version 0 instead.\n"
+    "one of the variables needed for gradient computation has been modified by an inplace operation: "
+    "[torch.FloatTensor [2, 2]] is at version 1; expected version 0 instead. MmBackward0 needs it as one of its inputs.\n"
     "  used     {used}\n"
     "  changed  {changed}\n"
     "  fix: write the change on line {changed.line} out of place (x = x + 1 instead of x += 1), or take a .clone() before "
@@ -322,8 +327,8 @@ def inplace_weight_between_forward_and_backward(torch):
 
 @wrong(
     RuntimeError,
-    "one of the variables needed for gradient computation has been modified by an inplace operation: [float32 [2]], needed "
-    "by MulBackward0, which is one of its inputs, is at version 1; expected version 0 instead.\n"
+    "one of the variables needed for gradient computation has been modified by an inplace operation: "
+    "[torch.FloatTensor [2]] is at version 1; expected version 0 instead. MulBackward0 needs it as one of its inputs.\n"
     "  used     {used}\n"
     "  changed  {changed}\n"
     "  fix: write the change on line {changed.line} out of place (x = x + 1 instead of x += 1), or take a .clone() before "
@@ -340,8 +345,9 @@ def inplace_step_before_a_second_backward(torch):
 
 @wrong(
     RuntimeError,
-    "one of the variables needed for gradient computation has been modified by an inplace operation: [float32 [3]], needed "
-    "by PowBackward0, which is one of its inputs, is at version 1; expected version 0 instead.\n"
+    "one of the variables needed for gradient computation has been modified by an inplace operation: "
+    "[torch.FloatTensor [3]], which is output 0 of Mul, is at version 1; expected version 0 instead. "
+    "PowBackward0 needs it as one of its inputs.\n"
     "  made     {made}\n"
     "  used     {used}\n"
     "  changed  {changed}\n"
@@ -358,8 +364,9 @@ def inplace_assignment_to_an_input_of_pow(torch):
 
 @wrong(
     RuntimeError,
-    "one of the variables needed for gradient computation has been modified by an inplace operation: [float32 [2]], needed "
-    "by SinBackward0, which is one of its inputs, is at version 1; expected version 0 instead.\n"
+    "one of the variables needed for gradient computation has been modified by an inplace operation: "
+    "[torch.FloatTensor [2]], which is output 0 of Slice, is at version 1; expected version 0 instead. "
+    "SinBackward0 needs it as one of its inputs.\n"
     "  made     {made}\n"
     "  used     {used}\n"
     "  changed  {changed}\n"
@@ -377,8 +384,9 @@ def inplace_base_of_a_saved_view(torch):
 
 @wrong(
     RuntimeError,
-    "one of the variables needed for gradient computation has been modified by an inplace operation: [float32 [3]], needed "
-    "by CosBackward0, which is one of its inputs, is at version 1; expected version 0 instead.\n"
+    "one of the variables needed for gradient computation has been modified by an inplace operation: "
+    "[torch.FloatTensor [3]], which is output 0 of Mul, is at version 1; expected version 0 instead. "
+    "CosBackward0 needs it as one of its inputs.\n"
     "  made     {made}\n"
     "  used     {used}\n"
     "  changed  {changed}\n"
@@ -395,8 +403,9 @@ def inplace_view_of_a_saved_tensor(torch):
 
 @wrong(
     RuntimeError,
-    "one of the variables needed for gradient computation has been modified by an inplace operation: [float32 [3]], needed "
-    "by MulBackward0, which is one of its inputs, is at version 1; expected version 0 instead.\n"
+    "one of the variables needed for gradient computation has been modified by an inplace operation: "
+    "[torch.FloatTensor [3]], which is output 0 of Mul, is at version 1; expected version 0 instead. "
+    "MulBackward0 needs it as one of its inputs.\n"
     "  made     {made}\n"
     "  used     {used}\n"
     "  changed  {changed}\n"
@@ -413,8 +422,9 @@ def inplace_through_detach(torch):
 
 @wrong(
     RuntimeError,
-    "one of the variables needed for gradient computation has been modified by an inplace operation: [float32 [1]], needed "
-    "by TanhBackward0, which is its own result, is at version 1; expected version 0 instead.\n"
+    "one of the variables needed for gradient computation has been modified by an inplace operation: "
+    "[torch.FloatTensor [1]], which is output 0 of Tanh, is at version 1; expected version 0 instead. "
+    "TanhBackward0 needs it as its own result.\n"
     "  made     {made}\n"
     "  used     {made}\n"
     "  changed  {changed}\n"
@@ -432,8 +442,9 @@ def inplace_hidden_state_in_a_loop(torch):
 
 @wrong(
     RuntimeError,
-    "one of the variables needed for gradient computation has been modified by an inplace operation: [float32 []], needed "
-    "by DivBackward0, which is one of its inputs, is at version 1; expected version 0 instead.\n"
+    "one of the variables needed for gradient computation has been modified by an inplace operation: "
+    "[torch.FloatTensor []], which is output 0 of Sum, is at version 1; expected version 0 instead. "
+    "DivBackward0 needs it as one of its inputs.\n"
     "  made     {made}\n"
     "  used     {used}\n"
     "  changed  {changed}\n"
@@ -450,8 +461,8 @@ def inplace_divisor(torch):
 
 @wrong(
     RuntimeError,
-    "one of the variables needed for gradient computation has been modified by an inplace operation: [float32 [3]], needed "
-    "by MulBackward0, which is one of its inputs, is at version 1; expected version 0 instead.\n"
+    "one of the variables needed for gradient computation has been modified by an inplace operation: "
+    "[torch.FloatTensor [3]] is at version 1; expected version 0 instead. MulBackward0 needs it as one of its inputs.\n"
     "  used     {used}\n"
     "  changed  {changed}\n"
     "  fix: write the change on line {changed.line} out of place (x = x + 1 instead of x += 1), or take a .clone() before "
@@ -467,8 +478,9 @@ def inplace_constant(torch):
 
 @wrong(
     RuntimeError,
-    "one of the variables needed for gradient computation has been modified by an inplace operation: [float32 [3]], needed "
-    "by PowBackward0, which is one of its inputs, is at version 1; expected version 0 instead.\n"
+    "one of the variables needed for gradient computation has been modified by an inplace operation: "
+    "[torch.FloatTensor [3]], which is output 0 of Add, is at version 1; expected version 0 instead. "
+    "PowBackward0 needs it as one of its inputs.\n"
     "  made     {made}\n"
     "  used     {used}\n"
     "  changed  {changed}\n"
@@ -485,8 +497,9 @@ def inplace_before_double_backward(torch):
 
 @wrong(
     RuntimeError,
-    "one of the variables needed for gradient computation has been modified by an inplace operation: [float32 [3]], needed "
-    "by SquareBackward, which is one of its inputs, is at version 1; expected version 0 instead.\n"
+    "one of the variables needed for gradient computation has been modified by an inplace operation: "
+    "[torch.FloatTensor [3]], which is output 0 of Add, is at version 1; expected version 0 instead. "
+    "SquareBackward needs it as one of its inputs.\n"
     "  made     {made}\n"
     "  used     {used}\n"
     "  changed  {changed}\n"
