@@ -158,14 +158,15 @@ def linearized(difference: Any, theirs: Any, ours: Any) -> bool:
     return difference.what == "adjoint raises" and "linearize(" in difference.statement and bool(re.search("in-?place", ours.text))
 
 
-@known("PyTorch computes the derivative with a third of the digits")
-def hardsigmoid(difference: Any, theirs: Any, ours: Any) -> bool:
-    return bool(re.search(r"(?i)hardsigmoid", difference.program)) and np.allclose(theirs.values, ours.values, 1e-6)
+@known("PyTorch computes parts of these in single precision")
+def single_precision(difference: Any, theirs: Any, ours: Any) -> bool:
+    inexact = re.search(r"(?i)hardsigmoid|celu|ASGD", difference.program)
+    return bool(inexact) and "values differ" in difference.what and np.allclose(theirs.values, ours.values, 1e-6)
 
 
-@known("a part that chunk or split made cannot be written into what it is a part of; PyTorch allows that once")
-def parts(difference: Any, theirs: Any, ours: Any) -> bool:
-    return difference.what == "adjoint raises" and bool(re.search(r"Output \d+ of (Split|Unbind|Chunk)\w* is a view", ours.text))
+@known("PyTorch does not look at the dimension if there is nothing to go through")
+def unused_dimensions(difference: Any, theirs: Any, ours: Any) -> bool:
+    return difference.what == "adjoint raises" and bool(re.search(r"torch\.cum(max|min)\(", difference.statement))
 
 
 @known("functions that are composed of others find out late that an argument is no tensor")

@@ -640,3 +640,13 @@ def test_views_do_not_follow_a_base_to_other_memory():
 def test_a_tensor_copied_onto_itself_stays_as_it_is():
     x = ad.ones(1, 2).expand(3, 2)  # which could not be written to
     assert x.copy_(x) is x and x._version == 0
+
+
+@pytest.mark.parametrize("name", ["add_", "copy_"])
+def test_a_part_is_read_before_the_whole_is_written(name):
+    x = ad.tensor([2.0, 3.0], dtype=ad.float64, requires_grad=True)
+    y = x.sin()
+    (part,) = y.chunk(1)
+    getattr(y, name)(part)
+    y.sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), np.cos([2.0, 3.0]) * (2 if name == "add_" else 1))

@@ -563,11 +563,18 @@ def set_views(op: Op, base: Tensor, values: dict[str, Any], tensors: tuple[Tenso
 # ---- recording ----------------------------------------------------------------------------------------------------------------------
 
 
+def edges_of(operands: Sequence[Any]) -> list[Any]:
+    """Where the gradients of operands go."""
+    return [edge_of(x) if isinstance(x, Tensor) else None for x in operands]
+
+
 def record(
-    op: Op, operands: list[Any], values: dict[str, Any], tensors: tuple[Tensor, ...], originals: dict[int, Tensor] | None = None
-) -> Node | None:
-    """A node for this call, if any operand requires grad. `originals` replaces operands that are about to be overwritten."""
-    edges = [edge_of(x) if isinstance(x, Tensor) else None for x in operands]
+    op: Op, operands: list[Any], values: dict[str, Any], tensors: tuple[Tensor, ...], originals: dict[int, Tensor] | None = None,
+    edges: list[Any] | None = None,
+) -> Node | None:  # fmt: skip
+    """A node for this call, if any operand requires grad. `originals` replaces operands that were overwritten, and `edges` are as they
+    were before: a part of what is written, made by `split`, has no history afterwards."""
+    edges = edges_of(operands) if edges is None else edges
     needed = [
         slot for slot, edge in enumerate(edges) if edge is not None and op.differentiates(op.inputs[0 if op.sequence else slot])
     ]

@@ -26,6 +26,7 @@ from ._general import (
     NUMBERS,
     OPERANDS,
     array_to_write,
+    edges_of,
     factors_last,
     forward,
     inputs_of,
@@ -156,9 +157,10 @@ def write_inplace(op: Op, values: dict[str, Any]) -> Tensor:
     dual = carries_tangent(operands)
     originals = overwritten_operands(op, operands) if recorded or dual else {}
     tangents = [getattr(x, "_tangent", None) for x in operands]
+    edges = edges_of(operands) if recorded else None
     write(self, result)
     if recorded:
-        node = record(op, operands, values, (self,), originals)
+        node = record(op, operands, values, (self,), originals, edges)
         set_history(self, node, here())
     elif erases:
         set_history(self, new_node(Erased, (edge_of(self),), (), here()), here())

@@ -21,7 +21,7 @@ from ..autograd.node import INFERENCE_TENSOR
 from ..autograd.regions import ANY, PARTIAL, check_apart, same_memory
 from ..autograd.views import check_writable, edge_of, overlaps_itself, set_history
 from ._batching import behind_batch
-from ._general import NUMBERS, array_to_write, operand, plain_array, record, settled_pending
+from ._general import NUMBERS, array_to_write, edges_of, operand, plain_array, record, settled_pending
 from ._inplace import check_read, overwritten_operands, shares_memory, write_inplace
 from ._operands import zero
 from ._registry import ELEMENTWISE, LEADING, LINEAR, Array, Op, composite, op
@@ -52,6 +52,7 @@ def write_through(fn: Callable[..., Any], write: Callable[..., None], *, one_val
     dual = carries_tangent(inputs)
     originals = overwritten_operands(op, inputs) if recorded or dual else {}
     tangents = [getattr(x, "_tangent", None) for x in inputs]
+    edges = edges_of(inputs) if recorded else None
     arrays = {name: x._data if isinstance(x, Tensor) else x for x, name in zip(inputs, op.inputs, strict=True)}
     for name in op.inputs[1:]:
         if shares_memory(arrays[name], self._data):
@@ -60,7 +61,7 @@ def write_through(fn: Callable[..., Any], write: Callable[..., None], *, one_val
     if self._vc is not INFERENCE_TENSOR:
         self._written()
     if recorded:
-        set_history(self, record(op, inputs, values, (self,), originals), here())
+        set_history(self, record(op, inputs, values, (self,), originals, edges), here())
     if dual:
         propagate_inplace(op, [originals.get(slot, x) for slot, x in enumerate(inputs)], values, self, tangents)
     return self
@@ -249,7 +250,7 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     if target is not None and source is not None and copied_alike(target, source):
         return input._written()
     if src is input and not input.requires_grad:
-        return input
+        return src
     if isinstance(src, NUMBERS):
         src = np.asarray(src)
     return write_through(_copy, _copy_into, input=input, src=src, non_blocking=non_blocking)
