@@ -13,6 +13,7 @@ from .._layer import deepest, top_level
 from .._tensor import Tensor, wrap, wrap_result
 from ._batching import by_example, refuse_batches
 from ._out import into, several_into
+from ._precision import wide
 from ._registry import SAME, Array, composite
 from ._rules import loops, whole_number, wrap_dim
 
@@ -84,6 +85,9 @@ def unique(input: Any, sorted: bool = True, return_inverse: bool = False, return
     refuse_batches("_unique2", input)
     data = deepest(input)
     _refuse_unordered(data)
+    if data.dtype.kind == "V":  # bfloat16, of which NumPy cannot sort NaN
+        found = unique(wrap(wide(data)), sorted, return_inverse, return_counts, dim)
+        return (found[0].to(input.dtype), *found[1:]) if isinstance(found, tuple) else found.to(input.dtype)
     axis = None if dim is None else wrap_dim(dim, len(data.shape))
     if axis is None and (found := _unique(data, return_inverse, return_counts)) is not None:
         return _answer(*found)

@@ -162,6 +162,8 @@ def after_infinity(x: Array, dim: Dims, keepdim: bool) -> Array:
     """Where a mean that is updated element by element, as PyTorch's is beside a variance, has met an infinity before the last one."""
     axes = normalize_dims(dim, len(x.shape))
     infinite = np.array(np.isinf(x))
+    if not infinite.size:
+        return np.any(infinite, axis=axes, keepdims=keepdim)
     infinite[tuple([-1 if d in axes else slice(None) for d in range(len(x.shape))])] = False
     return np.any(infinite, axis=axes, keepdims=keepdim)
 
