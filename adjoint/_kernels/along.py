@@ -28,7 +28,7 @@ from .scan_loops import ABREAST
 
 # Places in the table, after those that all have. The last is where the records begin: the dtype of the elements, that of the results,
 # loops (down columns, along rows, over the pieces of a long row, and over their results), and how many numbers an element is to them.
-TRUE, FALSE, NONE, NO_AXES, TUPLE, LIST, EMPTY, NEW_COPY, TRANSPOSE, SHARE, STATE, RECORDS = range(OWN, OWN + 12)
+TRUE, FALSE, NONE, TUPLE, LIST, EMPTY, NEW_COPY, TRANSPOSE, SHARE, STATE, RECORDS = range(OWN, OWN + 11)
 COLUMNS, ROWS = 0, 1  # the loops, and after them those of pieces (reduce_loops.py)
 WIDTH = 6
 RECORD = 7
@@ -90,9 +90,9 @@ def entry_text(kind: str, limits: Limits, roles: tuple[str, ...]) -> str:
     put("axes", t.let(f"sub i64 {t.let(f'shl i64 1, {ndim}')}, 1"))
     if AXIS in roles:
         axis = argument(AXIS)
-        for fact in () if scans else (NONE, NO_AXES) if reduces else (NONE,):
-            t.branch(t.let(f"icmp eq ptr {axis}, {t.fact(fact, 'ptr')}"), "axes", f"other_than{fact}")
-            label(f"other_than{fact}")
+        if not scans:
+            t.branch(t.let(f"icmp eq ptr {axis}, {t.fact(NONE, 'ptr')}"), "axes", "other_than_none")
+            label("other_than_none")
         if reduces:
             several_axes(t, axis, bit_of, put, get)
         put("axes", bit_of(t.integer(axis)))
@@ -343,7 +343,7 @@ class Entry:
 
     def __init__(self, name: str, otherwise: Callable[..., Any], kind: str, limits: Limits, roles: tuple[str, ...] = ()) -> None:
         roles = roles or ((*USUAL, NUMBER, LEVELS) if kind == "reduction" else USUAL)
-        own = [id(True), id(False), id(None), id(()), id(tuple), id(list)]
+        own = [id(True), id(False), id(None), id(tuple), id(list)]
         own += [objects.array_function(place) for place in (objects.EMPTY_ARRAY, PYARRAY_NEW_COPY, PYARRAY_TRANSPOSE)]
         threads = workers.workers()
         own += [threads.share, threads.address]

@@ -23,7 +23,7 @@ from ._joined import joined
 from ._out import several_into
 from ._precision import FLOAT32, INT64, compute_dtype, wide, with_dtype
 from ._registry import FLOAT, FUNCTIONS, LINEAR, REDUCTION, SAME, Array, composite, op
-from ._rules import as_axis, call, cast, contiguous, loops, normalize_dims, spread, sum_to, unreduce, wrap_dim, zeros_on
+from ._rules import as_axis, call, cast, contiguous, loops, normalize_dims, spread, sum_to, unreduce, whole_number, wrap_dim, zeros_on
 from .scatter import scatter_add
 
 Dims = Any  # an int, a sequence of them, or None for all dimensions
@@ -282,6 +282,8 @@ def amin(input: Array, dim: Dims = (), keepdim: bool = False) -> Array:
 
 
 def position(name: str, input: Array, dim: int | None, keepdim: bool) -> Array:
+    if dim is not None and dim.__class__ is not int:
+        dim = whole_number(dim)
     found = getattr(loops("select"), name).run(input, dim, keepdim)
     if found is not None:
         return found
@@ -528,6 +530,11 @@ def logsumexp(input: Array, dim: Dims, keepdim: bool = False) -> Array:
 # ---- truth and counts ---------------------------------------------------------------------------------------------------------------
 
 
+def no_dims(dim: Dims) -> bool:
+    """Whether none are given: then `all` and `any` ask each element. (Other reductions take that for all dimensions.)"""
+    return (dim.__class__ is tuple or dim.__class__ is list) and not dim
+
+
 def truth(found: Array, input: Array) -> Array:
     """Truth values, but bytes of bytes, as in PyTorch."""
     return cast(found, input.dtype) if input.dtype.char == "B" else found
@@ -536,6 +543,8 @@ def truth(found: Array, input: Array) -> Array:
 @op(differentiable=False, along="reduce.every", same="all only supports bool tensor for result, got: {given}")
 def all(input: Array, dim: Dims = None, keepdim: bool = False) -> Array:
     """Whether all elements are nonzero."""
+    if no_dims(dim):
+        return truth(input != 0, input)
     axes = axes_of(dim, len(input.shape))
     if counts(input):
         return and_reduce(input, axes, None, None, keepdim)
@@ -547,6 +556,8 @@ def all(input: Array, dim: Dims = None, keepdim: bool = False) -> Array:
 @op(differentiable=False, along="reduce.some", same="any only supports bool tensor for result, got: {given}")
 def any(input: Array, dim: Dims = None, keepdim: bool = False) -> Array:
     """Whether some element is nonzero."""
+    if no_dims(dim):
+        return truth(input != 0, input)
     axes = axes_of(dim, len(input.shape))
     if counts(input):
         return or_reduce(input, axes, None, None, keepdim)
