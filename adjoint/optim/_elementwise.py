@@ -381,8 +381,8 @@ def real(array: Array) -> Array:
 
 
 def number_of(value: Any) -> Any:
-    """A number; a Tensor that the step is to be differentiated by stays one."""
-    return value if isinstance(value, Tensor) else value.item()
+    """A number; a Tensor that the step is to be differentiated by stays one, which the end of the step does not write over."""
+    return value.clone() if isinstance(value, Tensor) else value.item()
 
 
 def first(values: Any) -> Any:

@@ -40,6 +40,10 @@ class SparseAdam(Whole):
             raise ValueError(f"Invalid epsilon value: {eps}")
         check_betas(betas)
         super().__init__(params, dict(lr=lr, betas=betas, eps=eps, maximize=maximize))
+        groups = enumerate(self.param_groups)
+        wrong = [[number, place] for number, group in groups for place, param in enumerate(group["params"]) if param.is_complex()]
+        if wrong:
+            raise ValueError(f"Complex params at indices {wrong}: SparseAdam does not support complex parameters")
 
     def begin(self, param: Tensor) -> dict[str, Any]:
         return {"step": 0, "exp_avg": wrap(np.zeros_like(param._data)), "exp_avg_sq": wrap(np.zeros_like(param._data))}

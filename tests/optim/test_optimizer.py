@@ -502,3 +502,21 @@ def test_an_optimizer_works_on_other_parameters_for_a_while():
         optimizer, {"w": q}, {"state": {}, "param_groups": []}
     ):
         pass
+
+
+def test_the_step_of_asgd_can_be_differentiated_by_its_rate():
+    def trained(eta):
+        p = parameter(0.5, -0.3).clone()
+        optimizer = optim.ASGD([p], differentiable=True)
+        optimizer.state[p].update(step=ad.tensor(3.0, dtype=ad.float64), eta=eta.clone(), mu=ad.tensor(1.0, dtype=ad.float64))
+        optimizer.state[p]["ax"] = ad.zeros(2, dtype=ad.float64)
+        p.grad = ad.tensor([0.2, 0.1], dtype=ad.float64)
+        optimizer.step()
+        return p
+
+    assert ad.autograd.gradcheck(trained, ad.tensor(0.9, dtype=ad.float64, requires_grad=True))
+
+
+def test_sparse_adam_refuses_complex_parameters():
+    with pytest.raises(ValueError, match=r"Complex params at indices \[\[0, 1\]\]: SparseAdam does not support complex parameters"):
+        optim.SparseAdam([parameter(1.0), ad.ones(1, dtype=ad.complex64)])
