@@ -236,6 +236,16 @@ def like_images(result: Any, inputs: Sequence[Any]) -> Any:
     return with_strides(result, strides_in(result.shape, (0, *range(2, result.ndim), 1) if last else None))
 
 
+def by_pixels(images: Any) -> Any:
+    """Images with their channels as the last dimension, in order: without a copy if they lie in memory so."""
+    return np.ascontiguousarray(images.transpose(0, *range(2, images.ndim), 1))
+
+
+def as_images(pixels: Any) -> Any:
+    """The inverse."""
+    return pixels.transpose(0, pixels.ndim - 1, *range(1, pixels.ndim - 1))
+
+
 def with_strides(array: Any, wanted: tuple[int, ...]) -> Any:
     """The array itself if it has these strides (in elements), otherwise a copy that has. Of a dimension with one element they are only a
     number, but one that PyTorch shows."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from .._kernels import norm_loops as loops
 from .._kernels.pool import get_num_threads
+from .._layout import as_images, by_pixels, suggests_channels_last
 from ..ops._precision import compute_dtype
 from ..ops._rules import cast
 
@@ -105,6 +106,10 @@ def channels(
     """Batch norm, by the statistics of the batch or by a mean and a variance for each channel that are given."""
     if x.__class__ is not np.ndarray or not x.size:
         return None
+    if not x.flags.c_contiguous and suggests_channels_last(x):  # every pixel is a sample
+        pixels = by_pixels(x)
+        normal = channels(pixels.reshape(-1, x.shape[1]), weight, bias, eps, kept, given)
+        return None if normal is None else as_images(normal.reshape(pixels.shape))
     x, dtype, (samples, count) = np.ascontiguousarray(x), x.dtype, x.shape[:2]
     plane, out, factors = x.size // (samples * count), np.empty(x.shape, dtype), np.empty(count, dtype)
     means, variances = given or (np.empty(count, dtype), np.empty(count, dtype))
@@ -125,6 +130,11 @@ def channels_back(
     """If statistics were `given`, variances stand for `factors`."""
     if g.__class__ is not np.ndarray or not g.size:
         return None
+    if not x.flags.c_contiguous and suggests_channels_last(x):
+        pixels = by_pixels(x)
+        rows = pixels.reshape(-1, x.shape[1])
+        found: Any = channels_back(by_pixels(g).reshape(rows.shape), rows, weight, means, factors, eps, given)
+        return None if found is None else (as_images(found[0].reshape(pixels.shape)), *found[1:])
     g, x, dtype, (samples, count) = np.ascontiguousarray(g), np.ascontiguousarray(x), x.dtype, x.shape[:2]
     plane, grad = x.size // (samples * count), np.empty(x.shape, dtype)
     weight_grad, bias_grad = np.empty(count, dtype), np.empty(count, dtype)

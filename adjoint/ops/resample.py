@@ -6,6 +6,7 @@ functions and two ops suffice for all; what else is here are PyTorch's names.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Any, NamedTuple
@@ -13,10 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._dtype import from_numpy_dtype
+from .._layout import as_images, by_pixels, suggests_channels_last
 from ._pool_windows import along
 from ._precision import is_half, wide
 from ._registry import LEADING, LINEAR, Array, op
-from ._rules import call, cast, loops
+from ._rules import call, cast, contiguous, loops
 
 NOTHING = -(1 << 40)  # the number of an element that is not there
 
@@ -157,6 +159,7 @@ class Maps:
         self.sizes = tuple([one.size for one in taps])
         self.counts = tuple([one.count for one in taps])
         self.weighted = any(one.weight is not None for one in taps)
+        self.lines: dict[tuple[int, int], Maps] = {}
 
     @cached_property
     def rows(self) -> Taps:
@@ -170,6 +173,17 @@ class Maps:
     @cached_property
     def back(self) -> Tables:
         return tables(self.rows.by_source, self.taps[-1].by_source)
+
+    @cached_property
+    def changing(self) -> list[int]:
+        """The dimensions of which another is made."""
+        return [i for i, one in enumerate(self.taps) if one.weight is not None or one.index[:, 0].tolist() != list(range(one.size))]
+
+    def line(self, i: int, inner: int) -> Maps:
+        """The map of one dimension, each of whose elements is a row of so many numbers."""
+        if (i, inner) not in self.lines:
+            self.lines[i, inner] = Maps(self.taps[i], Taps(inner, np.arange(inner)[:, None]))
+        return self.lines[i, inner]
 
     @cached_property
     def by_whole_numbers(self) -> list[tuple[Maps, int]]:
@@ -230,12 +244,28 @@ def resampled(input: Array, maps: Maps) -> Array:
         return resampled_bytes(input, maps)
     if not maps.weighted and is_half(input.dtype):  # the bits will do
         return resampled(input.view(np.int16), maps).view(input.dtype)
+    if not input.flags.c_contiguous and maps.dims == input.ndim - 2 and suggests_channels_last(input):
+        return pixel_by_pixel(input, maps)
     if (out := directly(input, maps.there, shape)) is not None:
         return out
     x = wide(input) if maps.weighted else input
     for axis, taps in enumerate(maps.taps, x.ndim - maps.dims):
         x = applied(x, axis, taps)
     return cast(np.ascontiguousarray(x), input.dtype)
+
+
+def pixel_by_pixel(images: Array, maps: Maps, back: bool = False) -> Array:
+    """Images whose channels lie together, one dimension after the other: what is weighted and added are whole pixels, or rows of them."""
+    x = by_pixels(wide(images) if maps.weighted or back else images)
+    for i in maps.changing:
+        axis, count = i + 1, maps.taps[i].size if back else maps.taps[i].count
+        line = maps.line(i, math.prod(x.shape[axis + 1 :]))
+        flat = x.reshape(-1, x.shape[axis], line.sizes[1])
+        found = directly(flat, line.back if back else line.there, (len(flat), count, line.sizes[1]))
+        if found is None:
+            found = (applied_back if back else applied)(flat, 1, maps.taps[i])
+        x = found.reshape(*x.shape[:axis], count, *x.shape[axis + 1 :])
+    return cast(as_images(x), images.dtype)
 
 
 def resampled_bytes(x: Array, maps: Maps) -> Array:
@@ -260,6 +290,8 @@ def resample_back(grad: Array, maps: Maps) -> Array:
         return np.empty_like(grad, order="C", shape=shape)
     if not grad.size:
         return np.zeros(shape, grad.dtype)
+    if not grad.flags.c_contiguous and maps.dims == grad.ndim - 2 and suggests_channels_last(grad):
+        return pixel_by_pixel(grad, maps, back=True)
     if (out := directly(grad, maps.back, shape)) is not None:
         return out
     g = wide(grad)
@@ -280,7 +312,7 @@ def resampling(
         if (input.dtype.kind in refused and input.dtype.name not in known) or (not half and is_half(input.dtype)):
             kind = from_numpy_dtype(input.dtype).scalar_name
             raise NotImplementedError(f"\"{within or name}\" not implemented for '{kind}'\n  fix: x.float()")
-        return resampled(input, maps)
+        return resampled(input if images else contiguous(input), maps)
 
     return sampled
 
