@@ -6,6 +6,7 @@ from typing import Any
 
 from . import linalg
 from ._tensor import Tensor
+from .ops._matrices import check_matrices
 
 
 def lobpcg(
@@ -21,7 +22,7 @@ def lobpcg(
     """
     if A.is_sparse:
         A = A.to_dense()
-    linalg._check.check_matrices("lobpcg", A)
+    check_matrices("lobpcg", A)
     if method not in (None, "basic", "ortho"):
         raise ValueError(f"lobpcg: method should be 'basic' or 'ortho', but got {method!r}")
     size = A.shape[-1]

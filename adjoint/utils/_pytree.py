@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 PyTree = Any
@@ -14,6 +14,10 @@ class Container(NamedTuple):
 
     flatten: Callable[[Any], tuple[list[Any], Any]]
     unflatten: Callable[[list[Any], Any], Any]
+    flatten_with_keys: Callable[[Any], tuple[list[Any], Any]] | None = None  # the children with their keys
+    name: str | None = None  # in files
+    to_dumpable: Callable[[Any], Any] | None = None
+    from_dumpable: Callable[[Any], Any] | None = None
 
 
 class TreeSpec:
@@ -30,6 +34,41 @@ class TreeSpec:
     @property
     def num_children(self) -> int:
         return len(self.children_specs)
+
+    @property
+    def num_nodes(self) -> int:
+        return 1 + sum(spec.num_nodes for spec in self.children_specs)
+
+    def child(self, index: int) -> TreeSpec:
+        return self.children_specs[index]
+
+    def flatten_up_to(self, tree: PyTree) -> list[Any]:
+        """The branches of a tree that stand where this spec has leaves."""
+        found: list[Any] = []
+        self._flatten_up_to(tree, found)
+        return found
+
+    def _flatten_up_to(self, tree: PyTree, found: list[Any]) -> None:
+        if self.type is None:
+            found.append(tree)
+            return
+        mapping = self.type in (dict, OrderedDict, defaultdict)
+        if type(tree) is not self.type and not (mapping and type(tree) in (dict, OrderedDict, defaultdict)):
+            raise ValueError(f"Node type mismatch; expected {self.type}, but got {type(tree)}.")
+        container = container_of(tree)
+        children, context = ([], None) if container is None else container.flatten(tree)
+        if len(children) != self.num_children:
+            raise ValueError(f"Node arity mismatch; expected {self.num_children}, but got {len(children)}.")
+        if mapping:
+            keys = self.context[1] if self.type is defaultdict else self.context
+            if tree.keys() != set(keys):
+                missing, extra = sorted(set(keys) - tree.keys(), key=str), sorted(tree.keys() - set(keys), key=str)
+                raise ValueError(f"Node keys mismatch; missing key(s): {missing}, extra key(s): {extra}.")
+            children = [tree[key] for key in keys]
+        elif context != self.context and self.type is not deque:
+            raise ValueError(f"Node context mismatch for custom node type {self.type}.")
+        for spec, child in zip(self.children_specs, children, strict=True):
+            spec._flatten_up_to(child, found)
 
     def is_leaf(self) -> bool:
         return self.type is None
@@ -48,14 +87,20 @@ class TreeSpec:
     def __hash__(self) -> int:
         return hash((self.type, str(self.context), tuple(self.children_specs)))
 
-    def __repr__(self) -> str:
+    def __repr__(self, indent: int = 0) -> str:
         if self.type is None:
             return "*"
-        return f"TreeSpec({self.type.__name__}, {self.context!r}, {self.children_specs!r})"
+        children = [spec.__repr__(indent + 2) for spec in self.children_specs]
+        rows = f",\n{' ' * (indent + 2)}".join(children)
+        return f"TreeSpec({self.type.__name__}, {self.context!r}, [{rows}])"
 
 
 def LeafSpec() -> TreeSpec:
     return TreeSpec(None, None, ())
+
+
+treespec_leaf = LeafSpec
+PyTreeSpec = TreeSpec
 
 
 def _items(d: Any) -> tuple[list[Any], Any]:
@@ -77,16 +122,25 @@ _NAMED_TUPLE = Container(lambda x: (list(x), type(x)), lambda children, cls: cls
 _STRUCT_SEQUENCE = Container(lambda x: (list(x), type(x)), lambda children, cls: cls(children))
 
 
-def register_pytree_node(cls: type, flatten_fn: Any, unflatten_fn: Any, **_: Any) -> None:
+def register_pytree_node(
+    cls: type, flatten_fn: Any, unflatten_fn: Any, *, serialized_type_name: str | None = None, to_dumpable_context: Any = None,
+    from_dumpable_context: Any = None, flatten_with_keys_fn: Any = None,
+) -> None:  # fmt: skip
     """Make objects of a class containers: `flatten_fn(obj) -> (children, context)`, `unflatten_fn(children, context) -> obj`."""
     if cls in SUPPORTED_NODES:
         raise ValueError(f"{cls} is already registered as pytree node.")
+    if (to_dumpable_context is None) != (from_dumpable_context is None):
+        raise ValueError(
+            f"Both to_dumpable_context and from_dumpable_context for {cls} must be None or registered."
+        )
 
     def flatten(x: Any) -> tuple[list[Any], Any]:
         children, context = flatten_fn(x)
         return list(children), context
 
-    SUPPORTED_NODES[cls] = Container(flatten, unflatten_fn)
+    SUPPORTED_NODES[cls] = Container(
+        flatten, unflatten_fn, flatten_with_keys_fn, serialized_type_name, to_dumpable_context, from_dumpable_context
+    )
 
 
 def container_of(tree: Any) -> Container | None:
@@ -115,10 +169,13 @@ def _flatten(tree: Any, leaves: list[Any], is_leaf: Callable[[Any], bool] | None
 
 def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> PyTree:
     """A tree of the given shape."""
+    if not isinstance(treespec, TreeSpec):
+        raise TypeError(f"Expected `treespec` to be an instance of PyTreeSpec but got item of type {type(treespec)}.")
     given = list(leaves)
     if len(given) != treespec.num_leaves:
         raise ValueError(
-            f"tree_unflatten(leaves, treespec): `leaves` has length {len(given)} but the spec refers to {treespec.num_leaves} leaves"
+            f"treespec.unflatten(leaves): `leaves` has length {len(given)} but the spec refers to a pytree that holds "
+            f"{treespec.num_leaves} items ({treespec})."
         )
     return _unflatten(iter(given), treespec)
 
@@ -144,8 +201,7 @@ def tree_structure(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -
 def tree_map(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> PyTree:
     """The tree of what `func` makes of each leaf (and of the leaves at its place in further trees of the same shape)."""
     leaves, spec = tree_flatten(tree, is_leaf)
-    columns = [leaves, *(tree_flatten(rest, is_leaf)[0] for rest in rests)]
-    return tree_unflatten(map(func, *columns), spec)
+    return tree_unflatten(map(func, leaves, *map(spec.flatten_up_to, rests)), spec)
 
 
 def tree_map_(func: Callable[..., Any], tree: PyTree, *rests: PyTree) -> PyTree:
@@ -153,25 +209,89 @@ def tree_map_(func: Callable[..., Any], tree: PyTree, *rests: PyTree) -> PyTree:
     return tree
 
 
-def tree_map_only(kind: Any, func: Callable[[Any], Any], tree: PyTree) -> PyTree:
+IsLeaf = Callable[[Any], bool] | None
+
+
+def _test(kind: Any) -> Callable[[Any], bool]:
+    """What tells the leaves that are meant: those of a type, or of several, or for which a function says so."""
+    if isinstance(kind, type | tuple) or hasattr(kind, "__args__"):
+        return lambda leaf: isinstance(leaf, kind)
+    if not callable(kind):
+        raise TypeError(f"Argument must be a type, a tuple of types, or a callable, not {type(kind)}")
+    return kind  # type: ignore[no-any-return]
+
+
+def map_only(type_or_types_or_pred: Any) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
+    """Decorate a function of leaves so that it leaves others as they are."""
+    meant = _test(type_or_types_or_pred)
+
+    def decorate(func: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        return lambda leaf: func(leaf) if meant(leaf) else leaf
+
+    return decorate
+
+
+def tree_map_only(kind: Any, func: Callable[[Any], Any], tree: PyTree, is_leaf: IsLeaf = None) -> PyTree:
     """`tree_map` for the leaves of a type; the others stay."""
-    return tree_map(lambda leaf: func(leaf) if isinstance(leaf, kind) else leaf, tree)
+    return tree_map(map_only(kind)(func), tree, is_leaf=is_leaf)
 
 
-def tree_any(pred: Callable[[Any], bool], tree: PyTree) -> bool:
-    return any(map(pred, tree_leaves(tree)))
+def tree_map_only_(kind: Any, func: Callable[[Any], Any], tree: PyTree, is_leaf: IsLeaf = None) -> PyTree:
+    tree_map_only(kind, func, tree, is_leaf)
+    return tree
 
 
-def tree_all(pred: Callable[[Any], bool], tree: PyTree) -> bool:
-    return all(map(pred, tree_leaves(tree)))
+def tree_any(pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
+    return any(map(pred, tree_leaves(tree, is_leaf)))
 
 
-def tree_any_only(kind: Any, pred: Callable[[Any], bool], tree: PyTree) -> bool:
-    return any(pred(leaf) for leaf in tree_leaves(tree) if isinstance(leaf, kind))
+def tree_all(pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
+    return all(map(pred, tree_leaves(tree, is_leaf)))
 
 
-def tree_all_only(kind: Any, pred: Callable[[Any], bool], tree: PyTree) -> bool:
-    return all(pred(leaf) for leaf in tree_leaves(tree) if isinstance(leaf, kind))
+def tree_any_only(kind: Any, pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
+    meant = _test(kind)
+    return any(pred(leaf) for leaf in tree_leaves(tree, is_leaf) if meant(leaf))
+
+
+def tree_all_only(kind: Any, pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
+    meant = _test(kind)
+    return all(pred(leaf) for leaf in tree_leaves(tree, is_leaf) if meant(leaf))
+
+
+def tree_iter(tree: PyTree, is_leaf: IsLeaf = None) -> Iterator[Any]:
+    """The leaves, one after the other."""
+    yield from tree_leaves(tree, is_leaf)
+
+
+def tree_is_leaf(tree: PyTree, is_leaf: IsLeaf = None) -> bool:
+    return (is_leaf is not None and is_leaf(tree)) or container_of(tree) is None
+
+
+def is_namedtuple_class(cls: type) -> bool:
+    return issubclass(cls, tuple) and hasattr(cls, "_fields") and hasattr(cls, "_make")
+
+
+def is_namedtuple_instance(obj: object) -> bool:
+    return is_namedtuple_class(type(obj))
+
+
+def is_namedtuple(obj: object) -> bool:
+    """Whether something is a named tuple, or a class of them."""
+    return is_namedtuple_class(obj if isinstance(obj, type) else type(obj))
+
+
+def is_structseq_class(cls: type) -> bool:
+    return issubclass(cls, tuple) and hasattr(cls, "n_sequence_fields")
+
+
+def is_structseq_instance(obj: object) -> bool:
+    return is_structseq_class(type(obj))
+
+
+def is_structseq(obj: object) -> bool:
+    """Whether something is a tuple of results with names, or a class of them."""
+    return is_structseq_class(obj if isinstance(obj, type) else type(obj))
 
 
 def broadcast_prefix(prefix: PyTree, tree: PyTree) -> list[Any] | None:
@@ -191,3 +311,18 @@ def broadcast_prefix(prefix: PyTree, tree: PyTree) -> list[Any] | None:
             return None
         result += part
     return result
+
+
+def _broadcast_to_and_flatten(tree: PyTree, treespec: TreeSpec, is_leaf: IsLeaf = None) -> list[Any] | None:
+    return broadcast_prefix(tree, treespec.unflatten([None] * treespec.num_leaves))
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    from . import _pytree_paths
+
+    try:
+        return getattr(_pytree_paths, name)
+    except AttributeError:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'") from None

@@ -1,0 +1,71 @@
+"""Nested containers: leaves, paths, shapes."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import OrderedDict, defaultdict, deque, namedtuple
+
+import pytest
+
+from adjoint.utils import _pytree as pytree
+
+Point = namedtuple("Point", "x y")
+TREE = {"b": [1, (2, 3)], "a": Point(4, None)}
+
+
+def test_trees_of_the_same_shape_go_together_by_key():
+    assert pytree.tree_map(lambda x, y: (x, y), {"a": 1, "b": 2}, {"b": 3, "a": 4}) == {"a": (1, 4), "b": (2, 3)}
+    assert pytree.tree_map(lambda x, y: (x, y), [1, 2], [[3], 4]) == [(1, [3]), (2, 4)]
+    for wrong, message in (([1], "Node arity mismatch"), ((1, 2), "Node type mismatch")):
+        with pytest.raises(ValueError, match=message):
+            pytree.tree_map(max, [1, 2], wrong)
+    with pytest.raises(ValueError, match="Node keys mismatch"):
+        pytree.tree_map(max, {"a": 1}, {"b": 1})
+    with pytest.raises(ValueError, match="has length 1 but the spec refers to a pytree that holds 2 items"):
+        pytree.tree_unflatten([1], pytree.tree_structure([1, 2]))
+
+
+def test_paths():
+    pairs, spec = pytree.tree_flatten_with_path(TREE)
+    assert [pytree.keystr(path) for path, _ in pairs] == ["['b'][0]", "['b'][1][0]", "['b'][1][1]", "['a'].x", "['a'].y"]
+    assert all(pytree.key_get(TREE, path) is leaf for path, leaf in pairs) and spec.unflatten(leaf for _, leaf in pairs) == TREE
+    assert pytree.tree_map_with_path(lambda path, x, y: (pytree.keystr(path), x + y), [1, 2], [3, 4]) == [("[0]", 4), ("[1]", 6)]
+
+
+@pytest.mark.parametrize(
+    "tree", [1, [1, {"a": 2}, (3,)], OrderedDict(a=1), deque([1, 2], maxlen=3), Point(1, [2]), defaultdict(list, a=1)]
+)
+def test_shapes_as_texts(tree):
+    spec = pytree.tree_structure(tree)
+    assert pytree.treespec_loads(pytree.treespec_dumps(spec)) == spec
+
+
+def test_shapes():
+    spec = pytree.tree_structure([1, {"a": 2}])
+    assert repr(spec) == "TreeSpec(list, None, [*,\n  TreeSpec(dict, ['a'], [*])])" and pytree.treespec_pprint(spec) == "[*, {'a': *}]"
+    assert (spec.num_nodes, spec.num_leaves, spec.num_children) == (4, 2, 2) and spec.child(0).is_leaf()
+    with pytest.raises(ValueError, match="Unknown protocol 99"):
+        pytree.treespec_loads("[99, {}]")
+
+
+def test_leaves_of_a_kind():
+    assert pytree.tree_map_only((int, float), lambda x: x + 1, [1, 2.0, "a"]) == [2, 3.0, "a"]
+    assert pytree.tree_map_only(lambda x: x == "a", str.upper, [1, "a"]) == [1, "A"]
+    assert pytree.tree_is_leaf(None) and not pytree.tree_is_leaf([]) and list(pytree.tree_iter(TREE)) == [1, 2, 3, 4, None]
+
+
+def test_classes_as_containers():
+    @dataclasses.dataclass
+    class Pair:
+        a: int
+        b: int | None
+
+    pytree.register_dataclass(Pair)
+    try:
+        assert pytree.tree_leaves(Pair(1, None)) == [1] and pytree.tree_map(lambda x: x + 1, Pair(1, None)) == Pair(2, None)
+        with pytest.raises(ValueError, match="already registered"):
+            pytree.register_dataclass(Pair)
+    finally:
+        del pytree.SUPPORTED_NODES[Pair]
+    with pytest.raises(TypeError, match="non-default `__eq__`"):
+        pytree.register_constant(object)
