@@ -118,7 +118,7 @@ def _owner(tensor: Tensor) -> Ndarray:
         raise NotImplementedError("Cannot access data pointer of Tensor that doesn't have storage")
     while isinstance(owner.base, np.ndarray):
         owner = owner.base
-    return owner
+    return owner  # type: ignore[no-any-return]
 
 
 def _shared(owner: Ndarray) -> bool:

@@ -102,7 +102,8 @@ _SCALAR_NAMES = {
 
 def _make_type(scalar_name: str, of: dtype) -> tensortype:
     doc = f"Makes tensors of {of}: prefer `tensor(data, dtype={of.name})`."
-    return tensortype(f"{scalar_name}Tensor", (), {"dtype": of, "__doc__": doc, "__module__": "torch"})
+    made: tensortype = tensortype(f"{scalar_name}Tensor", (), {"dtype": of, "__doc__": doc, "__module__": "torch"})
+    return made
 
 
 TENSOR_TYPES = {f"{name}Tensor": _make_type(name, PUBLIC[of]) for name, of in _SCALAR_NAMES.items()}

@@ -69,7 +69,8 @@ def drawn_like(like: Tensor, draw_like: Callable[[Tensor], Tensor], draw: Callab
     """New numbers with the shape of a tensor. Those of a batch are drawn in the order in which the examples lie in memory."""
     level, outside = innermost()
     known = under(level, like)
-    if level is None or level.randomness == "same" or level_of(known) is not level:
+    own: Any = level_of(known)
+    if level is None or level.randomness == "same" or own is not level:
         return drawn(draw, tuple(like.shape))
     with only(outside):
         made = level.batched(draw_like(known._data.value))

@@ -60,7 +60,7 @@ def test_a_fork_waits_for_locks_and_imports_of_other_threads(tmp_path, monkeypat
     def busy():
         with lock:
             begun.set()
-            import slowly_imported  # noqa: F401
+            import slowly_imported  # type: ignore[import-not-found]  # noqa: F401
 
     thread = threading.Thread(target=busy)
     thread.start()

@@ -249,7 +249,7 @@ def refuse_out(op: Op, operands: list[Any]) -> None:
 def forget_tangent(tensor: Tensor) -> None:
     """Something that has no derivative was written over a tensor: whatever it depended on, it does not any more."""
     if carries_tangent([tensor]):
-        tensor._tangent.zero_()  # type: ignore[union-attr]
+        tensor._tangent.zero_()
 
 
 def without_slope(result: Tensor, operands: Sequence[Any]) -> Tensor:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._layer import Pending, raised
-from .._layout import contiguous_format
-from .accumulate import is_dense, laid_out_like
+from .._layout import contiguous_format, is_dense
+from .accumulate import laid_out_like
 
 if TYPE_CHECKING:
     from .._tensor import Tensor

@@ -62,7 +62,7 @@ class Conversion:
 
     def _replace_parameters(self, fn: Callable[[Tensor], Tensor]) -> None:
         """The same with new tensors, which take the places of the old ones or, if they are swapped, their identities."""
-        from ..utils import swap_tensors
+        from ..utils._swapping import swap_tensors
 
         swaps = settings.get_swap_module_params_on_conversion()
         for name, parameter in list(self._parameters.items()):

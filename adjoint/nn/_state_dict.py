@@ -329,7 +329,7 @@ def _not_copied(key: str, tensor: Tensor, value: Tensor, error: Exception) -> st
 
 
 def _swap(tensor: Tensor, loaded: Tensor, value: Tensor) -> None:
-    from ..utils import swap_tensors
+    from ..utils._swapping import swap_tensors
 
     if loaded is tensor or loaded is value:
         raise RuntimeError(

@@ -14,9 +14,9 @@ from .. import _random
 from .._layer import levels
 from .._tensor import Tensor, wrap
 from . import _implicit_math as numerics
+from ._operands import no_rule
 from ._registry import LEADING, Array, elementwise, op
 from ._rules import call
-from .special import no_rule
 
 hidden: dict[str, Any] = {"method": False, "function": False}
 
@@ -88,9 +88,9 @@ def drawn(draw: Any, input: Array, generator: Any) -> Tensor:
 
 def _standard_gamma(input: Array, generator: Any = None) -> Array:
     """Gamma distributed numbers of rate 1, one for each concentration in `input`."""
-    return gamma_path(input, drawn(_random.standard_gamma, input, generator))  # type: ignore[no-any-return]
+    return gamma_path(input, drawn(_random.standard_gamma, input, generator))
 
 
 def _sample_dirichlet(input: Array, generator: Any = None) -> Array:
     """Dirichlet distributed points, for the concentrations along the last dimension of `input`."""
-    return dirichlet_path(input, drawn(_random.dirichlet, input, generator))  # type: ignore[no-any-return]
+    return dirichlet_path(input, drawn(_random.dirichlet, input, generator))

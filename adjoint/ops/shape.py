@@ -39,7 +39,8 @@ def spread_arguments(name: str, keyword: str, fn: Callable[..., Any], *, functio
         try:
             return fn(input, given)
         except TypeError:
-            if not any([value.__class__ is np.ndarray and not value.shape for value in given]):
+            numbers: Sequence[Any] = given
+            if not any([isinstance(value, np.ndarray) and not value.shape for value in numbers]):
                 raise
         return fn(input, tuple([whole_number(value, keyword) for value in given]))  # an array without dimensions stands for its number
 

@@ -131,7 +131,7 @@ def test_errors(do, error, message):
 @pytest.mark.parametrize(
     ("do", "error", "message"),
     [
-        (lambda x: F.scaled_dot_product_attention(x, x, x, None, 0.0, False, 0.5), TypeError, "takes from 3 to 6 positional arguments"),
+        (lambda x: F.scaled_dot_product_attention(*[x, x, x, None, 0.0, False, 0.5]), TypeError, "takes from 3 to 6 positional arguments"),
         (lambda x: F.scaled_dot_product_attention(x, x, x, ad.zeros(1, 1, 1, 3, 3)), RuntimeError, "doesn't match the broadcast shape"),
         (lambda x: nn.MultiheadAttention(4, 2)(x, x[:, :1], x[:, :1]), RuntimeError, r"shape '\[3, 4, 2\]' is invalid for input of"),
         (lambda x: nn.MultiheadAttention(4, 2)(x, x, x, ad.zeros(3, 3)), AssertionError, "Expected key_padded_mask.shape.0. to be 2, but"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from typing import Any
 
 import pytest
 
@@ -158,4 +159,5 @@ def test_insert_into_a_sequential_keeps_the_names_in_front():
 
 
 def test_a_list_may_hold_a_place_without_a_module():
-    assert str(nn.ModuleList([None, nn.ReLU()])) == "ModuleList(\n  (0): None\n  (1): ReLU()\n)"
+    modules: list[Any] = [None, nn.ReLU()]
+    assert str(nn.ModuleList(modules)) == "ModuleList(\n  (0): None\n  (1): ReLU()\n)"

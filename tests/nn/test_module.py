@@ -352,7 +352,8 @@ def test_conversion_may_overwrite_or_swap_parameters():
 
 
 def test_swapped_tensors_are_each_other():
-    a, b = ad.ones(2), nn.Parameter(ad.zeros(3))
+    a: Any = ad.ones(2)
+    b: Any = nn.Parameter(ad.zeros(3))
     b.grad, a.note = ad.ones(3), "x"
     ad.utils.swap_tensors(a, b)
     assert type(a) is nn.Parameter and a.shape == (3,) and a.grad.tolist() == [1, 1, 1] and not hasattr(a, "note")
@@ -389,7 +390,7 @@ def test_complex_modules_are_warned_of():
 
 def test_an_old_register_buffer_is_called_with_two_arguments():
     class Old(nn.Module):
-        def register_buffer(self, name, tensor):
+        def register_buffer(self, name, tensor):  # type: ignore[override]
             super().register_buffer(name, tensor)
 
     module = Old()

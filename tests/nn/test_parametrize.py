@@ -134,7 +134,7 @@ def test_the_inverse_of_a_second_parametrization_is_tried_on_its_result():
             seen.append(y.item())
             return y / 2
 
-    seen = []
+    seen: list[float] = []
     layer = nn.Linear(1, 1, bias=False)
     nn.init.constant_(layer.weight, 3.0)
     for _ in range(2):

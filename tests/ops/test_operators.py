@@ -138,7 +138,7 @@ def test_a_tensor_without_dimensions_may_be_a_factor() -> None:
         assert found.tolist() == [3.0, 6.0]
     for strange in (ad.tensor([2.0]), ad.tensor(2.0, requires_grad=True), "a", None):
         with pytest.raises(TypeError, match="argument 'alpha' must be Number"):
-            ad.add(x, x, alpha=strange)  # type: ignore[arg-type]
+            ad.add(x, x, alpha=strange)
     assert ad.add(x > 0, x > 0, alpha=2).dtype is ad.bool
     with pytest.raises(RuntimeError, match="argument alpha must not be a floating point number"):
         ad.addr(ad.ones(2, 2).long(), x.long(), x.long(), alpha=1.5)

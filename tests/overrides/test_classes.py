@@ -41,7 +41,8 @@ def test_operators_in_place_ask_the_other_operand():
     x = ad.tensor([1])
     x &= Reflecting()
     assert x == "met"
-    assert ad.Size([1]) + Reflecting() == "added"
+    added: object = ad.Size([1]) + Reflecting()
+    assert added == "added"
 
 
 def test_what_is_refused():

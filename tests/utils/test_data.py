@@ -377,7 +377,7 @@ def test_rows_of_tensors_are_taken_together():
 
 
 class Words(list):
-    note = None
+    note: str | None = None
 
 
 def test_collation_keeps_classes_and_takes_other_functions():
