@@ -86,6 +86,8 @@ def copy_(t: MemberLines) -> None:
     descr, given = t.field(array, DESCR, "ptr"), t.field(other, DESCR, "ptr")
     t.branch(t.let(f"icmp eq ptr {descr}, {given}"), "alike", "different")
     t.lines.append("alike:")
+    same, behind = t.let(f"icmp eq ptr {to}, {come}"), t.let(f"icmp ule ptr {t.beyond(come, size)}, {to}")
+    t.require(t.any(same, behind, t.let(f"icmp ule ptr {t.beyond(to, size)}, {come}")))  # what overlaps otherwise is refused
     t.do(f"call void @llvm.memmove.p0.p0.i64(ptr {to}, ptr {come}, i64 {size}, i1 false)")
     t.do("br label %written")
     t.lines.append("different:")

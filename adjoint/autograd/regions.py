@@ -166,10 +166,15 @@ PARTIAL, ANY = "partial", "any"  # which memory an op may not write that it also
 
 
 def same_memory(a: Any, b: Any) -> bool:
-    """Whether two arrays are views of one memory, or one is a view of the other."""
-    a, b = (x.array if x.__class__ is Pending else x for x in (a, b))
-    base = b.base
-    return a is b or a.base is b or (base is not None and (base is a or base is a.base))
+    """Whether two arrays lie in one piece of memory."""
+    mine, other = a.base, b.base
+    return a is b if mine is None and other is None else owner(a) is owner(b)
+
+
+def owner(array: Any) -> Any:
+    while isinstance(base := array.base, np.ndarray):
+        array = base
+    return array
 
 
 def check_apart(target: Any, source: Any, overlap: str) -> None:

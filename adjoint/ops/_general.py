@@ -222,9 +222,9 @@ def is_plain(op: Op, args: tuple[Any, ...], out: Any) -> bool:
         return False
     for x in (out, *args):
         if x.__class__ is Tensor or x.__class__ is Parameter:
-            if x is not out and same_memory(x._data, memory):
-                return False
             if x._data.__class__ is not np.ndarray or (mode and x._fn is not None and x.requires_grad):
+                return False
+            if x is not out and same_memory(x._data, memory):
                 return False
         elif x is not None and x.__class__ not in NUMBERS:
             return False
