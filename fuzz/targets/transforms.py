@@ -11,7 +11,7 @@ from .layers import some
 UNARY = (
     ".sin", ".exp", ".tanh", ".square", ".sigmoid", ".neg", ".clone", ".cos", ".t", ".relu", ".cumsum(0)", ".sum(0)",
     ".sum(-1, keepdim=True)", ".mean(0)", ".softmax(-1)", ".unsqueeze(0)", "[0]", "[..., 1:]", "[..., None]", ".max(0)[0]",
-    ".sort(-1)[0]", ".norm()", ".var(0)", ".prod(-1)", ".logsumexp(-1)", ".detach()", ".roll(1, 0)", ".flip(0)", ".tril()",
+    ".sort(-1)[0]", ".norm()", ".prod(-1)", ".logsumexp(-1)", ".detach()", ".roll(1, 0)", ".flip(0)", ".tril()",
     ".diagonal(0, 0, -1)", ".mT", ".reshape(-1)", ".expand(2, *{}.shape)", ".new_zeros({}.shape)", ".masked_fill({} > 0.5, 0.0)",
     ".clamp(0.2, 0.8)", ".abs()", ".log1p()", ".pow(2)", ".amax(-1)", ".flatten()",
 )  # fmt: skip
