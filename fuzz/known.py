@@ -172,3 +172,14 @@ def unused_dimensions(difference: Any, theirs: Any, ours: Any) -> bool:
 @known("functions that are composed of others find out late that an argument is no tensor")
 def no_tensor(difference: Any, theirs: Any, ours: Any) -> bool:
     return difference.what == "an error that nobody meant" and "object has no attribute" in ours.text and theirs.kind == "TypeError"
+
+
+@known("the derivative of norm at zero is zero here, and may be NaN there")
+def norms_at_zero(difference: Any, theirs: Any, ours: Any) -> bool:
+    return bool(re.search(r"norm\(", difference.program)) and "values differ" in difference.what and np.isnan(theirs.values).any()
+
+
+@known("adjoint saves less for the derivative of take, so that its input may be changed")
+def less_is_saved(difference: Any, theirs: Any, ours: Any) -> bool:
+    changed = difference.what == "PyTorch raises" and "modified by an inplace operation" in theirs.text
+    return changed and ".take(" in difference.program

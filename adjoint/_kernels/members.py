@@ -287,6 +287,7 @@ def detach(t: MemberLines) -> None:
     t.put(cut, t.offsets["cut.kind"], t.fact(DETACH, "ptr"))
     t.put(cut, t.offsets["cut.how"], t.fact(DETACH_CALL, "ptr"))
     t.put(cut, t.offsets["cut.code"], code)
+    t.put(cut, t.offsets["cut.before"], t.fact(NONE, "ptr"))
     t.store(t.new_int(last), t.beyond(cut, t.offsets["cut.offset"]), "ptr")
     tensor = t.new_tensor(array, versions, cut)
     t.drop(cut)

@@ -126,6 +126,7 @@ def test_same_memory(compiled, name, kind):
     cut = compiled["detach"](x)._fn
     assert (cut.kind, cut.how, cut.site.text) == ("detach", "detach()", 'cut = compiled["detach"](x)._fn')
     assert compiled["detach"](x)._vc is x._vc
+    assert all(hasattr(cut, name) for name in type(cut).__slots__)
 
 
 @pytest.mark.parametrize("value", [None, ad.ones(3), ad.ones(4), ad.ones(3, dtype=ad.float64), 3, ad.ones(3, device="meta")])
