@@ -141,7 +141,7 @@ def _check_value(input: Array, mask: Array, value: Array) -> None:
             "  fix: torch.where(mask, value, x)"
         )
     check_mask("masked_fill_", mask)
-    if value.dtype.kind == "c" and input.dtype.kind != "c":
+    if value.dtype.kind == "c" and input.dtype.kind != "c" and not (value.__class__ is np.ndarray and value.imag == 0):
         raise_overflow(input.dtype)
 
 

@@ -114,6 +114,12 @@ def from_the_end(x: Array, dim: int) -> Array:
     return found
 
 
+def refuse_truths(name: str, x: Array, dtype: Any) -> None:
+    """Truth values have no running sums or products of their own kind."""
+    if dtype is not None and x.dtype.kind == "b":
+        raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'\n  fix: leave dtype out, or pass torch.int64")
+
+
 def cumprod_rule(g: Array, input: Array, out: Array, input_shape: Any, input_dtype: Any, dim: int) -> Array:
     if not input_shape:
         return cast(g * 1, input_dtype)
@@ -147,9 +153,10 @@ def cumprod(input: Array, dim: int, *, dtype: Any = None) -> Array:
     x = with_dtype(input, dtype)
     if not x.shape:
         return cast(x, INT64 if x.dtype.kind in "iub" and dtype is None else x.dtype) * 1
+    refuse_truths("cumprod", x, dtype)
     found = loops("scan").products.run(x, dim, False)
     if found is not None:
-        return found
+        return found if dtype is None else cast(found, x.dtype)
     inner = INT64 if x.dtype.kind in "iub" and dtype is None else compute_dtype(x.dtype)
     result = np.cumprod(wide(x), axis=dim, dtype=inner)
     return result if x.dtype.kind in "iub" else cast(result, x.dtype)

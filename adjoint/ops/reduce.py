@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import _return_types as return_types
-from .._dtype import bool_, from_numpy_dtype
+from .._dtype import as_dtype, as_numpy_dtype, bool_, from_numpy_dtype
 from .._methods import OpMethods
 from .._state import GRAD, get_mode
 from .._tensor import Tensor, wrap
@@ -498,6 +498,11 @@ def nanmean(input: Array, dim: Dims = None, keepdim: bool = False, *, dtype: Any
     """The mean of the elements that are not NaN."""
     if not (input.is_floating_point() or input.is_complex()):
         raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype.scalar_name}")
+    if dtype is not None and as_numpy_dtype(dtype).kind in "iub":
+        raise RuntimeError(
+            "nanmean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. "
+            f"Got: {as_dtype(dtype).scalar_name}"
+        )
     counted = sum_dim(input.isnan().logical_not(), dim, keepdim)
     return FUNCTIONS["div"](nansum(input, dim, keepdim, dtype=dtype), counted, out=out)
 

@@ -16,7 +16,7 @@ from ._out import into
 from ._precision import INT64, compute_dtype, wide, with_dtype
 from ._registry import ALONG, FUNCTIONS, LINEAR, Array, composite, op
 from ._rules import call, cast, copied, flipped, loops, normalize_dims, wrap_dim, zeros_on
-from .product import from_the_end
+from .product import from_the_end, refuse_truths
 from .reduce import look_up, refuse_complex, selected, selected_at_once
 from .scatter import scatter_add
 from .transcendental import logaddexp
@@ -45,8 +45,9 @@ def cumsum(input: Array, dim: int, *, dtype: Any = None) -> Array:
     """The sum of the elements up to each one, along a dimension."""
     dim = wrap_dim(dim, len(input.shape))
     x = with_dtype(input, dtype)
+    refuse_truths("cumsum", x, dtype)
     if x.shape and (found := loops("scan").sums.run(x, dim, False)) is not None:
-        return found
+        return found if dtype is None else cast(found, x.dtype)  # (integers are added up as int64)
     whole = x.dtype.kind in "iub"
     inner = INT64 if whole and dtype is None else compute_dtype(x.dtype)
     result = np.cumsum(x, axis=dim, dtype=inner) if x.shape else cast(x, inner) * 1
