@@ -127,8 +127,8 @@ _NAMES = {
         ("bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"), "_spectral"
     ),
     **dict.fromkeys(
-        ("_chunk_cat", "_log_softmax_backward_data", "_native_batch_norm_legit", "_softmax_backward_data", "_unsafe_masked_index",
-         "_unsafe_masked_index_put_accumulate", "adaptive_max_pool1d", "affine_grid_generator", "alpha_dropout",
+        ("_chunk_cat", "_fused_sdp_choice", "_log_softmax_backward_data", "_native_batch_norm_legit", "_softmax_backward_data",
+         "_unsafe_masked_index", "_unsafe_masked_index_put_accumulate", "adaptive_max_pool1d", "affine_grid_generator", "alpha_dropout",
          "alpha_dropout_", "batch_norm", "batch_norm_update_stats", "bilinear", "binary_cross_entropy_with_logits", "constant_pad_nd",
          "convolution",
          "cosine_embedding_loss", "ctc_loss", "dropout", "dropout_", "embedding", "feature_alpha_dropout", "feature_alpha_dropout_",

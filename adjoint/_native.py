@@ -11,7 +11,9 @@ from typing import Any
 from . import linalg
 from ._creation import empty_like, ones_like
 from ._dtype import bool_
+from ._state import ATTENTION_BACKENDS
 from .nn import functional as F
+from .nn._attention import flash_serves, require_backend
 from .ops import grid, matmul, pixels
 from .ops._out import into
 from .ops.join import cat
@@ -159,6 +161,21 @@ def native_group_norm(
     """`group_norm`, with the mean and the factor of each group."""
     result = F.group_norm(input, group, weight, bias, eps)
     return result, *_statistics(input.reshape(N, group, -1 if input.numel() else 0), (-1,), eps, False)
+
+
+# ---- attention ----------------------------------------------------------------------------------------------------------------------
+
+
+def _fused_sdp_choice(
+    query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0, is_causal: bool = False, *, scale: Any = None,
+    enable_gqa: bool = False,
+) -> int:  # fmt: skip
+    """The number of the way in which PyTorch would compute attention on a CPU: see `nn.attention.SDPBackend`."""
+    if ATTENTION_BACKENDS["flash"] and flash_serves(query, key, value, dropout_p):
+        return 1
+    if not ATTENTION_BACKENDS["math"]:
+        require_backend(query, key, value, dropout_p)
+    return 0
 
 
 # ---- softmax ------------------------------------------------------------------------------------------------------------------------

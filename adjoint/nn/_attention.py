@@ -68,12 +68,17 @@ def require_backend(query: Tensor, key: Tensor, value: Tensor, dropout_p: float)
             "No viable backend for scaled_dot_product_attention was found. This is likely due to turning off both the math kernel and "
             "the fused kernels.\n  fix: allow SDPBackend.MATH or SDPBackend.FLASH_ATTENTION"
         )
-    shapes = [x.shape for x in (query, key, value)]
-    if dropout_p or any(len(shape) != 4 or 0 in shape for shape in shapes) or len({shape[-1] for shape in shapes}) > 1:
+    if not flash_serves(query, key, value, dropout_p):
         warn(
             "Flash attention kernel not used because: it takes queries, keys and values of 4 dimensions and equal widths, without dropout"
         )
         raise RuntimeError("No available kernel. Aborting execution.\n  fix: allow SDPBackend.MATH")
+
+
+def flash_serves(query: Tensor, key: Tensor, value: Tensor, dropout_p: float) -> bool:
+    """Whether PyTorch's other way on a CPU computes it."""
+    shapes = [x.shape for x in (query, key, value)]
+    return not dropout_p and all(len(shape) == 4 and 0 not in shape[1:] for shape in shapes) and len({shape[-1] for shape in shapes}) == 1
 
 
 def at_once(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, is_causal: bool) -> bool:

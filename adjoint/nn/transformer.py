@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
+from math import inf
 from typing import Any
 
 from .._device import resolve
@@ -158,16 +159,20 @@ class TransformerEncoder(Module):
         output = src
         for layer in self.layers:
             output = layer(output, src_mask=mask, is_causal=causal, src_key_padding_mask=padding)
-        if src_key_padding_mask is not None and self._leaves_padding_out(src, mask, src_key_padding_mask):
-            output = output.masked_fill(src_key_padding_mask.unsqueeze(-1), 0.0)
+        if padding is not None:
+            outside = padding == -inf
+            if self._leaves_padding_out(src, mask, padding, outside):
+                output = output.masked_fill(outside.unsqueeze(-1), 0.0)
         return output if self.norm is None else self.norm(output)
 
-    def _leaves_padding_out(self, src: Tensor, mask: Tensor | None, padding: Tensor) -> bool:
+    def _leaves_padding_out(self, src: Tensor, mask: Tensor | None, padding: Tensor, outside: Tensor) -> bool:
         """PyTorch's fast path for evaluation works without the padding, which then comes out as zeros."""
-        usable = self.use_nested_tensor and not self.training and src.ndim == 3 and mask is None and padding._data.dtype == bool
+        usable = self.use_nested_tensor and not self.training and src.ndim == 3 and mask is None
         if not usable or (grad_enabled() and any(p.requires_grad for p in self.parameters())):
             return False
-        return not self.mask_check or bool((padding[:, 1:] >= padding[:, :-1]).all())  # all of it is at the end
+        if not ((padding == 0) | outside).all():  # some of it is only weighed
+            return False
+        return not self.mask_check or bool((outside[:, 1:] >= outside[:, :-1]).all())  # all of it is at the end
 
 
 def _obstacle_to_nesting(layer: Module) -> str:

@@ -176,3 +176,12 @@ def test_a_choice_of_implementations_that_leaves_none_is_refused():
     with nn.attention.sdpa_kernel(backends.EFFICIENT_ATTENTION), pytest.raises(RuntimeError, match="No viable backend"):
         F.scaled_dot_product_attention(x, x, x)
     assert ad.backends.cuda.math_sdp_enabled() and ad.backends.mha.get_fastpath_enabled()
+
+
+def test_padding_comes_out_as_zeros_whatever_the_mask_is_made_of():
+    encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 8, batch_first=True), 1).eval()
+    x, padding = ad.randn(2, 3, 4), ad.tensor([[False, False, True], [False, False, False]])
+    numbers = ad.zeros(2, 3).masked_fill(padding, -float("inf"))
+    with ad.no_grad():
+        results = [encoder(x, src_key_padding_mask=mask) for mask in (padding, numbers)]
+    assert ad.equal(*results) and not results[0][0, 2].any() and results[0][1].any()
