@@ -190,6 +190,8 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             "Setting a forward grad that itself has a forward gradient at the same level 0 is not supported.\n"
             "  fix: make_dual(x, unpack_dual(tangent).primal)"
         )
+    if tangent.is_conj() and not tensor.is_conj():
+        tangent = tangent.resolve_conj()  # it lies in memory as its tensor does
     dual = alias(tensor)
     if not get_mode() & INFERENCE:
         set_tangent(dual, tangent)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._dtype import can_cast, from_numpy_dtype
-from .._layer import Layer, Pending, entered, refuse_out
+from .._layer import Layer, Pending, entered, refuse_out, settled
 from .._site import here
 from .._state import WATCHED, get_mode, recording
 from .._tensor import Parameter, Tensor, wrap
@@ -144,6 +144,7 @@ def write_inplace(op: Op, values: dict[str, Any]) -> Tensor:
     level, lifted, values = entered(operands, values)
     if level is not None:
         level.check_target(op, operands, values)
+        lifted[0] = level.lift(settled(operands[0]))
     operands = lifted
     self: Tensor = operands[0] if pending is None else pending
     recorded = (level is None or level.records) and recording() and op.differentiable and any(

@@ -236,7 +236,8 @@ def test_hooks_on_saved_tensors_inside_grad():
         with ad.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x):
             return x.exp().sum()
 
-    close(grad(f)(ad.zeros(2)), [1.0, 1.0])
+    with pytest.raises(RuntimeError, match="don't yet support saved tensor hooks"):
+        grad(f)(ad.zeros(2))
 
 
 def test_jvp_of_a_dual_number():

@@ -197,3 +197,43 @@ def views_that_see_a_later_write(t):
         )
         for f in functions
     ]  # fmt: skip
+
+
+@fact
+def writes_into_what_constants_gave(t):
+    c = t.ones(2)
+
+    def cloned(x):
+        y = c.clone()
+        y.copy_(x * x)
+        return y.sum()
+
+    def part_of_clone(x):
+        y = c.clone()
+        y[0] = x[1] * 3
+        return (y * y).sum()
+
+    def part_of_product(x):
+        y = c * 2
+        v = y[1:]
+        v.mul_(x[:1])
+        return (y * v).sum()
+
+    def like(x):
+        y = t.empty_like(c)
+        y.copy_(x)
+        return (y * y).sum()
+
+    def new(x):
+        y = c.new_zeros(2)
+        y.add_(x * x)
+        return y.sum()
+
+    def captured(x):
+        return c.copy_(x).sum()
+
+    x, found = t.tensor([1.0, 2.0]), []
+    for f in (cloned, part_of_clone, part_of_product, like, new, captured):
+        found.append([attempt(lambda f=f: t.func.grad(f)(x)), attempt(lambda f=f: t.func.jvp(f, (x,), (t.ones(2),)))])
+        found.append([attempt(lambda f=f: t.func.jacfwd(f)(x)), attempt(lambda f=f: t.func.hessian(f)(x))])
+    return found, c
