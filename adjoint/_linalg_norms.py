@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ._dtype import int64
 from ._tensor import Tensor, wrap
 from .ops import _matrices, decompose, linalg
 from .ops._out import into
@@ -79,6 +80,7 @@ def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, out
 
 def cond(A: Any, p: Any = None, *, out: Any = None) -> Any:
     """The condition number: the norm of a matrix times that of its inverse."""
+    _matrices.check_castable("linalg.cond", out, A.dtype.to_real())
     if A.ndim < 2:
         raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")
     if isinstance(p, str) and p not in ("fro", "nuc"):
@@ -126,6 +128,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any =
         raise RuntimeError("torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions.")
     if A._data.dtype.char not in "fdFD":
         raise RuntimeError("This function doesn't handle types other than float and double\n  fix: A.float()")
+    _matrices.check_castable("torch.linalg.matrix_rank", out, int64)
     check_tolerances("torch.linalg.matrix_rank", A, tol if atol is None else atol, rtol)
     data = A.detach()
     values = decompose.linalg_eigvalsh(data, "L").abs() if hermitian else decompose.linalg_svdvals(data)
@@ -145,6 +148,7 @@ def pinv(A: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None
             "or cdouble types"
         )
     rtol = rcond if rtol is None else rtol
+    _matrices.check_castable("linalg.pinv", out, A.dtype)
     check_tolerances("torch.linalg.pinv", A, atol, rtol)
     if hermitian:
         _matrices.check_square(A, "linalg.eigh: ")

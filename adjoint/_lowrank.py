@@ -19,13 +19,7 @@ def _range(A: Any, q: int, niter: int) -> Any:
 
 def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None) -> tuple[Any, Any, Any]:
     """The `q` largest singular values of A (or A - M), with their vectors U and V, nearly."""
-    q = 6 if q is None else q
-    if not 0 <= q <= min(A.shape[-2:]):
-        raise ValueError(f"q(={q}) must be non-negative integer and not greater than min(m, n)={min(A.shape[-2:])}")
-    if niter is None:
-        niter = 2
-    elif niter < 0:
-        raise ValueError(f"niter(={niter}) must be non-negative integer")
+    q, niter = 6 if q is None else q, 2 if niter is None else niter
     if M is not None:
         A = A - M.broadcast_to(A.shape)
     wide = A.shape[-2] < A.shape[-1]

@@ -215,6 +215,7 @@ def tensorsolve(A: Any, B: Any, dims: Any = None, *, out: Any = None) -> Any:
             "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but got "
             f"{math.prod(rest)} != {math.prod(A.shape[: B.ndim])}"
         )
+    _check.check_castable("tensorsolve", out, A.dtype)
     return _into(out, solve(A.reshape(B.numel(), -1), B.reshape(-1)).reshape(rest))
 
 
@@ -277,6 +278,8 @@ def eig(A: Any, *, out: Any = None) -> Any:
 def eigvals(A: Any, *, out: Any = None) -> Any:
     """Eigenvalues, complex even where the matrix is real."""
     _check.check_matrices("linalg.eigvals", A)
+    if A.is_floating_point() or A.is_complex():
+        _check.check_castable("torch.linalg.eigvals", out, A.dtype.to_complex(), "eigenvalues")
     if _unrecorded(A):
         return _into(out, _decompose.linalg_eigvals(A))
     return _into(out, _decompose.linalg_eig(A, _decompose.kept_for(A))[0])
@@ -420,6 +423,7 @@ def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool =
 def householder_product(A: Any, tau: Any, *, out: Any = None) -> Any:
     """The first columns of the product of the reflections whose vectors are below the diagonal of A."""
     _check.check_reflections("torch.linalg.householder_product", A._data, tau._data, "orgqr_cpu")
+    _check.check_castable("torch.linalg.householder_product", out, A.dtype)
     rows, columns = A.shape[-2:]
     identity = _identity(A, rows, columns)
     result = identity + _nothing(A)
@@ -516,6 +520,7 @@ def matrix_power(A: Any, n: int, *, out: Any = None) -> Any:
     if isinstance(n, float) or not hasattr(n, "__index__"):
         raise TypeError(f"linalg_matrix_power(): argument 'n' (position 2) must be int, not {type(n).__name__}")
     _check.check_matrices("linalg.matrix_power", A)
+    _check.check_castable("matrix_power", out, A.dtype)
     if n == 0:
         return _into(out, _identity(A, A.shape[-1], A.shape[-1]) + _nothing(A))
     square = inv(A) if n < 0 else A

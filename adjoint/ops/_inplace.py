@@ -286,13 +286,14 @@ def write_out(op: Op, operands: list[Any], values: dict[str, Any], out: Any) -> 
     if op.sequence and not can_cast(from_numpy_dtype(result.dtype), from_numpy_dtype(out._data.dtype)):
         raise TypeError(f"torch.{op.name}(): input types can't be cast to the desired output type {out.dtype.scalar_name}")
     check_cast(result.dtype, out._data.dtype)
-    resize_out(out, result.shape)
+    resize_out(out, result.shape, 6)
     write(out, result)
     return out
 
 
-def resize_out(out: Tensor, shape: tuple[int, ...]) -> None:
-    """Give a tensor the shape of what is to be written into it. It stays where it begins in its memory."""
+def resize_out(out: Tensor, shape: tuple[int, ...], stacklevel: int = 5) -> None:
+    """Give a tensor the shape of what is to be written into it. It stays where it begins in its memory. `stacklevel` says whose line a
+    warning names: the caller's, for no warning is given of code that is generated."""
     if out._data.shape == shape:
         return
     if out._data.size:
@@ -302,7 +303,7 @@ def resize_out(out: Tensor, shape: tuple[int, ...]) -> None:
             f"An output with one or more elements was resized since it had shape {list(out._data.shape)}, which does not match the "
             f"required output shape {list(shape)}. Reuse it only for results of its own shape, or make it empty first: "
             "t.resize_(0).",
-            stacklevel=5,
+            stacklevel=stacklevel,
         )
     out.resize_(shape)
 

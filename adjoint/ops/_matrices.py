@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from .._dtype import from_numpy_dtype
+from .._dtype import can_cast, from_numpy_dtype
 
 Shape = tuple[int, ...]
 
@@ -44,6 +44,15 @@ def check_floating(name: str, a: Any, kernel: str | None = None) -> None:
 def check_supported(kernel: str, a: Any) -> None:
     if a.dtype.char not in "fdFD":
         not_implemented(kernel, a)
+
+
+def check_castable(name: str, out: Any, kind: Any, called: str = "result") -> None:
+    """Refuse a tensor for the result whose dtype loses more than precision."""
+    if out is not None and not can_cast(kind, out.dtype):
+        raise RuntimeError(
+            f"{name}: Expected {called} to be safely castable from {kind.scalar_name} dtype, but got {called} with dtype "
+            f"{out.dtype.scalar_name}\n  fix: out=torch.empty(0, dtype={kind})"
+        )
 
 
 def not_implemented(kernel: str, a: Any) -> NoReturn:

@@ -69,12 +69,14 @@ def cholesky_solve(input: Array, L: Array, upper: bool = False, *, out: Any = No
             raise RuntimeError(f"{name} should have at least 2 dimensions, but has {x.ndim} dimensions instead")
     linalg()._check.check_older_equation("cholesky_solve", input._data, L._data)
     linalg()._check.check_supported("cholesky_solve_cpu", input._data)
+    linalg()._check.check_castable("cholesky_solve", out, input.dtype)
     return linalg()._factored.cholesky_solve(input, L, upper, out=out)
 
 
 @composite()
 def cholesky_inverse(input: Array, upper: bool = False, *, out: Any = None) -> Array:
     """The inverse of A from its triangular factor."""
+    linalg()._check.check_castable("cholesky_inverse", out, input.dtype)
     return linalg()._factored.cholesky_inverse(input, upper, out=out)
 
 
@@ -167,6 +169,8 @@ def lu(input: Array, pivot: bool = True, get_infos: bool = False, out: Any = Non
 def geqrf(input: Array, *, out: Any = None) -> Any:
     """R, with the vectors of the reflections below its diagonal, and the factors of the reflections."""
     results = linalg()._factored.geqrf(input)
+    for target, called in zip(out or (), ("a", "tau"), strict=False):
+        linalg()._check.check_castable("torch.geqrf", target, input.dtype, called)
     return types.geqrf(several_into(out, results, ""))
 
 

@@ -52,6 +52,25 @@ def test_refusals(call, error, message):
         call()
 
 
+@pytest.mark.parametrize(
+    "call",
+    [lambda out: la.pinv(EYE, out=out), lambda out: la.cond(EYE, out=out), lambda out: la.matrix_power(EYE, 2, out=out),
+     lambda out: la.householder_product(EYE, ad.ones(3), out=out), lambda out: la.tensorsolve(EYE, ad.ones(3), out=out),
+     lambda out: ad.cholesky_solve(EYE, EYE, out=out), lambda out: ad.cholesky_inverse(EYE, out=out)],
+)  # fmt: skip
+def test_targets_of_a_wrong_dtype_are_refused(call):
+    with pytest.raises(RuntimeError, match="to be safely castable from Float dtype, but got result with dtype Int"):
+        call(ad.empty(0, dtype=ad.int32))
+
+
+def test_targets_of_another_shape_are_resized_with_a_warning():
+    for call in (lambda out: la.inv(EYE, out=out), lambda out: ad.mm(EYE, EYE, out=out), lambda out: la.pinv(EYE, out=out)):
+        out = ad.empty(1)
+        with pytest.warns(UserWarning, match="An output with one or more elements was resized"):
+            call(out)
+        assert out.shape == (3, 3)
+
+
 def test_the_regular_matrices_of_a_batch_are_solved():
     batch = ad.stack([2 * ad.eye(2), SINGULAR])
     inverse, info = la.inv_ex(batch)
