@@ -1,4 +1,4 @@
-"""What every test gets: Hypothesis profiles, a check that no global state leaks, and llvmlite hidden on request."""
+"""What every test gets: Hypothesis profiles, a check that no global state leaks, and on request llvmlite hidden and another order."""
 
 from __future__ import annotations
 
@@ -41,6 +41,38 @@ def _hide_llvmlite() -> None:
 
 if WITHOUT_LLVM:
     _hide_llvmlite()
+
+# ----- Another order: --random-order, and --order-seed N to have the same again -----
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--random-order", action="store_true", help="run the files, and the tests in each of them, in random order")
+    parser.addoption("--order-seed", type=int, help="the order that belongs to this number")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.option.random_order and config.option.order_seed is None:
+        config.option.order_seed = random.SystemRandom().randrange(10**6)  # before it is passed on to the processes of xdist
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    seed = config.option.order_seed
+    return [] if seed is None else [f"random order: repeat it with --order-seed={seed}"]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.option.order_seed is None:
+        return
+    order = random.Random(config.option.order_seed)
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
+    shuffled = list(files.values())
+    order.shuffle(shuffled)
+    for tests in shuffled:
+        order.shuffle(tests)
+    items[:] = [item for tests in shuffled for item in tests]
+
 
 # ----- Global state -----
 
