@@ -490,7 +490,7 @@ def setitem(input: Tensor, index: Any, value: Any) -> None:
     if indices is not None:
         if not isinstance(value, Tensor):
             value = wrap(number_as(value, input._data.dtype))
-        value = without_leading_ones(value, index_ndim(target, indices))
+        value = for_mask(target, indices, without_leading_ones(value, index_ndim(target, indices)))
         if not value._data.shape and any(item.__class__ is not slice and item.dtype is BOOL for item in indices):
             value = value.clone()  # one number, which is read before
         where, overlap = kept(indices, input, value), warn_if_expanded(target, "index_put_")
@@ -574,6 +574,14 @@ def without_leading_ones(value: Tensor, ndim: int) -> Tensor:
     return value
 
 
+def for_mask(target: Tensor, indices: Indices, value: Tensor) -> Tensor:
+    """What is written where a mask is true: one element of any dtype, as `masked_fill` takes it, or elements of the same dtype."""
+    masks = [item for item in indices if item.__class__ is not slice]
+    if len(masks) != 1 or masks[0].dtype.kind != "b" or value._data.dtype == target._data.dtype or value._data.size != 1:
+        return value
+    return value.to(target.dtype)
+
+
 def given_indices(input: Tensor, indices: Any, name: str) -> Indices:
     """The tensors given to `index_put`; None leaves a dimension alone."""
     if indices.__class__ is tuple and indices and (arrays := whole_index(input, indices)) is not None:
@@ -581,7 +589,9 @@ def given_indices(input: Tensor, indices: Any, name: str) -> Indices:
     if isinstance(indices, Tensor) or not isinstance(indices, list | tuple):
         raise TypeError(f"{name}(): argument 'indices' (position 1) must be tuple of Tensors, not {type(indices).__name__}")
     found = []
-    for item in indices:
+    for place, item in enumerate(indices):
+        if item is not None and not isinstance(item, Tensor):
+            raise TypeError(f"expected Tensor as element {place} in argument 0, but got {type(item).__name__}")
         array = EVERYTHING if item is None else as_item(item)
         found.append(np.asarray(array) if isinstance(array, int) else array)
     if sum(1 if item is EVERYTHING else dims_of(item) for item in found) > input.ndim:
