@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-CLEAN = (RuntimeError, pickle.UnpicklingError, EOFError, ValueError, OSError, AssertionError)  # the last for a storage that is not there, as in PyTorch
+CLEAN = (RuntimeError, pickle.UnpicklingError, EOFError, ValueError, OSError, AssertionError)  # the last: a missing storage
 BROKEN = (RecursionError, NotImplementedError)  # RuntimeErrors that nobody meant
 
 
