@@ -46,8 +46,9 @@ class Size(tuple[int, ...]):
 
     def __add__(self, other: Any, /) -> Size:
         if not isinstance(other, tuple):
-            if hasattr(other, "__radd__"):
-                return NotImplemented
+            added = other.__radd__(self) if hasattr(other, "__radd__") else NotImplemented
+            if added is not NotImplemented:
+                return added  # type: ignore[no-any-return]
             raise TypeError(
                 f"can only concatenate tuple (not {other.__class__.__name__}) to torch.Size; write size + tuple(...)"
             )

@@ -435,7 +435,7 @@ def householder_product(A: Any, tau: Any, *, out: Any = None) -> Any:
 
 def _columns(x: Any) -> Any:
     """The same matrices one column after the other, as LAPACK leaves them, where nothing is recorded."""
-    return _wrap(_linalg.by_columns(x._data)) if _unrecorded(x) else x
+    return _wrap(_linalg.by_columns(x._data)) if _unrecorded(x) or (x.is_meta and not x.requires_grad) else x
 
 
 def ldl_factor_ex(A: Any, *, hermitian: bool = False, check_errors: bool = False, out: Any = None) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -174,7 +175,9 @@ def count_call() -> None:
 
 
 def use_builtins(compiling: bool = True) -> None:
-    """The built-ins; if they are not on disk, only where compiling them is asked for."""
+    """The built-ins, once; if they are not on disk, only where compiling them is asked for."""
+    if not isinstance(view, FunctionType):
+        return
     from .._kernels import copy_loops, several
     from . import _codegen
 

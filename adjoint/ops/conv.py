@@ -58,7 +58,7 @@ def check_numbers(shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, 
     if any(s <= 0 for s in stride):
         raise RuntimeError("non-positive stride is not supported")
     if any(d <= 0 for d in dilation):
-        raise RuntimeError("non-positive dilation is not supported" if 0 in dilation else "dilation should be greater than zero")
+        raise RuntimeError(f"dilation should be greater than zero, but got {list(dilation)}")
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
     if 0 in shape[2:]:

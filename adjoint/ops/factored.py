@@ -201,8 +201,7 @@ def linalg_ldl_factor_ex(A: Array, hermitian: bool) -> tuple[Array, Array, Array
     if isinstance(A, np.ndarray):
         for place in np.ndindex(*batch):
             factors[place], pivots[place], info[place] = ldl_factored(A[place], hermitian)
-        factors = by_columns(factors)
-    return factors, pivots, info
+    return by_columns(factors), pivots, info
 
 
 @op("linalg_ldl_solve", **HIDDEN,
@@ -218,8 +217,7 @@ def linalg_ldl_solve(LD: Array, pivots: Array, B: Array, hermitian: bool) -> Arr
         right = np.broadcast_to(B, result.shape)
         for place in np.ndindex(*batch):
             result[place] = ldl_solved(factors[place], order[place], right[place], hermitian)
-        result = by_columns(result)
-    return result
+    return by_columns(result)
 
 
 # ---- QR in its packed form ----------------------------------------------------------------------------------------------------------
@@ -233,6 +231,6 @@ def geqrf(input: Array) -> tuple[Array, Array]:
     check_supported("geqrf_cpu", input)
     rows, columns = input.shape[-2:]
     if not input.size or not isinstance(input, np.ndarray):
-        return np.zeros_like(input), np.zeros((*input.shape[:-2], min(rows, columns)), input.dtype, like=input)
+        return by_columns(np.zeros_like(input)), np.zeros((*input.shape[:-2], min(rows, columns)), input.dtype, like=input)
     turned, factors = np.linalg.qr(input, mode="raw")
     return np.swapaxes(np.ascontiguousarray(turned), -1, -2), factors

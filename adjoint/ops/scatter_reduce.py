@@ -13,7 +13,7 @@ from ..autograd.regions import ANY
 from ._batching import rows
 from ._general import plain_array
 from ._index_checks import check_along, check_combined, first_outside
-from ._registry import ALONG, LINEAR, Array, ConstantArray, composite, op
+from ._registry import ALONG, LEADING, LINEAR, Array, ConstantArray, composite, op
 from ._rules import call, copied, holds, loops, wrap_dim, zeros_on
 from .assign import arrays_to_write, inplace_form
 from .index import add_at
@@ -89,7 +89,7 @@ def _refused(g: Array, message: str) -> Array:
     raise RuntimeError(message)
 
 
-@op("once", method=False, function=False, nodes="Error", jvp=LINEAR, input=_refused)
+@op("once", method=False, function=False, batch=LEADING, nodes="Error", jvp=LINEAR, input=_refused)
 def once(input: Array, message: str) -> Array:
     """A derivative that cannot be differentiated again: to try raises the message."""
     return np.positive(input)

@@ -22,7 +22,7 @@ def leaf(*values):
 
 
 def array_of(tensor: Any) -> Any:
-    return tensor.detach().numpy()
+    return tensor.detach().numpy(force=True)
 
 
 # ----- Every op -----

@@ -25,12 +25,12 @@ def dirichlet_slopes(make: Make) -> Iterator[Sample]:
 
 @samples("gamma_path", ours="ops.pathwise.gamma_path")
 def gamma_paths(make: Make) -> Iterator[Sample]:
-    yield Sample(make(3, 4, low=0.5, high=5), np.ones((3, 4)).tolist()).not_in_torch().only_values()
+    yield Sample(make(3, 4, low=0.5, high=5), np.ones((3, 4))).not_in_torch().only_values()
 
 
 @samples("dirichlet_path", ours="ops.pathwise.dirichlet_path")
 def dirichlet_paths(make: Make) -> Iterator[Sample]:
-    yield Sample(make(3, 4, low=0.5, high=5), np.full((3, 4), 0.25).tolist()).not_in_torch().only_values()
+    yield Sample(make(3, 4, low=0.5, high=5), np.full((3, 4), 0.25)).not_in_torch().only_values()
 
 
 @samples("poisson", torch="poisson")

@@ -285,6 +285,11 @@ def combined(make: Make) -> Iterator[Sample]:
     yield Sample(make(3, 4, dtype="int64"), 1, WHERE, make(2, 3, dtype="int64"), "amax").no_gradient()
 
 
+@samples("once", ours="ops.scatter_reduce.once")
+def not_twice(make: Make) -> Iterator[Sample]:
+    yield Sample(make(3, 4), "not again").not_in_torch().only_values()
+
+
 @error_samples("scatter_reduce")
 def badly_combined(make: Make) -> Iterator[ErrorSample]:
     words = "reduce argument must be either sum, prod, mean, amax or amin"
