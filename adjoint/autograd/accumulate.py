@@ -48,11 +48,11 @@ def use_kernel(kernel: Callable[[Any, Any], Any]) -> None:
 def laid_out_like(array: Any, like: Any) -> Any:
     """A copy of `array` with the memory layout of `like` where that layout is dense, C order otherwise."""
     if like.__class__ is np.ndarray and like.flags.c_contiguous:
-        if array.__class__ is not np.ndarray or array.size < LARGE:
-            return np.array(array, order="C")
-        from .._kernels import copy_loops
+        if array.__class__ is np.ndarray and array.size >= LARGE:
+            from .._kernels import copy_loops
 
-        return copy_loops.copy(array)
+            return copy_loops.copy(array)
+        return np.array(array, order="C") if isinstance(array, np.ndarray | np.generic) else array.copy()  # of the meta device, say
     if isinstance(like, np.ndarray) and like.shape == array.shape and is_dense(like):
         copy = np.empty_like(like, dtype=array.dtype)
     else:

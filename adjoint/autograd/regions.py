@@ -70,7 +70,7 @@ class Region:
         if self.frame is None:
             whole = laid_out_like(g, IN_ORDER if self.own is None else strided_like(self.own, g.dtype))
             return whole, replayed(whole, self.steps)
-        memory = np.zeros(self.extent(), g.dtype)
+        memory = np.zeros(self.extent(), g.dtype, like=g)
         whole = strided(memory, self.own)
         whole[...] = g
         return whole, replayed(strided(memory, self.frame), self.steps)
@@ -128,7 +128,8 @@ def reach(place: Geometry) -> int:
 def strided(memory: Any, place: Geometry) -> Any:
     """A view of a vector of memory."""
     shape, strides, offset = place
-    return np.lib.stride_tricks.as_strided(memory[offset:], shape, [stride * memory.itemsize for stride in strides])
+    begin, steps = memory[offset:], tuple([stride * memory.itemsize for stride in strides])
+    return np.lib.stride_tricks.as_strided(begin, shape, steps) if isinstance(begin, np.ndarray) else begin.strided(shape, steps)
 
 
 def strided_like(place: Geometry, dtype: Any) -> Any:
