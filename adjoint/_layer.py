@@ -74,12 +74,8 @@ class Level:
         raise NotImplementedError
 
     def check_target(self, op: Op, operands: list[Any], values: dict[str, Any]) -> None:
-        """Refuse a write of this level's values into a Tensor from outside that the transform was not given."""
+        """Refuse a write of this level's values into a Tensor that the transform was not given."""
         if level_of(settled(operands[0])) is not self:
-            from .func._adopted import adopted
-
-            if adopted(self, operands[0], op.args):
-                return
             raise RuntimeError(
                 f"During a {self.kind} transform, the function provided attempted to call in-place operation (aten::{op.name}_) that "
                 "would mutate a captured Tensor. This is not supported; please rewrite the function being transformed to explicitly accept "
