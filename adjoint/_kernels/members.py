@@ -149,7 +149,8 @@ def set_data(t: MemberLines) -> None:
     array = t.array("%value")
     descr = t.field(array, DESCR, "ptr")
     t.require(t.any(t.is_(descr, F32), t.is_(descr, F64)))
-    t.slot("%self", "tensor._data")
+    t.array()
+    t.require(t.is_(t.slot("%self", "tensor._vc"), NONE))  # it has no views, which would have to stay where they are
     t.replace("%self", "tensor._data", t.kept(array))
     t.do("ret i32 0")
 
