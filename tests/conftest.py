@@ -52,7 +52,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     if config.option.random_order and config.option.order_seed is None:
-        config.option.order_seed = random.SystemRandom().randrange(10**6)  # before it is passed on to the processes of xdist
+        # The processes of xdist, which inherit the variable, have to agree.
+        config.option.order_seed = int(os.environ.setdefault("ADJOINT_TEST_ORDER", str(random.SystemRandom().randrange(10**6))))
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
