@@ -477,7 +477,8 @@ def saved_tensors_as_objects(t):
     saved.register_hooks(lambda z: z * 2, lambda z: z / 2)
     found += [saved.data, saved.unpack_hook(t.ones(1))]
     y.sum().backward()
-    result = x.exp().grad_fn._raw_saved_result
+    z = x.exp()
+    result = z.grad_fn._raw_saved_result  # in PyTorch it must not outlive its node
     return found, x.grad, saved.data, result.data.requires_grad, attempt(t.autograd.SavedTensor)
 
 
