@@ -126,7 +126,7 @@ def attach(op: Op) -> None:
     kinds = "T" * len(op.inputs)
 
     def use(builtin: Callable[..., Any]) -> None:
-        op.kernels[kinds].forward = builtin
+        op.kernels[kinds] = Kernels(builtin)
         op.use_kernels(kinds)
 
     if compiles():

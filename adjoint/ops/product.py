@@ -100,6 +100,8 @@ def prod_dim(input: Array, dim: int, keepdim: bool = False, *, dtype: Any = None
 @composite()
 def prod(input: Array, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Array:
     """The product of all elements, or along a dimension."""
+    if isinstance(dim, tuple | list):
+        raise TypeError(f"prod() received an invalid combination of arguments - got (Tensor, {type(dim).__name__}), but dim is one int")
     return prod_all(input, dtype=dtype, out=out) if dim is None else prod_dim(input, dim, keepdim, dtype=dtype, out=out)
 
 

@@ -149,14 +149,14 @@ def test_complex64_sums_are_as_precise_as_pairwise_ones():
     x = np.random.default_rng(0).random((3000, 2000), "float32").view("complex64")
     for axis in (None, 0, 1):
         exact = x.sum(axis, dtype="complex128")
-        assert np.max(np.abs(reduce_loops.total.run(x, axis, False) / exact - 1)) < 2e-7
+        assert np.max(np.abs(reduce_loops.total.run(x, axis, False) / exact - 1)) < 2**-22  # two units, whatever the number of lanes
 
 
 def test_float32_sums_are_as_precise_as_pairwise_ones():
     x = np.random.default_rng(0).random((3000, 2000), "float32")
     for axis in (None, 0, 1):
         exact = x.sum(axis, dtype="float64")
-        assert np.max(np.abs(reduce_loops.total.run(x, axis, False) / exact - 1)) < 2e-7
+        assert np.max(np.abs(reduce_loops.total.run(x, axis, False) / exact - 1)) < 2**-22  # two units, whatever the number of lanes
 
 
 WRONG = {

@@ -10,6 +10,16 @@ import adjoint as ad
 torch = pytest.importorskip("torch")
 
 
+@pytest.fixture(autouse=True)
+def two_threads():
+    """With one thread PyTorch convolves by other code, whose results lie in memory differently."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+
 def numbers(lib, *shape, dtype="float32"):
     return lib.tensor((np.sin(np.arange(np.prod(shape)) * 1.7 + 1) * 2).astype(dtype).reshape(shape))
 

@@ -74,7 +74,7 @@ def bad_convolutions(make: Make) -> Iterator[ErrorSample]:
     yield ErrorSample(error, "Expected 3-dimensional input for 3-dimensional weight", x, make(2, 3, 3), padding="same")
     yield ErrorSample(error, "non-positive stride is not supported", x, w, stride=0)
     yield ErrorSample(error, "negative padding is not supported", x, w, padding=-1)
-    yield ErrorSample(error, "non-positive dilation is not supported", x, w, dilation=0)
+    yield ErrorSample(error, "dilation should be greater than zero", x, w, dilation=0)
     yield ErrorSample(error, "non-positive groups is not supported", x, w, groups=0)
     yield ErrorSample(error, "expected stride to be a single integer value or a list of 2 values", x, w, stride=(1, 2, 3))
     yield ErrorSample(error, "padding='same' is not supported for strided convolutions", x, w, stride=2, padding="same")
