@@ -279,7 +279,13 @@ def empty(
         if memory_format is contiguous_format and not _unset.on:
             return made_tensor(args, as_numpy_dtype(dtype), None, "empty")
     if memory_format is contiguous_format:
-        return sized("empty", _unset.empty, args, size, out, dtype, layout, device, pin_memory, requires_grad)
+
+        def unset(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+            """What the target holds already, if it fits."""
+            fits = out is not None and not _unset.on and out._data.shape == shape and out._data.dtype == dtype
+            return out._data if out is not None and fits else _unset.empty(shape, dtype)
+
+        return sized("empty", unset, args, size, out, dtype, layout, device, pin_memory, requires_grad)
     if memory_format is preserve_format:
         raise RuntimeError("unsupported memory format Preserve: it belongs to empty_like; use contiguous_format")
 
