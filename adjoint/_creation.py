@@ -229,7 +229,7 @@ FILLINGS: dict[Any, Callable[..., Array]] = {None: _unset.empty, 0: zeros_array,
 
 def made_tensor(like: Any, dtype: np.dtype[Any], value: Any, name: str) -> Tensor:
     """A tensor of one number, or of whatever was in memory if that is None. `like`: lengths, or an array that has them. (A built-in takes
-    its place when a program is warm.)"""
+    its place where a program goes on for a while.)"""
     if like.__class__ is not tuple:
         array = empty_like_array(like, dtype)
         if value is not None:
@@ -282,8 +282,9 @@ def empty(
 
         def unset(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
             """What the target holds already, if it fits."""
-            fits = out is not None and not _unset.on and out._data.shape == shape and out._data.dtype == dtype
-            return out._data if out is not None and fits else _unset.empty(shape, dtype)
+            if out is not None and not _unset.on and out._data.shape == shape and out._data.dtype == dtype:
+                return out._data
+            return _unset.empty(shape, dtype)
 
         return sized("empty", unset, args, size, out, dtype, layout, device, pin_memory, requires_grad)
     if memory_format is preserve_format:

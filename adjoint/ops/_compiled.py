@@ -1,8 +1,8 @@
 """Kernels for elementwise ops.
 
-The first call of an op finds nothing but `Kernels.first`. It traces the op's forward and its rules into formulas, and puts built-ins in
-their places, which compile each formula (or read it from the cache) when they first need it. Where there is no formula, NumPy serves, from
-the first call on as well (`_serving.py`).
+The first call of an op finds kernels that are `expected` only. It traces the op's forward and its rules into formulas, and puts built-ins
+in their places, which compile each formula (or read it from the cache) when they first need it. Where there is no formula, NumPy serves,
+from the first call on as well (`_serving.py`).
 """
 
 from __future__ import annotations

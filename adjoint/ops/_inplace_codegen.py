@@ -10,7 +10,7 @@ For `mul_` the text reads, shortened:
                     a_other = other._data
                     if a_other.dtype is dtype_ and apart(a_input, a_other):
                         if not mode_ or (unrecorded(input) and unrecorded(other)):
-                            try: into_TT(a_input, a_other)             # a kernel, once the op is warm
+                            try: into_TT(a_input, a_other)             # a kernel, made at the first call
                             except REFUSED: pass
                             else: return input._written()              # the write is counted
                         elif adopts(input, function(twin(input), other)): return input
