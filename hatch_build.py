@@ -34,9 +34,10 @@ class KernelsHook(BuildHookInterface[Any]):
 
     def build(self, level: str, packs: Path) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            path = os.pathsep.join(filter(None, [self.root, os.environ.get("PYTHONPATH")]))  # by which pip's own environment is found
-            settings = {"ADJOINT_CACHE_DIR": folder, "ADJOINT_CPU": level, "PYTHONPATH": path}
-            command = [sys.executable, "-m", "adjoint", "cache", "build"]
+            settings = {"ADJOINT_CACHE_DIR": folder, "ADJOINT_CPU": level}
+            # Not by PYTHONPATH: pip's own environment takes the places of editable installations, such as an earlier one of this, out of it.
+            program = "import runpy, sys; sys.path.insert(0, sys.argv.pop(1)); runpy.run_module('adjoint', run_name='__main__')"
+            command = [sys.executable, "-c", program, self.root, "cache", "build"]
             subprocess.run(
                 command, env=os.environ | settings, cwd=folder, check=True, timeout=TIME, text=True,
                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

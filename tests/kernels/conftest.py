@@ -1,6 +1,8 @@
 """These tests compile: they need llvmlite. Where it is hidden on purpose, the rest of the suite shows that NumPy serves instead."""
 
 import os
+import shutil
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +16,21 @@ def own_cache(tmp_path_factory, monkeypatch):
     folder = tmp_path_factory.getbasetemp() / "kernels"
     monkeypatch.setenv("ADJOINT_CACHE_DIR", str(folder))
     return folder
+
+
+@pytest.fixture
+def nothing_compiled(tmp_path, monkeypatch):
+    """No kernels come with the package, in this process and in those that it starts."""
+    from adjoint._kernels import cache
+
+    package = Path(cache.__file__).parents[1]
+    shutil.copytree(package, tmp_path / "bare" / package.name, ignore=shutil.ignore_patterns("__pycache__", "packs"))
+    monkeypatch.chdir(tmp_path / "bare")  # which Python looks into first
+    monkeypatch.syspath_prepend(tmp_path / "bare")  # and what multiprocessing hands on
+    monkeypatch.setattr(cache, "SHIPPED", tmp_path / "nowhere")
+    cache._stores.cache_clear()
+    yield
+    cache._stores.cache_clear()
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ def cubed():
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch, nothing_compiled):
     monkeypatch.setenv("ADJOINT_CACHE_DIR", str(tmp_path / "elsewhere"))
     for into in (entry.NEW, entry.FIRST, entry.GIVEN):
         builtin.entry_address(into)  # compiled once for all kernels, as the threads are: not what is looked at here

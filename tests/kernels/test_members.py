@@ -263,7 +263,7 @@ def test_no_references_are_lost(compiled):
         assert all(abs(a - b) < 100 for a, b in zip(before, after, strict=True)), [a - b for a, b in zip(before, after, strict=True)]
 
 
-def test_programs_use_them_until_a_class_answers_itself(tmp_path):
+def test_programs_use_them_until_a_class_answers_itself(tmp_path, nothing_compiled):
     """What is on disk is used soon, and otherwise compiled later."""
     program = """
 import adjoint as ad
@@ -285,6 +285,6 @@ y = x.as_subclass(Own)
 y.shape, y.zero_(), y.detach()
 assert not _replaced and len(Own.seen) >= 3 and x.sum() == 0
 """
-    environment = os.environ | {"ADJOINT_CACHE_DIR": str(tmp_path)}
+    environment = os.environ | {"ADJOINT_CACHE_DIR": str(tmp_path / "cache")}
     for after in ("OFTEN", "SOON"):
         subprocess.run([sys.executable, "-c", program.replace("AFTER", after)], check=True, env=environment)
