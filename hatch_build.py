@@ -35,7 +35,7 @@ class KernelsHook(BuildHookInterface[Any]):
     def build(self, level: str, packs: Path) -> None:
         with tempfile.TemporaryDirectory() as folder:
             settings = {"ADJOINT_CACHE_DIR": folder, "ADJOINT_CPU": level}
-            # Not by PYTHONPATH: pip's own environment takes the places of editable installations, such as an earlier one of this, out of it.
+            # Not by PYTHONPATH: pip's own environment takes the places of editable installations, such as an earlier one of this, out.
             program = "import runpy, sys; sys.path.insert(0, sys.argv.pop(1)); runpy.run_module('adjoint', run_name='__main__')"
             command = [sys.executable, "-c", program, self.root, "cache", "build"]
             subprocess.run(

@@ -1,4 +1,4 @@
-"""The command line: `python -m adjoint run script.py`, `check script.py`, `info`, `cache [build | --clear]`."""
+"""The command line: `python -m adjoint run script.py`, `check script.py`, `info`, `cache [build | --clear]`, `lab`."""
 
 from __future__ import annotations
 
@@ -20,6 +20,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     cache = commands.add_parser("cache", help="show the compiled kernels kept on disk; `cache build` compiles what most programs need")
     cache.add_argument("action", nargs="?", choices=["build"], help="compile the standard set, once per machine")
     cache.add_argument("--clear", action="store_true", help="remove them all")
+    lab = commands.add_parser("lab", help="open the lab in the browser: graphs and gradients to look at and to play with")
+    lab.add_argument("--port", type=int, default=0, help="where to listen on 127.0.0.1 (default: a free port)")
+    lab.add_argument("--no-browser", action="store_true", help="only print the address")
+    lab.add_argument("--static", metavar="FOLDER", help="write the pages as files that need no Python, and end")
     options = parser.parse_args(arguments)
     match options.command:
         case "run":
@@ -39,6 +43,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 return build()
             if not options.clear:
                 print(kept())
+        case "lab":
+            from ..lab import server, static
+
+            return static.write(options.static) if options.static else server.serve(options.port, not options.no_browser)
     return 0
 
 

@@ -1,0 +1,20 @@
+"""The lab without a Python: the same pages as files, with what adjoint computed in them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from . import pages
+
+
+def write(folder: str | Path) -> int:
+    """Write every file of the lab into a folder, which a browser can open as it is or a site can serve."""
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    size = 0
+    for name in pages.names():
+        found = pages.content(name, live=False)
+        assert found is not None
+        size += (place / name).write_bytes(found[1])
+    print(f"{place / 'index.html'}: the lab, {len(pages.names())} files, {size / 1000:.0f} kB")
+    return 0

@@ -1,0 +1,13 @@
+"""The lab as files."""
+
+from __future__ import annotations
+
+from adjoint import cli
+from adjoint.lab import pages
+
+
+def test_writes_every_file(tmp_path, capsys):
+    assert cli.main(["lab", "--static", str(tmp_path / "out")]) == 0
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(pages.names())
+    assert "index.html" in capsys.readouterr().out
+    assert "data-live" not in (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
