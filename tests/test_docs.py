@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import doctest
 import importlib
+import io
+import linecache
+import os
 import pkgutil
 import re
-from collections.abc import Iterator
+import shlex
+import subprocess
+import sys
+import textwrap
+import traceback
+import warnings
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -16,13 +26,30 @@ import adjoint as ad
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-PYTHON_BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(
+    r'''^(?P<indent> *)```(?P<kind>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<text>.*?)^(?P=indent)```$''', re.MULTILINE | re.DOTALL
+)
 
 
-def python_blocks(text: str) -> Iterator[tuple[int, str]]:
-    """Yield each ```python block with the number of lines before it."""
-    for match in PYTHON_BLOCK.finditer(text):
-        yield text.count("\n", 0, match.start(1)), match[1]
+class Block(NamedTuple):
+    """A fenced block, the number of lines before its text, and the block that follows if nothing but space lies between."""
+
+    kind: str
+    title: str | None
+    text: str
+    lines_before: int
+    next: Block | None
+
+
+def blocks(text: str) -> list[Block]:
+    found: list[Block] = []
+    start = len(text)
+    for match in reversed([*FENCE.finditer(text)]):
+        follows = found[-1] if found and not text[match.end() : start].strip() else None
+        lines_before = text.count("\n", 0, match.start("text"))
+        found.append(Block(match["kind"], match["title"], textwrap.dedent(match["text"]), lines_before, follows))
+        start = match.start()
+    return found[::-1]
 
 
 def run_doctest(test: doctest.DocTest) -> None:
@@ -32,16 +59,64 @@ def run_doctest(test: doctest.DocTest) -> None:
     assert runner.failures == 0, "".join(report)
 
 
+def assert_shown(expected: str, shown: str) -> None:
+    if not doctest.OutputChecker().check_output(expected, shown, doctest.ELLIPSIS):
+        assert shown == expected  # pytest shows the difference
+
+
+def run_python(block: Block, page: Path, namespace: dict[str, object]) -> None:
+    """Run a block; the `output` block after it is what it prints and warns of, the `pytb` block the error that ends it."""
+    expected = block.next if block.next and block.next.kind in {"output", "pytb"} else None
+    name, text = str(page), "\n" * block.lines_before + block.text  # true line numbers in tracebacks
+    if expected or block.title:  # what is shown names lines, as readers count them
+        name, text = block.title or "example.py", block.text
+        linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    code = compile(text, name, "exec")
+    if expected is None:
+        exec(code, namespace)
+        return
+    printed = io.StringIO()
+    with warnings.catch_warnings(), contextlib.redirect_stdout(printed):
+        warnings.simplefilter("always")
+        warnings.showwarning = lambda *told, **_: printed.write(warnings.formatwarning(*told[:4]))
+        try:
+            exec(code, namespace)
+        except Exception as error:
+            if expected.kind == "output":
+                raise
+            printed.write("".join(traceback.format_exception_only(error)))
+        else:
+            assert expected.kind == "output", f"{page.name}:{block.lines_before}: this block raises no error"
+    assert_shown(expected.text, printed.getvalue())
+
+
+def run_console(block: Block) -> None:
+    """Run what follows each `$`: commands of `python -m adjoint`, and what else a page needs (`cat`, `ls`)."""
+    for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block.text, re.MULTILINE):
+        words = shlex.split(command)
+        if words[0] == "python":
+            words[0] = sys.executable
+        environment = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "100"}
+        done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment, check=False)
+        assert_shown(expected, done.stdout)
+
+
 def run_page(page: Path) -> None:
     """Run the blocks of one page in one namespace; a block with `>>>` prompts must also print what it shows."""
     namespace: dict[str, object] = {"__name__": page.stem}
-    for lines_before, block in python_blocks(page.read_text(encoding="utf-8")):
-        if block.lstrip().startswith(">>>"):
-            test = doctest.DocTestParser().get_doctest(block, namespace, page.name, str(page), lines_before)
+    for block in blocks(page.read_text(encoding="utf-8")):
+        if block.kind == "console":
+            run_console(block)
+        elif block.kind != "python":
+            continue
+        elif block.text.lstrip().startswith(">>>"):
+            test = doctest.DocTestParser().get_doctest(block.text, namespace, page.name, str(page), block.lines_before)
             run_doctest(test)
             namespace.update(test.globs)  # a DocTest works on a copy
+        elif block.next and block.next.kind == "console" and block.title:  # a file that the commands are about
+            Path(block.title).write_text(block.text, encoding="utf-8")
         else:
-            exec(compile("\n" * lines_before + block, str(page), "exec"), namespace)  # true line numbers in tracebacks
+            run_python(block, page, namespace)
 
 
 def module_names() -> list[str]:
@@ -67,8 +142,16 @@ def test_docstrings(name, monkeypatch, tmp_path):
 
 @pytest.mark.parametrize(
     "text",
-    ["```python\nx = 1\n```\nand\n```python\nassert x == 2\n```\n", "```python\n>>> 1 + 1\n3\n```\n"],
-    ids=["code", "prompt"],
+    [
+        "```python\nx = 1\n```\nand\n```python\nassert x == 2\n```\n",
+        "```python\n>>> 1 + 1\n3\n```\n",
+        "```python\nprint(1)\n```\n\n```output\n2\n```\n",
+        "```python\nint('x')\n```\n\n```pytb\nValueError: another text\n```\n",
+        "```python\nint('1')\n```\n\n```pytb\nValueError: ...\n```\n",
+        "```console\n$ python -c 'print(1)'\n2\n```\n",
+        "- in a list:\n\n  ```python\n  assert False\n  ```\n",
+    ],
+    ids=["code", "prompt", "output", "message", "no-error", "console", "indented"],
 )
 def test_wrong_example_is_noticed(text, tmp_path):
     page = tmp_path / "page.md"
@@ -81,4 +164,12 @@ def test_blocks_share_a_namespace(tmp_path):
     page = tmp_path / "page.md"
     blocks = ("x = 1", ">>> y = x + 1\n>>> y\n2", "assert x + y == 3")
     page.write_text("".join(f"```python\n{block}\n```\n" for block in blocks))
+    run_page(page)
+
+
+def test_messages_name_the_lines_of_their_block(tmp_path):
+    page = tmp_path / "page.md"
+    code = "import adjoint as ad\nx = ad.ones(2, requires_grad=True)\nx.numpy()\n"
+    message = "RuntimeError: ...\n  here  train.py:3   x.numpy()\n...\n"
+    page.write_text(f'text\n\n```python title="train.py"\n{code}```\n\n```pytb\n{message}```\n')
     run_page(page)
