@@ -376,7 +376,7 @@ class Tensor(OpMethods):
         >>> x.grad
         tensor(6.)
         """
-        differentiate.backward(self, gradient, retain_graph, create_graph, None, inputs)
+        differentiate.begin_backward(engine.run, self, gradient, retain_graph, create_graph, None, inputs)
 
     # ---- hooks ------------------------------------------------------------------------------------------------------------------
 
@@ -602,6 +602,6 @@ def wrap_result(data: Any) -> Tensor:
 
 
 # These need Tensor; importing them at each call of backward would cost a microsecond.
-from .autograd import accumulate, differentiate  # noqa: E402
+from .autograd import accumulate, differentiate, engine  # noqa: E402
 
 accumulate.wrap = wrap

@@ -137,23 +137,23 @@ class TimedWatch(Watch):
 
     spans: tuple[Span, ...] = ()
 
-    def enter(self, node: Node) -> None:
-        super().enter(node)
+    def enter(self, node: Node, g: Any) -> None:
+        super().enter(node, g)
         name = node.name()
         outer = begin(f"autograd::engine::evaluate_function: {name}", [], seq=node.seq)
         self.spans = outer, begin(name, [], seq=node.seq)
 
     def leave(self, node: Node, gradients: tuple[Any, ...], g: Any) -> None:
-        self.finish()
+        self.close()
         if is_anomaly_enabled():
             super().leave(node, gradients, g)
 
     def fail(self, node: Any) -> None:
-        self.finish()
+        self.close()
         if is_anomaly_enabled():
             super().fail(node)
 
-    def finish(self) -> None:
+    def close(self) -> None:
         for span in reversed(self.spans):
             end(span)
         self.spans = ()

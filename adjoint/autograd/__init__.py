@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .function import FunctionCtx as FunctionCtx
     from .gradcheck import gradcheck as gradcheck
     from .gradcheck import gradgradcheck as gradgradcheck
+    from .stepping import steps as steps
 
 # These stand on Tensor, which stands on the modules above: they are imported when first asked for.
 _LATER = {
@@ -41,6 +42,7 @@ _LATER = {
     "kineto_available": "profiler",
     "profiler": "",
     "profiler_util": "",
+    "steps": "stepping",
     "variable": "",
 }
 

@@ -141,17 +141,34 @@ def watch(roots: Sequence[Edge]) -> Watch | None:
 
 
 class Watch:
-    """Follows one backward pass."""
+    """Follows one backward pass. What these return is for who steps through it (stepping.py)."""
 
     def __init__(self, roots: Sequence[Edge]) -> None:
         self.roots = roots
         self.node: Node | None = None  # which is running
         self.first_inf: Node | None = None  # PyTorch lets infinities pass, so this is only told with a nan that follows
 
-    def enter(self, node: Node) -> None:
+    def begin(self, roots: Sequence[Edge], gradients: Sequence[Any], keeps_graph: bool) -> Any:
+        """The gradients of the roots are about to be delivered."""
+
+    def arrive(self, target: Any, g: Any) -> Any:
+        """A leaf, or a node with hooks, has received all that will come; hooks have not run yet."""
+
+    def capture(self, node: Node, g: Any) -> Any:
+        """Somebody asked for the gradient of a node's result."""
+
+    def enter(self, node: Node, g: Any) -> Any:
+        """A node is about to run."""
         self.node = node
 
-    def leave(self, node: Node, gradients: tuple[Any, ...], g: Any) -> None:
+    def finish(self, leaf: Any, g: Any, kept: bool) -> Any:
+        """The gradient of a leaf was added to its `.grad`, or (not `kept`) captured."""
+
+    def end(self) -> Any:
+        """All gradients have been delivered."""
+
+    def leave(self, node: Node, gradients: tuple[Any, ...], g: Any) -> Any:
+        """A node has run; what it gave is about to be delivered."""
         self.node = None
         if not _check_nan:
             return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,6 +49,19 @@ def backward(
     >>> x.grad
     tensor([3., 5.])
     """
+    begin_backward(engine.run, tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
+
+
+def begin_backward(
+    run: Callable[..., Any],
+    tensors: Many,
+    grad_tensors: Any,
+    retain_graph: bool | None,
+    create_graph: bool,
+    grad_variables: Any,
+    inputs: Many | dict[Any, Differentiable] | None,
+) -> Any:
+    """Check the arguments of `backward` and let the engine run: at once (`engine.run`), or step by step (stepping.py)."""
     if levels():
         raise RuntimeError(
             "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp instead or "
@@ -69,7 +82,7 @@ def backward(
             if isinstance(tensor, Tensor):
                 tensor.retain_grad()
         captured = [resolve(tensor) for tensor in wanted]
-    engine.run(
+    return run(
         edges,
         gradients,
         keep_graph=create_graph if retain_graph is None else retain_graph,

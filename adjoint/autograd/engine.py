@@ -6,6 +6,8 @@
    to `.grad` as soon as the leaf is ready.
 
 Gradients are plain arrays, nothing is recorded; under `create_graph` they are Tensors, and the same rules record themselves.
+
+Who follows a pass is a Watch (anomaly.py). Of the same source stepping.py makes a generator, which stops where the Watch is told something.
 """
 
 from __future__ import annotations
@@ -85,6 +87,18 @@ def node_running() -> Node | None:
     """The node that the backward pass of this thread is running, as far as anomaly mode follows it."""
     task = _task.get()
     return task.watch.node if task is not None and task.watch is not None else None
+
+
+def task_now() -> Task | None:
+    """The backward pass that is running in this thread."""
+    return _task.get()
+
+
+def deliveries_now() -> dict[Target, Delivery]:
+    """To whom gradients come in the backward pass that is running in this thread."""
+    task = _task.get()
+    assert task is not None
+    return task.deliveries
 
 
 def will_run(target: Target) -> bool:
@@ -183,21 +197,9 @@ def run(
 ) -> list[Any]:
     """Differentiate. With `captured`, compute only what leads there and return the gradients that arrive, or add them to `.grad`.
     `as_tensors`: gradients are Tensors even if they are not recorded, because they hold something else than arrays."""
-    mode = get_mode()
-    moded = set_mode(mode | GRAD if create_graph else mode & ~GRAD)
     task = Task(anomaly, captured is not None, captured is not None and not into_grad, _task.get())
-    running = _task.set(task)
-    muted = mute()
-    try:
-        pass_ = _run if task.depth % PASSES_ON_ONE_STACK else on_a_new_stack
-        results = pass_(task, roots, gradients, keep_graph, create_graph or as_tensors, site, captured, into_grad)
-        for callback in task.callbacks:
-            callback()
-        return results
-    finally:
-        unmute(muted)
-        _task.reset(running)
-        reset_mode(moded)
+    pass_ = follow if task.depth % PASSES_ON_ONE_STACK else on_a_new_stack
+    return pass_(task, roots, gradients, keep_graph, create_graph, as_tensors, site, captured, into_grad)
 
 
 def on_a_new_stack(*args: Any) -> list[Any]:
@@ -208,7 +210,7 @@ def on_a_new_stack(*args: Any) -> list[Any]:
 
     def work() -> None:
         try:
-            results.append(context.run(_run, *args))
+            results.append(context.run(follow, *args))
         except BaseException as error:
             errors.append(error)
 
@@ -220,16 +222,18 @@ def on_a_new_stack(*args: Any) -> list[Any]:
     return results[0]
 
 
-def _run(
+def follow(
     task: Task,
     roots: Sequence[Edge],
     gradients: Sequence[Any],
     keep_graph: bool,
     create_graph: bool,
+    as_tensors: bool,
     site: Site,
     captured: Sequence[Edge] | None,
     into_grad: bool,
 ) -> list[Any]:
+    """Follow the edges from the roots to the leaves."""
     wanted: dict[Target, list[tuple[int, int]]] = {}  # target -> (output number, place in the results)
     results: list[Any] = []
     needed: set[Target] | None = None
@@ -244,7 +248,14 @@ def _run(
     ready: list[tuple[int, Delivery]] = []  # a heap; the latest node first
     freed = None if keep_graph else Freed(site)
     node: Any = None
+    mode = get_mode()
+    moded = set_mode(mode | GRAD if create_graph else mode & ~GRAD)
+    running = _task.set(task)
+    muted = mute()
+    create_graph = create_graph or as_tensors
     try:
+        if anomaly is not None:
+            anomaly.begin(roots, gradients, keep_graph)
         edges, grads, g = roots, gradients, None
         while True:
             following = None
@@ -272,10 +283,15 @@ def _run(
                     fresh = delivery[3] or (
                         delivery[1] is grad and grad is not g and node is not None and node.op is not None and node.hooks is None
                     )
+                    if anomaly is not None:
+                        anomaly.arrive(target, delivery[1])
                     if captured is None or into_grad:
-                        _finish_leaf(target, delivery[1], fresh, create_graph, site)
+                        total = _finish_leaf(target, delivery[1], fresh, create_graph, site)
                     else:
-                        _capture(target, _leaf_hooked(target, delivery[1], create_graph), wanted, results)
+                        total = _leaf_hooked(target, delivery[1], create_graph)
+                        _capture(target, total, wanted, results)
+                    if anomaly is not None:
+                        anomaly.finish(target, total, captured is None or into_grad)
                 elif following is None and not ready:
                     following = delivery
                 else:
@@ -285,24 +301,30 @@ def _run(
                     heappush(ready, (-delivery[2].seq, delivery))
             if following is None:
                 if not ready:
-                    return results
+                    break
                 following = heappop(ready)[1]
             _, g, node, _ = following
             following[1] = None
             hooks = node.hooks
             if needed is not None and node in wanted and node in needed:
                 _capture(node, g, wanted, results)  # before the hooks, which is PyTorch's order where the node has to run as well
+                if anomaly is not None:
+                    anomaly.capture(node, g)
             if hooks is not None:
+                if anomaly is not None:
+                    anomaly.arrive(node, g)
                 g = _run_tensor_hooks(node, g, create_graph)
             if needed is not None and node not in needed:
                 _capture(node, g, wanted, results)
+                if anomaly is not None:
+                    anomaly.capture(node, g)
                 if into_grad:
                     _run_for_nothing(node, g, create_graph, freed)
                 edges = grads = ()
                 continue
             edges = node.next
             if anomaly is not None:
-                anomaly.enter(node)
+                anomaly.enter(node, g)
             if hooks is not None and (hooks.pre or hooks.post):
                 grads = _apply_with_hooks(node, g, create_graph)
             elif g is None and not node.takes_undefined:
@@ -315,6 +337,8 @@ def _run(
                 anomaly.leave(node, grads, g)
             if freed is not None and node.keeps_tensors:
                 node.saved = freed
+        if anomaly is not None:
+            anomaly.end()
     except GraphFreedError as error:
         if anomaly is not None:
             anomaly.fail(node)
@@ -325,6 +349,14 @@ def _run(
         if isinstance(node, Node):
             error.add_note(f"adjoint: in the backward of {node.name()}, recorded at {node.site}")
         raise
+    else:
+        for callback in task.callbacks:
+            callback()
+        return results
+    finally:
+        unmute(muted)
+        _task.reset(running)
+        reset_mode(moded)
 
 
 def _apply_needed(node: Any, g: Any, create_graph: bool, deliveries: dict[Target, Delivery]) -> tuple[Any, ...]:
@@ -424,10 +456,10 @@ def _leaf_hooked(leaf: Tensor, gradient: Any, create_graph: bool) -> Any:
     return _plain(hooks.run_tensor(0, as_tensor(gradient)), create_graph)
 
 
-def _finish_leaf(leaf: Tensor, gradient: Any, owned: bool, create_graph: bool, site: Site) -> None:
-    """All gradients of a leaf have arrived: add them to `.grad`."""
+def _finish_leaf(leaf: Tensor, gradient: Any, owned: bool, create_graph: bool, site: Site) -> Any:
+    """All gradients of a leaf have arrived: add them to `.grad`. Returns what was added."""
     if leaf._fn is None:  # requires_grad was turned off since
-        return
+        return None
     hooks = leaf._hooks
     if hooks is not None:
         owned = False
@@ -446,6 +478,7 @@ def _finish_leaf(leaf: Tensor, gradient: Any, owned: bool, create_graph: bool, s
             hooks.run_post_accumulate(leaf)
         if hooks.post:
             hooks.run_post((), (as_tensor(gradient),))
+    return gradient
 
 
 def _freed_error(node: Node, error: GraphFreedError, site: Site) -> GraphFreedError:

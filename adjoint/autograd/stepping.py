@@ -1,0 +1,324 @@
+"""The backward pass, one event after the other: `steps(loss)` is the engine itself, which stops at each of them.
+
+    delivered    a gradient has come along an edge: from a node to one of its inputs, or from outside to where the pass starts
+    ready        a node has received all gradients that will come; they are summed
+    incoming     the gradient that the node's rule is given, after the hooks of the tensor
+    applied      the rule has turned it into gradients of the inputs
+    accumulated  a leaf has received all that will come, and has added it to its `.grad`
+    captured     the same, where the gradient was asked for by `inputs` and is not kept in a leaf
+
+`back()` undoes events as far as they can be seen from outside (`.grad` of leaves and of tensors that retain theirs, saved tensors), and
+going on does them again from memory: rules and hooks run once.
+
+There is one engine. Its source is compiled once more, as a generator that yields what the pass's Watch returns whenever it is told
+something; `backward` runs the function as it stands, and pays nothing for this.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import copy_context
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from .._site import Site
+from .._tensor import Tensor, wrap_result
+from . import engine
+from .anomaly import Watch, is_anomaly_enabled
+from .differentiate import Differentiable, Many, begin_backward
+from .node import Edge, Node, Output
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened in a backward pass. Gradients are copies, which stay as they are."""
+
+    kind: str
+    node: Node | None  # whose rule it is about, or who gave the gradient; None where a pass starts, and for leaves
+    target: Any = None  # the node or leaf that received a gradient
+    slot: int | None = None  # which input of the node the gradient is for
+    output: int = 0  # which output of the target
+    gradient: Any = None  # a Tensor; for a node with several outputs, a tuple with one for each that got a gradient
+    gradients: tuple[Any, ...] = ()  # what a rule gave, one for each edge
+    before: Tensor | None = None  # `.grad` of the leaf before and after
+    after: Tensor | None = None
+    changes: list[Change] = field(default_factory=list, repr=False, compare=False)
+
+    def __str__(self) -> str:
+        name = "" if self.node is None else self.node.name()
+        to = self.target.name() if isinstance(self.target, Node) else f"leaf of shape {list(getattr(self.target, 'shape', ()))}"
+        values = _text(self.gradient)
+        match self.kind:
+            case "ready":
+                return f"{name} is ready: {values} has arrived"
+            case "incoming":
+                return f"{name} is given {values}"
+            case "applied":
+                return f"{name} gives {', '.join(map(_text, self.gradients))}"
+            case "delivered":
+                return f"{name or 'backward()'} delivers {values} to {to}" + (f" (input {self.slot})" if name else "")
+            case "accumulated":
+                return f"{to}: .grad becomes {_text(self.after)}" if self.before is None else (
+                    f"{to}: .grad {_text(self.before)} + {values} = {_text(self.after)}"
+                )
+        return f"{to} has received {values}"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_text, value))})"
+    return "None" if value is None else str(value.tolist()) if value.numel() <= 6 else f"{value.dtype} {list(value.shape)}"
+
+
+class Change:
+    """What an event changed, and how to have it otherwise: `swap` goes there and back."""
+
+    def swap(self) -> None:
+        raise NotImplementedError
+
+
+class GradChange(Change):
+    """The `.grad` of a tensor: which object it is, and what stands in it."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
+        self.kept = self.now()
+
+    def now(self) -> tuple[Tensor | None, Any]:
+        grad = self.tensor._grad
+        return grad, None if grad is None else array_of_copy(grad)
+
+    def swap(self) -> None:
+        present = self.now()
+        grad, values = self.kept
+        if grad is not None and isinstance(grad._data, np.ndarray):
+            np.copyto(grad._data, values)
+        self.tensor._grad = grad
+        self.kept = present
+
+
+class SavedChange(Change):
+    """What a node keeps for backward, or that it was freed."""
+
+    def __init__(self, node: Node) -> None:
+        self.node, self.kept = node, node.saved
+
+    def swap(self) -> None:
+        self.node.saved, self.kept = self.kept, self.node.saved
+
+
+def array_of_copy(value: Any) -> Any:
+    data = value._data if isinstance(value, Tensor) else value
+    return np.array(data) if isinstance(data, np.ndarray | np.generic) else data
+
+
+def copied(g: Any) -> Any:
+    """A gradient as it is now; of several outputs, those of each."""
+    if g is None:
+        return None
+    if isinstance(g, list | tuple):
+        return tuple(map(copied, g))
+    return wrap_result(array_of_copy(g))
+
+
+class Follower(Watch):
+    """Turns what the engine tells into events. Nothing that happens to a node can be seen from outside between two of the places where
+    the engine tells something, so the deliveries of a node are told together, up to the one that completes a leaf."""
+
+    def __init__(self, roots: Sequence[Edge]) -> None:
+        super().__init__(roots)
+        self.giver: Node | None = None
+        self.undelivered: list[tuple[int, Edge, Any]] = []  # what the giver gave: slot, edge, gradient
+        self.told: Node | None = None  # a node that is known to be ready
+        self.changes: list[Change] = []  # of what is about to happen
+        self.keeps_graph = False
+
+    def begin(self, roots: Sequence[Edge], gradients: Sequence[Any], keeps_graph: bool) -> Any:
+        self.keeps_graph = keeps_graph
+        self.undelivered = list(zip(range(len(roots)), roots, gradients, strict=True))
+        return []
+
+    def arrive(self, target: Any, g: Any) -> list[Event]:
+        if isinstance(target, Node):
+            events = [*self.deliver(), Event("ready", target, gradient=copied(g))]
+            self.told = target
+            assert target.hooks is not None
+            kept = (reference() for reference in target.hooks.retained.values())
+            self.changes = [GradChange(tensor) for tensor in kept if tensor is not None]
+            return events
+        last = max((place for place, (_, edge, _) in enumerate(self.undelivered) if edge is target), default=-1)
+        self.changes = [GradChange(target)] if isinstance(target, Tensor) else []
+        return self.deliver(last + 1)
+
+    def deliver(self, count: int | None = None) -> list[Event]:
+        """The events of the next deliveries, all of them unless a number is given."""
+        now, self.undelivered = self.undelivered[:count], self.undelivered[len(self.undelivered) if count is None else count :]
+        expected = engine.deliveries_now()
+        return [
+            Event("delivered", self.giver, target, slot, edge.nr if isinstance(edge, Output) else 0, copied(grad))
+            for slot, edge, grad in now
+            if grad is not None and (target := engine.target_of(edge)) in expected
+        ]
+
+    def finish(self, leaf: Any, g: Any, kept: bool) -> list[Event]:
+        if g is None or not isinstance(leaf, Tensor):
+            return []
+        if not kept:
+            return [Event("captured", None, leaf, gradient=copied(g))]
+        (change,) = changes = self.changes
+        before = change.kept[1]  # type: ignore[attr-defined]
+        return [
+            Event("accumulated", None, leaf, gradient=copied(g), before=copied(before), after=copied(leaf._grad), changes=changes)
+        ]
+
+    def capture(self, node: Node, g: Any) -> list[Event]:
+        return [*self.deliver(), Event("captured", None, node, gradient=copied(g), changes=self.take_changes())]
+
+    def enter(self, node: Node, g: Any) -> list[Event]:
+        super().enter(node, g)
+        events = self.deliver()
+        if self.told is not node:
+            events.append(Event("ready", node, gradient=copied(g)))
+        self.told = None
+        return [*events, Event("incoming", node, gradient=copied(g), changes=self.take_changes())]
+
+    def take_changes(self) -> list[Change]:
+        changes, self.changes = self.changes, []
+        return changes
+
+    def leave(self, node: Node, gradients: tuple[Any, ...], g: Any) -> list[Event]:
+        if is_anomaly_enabled():
+            super().leave(node, gradients, g)
+        self.node = None
+        self.giver = node
+        slots = node.input_slots or range(len(node.next))
+        self.undelivered = list(zip(slots, node.next, gradients, strict=True))
+        return [Event("applied", node, gradients=copied(gradients), changes=[SavedChange(node)])]
+
+    def end(self) -> list[Event]:
+        return self.deliver()
+
+    def fail(self, node: Any) -> None:
+        if is_anomaly_enabled():
+            super().fail(node)
+
+
+class Yielding(ast.NodeTransformer):
+    """Yields what `anomaly.enter(...)` and the others return, where the engine drops it."""
+
+    def visit_Expr(self, statement: ast.Expr) -> ast.Expr:
+        match statement.value:
+            case ast.Call(func=ast.Attribute(value=ast.Name("anomaly"), attr=told)) if told != "fail":
+                return ast.copy_location(ast.Expr(ast.Yield(statement.value)), statement)
+        return statement
+
+
+@cache
+def follow_stepwise() -> Callable[..., Iterator[list[Event]]]:
+    """`engine.follow` as a generator."""
+    tree = Yielding().visit(ast.parse(inspect.getsource(engine.follow)))
+    namespace: dict[str, Any] = {}
+    source = inspect.getsourcefile(engine) or "<adjoint engine>"
+    ast.increment_lineno(tree, engine.follow.__code__.co_firstlineno - 1)  # so that tracebacks show the engine's lines
+    exec(compile(ast.fix_missing_locations(tree), source, "exec"), vars(engine), namespace)
+    return namespace["follow"]  # type: ignore[no-any-return]
+
+
+class Steps(Iterator[Event]):
+    """A backward pass that goes on when it is asked for its next event."""
+
+    def __init__(self, begin: Callable[[], Iterator[list[Event]]]) -> None:
+        self._context = copy_context()  # the engine turns recording off and NumPy's warnings too, which must not reach who waits here
+        self._pass = self._context.run(begin)
+        self.events: list[Event] = []  # all that have happened so far,
+        self.position = 0  # and how many of them have not been undone
+        self._waiting: list[Event] = []
+
+    def __next__(self) -> Event:
+        if self.position < len(self.events):
+            event = self.events[self.position]
+            for change in event.changes:
+                change.swap()
+        else:
+            while not self._waiting:
+                self._waiting = self._context.run(next, self._pass)[::-1]
+            event = self._waiting.pop()
+            self.events.append(event)
+        self.position += 1
+        return event
+
+    def back(self) -> Event:
+        """Undo the last event, and return it."""
+        if not self.position:
+            raise IndexError("back(): this is the beginning, no event has happened yet")
+        self.position -= 1
+        event = self.events[self.position]
+        for change in event.changes:
+            change.swap()
+        return event
+
+    def finish(self) -> None:
+        """Go on to the end."""
+        for _ in self:
+            pass
+
+    def close(self) -> None:
+        """Stop for good. Gradients that were not delivered are lost."""
+        self._context.run(self._pass.close)  # type: ignore[attr-defined]
+
+    def __del__(self) -> None:
+        if hasattr(self, "_pass"):
+            self.close()
+
+
+def steps(
+    tensors: Many,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Many | dict[Any, Differentiable] | None = None,
+) -> Steps:
+    """`backward`, event by event. At the end the gradients are those of `backward`, to the last bit.
+
+    >>> import adjoint as ad
+    >>> x = ad.tensor(2.0, requires_grad=True)
+    >>> steps = ad.autograd.steps(x**2 + 3 * x)
+    >>> for event in steps:
+    ...     if event.kind in ("applied", "accumulated"):
+    ...         print(event)
+    AddBackward0 gives 1.0, 1.0
+    MulBackward0 gives 3.0
+    PowBackward0 gives 4.0
+    leaf of shape []: .grad becomes 7.0
+    >>> _ = steps.back()
+    >>> print(x.grad)
+    None
+    >>> steps.finish()
+    >>> x.grad
+    tensor(7.)
+    """
+
+    def run(
+        roots: Sequence[Edge],
+        gradients: Sequence[Any],
+        *,
+        keep_graph: bool,
+        create_graph: bool,
+        as_tensors: bool,
+        site: Site,
+        captured: Sequence[Edge] | None,
+        into_grad: bool,
+        anomaly: Watch | None,
+    ) -> Steps:
+        task = engine.Task(Follower(roots), captured is not None, captured is not None and not into_grad, engine.task_now())
+        return Steps(
+            lambda: follow_stepwise()(task, roots, gradients, keep_graph, create_graph, as_tensors, site, captured, into_grad)
+        )
+
+    made: Steps = begin_backward(run, tensors, grad_tensors, retain_graph, create_graph, None, inputs)
+    return made
