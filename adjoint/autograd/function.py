@@ -462,6 +462,7 @@ def connect(ctx: BackwardCFunction, operands: tuple[Any, ...], results: tuple[An
         if differentiable[nr]:
             edge = ctx if ctx.outputs is None else Output(ctx, nr)
             if among(result, ctx.dirty_tensors) is not None:
+                output.grad = None  # that was of another value
                 set_history(output, edge, ctx.site)  # type: ignore[arg-type]
             elif isinstance(output._fn, View):
                 output._fn.made_by_custom_function(edge, SEVERAL if sum(differentiable) > 1 else CUSTOM)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._errors import InplaceError
+from .._site import here
 from .._state import GRAD, INFERENCE, SAVED_HOOKS, get_mode, swap_bits
 from .node import INFERENCE_TENSOR, LEAF, NOWHERE, UNRECORDED, Cut, Edge, Freed, Node, VersionCounter, new_node, public_edge
 from .regions import Region, replayed
@@ -94,7 +95,8 @@ class View:
                 self.made_for = fn
                 self.renew(tensor)
             elif fn.before is not None and fn.before != (id(self.made_for), self.base._vc.version) and self.node is not None:
-                return NOWHERE  # the base was written to and detached: its history is not that of these values
+                # The base was written to and detached: its history is not that of these values.
+                self.made_for, self.node = fn, new_node(AsStridedBackward0, (), (), here())
         # A view that was made when nothing was recorded requires grad with its base, but its gradient is lost.
         return self.node if self.node is not None or fn is None or fn.__class__ is Cut else NOWHERE
 
@@ -124,6 +126,19 @@ class View:
     def replay(self, base: Any) -> Any:
         """The same view of another base of the same geometry: an array from an array, a Tensor from a Tensor."""
         return replayed(base, self.steps())
+
+
+class AsStridedBackward0(Node):
+    """The history of a view of what has none any more: it leads nowhere."""
+
+    __slots__ = ()
+    input_count = 1
+    keeps_tensors = False
+
+    def apply(self, g: Any) -> tuple[Any, ...]:
+        return ()
+
+    apply_recorded = apply
 
 
 class CopySlices(Node):

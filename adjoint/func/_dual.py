@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._layer import Layer, Level, level_of, lowered_indices
+from .._layer import Layer, Level, level_of, lowered_indices, raised
 from .._state import INFERENCE, get_mode, reset_mode, set_mode
 from .._tensor import Tensor, wrap
 from ..autograd.views import INFERENCE_VIEW, View, overlaps_itself
@@ -18,22 +18,15 @@ from ._unrecorded import SIMPLE, Unrecorded
 class Dual(Layer):
     """A value and its tangent, which is None where the value does not depend on what the level differentiates."""
 
-    __slots__ = ("tangent",)
+    __slots__ = ("replaced", "tangent")
 
     def __init__(self, level: Level, value: Tensor, tangent: Tensor | None = None) -> None:
         super().__init__(level, value)
         self.tangent = tangent
+        self.replaced = tangent is None  # whether views made before may not know this tangent
 
     def mapped(self, function: Callable[[Tensor], Tensor]) -> Dual:
         return Dual(self.level, function(self.value), None if self.tangent is None else function(self.tangent))
-
-
-def zeros_for(value: Tensor, tangent: Tensor) -> Tensor:
-    """A tangent for a value that had none, into which another tangent can be written."""
-    zeros = value.new_zeros(value.shape)
-    for level in sorted(levels_of(tangent) - levels_of(value), key=lambda level: level.depth):
-        zeros = level.dressed(zeros)
-    return zeros
 
 
 def levels_of(x: Tensor) -> set[Level]:
@@ -56,11 +49,11 @@ class JvpLevel(Unrecorded):
         return (x._data.value, self.tangent(x)) if level_of(x) is self else (x, None)
 
     def tangent(self, x: Any) -> Tensor | None:
-        """The tangent of a tensor of this level. A view that had none when it was made has one if its base got one since."""
+        """The tangent of a tensor of this level. That of a view is a view of the one that its base has now."""
         layer, view = x._data, x._fn
-        if layer.tangent is None and view.__class__ is View and view.creation is not INFERENCE_VIEW:
+        if view.__class__ is View and view.creation is not INFERENCE_VIEW:
             base = view.base._data
-            if base.__class__ is Dual and base.tangent is not None:
+            if base.__class__ is Dual and base.replaced and base.tangent is not None:
                 layer.tangent = view.replay(base.tangent)
         return layer.tangent  # type: ignore[no-any-return]
 
@@ -119,14 +112,14 @@ class JvpLevel(Unrecorded):
                 if own is not None:
                     own.zero_()
                 return
+            # A write to a view shows in the base and in its other views, and so does its tangent.
             view = target._fn
-            if own is None and isinstance(view, View):
-                # The write shows in the base and in its other views, and so does its tangent.
-                base = view.base._data
-                if base.tangent is None:
-                    base.tangent = zeros_for(base.value, tangent)
-                layer.tangent = view.replay(base.tangent)
-            if layer.tangent is None or overlaps_itself(layer.tangent._data):
+            holder = view.base._data if isinstance(view, View) else layer
+            if holder.tangent is None or levels_of(tangent) - levels_of(holder.tangent):
+                room = holder.value.new_zeros(holder.shape) if holder.tangent is None else holder.tangent
+                holder.tangent, holder.replaced = raised(room, tangent), True
+                layer.tangent = self.tangent(target)
+            if overlaps_itself(layer.tangent._data):
                 layer.tangent = tangent.clone()
             else:
                 layer.tangent.copy_(tangent)

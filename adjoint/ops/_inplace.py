@@ -153,7 +153,7 @@ def write_inplace(op: Op, values: dict[str, Any]) -> Tensor:
     )
     erases = not op.differentiable and recording() and self.requires_grad
     check_writable(self, recorded or erases)
-    result = forward(op, operands, values)
+    result = forward(op, operands if level is None else [unwritten(self), *operands[1:]], values)
     check_fits(op, result, self)
     dual = carries_tangent(operands)
     originals = overwritten_operands(op, operands) if recorded or dual else {}
@@ -168,6 +168,12 @@ def write_inplace(op: Op, values: dict[str, Any]) -> Tensor:
     if dual:
         propagate_inplace(op, [originals.get(slot, x) for slot, x in enumerate(operands)], values, self, tangents)
     return self
+
+
+def unwritten(target: Tensor) -> Tensor:
+    """A target inside a transform, as the op reads it: a copy, if the levels below record the op and may keep what it reads."""
+    below = target._data.value
+    return wrap(target._data.copy()) if isinstance(below._data, Layer) or below.requires_grad else target
 
 
 class Erased(Node):

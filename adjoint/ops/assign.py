@@ -249,8 +249,8 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     target, source = array_to_write(input), plain_array(src)
     if target is not None and source is not None and copied_alike(target, source):
         return input._written()
-    if src is input and not input.requires_grad:
-        return src
+    if src is input and not input.requires_grad:  # nothing changes, but it counts as a write
+        return input if input._vc is INFERENCE_TENSOR else input._written()
     if isinstance(src, NUMBERS):
         src = np.asarray(src)
     return write_through(_copy, _copy_into, input=input, src=src, non_blocking=non_blocking)

@@ -79,6 +79,8 @@ def compiled_rule(g: Array, x: Array, out: Array, shape: Any, dim: int | None) -
 
 
 def prod_all_rule(g: Array, input: Array, out: Array, input_shape: Any, input_dtype: Any) -> Array:
+    if not input_shape:
+        return cast(g * 1, input_dtype)
     found = compiled_rule(g, input, out, input_shape, None)
     if found is not None:
         return found

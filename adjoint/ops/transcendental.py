@@ -132,15 +132,20 @@ logaddexp2 = elementwise(
 )  # fmt: skip
 
 
+def power_of_2(x: Array) -> Array:
+    """`2**x`. That of complex numbers is a power like any other: its angle is NaN where the exponent is infinite."""
+    return np.power(2, x) if is_complex(x) else np.exp2(x)
+
+
 def _ldexp(input: Array, other: Array) -> Array:
     """`input * 2**other`."""
-    return input * np.exp2(other)
+    return input * power_of_2(other)
 
 
 ldexp = elementwise(
     "ldexp", _ldexp, promote=FLOAT, scalars=False,
-    input=lambda g, other: g * np.exp2(other),
-    other=lambda g, input, other: g * (input * np.exp2(other) * LOG_2),
+    input=lambda g, other: g * power_of_2(other),
+    other=lambda g, input, other: g * (input * power_of_2(other) * LOG_2),
 )  # fmt: skip
 
 

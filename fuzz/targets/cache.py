@@ -33,7 +33,7 @@ def run(folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def entries(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_file() and path.name != FOREIGN)
+    return sorted(path for path in folder.rglob("*") if path.is_file() and path.stat().st_size and path.name != FOREIGN)
 
 
 def spoil(rng: random.Random, folder: Path) -> str:

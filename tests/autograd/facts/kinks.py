@@ -317,3 +317,19 @@ def kinks_of_logdet(t):
         for m in (x, y)
         for f in (lambda m: t.linalg.inv(m).sum(), lambda m: t.linalg.matrix_norm(m), lambda m: m.trace())
     ]
+
+
+@fact
+def slopes_that_are_none(t):
+    x, y = t.tensor(2.0, requires_grad=True), leaf(t)
+    nan = t.tensor(float("nan"))
+    constant = t.autograd.grad(x.prod(), x, t.tensor(3.0), create_graph=True)[0]
+    count = t.autograd.grad(y.norm(0), y, nan, allow_unused=True)[0]
+    return constant, constant.requires_grad, count is None or not bool(count.isnan().any())
+
+
+@fact
+def powers_of_two_with_infinite_exponents(t):
+    infinite = float("inf")
+    x = t.tensor([1 + 2j, 0j, 3 + 0j])
+    return [t.ldexp(x, t.tensor(e)) for e in (infinite, -infinite, 3.0)], t.ldexp(t.tensor([1.0, 0.0]), t.tensor(infinite))

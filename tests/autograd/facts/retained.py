@@ -306,3 +306,29 @@ def queue_callback(t):
     x.register_post_accumulate_grad_hook(lambda p: log.append("accumulated"))
     (x * 2).sum().backward()
     return log, attempt(lambda: engine.queue_callback(lambda: None))
+
+
+@fact
+def retained_gradient_of_what_a_function_writes(t):
+    class Twice(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            return x.mul_(2)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    found = []
+    for made in (lambda x: x * 3, lambda x: (x * 3)[:2]):
+        x = leaf(t)
+        y = made(x)
+        y.retain_grad()
+        y.sum().backward(retain_graph=True)
+        z = Twice.apply(y)
+        found.append((z is y, y.grad))
+        for _ in range(2):
+            (z * 5).sum().backward(retain_graph=True)
+            found.append((y.grad, x.grad))
+    return found

@@ -420,3 +420,18 @@ def set_zero_slice(t):
 def expand_then_write(t):
     y = leaf(t, 1.0) * 2
     return attempt(lambda: y.expand(3).mul_(2)), attempt(lambda: y.expand(3).zero_()), attempt(lambda: t.ones(1).expand(3).add_(1))
+
+
+@fact
+def view_of_a_base_that_was_detached_and_written(t):
+    found = []
+    for write in (lambda y: y.fill_(1.0), lambda y: y[0].zero_(), lambda y: y.mul_(2)):
+        for recorded in (True, False):
+            x = leaf(t)
+            y = x * 1
+            v = y.view(3)
+            y.detach_()
+            with t.set_grad_enabled(recorded):
+                write(y)
+            found.append((looks(v), v.grad_fn.next_functions, attempt(lambda v=v: (v * 2).sum().backward()), x.grad, y.requires_grad))
+    return found

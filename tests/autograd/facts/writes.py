@@ -352,3 +352,12 @@ def integer_powers(t):
             for n in (0, 1, 2, 3, -1)
         ]
     )
+
+
+@fact
+def copies_of_a_tensor_into_itself(t):
+    found = []
+    for x in (t.ones(3), t.ones(3, dtype=t.int64), leaf(t) * 1, t.ones(1).expand(3), t.tensor(1.0)):
+        x.copy_(x)
+        found.append(x._version)
+    return found

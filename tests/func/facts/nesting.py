@@ -240,3 +240,25 @@ def gradient_of_a_loop(t):
         return (x**2).sum()
 
     return t.func.grad(f)(vector(t)), f(vector(t))
+
+
+# ---- writes ---------------------------------------------------------------------------------------------------------------------------------
+
+
+def squared(x):
+    y = x.sum(0)
+    y.mul_(x.sum(0))
+    return y
+
+
+@fact
+def writes_that_several_levels_record(t):
+    x = vector(t)
+    transforms = (t.func.jacrev, t.func.jacfwd)
+    found = [attempt(lambda a=a, b=b: b(a(squared))(x)) for a in transforms for b in transforms]
+    found += [attempt(lambda a=a: t.func.vmap(a(t.func.grad(squared)))(t.stack([x, 2 * x]))) for a in transforms]
+    z = vector(t).requires_grad_()
+    for a in (t.func.grad_and_value, *transforms):
+        y = a(squared)(z)
+        found.append(t.autograd.grad(y[0].sum(), z))
+    return found
