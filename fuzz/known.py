@@ -158,6 +158,30 @@ def linearized(difference: Any, theirs: Any, ours: Any) -> bool:
     return difference.what == "adjoint raises" and "linearize(" in difference.statement and bool(re.search("in-?place", ours.text))
 
 
+@known("linearize runs a function twice in PyTorch, which then writes twice to what it was given; here it refuses to write there at all")
+def written_twice(difference: Any, theirs: Any, ours: Any) -> bool:
+    given = re.search(r"linearize\(v\d+, ([v\d, ]+)\)", difference.program)
+    names = given[1].split(", ") if given else []
+    return any(difference.place == f"{name} at the end" for name in names) and "values differ" in difference.what
+
+
+@known("PyTorch's convolution over time takes no tensors whose dimensions are permuted")
+def permuted_time(difference: Any, theirs: Any, ours: Any) -> bool:
+    return difference.what == "PyTorch raises" and "conv_tbc(" in difference.statement and "view size is not" in theirs.text
+
+
+@known("PyTorch's steps over several tensors at once leave Nesterov's term in the gradients")
+def nesterov(difference: Any, theirs: Any, ours: Any) -> bool:
+    together = "nesterov=True" in difference.program and "foreach=True" in difference.program and "SGD(" in difference.program
+    return together and difference.place.endswith("grad") and "values differ" in difference.what
+
+
+@known("a node that gets no gradient looks at what it has saved in PyTorch; here it does nothing")
+def nothing_to_do(difference: Any, theirs: Any, ours: Any) -> bool:
+    changed = difference.what == "PyTorch raises" and "modified by an inplace operation" in theirs.text
+    return changed and "def backward(ctx, g): return g * 2, None" in difference.program
+
+
 @known("PyTorch computes parts of these in single precision")
 def single_precision(difference: Any, theirs: Any, ours: Any) -> bool:
     inexact = re.search(r"(?i)hardsigmoid|celu|ASGD", difference.program)

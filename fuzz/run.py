@@ -12,7 +12,7 @@ import math
 import re
 import warnings
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -86,11 +86,20 @@ Record = dict[str, Any]
 
 class Noise:
     """Disturbs the last places of floating-point results, and of the gradients that come back to them; of inputs too, unless they are
-    to be exact."""
+    to be exact; and, if asked for, of what is saved for derivatives: terms of one that cancel do not show by the others."""
 
-    def __init__(self, seed: int, inputs: bool) -> None:
+    def __init__(self, seed: int, inputs: bool, saved: bool = False) -> None:
         self.random = np.random.default_rng(seed)
         self.inputs = inputs
+        self.saved = saved
+
+    def around(self, torch: Any) -> AbstractContextManager[Any]:
+        if not self.saved:
+            return nullcontext()
+        return torch.autograd.graph.saved_tensors_hooks(partial(self.of_saved, torch), lambda value: value)  # type: ignore[no-any-return]
+
+    def of_saved(self, torch: Any, value: Any) -> Any:
+        return self.disturbed(torch, value) if dtype_name(value) in EPSILON else value
 
     def __call__(self, torch: Any, statement: str, value: Any) -> None:
         if isinstance(value, list | tuple):
@@ -122,7 +131,8 @@ def execute(statements: Sequence[str], torch: Any, noise: Noise | None = None) -
     torch.manual_seed(0)
     torch.set_default_dtype(torch.float32)
     torch.set_grad_enabled(True)
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
+    disturbs = nullcontext() if noise is None else noise.around(torch)
+    with warnings.catch_warnings(), np.errstate(all="ignore"), disturbs:
         warnings.simplefilter("ignore")
         for place, statement in enumerate(statements):
             name = name_of(statement, place)
@@ -288,9 +298,10 @@ class Comparison:
                 other = Seen("float64", (), False, True, (), np.array(other)) if isinstance(other, float) else None
             if other is None or np.shape(other.values) != most.shape:
                 return np.inf  # with noise the program takes another way: nothing can be said
-            change = np.abs(widened(other.values) - values)
-            most = np.maximum(most, np.where(np.isnan(change), 0, change))
-        return most
+            most = np.maximum(most, changed(other.values, values))
+        saved = execute(self.statements, self.torch, Noise(DISTURBED, False, True)).get(place)
+        known = isinstance(saved, Seen) and np.shape(saved.values) == most.shape
+        return np.maximum(most, changed(saved.values, values)) if known else most
 
     def moved(self, place: str, theirs: Seen, wrong: Any) -> str:
         """Nothing, if noise of results alone changes those that are wrong: where a difference is rounded up, or compared."""
@@ -310,6 +321,11 @@ class Comparison:
     def steady(self, place: str, theirs: Raised) -> bool:
         """Whether an error comes with noise as well: a matrix that is singular up to rounding, say, may be seen either way."""
         return all(isinstance(record.get(place), Raised) for exact, record in self.noisy() if exact)
+
+
+def changed(values: Any, before: Any) -> Any:
+    change = np.abs(widened(values) - before)
+    return np.where(np.isnan(change), 0, change)
 
 
 def widened(values: Any) -> Any:

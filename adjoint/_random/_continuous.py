@@ -267,6 +267,8 @@ def exponential(array: Array, lambd: float = 1.0, generator: Generator | None = 
     """Fill with exponentially distributed numbers of rate `lambd`."""
     if not lambd > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
+    if array.size == 0:
+        return
     kernel, numbers = "wide_exponential" if array.dtype is FLOAT64 else "exponential", (0, -1.0 / lambd, 0.0, 0.0)
     if array.dtype.kind == "f" and getattr(draws, kernel).fill(array, (generator or default_generator)._words, *numbers):
         return

@@ -289,6 +289,8 @@ def geometric(array: Array, p: float, generator: Generator | None = None) -> Non
     """Fill with the number of trials, each of success probability `p`, up to the first success."""
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
+    if array.size == 0:
+        return
     floating = require(NUMBERS, array.dtype, "geometric_cpu").digits
     if floating and fill_by_kernel(array, "geometric", generator, 0, math.log1p(-p), 0.0, 0.0):
         return

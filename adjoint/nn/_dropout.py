@@ -17,6 +17,7 @@ from .._sampling import ones_and_zeros
 from .._site import warn
 from .._tensor import Tensor
 from ..ops._registry import Array, Held, op
+from ..ops._rules import contiguous
 
 ALPHA = 1.7580993408473766  # minus the value that SELU tends to on the left
 
@@ -45,7 +46,7 @@ Kept = list[Any]  # what the forward drew, for the backward pass: the mask, and 
 def dropout_rule(g: Array, kept: Kept) -> Array:
     mask, scale = kept
     if g.__class__ is np.ndarray:
-        g = np.ascontiguousarray(g)
+        g = contiguous(g)
         grad = np.empty(g.shape, g.dtype)
         if loops.masked.run(grad, g, mask, float(scale), g.size, 1):
             return grad.reshape(mask.shape)

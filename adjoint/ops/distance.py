@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._methods import OpMethods
 from ._batching import behind_batch
 from ._registry import COMMON, FUNCTIONS, Array, composite, op
 from ._rules import call, loops, sum_to
@@ -300,4 +301,7 @@ def pdist(input: Array, p: float = 2.0) -> Array:
 @composite()
 def dist(input: Array, other: Array, p: float = 2) -> Array:
     """The p-norm of the difference."""
+    for place, (name, x) in enumerate((("input", input), ("other", other)), 1):
+        if not isinstance(x, OpMethods):
+            raise TypeError(f"dist(): argument '{name}' (position {place}) must be Tensor, not {type(x).__name__}")
     return vector_norm(input - other, p)
