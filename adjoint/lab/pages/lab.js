@@ -113,12 +113,12 @@ lab.chart = (svg, { series, x = {}, y = {}, height = 204, at = null, label = "" 
   const X = scale(x, all.map(p => p[0]), left, width - right), Y = scale(y, all.map(p => p[1]), height - bottom, top);
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`); svg.style.height = height + "px"; svg.setAttribute("role", "img"); svg.setAttribute("aria-label", label);
   const path = points => "M" + points.map(p => `${X.place(p[0]).toFixed(1)} ${Y.place(p[1]).toFixed(1)}`).join("L");
-  svg.replaceChildren(
+  svg.replaceChildren(...[
     ...Y.ticks.map(([v, text]) => lab.svg("g", {}, lab.svg("line", { class: "axis", x1: left, x2: width - right, y1: Y.place(v), y2: Y.place(v) }), lab.svg("text", { class: "num", x: left - 6, y: Y.place(v) + 4, "text-anchor": "end" }, text))),
     ...X.ticks.map(([v, text]) => lab.svg("text", { class: "num", x: X.place(v), y: height - bottom + 17, "text-anchor": X.place(v) < left + 8 ? "start" : X.place(v) > width - right - 12 ? "end" : "middle" }, text)),
     x.label && lab.svg("text", { x: width - right, y: height - 6, "text-anchor": "end" }, x.label), y.label && lab.svg("text", { x: 2, y: 12 }, y.label),
     at !== null && lab.svg("line", { class: "guide", x1: X.place(at), x2: X.place(at), y1: top, y2: height - bottom }),
-  );
+  ].filter(Boolean));
   for (const s of series) {
     const good = s.points.filter(p => p.every(Number.isFinite)), until = s.ghost === undefined ? good.length : s.ghost;
     if (until < good.length) svg.append(lab.svg("path", { class: `line ghost ${s.cls}`, d: path(good) }));
