@@ -76,9 +76,15 @@ def run_python(block: Block, page: Path, namespace: dict[str, object]) -> None:
         exec(code, namespace)
         return
     printed = io.StringIO()
+
+    def warn(
+        message: Warning | str, category: type[Warning], filename: str, lineno: int, file: object = None, line: str | None = None
+    ) -> None:
+        printed.write(warnings.formatwarning(message, category, filename, lineno, line))
+
     with warnings.catch_warnings(), contextlib.redirect_stdout(printed):
         warnings.simplefilter("always")
-        warnings.showwarning = lambda *told, **_: printed.write(warnings.formatwarning(*told[:4]))
+        warnings.showwarning = warn
         try:
             exec(code, namespace)
         except Exception as error:
