@@ -5,7 +5,6 @@ from __future__ import annotations
 import math as _math
 from importlib import import_module as _import_module
 from sys import modules as _modules
-from types import FunctionType as _FunctionType
 from typing import Any as _Any
 
 from . import _copying as _copying
@@ -13,7 +12,6 @@ from . import _filling as _filling
 from . import _numpy_functions as _numpy_functions
 from . import autograd as autograd
 from . import ops as ops
-from ._argument_errors import blaming as _blaming
 from ._creation import empty as empty
 from ._creation import empty_like as empty_like
 from ._creation import empty_strided as empty_strided
@@ -178,10 +176,7 @@ def __getattr__(name: str) -> _Any:
             module = _import_module(f".{home}", __name__)
             if "adjoint._overriding" in _modules:
                 _modules["adjoint._overriding"].install()
-            if home == name:
-                return module
-            found = globals().setdefault(name, getattr(module, name))
-            return _blaming(found) if isinstance(found, _FunctionType) else found
+            return module if home == name else globals().setdefault(name, getattr(module, name))
     except ModuleNotFoundError as error:
         if error.name != f"{__name__}.{home}":  # a package that is to come is a missing name, so that `hasattr` answers
             raise

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ._argument_errors import blame_arguments as _blame_arguments
 from ._dtype import as_dtype as _as_dtype
 from ._dtype import default_numpy as _default_numpy
 from ._dtype import from_numpy_dtype as _from_numpy_dtype
@@ -310,6 +309,3 @@ def rfftfreq(
 
 def __dir__() -> list[str]:
     return sorted(name for name in globals() if not name.startswith("_") and name not in ("annotations", "Any", "math", "np"))
-
-
-_blame_arguments(globals())

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from . import _return_types as _types
-from ._argument_errors import blame_arguments as _blame_arguments
 from ._creation import eye as _eye
 from ._creation import ones_like as _ones_like
 from ._layer import deepest as _deepest
@@ -591,6 +590,3 @@ def _powers(x: Any, count: int) -> Any:
 
 def __dir__() -> list[str]:
     return __all__
-
-
-_blame_arguments(globals())

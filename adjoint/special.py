@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._argument_errors import blame_arguments as _blame_arguments
 from .ops import bessel as _bessel
 from .ops import polynomials as _polynomials
 from .ops import special as _special
@@ -46,9 +45,6 @@ def softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
 def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """The logarithm of `softmax`, computed without its rounding."""
     return _FUNCTIONS["log_softmax"](input, dim, dtype=dtype)
-
-
-_blame_arguments(globals())
 
 
 def __dir__() -> list[str]:

@@ -19,7 +19,6 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "array",
         (
             "__future__",
-            "_argument_errors",
             "_device",
             "_dtype",
             "_errors",

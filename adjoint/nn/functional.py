@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from .._argument_errors import blame_arguments as _blame_arguments
 from .._layer import Layer as _Layer
 from .._layer import levels as _levels
 from .._random import default_generator as _default_generator
@@ -406,6 +405,3 @@ def __getattr__(name: str) -> Any:
 
         return grad
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-
-
-_blame_arguments(globals())

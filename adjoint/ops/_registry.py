@@ -23,7 +23,6 @@ from typing import Any
 
 import numpy as np
 
-from .._argument_errors import blaming
 from .._layer import Pending
 from .._layout import laid_out, like_images
 from .._methods import OpMethods
@@ -380,7 +379,6 @@ def composite(
 
     def export(fn: Callable[..., Any]) -> Callable[..., Any]:
         assert isinstance(fn, FunctionType)
-        fn = blaming(fn)
         own = fn.__code__.co_varnames[: fn.__code__.co_argcount + fn.__code__.co_kwonlyargcount]
         if "dim" in own and "axis" not in own:
             from ._generated import with_numpy_names
