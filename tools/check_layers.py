@@ -122,7 +122,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ),
     ),
     ("top", ("__main__", "_explain", "cli", "compile", "debug", "viz")),
-    ("public surface", ("", "cli.build", "lab")),  # which uses the library as programs do
+    ("public surface", ("", "cli.build", "lab", "learn")),  # which uses the library as programs do
 )
 
 

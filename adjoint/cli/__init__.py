@@ -1,4 +1,4 @@
-"""The command line: `python -m adjoint run script.py`, `check script.py`, `info`, `cache [build | --clear]`, `lab`."""
+"""The command line: `python -m adjoint run script.py`, `check script.py`, `info`, `cache [build | --clear]`, `lab`, `learn`."""
 
 from __future__ import annotations
 
@@ -24,6 +24,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     lab.add_argument("--port", type=int, default=0, help="where to listen on 127.0.0.1 (default: a free port)")
     lab.add_argument("--no-browser", action="store_true", help="only print the address")
     lab.add_argument("--static", metavar="FOLDER", help="write the pages as files that need no Python, and end")
+    learn = commands.add_parser("learn", help="exercises with a checker: write derivatives, loops and an autograd of your own")
+    learn.add_argument("action", nargs="?", choices=["list", "start", "check", "hint", "solution"], default="list", help="(default: list)")
+    learn.add_argument("name", nargs="?", help="the exercise, or its file (default: the one in this folder that was changed last)")
+    learn.add_argument("--notebook", action="store_true", help="`start` writes a notebook")
+    learn.add_argument("--force", action="store_true", help="`start` replaces a file that is there")
     options = parser.parse_args(arguments)
     match options.command:
         case "run":
@@ -47,6 +52,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from ..lab import server, static
 
             return static.write(options.static) if options.static else server.serve(options.port, not options.no_browser)
+        case "learn":
+            from ..learn import _commands
+
+            return _commands.run(options.action, options.name, options.notebook, options.force)
     return 0
 
 

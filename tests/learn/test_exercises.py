@@ -1,0 +1,80 @@
+"""Each exercise: the right solution passes, the skeleton is no attempt, and each wrong solution gets a hint that names its mistake."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from adjoint.learn._exercise import KINDS, NAMES, load
+from adjoint.learn._judging import judge
+from tests.learn.wrong import WRONG
+
+WRONG_SOLUTIONS = [
+    pytest.param(name, old, new, words, id=f"{name}-{number}")
+    for name, changes in WRONG.items()
+    for number, (old, new, words) in enumerate(changes)
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_solution_passes(name, seed):
+    exercise = load(name)
+    verdict = judge(exercise, exercise.solution, f"{name}.py", seed)
+    assert verdict.passed, verdict.text
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_skeleton_is_no_attempt(name):
+    exercise = load(name)
+    for source in (exercise.skeleton, f'"""{exercise.task}"""\n# my notes\n{exercise.skeleton}'):
+        verdict = judge(exercise, source, f"{name}.py")
+        assert not verdict.passed
+        assert not verdict.begun
+        assert verdict.text.startswith("Nothing done yet")
+
+
+@pytest.mark.parametrize(("name", "old", "new", "words"), WRONG_SOLUTIONS)
+def test_a_wrong_solution_gets_a_hint_about_its_mistake(name, old, new, words):
+    exercise = load(name)
+    assert old in exercise.solution
+    for seed in range(2):
+        verdict = judge(exercise, exercise.solution.replace(old, new), f"{name}.py", seed)
+        assert not verdict.passed
+        assert verdict.begun
+        assert words in verdict.text
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_there_are_wrong_solutions_of_every_exercise(name):
+    assert len(WRONG[name]) >= 5
+    assert len({words for _, _, words in WRONG[name]}) >= 5
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_its_shape(name):
+    exercise = load(name)
+    assert exercise.title and len(exercise.title) < 80
+    assert len(exercise.hints) >= 3
+    assert {definition.name for definition in exercise.asked_for} <= {
+        node.name for node in ast.parse(exercise.solution).body if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    }
+    assert "__main__" in exercise.skeleton
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_its_demonstration_runs(name):
+    exec(compile(load(name).solution, name, "exec"), {"__name__": "__main__"})
+
+
+def test_every_exercise_has_its_place():
+    assert set(NAMES) == set(WRONG)
+    assert len(NAMES) == sum(map(len, KINDS.values())) == 11
+
+
+def test_an_unknown_name_is_answered_with_a_close_one():
+    with pytest.raises(KeyError, match="is it chain_rule"):
+        load("chainrule")
+    with pytest.raises(KeyError, match="learn list"):
+        load("xyz")
