@@ -43,8 +43,11 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def stage() -> None:
+    from adjoint.lab import static
+
     shutil.rmtree(STAGE, ignore_errors=True)
     stage_pages()
+    static.write(STAGE / "lab")
 
 
 def zensical(*arguments: str) -> list[str]:

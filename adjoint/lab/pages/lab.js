@@ -10,6 +10,8 @@ const lab = {
   },
 };
 
+if (self !== top) document.documentElement.dataset.framed = ""; // inside a lesson, which has a title and a navigation of its own
+
 // ----- the address: #step=3&theme=dark leads into the middle of a page -----
 lab.state = {
   get(key) { return new URLSearchParams(location.hash.slice(1)).get(key); },
