@@ -140,6 +140,14 @@ def test_page(page, monkeypatch, tmp_path):
     run_page(page)
 
 
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+def test_links_into_the_repository(name):
+    """Those between pages of the site are checked when it is built (`tools/check_site.py`)."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    links = [link for link in re.findall(r"\]\(([^)\s#]+)", text) if "://" not in link]
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
 @pytest.mark.parametrize("name", module_names())
 def test_docstrings(name, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
