@@ -29,7 +29,7 @@ def run_watched(op: Any, func: Callable[..., Any], args: tuple[Any, ...], out: A
         token = _modes.set(tuple(rest))
         bit = swap_bits(DISPATCH_MODE, DISPATCH_MODE if rest else 0)
         try:
-            return mode.__torch_dispatch__(DispatchedOp(name, func), types, args[:cut], keywords)
+            return mode.__torch_dispatch__(DispatchedOp(name, func, op), types, args[:cut], keywords)
         finally:
             swap_bits(DISPATCH_MODE, bit)
             _modes.reset(token)
@@ -66,10 +66,11 @@ class DispatchedOp:
 
     namespace = "aten"
 
-    def __init__(self, name: str, function: Callable[..., Any]) -> None:
+    def __init__(self, name: str, function: Callable[..., Any], op: Any = None) -> None:
         self.__name__ = f"{name}.default"
         self.overloadpacket = name
         self.function = function
+        self.op = op  # the declaration
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs)

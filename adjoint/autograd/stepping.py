@@ -1,7 +1,7 @@
 """The backward pass, one event after the other: `steps(loss)` is the engine itself, which stops at each of them.
 
     delivered    a gradient has come along an edge: from a node to one of its inputs, or from outside to where the pass starts
-    ready        a node has received all gradients that will come; they are summed
+    ready        a node or a leaf has received all gradients that will come; they are summed
     incoming     the gradient that the node's rule is given, after the hooks of the tensor
     applied      the rule has turned it into gradients of the inputs
     accumulated  a leaf has received all that will come, and has added it to its `.grad`
@@ -55,7 +55,7 @@ class Event:
         values = _text(self.gradient)
         match self.kind:
             case "ready":
-                return f"{name} is ready: {values} has arrived"
+                return f"{name or to} is ready: {values} has arrived"
             case "incoming":
                 return f"{name} is given {values}"
             case "applied":
@@ -134,9 +134,13 @@ class Follower(Watch):
         super().__init__(roots)
         self.giver: Node | None = None
         self.undelivered: list[tuple[int, Edge, Any]] = []  # what the giver gave: slot, edge, gradient
-        self.told: Node | None = None  # a node that is known to be ready
+        self.known: Node | None = None  # a node that was said to be ready
         self.changes: list[Change] = []  # of what is about to happen
         self.keeps_graph = False
+
+    def told(self, events: list[Event]) -> list[Event]:
+        """What the engine is told to wait for. Who only wants to see them overrides this."""
+        return events
 
     def begin(self, roots: Sequence[Edge], gradients: Sequence[Any], keeps_graph: bool) -> Any:
         self.keeps_graph = keeps_graph
@@ -146,14 +150,15 @@ class Follower(Watch):
     def arrive(self, target: Any, g: Any) -> list[Event]:
         if isinstance(target, Node):
             events = [*self.deliver(), Event("ready", target, gradient=copied(g))]
-            self.told = target
+            self.known = target
             assert target.hooks is not None
             kept = (reference() for reference in target.hooks.retained.values())
             self.changes = [GradChange(tensor) for tensor in kept if tensor is not None]
-            return events
+            return self.told(events)
         last = max((place for place, (_, edge, _) in enumerate(self.undelivered) if edge is target), default=-1)
         self.changes = [GradChange(target)] if isinstance(target, Tensor) else []
-        return self.deliver(last + 1)
+        arrived = [Event("ready", None, target, gradient=copied(g))] if g is not None and isinstance(target, Tensor) else []
+        return self.told([*self.deliver(last + 1), *arrived])
 
     def deliver(self, count: int | None = None) -> list[Event]:
         """The events of the next deliveries, all of them unless a number is given."""
@@ -169,23 +174,23 @@ class Follower(Watch):
         if g is None or not isinstance(leaf, Tensor):
             return []
         if not kept:
-            return [Event("captured", None, leaf, gradient=copied(g))]
+            return self.told([Event("captured", None, leaf, gradient=copied(g))])
         (change,) = changes = self.changes
         before = change.kept[1]  # type: ignore[attr-defined]
-        return [
-            Event("accumulated", None, leaf, gradient=copied(g), before=copied(before), after=copied(leaf._grad), changes=changes)
-        ]
+        return self.told(
+            [Event("accumulated", None, leaf, gradient=copied(g), before=copied(before), after=copied(leaf._grad), changes=changes)]
+        )
 
     def capture(self, node: Node, g: Any) -> list[Event]:
-        return [*self.deliver(), Event("captured", None, node, gradient=copied(g), changes=self.take_changes())]
+        return self.told([*self.deliver(), Event("captured", None, node, gradient=copied(g), changes=self.take_changes())])
 
     def enter(self, node: Node, g: Any) -> list[Event]:
         super().enter(node, g)
         events = self.deliver()
-        if self.told is not node:
+        if self.known is not node:
             events.append(Event("ready", node, gradient=copied(g)))
-        self.told = None
-        return [*events, Event("incoming", node, gradient=copied(g), changes=self.take_changes())]
+        self.known = None
+        return self.told([*events, Event("incoming", node, gradient=copied(g), changes=self.take_changes())])
 
     def take_changes(self) -> list[Change]:
         changes, self.changes = self.changes, []
@@ -198,10 +203,10 @@ class Follower(Watch):
         self.giver = node
         slots = node.input_slots or range(len(node.next))
         self.undelivered = list(zip(slots, node.next, gradients, strict=True))
-        return [Event("applied", node, gradients=copied(gradients), changes=[SavedChange(node)])]
+        return self.told([Event("applied", node, gradients=copied(gradients), changes=[SavedChange(node)])])
 
     def end(self) -> list[Event]:
-        return self.deliver()
+        return self.told(self.deliver())
 
     def fail(self, node: Any) -> None:
         if is_anomaly_enabled():
