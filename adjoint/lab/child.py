@@ -40,7 +40,8 @@ def run(code: str, trace: bool) -> dict[str, Any]:
     linecache.cache[PROGRAM] = (len(code), None, code.splitlines(keepends=True), PROGRAM)  # messages quote the user's lines
     try:
         if trace:
-            return {"trace": import_module("adjoint.viz").trace(code)}
+            found = import_module("adjoint.viz").trace(code)
+            return {"trace": found, **({"error": found["error"]} if "error" in found else {})}
         exec(compile(code, PROGRAM, "exec", dont_inherit=True), {"__name__": "__main__"})
     except BaseException as error:
         return {"error": described(error)}

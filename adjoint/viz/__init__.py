@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module as _import_module
 from typing import Any as _Any
 
-_NAMES: dict[str, str] = {}
+_NAMES: dict[str, str] = {"trace": "recording"}
 
 
 def __getattr__(name: str) -> _Any:

@@ -7,13 +7,13 @@
 '2·g·s'
 
 A symbol carries the value that it stands for, so code that asks for shapes and values goes the way it went. A term is written as a person
-would write it, and can be evaluated: `derivative` gives one only if its value is the gradient that the rule gives for arrays. What cannot be
-read gives None.
+would write it, and can be evaluated: `derivative` gives one only if its value is the gradient that the rule gives for arrays. What cannot
+be read gives None.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from math import prod
 from typing import Any
 
@@ -26,6 +26,16 @@ from .terms import Term, atom, call, compare, matmul, number, power, product, sh
 
 class UnreadableError(Exception):
     """The rule uses a function that has no symbol here."""
+
+
+class Nowhere:
+    """The flags of something that does not lie in memory: no kernel takes it."""
+
+    def __getattr__(self, name: str) -> bool:
+        return False
+
+
+NOWHERE = Nowhere()
 
 
 class Symbol:
@@ -60,6 +70,10 @@ class Symbol:
     def itemsize(self) -> int:
         return self.dtype.itemsize
 
+    @property
+    def flags(self) -> Nowhere:
+        return NOWHERE
+
     def __len__(self) -> int:
         return len(self.value)
 
@@ -84,12 +98,12 @@ class Symbol:
         return self
 
     @property
-    def T(self) -> Symbol:  # noqa: N802
+    def T(self) -> Symbol:
         return Symbol(transpose(self.term, lambda x: np.asarray(x).T), np.asarray(self.value).T)
 
     @property
-    def mT(self) -> Symbol:  # noqa: N802
-        return np.swapaxes(self, -1, -2)  # type: ignore[call-overload,no-any-return]
+    def mT(self) -> Symbol:
+        return turned(np.swapaxes)(self, -1, -2)
 
     @property
     def real(self) -> Symbol:
@@ -98,7 +112,7 @@ class Symbol:
         return self
 
     def sum(self, axis: Any = None, keepdims: bool = False) -> Symbol:
-        return np.sum(self, axis=axis, keepdims=keepdims)  # type: ignore[call-overload,no-any-return]
+        return reduced("sum", self, axis, keepdims)
 
     # ---- arithmetic -------------------------------------------------------------------------------------------------------------------
 
@@ -249,7 +263,7 @@ NAMES = {
 
 def reduced(name: str, x: Any, axis: Any = None, keepdims: Any = False, **options: Any) -> Symbol:
     """A sum, mean or the like."""
-    if any(value not in (None, np._NoValue) for value in options.values()):  # type: ignore[attr-defined]
+    if {key for key, value in options.items() if value is not None} - {"dtype"}:
         raise UnreadableError(name)
     keep = bool(keepdims) if isinstance(keepdims, bool | np.bool_) else False
 
@@ -337,10 +351,7 @@ def derivative(op: Op, name: str, values: Mapping[str, Any], g: Any, place: int 
             found = read.term.evaluate({"g": g, **values})
             expected = rule_on(op, name, values, g, place)
             expected = cast(sum_to(expected, shape), expected.dtype)
-        agrees = np.size(found) in (1, prod(shape)) and np.allclose(
-            np.broadcast_to(found, shape) if np.size(found) == 1 else np.reshape(found, shape), expected, rtol=1e-4, atol=1e-6, equal_nan=True
-        )
-        return read.term if agrees else None
+        return read.term if agrees(found, expected) else None
     except Exception:  # whatever a rule does with symbols that it does with arrays only
         return None
 
@@ -353,10 +364,18 @@ def forward(op: Op, values: Mapping[str, Any]) -> Term | None:
             if not isinstance(read, Symbol):
                 return None
             found = read.term.evaluate(values)
-        out = values["out"]
-        return read.term if np.allclose(np.broadcast_to(found, np.shape(out)), out, rtol=1e-4, atol=1e-6, equal_nan=True) else None
+        return read.term if agrees(found, values["out"]) else None
     except Exception:
         return None
+
+
+def agrees(found: Any, expected: Any) -> bool:
+    """Whether a term has the values that were computed, all of them or one for all. A term leaves reshaping out."""
+    shape = np.shape(expected)
+    if np.size(found) not in (1, prod(shape)):
+        return False
+    same = np.broadcast_to(np.reshape(found, ()), shape) if np.size(found) == 1 else np.reshape(found, shape)
+    return bool(np.allclose(same, expected, rtol=1e-4, atol=1e-6, equal_nan=True))
 
 
 def symbols(op: Op, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -389,7 +408,3 @@ def brought_back(found: Symbol, shape: tuple[int, ...]) -> tuple[Term, Any]:
         return found.term, found.value
     before = found.shape
     return total("Σ", lambda x: sum_to(np.broadcast_to(x, before), shape), found.term), sum_to(np.asarray(found.value), shape)
-
-
-Names = Mapping[str, str]
-Terms = Sequence[Term]

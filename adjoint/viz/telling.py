@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,10 +12,10 @@ import numpy as np
 from .._tensor import Tensor
 from . import symbols
 from .placing import place
-from .terms import PRODUCT, Term, holds_together
+from .terms import ATOM, PRODUCT, Term, holds_together
 
 if TYPE_CHECKING:
-    from .trace import Recorder
+    from .recording import Recorder
 
 Formula = list[Any]  # of texts and [text, kind]
 WHOLE = 64  # elements up to which a trace has all values
@@ -91,7 +91,7 @@ def is_one(value: Any) -> bool:
 
 
 def bracketed(text: str) -> str:
-    return text if holds_together(text) > PRODUCT or text.startswith("[") else f"({text})"
+    return text if holds_together(text) == ATOM or text.startswith("[") else f"({text})"
 
 
 def tidy(code: str) -> str:
@@ -118,17 +118,24 @@ class Telling:
         self.edges: list[dict[str, Any]] = trace["edges"]
 
     def tell(self) -> None:
+        with np.errstate(all="ignore"):
+            self.tell_all()
+        self.trace["layout"] = place(self.nodes, self.edges)
+
+    def tell_all(self) -> None:
         self.name_groups()
         self.name_nodes()
+        deliveries = [event for event in self.trace["events"] if event["kind"] == "deliver"]
+        self.paths = Counter((id(event["of_pass"]), self.edges[event["edge"]]["from"]) for event in deliveries)
         for event in self.trace["events"]:
             getattr(self, "say_" + event["kind"])(event)
-            for internal in ("root", "slot", "arrived", "gave", "names"):
+        for event in self.trace["events"]:
+            for internal in ("root", "slot", "arrived", "gave", "names", "of_pass"):
                 event.pop(internal, None)
         for node in self.nodes:
             for key in ("saved", "shape", "leaf", "span"):
                 if not node.get(key, True):
                     del node[key]
-        self.trace["layout"] = place(self.nodes, self.edges)
 
     # ---- names -------------------------------------------------------------------------------------------------------------------------
 
@@ -154,21 +161,19 @@ class Telling:
         used: dict[str, int] = {}
         for index, node in enumerate(self.nodes):
             bound = self.recorder.bound.get(index)
-            if bound is not None:
+            if bound is None and "replaces" in node:  # written in place: it is still the variable
+                bound = self.recorder.bound.setdefault(index, self.recorder.bound.get(node["replaces"], ("", False)))
+            if bound is not None and bound[0]:
                 used[bound[0]] = number = used.get(bound[0], 0) + 1
                 node["name"] = bound[0] + (str(number).translate(SUBSCRIPTS) if number > 1 else "")
-                node["bound"] = True
+            elif index in self.recorder.gradients:
+                of, by = self.recorder.gradients[index]
+                of_name = "" if of is None else self.nodes[of]["name"]
+                node["name"] = f"{of_name}.grad" if by is None else f"∂{bracketed(self.nodes[by]['name'])}/∂{bracketed(of_name)}"
             elif node["kind"] == "number":
                 node["name"] = short(node["value"])
             else:
                 node["name"] = self.unbound_name(index, node, places)
-        for known in self.recorder.tensors.values():
-            grad = known.tensor._grad
-            of = None if grad is None else self.recorder.tensors.get(id(grad))
-            if of is not None and not self.nodes[of.node].get("bound"):
-                self.nodes[of.node]["name"] = self.nodes[known.node]["name"] + ".grad"
-        for node in self.nodes:
-            node.pop("bound", None)
 
     def unbound_name(self, index: int, node: dict[str, Any], places: dict[Any, list[int]]) -> str:
         """The piece of source that made it, if it made nothing else; else what was done."""
@@ -239,9 +244,11 @@ class Telling:
         ]  # fmt: skip
         if not node.get("grad_fn"):
             cut = any(self.edges[edge].get("cut") for edge in event["edges"])
-            event["says"] = "Under no_grad() nothing is recorded: the result has no history." if cut else "No input asks for a gradient, so nothing is recorded."
+            why = "Under no_grad() nothing is recorded" if cut else "No input asks for a gradient, so nothing is recorded"
+            event["says"] = f"{why}: the result has no history."
         elif node.get("replaces") is not None:
-            event["says"] = f"Written in place: {node['name']} takes the memory of {self.nodes[node['replaces']]['name']}, and remembers {node['grad_fn']}."
+            before = self.nodes[node["replaces"]]["name"]
+            event["says"] = f"Written in place: {node['name']} takes the memory of {before}, and remembers {node['grad_fn']}."
         else:
             keeps = f", which saves {' and '.join(dict.fromkeys(saved))} for later." if saved else "; nothing needs to be saved."
             event["says"] = f"The result remembers {node['grad_fn']}{keeps}"
@@ -296,7 +303,7 @@ class Telling:
     def say_seed(self, event: dict[str, Any]) -> None:
         name = self.nodes[event["node"]]["name"]
         ones = set(flat(event["grad"])) == {1.0} if not isinstance(event["grad"], dict) else False
-        event["says"] = f"Backward starts at {name}" + (": its derivative by itself is 1." if ones else " with the gradient that was given.")
+        event["says"] = f"Backward starts at {name}{': its derivative by itself is 1.' if ones else ' with the gradient that was given.'}"
         if event.get("keeps"):
             event["says"] += " The graph is kept."
         event["formula"] = [[self.total(event, event["node"]), "o"], " = ", [short(event["grad"]), "o"]]
@@ -312,8 +319,10 @@ class Telling:
     def say_hook(self, event: dict[str, Any]) -> None:
         name, changed = self.nodes[event["node"]]["name"], event["before"] != event["after"]
         hooks = " and ".join(dict.fromkeys("a hook" if one == "<lambda>" else f"the hook {one}" for one in event["names"]))
-        event["says"] = f"{hooks[0].upper()}{hooks[1:]} on {name} " + ("replaces the gradient." if changed else "sees the gradient and lets it pass.")
-        event["formula"] = [[self.total(event, event["node"]), "o"], ": ", [short(event["before"]), "g"], " → ", [short(event["after"]), "o"]]
+        did = "replaces the gradient." if changed else "sees the gradient and lets it pass."
+        event["says"] = f"{hooks[0].upper()}{hooks[1:]} on {name} {did}"
+        change: Formula = [[short(event["before"]), "g"], " → ", [short(event["after"]), "o"]]
+        event["formula"] = [[self.total(event, event["node"]), "o"], ": ", *change]
 
     def say_accumulate(self, event: dict[str, Any]) -> None:
         name = self.nodes[event["node"]]["name"]
@@ -334,18 +343,19 @@ class Telling:
     def say_deliver(self, event: dict[str, Any]) -> None:
         index, edge = event["node"], self.edges[event["edge"]]
         left: Formula = [[self.total(event, edge["from"]), "o"]]
-        uses = [other for other in self.edges if other["from"] == edge["from"] and other["grad"]]
-        if len({other["to"] for other in uses}) > 1 or len(uses) > 1:
+        if self.paths[id(event["of_pass"]), edge["from"]] > 1:
             left.append([f" via {self.nodes[index]['name']}", "m"])
         made = self.recorder.made.get(index)
         term = None if made is None else self.derivative(event, made)
         op = self.nodes[index].get("op", "")
-        middle, says = ([[f"the rule of {op}", "m"]], f"Computed by the rule of {op}.") if term is None else self.explained(event, index, term)
+        rule = f"the rule of {op}" if made is not None or self.nodes[index].get("grad_fn") != f"{op}Backward" else f"{op}.backward"
+        middle, says = ([[rule, "m"]], f"Computed by {rule}.") if term is None else self.explained(event, index, term)
         gave = short(event["grad"])
-        if middle and (middle[-1][0] if isinstance(middle[-1], list) else middle[-1]) == gave:
-            event["formula"] = [*left, " = ", *middle[:-1], [gave, "o"]]
+        if middle[-1][0] == gave and (len(middle) == 1 or middle[-2] == " = "):
+            middle[-1] = [gave, "o"]
         else:
-            event["formula"] = [*left, " = ", *middle, " = ", [gave, "o"]]
+            middle += [" = ", [gave, "o"]]
+        event["formula"] = [*left, " = ", *middle]
         event["says"] = says + self.saved_for(index)
 
     def saved_for(self, index: int) -> str:
@@ -364,18 +374,14 @@ class Telling:
         term = symbols.derivative(op, name, made.values, np.asarray(g._data), event["slot"] if op.sequence else 0)
         if term is None or not isinstance(event["gave"], Tensor):
             return None
-        found = np.asarray(term.evaluate({"g": np.asarray(g._data), **made.values}))
-        gave = np.asarray(event["gave"]._data)
-        agrees = found.size in (1, gave.size) and np.allclose(
-            found.reshape(gave.shape) if found.size == gave.size else np.broadcast_to(found.reshape(()), gave.shape), gave, 1e-3, 1e-5, True
-        )
-        return term if agrees else None  # (a hook of the node may have changed it)
+        found = term.evaluate({"g": np.asarray(g._data), **made.values})
+        return term if symbols.agrees(found, event["gave"]._data) else None  # (a hook of the node may have changed it)
 
     def explained(self, event: dict[str, Any], index: int, term: Term) -> tuple[Formula, str]:
         """A derivative in symbols, then in numbers, and a sentence about it."""
         above = self.total(event, index)
         arrived = plain(event["arrived"])
-        names = {**self.names_of(index), "g": bracketed_fraction(above)}
+        names = {**self.names_of(index), "g": above}
         numbers = {**self.numbers_of(index), "g": short(arrived)}
         single = is_one(event["grad"]) and all(is_one(self.nodes[e["from"]]["value"]) for e in self.edges if e["to"] == index)
         first = index == event["root"] and arrived == 1.0
@@ -418,10 +424,3 @@ class Telling:
 
 def bracketed_number(text: str) -> str:
     return f"({text})" if text.startswith("−") else text
-
-
-def bracketed_fraction(text: str) -> str:
-    return f"({text})"
-
-
-Names = Sequence[str]

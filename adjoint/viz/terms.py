@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -100,7 +101,8 @@ class Term:
             case "matmul":
                 return " · ".join(arg.inside(names, PRODUCT) for arg in self.args), PRODUCT
             case "transpose":
-                return self.args[0].inside(names, ATOM) + "ᵀ", ATOM
+                text = self.args[0].inside(names, ATOM)
+                return f"({text})ᵀ" if text.startswith("∂") else f"{text}ᵀ", ATOM
             case "where":
                 condition, a, b = self.args
                 if a.kind == "number" and condition.kind == "compare":
@@ -145,7 +147,8 @@ class Term:
         factor, divisor = abs(self.value), 1.0
         if factor not in (0, 1) and factor < 1 and abs(1 / factor - round(1 / factor)) < 1e-6 and 1 / factor < 1e6:
             factor, divisor = 1.0, float(round(1 / factor))  # a half is written as a division by two
-        top = join([(written_number(factor), True)] * (factor != 1 or not over) + [written_power(*one, names) for one in self.in_order(over)])
+        coefficient = [(written_number(factor), True)] * (factor != 1 or not over)
+        top = join(coefficient + [written_power(*one, names) for one in self.in_order(over)])
         if under or divisor != 1:
             bottom = [(written_number(divisor), True)] * (divisor != 1) + [written_power(*one, names) for one in under]
             top = f"{top} / {join(bottom) if len(bottom) == 1 else f'({join(bottom)})'}"
@@ -162,6 +165,8 @@ def holds_together(text: str) -> int:
     """How tightly the text of a name does: names may be pieces of code such as `x + y`."""
     depth = 0
     level = ATOM
+    if text.startswith("∂") and " " not in text.split("(", maxsplit=1)[0]:
+        return ATOM
     for place, sign in enumerate(text):
         depth += (sign in "([") - (sign in ")]")
         if depth:
@@ -186,14 +191,14 @@ def inner(term: Term) -> Term:
 def join(parts: list[tuple[str, bool]]) -> str:
     """Factors side by side: `·` beside single numbers, `⊙` between arrays, which are multiplied element by element."""
     text = parts[0][0]
-    for (_, before), (part, plain) in zip(parts, parts[1:], strict=False):
+    for (_, before), (part, plain) in pairwise(parts):
         text += ("·" if before or plain else " ⊙ ") + part
     return text
 
 
 def written_power(base: Term, exponent: float, names: Mapping[str, str]) -> tuple[str, bool]:
     if exponent == 1:
-        return base.inside(names, POWER if base.kind in ("product", "atom") else PRODUCT + 1 if base.kind != "total" else PRODUCT), base.plain
+        return base.inside(names, PRODUCT if base.kind == "total" else POWER), base.plain
     if exponent == 0.5:
         text = base.inside(names, ATOM)
         return f"√{text}", base.plain

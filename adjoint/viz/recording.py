@@ -1,8 +1,8 @@
 """Records a whole program: every operation with its values and the code that ran it, then every step of its backward passes.
 
-The result is a dict of plain numbers, strings and lists (`adjoint-trace/1`), from which a page shows the program step by step. Indices into
-`nodes`, `edges` and `events` are positions in those lists. A value is a number, nested lists of numbers, one of the strings "nan", "inf" and
-"-inf", or for more than 64 elements `{"shape", "norm", "first"}`.
+The result is a dict of plain numbers, strings and lists (`adjoint-trace/1`), from which a page shows the program step by step. Indices
+into `nodes`, `edges` and `events` are positions in those lists. A value is a number, nested lists of numbers, one of the strings "nan",
+"inf" and "-inf", or for more than 64 elements `{"shape", "norm", "first"}`.
 
     trace   format, adjoint (the version), code, nodes, edges, events, groups, layout, output (what was printed);
             error ({type, message, line}) if the program failed, truncated if it had more events than were asked for
@@ -35,13 +35,13 @@ The result is a dict of plain numbers, strings and lists (`adjoint-trace/1`), fr
 
 from __future__ import annotations
 
-import builtins
 import inspect
 import io
+import linecache
 import sys
 import textwrap
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
@@ -51,12 +51,12 @@ import numpy as np
 from .._site import Site
 from .._tensor import Tensor
 from .._version import __version__
-from ..autograd import anomaly, engine
+from ..autograd import anomaly
 from ..autograd.function import Function
 from ..autograd.node import Node, Output
-from ..autograd.stepping import Event, Follower
 from ..nn.module import Module
 from ..utils._python_dispatch import TorchDispatchMode
+from .passes import Pass
 from .telling import Telling, plain
 
 PROGRAM = "<program>"
@@ -86,6 +86,7 @@ def run_source(source: str) -> None:
     import adjoint as ad
     from adjoint import nn
 
+    linecache.cache[PROGRAM] = (len(source), None, source.splitlines(keepends=True), PROGRAM)  # messages quote its lines
     names = {"__name__": "__main__", "ad": ad, "torch": ad, "nn": nn, "F": nn.functional}
     exec(compile(source, PROGRAM, "exec", dont_inherit=True), names)
 
@@ -108,7 +109,13 @@ class Made(NamedTuple):
     inputs: dict[Any, int]  # by name, in a sequence by (name, place)
 
 
-class StopRecordingError(Exception):
+class Number(NamedTuple):
+    """A number in the place of a tensor."""
+
+    value: float
+
+
+class StopRecording(BaseException):
     """There are as many events as were asked for."""
 
 
@@ -128,9 +135,10 @@ class Recorder(TorchDispatchMode):
         self.module_names: dict[int, tuple[str, Module]] = {}
         self.modules: list[tuple[Module, int]] = []  # that are running, and the event at which they began
         self.groups: list[dict[str, Any]] = []
-        self.seen: dict[FrameType, dict[str, int]] = {}  # ids of variables, by frame
+        self.seen: dict[FrameType, tuple[int, dict[str, int]]] = {}  # by frame: the line that runs, the ids of variables
         self.line = 1
-        self.deepness = 0  # of backward passes
+        self.passes: list[Pass] = []  # backward passes that are running, one started by the other
+        self.gradients: dict[int, tuple[int | None, int | None]] = {}  # nodes that are gradients: by what, of what (None: a `.grad`)
         self.failed: Any = None  # the node whose rule raised
         self.truncated = False
         self.program_code: CodeType | None = None
@@ -141,11 +149,11 @@ class Recorder(TorchDispatchMode):
         printed = Printed(self)
         error: Exception | None = None
         try:
-            with self.watching(), redirect_stdout(printed):  # type: ignore[type-var]
+            with self.watching(), redirect_stdout(printed):
                 run()
         except MemoryError:
             raise
-        except StopRecordingError:
+        except StopRecording:
             self.truncated = True
         except Exception as raised:
             error = raised
@@ -184,8 +192,8 @@ class Recorder(TorchDispatchMode):
                 handle.remove()
 
     def failure(self, error: Exception) -> dict[str, Any]:
-        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == self.filename]
-        message, line = str(error), (lines[-1] - self.first_line + 1 if lines else None)
+        lines = [frame.lineno or 1 for frame in traceback.extract_tb(error.__traceback__) if frame.filename == self.filename]
+        message, line = str(error), (self.own_line(lines[-1]) if lines else None)
         if isinstance(error, SyntaxError):
             message, line = error.msg, error.lineno
         node = self.functions.get(self.failed, {}).get(0)
@@ -201,10 +209,12 @@ class Recorder(TorchDispatchMode):
         return self.follow_line
 
     def follow_line(self, frame: FrameType, event: str, arg: Any) -> Any:
-        if event in ("line", "return"):
-            if not self.deepness:
-                self.settle(frame)
+        if event in ("line", "return") and not self.passes:
+            before, seen = self.seen.get(frame, (self.own_line(frame.f_lineno), {}))
+            self.line = before
+            self.settle(frame, seen)
             self.line = self.own_line(frame.f_lineno)
+            self.seen[frame] = self.line, seen
         if event == "return":
             self.seen.pop(frame, None)
         return self.follow_line
@@ -214,14 +224,13 @@ class Recorder(TorchDispatchMode):
 
     def event(self, kind: str, node: int | None, line: int | None = None, **more: Any) -> None:
         if len(self.events) >= self.limit:
-            raise StopRecordingError
+            raise StopRecording
         self.events.append({"kind": kind, "node": node, "line": self.line if line is None else line, **more})
 
     # ---- variables ---------------------------------------------------------------------------------------------------------------------
 
-    def settle(self, frame: FrameType) -> None:
+    def settle(self, frame: FrameType, seen: dict[str, int]) -> None:
         """Look at what the line that just ran has changed: variables, values and gradients."""
-        seen = self.seen.setdefault(frame, {})
         for name, value in list(frame.f_locals.items()):
             if name.startswith((".", "__")) or seen.get(name) == id(value) or not isinstance(value, Tensor | Module):
                 continue
@@ -272,7 +281,7 @@ class Recorder(TorchDispatchMode):
                 return known.node
             if known.fn is fn:  # overwritten, and nobody recorded it
                 self.tensors[id(tensor)] = known._replace(version=tensor._version)
-                if not self.deepness:
+                if not self.passes:
                     self.event("write", known.node, value=plain(tensor), version=tensor._version)
                 return known.node
         if fn is not None:
@@ -285,7 +294,13 @@ class Recorder(TorchDispatchMode):
             origin = None if tensor.requires_grad else self.sharing(tensor)
             if origin is not None:
                 self.edge(origin, node, 0, False, cut="detach")
+            if self.passes:
+                running = self.passes[-1].node
+                self.gradients[node] = None if running is None else self.target(running), self.passes[-1].root
             self.event("leaf", node)
+        owner = next((known.node for known in self.tensors.values() if known.tensor._grad is tensor), None)
+        if owner is not None:
+            self.gradients[node] = owner, None
         self.know(tensor, node)
         return node
 
@@ -316,6 +331,9 @@ class Recorder(TorchDispatchMode):
             for slot, edge in zip(slots, fn.next, strict=True)
             if edge is not None and isinstance(edge, Node | Output | Tensor)
         ]
+        kept = [entry[0] for entry in fn.saved if isinstance(entry, tuple)] if fn.op is None and isinstance(fn.saved, tuple) else []
+        known = [self.tensors[id(one)].node if id(one) in self.tensors else node for one in kept if isinstance(one, Tensor)]
+        self.nodes[node]["saved"] = [{"of": of, "value": self.nodes[of]["value"]} for of in known]
         self.event("op", node, line, edges=made, span=span)
         return node
 
@@ -364,12 +382,13 @@ class Recorder(TorchDispatchMode):
             return func(*args, **(kwargs or {}))
         op = func.op
         values = dict(zip(op.args, (*args, *(kwargs or {}).values()), strict=False))
-        inputs = self.inputs_of(op, values)
+        inputs = None if self.passes else self.inputs_of(op, values)
         arrays = {name: self.kept(value) for name, value in values.items()}
         result = func(*args, **(kwargs or {}))
         for nr, tensor in enumerate(result if isinstance(result, tuple | list) else (result,)):
-            if isinstance(tensor, Tensor) and (not self.deepness or tensor.requires_grad):
-                self.operation(func, tensor, nr, inputs, arrays, frame)
+            # What a backward pass computes is part of the graph under `create_graph` only.
+            if isinstance(tensor, Tensor) and (not self.passes or tensor.requires_grad):
+                self.operation(func, tensor, nr, self.inputs_of(op, values) if inputs is None else inputs, arrays, frame)
         return result
 
     def calling_frame(self) -> FrameType | None:
@@ -384,9 +403,9 @@ class Recorder(TorchDispatchMode):
             outer = outer.f_back
         return frame
 
-    def inputs_of(self, op: Any, values: dict[str, Any]) -> dict[Any, Any]:
-        """The nodes of the tensors among the inputs; the numbers that stand for tensors as they are."""
-        found: dict[Any, Any] = {}
+    def inputs_of(self, op: Any, values: dict[str, Any]) -> dict[Any, int | Number]:
+        """The nodes of the tensors among the inputs, and the numbers that stand for tensors."""
+        found: dict[Any, int | Number] = {}
         for name in op.inputs:
             value = values.get(name)
             many = list(enumerate(value)) if isinstance(value, list | tuple) else [(None, value)]
@@ -394,7 +413,7 @@ class Recorder(TorchDispatchMode):
                 if isinstance(one, Tensor):
                     found[name if place is None else (name, place)] = self.node_of(one)
                 elif isinstance(one, int | float) and not isinstance(one, bool):
-                    found[name] = one
+                    found[name] = Number(one)
         return found
 
     def kept(self, value: Any) -> Any:
@@ -405,7 +424,9 @@ class Recorder(TorchDispatchMode):
             return value
         return np.array(value._data) if isinstance(value._data, np.ndarray) and value.numel() <= READ else None
 
-    def operation(self, func: Any, result: Tensor, nr: int, inputs: dict[Any, Any], arrays: dict[str, Any], frame: FrameType) -> None:
+    def operation(
+        self, func: Any, result: Tensor, nr: int, inputs: dict[Any, int | Number], arrays: dict[str, Any], frame: FrameType
+    ) -> None:
         known = self.tensors.get(id(result))
         fn = result.grad_fn
         if known is not None and known.version == result._version and known.fn is fn:
@@ -418,15 +439,12 @@ class Recorder(TorchDispatchMode):
         node = self.node("op", result, line=line, span=span, op=func.overloadpacket)
         if known is not None:
             self.nodes[node] |= {"version": result._version, "replaces": known.node}
-        if self.modules:
-            self.nodes[node]["group"] = len(self.modules) - 1  # settled when the module is left
-            self.modules_of.setdefault(node, self.modules[-1][0])
         flowing = dict(zip(fn.input_slots or range(len(fn.next)), fn.next, strict=False)) if fn is not None else {}
         made, sources = [], {}
         for place, (name, source) in enumerate(inputs.items()):
             slot = name[1] if isinstance(name, tuple) else op.inputs.index(name)
-            if not isinstance(source, int) or isinstance(source, bool) or not isinstance(arrays.get(name), np.ndarray | type(None) | list | tuple):
-                source = self.node("number", source, line=line)
+            if isinstance(source, Number):
+                source = self.node("number", source.value, line=line)
             sources[name] = source
             grad = flowing.get(slot if not op.sequence else place) is not None
             cut = {"cut": "no_grad"} if not grad and self.nodes[source]["requires_grad"] and fn is None else {}
@@ -440,16 +458,13 @@ class Recorder(TorchDispatchMode):
         self.nodes[node]["saved"] = self.saved(fn, node, sources)
         self.event("op", node, line, edges=made, span=span)
 
-    modules_of: dict[int, Module]
-
     def saved(self, fn: Any, node: int, sources: dict[Any, int]) -> list[dict[str, Any]]:
         """What the node keeps for its rule."""
         found = []
-        if fn is not None and fn.op is not None and isinstance(fn.saved, tuple):
-            for name in fn.layout:
-                of = node if name == "out" else sources.get(name)
-                if of is not None:
-                    found.append({"of": of, "value": self.nodes[of]["value"]})
+        for name in fn.layout if fn is not None and isinstance(fn.saved, tuple) else ():
+            of = node if name == "out" else sources.get(name)
+            if of is not None:
+                found.append({"of": of, "value": self.nodes[of]["value"]})
         return found
 
     def leave_module(self) -> None:
@@ -481,108 +496,3 @@ class Printed(io.TextIOBase):
     def finish(self) -> None:
         if self.rest:
             self.recorder.events.append({"kind": "print", "node": None, "line": self.recorder.line, "text": self.rest})
-
-
-class Pass(Follower):
-    """Follows a backward pass of the program."""
-
-    def __init__(self, roots: Sequence[Any], recorder: Recorder) -> None:
-        super().__init__(roots)
-        self.recorder = recorder
-        self.root: int | None = None
-        self.arrived: dict[Any, list[tuple[int | None, Any]]] = {}  # by target and output: edges and what came along them
-        self.given: dict[Node, Any] = {}  # what rules were given
-
-    def begin(self, roots: Sequence[Any], gradients: Sequence[Any], keeps_graph: bool) -> Any:
-        self.recorder.deepness += 1
-        return super().begin(roots, gradients, keeps_graph)
-
-    def end(self) -> list[Event]:
-        events = super().end()
-        self.recorder.deepness -= 1
-        return events
-
-    def fail(self, node: Any) -> None:
-        super().fail(node)
-        self.recorder.deepness -= 1
-        self.recorder.failed = node if isinstance(node, Node) else None
-
-    def told(self, events: list[Event]) -> list[Event]:
-        if self.recorder.deepness == 1:
-            for event in events:
-                getattr(self, event.kind)(event)
-        return events
-
-    # ---- one method for each kind of event ---------------------------------------------------------------------------------------------
-
-    def delivered(self, event: Event) -> None:
-        recorder, grad = self.recorder, plain(event.gradient)
-        target = event.target if isinstance(event.target, Tensor) else Output(event.target, event.output)
-        node = recorder.target(target)
-        if event.node is None:
-            self.root = node if self.root is None else self.root
-            recorder.event("seed", node, grad=grad, root=self.root, **({"keeps": True} if self.keeps_graph else {}))
-            self.arrived.setdefault((event.target, event.output), []).append((None, grad))
-            return
-        giver = recorder.target(event.node)
-        edge = self.edge(event.node, giver, node, event.slot)
-        self.arrived.setdefault((event.target, event.output), []).append((edge, grad))
-        recorder.event(
-            "deliver", giver, edge=edge, grad=grad, root=self.root, slot=event.slot,
-            arrived=self.given.get(event.node), gave=event.gradient,
-        )  # fmt: skip
-
-    def edge(self, fn: Node, giver: int, node: int, slot: int | None) -> int:
-        outputs = set(self.recorder.functions.get(fn, {}).values()) or {giver}
-        candidates = [k for k, e in enumerate(self.recorder.edges) if e["to"] in outputs and e["from"] == node]
-        exact = [k for k in candidates if self.recorder.edges[k]["slot"] == slot]
-        return (exact or candidates or [self.recorder.edge(node, giver, slot or 0, True)])[0]
-
-    def ready(self, event: Event) -> None:
-        target = event.target if event.node is None else event.node
-        gradients = event.gradient if isinstance(event.gradient, tuple) else (event.gradient,)
-        for nr, gradient in enumerate(gradients):
-            came = self.arrived.get((target, nr), [])
-            if len(came) > 1:
-                node = self.recorder.target(target if isinstance(target, Tensor) else Output(target, nr))
-                self.recorder.event(
-                    "sum", node, edges=[k for k, _ in came], terms=[g for _, g in came], grad=plain(gradient), root=self.root
-                )
-        self.before = event.gradient
-
-    def hooked(self, hooks: Any, node: int, after: Any) -> None:
-        """The event of hooks on a tensor."""
-        if hooks is None or not any(hooks.tensor.values()):
-            return
-        names = [getattr(hook, "__name__", "hook") for table in hooks.tensor.values() for hook in table.values()]
-        self.recorder.event("hook", node, before=plain(self.before), after=plain(after), names=names, root=self.root)
-
-    def incoming(self, event: Event) -> None:
-        assert event.node is not None
-        self.given[event.node] = event.gradient
-        if not isinstance(event.gradient, tuple):
-            self.hooked(event.node.hooks, self.recorder.target(event.node), event.gradient)
-
-    def applied(self, event: Event) -> None:
-        """Its deliveries are told one by one."""
-
-    def accumulated(self, event: Event) -> None:
-        node, after = self.recorder.node_of(event.target), plain(event.after)
-        self.hooked(event.target._hooks, node, event.gradient)
-        self.recorder.event(
-            "accumulate", node, before=plain(event.before), grad=plain(event.gradient), after=after, root=self.root
-        )
-        known = self.recorder.tensors[id(event.target)]
-        self.recorder.tensors[id(event.target)] = known._replace(grad=after)
-
-    def captured(self, event: Event) -> None:
-        target = event.target
-        node = self.recorder.target(target)
-        if isinstance(target, Tensor):
-            self.hooked(target._hooks, node, event.gradient)
-        gradient = event.gradient if not isinstance(event.gradient, tuple) else next((g for g in event.gradient if g is not None), None)
-        self.recorder.event("capture", node, grad=plain(gradient), root=self.root)
-
-
-__all__ = ["trace"]
-_ = builtins, engine
