@@ -45,8 +45,8 @@ class Work:
         if isinstance(definition, ast.ClassDef):
             if not isinstance(found, type):
                 raise Mistake(f"There is no class `{name}`: the checker looks for it by that name.")
-            methods = [node for node in definition.body if isinstance(node, ast.FunctionDef)]
-            if missing := [method.name for method in methods if not hasattr(found, method.name)]:
+            methods = [node.name for node in definition.body if isinstance(node, ast.FunctionDef)]
+            if missing := [method for method in methods if not hasattr(found, method) and (method[0] != "_" or method[:2] == "__")]:
                 raise Mistake(f"The class `{name}` has no method `{missing[0]}`; the skeleton has it, and the checker calls it.")
             return
         header = f"{name}({ast.unparse(definition.args)})"

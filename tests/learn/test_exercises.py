@@ -8,6 +8,7 @@ import pytest
 
 from adjoint.learn._exercise import KINDS, NAMES, load
 from adjoint.learn._judging import judge
+from tests.learn.right import BY_HEART, RIGHT
 from tests.learn.wrong import WRONG
 
 WRONG_SOLUTIONS = [
@@ -23,6 +24,19 @@ def test_the_solution_passes(name, seed):
     exercise = load(name)
     verdict = judge(exercise, exercise.solution, f"{name}.py", seed)
     assert verdict.passed, verdict.text
+
+
+@pytest.mark.parametrize(("name", "source"), [(name, source) for name, sources in RIGHT.items() for source in sources])
+def test_other_ways_pass_too(name, source):
+    verdict = judge(load(name), source, f"{name}.py", seed=0)
+    assert verdict.passed, verdict.text
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_answers_known_by_heart_fail(name):
+    verdict = judge(load(name), BY_HEART[name], f"{name}.py")
+    assert verdict.begun
+    assert not verdict.passed
 
 
 @pytest.mark.parametrize("name", NAMES)

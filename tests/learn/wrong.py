@@ -115,7 +115,7 @@ WRONG: dict[str, list[tuple[str, str, str]]] = {
          "        found.append(y.item())\n    return tuple(found)",
          "    h = 1e-3\n    a, b, c, d = (f(x + k * h).item() for k in (-2, -1, 1, 2))\n"
          "    return (c - b) / (2 * h), (c - 2 * y.item() + b) / h**2, (d - 2 * c + 2 * b - a) / (2 * h**3)",
-         "autograd had no part in them"),
+         "those are differences"),
         ("    return tuple(found)", "    return found[0] * 1.001, found[1] * 1.002, found[2] * 1.003", "differences over small steps"),
         ("return tuple(found)", "return 4.0, 12.0, 24.0", "should be"),
     ],
