@@ -97,7 +97,8 @@ def cond(A: Any, p: Any = None, *, out: Any = None) -> Any:
     if not A.shape[-1]:
         return into(out, matrix_norm(A))
     try:
-        return into(out, matrix_norm(A, p) * matrix_norm(linalg.linalg_inv(A), p))
+        size = matrix_norm(A, p) * matrix_norm(linalg.linalg_inv(A), p)
+        return into(out, size.nan_to_num(math.inf, math.inf, -math.inf))  # zero times infinity is no condition that anybody can work with
     except linalg.LinAlgError:
         from .linalg import inv_ex
 

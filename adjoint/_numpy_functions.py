@@ -18,6 +18,7 @@ from ._dtype import as_dtype, infer_numpy_dtype, result_numpy_dtype
 from ._state import recording
 from ._tensor import Tensor, wrap
 from .ops._registry import FUNCTIONS, OPS, composite
+from .ops.matmul import promoted
 
 Fn = Callable[..., Any]
 
@@ -139,6 +140,11 @@ def _named(name: str) -> Fn:
 
 def _all(values: Iterable[Any]) -> list[Any]:
     return [as_tensor(value) for value in values]
+
+
+def _factors(*values: Any) -> list[Any]:
+    """What is multiplied with a tensor: the dtypes of NumPy's arrays are promoted, as in other arithmetic with them."""
+    return _all(values) if all(isinstance(value, Tensor) for value in values) else promoted(*map(as_tensor, values))
 
 
 def _dims(axis: Any) -> Any:
@@ -321,7 +327,7 @@ def _clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min:
 
 
 def _dot(a: Any, b: Any, out: Any = None) -> Any:
-    a, b = as_tensor(a), as_tensor(b)
+    a, b = _factors(a, b)
     if not a.ndim or not b.ndim:
         return a * b
     if a.ndim <= 2 and b.ndim <= 2:
@@ -330,17 +336,17 @@ def _dot(a: Any, b: Any, out: Any = None) -> Any:
 
 
 def _inner(a: Any, b: Any) -> Any:
-    a, b = as_tensor(a), as_tensor(b)
+    a, b = _factors(a, b)
     return a * b if not a.ndim or not b.ndim else f.tensordot(a, b, ([a.ndim - 1], [b.ndim - 1]))
 
 
 def _einsum(subscripts: str, *operands: Any, out: Any = None, optimize: Any = False) -> Any:
-    return f.einsum(subscripts, *_all(operands))
+    return f.einsum(subscripts, *_factors(*operands))
 
 
 def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     dims = axes if isinstance(axes, int) else tuple([d] if isinstance(d, int) else list(d) for d in axes)
-    return f.tensordot(as_tensor(a), as_tensor(b), dims)
+    return f.tensordot(*_factors(a, b), dims)
 
 
 def _imag(val: Any) -> Any:

@@ -464,3 +464,18 @@ def test_memory_is_not_pinned():
     assert not tensor.is_pinned()
     with pytest.raises(RuntimeError, match="Cannot access accelerator device when none is available"):
         tensor.pin_memory()
+
+
+@pytest.mark.parametrize("call", [np.matmul, np.dot, np.inner, lambda a, b: a @ b, lambda a, b: np.einsum("ij,jk", a, b),
+                                  lambda a, b: np.tensordot(a, b, 1), lambda a, b: np.matmul(a[None], b)])  # fmt: skip
+def test_products_with_arrays_of_other_dtypes(call):
+    a, b = np.arange(4, dtype=np.float32).reshape(2, 2), np.arange(4).reshape(2, 2)
+    for other in (b, b.astype(np.float64), b > 1):
+        x = ad.tensor(a, requires_grad=True)
+        for found, wanted in ((call(x, other), call(a, other)), (call(other, x), call(other, a))):
+            assert found.dtype == (ad.float64 if other.dtype == np.float64 else ad.float32)
+            np.testing.assert_array_equal(found.detach(), wanted)
+        found.sum().backward()
+        assert x.grad.dtype == ad.float32
+    with pytest.raises(RuntimeError, match="same dtype|expected scalar type"):  # a tensor's dtype was chosen
+        call(ad.tensor(a), ad.tensor(b))

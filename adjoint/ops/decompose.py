@@ -297,8 +297,10 @@ def linalg_svdvals(A: Array, kept: Kept = None) -> Array:
         if kept is not None:
             kept.extend(found)
         return found[1]
-    check_finite("linalg.svd", A)
-    return np.linalg.svd(A, compute_uv=False)
+    infinite = np.isinf(A)
+    check_finite("linalg.svd", np.where(infinite, 0, A))
+    values = np.linalg.svd(np.where(infinite, 0, A), compute_uv=False)
+    return np.where(np.any(infinite, (-2, -1))[..., None], values.dtype.type(np.nan), values)  # as LAPACK finds them
 
 
 # ---- QR -----------------------------------------------------------------------------------------------------------------------------

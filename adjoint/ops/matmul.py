@@ -8,10 +8,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from .._dtype import from_numpy_dtype
+from .._dtype import from_numpy_dtype, result_numpy_dtype
 from .._quiet import mute, unmute
 from .._serving import KINDS
-from .._tensor import Tensor
+from .._tensor import Tensor, wrap
 from ._batching import behind_batch
 from ._out import into
 from ._precision import FLOAT32, is_half
@@ -340,6 +340,12 @@ def dims_of(name: str, x: Array) -> int:
     return (x._data if isinstance(x, Tensor) else x).ndim
 
 
+def promoted(*operands: Array) -> list[Tensor]:
+    """A tensor beside NumPy's arrays: of these nobody chose the dtype, so it is promoted as in other arithmetic with them."""
+    dtype = from_numpy_dtype(result_numpy_dtype([x._data if isinstance(x, Tensor) else x for x in operands]))
+    return [(x if isinstance(x, Tensor) else wrap(x)).to(dtype) for x in operands]
+
+
 @composite()
 def matmul(input: Array, other: Array, *, out: Any = None) -> Array:
     """The matrix product: of vectors, matrices and batches of them, broadcasting the batches."""
@@ -347,6 +353,7 @@ def matmul(input: Array, other: Array, *, out: Any = None) -> Array:
         left, right = input._data.ndim, other._data.ndim
     else:
         left, right = dims_of("input", input), dims_of("other", other)
+        input, other = promoted(input, other)
     if left == 2 and right == 2:
         return mm(input, other) if out is None else mm(input, other, out=out)
     if left == 0 or right == 0:

@@ -118,6 +118,10 @@ def test_errors_are_those_of_linalg() -> None:
             call(ad.full((2, 2), float("nan")))
     with pytest.raises(RuntimeError, match="should not contain infs or NaNs"):
         la.eig(ad.full((2, 2), float("nan")))
+    infinite = ad.stack([ad.eye(2), ad.full((2, 2), float("inf"))])
+    assert la.svdvals(infinite).isnan().tolist() == [[False, False], [True, True]]
+    assert la.matrix_rank(infinite).tolist() == [2, 0]
+    assert la.cond(ad.full((2, 2), float("nan")), "fro").item() == float("inf")
     assert la.inv_ex(ad.zeros(3, 3)).info == 1
     assert la.inv_ex(ad.eye(3)).info == 0
     assert la.solve_ex(ad.ones(2, 2), ad.ones(2)).info == 2
