@@ -139,6 +139,8 @@ def write_inplace(op: Op, values: dict[str, Any]) -> Tensor:
     operands = [operand(op, slot, value) for slot, value in enumerate(given)]
     if not isinstance(operands[0], Tensor):
         raise TypeError(f"{op.name}_(): argument 'input' (position 1) must be Tensor, not {type(operands[0]).__name__}")
+    if op.adopts:
+        values = in_dtype_of(operands[0], values)
     pending = operands[0] if operands[0]._data.__class__ is Pending else None
     operands = list(map(settled_pending, operands))
     level, lifted, values = entered(operands, values)
@@ -240,6 +242,18 @@ def check_cast(source: np.dtype[Any], target: np.dtype[Any]) -> None:
                 f"result type {a.scalar_name} can't be cast to the desired output type {b.scalar_name}\n"
                 f"  fix: use the out-of-place form, or convert the target first: x = x.to({a})"
             )
+
+
+def in_dtype_of(target: Tensor, values: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of an op that computes in a dtype which can be asked for, to be written over `target`."""
+    own, asked = target.dtype, values["dtype"]
+    if asked not in (None, own):
+        kinds = (C_NAMES.get(kind.name, kind.name) for kind in (own, asked))
+        raise RuntimeError(
+            "Bad in-place call: input tensor dtype {} and output tensor dtype {} should match\n"
+            "  fix: leave dtype out, or use the out-of-place form".format(*kinds)
+        )
+    return {**values, "dtype": own}
 
 
 C_NAMES = {

@@ -165,7 +165,7 @@ def normalize_dims(dim: Any, ndim: int) -> tuple[int, ...]:
         return (wrap_dim(dim, ndim),)
     if dim is None:
         return tuple(range(ndim))
-    dims = tuple(dim) if isinstance(dim, tuple | list) else (dim,)
+    dims = tuple(dim) if isinstance(dim, tuple | list) or getattr(dim, "ndim", 0) == 1 else (dim,)
     if not dims:
         return tuple(range(ndim))
     wrapped = tuple(wrap_dim(d, ndim) for d in dims)
@@ -189,7 +189,7 @@ def wrap_dim(dim: Any, ndim: int) -> int:
 
 def whole_number(value: Any, name: str = "dim") -> int:
     """An integer that may be given as a 0-d tensor or array. A truth value is none."""
-    if not isinstance(value, bool):
+    if not isinstance(value, bool) and not getattr(value, "ndim", 0):
         try:
             return operator.index(value)
         except (TypeError, RuntimeError):  # (a tensor of another dtype)

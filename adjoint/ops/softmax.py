@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from ._rules import cast, loops, wrap_dim
 
 def prepared(name: str, input: Array, dim: Any, dtype: Any) -> Array:
     """The input in the dtype of the result."""
-    if not isinstance(dim, int):
+    if not isinstance(dim, int) and not (hasattr(dim, "__index__") and not getattr(dim, "ndim", 0)):
         raise TypeError(f"{name}(): argument 'dim' (position 2) must be int, not {type(dim).__name__}\n  fix: torch.{name}(x, dim=-1)")
     input = with_dtype(input, dtype)
     if input.dtype.kind in "iubc":
@@ -30,6 +31,7 @@ def prepared(name: str, input: Array, dim: Any, dtype: Any) -> Array:
 
 def along_rows(fn: Any, dim: int, *arrays: Array) -> Array:
     """Apply a function of rows along any dimension."""
+    dim = operator.index(dim)
     if dim in (-1, len(arrays[0].shape) - 1):
         return fn(*arrays)
     return np.moveaxis(fn(*(np.moveaxis(x, dim, -1) for x in arrays)), -1, dim)
@@ -45,7 +47,7 @@ def blocks_of_columns(shape: tuple[int, ...], dim: int) -> tuple[int, int, int, 
 def gradient_by_kernel(g: Array, out: Array, dim: int, logs: int) -> Array | None:
     if g.__class__ is not np.ndarray or not out.size:
         return None
-    shape = out.shape
+    shape, dim = out.shape, operator.index(dim)
     g, out, grad = np.ascontiguousarray(g), np.ascontiguousarray(out), np.empty(shape, out.dtype)
     if dim in (-1, len(shape) - 1):
         size = shape[-1]
@@ -91,7 +93,7 @@ def softmax(input: Array, dim: int, dtype: Any = None) -> Array:
         return cast(np.exp(wide(x) - wide(x)), x.dtype)  # one, unless it is infinite or NaN
     if not x.size:
         return np.empty_like(x)
-    out = loops("softmax").softmax.run(x, dim, False)
+    out = loops("softmax").softmax.run(x, operator.index(dim), False)
     return cast(along_rows(softmax_of_rows, dim, wide(x)) if out is None else out, x.dtype)
 
 
@@ -116,7 +118,7 @@ def log_softmax_rule(g: Array, out: Array, dim: int, input_dtype: Any) -> Array:
 
 def log_softmax_jvp(input_t: Array, out: Array, dim: int) -> Array:
     t = cast(input_t, out._data.dtype)
-    return t - np.sum(np.exp(out) * t, axis=dim, keepdims=True) if out.shape else t - np.exp(out) * t
+    return t - np.sum(np.exp(out) * t, axis=operator.index(dim), keepdims=True) if out.shape else t - np.exp(out) * t
 
 
 @op(along="softmax.log_softmax", same=SAME, input=log_softmax_rule, jvp=log_softmax_jvp)
@@ -127,7 +129,7 @@ def log_softmax(input: Array, dim: int, dtype: Any = None) -> Array:
         return cast(wide(x) - wide(x), x.dtype)
     if not x.size:
         return np.empty_like(x)
-    out = loops("softmax").log_softmax.run(x, dim, False)
+    out = loops("softmax").log_softmax.run(x, operator.index(dim), False)
     return cast(along_rows(log_softmax_of_rows, dim, wide(x)) if out is None else out, x.dtype)
 
 

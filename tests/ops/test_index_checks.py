@@ -76,3 +76,14 @@ def test_a_flat_index_does_not_count_from_the_end():
 def test_what_does_not_fit_an_index(call, error, words):
     with pytest.raises(error, match=words):
         call(ad.ones(3, 4), ad.tensor([0, 1]))
+
+
+def test_a_tensor_of_an_integer_is_a_dimension():
+    x = ad.arange(6.0).reshape(2, 3).requires_grad_()
+    for name in ("softmax", "log_softmax", "cumsum", "logcumsumexp"):
+        found, wanted = getattr(x, name)(ad.tensor(0)), getattr(x, name)(0)
+        assert found.equal(wanted)
+        assert ad.autograd.grad(found[0].sum(), x)[0].equal(ad.autograd.grad(wanted[0].sum(), x)[0])
+        with pytest.raises(TypeError, match="must be int, not Tensor"):
+            getattr(x, name)(ad.tensor([0]))
+    assert x.sum(ad.tensor([0])).equal(x.sum(0))  # where several may be given

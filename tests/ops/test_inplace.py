@@ -278,3 +278,18 @@ def test_recorded_write_to_memory_that_is_read_only_is_refused() -> None:
     del array
     with pytest.raises((RuntimeError, ValueError), match="read-only"):
         x.mul_(ad.ones(3, requires_grad=True))
+
+
+def test_running_sums_in_place_stay_in_their_dtype():
+    for name in ("cumsum", "cumprod"):
+        x = ad.tensor([True, False])
+        with pytest.raises(NotImplementedError, match=f"\"{name}_out_cpu\" not implemented for 'Bool'"):
+            getattr(x, f"{name}_")(0)
+        with pytest.raises(RuntimeError, match="Bad in-place call: input tensor dtype bool and output tensor dtype long int should match"):
+            getattr(x, f"{name}_")(0, dtype=ad.int64)
+        assert x.tolist() == [True, False]
+    x = ad.tensor([1.5, 2.5])
+    with pytest.raises(RuntimeError, match="input tensor dtype float and output tensor dtype double should match"):
+        x.cumsum_(0, dtype=ad.float64)
+    assert x.cumsum_(0, dtype=ad.float32).tolist() == [1.5, 4.0]
+    assert ad.tensor([200, 100], dtype=ad.uint8).cumsum_(0).tolist() == [200, 44]
