@@ -396,7 +396,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         num_classes = int(tensor.max()) + 1
     elif tensor.numel() and _holds(tensor.max() >= num_classes):
         raise RuntimeError("Class values must be smaller than num_classes.")
-    return (tensor.unsqueeze(-1) == tensor.new_tensor(np.arange(num_classes))).long()
+    return (tensor.unsqueeze(-1) == tensor.new_tensor(np.arange(num_classes))).long().contiguous()
 
 
 def __getattr__(name: str) -> Any:

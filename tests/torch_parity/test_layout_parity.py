@@ -165,6 +165,8 @@ PAIRS = {
     "index_fill": lambda lib, x: x.index_fill(1, lib.tensor([0]), 1.0),
     "mse_loss": lambda lib, x: lib.nn.functional.mse_loss(x, lib.ones(x.shape), reduction="none"),
     "huber_loss": lambda lib, x: lib.nn.functional.huber_loss(x, lib.ones(x.shape), reduction="none"),
+    "bce_with_logits": lambda lib, x: lib.nn.functional.binary_cross_entropy_with_logits(x, lib.ones(x.shape), reduction="none"),
+    "one_hot": lambda lib, x: lib.nn.functional.one_hot((x > 0).long(), 3),
 }
 for name, function in PAIRS.items():
     case(name, function, 2, 4)
