@@ -362,14 +362,14 @@ def triplet_margin_loss(
 # ---- norms --------------------------------------------------------------------------------------------------------------------------
 
 
-def frobenius_norm(input: Any, dim: Any, keepdim: bool = False) -> Any:
+def frobenius_norm(input: Any, dim: Any, keepdim: bool = False, *, out: Any = None) -> Any:
     """The root of the sum of squares along dimensions."""
-    return vector_norm(input, 2, tuple(dim) if isinstance(dim, Sequence) else dim, keepdim)
+    return vector_norm(input, 2, tuple(dim) if isinstance(dim, Sequence) else dim, keepdim, out=out)
 
 
-def nuclear_norm(input: Any, dim: Any = (-2, -1), keepdim: bool = False) -> Any:
+def nuclear_norm(input: Any, dim: Any = (-2, -1), keepdim: bool = False, *, out: Any = None) -> Any:
     """The sum of the singular values."""
-    return linalg.matrix_norm(input, "nuc", dim, keepdim)
+    return linalg.matrix_norm(input, "nuc", dim, keepdim, out=out)
 
 
 def norm_except_dim(v: Any, pow: float = 2, dim: int = 0) -> Any:

@@ -92,6 +92,14 @@ def _dims_and_sizes(input: Any, s: Any, dim: Any) -> tuple[tuple[int, ...], list
     return dims, [None if n in (None, -1) else int(n) for n in (s or [None] * len(dims))]
 
 
+def _given(name: str, out: Any, result: Any) -> Any:
+    """The result, in the tensor given for it, which need not have its precision but be of its kind."""
+    if out is not None and not (out.is_complex() if result.is_complex() else out.is_floating_point()):
+        kind = "complex" if result.is_complex() else "floating point"
+        raise RuntimeError(f"{name} expects a {kind} output tensor, but got {out.dtype.scalar_name}")
+    return _into(out, result)
+
+
 def _line(name: str, input: Any, n: int | None, dim: int, norm: str | None, inverse: bool, out: Any) -> Any:
     """The transform of complex numbers along one dimension."""
     x, dim = _ready(name, input), _one_dim(input, dim)
@@ -99,9 +107,7 @@ def _line(name: str, input: Any, n: int | None, dim: int, norm: str | None, inve
     if n is not None or not size:
         x, size = _resized(x, dim, n), n
     result = _ops.fft_c2c(x, (dim,), 1.0 if norm is None and not inverse else _scale(norm, size, inverse), inverse)
-    if out is not None and not out.is_complex():
-        raise RuntimeError(f"{name} expects a complex output tensor, but got {out.dtype.scalar_name}")
-    return _into(out, result)
+    return result if out is None else _given(name, out, result)
 
 
 def _complex_transform(name: str, input: Any, s: Any, dim: Any, norm: str | None, inverse: bool, out: Any) -> Any:
@@ -110,7 +116,7 @@ def _complex_transform(name: str, input: Any, s: Any, dim: Any, norm: str | None
     for d, n in zip(dims, sizes, strict=True):
         x = _resized(x, d, n)
     size = math.prod(x.shape[d] for d in dims)
-    return _into(out, _ops.fft_c2c(x, dims, _scale(norm, size, inverse), inverse))
+    return _given(name, out, _ops.fft_c2c(x, dims, _scale(norm, size, inverse), inverse))
 
 
 def _real_line(name: str, input: Any, n: int | None, dim: int, norm: str | None, inverse: bool, out: Any) -> Any:
@@ -121,7 +127,7 @@ def _real_line(name: str, input: Any, n: int | None, dim: int, norm: str | None,
         x, size = _resized(x, dim, n), n
     half = _ops.fft_r2c(x, dim, 1.0 if norm is None and not inverse else _scale(norm, size, inverse))
     half = half.conj_physical() if inverse else half
-    return half if out is None else _into(out, half)
+    return half if out is None else _given(name, out, half)
 
 
 def _from_real(name: str, input: Any, s: Any, dim: Any, norm: str | None, inverse: bool, out: Any) -> Any:
@@ -135,7 +141,7 @@ def _from_real(name: str, input: Any, s: Any, dim: Any, norm: str | None, invers
     half = _ops.fft_r2c(x, dims[-1], scale)
     if inverse:
         half = half.conj_physical()
-    return _into(out, _ops.fft_c2c(half, dims[:-1], 1.0, inverse) if dims[1:] else half)
+    return _given(name, out, _ops.fft_c2c(half, dims[:-1], 1.0, inverse) if dims[1:] else half)
 
 
 def _line_to_real(name: str, input: Any, n: int | None, dim: int, norm: str | None, inverse: bool, out: Any) -> Any:
@@ -146,7 +152,7 @@ def _line_to_real(name: str, input: Any, n: int | None, dim: int, norm: str | No
         raise RuntimeError(f"Invalid number of data points ({n}) specified")
     if x._data.shape[dim] != n // 2 + 1:
         x = _resized(x, dim, n // 2 + 1)
-    return _into(out, _ops.fft_c2r(x if inverse else x.conj_physical(), dim, _scale(norm, n, inverse), n))
+    return _given(name, out, _ops.fft_c2r(x if inverse else x.conj_physical(), dim, _scale(norm, n, inverse), n))
 
 
 def _to_real(name: str, input: Any, s: Any, dim: Any, norm: str | None, inverse: bool, out: Any) -> Any:
@@ -163,7 +169,7 @@ def _to_real(name: str, input: Any, s: Any, dim: Any, norm: str | None, inverse:
     scale = _scale(norm, math.prod([x._data.shape[d] for d in dims[:-1]]) * n, inverse)
     if dims[1:]:
         x = _ops.fft_c2c(x, dims[:-1], 1.0, inverse)
-    return _into(out, _ops.fft_c2r(x if inverse else x.conj_physical(), last, scale, n))
+    return _given(name, out, _ops.fft_c2r(x if inverse else x.conj_physical(), last, scale, n))
 
 
 # ---- one dimension ------------------------------------------------------------------------------------------------------------------
@@ -283,7 +289,7 @@ def ifftshift(input: Any, dim: Any = None) -> Any:
 
 
 def _frequencies(values: Any, n: int, d: float, dtype: Any, device: Any, requires_grad: bool, out: Any) -> Any:
-    kind = _default_numpy() if dtype is None else _as_dtype(dtype).numpy
+    kind = (_default_numpy() if out is None else out.dtype.numpy) if dtype is None else _as_dtype(dtype).numpy
     if kind.kind in "biu":
         raise RuntimeError("fftfreq requires a floating point or complex dtype")
     if kind.kind == "c":

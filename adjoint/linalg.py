@@ -547,7 +547,7 @@ def cross(input: Any, other: Any, *, dim: int = -1, out: Any = None) -> Any:
         raise RuntimeError(f"expected scalar type {input.dtype.scalar_name} but found {other.dtype.scalar_name}\n  fix: y.to(x.dtype)")
     if shape != others:
         input, other = _FUNCTIONS["broadcast_tensors"](input, other)
-    return _into(out, _vector_product(input, other, dim), _SAME)
+    return _into(out, _vector_product(input, other, dim), _SAME, (input, other))
 
 
 def vecdot(x: Any, y: Any, *, dim: int = -1, out: Any = None) -> Any:

@@ -95,6 +95,12 @@ def test_what_keeps_its_dtype_is_not_converted(name):
         (lambda out: ad.sum(X, 1, dtype=ad.float64, out=out), ad.float32, "Expected out tensor to have dtype double, but got float"),
         (lambda out: ad.cumsum(X, 1, dtype=ad.float64, out=out), ad.float32, "Expected out tensor to have dtype double, but got float"),
         (lambda out: ad.isposinf(X, out=out), ad.float32, "isposinf does not support non-boolean outputs"),
+        (lambda out: ad.fft.rfft(X, out=out), ad.float32, "rfft expects a complex output tensor, but got Float"),
+        (lambda out: ad.fft.fft2(X, out=out), ad.float32, "fftn expects a complex output tensor, but got Float"),
+        (lambda out: ad.fft.irfft(X, out=out), ad.int64, "irfft expects a floating point output tensor, but got Long"),
+        (lambda out: ad.fft.fftfreq(4, out=out), ad.int64, "fftfreq requires a floating point or complex dtype"),
+        (lambda out: ad.float_power(X, 2, out=out), ad.float32, "has dtype Float but the operation's result requires dtype Double"),
+        (lambda out: ad.polar(X, X, out=out), ad.float32, "scalar type ComplexFloat but got scalar type Float for argument 'out'"),
     ],
 )  # fmt: skip
 def test_dtypes_that_are_refused(call, dtype, words):
@@ -116,3 +122,19 @@ def test_sums_are_computed_in_the_dtype_of_their_target():
 def test_the_number_of_targets_is_checked():
     with pytest.raises(TypeError, match="expected tuple of 2 elements but got 1"):
         ad.max(X, 1, out=(ad.empty(0),))
+
+
+def test_functions_of_matrices_and_orders_take_a_target():
+    x = ad.tensor([[3.0, 1.0], [0.0, 2.0]])
+    for call, targets in (
+        (lambda out: ad.slogdet(x, out=out), (ad.empty(0), ad.empty(0))),
+        (lambda out: ad.argsort(x, stable=True, out=out), ad.empty(0, dtype=ad.int64)),
+        (lambda out: ad.frobenius_norm(x, 1, out=out), ad.empty(0)),
+        (lambda out: ad.nuclear_norm(x, out=out), ad.empty(0)),
+        (lambda out: ad.fft.fftfreq(4, out=out), ad.empty(0, dtype=ad.float64)),
+    ):
+        found, wanted = call(targets), call(None)
+        pairs = [(found, wanted, targets)] if isinstance(targets, ad.Tensor) else zip(found, wanted, targets, strict=True)
+        for one, other, target in pairs:
+            assert one is target
+            assert one.to(other.dtype).equal(other)

@@ -89,6 +89,9 @@ def test_an_index_may_not_be_written(write):
         lambda x: ad.masked_select(x, x > 0, out=x),
         lambda x: ad.kthvalue(x.view(2, 3), 1, 1, out=(x[:2], ad.empty(2, dtype=ad.int64))), lambda x: ad.cumsum(x[:-1], 0, out=x[1:]),
         lambda x: ad.topk(x, 2, out=(x[:2], ad.empty(2, dtype=ad.int64))),
+        lambda x: ad.scatter(x, 0, places(2), x[:2], out=x), lambda x: ad.cross(x[:3], x[3:], dim=0, out=x[:3]),
+        lambda x: ad.linalg.cross(x[:3], x[3:], out=x[1:4]), lambda x: x[:4].view(2, 2).addr_(x[:2], x[4:]),
+        lambda x: ad.addr(x[:4].view(2, 2), x[:2], x[4:], out=x[:4].view(2, 2)),
     ],
 )  # fmt: skip
 def test_out_may_not_be_what_is_read(call):

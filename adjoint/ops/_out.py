@@ -14,11 +14,14 @@ from ._inplace import check_cast, check_same, resize_out
 from ._registry import SAME
 
 
-def into(out: Any, result: Any, same: str = "") -> Any:
-    """The result, in the tensor given for it, if there is one. `same`: what is said if that has another dtype, where it may not."""
+def into(out: Any, result: Any, same: str = "", read: Iterable[Any] = ()) -> Any:
+    """The result, in the tensor given for it, if there is one. `same`: what is said if that has another dtype, where it may not. `read`:
+    tensors whose memory may not be written."""
     if out is None:
         return result
     check_out(out, result, same)
+    for x in read:
+        check_apart(out._data, x._data, ANY)
     return written(out, result)
 
 

@@ -90,7 +90,7 @@ def text(op: Op, name: str, otherwise: FunctionType, kernel: bool, write: bool, 
     if floats:
         known.append(f"((dtype_ := a_{target}.dtype) is F32 or dtype_ is F64)")
         known += [f"a_{other}.dtype is dtype_" for other in others]
-    else:
+    if op.overlap or not floats:
         known += [
             f"(a_{other}.base is a_{target}.base is None and a_{other} is not a_{target} or not shares_memory(a_{other}, a_{target}))"
             for other in others

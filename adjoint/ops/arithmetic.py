@@ -15,6 +15,7 @@ from .._methods import OpMethods
 from .._tensor import Tensor
 from ._general import as_factor, warn_of_order
 from ._operands import NUMBERS, OPERANDS, inplace_of, is_complex, kinds_of, log_of, no_derivative, raised, refuse, unraised, zero
+from ._out import into
 from ._registry import FLOAT, FOUND, Array, composite, elementwise
 from ._rules import call, holds
 
@@ -461,7 +462,8 @@ def float_power(input: Array, exponent: Array, *, out: Array = None) -> Array:
             "float_power() received an invalid combination of arguments - got "
             f"({type(input).__name__}, {type(exponent).__name__}), but expected a Tensor among them"
         )
-    return (pow if isinstance(exponent, NUMBERS) else pow_tensor)(in_double(input), in_double(exponent), out=out)
+    result = (pow if isinstance(exponent, NUMBERS) else pow_tensor)(in_double(input), in_double(exponent))
+    return into(out, result, "the output given to float_power has dtype {given} but the operation's result requires dtype {wanted}")
 
 
 @composite("float_power_", function=False)

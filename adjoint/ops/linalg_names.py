@@ -33,9 +33,9 @@ def det(input: Array) -> Array:
 
 
 @composite()
-def slogdet(input: Array) -> Any:
+def slogdet(input: Array, *, out: Any = None) -> Any:
     """The sign of the determinant and the logarithm of its absolute value."""
-    return types.slogdet(linalg().slogdet(input))
+    return types.slogdet(linalg().slogdet(input, out=out))
 
 
 @composite()

@@ -328,8 +328,8 @@ def logits_target(g: Array, input: Array, weight: Array | None, pos_weight: Arra
     return unreduced(g, input, reduction) * times(slope, weight)
 
 
-@op("binary_cross_entropy_with_logits", batch=REDUCED, like=("target", "input"), method=False, function=False, promote=COMMON, jvp=REDUCTION,
-    input=logits_input, target=logits_target)  # fmt: skip
+@op("binary_cross_entropy_with_logits", batch=REDUCED, like=("target", "input"), method=False, function=False, promote=COMMON,
+    jvp=REDUCTION, input=logits_input, target=logits_target)  # fmt: skip
 def binary_cross_entropy_with_logits_op(
     input: Array, target: Array, pos_weight: Array | None, weight: Array | None, reduction: str
 ) -> Array:

@@ -12,6 +12,7 @@ from .._dtype import from_numpy_dtype, result_numpy_dtype
 from .._quiet import mute, unmute
 from .._serving import KINDS
 from .._tensor import Tensor, wrap
+from ..autograd.regions import PARTIAL
 from ._batching import behind_batch
 from ._out import into
 from ._precision import FLOAT32, is_half
@@ -575,7 +576,7 @@ def addbmm(input: Array, batch1: Array, batch2: Array, beta: float = 1, alpha: f
     return added(input, np.add.reduce(product(batch1, batch2), axis=0, dtype=batch1.dtype), beta, alpha)
 
 
-@op(inplace=True, promote=COMMON, input=added_input,
+@op(inplace=True, promote=COMMON, overlap=PARTIAL, input=added_input,
     vec1=lambda g, vec2, alpha: scaled(product(g, vec2), alpha),
     vec2=lambda g, vec1, alpha: scaled(product(transposed(g), vec1), alpha),
     jvp=lambda out, beta, alpha, input_t, vec1, vec2, vec1_t, vec2_t: added_jvp(

@@ -9,6 +9,8 @@ import numpy as np
 from .._dtype import from_numpy_dtype
 from ._registry import Array, op
 
+WRONG = "Expected object of scalar type {wanted} but got scalar type {given} for argument 'out'"
+
 
 def _check(first: Array, second: Array) -> None:
     kinds = [from_numpy_dtype(x.dtype) for x in (first, second)]
@@ -37,7 +39,7 @@ def _complex_tangent(real: Any, imag: Any, real_t: Any, imag_t: Any) -> Any:
     return complex(real * 0 if real_t is None else real_t, imag * 0 if imag_t is None else imag_t)
 
 
-@op(method=False, broadcasts=True, holomorphic=False, jvp=_complex_tangent,
+@op(method=False, broadcasts=True, holomorphic=False, same=WRONG, jvp=_complex_tangent,
     real=lambda g: np.real(g),
     imag=lambda g: np.imag(g))  # fmt: skip
 def complex(real: Array, imag: Array) -> Array:
@@ -52,7 +54,7 @@ def _polar_tangent(abs: Any, angle: Any, abs_t: Any, angle_t: Any) -> Any:
     return complex(along * np.cos(angle) - around * np.sin(angle), along * np.sin(angle) + around * np.cos(angle))
 
 
-@op(method=False, broadcasts=True, holomorphic=False, jvp=_polar_tangent,
+@op(method=False, broadcasts=True, holomorphic=False, same=WRONG, jvp=_polar_tangent,
     abs=lambda g, angle: np.real(g) * np.cos(angle) + np.imag(g) * np.sin(angle),
     angle=lambda g, abs, angle: abs * (np.imag(g) * np.cos(angle) - np.real(g) * np.sin(angle)))  # fmt: skip
 def polar(abs: Array, angle: Array) -> Array:

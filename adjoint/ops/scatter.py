@@ -222,7 +222,8 @@ def scatter(input: Any, dim: int, index: Any, src: Any = None, *, value: Any = N
     """A copy with elements of `src` (or one value) at the places that `index` names along a dimension."""
     if src.__class__ is Tensor and reduce is None and out is None:
         return _scatter(input, dim, index, src)
-    return into(out, _chosen(input, dim, index, src, value, reduce, False), SAME)
+    read = (input, index, src) if isinstance(src, Tensor) else (input, index)
+    return into(out, _chosen(input, dim, index, src, value, reduce, False), SAME, read)
 
 
 @in_common_cases(_scatter, _scatter_into, lambda: loops("index").put.along)

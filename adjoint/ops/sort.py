@@ -153,9 +153,10 @@ def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool = Fal
 
 
 @composite()
-def argsort(input: Any, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Any:
+def argsort(input: Any, dim: int = -1, descending: bool = False, *, stable: bool = False, out: Any = None) -> Any:
     """The indices that sort along a dimension."""
-    return _argsort(input, dim, descending)
+    indices = _argsort(input, dim, descending)
+    return indices if out is None else into(out, indices, SAME)
 
 
 @composite()
