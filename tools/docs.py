@@ -7,12 +7,14 @@ reference (tools/reference.py) and the pages of the lab. Zensical makes the site
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import shutil
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -20,7 +22,8 @@ sys.path.insert(0, str(ROOT))
 
 from tools.check_site import problems  # noqa: E402
 
-STAGE = ROOT / "build" / "docs"
+BUILD = ROOT / "build"
+STAGE = BUILD / "docs"
 SITE = ROOT / "site"
 # Pages that stand at the root of the repository, where readers of the source look for them.
 ROOT_PAGES = ("CHANGELOG.md", "CONTRIBUTING.md")
@@ -50,17 +53,31 @@ def stage() -> None:
     static.write(STAGE / "lab")
 
 
+def reference_menu() -> Iterator[str]:
+    """The entries of the menu for the pages of the reference, which are known only when they are there."""
+    yield '"reference/index.md",'
+    for page in sorted((STAGE / "reference").glob("*.md")):
+        if page.stem != "index":
+            title = page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+            yield f'{{ {json.dumps(title)} = "reference/{page.name}" }},'
+
+
 def zensical(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "zensical", *arguments, "--config-file", str(ROOT / "zensical.toml")]
+    configuration = BUILD / "zensical.toml"
+    text = (ROOT / "zensical.toml").read_text(encoding="utf-8")
+    _write(configuration, text.replace('"reference/index.md",', "\n    ".join(reference_menu())).encode())
+    return [sys.executable, "-m", "zensical", *arguments, "--config-file", str(configuration)]
 
 
 def build() -> int:
     stage()
-    shutil.rmtree(SITE, ignore_errors=True)
+    for old in (SITE, BUILD / "site"):
+        shutil.rmtree(old, ignore_errors=True)
     done = subprocess.run(zensical("build", "--clean"), capture_output=True, text=True, check=False)
     if done.returncode:
         print(done.stdout, done.stderr, sep="", file=sys.stderr)
         return done.returncode
+    (BUILD / "site").rename(SITE)  # Zensical writes beside its configuration only
     found = list(problems(SITE))  # what it warns of is found here too, one line for each
     for problem in found:
         print(problem, file=sys.stderr)
@@ -78,7 +95,13 @@ def serve(address: str) -> int:
             stage_pages()
 
     threading.Thread(target=follow, daemon=True).start()
-    return subprocess.run(zensical("serve", "--dev-addr", address), check=False).returncode
+    with subprocess.Popen(zensical("serve", "--dev-addr", address)) as server:
+        try:
+            return server.wait()
+        except KeyboardInterrupt:
+            return 0
+        finally:
+            server.terminate()
 
 
 def main() -> int:
