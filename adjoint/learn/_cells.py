@@ -5,13 +5,12 @@ from __future__ import annotations
 import linecache
 import sys
 from collections.abc import Callable, Iterator
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any
 
 from . import _commands as commands
 from ._exercise import Exercise
-from ._judging import Verdict, judge_names, nothing_done, same_program
-from ._notebook import without_demonstration
+from ._judging import Verdict, judge_names
 
 
 def check(name: str) -> None:
@@ -51,19 +50,14 @@ def _printed(command: Callable[[], object]) -> None:
 
 def verdict_here(exercise: Exercise, namespace: dict[str, Any]) -> Verdict:
     """The verdict on what a notebook's cells have defined."""
-    source = "\n".join(cells(exercise, namespace))
-    if same_program(source, without_demonstration(exercise.skeleton)):
-        return nothing_done(exercise)
+    files = dict.fromkeys(file for asked in exercise.asked_for for file in _files(namespace.get(asked.name)))
+    source = "\n".join("".join(linecache.getlines(file)) for file in files)  # of whole cells, where Python knows them
     return judge_names(exercise, namespace, source)
 
 
-def codes(found: Any) -> list[CodeType]:
-    """The code of a function, or of the methods of a class."""
-    members = vars(found).values() if isinstance(found, type) else [found]
-    return [member.__code__ for member in (getattr(member, "__func__", member) for member in members) if isinstance(member, FunctionType)]
-
-
-def cells(exercise: Exercise, namespace: dict[str, Any]) -> Iterator[str]:
-    """The cells that define what the exercise asks for, where Python knows them."""
-    files = dict.fromkeys(code.co_filename for asked in exercise.asked_for for code in codes(namespace.get(asked.name)))
-    return ("".join(linecache.getlines(file)) for file in files)
+def _files(found: Any) -> Iterator[str]:
+    """Where a function, or the methods of a class, were defined. For Python each cell of a notebook is a file."""
+    for member in vars(found).values() if isinstance(found, type) else [found]:
+        function = getattr(member, "__func__", member)
+        if isinstance(function, FunctionType):
+            yield function.__code__.co_filename

@@ -32,9 +32,9 @@ def run(action: str, name: str | None = None, in_notebook: bool = False, force: 
             case "check":
                 return int(not check_file(_file(name)))
             case "hint":
-                hint(name or _file(None).stem)
+                hint(Path(name or _file(None)).stem)
             case "solution":
-                solution(name or _file(None).stem)
+                solution(Path(name or _file(None)).stem)
     except Refused as why:
         print(why, file=sys.stderr)
         return 2
@@ -69,7 +69,7 @@ def start(exercise: Exercise, in_notebook: bool, force: bool) -> None:
 
 def check_file(path: Path) -> bool:
     """Check a solution in a process of its own, and say what is wrong with it."""
-    verdict, printed = verdict_in_child(path.stem, _text(path), path.name)
+    verdict, printed = verdict_in_child(path.stem, _text(path), str(path.resolve()))
     if printed.strip():
         print(f"It printed:\n{printed.strip()[:SHOWN]}\n")
     return answer(path.stem, verdict)

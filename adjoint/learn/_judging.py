@@ -6,12 +6,14 @@ import ast
 import ctypes
 import linecache
 import random
+import sys
 import threading
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 from ._exercise import Exercise, Mistake
@@ -35,14 +37,13 @@ def judge(exercise: Exercise, source: str, path: str, seed: int | None = None, s
     """The verdict on the text of a program."""
     linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)  # so that lines can be quoted
     try:
-        tree = ast.parse(source, path)
+        code = compile(source, path, "exec", dont_inherit=True)
     except SyntaxError as error:
         line = (error.text or "").strip()
         return Verdict(False, f"Line {error.lineno} is not Python yet: `{line}`\n{type(error).__name__}: {error.msg}.")
-    if same_program(source, exercise.skeleton):
-        return nothing_done(exercise)
-    namespace: dict[str, Any] = {"__name__": exercise.name, "__file__": path}
-    return judge_names(exercise, namespace, source, seed, seconds, lambda: exec(compile(tree, path, "exec"), namespace))
+    module = sys.modules["solution"] = ModuleType("solution")  # where dataclasses, for example, look for it
+    namespace = vars(module)
+    return judge_names(exercise, namespace, source, seed, seconds, lambda: exec(code, namespace))
 
 
 def judge_names(
@@ -54,12 +55,15 @@ def judge_names(
     define: Callable[[], None] = lambda: None,
 ) -> Verdict:
     """The verdict on the functions and classes of a namespace, which are there already or are put there by `define`."""
+    if essence(source) == essence(exercise.skeleton):
+        return Verdict(False, f"Nothing done yet: this is the skeleton as it was. A beginning: {exercise.hints[0]}", begun=False)
     work = Work(namespace, source, random.SystemRandom().getrandbits(32) if seed is None else seed)
     try:
         with warnings.catch_warnings(), time_limit(seconds):
             warnings.simplefilter("ignore")  # the verdict says more
             define()
-            work.has(exercise.asked_for)
+            for definition in exercise.asked_for:
+                work.require(definition)
             exercise.examine(work)
     except Mistake as mistake:
         return Verdict(False, str(mistake))
@@ -76,17 +80,11 @@ def judge_names(
     return Verdict(True, "Right.")
 
 
-def same_program(source: str, other: str) -> bool:
-    """Whether two programs differ in nothing but comments, blank lines and the text at the beginning."""
-    def statements(text: str) -> list[str]:
-        tree = ast.parse(text)
-        return [ast.dump(node) for node in tree.body[ast.get_docstring(tree) is not None :]]
-
-    return statements(source) == statements(other)
-
-
-def nothing_done(exercise: Exercise) -> Verdict:
-    return Verdict(False, f"Nothing done yet: this is the skeleton as it was. A beginning: {exercise.hints[0]}", begun=False)
+def essence(source: str) -> list[str]:
+    """A program's statements without comments, blank lines, the text at the beginning and the demonstration at the end."""
+    tree = ast.parse(source)
+    statements = tree.body[ast.get_docstring(tree) is not None :]
+    return [ast.dump(node) for node in statements if not (isinstance(node, ast.If) and "__name__" in ast.unparse(node.test))]
 
 
 _MEANINGS = {

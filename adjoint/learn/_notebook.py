@@ -12,7 +12,7 @@ def notebook(exercise: Exercise) -> str:
     name = exercise.name
     cells = [
         ("markdown", f"# {exercise.title}\n\n{exercise.task.partition(chr(10))[2].strip()}"),
-        ("code", without_demonstration(exercise.skeleton)),
+        ("code", exercise.skeleton.partition("\n\nif __name__")[0]),  # a demonstration would fail before there is something to show
         ("markdown", "Run the cell above, then this one. Each check draws new cases."),
         ("code", f'from adjoint.learn import check, hint, solution\n\ncheck("{name}")'),
         ("markdown", f'`hint("{name}")` helps, and more each time. After an attempt, `solution("{name}")` shows one way to do it.'),
@@ -31,8 +31,3 @@ def program(text: str) -> str:
     cells = ["".join(cell["source"]) for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
     lines = "\n\n".join(cell for cell in cells if "adjoint.learn" not in cell).splitlines()
     return "\n".join("" if line.startswith(("%", "!")) else line for line in lines) + "\n"
-
-
-def without_demonstration(skeleton: str) -> str:
-    """In a notebook everything is the main program, and a demonstration would fail before there is something to show."""
-    return skeleton.partition("\n\nif __name__")[0]

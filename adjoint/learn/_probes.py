@@ -11,7 +11,7 @@ import numpy as np
 
 import adjoint as ad
 
-from ._exercise import Mistake
+from ._exercise import NAMES, Mistake
 from ._work import Mistakes, Work, close, counted_passes, diagnosed, plain, shown
 
 NOTHING = {
@@ -21,12 +21,12 @@ NOTHING = {
 
 
 def written_alone(work: Work) -> None:
-    """Raise if the learner imports something that could differentiate in his place."""
+    """Raise if something is imported that could differentiate in the learner's place."""
     for node in ast.walk(ast.parse(work.source)):
         if not isinstance(node, ast.Import | ast.ImportFrom):
             continue
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
-        if foreign := [name for name in names if name.partition(".")[0] not in {*sys.stdlib_module_names, "numpy"}]:
+        if foreign := [name for name in names if name.partition(".")[0] not in {*sys.stdlib_module_names, *NAMES, "numpy"}]:
             raise Mistake(f"Line {node.lineno} imports {foreign[0]}. The autograd is to be your own: use NumPy at most.")
 
 

@@ -9,7 +9,6 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from types import FunctionType
 from typing import Any
 
 from ..autograd import engine
@@ -34,19 +33,16 @@ class Work:
         self.random = random.Random(seed)
         self.backward_passes: Counter[str] = Counter()
 
-    def has(self, definitions: Sequence[ast.FunctionDef | ast.ClassDef]) -> None:
-        """Raise unless the functions and classes of the skeleton are there, and can be called as the skeleton's."""
-        for definition in definitions:
-            self._has(definition)
-
-    def _has(self, definition: ast.FunctionDef | ast.ClassDef) -> None:
+    def require(self, definition: ast.FunctionDef | ast.ClassDef) -> None:
+        """Raise unless a function or class of the skeleton is there, and can be called as the skeleton's."""
         name = definition.name
         found = self.namespace.get(name)
         if isinstance(definition, ast.ClassDef):
             if not isinstance(found, type):
                 raise Mistake(f"There is no class `{name}`: the checker looks for it by that name.")
             methods = [node.name for node in definition.body if isinstance(node, ast.FunctionDef)]
-            if missing := [method for method in methods if not hasattr(found, method) and (method[0] != "_" or method[:2] == "__")]:
+            public = [method for method in methods if method.startswith("__") or not method.startswith("_")]
+            if missing := [method for method in public if not hasattr(found, method)]:
                 raise Mistake(f"The class `{name}` has no method `{missing[0]}`; the skeleton has it, and the checker calls it.")
             return
         header = f"{name}({ast.unparse(definition.args)})"
@@ -59,7 +55,7 @@ class Work:
 
     def __getattr__(self, name: str) -> Any:
         found = self.namespace[name]
-        if not isinstance(found, FunctionType):
+        if isinstance(found, type):
             return found
 
         def called(*arguments: Any) -> Any:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 RIGHT: dict[str, list[str]] = {
     "chain_rule": ["""
+from functools import partial
 from math import cos
-from adjoint import func, sin, tensor
+from adjoint import sin, tensor
 
-by_hand = lambda x: 6 * x * cos(3 * x * x + 1)
+by_hand = partial(lambda factor, x: factor * x * cos(3 * x * x + 1), 6)
 
 def by_autograd(x):
     x = tensor([x], requires_grad=True)
@@ -101,10 +102,15 @@ def step(model, optimizer, batches):
     return sum(losses)
 """],
     "mini_tensor": ["""
+from __future__ import annotations
+from dataclasses import dataclass
+
+@dataclass(eq=False)
 class MiniTensor:
-    def __init__(self, value, requires_grad=False, parts=()):
-        self.value, self.grad, self.parts = value, 0.0, parts  # parts: (parent, derivative)
-        self.requires_grad = requires_grad
+    value: float
+    requires_grad: bool = False
+    parts: tuple[tuple[MiniTensor, float], ...] = ()  # the parents, and the derivatives by them
+    grad: float = 0.0
 
     @staticmethod
     def of(x):

@@ -120,6 +120,18 @@ def test_hints_go_on_to_the_last_and_stay_there(capsys):
         assert capsys.readouterr().out.startswith(f"Hint {number} of {count}")
 
 
+def test_a_hint_for_a_file(folder, capsys):
+    assert commands.run("hint", "leaves.py") == 0
+    assert capsys.readouterr().out.startswith("Hint 1 of 3")
+
+
+def test_a_solution_may_use_one_beside_it(folder, capsys):
+    (folder / "mini_tensor.py").write_text(load("mini_tensor").solution, encoding="utf-8")
+    source = load("mini_train").solution
+    (folder / "mini_train.py").write_text("from mini_tensor import MiniTensor\n" + source[source.index("\ndef fit") :], encoding="utf-8")
+    assert commands.run("check", "mini_train") == 0
+
+
 def test_what_a_solution_prints_is_shown(folder, capsys):
     (folder / "modes.py").write_text("print('a note to myself')\n" + load("modes").solution, encoding="utf-8")
     assert commands.run("check") == 0

@@ -10,7 +10,7 @@ import pytest
 from adjoint.learn import _commands as commands
 from adjoint.learn import _progress as progress
 from adjoint.learn._exercise import NAMES, load
-from adjoint.learn._notebook import notebook, program, without_demonstration
+from adjoint.learn._notebook import notebook, program
 
 
 @pytest.fixture(autouse=True)
@@ -18,6 +18,11 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("ADJOINT_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+def definitions(name):
+    """The right solution, as a cell."""
+    return load(name).solution.partition("\n\nif __name__")[0]
 
 
 def code_cells(text):
@@ -49,20 +54,20 @@ def test_a_new_notebook_runs_and_says_that_nothing_is_done(name, run, capsys):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_notebook_with_the_solution_passes(name, run, capsys):
     _, check = code_cells(notebook(load(name)))
-    run([without_demonstration(load(name).solution), check])
+    run([definitions(name), check])
     assert capsys.readouterr().out.startswith(f"{name}: right.")
     assert progress.of(name).passed
 
 
 def test_a_mistake_gets_its_hint(run, capsys):
     _, check = code_cells(notebook(load("chain_rule")))
-    run([without_demonstration(load("chain_rule").solution).replace("df_du * du_dx", "df_du"), check])
+    run([definitions("chain_rule").replace("df_du * du_dx", "df_du"), check])
     assert "multiplies it by du/dx" in capsys.readouterr().out
 
 
 def test_an_error_has_its_line(run, capsys):
     _, check = code_cells(notebook(load("chain_rule")))
-    run([without_demonstration(load("chain_rule").solution).replace("df_du * du_dx", "dfdu"), check])
+    run([definitions("chain_rule").replace("df_du * du_dx", "dfdu"), check])
     assert "NameError in line 11, `return dfdu`" in capsys.readouterr().out
 
 
@@ -98,6 +103,12 @@ def test_a_notebook_is_checked_from_the_command_line(folder, capsys):
     assert "adjoint.learn" not in program(json.dumps(cells))
     assert commands.run("check") == 0
     assert capsys.readouterr().out.startswith("modes: right.")
+
+
+def test_a_new_notebook_is_no_attempt_in_the_terminal_either(folder, capsys):
+    commands.run("start", "training_loop", in_notebook=True)
+    assert commands.run("check") == 1
+    assert "Nothing done yet" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1]", '{"cells": [{}]}'])

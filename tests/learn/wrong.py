@@ -198,7 +198,7 @@ WRONG: dict[str, list[tuple[str, str, str]]] = {
     ],
     "mini_deep": [
         (LOOP, RECURSIVE.replace("visit", "walk"), "still calls itself"),
-        ("class MiniTensor:", "import sys\n\nsys.setrecursionlimit(10**6)\n\n\nclass MiniTensor:", "only moves the wall"),
+        (LOOP, "        import sys\n        sys.setrecursionlimit(10**6)\n" + RECURSIVE, "only moves the wall"),
         (LOOP,
          "        order = [self]\n        for node in order:\n            order.extend(node._parents)\n        order.reverse()\n",
          "Order the graph first"),

@@ -110,7 +110,7 @@ Case = tuple[Function, str, Callable[[float], Three]]
 
 def quartic(work: Work) -> Case:
     a, b = work.random.randint(2, 5), work.random.randint(2, 5)
-    return lambda x: a * x**4 + b * x**3, f"{a}x⁴ + {b}x³", lambda x: (
+    return lambda x: a * x**4 + b * x**3, f"{a} * x**4 + {b} * x**3", lambda x: (
         4 * a * x**3 + 3 * b * x**2,
         12 * a * x**2 + 6 * b * x,
         24 * a * x + 6 * b,
@@ -119,12 +119,12 @@ def quartic(work: Work) -> Case:
 
 def wave(work: Work) -> Case:
     a = work.random.uniform(1.5, 3.0)
-    return lambda x: ad.sin(a * x), f"sin({a:.4g}x)", lambda x: (a * cos(a * x), -(a**2) * sin(a * x), -(a**3) * cos(a * x))
+    return lambda x: ad.sin(a * x), f"sin({a:.4g} * x)", lambda x: (a * cos(a * x), -(a**2) * sin(a * x), -(a**3) * cos(a * x))
 
 
 def growth(work: Work) -> Case:
     a = work.random.uniform(1.2, 2.0)
-    return lambda x: ad.exp(a * x) * x, f"x·exp({a:.4g}x)", lambda x: (
+    return lambda x: ad.exp(a * x) * x, f"x * exp({a:.4g} * x)", lambda x: (
         exp(a * x) * (1 + a * x),
         exp(a * x) * a * (2 + a * x),
         exp(a * x) * a**2 * (3 + a * x),

@@ -17,7 +17,7 @@ from adjoint import nn
 
 from .._exercise import Mistake
 from .._work import Mistakes, Work, close, diagnosed, plain, shown
-from .training_loop import optimizer_for, parameters
+from .training_loop import model_and_batches, optimizer_for, parameters
 
 SKELETON = '''
 import adjoint as ad
@@ -99,14 +99,11 @@ def reference(model: nn.Module, batches: list[Any], zero: str = "first", scale: 
 
 
 def examine(work: Work) -> None:
-    inputs, rows, count = work.random.randint(2, 5), work.random.randint(3, 6), work.random.randint(3, 5)
-    generator = ad.Generator().manual_seed(work.random.getrandbits(32))
-    batches = [(ad.randn(rows, inputs, generator=generator), ad.randn(rows, 1, generator=generator)) for _ in range(count)]
-    start = {name: ad.randn(shape, generator=generator) for name, shape in (("weight", (1, inputs)), ("bias", (1,)))}
+    rows = work.random.randint(3, 6)
+    linear, batches = model_and_batches(work, work.random.randint(2, 5), rows, count=work.random.randint(3, 5))
 
     def fresh() -> nn.Module:
-        model = nn.Linear(inputs, 1)
-        model.load_state_dict(start)
+        model = linear()
         model(batches[0][0]).sum().backward()  # gradients from before
         return model
 

@@ -52,14 +52,14 @@ ERRORS = mini_tensor.ERRORS | {
 
 def examine(work: Work) -> None:
     _probes.written_alone(work)
-    if sys.getrecursionlimit() > 5_000:
-        sys.setrecursionlimit(1_000)
-        raise Mistake("A higher recursion limit only moves the wall, and may crash Python. Use a loop and a list as its stack.")
     mini_tensor.rules(work)
     for length in (5, 8, 20, 60):
         _probes.probe(work, *_probes.random_program(work.random, length), mini_tensor.ORDER)
     chain(work)
     tower(work)
+    if sys.getrecursionlimit() >= DEPTH:
+        sys.setrecursionlimit(1_000)
+        raise Mistake("A higher recursion limit only moves the wall, and may crash Python. Use a loop, and a list as its stack.")
 
 
 def chain(work: Work) -> None:

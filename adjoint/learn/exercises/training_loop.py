@@ -8,6 +8,7 @@ It does not. Several things are wrong with it; all of them occur in real program
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import adjoint as ad
@@ -114,16 +115,7 @@ MISTAKES: Mistakes = {
 
 def examine(work: Work) -> None:
     size, count = work.random.randint(3, 6), work.random.randint(5, 8)
-    generator = ad.Generator().manual_seed(work.random.getrandbits(32))
-    inputs = [ad.randn(8, size, generator=generator) for _ in range(count)]
-    batches = [(x, x.sum(1, keepdim=True) + 0.5 * ad.randn(8, 1, generator=generator)) for x in inputs]
-    start = {name: ad.randn(shape, generator=generator) for name, shape in (("weight", (1, size)), ("bias", (1,)))}
-
-    def fresh() -> nn.Module:
-        model = nn.Linear(size, 1)
-        model.load_state_dict(start)
-        return model
-
+    fresh, batches = model_and_batches(work, size, rows=8, count=count)
     model = fresh()
     optimizer = optimizer_for(model)
     with counted(optimizer, "step") as steps:
@@ -141,6 +133,20 @@ def examine(work: Work) -> None:
         raise Mistake(f"The model is trained rightly. Return a list with the loss of each batch: {count} numbers here.")
     if not close(plain(returned), tuple(losses), 1e-4):
         raise Mistake("The model is trained rightly, but the list does not hold the loss of each batch as it was before its step.")
+
+
+def model_and_batches(work: Work, size: int, rows: int, count: int) -> tuple[Callable[[], nn.Module], list[Any]]:
+    """A function that makes a linear model, always with the same parameters, and batches of data."""
+    generator = ad.Generator().manual_seed(work.random.getrandbits(32))
+    start = {"weight": ad.randn(1, size, generator=generator), "bias": ad.randn(1, generator=generator)}
+
+    def fresh() -> nn.Module:
+        model = nn.Linear(size, 1)
+        model.load_state_dict(start)
+        return model
+
+    inputs = [ad.randn(rows, size, generator=generator) for _ in range(count)]
+    return fresh, [(x, x.sum(1, keepdim=True) + 0.5 * ad.randn(rows, 1, generator=generator)) for x in inputs]
 
 
 def optimizer_for(model: nn.Module) -> ad.optim.Optimizer:
