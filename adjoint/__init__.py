@@ -82,11 +82,15 @@ from .autograd.grad_mode import is_grad_enabled as is_grad_enabled
 from .autograd.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
 from .autograd.grad_mode import no_grad as no_grad
 from .autograd.grad_mode import set_grad_enabled as set_grad_enabled
+from .ops._generated import documented as _documented
 from .ops._registry import FUNCTIONS as _FUNCTIONS
 
 globals().update(_DTYPES)
 globals().update(_TENSOR_TYPES)
 globals().update(_FUNCTIONS)
+_documented(globals())
+_documented(vars(Tensor.__base__) | vars(Tensor), "Tensor.")
+_documented(vars(autograd), "autograd.")
 
 pi = _math.pi
 e = _math.e
@@ -176,7 +180,11 @@ def __getattr__(name: str) -> _Any:
             module = _import_module(f".{home}", __name__)
             if "adjoint._overriding" in _modules:
                 _modules["adjoint._overriding"].install()
-            return module if home == name else globals().setdefault(name, getattr(module, name))
+            if home == name:
+                return module
+            value = globals().setdefault(name, getattr(module, name))
+            _documented({name: value})
+            return value
     except ModuleNotFoundError as error:
         if error.name != f"{__name__}.{home}":  # a package that is to come is a missing name, so that `hasattr` answers
             raise

@@ -344,7 +344,7 @@ def ask_for_op(op: Any, func: Any, args: tuple[Any, ...], operands: Iterable[Any
         frame = outermost_frame()
         if frame is not None:
             func = _functions[frame.f_code]
-            return ask(func, found, *call_of(func.__wrapped__, frame.f_locals))
+            return ask(func, found, *call_of(func, frame))
     if func is op.function:  # `add` with a factor is written in Python, and has the name
         func = getattr(sys.modules["adjoint"], op.name, func)
     else:
@@ -390,16 +390,18 @@ def returns_the_result(frame: FrameType) -> bool:
     return following.opname == "RETURN_VALUE"
 
 
-def call_of(fn: FunctionType, values: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Arguments that differ from their defaults, as a call of a function would give them."""
-    code = fn.__code__
+def call_of(fn: FunctionType, frame: FrameType) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Arguments of a running function that differ from their defaults, as a call of it would give them."""
+    code, values = frame.f_code, frame.f_locals
     names = code.co_varnames[: code.co_argcount]
     defaults = dict(zip(reversed(names), reversed(fn.__defaults__ or ()), strict=False)) | (fn.__kwdefaults__ or {})
     positional = list(names)
     while positional and positional[-1] in defaults and values[positional[-1]] is defaults[positional[-1]]:
         positional.pop()
+    from .ops._generated import NUMPY_NAMES
+
     keywords = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
-    given = {name: values[name] for name in keywords if values[name] is not defaults.get(name)}
+    given = {name: values[name] for name in keywords if values[name] is not defaults.get(name) and name not in NUMPY_NAMES}
     return tuple(values[name] for name in positional), given
 
 

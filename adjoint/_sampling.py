@@ -36,6 +36,7 @@ from .autograd.forward_ad import without_slope
 from .autograd.node import Node, new_node
 from .autograd.views import edge_of
 from .ops._general import check_shapes, plain_array
+from .ops._generated import OptionsForm
 from .ops._registry import composite
 from .ops._rules import holds, zeros_on
 
@@ -330,6 +331,12 @@ def randint_like(input: Tensor, *args: Any, low: int = 0, high: int | None = Non
     array = _new_like(_new_integers, input, options, low, high)
     return _sampled_like("randint_like", _random.random, (low, high), input, **options) if array is None else wrap(array)
 
+
+for _fn in (rand, randn, randint):
+    _fn.__wrapped__ = OptionsForm(_fn, _sampled)  # type: ignore[attr-defined]
+for _fn in (rand_like, randn_like, randint_like):
+    _fn.__wrapped__ = OptionsForm(_fn, _sampled_like)  # type: ignore[attr-defined]
+randperm.__wrapped__ = OptionsForm(randperm, _permuted)  # type: ignore[attr-defined]
 
 # ---- functions of tensors -----------------------------------------------------------------------------------------
 

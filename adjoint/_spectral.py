@@ -9,6 +9,7 @@ from ._creation import ones
 from ._dtype import default_numpy, float32, from_numpy_dtype
 from .nn.functional import fold, pad
 from .ops._deprecation import warn_once
+from .ops._generated import OptionsForm
 from .ops._out import into
 from .ops._registry import FUNCTIONS
 from .ops._rules import holds
@@ -126,40 +127,46 @@ def _overlapped(pieces: Any, total: int, hop: int) -> Any:
 # ---- windows ------------------------------------------------------------------------------------------------------------------------
 
 
-def _made(name: str, make: Any, window_length: int, periodic: bool, options: dict[str, Any], **shape: Any) -> Any:
-    out, pin = options.pop("out", None), options.pop("pin_memory", False)
+def _made(
+    name: str, make: Any, window_length: int, periodic: bool, shape: dict[str, Any], *, out: Any = None, dtype: Any = None,
+    layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
+) -> Any:  # fmt: skip
     if window_length < 0:
         raise RuntimeError(f"{name} requires non-negative window_length, got window_length={window_length}")
-    if pin:
+    if pin_memory:
         raise RuntimeError("Cannot access accelerator device when none is available; leave pin_memory away")
-    dtype = options.pop("dtype", None) or from_numpy_dtype(default_numpy())
+    dtype = dtype or from_numpy_dtype(default_numpy())
     if not dtype.is_floating_point:
         raise RuntimeError(f"{name} expects floating point dtypes, got: {dtype}")
-    requires_grad = options.pop("requires_grad", False)
-    made = make(window_length, sym=not periodic, dtype=float32 if dtype.itemsize < 4 else dtype, **shape, **options).to(dtype)
+    computed = float32 if dtype.itemsize < 4 else dtype
+    made = make(window_length, sym=not periodic, dtype=computed, layout=layout, device=device, **shape).to(dtype)
     return into(out, made.requires_grad_(requires_grad))
 
 
 def bartlett_window(window_length: int, periodic: bool = True, **options: Any) -> Any:
     """A triangle."""
-    return _made("bartlett_window", windows.bartlett, window_length, periodic, options)
+    return _made("bartlett_window", windows.bartlett, window_length, periodic, {}, **options)
 
 
 def blackman_window(window_length: int, periodic: bool = True, **options: Any) -> Any:
     """Blackman's three cosines."""
-    return _made("blackman_window", windows.blackman, window_length, periodic, options)
+    return _made("blackman_window", windows.blackman, window_length, periodic, {}, **options)
 
 
 def hann_window(window_length: int, periodic: bool = True, **options: Any) -> Any:
     """`0.5 - 0.5 cos(x)`, over one period."""
-    return _made("hann_window", windows.hann, window_length, periodic, options)
+    return _made("hann_window", windows.hann, window_length, periodic, {}, **options)
 
 
 def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, **options: Any) -> Any:
     """`alpha - beta cos(x)`, over one period."""
-    return _made("hamming_window", windows.general_cosine, window_length, periodic, options, a=(alpha, beta))
+    return _made("hamming_window", windows.general_cosine, window_length, periodic, {"a": (alpha, beta)}, **options)
 
 
 def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, **options: Any) -> Any:
     """Kaiser's window, made of Bessel functions; `beta` says how narrow it is."""
-    return _made("kaiser_window", windows.kaiser, window_length, periodic, options, beta=beta)
+    return _made("kaiser_window", windows.kaiser, window_length, periodic, {"beta": beta}, **options)
+
+
+for _window in (bartlett_window, blackman_window, hann_window, hamming_window, kaiser_window):
+    _window.__wrapped__ = OptionsForm(_window, _made)  # type: ignore[attr-defined]

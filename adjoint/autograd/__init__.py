@@ -54,7 +54,9 @@ def __getattr__(name: str) -> Any:
         return import_module(f".{name}", __name__)
     home = import_module(f".{_LATER[name]}", __name__)
     # All of them, because importing `gradcheck` has put the module where its function belongs.
-    globals().update({other: getattr(home, other) for other, module in _LATER.items() if module == _LATER[name]})
+    found = {other: getattr(home, other) for other, module in _LATER.items() if module == _LATER[name]}
+    globals().update(found)
+    import_module("adjoint.ops._generated").documented(found, "autograd.")
     return globals()[name]
 
 

@@ -6,6 +6,7 @@
 tensor([1., 1.])
 """
 
+from ..ops._generated import documented as _documented
 from ._batch_norm import debug_unwrap, replace_all_batch_norm_modules_
 from ._derivatives import derivatives
 from ._grad import grad, grad_and_value, vjp
@@ -37,3 +38,5 @@ __all__ = [
     "vjp",
     "vmap",
 ]  # fmt: skip
+
+_documented(globals(), "func.")

@@ -3,6 +3,7 @@
 from importlib import import_module as _import_module
 from typing import Any as _Any
 
+from ..ops._generated import documented as _documented
 from . import functional as functional
 from . import init as init
 from . import parameter as parameter
@@ -175,6 +176,8 @@ from .upsampling import Unfold as Unfold
 from .upsampling import Upsample as Upsample
 from .upsampling import UpsamplingBilinear2d as UpsamplingBilinear2d
 from .upsampling import UpsamplingNearest2d as UpsamplingNearest2d
+
+_documented(globals(), "nn.")
 
 # Imported when first used.
 _PACKAGES = frozenset({"attention", "common_types", "grad", "modules", "parallel"})

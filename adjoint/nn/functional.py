@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature as _signature
 from math import isfinite as _isfinite
 from typing import Any
 
@@ -13,8 +14,9 @@ from .._layer import levels as _levels
 from .._random import default_generator as _default_generator
 from .._random._filling import fill_by_kernel as _fill_by_kernel
 from .._random._generator import draws as _draws
-from .._site import warn
-from .._tensor import Tensor, wrap
+from .._site import warn as _warn
+from .._tensor import Tensor
+from .._tensor import wrap as _wrap
 from ..ops import activation as _activation
 from ..ops import cross_entropy as _cross_entropy
 from ..ops import ctc as _ctc
@@ -25,6 +27,7 @@ from ..ops import matmul as _matmul
 from ..ops import pixels as _pixels
 from ..ops import softmax as _softmax
 from ..ops import transcendental as _transcendental
+from ..ops._generated import documented as _documented
 from ..ops._operands import inplace_of as _inplace_of
 from ..ops._rules import holds as _holds
 from ..ops._rules import loops as _loops
@@ -101,6 +104,7 @@ def _with_indices(pool: Callable[..., Any]) -> Callable[..., Any]:
 
     pooled.__name__ = pooled.__qualname__ = f"{pool.__name__}_with_indices"
     pooled.__doc__ = f"`{pool.__name__}` with `return_indices=True`."
+    pooled.__wrapped__ = pool  # type: ignore[attr-defined]  # whose signature it has
     return pooled
 
 
@@ -277,7 +281,7 @@ def _slopes(x: Any, lower: float, upper: float) -> Any:
         return slopes
     below = x <= 0
     slopes[...] = 1
-    slopes[below] = wrap(np.empty(int(below.sum()))).uniform_(lower, upper)._data
+    slopes[below] = _wrap(np.empty(int(below.sum()))).uniform_(lower, upper)._data
     return slopes
 
 
@@ -297,7 +301,7 @@ def rrelu(
     if isinstance(input._data, _Layer):
         drawn = input.detach().clone().uniform_(lower, upper)
         return input * np.where(input.detach() > 0, 1.0, drawn)
-    slopes = wrap(_slopes(input._data, lower, upper))
+    slopes = _wrap(_slopes(input._data, lower, upper))
     return input.mul_(slopes) if inplace else input * slopes
 
 
@@ -307,6 +311,10 @@ def _in_place(fn: _Function) -> _Function:
 
     changing.__name__ = changing.__qualname__ = f"{fn.__name__}_"
     changing.__doc__ = f"In-place form of `{fn.__name__}`."
+    given = _signature(fn)
+    changing.__signature__ = given.replace(  # type: ignore[attr-defined]
+        parameters=[parameter for name, parameter in given.parameters.items() if name != "inplace"]
+    )
     return changing
 
 
@@ -323,7 +331,7 @@ threshold_ = _in_place(threshold)
 
 
 def _implicit_dim(name: str, ndim: int) -> int:
-    warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.")
+    _warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.")
     return 0 if ndim in (0, 1, 3) else 1
 
 
@@ -345,7 +353,7 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """A sample from a relaxed categorical distribution; with `hard`, one-hot, but differentiated as if it were not."""
     if eps != 1e-10:
-        warn("`eps` parameter is deprecated and has no effect.")
+        _warn("`eps` parameter is deprecated and has no effect.")
     noise = -logits.detach().new_empty(logits.shape).exponential_().log()
     soft: Tensor = _softmax.softmax((logits + noise) / tau, dim)
     if not hard:
@@ -385,7 +393,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     if data.__class__ is np.ndarray and data.size and (num_classes > 0 or num_classes == -1):
         found = _loops("index").marks(data, num_classes if num_classes > 0 else int(data.max()) + 1)
         if found is not None:
-            return wrap(found)
+            return _wrap(found)
     if tensor.numel() == 0 and num_classes <= 0:
         raise RuntimeError("Can not infer total number of classes from empty tensor.\n  fix: pass num_classes")
     if tensor.numel() and _holds(tensor.min() < 0):
@@ -405,3 +413,5 @@ def __getattr__(name: str) -> Any:
 
         return grad
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
+_documented(globals(), "nn.functional.")

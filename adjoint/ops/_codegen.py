@@ -61,7 +61,7 @@ from ..autograd.saved import (
 )
 from ..autograd.views import NO_GRAD, ORDINARY, SEVERAL, View, counter_of, cut_of, no_derivative
 from ._compiled import attach, expect, muted
-from ._generated import UNSET, function_from, generated_when_called, left_open, missing, numpy_names, renaming
+from ._generated import UNSET, OpForm, function_from, generated_when_called, left_open, missing, numpy_names, renaming
 from ._precision import in_single, is_half, rounded
 from ._registry import FLOAT, KEEP, Op, parameters
 from ._rules import broadcast_restore, conjugate, conjugated, restored
@@ -112,8 +112,7 @@ def lazy_function(op: Op, *, out: bool, operator: bool = False) -> Callable[...,
         op.namespaces.append(namespace)
 
     fn = generated_when_called(op.name, namespace, generate_first)
-    if not isinstance(op.impl, np.ufunc):
-        fn.__wrapped__ = op.impl  # type: ignore[attr-defined]
+    fn.__wrapped__ = OpForm(op, out)  # type: ignore[attr-defined]
     return fn
 
 

@@ -1,9 +1,12 @@
-"""Functions made from text when first called, and NumPy's names for their arguments: `axis` for `dim`, `keepdims` for `keepdim`."""
+"""Functions made from text when first called, and NumPy's names for their arguments: `axis` for `dim`, `keepdims` for `keepdim`.
+
+What such a function says about itself, to `inspect` and `help`, is made when somebody asks too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import update_wrapper
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -40,7 +43,14 @@ def _stub(*args: Any, **kwargs: Any) -> Any:
 # ---- names --------------------------------------------------------------------------------------------------------------------------
 
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim"}
-UNSET: Any = object()  # the default of these, and of what may follow them
+
+
+class _Unset:
+    def __repr__(self) -> str:
+        return "..."
+
+
+UNSET: Any = _Unset()  # the default of these, and of what may follow them
 
 
 def numpy_names(args: Sequence[str]) -> list[str]:
@@ -87,5 +97,125 @@ def with_numpy_names(fn: FunctionType) -> FunctionType:
 
     namespace = {"fn": fn, "UNSET": UNSET, "missing": missing}
     renamed = generated_when_called(fn.__name__, namespace, generate)
-    update_wrapper(renamed, fn)
+    renamed.__module__, renamed.__doc__, renamed.__annotations__ = fn.__module__, fn.__doc__, fn.__annotations__
+    renamed.__dict__.update(fn.__dict__)
+    renamed.__wrapped__ = Form(fn)  # type: ignore[attr-defined]
     return renamed
+
+
+# ---- what they say about themselves -------------------------------------------------------------------------------------------------
+
+
+class Form:
+    """The arguments of a function, as `inspect` shall see them: it is the function's `__wrapped__`, in which `inspect.signature` finds a
+    `__signature__`. Behind it stands the function that was written. This one is for a function that takes NumPy's names as well."""
+
+    __slots__ = ("fn",)
+
+    def __init__(self, fn: Any) -> None:
+        self.fn = fn
+
+    @property
+    def __wrapped__(self) -> Any:
+        if not isinstance(self.fn, FunctionType):
+            raise AttributeError("made of a function of NumPy")
+        return self.fn
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        made = self.arguments()
+        theirs = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=UNSET) for name in numpy_names([p.name for p in made])]
+        return inspect.Signature([*made, *theirs])
+
+    def arguments(self) -> list[inspect.Parameter]:
+        return list(inspect.signature(self.fn).parameters.values())
+
+
+class OpForm(Form):
+    """For a function of an op: its own one, which may take `out`, and its in-place forms."""
+
+    __slots__ = ("op", "out")
+
+    def __init__(self, op: Any, out: bool = False) -> None:
+        self.fn = op.impl
+        self.op = op
+        self.out = out
+
+    def arguments(self) -> list[inspect.Parameter]:
+        op, made = self.op, []
+        defaults = op.default_values()
+        last = op.args[-1 - len(op.keywords)] if op.varargs else None
+        for name in op.args:
+            kind = inspect.Parameter.KEYWORD_ONLY if name in op.keywords else inspect.Parameter.POSITIONAL_OR_KEYWORD
+            if name == last:
+                made.append(inspect.Parameter(name, inspect.Parameter.VAR_POSITIONAL))
+            else:
+                made.append(inspect.Parameter(name, kind, default=defaults.get(name, inspect.Parameter.empty)))
+        return [*made, inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None)] if self.out else made
+
+
+class SpreadForm(Form):
+    """For a function that takes several numbers one by one, `x.reshape(2, 3)`, or as one argument of that name."""
+
+    __slots__ = ("keyword",)
+
+    def __init__(self, fn: Any, keyword: str) -> None:
+        self.fn = fn
+        self.keyword = keyword
+
+    def arguments(self) -> list[inspect.Parameter]:
+        first = inspect.Parameter("input", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        return [first, inspect.Parameter(self.keyword, inspect.Parameter.VAR_POSITIONAL)]
+
+
+class OptionsForm(Form):
+    """For a function that passes its `**options` on: with the options of the one that gets them."""
+
+    __slots__ = ("getter",)
+
+    def __init__(self, fn: FunctionType, getter: Any) -> None:
+        self.fn = FunctionType(fn.__code__, fn.__globals__, fn.__name__, fn.__defaults__, fn.__closure__)
+        self.fn.__kwdefaults__ = fn.__kwdefaults__
+        self.getter = getter
+
+    def arguments(self) -> list[inspect.Parameter]:
+        own = super().arguments()[:-1]
+        names = {p.name for p in own}
+        passed = [p for p in inspect.signature(self.getter).parameters.values() if p.kind is p.KEYWORD_ONLY and p.name not in names]
+        return [*own, *passed]
+
+
+class Doc(str):
+    """A docstring: the words of the declaration, to which whoever reads them (`help`, `inspect.getdoc`, `print`) gets all that the
+    reference says."""
+
+    __slots__ = ("name",)
+    name: str  # under which the reference knows it: "sin", "nn.Linear"
+
+    def __str__(self) -> str:
+        from .._reference import text_of
+
+        return text_of(self.name)
+
+    def expandtabs(self, tabsize: Any = 8) -> str:  # what `inspect.cleandoc` and `doctest` begin with
+        return str(self).expandtabs(tabsize)
+
+    def splitlines(self, keepends: bool = False) -> list[str]:
+        return str(self).splitlines(keepends)
+
+    def split(self, sep: Any = None, maxsplit: Any = -1) -> list[str]:
+        return str(self).split(sep, maxsplit)
+
+    def strip(self, chars: str | None = None) -> str:
+        return str(self).strip(chars)
+
+
+def documented(namespace: Mapping[str, Any], prefix: str = "") -> None:
+    """Let the public functions and classes of a namespace answer with what the reference says of them."""
+    for name, value in namespace.items():
+        if (value.__class__ is FunctionType or isinstance(value, type)) and name[0] != "_":
+            words = value.__doc__
+            if words.__class__ is not Doc and value.__module__[:7] == "adjoint":
+                doc = Doc(words or "")
+                doc.name = prefix + name
+                value.__doc__ = doc

@@ -76,7 +76,7 @@ def operator_inplace(op: Op) -> Callable[..., Any]:
 
 def generated_inplace(op: Op, otherwise: Callable[..., Any]) -> Callable[..., Any]:
     """The in-place form of an op that broadcasts its inputs. Its code is made when it is first called (_inplace_codegen.py)."""
-    from ._generated import generated_when_called
+    from ._generated import OpForm, generated_when_called
 
     namespace: dict[str, Any] = {}
 
@@ -86,6 +86,7 @@ def generated_inplace(op: Op, otherwise: Callable[..., Any]) -> Callable[..., An
         generate_code(op, fn, namespace, otherwise)
 
     fn = generated_when_called(f"{op.name}_", namespace, generate)
+    fn.__wrapped__ = OpForm(op)  # type: ignore[attr-defined]
     return fn
 
 

@@ -15,7 +15,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from types import FunctionType
@@ -318,7 +317,7 @@ def register(
     return fn
 
 
-_OP_OPTIONS = set(inspect.signature(Op.__init__).parameters)
+_OP_OPTIONS = set(parameters(Op.__init__)) | set(Op.__init__.__kwdefaults__)
 
 
 def _declare(name: str, impl: Callable[..., Any], options: dict[str, Any], registration: dict[str, Any]) -> Callable[..., Any]:

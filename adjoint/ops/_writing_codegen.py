@@ -26,7 +26,7 @@ from ..autograd.node import INFERENCE_TENSOR
 from ..autograd.views import unrecorded
 from ._codegen import _NAMESPACE, is_tensor
 from ._compiled import attach, muted
-from ._generated import UNSET, function_from, generated_when_called, left_open, numpy_names, renaming
+from ._generated import UNSET, OpForm, function_from, generated_when_called, left_open, numpy_names, renaming
 from ._registry import Op
 
 Write = Callable[..., None]  # takes the op's arguments and changes the first
@@ -69,7 +69,7 @@ def writing_function(
                 attach(op)
 
     fn = generated_when_called(name, namespace, generate_first)
-    fn.__wrapped__ = op.impl  # type: ignore[attr-defined]  # whose signature it has
+    fn.__wrapped__ = OpForm(op)  # type: ignore[attr-defined]
     return fn
 
 

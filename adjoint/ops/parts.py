@@ -251,6 +251,7 @@ def _apart(name: str, split_up: Any) -> None:
 
     parts.__name__ = parts.__qualname__ = f"unsafe_{name}"
     parts.__doc__ = f"`{name}`, as copies instead of views."
+    parts.__wrapped__ = split_up  # type: ignore[attr-defined]  # whose signature it has
     composite()(parts)
 
 

@@ -42,6 +42,7 @@ def _inplace_view(name: str, of: Callable[..., Any]) -> None:
 
     changing.__name__ = changing.__qualname__ = name
     changing.__doc__ = f"In-place form of `{name[:-1]}`: the tensor takes the new shape itself."
+    changing.__wrapped__ = of  # type: ignore[attr-defined]  # whose signature it has
     composite(function=False)(changing)
 
 

@@ -21,6 +21,7 @@ from .._methods import OpMethods
 from .._tensor import Tensor
 from . import _several
 from ._codegen import sizes
+from ._generated import SpreadForm
 from ._registry import LEADING, LINEAR, Array, composite, op
 from ._rules import call, in_order, normalize_dims, sum_to, whole_number, wrap_dim
 from .alias import alias
@@ -47,6 +48,7 @@ def spread_arguments(name: str, keyword: str, fn: Callable[..., Any], *, functio
     front.__name__ = front.__qualname__ = name
     front.__doc__ = fn.__doc__
     front.op = getattr(fn, "op", None)  # type: ignore[attr-defined]
+    front.__wrapped__ = SpreadForm(fn, keyword)  # type: ignore[attr-defined]
     return composite(function=function)(front)
 
 

@@ -3,6 +3,7 @@
 from importlib import import_module as _import_module
 from typing import Any as _Any
 
+from ..ops._generated import documented as _documented
 from . import lr_scheduler as lr_scheduler
 from .adadelta import Adadelta as Adadelta
 from .adafactor import Adafactor as Adafactor
@@ -25,6 +26,9 @@ __all__ = [
     "RMSprop", "Rprop", "SparseAdam", "lr_scheduler", "swa_utils", "swap_in_optimizer_params_and_state",
 ]  # fmt: skip
 
+_documented(globals(), "optim.")
+_documented({name: value for name, value in vars(lr_scheduler).items() if isinstance(value, type)}, "optim.lr_scheduler.")
+
 # Imported when first used.
 _NAMES = {"SparseAdam": "sparse_adam", "minimize_scipy": "_minimize", "swap_in_optimizer_params_and_state": "_stateless"}
 _PACKAGES = frozenset({"swa_utils"})
@@ -35,6 +39,7 @@ def __getattr__(name: str) -> _Any:
         return _import_module(f".{name}", __name__)
     if name in _NAMES:
         value = globals()[name] = getattr(_import_module(f".{_NAMES[name]}", __name__), name)
+        _documented({name: value}, "optim.")
         return value
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
