@@ -27,6 +27,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from types import FunctionType, ModuleType
 from typing import Any
 
 from ..ops._generated import Doc
@@ -128,7 +129,7 @@ def found(name: str) -> tuple[Page, Entry] | None:
     """The entry of a name; for an in-place form that has none, what follows from that of the other form."""
     if name in entries():
         return entries()[name]
-    base = base_of(name).replace("Tensor.", "") if name not in entries() else name
+    base = base_of(name)
     words = getattr(resolved(name), "__doc__", "") or ""
     if base != name and base in entries() and words[:].startswith(IN_PLACE):
         page, entry = entries()[base]
@@ -151,10 +152,10 @@ def in_place_example(name: str, example: str) -> str:
             end = place
             break
     first, others = given[:end], given[end + 1 :].strip()
-    method = name.rpartition(".")[2]
-    if "." in name:
-        return "".join(before) + f">>> x = {first}\n>>> F.{method}_(x{', ' * bool(others)}{others})\n{printed}"
-    return "".join(before) + f">>> x = {first}\n>>> x.{method}_({others})\n{printed}"
+    space, _, own = name.rpartition(".")
+    if not space and hasattr(resolved("Tensor"), f"{own}_"):
+        return "".join(before) + f">>> x = {first}\n>>> x.{own}_({others})\n{printed}"
+    return "".join(before) + f">>> x = {first}\n>>> {'F' if space else 'ad'}.{own}_({', '.join(['x', others][: 1 + bool(others)])})\n{printed}"
 
 
 # ---- one name -----------------------------------------------------------------------------------------------------------------------
@@ -179,8 +180,18 @@ def parameters_of(value: Any) -> list[inspect.Parameter]:
     return [p for p in given if p.name != "self" and not p.name.startswith("_")]
 
 
+class Named:
+    """A default that is shown by its name: `relu` instead of `<function relu at 0x...>`."""
+
+    def __init__(self, value: Any) -> None:
+        self.name = value.__name__
+
+    def __repr__(self) -> str:
+        return str(self.name)
+
+
 def signature_text(name: str, parameters: list[inspect.Parameter]) -> str:
-    plain = [p.replace(annotation=p.empty) for p in parameters]
+    plain = [p.replace(annotation=p.empty, default=Named(p.default) if isinstance(p.default, FunctionType | ModuleType) else p.default) for p in parameters]
     return f"{name.rpartition('.')[2]}{inspect.Signature(plain)}"
 
 

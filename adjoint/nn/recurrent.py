@@ -213,12 +213,15 @@ class RNN(RNNBase):
     """
 
     def __init__(
-        self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh", *args: Any, **kwargs: Any
-    ) -> None:
-        _refuse_projection(args, kwargs)
+        self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh", bias: bool = True,
+        batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, proj_size: int | None = None, device: Any = None,
+        dtype: Any = None,
+    ) -> None:  # fmt: skip
+        _refuse_projection(proj_size)
         if nonlinearity not in ("tanh", "relu"):
             raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
-        super().__init__(f"RNN_{nonlinearity.upper()}", input_size, hidden_size, num_layers, *args, **kwargs)
+        mode = f"RNN_{nonlinearity.upper()}"
+        super().__init__(mode, input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, 0, device, dtype)
         self.nonlinearity = nonlinearity
 
 
@@ -231,13 +234,16 @@ class GRU(RNNBase):
     (torch.Size([4, 7, 5]), torch.Size([1, 4, 5]))
     """
 
-    def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, *args: Any, **kwargs: Any) -> None:
-        _refuse_projection(args, kwargs)
-        super().__init__("GRU", input_size, hidden_size, num_layers, *args, **kwargs)
+    def __init__(
+        self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False, dropout: float = 0.0,
+        bidirectional: bool = False, proj_size: int | None = None, device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
+        _refuse_projection(proj_size)
+        super().__init__("GRU", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, 0, device, dtype)
 
 
-def _refuse_projection(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    if "proj_size" in kwargs or len(args) > 4:
+def _refuse_projection(proj_size: int | None) -> None:
+    if proj_size is not None:
         raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
 
 
@@ -250,8 +256,11 @@ class LSTM(RNNBase):
     (torch.Size([7, 4, 10]), torch.Size([2, 4, 5]), torch.Size([2, 4, 5]))
     """
 
-    def __init__(self, input_size: int, hidden_size: int, num_layers: int = 1, *args: Any, **kwargs: Any) -> None:
-        super().__init__("LSTM", input_size, hidden_size, num_layers, *args, **kwargs)
+    def __init__(
+        self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True, batch_first: bool = False, dropout: float = 0.0,
+        bidirectional: bool = False, proj_size: int = 0, device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__("LSTM", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, proj_size, device, dtype)
 
     def get_expected_cell_size(self, input: Tensor, batch_sizes: Tensor | None) -> Shape:
         return self._state_shape(input, batch_sizes, self.hidden_size)
