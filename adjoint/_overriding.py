@@ -282,6 +282,9 @@ def install() -> None:
     for name, exported in namespaces().items():
         module = sys.modules.get(name)
         if module is not None and name not in _installed:
+            if module.__spec__ is not None and getattr(module.__spec__, "_initializing", False):
+                _modules_seen = 0  # it imports another one right now, and has no functions yet
+                continue
             _installed.add(name)
             for fn in dict.fromkeys(functions_of(module, exported)):
                 make_asking(fn, making=fn.__name__ in MAKING)

@@ -36,7 +36,7 @@ from .autograd.forward_ad import without_slope
 from .autograd.node import Node, new_node
 from .autograd.views import edge_of
 from .ops._general import check_shapes, plain_array
-from .ops._generated import OptionsForm
+from .ops._generated import pass_options
 from .ops._registry import composite
 from .ops._rules import holds, zeros_on
 
@@ -332,11 +332,9 @@ def randint_like(input: Tensor, *args: Any, low: int = 0, high: int | None = Non
     return _sampled_like("randint_like", _random.random, (low, high), input, **options) if array is None else wrap(array)
 
 
-for _fn in (rand, randn, randint):
-    _fn.__wrapped__ = OptionsForm(_fn, _sampled)  # type: ignore[attr-defined]
-for _fn in (rand_like, randn_like, randint_like):
-    _fn.__wrapped__ = OptionsForm(_fn, _sampled_like)  # type: ignore[attr-defined]
-randperm.__wrapped__ = OptionsForm(randperm, _permuted)  # type: ignore[attr-defined]
+pass_options(_sampled, rand, randn, randint)
+pass_options(_sampled_like, rand_like, randn_like, randint_like)
+pass_options(_permuted, randperm)
 
 # ---- functions of tensors -----------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from ._creation import ones
 from ._dtype import default_numpy, float32, from_numpy_dtype
 from .nn.functional import fold, pad
 from .ops._deprecation import warn_once
-from .ops._generated import OptionsForm
+from .ops._generated import pass_options
 from .ops._out import into
 from .ops._registry import FUNCTIONS
 from .ops._rules import holds
@@ -168,5 +168,4 @@ def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0,
     return _made("kaiser_window", windows.kaiser, window_length, periodic, {"beta": beta}, **options)
 
 
-for _window in (bartlett_window, blackman_window, hann_window, hamming_window, kaiser_window):
-    _window.__wrapped__ = OptionsForm(_window, _made)  # type: ignore[attr-defined]
+pass_options(_made, bartlett_window, blackman_window, hann_window, hamming_window, kaiser_window)

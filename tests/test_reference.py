@@ -97,7 +97,8 @@ def test_a_wrong_example_is_noticed():
         ("permute_copy", "(input, *dims, out=None)"),
         ("unsafe_chunk", "(input, chunks, dim=0, *, axis=...)"),
         ("nn.functional.relu_", "(input)"),
-        ("randperm", "(n, *, generator=None, out=None, dtype=None, layout=torch.strided, device=None, pin_memory=False, requires_grad=False)"),
+        ("poisson", "(input, generator=None)"),
+        ("as_tensor", "(data, dtype=None, device=None)"),
     ],
 )
 def test_signatures_are_true(name, signature):
@@ -133,8 +134,9 @@ def test_methods_show_the_same():
 
 def test_help_shows_it():
     shown = pydoc.render_doc(ad.sin, renderer=pydoc.plaintext)
-    for part in ("sin(input, *, out=None)", "The sine.", "input: angles in radians", "g * np.cos(input)", ">>> ad.sin(ad.tensor([0.0, 1.0]))"):
+    for part in ("sin(input, *, out=None)", "The sine.", "input: angles in radians", "g * np.cos(input)", ">>> ad.sin(ad.tensor("):
         assert part in shown
+    assert set(inspect.signature(ad.randn_like).parameters) >= {"input", "generator", "dtype", "memory_format"}
     assert "in_features: " in str(ad.nn.Linear.__doc__)
 
 
@@ -146,8 +148,8 @@ def test_a_docstring_is_short_until_somebody_reads_it():
 
 
 def test_source_and_rules_are_found():
-    assert tool.source_of("sin")[0] == "adjoint/ops/transcendental.py"
-    assert tool.source_of("nn.Linear")[0] == "adjoint/nn/linear.py"
+    assert (tool.source_of("sin") or "")[0] == "adjoint/ops/transcendental.py"
+    assert (tool.source_of("nn.Linear") or "")[0] == "adjoint/nn/linear.py"
     assert reference.describe("mul").derivative == [("input", "g * other"), ("other", "g * input")]
 
 

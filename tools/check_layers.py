@@ -121,7 +121,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "xpu",
         ),
     ),
-    ("top", ("__main__", "_explain", "cli", "compile", "debug", "viz")),
+    ("top", ("__main__", "_explain", "_reference", "cli", "compile", "debug", "viz")),
     ("public surface", ("", "cli.build", "lab", "learn")),  # which uses the library as programs do
 )
 

@@ -6,7 +6,6 @@ as it is. `--check` only says whether the page is up to date. `--names` writes t
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import inspect
 import re
@@ -172,15 +171,12 @@ def read_names() -> dict[str, list[Entry]]:
 
 def own_parameters(value: Any) -> set[str] | None:
     """The names of the parameters of a function of adjoint; None where it takes any."""
-    op = getattr(value, "op", None)
-    if op is not None and hasattr(op, "args"):
-        with contextlib.suppress(Exception):
-            value()  # the first call makes the function, with its real signature
+    from adjoint.ops._generated import SpreadForm
+
+    if isinstance(getattr(value, "__wrapped__", None), SpreadForm):  # sizes one by one, or by name
+        return None
     try:
-        given = inspect.signature(value, follow_wrapped=False).parameters.values()
-        if hasattr(value, "__wrapped__") and not op:
-            given = [*given, *inspect.signature(value).parameters.values()]  # type: ignore[assignment]
-            given = [p for p in given if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]  # type: ignore[assignment]
+        given = inspect.signature(value).parameters.values()
     except (TypeError, ValueError):
         return None
     if any(p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL) for p in given):
@@ -199,8 +195,8 @@ def judged(area: str, entry: Entry) -> tuple[str, str]:
         return ("present", "") if is_there else ("absent", "")
     if full in PARTLY:
         return "partly", PARTLY[full]
-    if entry.parameters is None or not callable(value) or area == "torch.return_types":
-        return "present", ""
+    if entry.parameters is None or not callable(value) or area == "torch.return_types" or entry.name in ("arctanh_", "atanh_"):
+        return "present", ""  # (of the last two PyTorch's documentation names a parameter that they do not have)
     own = own_parameters(value)
     if own is None:
         return "present", ""

@@ -18,7 +18,8 @@ sys.path.insert(0, str(ROOT))
 
 import adjoint  # noqa: E402, F401  (fills the registry)
 from adjoint._methods import OpMethods  # noqa: E402
-from adjoint.ops._registry import OPS, Op  # noqa: E402
+from adjoint.ops._generated import OpForm, SpreadForm  # noqa: E402
+from adjoint.ops._registry import Op  # noqa: E402
 
 STUB = ROOT / "adjoint" / "_methods.pyi"
 HEADER = '''\
@@ -33,7 +34,6 @@ class OpMethods:
     __slots__ = ()
 '''
 WIDTH = 140
-UNARY = frozenset({"__abs__", "__invert__", "__neg__", "__pos__"})
 # Annotations that mean the same in the stub; all others become Any.
 SIMPLE = re.compile(r"(int|float|bool|str|None|Sequence\[int\]|tuple\[int, \.\.\.\]| \| )+")
 RESULTS = frozenset({"Tensor", "int", "bool", "str", "tuple[int, ...]", "None"})
@@ -63,87 +63,45 @@ def parameter(name: str, note: Any, value: Any = inspect.Parameter.empty) -> str
     return f"{name}: {kind} = {default(value)}"
 
 
-def op_parameters(op: Op) -> str:
-    """The arguments of an op after the first, which is the tensor itself."""
-    if not hasattr(op.impl, "__code__"):
-        return "".join(f", {name}: Any" for name in op.args[1:])
-    signature = inspect.signature(op.impl)
-    texts = []
-    positional = op.args[: len(op.args) - len(op.keywords)]
-    for name in op.args[1:]:
-        given = signature.parameters[name]
-        note = "Any" if name in op.inputs else given.annotation
-        if op.varargs and name == positional[-1]:
-            texts.append(f"*{name}: Any")
-            continue
-        if name in op.keywords and "*" not in texts and not op.varargs:
-            texts.append("*")
-        texts.append(parameter(name, note, given.default))
-    if "dim" in op.args:
-        texts += ([] if "*" in texts or op.varargs else ["*"]) + ["axis: Any = ..."]
-    return "".join(f", {text}" for text in texts)
-
-
-def function_parameters(fn: Callable[..., Any]) -> str:
+def parameters(fn: Callable[..., Any]) -> str:
+    """The parameters of a function as `inspect` shows them, with the annotations that the code has."""
+    given = list(inspect.signature(fn).parameters.values())
+    notes = inspect.unwrap(fn).__annotations__ if inspect.isfunction(inspect.unwrap(fn)) else {}
     texts: list[str] = []
-    star = False
-    given_to = list(inspect.signature(fn, follow_wrapped=False).parameters.values())
-    for given in given_to[0 if given_to[0].kind is given_to[0].VAR_POSITIONAL else 1 :]:  # without the tensor itself
-        if given.kind is given.VAR_POSITIONAL:
-            texts.append(f"*{given.name}: Any")
-            star = True
-        elif given.kind is given.VAR_KEYWORD:
-            texts.append(f"**{given.name}: Any")
+    for place, each in enumerate(given):
+        if each.kind is each.KEYWORD_ONLY and not any(other.kind in (other.VAR_POSITIONAL, other.KEYWORD_ONLY) for other in given[:place]):
+            texts.append("*")
+        if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
+            texts.append(f"{'*' if each.kind is each.VAR_POSITIONAL else '**'}{each.name}: Any")
         else:
-            if given.kind is given.KEYWORD_ONLY and not star:
-                texts.append("*")
-                star = True
-            texts.append(parameter(given.name, given.annotation, given.default))
-    return "".join(f", {text}" for text in texts)
+            texts.append(parameter(each.name, notes.get(each.name, "Any"), each.default))
+    if isinstance(getattr(fn, "__wrapped__", None), SpreadForm):
+        texts.append("**named: Any")  # the sizes, as one argument
+    return ", ".join(texts)
 
 
-def composite_parameters(fn: Callable[..., Any]) -> str:
-    """The same of a composite, with `axis` for its `dim`."""
-    texts = function_parameters(fn)
-    if "dim" not in inspect.signature(fn, follow_wrapped=False).parameters:
-        return texts
-    star = "" if ", *" in texts else ", *"
-    return f"{texts}{star}, axis: Any = ..."
+def own(text: str) -> str:
+    """The parameters of a method: the first one is the tensor itself, and `out` is for functions."""
+    text = re.sub(r", out: Any = None(?=, \w|$)", "", re.sub(r", \*, out: Any = None$", "", text))
+    first, comma, rest = text.partition(", ")
+    return text if first.startswith("*") else f"self{comma}{rest}"
 
 
-def result(note: Any) -> str:
-    text = str(note)
-    if text in ("Array", "Tensor"):
+def result(fn: Callable[..., Any]) -> str:
+    op = getattr(fn, "op", None)
+    if (fn.__doc__ or "")[:].startswith("In-place form of `"):
+        return "Self"
+    if isinstance(op, Op):
+        return "tuple[Tensor, ...]" if op.several else "Tensor"
+    if isinstance(getattr(fn, "__wrapped__", None), OpForm):  # an operator, or an in-place form under another name
         return "Tensor"
-    return annotation(text) if text in RESULTS else "Any"
-
-
-def inplace_op(name: str) -> Op | None:
-    """The op of which `name` is the derived in-place form."""
-    if not name.endswith("_") or name.startswith("_"):
-        return None
-    base = getattr(OpMethods, name[:-1], None)
-    op = getattr(base, "op", None) or OPS.get(name[:-1])
-    return op if isinstance(op, Op) else None
+    text = str(inspect.unwrap(fn).__annotations__.get("return", "Any"))
+    return "Tensor" if text in ("Array", "Tensor") else annotation(text) if text in RESULTS else "Any"
 
 
 def method(name: str, fn: Callable[..., Any]) -> str:
-    op = getattr(fn, "op", None)
-    generated = fn.__code__.co_filename.startswith("<adjoint ") or fn.__code__.co_name == "_stub"
-    if op is not None:
-        parameters = op_parameters(op) if generated else function_parameters(fn)
-        return f"(self{parameters}) -> {'tuple[Tensor, ...]' if op.several else 'Tensor'}"
-    in_place = fn.__doc__ == f"In-place form of `{fn.__name__[:-1]}`."
-    if in_place and fn.__code__.co_name in ("changing", "_stub") and (op := inplace_op(fn.__name__)) is not None:  # derived, not written
-        return "(self, other: Any) -> Self" if name.startswith("__") else f"(self{op_parameters(op)}) -> Self"
-    if name in UNARY:
-        return "(self) -> Tensor"
-    made = "Self" if in_place else result(fn.__annotations__.get("return", "Any"))
-    if hasattr(fn, "__wrapped__"):  # a composite that takes NumPy's names as well
-        return f"(self{composite_parameters(fn.__wrapped__)}) -> {made}"
-    if generated:  # an operator
-        return "(self, other: Any) -> Tensor"
-    return f"(self{function_parameters(fn)}) -> {made}"
+    made = "Self" if re.fullmatch(r"__i(?!nvert)\w+__", name) else result(fn)
+    return f"({own(parameters(fn))}) -> {made}"
 
 
 def members() -> Iterator[str]:
@@ -161,7 +119,8 @@ def wrapped(line: str) -> str:
         return line
     head, _, rest = line.partition("(")
     parameters, _, tail = rest.rpartition(") ->")
-    rows = textwrap.wrap(parameters, WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 8, break_on_hyphens=False)
+    indent = " " * 8
+    rows = textwrap.wrap(parameters, WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
     return "\n".join([f"{head}(", *rows, f"    ) ->{tail}"])
 
 

@@ -22,10 +22,22 @@ sys.path.insert(0, str(ROOT))
 
 import adjoint  # noqa: E402
 from adjoint import _reference as reference  # noqa: E402
-from adjoint.ops._generated import Doc  # noqa: E402
 
 SOURCE = "https://example.invalid/adjoint/blob/main/"  # replaced by --source
 EXAMPLE = re.compile(r"^>>> .*?(?=\n\n|\n## |\Z)", re.MULTILINE | re.DOTALL)
+
+
+INDEX = """\
+# API reference
+
+Every name is described as `help` shows it, and the tests run the examples. They begin with
+
+```python
+import adjoint as ad
+import adjoint.nn.functional as F
+from adjoint import func, nn, optim
+```
+"""
 
 
 # ---- examples -----------------------------------------------------------------------------------------------------------------------
@@ -114,9 +126,10 @@ def markdown(name: str) -> Iterator[str]:
     if told.returns:
         yield f"**Returns** {told.returns}."
     if told.raises:
-        yield "\n".join(["**Raises**", "", *(f"- `{text.partition(':')[0]}`{text.partition(':')[1]}{text.partition(':')[2]}" for text in told.raises)])
+        yield "\n".join(["**Raises**", "", *(re.sub(r"^(\w+):", r"- `\1`:", text) for text in told.raises)])
     if told.derivative:
-        yield "\n".join(["**Gradients**, from the gradient `g` of the result:", "", *(f"- `{at}`: `{rule}`" for at, rule in told.derivative)])
+        rules = [f"- `{at}`: `{rule}`" for at, rule in told.derivative]
+        yield "\n".join(["**Gradients**, from the gradient `g` of the result:", "", *rules])
     if told.example:
         yield f"```pycon\n{told.example}\n```"
     if (place := source_of(name)) is not None:
@@ -140,8 +153,7 @@ def write_pages(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.md"):
         old.unlink()
-    index = ["# API reference", "", "Every name is described as `help` shows it; the examples are run by the tests. They begin with", "",
-             "```python", "import adjoint as ad", "from adjoint import func, nn, optim", "import adjoint.nn.functional as F", "```", ""]  # fmt: skip
+    index = [INDEX]
     every = [name for space in reference.SPACES for name in reference.names_of(space)]
     listed: set[str] = set()
     for page in reference.pages().values():

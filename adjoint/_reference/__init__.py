@@ -1,7 +1,7 @@
 """What the reference says of every public name: for `help`, for editors and for the site. It is loaded when somebody asks.
 
-Nothing that the code knows is written down again. Arguments come from the signature, the first words from the docstring, the derivative from
-the op's rules. The pages beside this module (`*.txt`) add the rest:
+Nothing that the code knows is written down again. Arguments come from the signature, the first words from the docstring, the derivative
+from the op's rules. The pages beside this module (`*.txt`) add the rest:
 
     # The title of a page
     prefix: nn.                                  the names on this page are `nn.Linear`, ...
@@ -84,7 +84,7 @@ def parse(name: str, text: str) -> Page:
         if head.startswith("## "):
             entry = page.entries[page.prefix + head[3:].strip()] = Entry()
         else:
-            page.title, rest = head.removeprefix("# "), rest
+            page.title = head.removeprefix("# ")
         body, prompt, example = rest.partition(">>> ")
         entry.example = (prompt + example).strip()
         for line in re.sub(r"\n  +", " ", body).splitlines():
@@ -153,9 +153,10 @@ def in_place_example(name: str, example: str) -> str:
             break
     first, others = given[:end], given[end + 1 :].strip()
     space, _, own = name.rpartition(".")
-    if not space and hasattr(resolved("Tensor"), f"{own}_"):
-        return "".join(before) + f">>> x = {first}\n>>> x.{own}_({others})\n{printed}"
-    return "".join(before) + f">>> x = {first}\n>>> {'F' if space else 'ad'}.{own}_({', '.join(['x', others][: 1 + bool(others)])})\n{printed}"
+    change = f"x.{own}_({others})"
+    if space or not hasattr(resolved("Tensor"), f"{own}_"):
+        change = f"{'F' if space else 'ad'}.{own}_({', '.join(filter(None, ['x', others]))})"
+    return "".join(before) + f">>> x = {first}\n>>> {change}\n{printed}"
 
 
 # ---- one name -----------------------------------------------------------------------------------------------------------------------
@@ -191,21 +192,26 @@ class Named:
 
 
 def signature_text(name: str, parameters: list[inspect.Parameter]) -> str:
-    plain = [p.replace(annotation=p.empty, default=Named(p.default) if isinstance(p.default, FunctionType | ModuleType) else p.default) for p in parameters]
+    plain = []
+    for p in parameters:
+        default = Named(p.default) if isinstance(p.default, FunctionType | ModuleType) else p.default
+        plain.append(p.replace(annotation=p.empty, default=default))
     return f"{name.rpartition('.')[2]}{inspect.Signature(plain)}"
 
 
 def returned(value: Any, op: Any, page: Page) -> str:
     """What follows from the declaration about the result."""
+    told: str = page.common.returns
     if op is None or op.function is not value:
         note = str(getattr(inspect.unwrap(value), "__annotations__", {}).get("return", ""))
-        return {"bool": "True or False", "int": "a whole number", "None": "nothing", "str": "a text"}.get(note, page.common.returns)
+        plain: dict[str, str] = {"bool": "True or False", "int": "a whole number", "None": "nothing", "str": "a text"}
+        return plain.get(note, told)
     if op.several:
-        return "a tuple of tensors" + ", which are views of `input`" * op.view
+        return "a tuple of tensors" + (", which are views of `input`" if op.view else "")
     if op.view:
         return "a view of `input`: it shares its memory"
     shape = "of the shape to which the inputs broadcast" if len(op.inputs) > 1 else f"of the shape of `{op.inputs[0]}`"
-    return f"a tensor {shape}" if op.broadcasts else page.common.returns
+    return f"a tensor {shape}" if op.broadcasts else told
 
 
 def raised(value: Any, op: Any, names: list[str], in_place: bool) -> list[str]:
@@ -270,11 +276,14 @@ SPACES = ("", "nn", "nn.functional", "optim", "optim.lr_scheduler", "autograd", 
 
 def names_of(space: str) -> list[str]:
     """The public functions and classes of a namespace, under the names by which they are described: once each."""
-    home = resolved(space) if space else inspect.importlib.import_module("adjoint")  # type: ignore[attr-defined]
+    import adjoint
+
+    home: Any = resolved(space) if space else adjoint
     named: dict[str, None] = {}
     for name in dir(home):
-        value = getattr(home, name, None)
-        doc = getattr(value, "__doc__", None)
-        if not name.startswith("_") and isinstance(doc, Doc) and (inspect.isfunction(value) or isinstance(value, type)):
-            named[doc.name] = None
+        if name.startswith("_") or name in getattr(home, "_PACKAGES", ()):
+            continue
+        value = getattr(home, name)
+        if isinstance(value, FunctionType | type) and isinstance(value.__doc__, Doc):
+            named[value.__doc__.name] = None
     return [name for name in named if name.rpartition(".")[0] == space]

@@ -185,6 +185,12 @@ class OptionsForm(Form):
         return [*own, *passed]
 
 
+def pass_options(getter: Any, *functions: Any) -> None:
+    """Let functions that pass their `**options` on to `getter` show which there are."""
+    for fn in functions:
+        fn.__wrapped__ = OptionsForm(fn, getter)
+
+
 class Doc(str):
     """A docstring: the words of the declaration, to which whoever reads them (`help`, `inspect.getdoc`, `print`) gets all that the
     reference says."""

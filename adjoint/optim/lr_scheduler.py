@@ -11,7 +11,8 @@ from typing import Any, Literal, SupportsFloat
 
 from .._site import warn
 from ._cycles import CosineAnnealingLR, CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
-from ._scheduler import EPOCH_WARNING, FactorSchedule, LRScheduler, per_group, require_optimizer, set_lr
+from ._scheduler import EPOCH_WARNING, LRScheduler, per_group, require_optimizer, set_lr
+from ._scheduler import FactorSchedule as _FactorSchedule
 from .optimizer import Optimizer
 
 __all__ = [
@@ -76,7 +77,7 @@ class MultiplicativeLR(_Lambdas):
 # ---- factors ------------------------------------------------------------------------------------------------------------------------
 
 
-class StepLR(FactorSchedule):
+class StepLR(_FactorSchedule):
     """A factor `gamma` every `step_size` epochs.
 
     >>> import adjoint as ad
@@ -103,7 +104,7 @@ class StepLR(FactorSchedule):
         return float(self.gamma ** (self.last_epoch // self.step_size))
 
 
-class MultiStepLR(FactorSchedule):
+class MultiStepLR(_FactorSchedule):
     """A factor `gamma` at each of some epochs."""
 
     def __init__(self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1) -> None:
@@ -118,7 +119,7 @@ class MultiStepLR(FactorSchedule):
         return float(self.gamma ** bisect_right(sorted(self.milestones.elements()), self.last_epoch))
 
 
-class ConstantLR(FactorSchedule):
+class ConstantLR(_FactorSchedule):
     """A factor for the first `total_iters` epochs."""
 
     def __init__(self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1) -> None:
@@ -137,7 +138,7 @@ class ConstantLR(FactorSchedule):
         return self.factor + (self.last_epoch >= self.total_iters) * (1 - self.factor)
 
 
-class LinearLR(FactorSchedule):
+class LinearLR(_FactorSchedule):
     """A factor that goes from `start_factor` to `end_factor` in the first `total_iters` epochs."""
 
     def __init__(
@@ -165,7 +166,7 @@ class LinearLR(FactorSchedule):
         return self.start_factor + growth * min(self.total_iters, self.last_epoch) / self.total_iters
 
 
-class ExponentialLR(FactorSchedule):
+class ExponentialLR(_FactorSchedule):
     """A factor `gamma` every epoch."""
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
@@ -179,7 +180,7 @@ class ExponentialLR(FactorSchedule):
         return float(self.gamma**self.last_epoch)
 
 
-class PolynomialLR(FactorSchedule):
+class PolynomialLR(_FactorSchedule):
     """A rate that falls to zero in `total_iters` epochs, like a power of the time left."""
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
