@@ -230,17 +230,22 @@ class Asking:
         return self.run(*args, **kwargs)
 
 
-def _template(*args: Any, **kwargs: Any) -> Any:
-    asking: Any = 0.5  # stands for the Asking of a function
-    return asking(args, kwargs)
+@cache
+def template(free: tuple[str, ...]) -> CodeType:
+    """Code of a function of any arguments, which calls what stands in the place of the constant 0.5. It has the free variables of the code
+    that it takes the place of, and copies them when it starts: a debugger looks at them in every frame."""
+    nonlocals = f"        nonlocal {', '.join(free)}\n" if free else ""
+    source = f"def outer({', '.join(free)}):\n    def inner(*_args, **_kwargs):\n{nonlocals}        _asking = 0.5\n"
+    namespace: dict[str, Any] = {}
+    exec(compile(source + "        return _asking(_args, _kwargs)\n    return inner", __file__, "exec"), namespace)
+    return namespace["outer"](*free).__code__  # type: ignore[no-any-return]
 
 
 def asking_code(asking: Asking, like: CodeType) -> CodeType:
     """Code that calls `asking`, to be put into a function: whoever holds the function will ask from now on."""
-    consts = tuple(asking if const == 0.5 else const for const in _template.__code__.co_consts)
-    return _template.__code__.replace(
-        co_consts=consts, co_freevars=like.co_freevars, co_name=like.co_name, co_qualname=like.co_qualname
-    )
+    code = template(like.co_freevars)
+    consts = tuple(asking if const == 0.5 else const for const in code.co_consts)
+    return code.replace(co_consts=consts, co_name=like.co_name, co_qualname=like.co_qualname)
 
 
 def copied(fn: FunctionType) -> FunctionType:

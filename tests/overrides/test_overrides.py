@@ -266,3 +266,12 @@ def test_each_function_asks(name):
     positional = [[DUCK] if p.name == "tensors" else DUCK for p in takes_objects if p.kind is not p.KEYWORD_ONLY]
     keywords = {p.name: DUCK for p in takes_objects if p.kind is p.KEYWORD_ONLY}
     assert fn(*positional, **keywords)[1] == (Duck,)
+
+
+def test_a_debugger_sees_the_variables_of_functions_that_ask():
+    x = ad.ones(2)
+    assert ad.as_strided(DUCK, (1,), (1,))[1] == (Duck,)  # from here on, functions ask
+    with pytest.raises(RuntimeError) as found:
+        x.as_strided_((9,), (1,), -5)
+    seen = {entry.name: entry.frame.f_locals for entry in found.traceback}
+    assert seen["changing"]["self"] is x
