@@ -17,7 +17,7 @@ from ._layout import contiguous_format, copy_in_format, empty_in_format, empty_l
 from ._quiet import mute, unmute
 from ._state import INFERENCE, get_mode
 from ._tensor import Tensor, new, replaceable, wrap
-from .autograd.node import INFERENCE_TENSOR, LEAF
+from .autograd.node import INFERENCE_TENSOR, leaf_history
 from .ops._registry import composite
 from .ops._rules import LARGE
 from .ops.assign import SMALL, fill_array, number_as
@@ -154,7 +154,7 @@ def finish(array: Array, requires_grad: bool = False) -> Tensor:
                 "Only Tensors of floating point and complex dtype can require gradients: this one would be "
                 f"{from_numpy_dtype(array.dtype)}; pass dtype=adjoint.float32"
             )
-        tensor._fn = LEAF
+        tensor._fn = leaf_history(tensor)
     return tensor
 
 

@@ -23,7 +23,7 @@ from ._serving import OFTEN, SOON
 from ._site import USER_FILES, user_frame
 from ._size import KNOWN_SIZES, Size
 from ._state import INFERENCE, get_mode, tick
-from .autograd.node import INFERENCE_TENSOR, LEAF, NOWHERE, SAME, Cut, Edge, Node, Output
+from .autograd.node import INFERENCE_TENSOR, LEAF, NOWHERE, SAME, Cut, Edge, Node, Output, leaf_history
 from .autograd.regions import leave_memory
 from .autograd.taken import take
 from .autograd.views import View, counter_of, cut_of, edge_of
@@ -223,7 +223,7 @@ class Tensor(OpMethods):
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
         if self._fn.__class__ is Cut:
             self.__dict__["_cut"] = self._fn  # so that it can be told why nothing flows on from here
-        self._fn = LEAF
+        self._fn = leaf_history(self)
         return self
 
     @property
@@ -262,17 +262,17 @@ class Tensor(OpMethods):
 
     @property
     def _base(self) -> Tensor | None:
-        return self._fn.base if isinstance(self._fn, View) else None
+        return self._fn.base if self._is_view() else None
 
     def _is_view(self) -> bool:
-        return isinstance(self._fn, View)
+        return isinstance(self._fn, View) and self._vc is not INFERENCE_TENSOR  # of those nothing is recorded, not even this
 
     @property
     def grad(self) -> Tensor | None:
         gradient = self._grad
         if gradient is not None or (fn := self._fn) is LEAF:
             return gradient
-        if fn is not None and not self._retains and not (isinstance(fn, View) and fn.is_stale()) and not self.is_leaf:
+        if fn is not None and not self._retains and not (isinstance(fn, View) and fn.is_stale(self)) and not self.is_leaf:
             from .autograd.warnings import warn_non_leaf
 
             warn_non_leaf(self)

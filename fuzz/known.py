@@ -176,6 +176,12 @@ def nesterov(difference: Any, theirs: Any, ours: Any) -> bool:
     return together and difference.place.endswith("grad") and "values differ" in difference.what
 
 
+@known("a function that was run again has written to what it shares with the first run; PyTorch does not notice inside transforms")
+def written_again(difference: Any, theirs: Any, ours: Any) -> bool:
+    raises = difference.what == "adjoint raises" and "modified by an inplace operation" in ours.text
+    return raises and difference.statement.count("torch.func.vjp(") == 2 and ".detach()" in difference.program
+
+
 @known("a node that gets no gradient looks at what it has saved in PyTorch; here it does nothing")
 def nothing_to_do(difference: Any, theirs: Any, ours: Any) -> bool:
     changed = difference.what == "PyTorch raises" and "modified by an inplace operation" in theirs.text

@@ -26,7 +26,7 @@ from .._quiet import mute, unmute
 from .._site import Site
 from .._state import GRAD, get_mode, reset_mode, set_mode
 from .accumulate import accumulate, accumulate_recorded, add_by_numpy
-from .node import SAME, Edge, Freed, Node, Output
+from .node import LEAF, SAME, Edge, Freed, Node, Output
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -458,8 +458,6 @@ def _leaf_hooked(leaf: Tensor, gradient: Any, create_graph: bool) -> Any:
 
 def _finish_leaf(leaf: Tensor, gradient: Any, owned: bool, create_graph: bool, site: Site) -> Any:
     """All gradients of a leaf have arrived: add them to `.grad`. Returns what was added."""
-    if leaf._fn is None:  # requires_grad was turned off since
-        return None
     hooks = leaf._hooks
     if hooks is not None:
         owned = False
@@ -468,7 +466,7 @@ def _finish_leaf(leaf: Tensor, gradient: Any, owned: bool, create_graph: bool, s
             gradient = _plain(hooks.run_pre((as_tensor(gradient),))[0], create_graph)
         if gradient is not None and leaf._grad_dtype not in (None, SAME):
             gradient = _plain(as_tensor(gradient).to(leaf._grad_dtype), create_graph)
-    if gradient is not None:
+    if gradient is not None and (leaf._fn is LEAF or leaf.requires_grad):  # which may have been turned off since
         if create_graph:
             accumulate_recorded(leaf, gradient)
         else:

@@ -93,7 +93,21 @@ class Leaf:
         return True
 
 
-LEAF = Leaf()
+class InferenceLeaf(Leaf):
+    """The history of an inference tensor that requires grad: that can be asked, but nothing is recorded of it."""
+
+    __slots__ = ()
+
+    def resolve(self, tensor: Tensor) -> Edge:
+        return None
+
+
+LEAF, INFERENCE_LEAF = Leaf(), InferenceLeaf()
+
+
+def leaf_history(tensor: Tensor) -> Leaf:
+    """The history that a tensor gets when it is made to require grad."""
+    return INFERENCE_LEAF if tensor._vc is INFERENCE_TENSOR else LEAF
 
 
 SAME: Any = "same"  # `grad_dtype` of a leaf whose gradient has the dtype of the leaf itself
@@ -121,6 +135,7 @@ class Nowhere:
     __slots__ = ()
     direct = False
     _fn = _hooks = None
+    requires_grad = False  # as a target: nothing is added up there
 
     def resolve(self, tensor: Tensor) -> Edge:
         return self

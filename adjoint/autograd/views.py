@@ -65,7 +65,7 @@ class View:
         view.made_for = view.base._fn
         view.creation = creation if view.parent is None or creation is not ORDINARY else view.parent.creation
         if view.creation is not ORDINARY:
-            view.version = counter_of(view.base).version
+            view.version = counter_of(tensor).version
         return view
 
     def made_by_custom_function(self, node: Edge, creation: str) -> None:
@@ -78,17 +78,17 @@ class View:
     def required(self, tensor: Tensor) -> bool:
         """Whether a gradient is required. This may be asked even of a view that may not be used any more."""
         if self.creation is not ORDINARY:
-            return self.node is not None or self.base.requires_grad
+            return self.node is not None or edge_of(self.base) is not None
         return self.resolve(tensor) is not None
 
-    def is_stale(self) -> bool:
+    def is_stale(self, tensor: Tensor) -> bool:
         """Whether its memory was written to since, and its history cannot be made anew."""
-        return self.creation is not ORDINARY and self.version != self.base._vc.version and self.required(self.base)
+        return self.creation is not ORDINARY and self.version != counter_of(tensor).version and self.required(self.base)
 
     def resolve(self, tensor: Tensor) -> Edge:
         fn = self.base._fn
         if self.creation is not ORDINARY:
-            if self.is_stale():
+            if self.is_stale(tensor):
                 raise refused(self, "its base or another view of its base has been modified inplace")
         elif fn is not self.made_for and fn is not None and fn is not LEAF:
             if fn.__class__ is not Cut:
@@ -98,7 +98,7 @@ class View:
                 # The base was written to and detached: its history is not that of these values.
                 self.made_for, self.node = fn, new_node(AsStridedBackward0, (), (), here())
         # A view that was made when nothing was recorded requires grad with its base, but its gradient is lost.
-        return self.node if self.node is not None or fn is None or fn.__class__ is Cut else NOWHERE
+        return self.node if self.node is not None or edge_of(self.base) is None else NOWHERE
 
     def renew(self, tensor: Tensor) -> None:
         """Make the history anew from the present one of the base."""

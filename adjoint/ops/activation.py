@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ._operands import inplace_of, number_like, refuse
+from ._operands import inplace_of, number_like, refuse, zero
 from ._registry import FOUND, Array, composite, elementwise, op
 from ._rules import call, loops, wrap_dim
 from .arithmetic import div, sub
@@ -50,6 +50,7 @@ def _threshold_backward(grad_output: Array, input: Array, threshold: float) -> A
 threshold_backward: Any = elementwise(  # an op: see "rules that are ops" in transcendental.py
     "threshold_backward", _threshold_backward, scalars=False, inplace=False, **HIDDEN,
     grad_output=lambda g, input, threshold: call(threshold_backward, g, input, threshold),
+    input=zero,  # and yet it depends on the input: the derivative of a derivative is zero, not missing
 )  # fmt: skip
 relu = elementwise("relu", _relu, scalars=False, warns=False, check=check_relu, input=lambda g, out: call(threshold_backward, g, out, 0))
 
@@ -130,7 +131,7 @@ def _threshold(input: Array, threshold: float, value: float) -> Array:
 
 threshold = elementwise(
     "threshold", _threshold, scalars=False, warns=False, method=False, check=refuse("bc", "threshold"),
-    input=lambda g, input, threshold: np.where(input <= threshold, 0, g),
+    input=lambda g, input, threshold: call(threshold_backward, g, input, threshold),
 )  # fmt: skip
 
 

@@ -191,6 +191,8 @@ def set_(
     elif isinstance(input._fn, View):
         input._fn = None
     if input._vc is not INFERENCE_TENSOR:
+        if input._vc is not None:
+            input._vc.bump(here())  # its views stay with that one
         input._vc = counter
         counter.bump(here())
     return input

@@ -10,7 +10,8 @@ import numpy as np
 
 from .._layer import Pending, raised
 from .._tensor import Tensor
-from ..autograd.views import ORDINARY
+from ..autograd.regions import same_memory
+from ..autograd.views import ORDINARY, View
 from . import _several
 from ._batching import expanded
 from ._out import into
@@ -273,9 +274,11 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
         raise RuntimeError(f"mismatch in length of strides and shape: {len(steps)} strides for {len(shape)} dimensions")
     if steps and min(steps) < 0:
         raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(steps)}")
-    whole = input._base  # the result may reach memory that a view does not
+    whole = input._fn.base if isinstance(input._fn, View) else None  # the result may reach memory that a view does not
     if input._tangent is not None or input._data.__class__ is Pending:
         whole = None
+    elif whole is not None and input._data.__class__ is whole._data.__class__ is np.ndarray and not same_memory(whole._data, input._data):
+        whole = None  # it looks elsewhere by now
     if whole is None or whole._data.dtype != input._data.dtype or input._fn.creation is not ORDINARY:
         whole = input
     own = geometry_of(whole._data)

@@ -320,3 +320,19 @@ def real_and_imaginary_views(t):
     y.real.mul_(10)
     t.view_as_real(y).sum().backward()
     return z.grad, y.real._is_view(), y.grad_fn.name()
+
+
+@fact
+def leaves_that_require_no_grad_any_more(t):
+    found = []
+    for off in (lambda x: x.requires_grad_(False), lambda x: setattr(x, "requires_grad", False), lambda x: x.detach_()):
+        for use in (lambda x: x * 2, lambda x: x.view(3), lambda x: x.chunk(1)[0]):
+            log = []
+            x = leaf(t)
+            y = use(x)
+            x.register_hook(lambda g, log=log: log.append("hook"))
+            x.register_post_accumulate_grad_hook(lambda p, log=log: log.append("after"))
+            off(x)
+            y.sum().backward()
+            found.append((x.grad, log, y.requires_grad))
+    return found

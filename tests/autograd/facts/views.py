@@ -435,3 +435,25 @@ def view_of_a_base_that_was_detached_and_written(t):
                 write(y)
             found.append((looks(v), v.grad_fn.next_functions, attempt(lambda v=v: (v * 2).sum().backward()), x.grad, y.requires_grad))
     return found
+
+
+@fact
+def parts_of_a_view_whose_base_looks_elsewhere(t):
+    found = []
+    for elsewhere in (lambda y: y.set_(t.ones(2)), lambda y: y.resize_(0) if not y.requires_grad else y.set_(t.ones(1))):
+        x = leaf(t)
+        y = x * 2
+        v = y.view(3)
+        parts = y.split(1)
+        elsewhere(y)
+        found.append([looks(part) for part in v.split(1)])
+        found.append(attempt(lambda parts=parts: looks(parts[0])))
+    return found
+
+
+@fact
+def strides_of_a_view_whose_base_got_other_data(t):
+    x = t.tensor([1.0, 2.0, 3.0])
+    v = x.squeeze()
+    x.data = t.tensor([4.0, 5.0, 6.0])
+    return v.as_strided((2,), (1,)), v.as_strided((2,), (1,), 1), v[1:].as_strided((2,), (1,)), x.as_strided((2,), (1,))
