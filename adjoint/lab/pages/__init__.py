@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..._version import __version__
+from ..questions import asides
 
 HERE = Path(__file__).parent
 TYPES = {".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
@@ -29,6 +30,7 @@ class Page(NamedTuple):
 PAGES = (
     Page("index", "Overview", "Gradients, seen"),
     Page("accumulate", "Accumulation", "Gradients add up"),
+    Page("check", "Check", "Ten questions"),
 )
 
 SHELL = """<!doctype html>
@@ -106,7 +108,7 @@ def data(name: str) -> str:
 
 @cache
 def _data(name: str) -> str:
-    known: dict[str, Any] = {"version": __version__}
+    known: dict[str, Any] = {"version": __version__, "asides": asides(name)}
     if (HERE / f"{name}.py").exists():
         known |= import_module(f"{__name__}.{name}").record()
     packed = json.dumps(known, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

@@ -199,3 +199,31 @@ addEventListener("DOMContentLoaded", () => { // after the page's own scripts, wh
   place.hidden = false;
   place.replaceChildren(lab.el("h2", {}, "Commit before you look"), lab.el("div", { class: "asides" }, ...asides.map(lab.aside)));
 });
+
+// ----- an editor: a text area with numbered lines, one of which can be marked -----
+lab.editor = (source, run) => {
+  const numbers = lab.el("div", { class: "numbers", "aria-hidden": "true" }), band = lab.el("div", { class: "band", hidden: true });
+  const area = lab.el("textarea", { spellcheck: "false", autocomplete: "off", autocapitalize: "off", wrap: "off", "aria-label": "Program" });
+  const fit = () => {
+    const count = area.value.split("\n").length;
+    area.rows = count;
+    numbers.textContent = Array.from({ length: count }, (_, i) => i + 1).join("\n");
+  };
+  area.value = source;
+  area.oninput = () => { fit(); band.hidden = true; };
+  area.onkeydown = event => { // Tab stays with the browser, so that the keyboard finds its way out
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); run(); }
+    else if (event.key === "Enter") { // the next line is indented like this one
+      const before = area.value.slice(0, area.selectionStart), line = before.slice(before.lastIndexOf("\n") + 1), indent = line.match(/^ */)[0] + (line.trimEnd().endsWith(":") ? "    " : "");
+      event.preventDefault(); area.setRangeText("\n" + indent, area.selectionStart, area.selectionEnd, "end"); area.oninput();
+    }
+  };
+  fit();
+  return {
+    element: lab.el("div", { class: "editor" }, band, numbers, area),
+    area,
+    get value() { return area.value; },
+    set value(text) { area.value = text; fit(); band.hidden = true; },
+    mark(line) { band.hidden = !line; if (line) band.style.setProperty("--line", line - 1); },
+  };
+};
