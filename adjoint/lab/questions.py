@@ -20,7 +20,8 @@ def questions() -> list[dict[str, Any]]:
 
 def asides(page: str) -> list[dict[str, Any]]:
     """Those of a page, without their proofs."""
-    return [{key: value for key, value in aside.items() if key not in ("page", "proof")} for aside in _all()["aside"] if aside["page"] == page]
+    shown = ("id", "ask", "picks", "right", "why")
+    return [{key: aside[key] for key in shown} for aside in _all()["aside"] if aside["page"] == page]
 
 
 def proofs() -> dict[str, str]:

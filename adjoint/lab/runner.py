@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from . import child
+from .programs import PROGRAM
 
 PACKAGES = str(Path(__file__).resolve().parents[2])
 START = 120  # seconds to import adjoint, which is not the program's fault
@@ -139,7 +140,7 @@ class _Process:
         """Where the program stood when its time ran out: `faulthandler` noted the innermost call first."""
         if not self.place.exists():
             return None
-        found = re.search(rf'File "{re.escape(child.PROGRAM)}", line (\d+)', self.place.read_text(encoding="utf-8", errors="replace"))
+        found = re.search(rf'File "{re.escape(PROGRAM)}", line (\d+)', self.place.read_text(encoding="utf-8", errors="replace"))
         return int(found[1]) if found else None
 
     def kill(self) -> None:

@@ -41,7 +41,7 @@ def test_step_by_step(show, files):
 def test_play_runs_to_the_end_and_stops(show, files):
     page = show(f"{files}accumulate.html#step=36")
     page.click("#play")
-    page.wait_for_function("document.getElementById('at').value === '39'")
+    page.wait_for_function("() => document.getElementById('at').value === '39'")
     page.wait_for_selector("#play[aria-label=Play]")
 
 

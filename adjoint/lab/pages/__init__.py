@@ -30,6 +30,12 @@ class Page(NamedTuple):
 PAGES = (
     Page("index", "Overview", "Gradients, seen"),
     Page("accumulate", "Accumulation", "Gradients add up"),
+    Page("leaves", "Leaves", "Who keeps a gradient?"),
+    Page("vector", "Vectors", "Backward from a vector"),
+    Page("freed", "Freed", "What is freed when"),
+    Page("modes", "Modes", "Forward or reverse?"),
+    Page("differences", "Differences", "Measured or derived?"),
+    Page("depth", "Depth", "Gradients through many layers"),
     Page("check", "Check", "Ten questions"),
 )
 

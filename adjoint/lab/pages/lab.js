@@ -105,6 +105,7 @@ lab.chart = (svg, { series, x = {}, y = {}, height = 204, at = null, label = "" 
     if (!(high > low)) { low -= .5; high += .5; }
     const place = v => from + (Math.min(Math.max(f(v), low - .02 * (high - low)), high + .02 * (high - low)) - low) / (high - low) * (to - from);
     const ticks = [];
+    if (axis.hidden) return { place, ticks };
     if (log) { const step = Math.max(1, Math.ceil((high - low) / (axis.ticks || 6))); for (let e = Math.ceil(low - 1e-9); e <= high + 1e-9; e += step) ticks.push([10 ** e, lab.power(e)]); }
     else {
       const rough = (high - low) / (axis.ticks || 4), unit = 10 ** Math.floor(Math.log10(rough)), step = [1, 2, 5, 10].map(k => k * unit).find(s => s >= rough && (!axis.whole || s >= 1)) || 1;
@@ -211,6 +212,7 @@ lab.editor = (source, run) => {
   };
   area.value = source;
   area.oninput = () => { fit(); band.hidden = true; };
+  area.onblur = () => { area.scrollLeft = 0; };
   area.onkeydown = event => { // Tab stays with the browser, so that the keyboard finds its way out
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); run(); }
     else if (event.key === "Enter") { // the next line is indented like this one
