@@ -106,3 +106,21 @@ def test_endless_recursion(runner):
 def test_files_are_gone_afterwards(runner):
     answer = runner.run("from pathlib import Path\nPath('here').write_text('x')\nprint(Path.cwd())", trace=False)
     assert not Path(answer["output"].strip()).exists()
+
+
+def test_a_trace_with_what_was_printed(runner):
+    answer = runner.run("import adjoint as ad\nx = ad.tensor(2.0, requires_grad=True)\ny = x ** 2 + 3 * x\ny.backward()\nprint(x.grad)")
+    assert answer["output"] == "tensor(7.)\n"
+    assert [event["after"] for event in answer["trace"]["events"] if event["kind"] == "accumulate"] == [7.0]
+
+
+def test_a_trace_up_to_an_error(runner):
+    answer = runner.run("import adjoint as ad\nx = ad.ones(3, requires_grad=True)\ny = x * 2\ny.backward()")
+    assert answer["error"]["line"] == 4
+    assert any(event["kind"] == "op" for event in answer["trace"]["events"])
+
+
+@pytest.mark.parametrize(("code", "kind"), [("x = (", "SyntaxError"), ("import sys\nsys.exit(2)", "SystemExit"), ("input()", "EOFError")])
+def test_traced_programs_fail_in_the_same_words(runner, code, kind):
+    assert runner.run(code)["error"] == runner.run(code, trace=False)["error"]
+    assert runner.run(code)["error"]["type"] == kind
