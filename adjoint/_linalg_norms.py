@@ -10,6 +10,7 @@ import numpy as np
 from ._dtype import int64
 from ._tensor import Tensor, wrap
 from .ops import _matrices, decompose, linalg
+from .ops._generated import publish
 from .ops._out import into
 from .ops._registry import FUNCTIONS
 from .ops._rules import wrap_dim
@@ -155,3 +156,6 @@ def pinv(A: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None
         _matrices.check_square(A, "linalg.eigh: ")
     absolute, relative = tolerances(A, atol, rtol)
     return linalg.linalg_pinv(A, absolute, relative, hermitian, out=out)
+
+
+publish(globals(), "linalg_", ("cond", "matrix_norm", "matrix_rank", "norm", "pinv"))

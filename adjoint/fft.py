@@ -13,6 +13,7 @@ from ._dtype import from_numpy_dtype as _from_numpy_dtype
 from ._dtype import promote_types as _promote_types
 from ._tensor import wrap as _wrap
 from .ops import fft as _ops
+from .ops._generated import publish as _publish
 from .ops._out import into as _into
 from .ops._registry import FUNCTIONS as _FUNCTIONS
 from .ops._rules import wrap_dim as _wrap_dim
@@ -315,3 +316,6 @@ def rfftfreq(
 
 def __dir__() -> list[str]:
     return sorted(name for name in globals() if not name.startswith("_") and name not in ("annotations", "Any", "math", "np"))
+
+
+_publish(globals(), "fft_", [name for name in globals() if not name.startswith("_")])

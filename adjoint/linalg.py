@@ -21,6 +21,7 @@ from .ops import exponential as _exponential
 from .ops import factored as _factored
 from .ops import linalg as _linalg
 from .ops import lu as _lu
+from .ops._generated import publish as _publish
 from .ops._out import into as _into
 from .ops._out import several_into as _several_into
 from .ops._registry import FUNCTIONS as _FUNCTIONS
@@ -590,3 +591,6 @@ def _powers(x: Any, count: int) -> Any:
 
 def __dir__() -> list[str]:
     return __all__
+
+
+_publish(globals(), "linalg_", __all__)

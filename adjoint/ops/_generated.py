@@ -6,7 +6,8 @@ What such a function says about itself, to `inspect` and `help`, is made when so
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from types import FunctionType
 from typing import Any
 
@@ -58,6 +59,13 @@ def numpy_names(args: Sequence[str]) -> list[str]:
     return [theirs for theirs, ours in NUMPY_NAMES.items() if ours in args]
 
 
+def refuse_others(function: str, names: Sequence[str], error: AttributeError, *args: Any, **kwargs: Any) -> None:
+    """Say which argument of a function is no tensor, if that is why it lacks an attribute. To ask before would cost time in every call."""
+    for place, (name, value) in enumerate({**dict(zip(names, args, strict=False)), **kwargs}.items(), 1):
+        if value is error.obj and not hasattr(value, "_data"):
+            raise TypeError(f"{function}(): argument '{name}' (position {place}) must be Tensor, not {type(value).__name__}") from None
+
+
 def left_open(positional: Sequence[str], defaults: tuple[Any, ...] | None) -> tuple[str, ...]:
     """The arguments without a default that need not be there for Python, because `axis` may be given instead of `dim`."""
     required = tuple(positional[: len(positional) - len(defaults or ())])
@@ -78,8 +86,8 @@ def missing(name: str, **opened: Any) -> TypeError:
     return TypeError(f"{name}() missing {len(names)} required positional argument{'s' * (len(names) == 1)}: {', '.join(names)}")
 
 
-def with_numpy_names(fn: FunctionType) -> FunctionType:
-    """The same function, which takes NumPy's names as well."""
+def with_numpy_names(fn: FunctionType, prefix: str = "") -> FunctionType:
+    """The same function, which takes NumPy's names as well, and says which argument is no tensor. Errors put `prefix` before its name."""
     code = fn.__code__
     positional = code.co_varnames[: code.co_argcount]
     keywords = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
@@ -88,19 +96,28 @@ def with_numpy_names(fn: FunctionType) -> FunctionType:
 
     def generate() -> None:
         call = ", ".join([*positional, *(f"{name}={name}" for name in keywords)])
-        lines = [f"def {fn.__name__}({', '.join([*positional, '*', *keywords, *theirs])}):"]
-        lines += [*renaming(fn.__name__, (*positional, *keywords), opened), f" return fn({call})"]
+        lines = [f"def {fn.__name__}({', '.join([*positional, *(['*', *keywords, *theirs] if keywords or theirs else [])])}):"]
+        lines += renaming(fn.__name__, (*positional, *keywords), opened)
+        lines += [f" try: return fn({call})", f" except AttributeError as error: refuse_others(error, {call}); raise"]
         made = function_from("\n".join(lines), fn.__name__, namespace)
         renamed.__defaults__ = (UNSET,) * len(opened) + (fn.__defaults__ or ())
         renamed.__kwdefaults__ = (fn.__kwdefaults__ or {}) | dict.fromkeys(theirs, UNSET)
         renamed.__code__ = made.__code__
 
-    namespace = {"fn": fn, "UNSET": UNSET, "missing": missing}
+    namespace = {"fn": fn, "UNSET": UNSET, "missing": missing, "refuse_others": partial(refuse_others, prefix + fn.__name__, positional)}
     renamed = generated_when_called(fn.__name__, namespace, generate)
     renamed.__module__, renamed.__doc__, renamed.__annotations__ = fn.__module__, fn.__doc__, fn.__annotations__
     renamed.__dict__.update(fn.__dict__)
     renamed.__wrapped__ = Form(fn)  # type: ignore[attr-defined]
     return renamed
+
+
+def publish(namespace: dict[str, Any], prefix: str, names: Iterable[str]) -> None:
+    """Do so for functions that a module defines."""
+    for name in names:
+        fn = namespace[name]
+        if isinstance(fn, FunctionType) and fn.__globals__ is namespace and fn.__code__.co_argcount:
+            namespace[name] = with_numpy_names(fn, prefix)
 
 
 # ---- what they say about themselves -------------------------------------------------------------------------------------------------
