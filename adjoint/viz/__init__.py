@@ -8,14 +8,16 @@ from __future__ import annotations
 from importlib import import_module as _import_module
 from typing import Any as _Any
 
-_NAMES: dict[str, str] = {"trace": "recording"}
+_NAMES = {"Graph": "graphs", "graph": "graphs", "trace": "recording"}
 
 
 def __getattr__(name: str) -> _Any:
     home = _NAMES.get(name)
     if home is None:
         raise AttributeError(f"module 'adjoint.viz' has no attribute '{name}'")
-    return globals().setdefault(name, getattr(_import_module(f".{home}", __name__), name))
+    # Assigned, not only set where it is missing: a submodule of the same name would stand there by now.
+    found = globals()[name] = getattr(_import_module(f".{home}", __name__), name)
+    return found
 
 
 def __dir__() -> list[str]:
