@@ -76,7 +76,8 @@ def judge_names(
         return Verdict(False, f"The program ended itself{_place(error, namespace)}. Leave that out: the checker has yet to call it.")
     except Exception as error:
         meaning = next((hint for words, hint in exercise.errors.items() if words in str(error)), _MEANINGS.get(type(error), ""))
-        return Verdict(False, f"{type(error).__name__}{_place(error, namespace)}: {error}\n{meaning}".rstrip())
+        said = str(error).partition("\n")[0] if meaning else error  # adjoint's errors go on with advice, which is less to the point
+        return Verdict(False, f"{type(error).__name__}{_place(error, namespace)}: {said}\n{meaning}".rstrip())
     return Verdict(True, "Right.")
 
 

@@ -15,7 +15,7 @@ from ._exercise import NAMES, Mistake
 from ._work import Mistakes, Work, close, counted_passes, diagnosed, plain, shown
 
 NOTHING = {
-    "No gradient arrived at all: backward() begins by setting the grad of its own tensor to 1, and then runs the rule of each node.":
+    "No gradient arrived at all: backward() sets the grad of its own tensor to 1, and then runs the rules, its own first.":
         [lambda **values: [0.0 * np.asarray(value) for value in values.values()]],
 }
 
@@ -46,7 +46,7 @@ def probe(work: Work, program: str, values: dict[str, Any], hint: str, mistakes:
         own["out"].backward()
     if passes:
         raise Mistake("adjoint's engine ran inside your MiniTensor. The autograd is to be your own.")
-    given = ", ".join(f"{name} = {shown(plain(value))}" for name, value in values.items())
+    given = ", ".join(f"{name} = {shown(value)}" for name, value in values.items())
     where = f"For `{'; '.join(program.splitlines())}` with {given}" if program.count("\n") < 9 else "For a larger program"
     result, expected = plain(own["out"].value), plain(found["out"].detach())
     if not close(result, expected):
@@ -70,7 +70,7 @@ def random_program(draw: random.Random, length: int) -> tuple[str, dict[str, flo
     >>> program.count("="), list(values)
     (4, ['a', 'b', 'c'])
     """
-    values = {name: draw.uniform(0.6, 1.5) for name in "abc"}
+    values = {name: round(draw.uniform(0.6, 1.5), 2) for name in "abc"}
     known, unused = dict(values), set(values)
     lines: list[str] = []
     while len(lines) < length:

@@ -33,6 +33,10 @@ class Work:
         self.random = random.Random(seed)
         self.backward_passes: Counter[str] = Counter()
 
+    def number(self, low: float, high: float) -> float:
+        """A random number with two decimals, so that a case that is shown can be tried."""
+        return round(self.random.uniform(low, high), 2)
+
     def require(self, definition: ast.FunctionDef | ast.ClassDef) -> None:
         """Raise unless a function or class of the skeleton is there, and can be called as the skeleton's."""
         name = definition.name
@@ -128,8 +132,9 @@ def close(answer: Any, expected: Any, tolerance: float = 1e-6) -> bool:
 
 
 def shown(value: Any) -> str:
+    value = plain(value)
     if isinstance(value, tuple):
-        return f"({', '.join(map(shown, value))})"
+        return f"({', '.join(map(shown, value))}{',' * (len(value) == 1)})"
     return f"{value:.6g}" if isinstance(value, float) else repr(value)
 
 

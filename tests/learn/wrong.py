@@ -96,7 +96,8 @@ WRONG: dict[str, list[tuple[str, str, str]]] = {
         ("loss.item()", "loss", "the losses are tensors"),
         ("    return losses\n", "    return losses[-1]\n", "Return a list with the loss of each batch"),
         ("    return losses\n", "    return [0.0 for loss in losses]\n", "does not hold the loss of each batch"),
-        ("targets)\n", "targets).detach()\n", "cut it off"),
+        ("targets)\n", "targets).detach()\n", "detach() on line 9 cut the graph"),
+        ("targets)\n", "targets).item()\n", "call it after backward()"),
     ],
     "derivatives": [
         (", create_graph=True", "", "pass create_graph=True"),
@@ -147,6 +148,7 @@ WRONG: dict[str, list[tuple[str, str, str]]] = {
         ("requires_grad and (not from_operation or retains)", "False", "the same whatever the arguments are"),
     ],
     "micro_batches": [
+        (" / len(batches)\n", " / len(batches)\n        loss = loss.item()\n", "call it after backward()"),
         (" / len(batches)", "", "divide each loss by len(batches)"),
         ("        loss.backward()\n", "        optimizer.zero_grad()\n        loss.backward()\n", "Only the last micro-batch counts"),
         ("    optimizer.zero_grad()\n", "", "Gradients from before the call"),

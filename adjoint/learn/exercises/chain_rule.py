@@ -98,7 +98,7 @@ MISTAKES = {
 
 
 def examine(work: Work) -> None:
-    cases = [(work.random.uniform(0.3, 2.0),) for _ in range(5)]
+    cases = [(work.number(0.3, 2.0),) for _ in range(5)]
     for name in ("by_hand", "by_autograd"):
         work.compare(name, cases, right, MISTAKES, tolerance=1e-4)  # float32 is fine
     if work.backward_passes["by_hand"]:

@@ -90,9 +90,9 @@ def judged(work: Work, f: Function, text: str, right: Callable[[float], Three]) 
         places.append(x)
         return f(x)
 
-    x = work.random.uniform(0.4, 1.2)
+    x = work.number(0.4, 1.2)
     answer, expected = plain(work.derivatives(watched, x)), right(x)
-    where = f"For f = {text} at x = {x:.4g}"
+    where = f"For f = {text} at x = {x}"
     if not isinstance(answer, tuple) or len(answer) != 3:
         raise Mistake(f"{where}: return three numbers, the first, second and third derivative. {shown(answer)} came back.")
     if not close(answer, expected, 1e-4):
@@ -118,13 +118,13 @@ def quartic(work: Work) -> Case:
 
 
 def wave(work: Work) -> Case:
-    a = work.random.uniform(1.5, 3.0)
-    return lambda x: ad.sin(a * x), f"sin({a:.4g} * x)", lambda x: (a * cos(a * x), -(a**2) * sin(a * x), -(a**3) * cos(a * x))
+    a = work.number(1.5, 3.0)
+    return lambda x: ad.sin(a * x), f"sin({a} * x)", lambda x: (a * cos(a * x), -(a**2) * sin(a * x), -(a**3) * cos(a * x))
 
 
 def growth(work: Work) -> Case:
-    a = work.random.uniform(1.2, 2.0)
-    return lambda x: ad.exp(a * x) * x, f"x * exp({a:.4g} * x)", lambda x: (
+    a = work.number(1.2, 2.0)
+    return lambda x: ad.exp(a * x) * x, f"x * exp({a} * x)", lambda x: (
         exp(a * x) * (1 + a * x),
         exp(a * x) * a * (2 + a * x),
         exp(a * x) * a**2 * (3 + a * x),

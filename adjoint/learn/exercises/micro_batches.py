@@ -65,7 +65,7 @@ HINTS = (
 )
 
 ERRORS = {
-    "does not require grad": "backward() must start at the loss itself, as a tensor; item() makes a number of it, which has no history.",
+    "'float' object has no attribute 'backward'": "item() makes a plain number of the loss: call it after backward().",
 }
 
 MISTAKES: Mistakes = {
@@ -120,4 +120,4 @@ def examine(work: Work) -> None:
     if isinstance(loss, ad.Tensor) and loss.grad_fn is not None:
         raise Mistake("The step is right, but the loss comes back with its graph. Return a number: add up loss.item().")
     if not close(plain(loss), whole, 1e-4):
-        raise Mistake(f"The step is right, but the loss of the whole batch is {shown(whole)}, and {shown(plain(loss))} was returned.")
+        raise Mistake(f"The step is right, but the loss of the whole batch is {shown(whole)}, and {shown(loss)} was returned.")

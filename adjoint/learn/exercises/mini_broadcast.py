@@ -11,14 +11,12 @@ shape of the operand.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from .._exercise import Mistake
 from .._probes import probe, written_alone
-from .._work import Mistakes, Work, close, diagnosed, plain
+from .._work import Mistakes, Work
 
 SKELETON = '''
 import numpy as np
@@ -127,9 +125,8 @@ ERRORS = {
     "out of bounds for array": "After an axis is summed away, those behind it have moved up. Sum all in one call, or use keepdims.",
 }
 
-SHAPES: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (
-    ((2, 3), (2, 3)), ((2, 3), (3,)), ((4, 3), (4, 1)), ((2, 3), (1, 3)), ((2, 3), ()), ((4, 2, 3), (2, 1)), ((2, 2, 2), (1, 2, 1)),
-)  # fmt: skip
+# What a shape was broadcast to, and the shape.
+SHAPES = (((2, 3), (2, 3)), ((2, 3), (3,)), ((4, 3), (4, 1)), ((2, 3), (1, 3)), ((2, 3), ()), ((4, 2, 3), (2, 1)), ((2, 2, 2), (1, 2, 1)))
 
 
 def axes(gradient: Any, shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -151,37 +148,16 @@ MISTAKES: Mistakes = {
     "Axes of length 1 are summed, but axes that `shape` does not have at all, in front, are still there.":
         [lambda g, shape: g.sum(axis=axes(g, shape)[1], keepdims=True)],
     "The gradient comes back with the shape it had. Sum it over the axes that broadcasting added or stretched.": [lambda g, shape: g],
-    "One part of the gradient is taken, and the others are lost. They add up.": [lambda g, shape: g[first_part(g, shape)].reshape(shape)],
     "Everything is summed to one number. Sum only over the axes that broadcasting added or stretched.": [lambda g, shape: g.sum()],
 }
-
-
-def first_part(gradient: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
-    summed = sum(axes(gradient, shape), ())
-    return tuple(0 if axis in summed else slice(None) for axis in range(gradient.ndim))
 
 
 def examine(work: Work) -> None:
     written_alone(work)
     draw = np.random.default_rng(work.random.getrandbits(32))
-    cases = [(draw.uniform(1.0, 2.0, size), shape) for size, shape in SHAPES]
-    summed(work, cases)
+    work.compare("unbroadcast", [(draw.integers(1, 10, size).astype(float), shape) for size, shape in SHAPES], right, MISTAKES)
     for program, first, second, hint in PROGRAMS:
-        probe(work, program, {"a": draw.uniform(1.0, 2.0, first), "b": draw.uniform(1.0, 2.0, second)}, hint)
-
-
-def summed(work: Work, cases: list[tuple[Any, tuple[int, ...]]]) -> None:
-    """Raise unless `unbroadcast` is right. """
-
-    def computed(formula: Callable[..., Any]) -> Any:
-        return [(np.shape(answer), answer) for answer in (formula(gradient.copy(), shape) for gradient, shape in cases)]
-
-    answers = plain(computed(work.unbroadcast))
-    for (shape, answer), (gradient, wanted) in zip(answers, cases, strict=True):
-        if shape != wanted or not close(answer, plain(right(gradient, wanted))):
-            hint = diagnosed(answers, MISTAKES, computed) or HINTS[1]
-            what = f"has the shape {shape}" if shape != wanted else "has other numbers than it should"
-            raise Mistake(f"unbroadcast of a gradient of shape {gradient.shape} to the shape {wanted} {what}. {hint}")
+        probe(work, program, {"a": draw.integers(5, 20, first) / 4, "b": draw.integers(5, 20, second) / 4}, hint)
 
 
 RULES = "Are both rules, of + and of *, mended? Each gradient goes through unbroadcast, with the shape of the operand that gets it."

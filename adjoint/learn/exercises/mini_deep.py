@@ -64,7 +64,7 @@ def examine(work: Work) -> None:
 
 def chain(work: Work) -> None:
     work.doing = f"It is a chain of {DEPTH:,} additions. `node in order` looks through the whole list each time: ask a set instead."
-    a = work.MiniTensor(work.random.uniform(1.0, 2.0), requires_grad=True)
+    a = work.MiniTensor(work.number(1.0, 2.0), requires_grad=True)
     out = a
     for _ in range(DEPTH):
         out = out + a

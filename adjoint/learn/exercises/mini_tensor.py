@@ -155,7 +155,7 @@ ORDER = (
 def rules(work: Work) -> None:
     """Each operation by itself, then what comes of putting them together. The first that fails names the mistake."""
     n = work.random.randint(3, 5)
-    values = {"a": work.random.uniform(1.2, 1.9), "b": work.random.uniform(2.1, 2.9)}
+    values = {"a": work.number(1.2, 1.9), "b": work.number(2.1, 2.9)}
     only_a = {"a": values["a"]}
     probe(work, "out = a + b", values, "The derivative of a sum is 1 by either operand: both get out.grad as it is.")
     probe(work, "out = a * b", values, "The derivative of a * b by a is b.value, and by b it is a.value.", {
@@ -186,7 +186,7 @@ def examine(work: Work) -> None:
 
 
 def twice(work: Work) -> None:
-    a, factor = work.MiniTensor(work.random.uniform(1.0, 2.0), requires_grad=True), work.random.randint(2, 5)
+    a, factor = work.MiniTensor(work.number(1.0, 2.0), requires_grad=True), work.random.randint(2, 5)
     (a * factor).backward()
     (a + 1.0).backward()
     if a.grad != factor + 1:
@@ -196,7 +196,7 @@ def twice(work: Work) -> None:
 
 
 def constants(work: Work) -> None:
-    a, b = work.MiniTensor(2.0, requires_grad=True), work.MiniTensor(work.random.uniform(3.0, 4.0))
+    a, b = work.MiniTensor(2.0, requires_grad=True), work.MiniTensor(work.number(3.0, 4.0))
     out = a * b + b
     out.backward()
     if b.grad != 0.0:

@@ -74,15 +74,13 @@ HINTS = (
 )
 
 ERRORS = {
-    "does not require grad": "The loss must be computed from the model's parameters: item(), detach() and no_grad() cut it off.",
+    "'float' object has no attribute 'backward'": "item() makes a plain number of the loss: call it after backward().",
     "can be implicitly created only for scalar": "backward() starts at one number: take the mean over the batch.",
 }
 
-DATA = tuple[list[float], list[float]]  # the parameters in the end, and the losses
 
-
-def reference(model: nn.Module, batches: list[Any], zero: str = "each", loss: str = "mean", step: str = "after") -> DATA:
-    """A training loop, right or wrong in one of these ways."""
+def reference(model: nn.Module, batches: list[Any], zero: str = "each", loss: str = "mean", step: str = "after") -> tuple[Any, Any]:
+    """The parameters after training, and the losses; right, or wrong in one of these ways."""
     optimizer, losses = optimizer_for(model), []
     for inputs, targets in batches:
         output = model(inputs)
@@ -98,7 +96,7 @@ def reference(model: nn.Module, batches: list[Any], zero: str = "each", loss: st
             optimizer.zero_grad()
         if step == "after":
             optimizer.step()
-    return parameters(model), losses
+    return parameters(model), tuple(losses)
 
 
 MISTAKES: Mistakes = {
@@ -131,7 +129,7 @@ def examine(work: Work) -> None:
         raise Mistake("The model is trained rightly, but the losses are tensors: each keeps its graph in memory. Append loss.item().")
     if not isinstance(returned, list) or len(returned) != count:
         raise Mistake(f"The model is trained rightly. Return a list with the loss of each batch: {count} numbers here.")
-    if not close(plain(returned), tuple(losses), 1e-4):
+    if not close(plain(returned), losses, 1e-4):
         raise Mistake("The model is trained rightly, but the list does not hold the loss of each batch as it was before its step.")
 
 
