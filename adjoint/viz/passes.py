@@ -26,6 +26,7 @@ class Pass(Follower):
 
     def begin(self, roots: Sequence[Any], gradients: Sequence[Any], keeps_graph: bool) -> Any:
         if not self.recorder.passes:
+            self.recorder.begun += 1
             frame = self.recorder.calling_frame()
             self.recorder.line = self.recorder.line if frame is None else self.recorder.own_line(frame.f_lineno)
         self.recorder.passes.append(self)
@@ -62,7 +63,7 @@ class Pass(Follower):
         edge = self.edge(event.node, giver, node, event.slot)
         self.arrived.setdefault((event.target, event.output), []).append((edge, grad))
         recorder.event(
-            "deliver", giver, edge=edge, grad=grad, root=self.root, slot=event.slot, of_pass=self,
+            "deliver", giver, edge=edge, grad=grad, root=self.root, slot=event.slot,
             arrived=self.given.get(event.node), gave=event.gradient,
         )  # fmt: skip
 

@@ -6,19 +6,20 @@ from typing import Any
 
 from .layout import layered
 
-NARROWEST, WIDEST = 96, 190
+NARROWEST, WIDEST = 124, 190
 
 
 def size_of(node: dict[str, Any]) -> tuple[int, int]:
     """The width and height of a card in pixels. Letters of names are 7.9 wide, of kinds 6.2."""
-    from .telling import short
+    from .telling import on_card
 
     if node["kind"] == "number":
         return max(44, 8 * len(node["name"]) + 24), 34
     tag = node.get("op") or node["kind"]
     name = 7.9 * len(node["name"]) + (0 if node["kind"] == "parameter" else 6.2 * len(tag) + 12)
-    value = 9.0 * len(short(node["value"]))
-    width = round(min(WIDEST, max(NARROWEST, name + 26, value + 26)))
+    value = on_card(node["value"])
+    cells = 11 * min(8, node["shape"][-1]) + 10 if "×" in value and node.get("shape") else 0
+    width = round(min(WIDEST, max(NARROWEST, name + 26, 9.0 * len(value) + cells + 26)))
     return width, 82 if node["requires_grad"] else 56
 
 
@@ -28,7 +29,7 @@ def place(nodes: list[dict[str, Any]], edges: list[dict[str, Any]]) -> dict[str,
         node["w"], node["h"] = size_of(node)
     pairs = [(edge["from"], edge["to"]) for edge in edges]
     found = {}
-    for direction, layer_gap, gap in (("right", 74.0, 34.0), ("down", 58.0, 18.0)):
+    for direction, layer_gap, gap in (("right", 88.0, 38.0), ("down", 58.0, 18.0)):
         made = layered(
             [(node["w"], node["h"]) for node in nodes], pairs, direction=direction,  # type: ignore[arg-type]
             layer_gap=layer_gap, gap=gap, port_gap=16.0, share=False,

@@ -16,7 +16,7 @@ into `nodes`, `edges` and `events` are positions in those lists. A value is a nu
             group           the module that made it; w, h: the size of its card
     edge    from, to, slot (which argument of `to`), grad (whether a gradient can flow back); cut: "detach" or "no_grad", why it cannot
     event   kind, line, says (a sentence), formula (text, or [text, kind] with o: the result, g: a gradient that arrived, v: a value that
-            was used, m: a remark), node
+            was used, m: a remark), node; pass: the number of the backward pass during which it happened, if there was one
             leaf            a leaf or data exists
             op              an operation ran: edges, span
             print           text
@@ -137,7 +137,8 @@ class Recorder(TorchDispatchMode):
         self.groups: list[dict[str, Any]] = []
         self.seen: dict[FrameType, tuple[int, dict[str, int]]] = {}  # by frame: the line that runs, the ids of variables
         self.line = 1
-        self.passes: list[Pass] = []  # backward passes that are running, one started by the other
+        self.passes: list[Pass] = []  # backward passes that are running, one started by the other,
+        self.begun = 0  # and how many there have been
         self.gradients: dict[int, tuple[int | None, int | None]] = {}  # nodes that are gradients: by what, of what (None: a `.grad`)
         self.failed: Any = None  # the node whose rule raised
         self.truncated = False
@@ -198,6 +199,7 @@ class Recorder(TorchDispatchMode):
             message, line = error.msg, error.lineno
         node = self.functions.get(self.failed, {}).get(0)
         told = {"type": type(error).__name__, "message": message, "line": line}
+        self.passes.clear()
         self.events.append({"kind": "error", "node": node, **told})
         return told
 
@@ -225,6 +227,8 @@ class Recorder(TorchDispatchMode):
     def event(self, kind: str, node: int | None, line: int | None = None, **more: Any) -> None:
         if len(self.events) >= self.limit:
             raise StopRecording
+        if self.passes:
+            more["pass"] = self.begun - 1
         self.events.append({"kind": kind, "node": node, "line": self.line if line is None else line, **more})
 
     # ---- variables ---------------------------------------------------------------------------------------------------------------------

@@ -86,6 +86,14 @@ def short(value: Any) -> str:
     return f"{round(value, 1 if size >= 100 else 2):g}".replace("-", "−")
 
 
+def on_card(value: Any) -> str:
+    """A value as it stands on a card, where there is little room."""
+    numbers = [] if isinstance(value, dict) else flat(value)
+    if isinstance(value, dict) or len(numbers) > 4 or len(np.squeeze(np.array(value, object)).shape) > 1:
+        return "×".join(map(str, value["shape"] if isinstance(value, dict) else np.shape(value)))
+    return short(value if len(numbers) == 1 else numbers)
+
+
 def is_one(value: Any) -> bool:
     return not isinstance(value, dict) and len(flat(value)) == 1
 
@@ -126,11 +134,11 @@ class Telling:
         self.name_groups()
         self.name_nodes()
         deliveries = [event for event in self.trace["events"] if event["kind"] == "deliver"]
-        self.paths = Counter((id(event["of_pass"]), self.edges[event["edge"]]["from"]) for event in deliveries)
+        self.paths = Counter((event["pass"], self.edges[event["edge"]]["from"]) for event in deliveries)
         for event in self.trace["events"]:
             getattr(self, "say_" + event["kind"])(event)
         for event in self.trace["events"]:
-            for internal in ("root", "slot", "arrived", "gave", "names", "of_pass"):
+            for internal in ("root", "slot", "arrived", "gave", "names"):
                 event.pop(internal, None)
         for node in self.nodes:
             for key in ("saved", "shape", "leaf", "span"):
@@ -343,7 +351,7 @@ class Telling:
     def say_deliver(self, event: dict[str, Any]) -> None:
         index, edge = event["node"], self.edges[event["edge"]]
         left: Formula = [[self.total(event, edge["from"]), "o"]]
-        if self.paths[id(event["of_pass"]), edge["from"]] > 1:
+        if self.paths[event["pass"], edge["from"]] > 1:
             left.append([f" via {self.nodes[index]['name']}", "m"])
         made = self.recorder.made.get(index)
         term = None if made is None else self.derivative(event, made)
