@@ -29,6 +29,7 @@ class Page(NamedTuple):
 
 PAGES = (
     Page("index", "Overview", "Gradients, seen"),
+    Page("graph", "Graph", "Watch a gradient being made"),
     Page("accumulate", "Accumulation", "Gradients add up"),
     Page("leaves", "Leaves", "Who keeps a gradient?"),
     Page("vector", "Vectors", "Backward from a vector"),
@@ -91,11 +92,12 @@ def rendered(page: Page, live: bool) -> str:
         f'<a href="{other.name}.html"{" aria-current=page" if other == page else ""}>{html.escape(other.label)}</a>' for other in PAGES[1:]
     )
     scripts = [f"{page.name}.data.js", *([f"{page.name}.js"] if (HERE / f"{page.name}.js").exists() else [])]
+    styles = [f'<link rel="stylesheet" href="{page.name}.css">'] if (HERE / f"{page.name}.css").exists() else []
     return SHELL.format(
         live=" data-live" if live else "",
         title=html.escape(page.title),
         name=page.name,
-        scripts="\n".join(f'<script src="{name}" defer></script>' for name in scripts),
+        scripts="\n".join([*styles, *(f'<script src="{name}" defer></script>' for name in scripts)]),
         links=links,
         body=(HERE / f"{page.name}.html").read_text(encoding="utf-8").strip(),
         version=__version__,

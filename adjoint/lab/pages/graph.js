@@ -184,16 +184,17 @@
     const text = !e ? "" : e.kind === "sum" ? e.terms.map(short).join(" + ").replace(/\+ −/g, "− ") + " = " + short(e.grad) : e.kind === "accumulate" && e.before !== null ? `${short(e.before)} + ${short(e.grad)} = ${short(e.after)}` : e.kind === "hook" ? `${short(e.before)} → ${short(e.after)}` : e.kind === "seed" ? `start: ${short(e.grad)}` : "";
     const shown = text && text.length < 30;
     drawn.sum.style.opacity = shown ? 1 : 0;
+    drawn.nodes.forEach((d, i) => d.e.classList.toggle("badged", !!shown && view.down && e.node === i));
     if (!shown) return;
     const d = drawn.nodes[e.node]; fill(drawn.sum, "\u200b" + text);
     const half = +drawn.sum.firstChild.getAttribute("width") / 2, width = $("graph").viewBox.baseVal.width, x = Math.max(half + 4, Math.min(width - half - 4, d.x + drawn.dx)) - drawn.dx;
-    drawn.sum.setAttribute("transform", `translate(${x} ${d.y + d.h / 2 + 17})`);
+    drawn.sum.setAttribute("transform", `translate(${x} ${view.down ? d.y - d.h / 2 - 17 : d.y + d.h / 2 + 17})`);
   }
   const tokens = e => e.formula.map(t => [t].flat()), plain = e => tokens(e).map(t => t[0]).join("");
   function caption(e) {
     $("caption").className = "caption " + (!e ? "fwd" : e.kind === "error" ? "error" : e.kind === "print" ? "print fwd" : back(e) ? "bwd" : "fwd");
     $("formula").replaceChildren(...(e ? tokens(e).map(([t, k]) => el("b", { class: k || "" }, t)) : [el("b", { class: "m" }, "Nothing has run yet.")]));
-    $("says").textContent = e ? e.says : ex.events.length ? "Step, or press Forward pass." : "This program made no tensor.";
+    $("says").textContent = e ? (e.kind === "error" ? e.says.split("\n")[0] : e.says) : ex.events.length ? "Step, or press Forward pass." : "This program made no tensor.";
     if (e) $("live").textContent = `Step ${transport.at} of ${ex.events.length}. ${plain(e)}. ${e.says}`;
   }
   function listing(s, e) {
@@ -241,7 +242,7 @@
     if (n.grad_fn) add("grad_fn", n.grad_fn);
     if (n.group !== undefined) add("module", `${ex.groups[n.group].name}, ${ex.groups[n.group].kind}`);
     const freed = s.freed.has(i) && !(e && e.kind === "deliver" && e.node === i);
-    if (n.saved?.length) add("saved", n.saved.map(v => `${v.of === i ? "its result" : ex.nodes[v.of].name}${freed ? "" : " = " + short(v.value)}`).join(", ") + (freed ? " (freed)" : ""));
+    if (n.saved?.length) add("saved", n.saved.map(v => `${v.of === i ? "its result" : ex.nodes[v.of].name}${freed || ex.nodes[v.of].kind === "number" ? "" : " = " + short(v.value)}`).join(", ") + (freed ? " (freed)" : ""));
     else if (n.grad_fn) add("saved", soft("nothing"));
     if (n.requires_grad && n.leaf) { const v = s.stored.get(i) ?? null; add(".grad", matrix(v), v === null ? "" : "g"); }
     else if (n.requires_grad) { const v = s.grad.get(i); add("gradient", v === undefined ? soft("has not arrived") : matrix(v), v === undefined ? "" : "g"); add(".grad", soft("None: not a leaf, not kept")); }
@@ -279,7 +280,7 @@
     const target = drawn.nodes[e.kind === "deliver" ? ex.edges[e.edge].from : e.node].e, r = target.getBoundingClientRect(), box = $("canvas"), b = box.getBoundingClientRect();
     if (r.left < b.left + 8 || r.right > b.right - 8) box.scrollBy({ left: r.left + r.width / 2 - b.left - b.width / 2, behavior: still.matches ? "auto" : "smooth" });
     if (!view.down) return;
-    const low = document.querySelector(".dock").getBoundingClientRect().top, by = r.top < 40 ? r.top - 40 : r.bottom > low - 20 ? r.bottom - low + 20 : 0;
+    const low = document.querySelector(".dock").getBoundingClientRect().top, by = r.top < 40 ? r.top - 40 : r.bottom > low - 60 ? r.bottom - low + 60 : 0;
     if (by) scrollBy({ top: by, behavior: still.matches ? "auto" : "smooth" });
   }
   function use(trace, step = 0) {
@@ -316,6 +317,7 @@
       trace.events = [...(answer.output ? answer.output.replace(/\n$/, "").split("\n").map(text => ({ kind: "print", node: null, line: null, text, says: "The program printed this.", formula: [text] })) : []), { kind: "error", node: null, says: e.message, formula: [e.type], ...e }];
     }
     pinned = null; edit(false); use({ id: "own", ...trace }, answer.error ? trace.events.length : 0); picker.pick(null);
+    document.body.dataset.runs = +(document.body.dataset.runs || 0) + 1;
   }
   $("source").onkeydown = k => {
     if (k.key === "Enter" && (k.ctrlKey || k.metaKey)) { runSource(); k.preventDefault(); }
