@@ -144,10 +144,10 @@ def serve(port: int = 0, browser: bool = True) -> int:
         print(f"python -m adjoint lab: port {port} cannot be used ({error.strerror}); --port 0 takes a free one")
         return 1
     with lab:
-        print(f"The lab is at {lab.address}\nCtrl-C ends it.", flush=True)
-        if browser:
-            webbrowser.open(lab.address)
         try:
+            print(f"The lab is at {lab.address}\nCtrl-C ends it.", flush=True)
+            if browser:
+                webbrowser.open(lab.address)
             lab.serve_forever()
         except KeyboardInterrupt:
             print("\nThe lab is closed.")

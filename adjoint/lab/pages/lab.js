@@ -106,9 +106,9 @@ lab.chart = (svg, { series, x = {}, y = {}, height = 204, at = null, label = "" 
     const place = v => from + (Math.min(Math.max(f(v), low - .02 * (high - low)), high + .02 * (high - low)) - low) / (high - low) * (to - from);
     const ticks = [];
     if (axis.hidden) return { place, ticks };
-    if (log) { const step = Math.max(1, Math.ceil((high - low) / (axis.ticks || 6))); for (let e = Math.ceil(low - 1e-9); e <= high + 1e-9; e += step) ticks.push([10 ** e, lab.power(e)]); }
+    if (log) { const step = Math.max(1, Math.ceil((high - low) / Math.min(axis.ticks || 6, Math.abs(to - from) / 42))); for (let e = Math.ceil(low - 1e-9); e <= high + 1e-9; e += step) ticks.push([10 ** e, lab.power(e)]); }
     else {
-      const rough = (high - low) / (axis.ticks || 4), unit = 10 ** Math.floor(Math.log10(rough)), step = [1, 2, 5, 10].map(k => k * unit).find(s => s >= rough && (!axis.whole || s >= 1)) || 1;
+      const rough = (high - low) / Math.min(axis.ticks || 4, Math.abs(to - from) / 30), unit = 10 ** Math.floor(Math.log10(rough)), step = [1, 2, 5, 10].map(k => k * unit).find(s => s >= rough && (!axis.whole || s >= 1)) || 1;
       for (let v = Math.ceil(low / step - 1e-9) * step; v <= high + 1e-9; v += step) ticks.push([v, String(+v.toFixed(6)).replace("-", "−")]);
     }
     return { place, ticks };

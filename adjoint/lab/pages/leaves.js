@@ -24,7 +24,11 @@ addEventListener("DOMContentLoaded", () => {
         svg("line", { class: "axis", x1: x - w / 2 + 10, x2: x + w / 2 - 10, y1: y, y2: y }),
         svg("text", { x: x - w / 2 + 12, y: y + 19 }, ".grad"), svg("text", { class: "num " + (t.grad === null ? "" : "c-grad strong"), x: x + w / 2 - 12, y: y + 19, "text-anchor": "end" }, t.grad === null ? "None" : num(t.grad, 0)));
     });
-    box.replaceChildren(...lines, ...cards);
+    const never = Object.keys(places).filter(name => !tensors[name]).map(name => { // the program ended before
+      const [x, y] = at(name);
+      return svg("g", { class: "card never data" }, svg("rect", { class: "box", x: x - w / 2, y: y - h / 2, width: w, height: h, rx: 3 }), svg("text", { class: "big", x, y: y + 4, "text-anchor": "middle", "aria-hidden": "true" }, name));
+    });
+    box.replaceChildren(...lines, ...never, ...cards);
     box.setAttribute("aria-label", "The graph: " + Object.entries(tensors).map(([n, t]) => `${n} is ${t.value}, gradient ${t.grad === null ? "none" : t.grad}`).join("; "));
   }
 
