@@ -47,19 +47,45 @@ def _write(path: Path, content: bytes) -> None:
 
 def stage() -> None:
     from adjoint.lab import static
+    from tools.reference import write_pages
 
     shutil.rmtree(STAGE, ignore_errors=True)
     stage_pages()
     static.write(STAGE / "lab")
+    write_pages(STAGE / "reference")
+    stage_sources()
+
+
+LISTING = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>{name}</title>
+<style>:root {{ color-scheme: light dark; font-family: system-ui, sans-serif; }} body {{ margin: 2rem; }} h1 {{ font-size: 1.4rem; }}
+pre {{ line-height: 1.5; overflow-x: auto; }} :target {{ background: #ffd54f55; display: inline-block; width: 100%; }}
+{light} @media (prefers-color-scheme: dark) {{ {dark} }}
+span.linenos {{ background: none; color: inherit; opacity: .5; padding-right: 1.5em; }}</style></head>
+<body><h1>{name}</h1>{listing}</body></html>
+"""
+
+
+def stage_sources() -> None:
+    """A listing of each file that the reference points to."""
+    from pygments import highlight
+    from pygments.formatters import HtmlFormatter
+    from pygments.lexers import PythonLexer
+
+    pages = [page.read_text(encoding="utf-8") for page in (STAGE / "reference").glob("*.md")]
+    light, dark = (HtmlFormatter(style=style).get_style_defs(".highlight pre") for style in ("default", "github-dark"))
+    for name in sorted({name for page in pages for name in re.findall(r"\(\.\./source/(.+?)\.html#", page)}):
+        formatter = HtmlFormatter(linenos="inline", linespans="L")
+        listing = highlight((ROOT / name).read_text(encoding="utf-8"), PythonLexer(), formatter)
+        _write(STAGE / "source" / f"{name}.html", LISTING.format(name=name, light=light, dark=dark, listing=listing).encode())
 
 
 def reference_menu() -> Iterator[str]:
     """The entries of the menu for the pages of the reference, which are known only when they are there."""
     yield '"reference/index.md",'
-    for page in sorted((STAGE / "reference").glob("*.md")):
-        if page.stem != "index":
-            title = page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
-            yield f'{{ {json.dumps(title)} = "reference/{page.name}" }},'
+    index = (STAGE / "reference" / "index.md").read_text(encoding="utf-8")
+    for title, name in re.findall(r"^## \[(.+)\]\((.+)\)$", index, re.MULTILINE):
+        yield f'{{ {json.dumps(title)} = "reference/{name}" }},'
 
 
 def zensical(*arguments: str) -> list[str]:

@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT))
 import adjoint  # noqa: E402
 from adjoint import _reference as reference  # noqa: E402
 
-SOURCE = "https://example.invalid/adjoint/blob/main/"  # replaced by --source
+SOURCE = "../source"  # where tools/docs.py puts a listing of each file, with an anchor for each line
 EXAMPLE = re.compile(r"^>>> .*?(?=\n\n|\n## |\Z)", re.MULTILINE | re.DOTALL)
 
 
@@ -133,7 +133,7 @@ def markdown(name: str) -> Iterator[str]:
     if told.example:
         yield f"```pycon\n{told.example}\n```"
     if (place := source_of(name)) is not None:
-        yield f"[Source: {place[0]}, line {place[1]}]({SOURCE}{place[0]}#L{place[1]})"
+        yield f"[Source: {place[0]}, line {place[1]}]({SOURCE}/{place[0]}.html#L-{place[1]})"
 
 
 def in_markdown(words: str) -> str:
