@@ -285,6 +285,12 @@ class Node:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"
 
+    def _repr_html_(self) -> str:
+        """In a notebook: the graph that ends here."""
+        from ..viz.graphs import graph_of
+
+        return graph_of(self)._repr_html_()
+
     @property
     def metadata(self) -> dict[Any, Any]:
         return self._hooks().metadata

@@ -428,6 +428,12 @@ class Module(CallHooks, Conversion, StateDict):
         lines = "\n  ".join(extras + children)
         return f"{self._get_name()}(\n  {lines}\n)" if lines else f"{self._get_name()}()"
 
+    def _repr_html_(self) -> str:
+        """In a notebook: a tree that opens."""
+        from ..viz.trees import tree
+
+        return tree(self)
+
 
 def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
     """The arguments of a layer that go on to the functions that make its tensors: `device`, `dtype`, `memory_format`."""

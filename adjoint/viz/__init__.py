@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module as _import_module
 from typing import Any as _Any
 
-_NAMES = {"Graph": "graphs", "graph": "graphs", "trace": "recording"}
+_NAMES = {"Graph": "graphs", "graph": "graphs", "summary": "tables", "trace": "recording"}
 
 
 def __getattr__(name: str) -> _Any:

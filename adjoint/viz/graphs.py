@@ -175,6 +175,14 @@ def graph(*outputs: Any, params: Any = None, **keywords: Any) -> Graph:
     return Graph(vertices, edges, tree(vertices, edges, paths, labels), title)
 
 
+def graph_of(node: Node) -> Graph:
+    """The graph of a node that a notebook shows: names are those of the notebook's variables."""
+    names = variables(vars(sys.modules["__main__"]))
+    vertices, edges = collect([node], names)
+    paths, labels = by_parameters(vertices, edges, {}, {})
+    return Graph(vertices, edges, tree(vertices, edges, paths, labels))
+
+
 def check(roots: list[Any]) -> None:
     if not roots:
         raise TypeError("graph() needs a tensor, a grad_fn or a module with its inputs\n  fix: ad.viz.graph(loss)")

@@ -104,9 +104,7 @@ class Pass(Follower):
     def accumulated(self, event: Event) -> None:
         node, after = self.recorder.node_of(event.target), plain(event.after)
         self.hooked(event.target._hooks, node, event.gradient)
-        self.recorder.event(
-            "accumulate", node, before=plain(event.before), grad=plain(event.gradient), after=after, root=self.root
-        )
+        self.recorder.event("accumulate", node, before=plain(event.before), grad=plain(event.gradient), after=after, root=self.root)
         known = self.recorder.tensors[id(event.target)]
         self.recorder.tensors[id(event.target)] = known._replace(grad=after)
 

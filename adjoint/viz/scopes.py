@@ -48,6 +48,7 @@ class Scope:
 
 @dataclass
 class Call:
+    name: str
     path: Path
     label: str
     begin: int
@@ -65,10 +66,11 @@ def recording(module: Any) -> Iterator[list[Call]]:
 
         def enter(module: Any, inputs: Any, name: str = name) -> None:
             seen[name] = seen.get(name, 0) + 1
-            local = name.rpartition(".")[2] or type(module).__name__
+            outer = f"{running[-1].name}." if running and running[-1].name else ""
+            local = name.removeprefix(outer) or type(module).__name__  # `layers.0`: a ModuleList is not called itself
             again = f" (call {seen[name]})" if seen[name] > 1 else ""
             path = (*running[-1].path, local + again) if running else (local + again,)
-            running.append(Call(path, type(module).__name__, tick()))
+            running.append(Call(name, path, type(module).__name__, tick()))
             calls.append(running[-1])
 
         def leave(module: Any, inputs: Any, output: Any) -> None:

@@ -275,9 +275,7 @@ def reduced(name: str, x: Any, axis: Any = None, keepdims: Any = False, **option
 
 def same(fn: Callable[..., Any]) -> Callable[..., Symbol]:
     """A function that only changes the shape."""
-    return lambda x, *args, **kwargs: Symbol(
-        shaped(term_of(x), lambda value: fn(value, *args, **kwargs)), fn(value_of(x), *args, **kwargs)
-    )
+    return lambda x, *args, **kwargs: Symbol(shaped(term_of(x), lambda value: fn(value, *args, **kwargs)), fn(value_of(x), *args, **kwargs))
 
 
 def turned(fn: Callable[..., Any]) -> Callable[..., Symbol]:

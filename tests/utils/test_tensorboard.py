@@ -98,11 +98,10 @@ def test_curves_of_precision_and_recall(tmp_path):
     assert curve.endswith(b"\x0a\x09pr_curves\x12\x02\x10\x03")
 
 
-def test_settings_points_and_graphs(tmp_path):
+def test_settings_and_points(tmp_path):
     with SummaryWriter(tmp_path) as writer:
         writer.add_hparams({"lr": 0.1}, {"accuracy": 0.5}, run_name="trial")
         writer.add_embedding(ad.eye(2), ["a", "b"], global_step=3, tag="words")
-        writer.add_graph(ad.nn.Linear(1, 1), ad.ones(1))
         with pytest.raises(AssertionError, match="#labels should equal"):
             writer.add_embedding(ad.eye(2), ["a"])
     _, table, accuracy = records(only_file(tmp_path / "trial"))
@@ -110,6 +109,57 @@ def test_settings_points_and_graphs(tmp_path):
     assert (tmp_path / "00003" / "words" / "tensors.tsv").read_text() == "1.0\t0.0\n0.0\t1.0\n"
     assert (tmp_path / "00003" / "words" / "metadata.tsv").read_text() == "a\nb\n"
     assert 'tensor_path: "00003/words/tensors.tsv"' in (tmp_path / "projector_config.pbtxt").read_text()
+
+
+def fields(message):
+    """The fields of an encoded message: numbers and what they hold, in their order."""
+    at, found = 0, []
+
+    def number():
+        nonlocal at
+        value, shift = 0, 0
+        while True:
+            byte = message[at]
+            at += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    while at < len(message):
+        key = number()
+        if key & 7 == 0:
+            found.append((key >> 3, number()))
+        else:
+            length = {1: 8, 5: 4}.get(key & 7) or number()
+            found.append((key >> 3, message[at : at + length]))
+            at += length
+    return found
+
+
+def test_graphs(tmp_path, capsys):
+    nn = ad.nn
+    model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_graph(model, ad.ones(5, 3), verbose=True)
+        with pytest.raises(TypeError, match=r"writer.add_graph\(model, x\)"):
+            writer.add_graph(model)
+    assert "digraph" in capsys.readouterr().out
+    _, event = records(only_file(tmp_path))
+    (graph,) = [content for number, content in fields(event) if number == 4]
+    nodes = {}
+    for node in (fields(content) for number, content in fields(graph) if number == 1):
+        name, kind = dict(node)[1].decode(), dict(node)[2].decode()
+        shapes = [fields(dict(fields(content))[2]) for number, content in node if number == 5 and b"_output_shapes" in content]
+        sizes = [dict(fields(size))[1] for _, size in fields(fields(shapes[0][0][1])[0][1])]
+        nodes[name] = (kind, [content.decode() for number, content in node if number == 3], sizes)
+    prefix = "Sequential"
+    assert nodes[f"{prefix}/0/weight"] == ("Parameter", [], [4, 3])
+    assert nodes[f"{prefix}/0/addmm"][1] == [f"{prefix}/0/weight", f"{prefix}/0/bias", f"{prefix}/0/input"]
+    assert nodes[f"{prefix}/relu"] == ("ReluBackward0", [f"{prefix}/0/addmm"], [5, 4])
+    assert nodes[f"{prefix}/2/addmm"][2] == [5, 2]
+    assert len(nodes) == 8
+    assert all(source in nodes for _, sources, _ in nodes.values() for source in sources)
 
 
 def test_flush_and_refusal(tmp_path):

@@ -81,7 +81,7 @@ def check_drawn(graph: Graph) -> None:
     # The page: the same, and each edge can be followed through the boxes.
     data = page_data(graph.html())
     assert sorted(item[1] for frame in data["frames"] for item in frame["items"] if item[0] == 0) == list(range(len(graph.vertices)))
-    ends = Counter()
+    ends: Counter[tuple[int, int]] = Counter()
     for frame in data["frames"]:
         for _, target, tensor, _, *_ in frame["wires"]:
             if frame["items"][target][0] == 0:
@@ -299,14 +299,15 @@ def test_hooks_are_removed_when_the_module_fails() -> None:
 @pytest.fixture
 def graph() -> Graph:
     weight = ad.tensor([[1.0, 2.0]], requires_grad=True)
-    return ad.viz.graph((weight * 2).sum(), params={'<b>"&': weight})
+    picture: Graph = ad.viz.graph((weight * 2).sum(), params={'<b>"&': weight})
+    return picture
 
 
 def test_svg_is_well_formed_and_escaped(graph: Graph) -> None:
     root = ElementTree.fromstring(graph.svg())
     space = "{http://www.w3.org/2000/svg}"
-    assert root.find(f"{space}title").text == "Autograd graph"  # type: ignore[union-attr]
-    assert root.find(f"{space}desc").text == graph.description  # type: ignore[union-attr]
+    assert root.find(f"{space}title").text == "Autograd graph"
+    assert root.find(f"{space}desc").text == graph.description
     assert "prefers-color-scheme:dark" in graph.svg()
     titles = [title.text for title in root.iter(f"{space}title")]
     assert any(title is not None and title.startswith('<b>"&: leaf') for title in titles)

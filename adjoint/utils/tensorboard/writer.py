@@ -152,7 +152,19 @@ class SummaryWriter:
             file.write(entry + "}\n")
 
     def add_graph(self, model: Any, input_to_model: Any = None, verbose: bool = False, use_strict_trace: bool = True) -> None:
-        """Nothing is drawn: a program is not recorded before it runs."""
+        """Call the model once with `input_to_model` (a tensor, or a tuple of arguments) and write the graph that is recorded.
+
+        `verbose` prints it as well. `use_strict_trace` makes no difference: a model that returns lists or dicts is recorded like any other.
+        """
+        from ._graph import graph_definition
+
+        if input_to_model is None:
+            raise TypeError("add_graph() needs the arguments of the model\n  fix: writer.add_graph(model, x)")
+        inputs = tuple(input_to_model) if isinstance(input_to_model, tuple | list) else (input_to_model,)
+        content, picture = graph_definition(model, inputs)
+        if verbose:
+            print(picture.dot())
+        self._files[""].write(events.event(time.time(), 0, events.field(4, content)))
 
     def _add(self, folder: str, tag: str, value: bytes, step: int | None, when: float | None) -> None:
         content = events.summary(tag, value)
