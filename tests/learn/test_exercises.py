@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import re
+from pathlib import Path
 
 import pytest
 
@@ -85,6 +87,11 @@ def test_its_demonstration_runs(name):
 def test_every_exercise_has_its_place():
     assert set(NAMES) == set(WRONG)
     assert len(NAMES) == sum(map(len, KINDS.values())) == 11
+
+
+def test_the_documentation_lists_them_all():
+    page = (Path(__file__).resolve().parents[2] / "docs" / "exercises.md").read_text(encoding="utf-8")
+    assert re.findall(r"^- `(\w+)`:", page, re.MULTILINE) == list(NAMES)
 
 
 def test_an_unknown_name_is_answered_with_a_close_one():

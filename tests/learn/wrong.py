@@ -228,7 +228,7 @@ WRONG: dict[str, list[tuple[str, str, str]]] = {
         ("np.broadcast_to(out.grad, self.value.shape)", "np.ones(self.value.shape)", "multiplies by out.grad, too"),
         ("np.broadcast_to(out.grad, self.value.shape)", "np.zeros(self.value.shape)", "No gradient arrived at all"),
         ("self.value.sum()", "self.value.mean()", "The forward computation is wrong already"),
-        ("import numpy as np\n", "import numpy as np\nimport torch\n", "The autograd is to be your own"),
+        ("import numpy as np\n", "import numpy as np\nfrom adjoint import nn\n", "The autograd is to be your own"),
     ],
     "mini_train": [
         ("        w.grad = b.grad = 0.0\n", "", "set w.grad and b.grad to 0.0"),
