@@ -17,6 +17,8 @@ from ._exercise import Mistake
 # For each hint the ways to make the mistake: formulas, or settings of a wrong program. See `diagnosed`.
 Mistakes = Mapping[str, Sequence[Any]]
 
+NEAR = "That is near, but not exact: differences over small steps lose digits. Derive it instead."
+
 
 class Work:
     """The learner's names are attributes: `work.by_hand(2.0)` calls the function, and refuses None as its answer.
@@ -82,6 +84,8 @@ class Work:
         if close(answers, expected, tolerance):
             return
         hint = diagnosed(answers, mistakes, computed, tolerance)
+        if not hint and close(answers, expected, 0.01):
+            hint = NEAR
         if not hint and all(answer == answers[0] for answer in answers):
             hint = "The answer is the same whatever the arguments are: it must be computed from them."
         case, answer, right_answer = next(row for row in zip(cases, answers, expected, strict=True) if not close(*row[1:], tolerance))

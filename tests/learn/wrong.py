@@ -57,6 +57,7 @@ WRONG: dict[str, list[tuple[str, str, str]]] = {
          "    return by_autograd(x)",
          "but autograd did it"),
         ("return df_du * du_dx", "return -1.6388", "the same whatever the arguments are"),
+        ("return df_du * du_dx", "return (math.sin(3 * (x + 1e-4) ** 2 + 1) - math.sin(u)) / 1e-4", "differences over small steps"),
         (", requires_grad=True", "", "Only a tensor made with requires_grad=True"),
         ("ad.sin(", "math.sin(", "On tensors use ad.sin"),
         ("    f.backward()\n", "", "x.grad is None until backward()"),
@@ -75,6 +76,7 @@ WRONG: dict[str, list[tuple[str, str, str]]] = {
         ("ad.where(x < 0, -x, x)", "-x if x < 0 else x", "Each element needs its own choice"),
         ("        ctx.save_for_backward(x)\n", "", "call ctx.save_for_backward(x)"),
         ("return grad_output * ad.sign(x)", "grad_output * ad.sign(x)", "backward returned None"),
+        ("Function):\n", "Function):\n    apply = staticmethod(ad.abs)\n", "did not come from your backward"),
         ("class Abs(ad.autograd.Function)", "class Abs", "must derive from ad.autograd.Function"),
     ],
     "training_loop": [

@@ -16,7 +16,7 @@ from typing import Any
 import adjoint as ad
 
 from .._exercise import Mistake
-from .._work import Work, close, diagnosed, plain, shown
+from .._work import Work, close, counted, diagnosed, plain, shown
 
 SKELETON = '''
 import adjoint as ad
@@ -111,7 +111,10 @@ def gradient(work: Work, x: ad.Tensor, g: ad.Tensor) -> Any:
         raise Mistake(f"forward should return |x|. For x = {shown(before)} it returned {wrong}.")
     if not ad.equal(x, before):
         raise Mistake("forward changed x itself. Compute the result in a new tensor: someone else may still need x.")
-    y.backward(g)
+    with counted(work.Abs, "backward") as calls:
+        y.backward(g)
+    if not calls:
+        raise Mistake("The gradient did not come from your backward. `apply` is inherited, and calls both; leave it as it is.")
     if x.grad is None:
         raise Mistake("x got no gradient: backward returned None. Return the gradient with respect to x.")
     return plain(x.grad)

@@ -14,7 +14,7 @@ from math import cos, exp, sin
 import adjoint as ad
 
 from .._exercise import Mistake
-from .._work import Mistakes, Work, close, diagnosed, plain, shown
+from .._work import NEAR, Mistakes, Work, close, diagnosed, plain, shown
 
 SKELETON = '''
 import adjoint as ad
@@ -97,8 +97,8 @@ def judged(work: Work, f: Function, text: str, right: Callable[[float], Three]) 
         raise Mistake(f"{where}: return three numbers, the first, second and third derivative. {shown(answer)} came back.")
     if not close(answer, expected, 1e-4):
         hint = diagnosed(answer, MISTAKES, lambda wrong: wrong(expected), 1e-4)
-        if not hint and close(answer, expected, 0.05):
-            hint = "That is near, but not exact: differences over small steps lose digits. Let autograd do it."
+        if not hint and close(answer, expected, 0.01):
+            hint = NEAR
         raise Mistake(f"{where}: {shown(answer)} should be {shown(expected)}. {hint}".rstrip())
     if len(places) > 3:
         raise Mistake("The numbers are near enough, but f was computed at several places: those are differences. Let autograd do it.")
