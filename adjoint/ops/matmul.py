@@ -107,6 +107,8 @@ def sum_rows(g: Array, bias_shape: tuple[int, ...]) -> Array:
     return sum_to(g, bias_shape)
 
 
+MULTIPLIED = "expected m1 and m2 to have the same dtype, but got: {} != {}"
+ADDED = "mat1 and mat2 must have the same dtype, but got {0} and {1}"  # said where something is added to the product
 C_NAMES = {
     "bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short", "int32": "int", "int64": "long int",
     "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
@@ -119,13 +121,15 @@ def plain_pair(a: Array, b: Array) -> bool:
     return a.__class__ is b.__class__ is np.ndarray and a.dtype is b.dtype and a.dtype.char in KINDS
 
 
-def check_dtypes(first: str, a: Array, second: str, b: Array) -> None:
+def check_dtypes(first: str, a: Array, second: str, b: Array, words: str = MULTIPLIED) -> None:
+    """Refuse operands of different dtypes. `words` is said of their names: those of C++, or with "{0}" and "{1}" those of PyTorch."""
     if a.dtype != b.dtype:
         left, right = from_numpy_dtype(a.dtype), from_numpy_dtype(b.dtype)
         narrow, name = (left, first) if (left.category, left.itemsize) < (right.category, right.itemsize) else (right, second)
         wide = right if narrow is left else left
+        names = (C_NAMES[left.name], C_NAMES[right.name]) if "{}" in words else (left.scalar_name, right.scalar_name)
         raise RuntimeError(
-            f"expected m1 and m2 to have the same dtype, but got: {C_NAMES[left.name]} != {C_NAMES[right.name]}\n"
+            f"{words.format(*names)}\n"
             f"  {first} is {left} and {second} is {right}\n  fix: {name}.to({wide})"
         )
     if a.dtype.kind == "b":
@@ -150,14 +154,14 @@ def refuse_shapes(first: str, a: tuple[int, ...], second: str, b: tuple[int, ...
     )
 
 
-def check_matrices(first: str, a: Array, second: str, b: Array) -> None:
+def check_matrices(first: str, a: Array, second: str, b: Array, *words: str) -> None:
     for name, x in ((first, a), (second, b)):
         if len(x.shape) != 2:
             raise RuntimeError(f"{name} must be a matrix, got {len(x.shape)}-D tensor\n  fix: torch.matmul takes vectors and batches too")
     if a.shape[1] != b.shape[0]:
         refuse_shapes(first, a.shape, second, b.shape)
     if a.dtype != b.dtype or a.dtype.kind == "b":
-        check_dtypes(first, a, second, b)
+        check_dtypes(first, a, second, b, *words)
 
 
 def check_vector(matrix: Array, vec: Array) -> None:
@@ -172,7 +176,7 @@ def check_vector(matrix: Array, vec: Array) -> None:
             f"the matrix has {columns} columns and the vector {vec.shape[0]} elements"
         )
     if matrix.dtype != vec.dtype or matrix.dtype.kind == "b":
-        check_dtypes("mat", matrix, "vec", vec)
+        check_dtypes("mat", matrix, "vec", vec, "addmv input tensors must have the same dtype, but got {1}, {0}, and {1}")
 
 
 def check_batches(a: Array, b: Array) -> None:
@@ -427,13 +431,13 @@ def linear(input: Array, weight: Array, bias: Array | None = None) -> Array:
         if result is not None:
             return result
     if input.shape[-1:] != weight.shape[-1:] or weight.dtype != input.dtype or len(weight.shape) > 2 or input.dtype.kind == "b":
-        refuse_linear(input, weight)
+        refuse_linear(input, weight, bias)
     if bias is not None and (bias.shape != weight.shape[:-1] or bias.dtype != input.dtype):
         check_bias((*input.shape[:-1], *weight.shape[:-1]), bias, input)
     return product(input, weight.T, bias)
 
 
-def refuse_linear(input: Array, weight: Array) -> NoReturn:
+def refuse_linear(input: Array, weight: Array, bias: Array | None) -> NoReturn:
     if len(weight.shape) > 2 or not weight.shape or not input.shape:
         dims = f"{len(input.shape)}D and {len(weight.shape)}D"
         raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {dims}; a weight has 1 or 2 dimensions")
@@ -446,7 +450,7 @@ def refuse_linear(input: Array, weight: Array) -> NoReturn:
             f"  the last dimension of the input {list(input.shape)} is {columns}, but the layer takes {takes} features\n"
             f"  fix: Linear(in_features={columns}, out_features={outputs})"
         )
-    check_dtypes("input", input, "weight", weight)
+    check_dtypes("input", input, "weight", weight, *([] if bias is None else [ADDED]))
     raise AssertionError("unreachable: nothing is wrong with these operands")
 
 
@@ -532,7 +536,7 @@ def addmm(input: Array, mat1: Array, mat2: Array, beta: float = 1, alpha: float 
         result = kernel(mat1, mat2, input if alone else None)
         if result is not None:
             return result if alone else added(input, result, beta, alpha)
-    check_matrices("mat1", mat1, "mat2", mat2)
+    check_matrices("mat1", mat1, "mat2", mat2, ADDED)
     return added(input, product(mat1, mat2), beta, alpha)
 
 
