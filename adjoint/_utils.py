@@ -17,6 +17,7 @@ from . import _meta
 from ._copying import INTERNAL, attributes_of, slots_of
 from ._dtype import dtype
 from ._layer import Pending
+from ._layout import sparse_coo
 from ._tensor import Parameter, Tensor, wrap
 from .ops.memory import element_strides
 from .storage import TypedStorage, UntypedStorage
@@ -168,6 +169,17 @@ def _finished(tensor: Tensor, requires_grad: Any, metadata: Any) -> Tensor:
 def _rebuild_meta_tensor_no_storage(dtype: Any, size: Any, stride: Any, requires_grad: Any) -> Tensor:
     made = wrap(_meta.empty(tuple(size), dtype.numpy, tuple(step * dtype.itemsize for step in stride)))
     return made.requires_grad_() if requires_grad else made
+
+
+def _rebuild_sparse_tensor(layout: Any, data: Any) -> Any:
+    from .sparse import sparse_coo_tensor
+
+    if layout is not sparse_coo:
+        raise NotImplementedError(f"rebuilding sparse tensor for layout {layout}")
+    indices, values, size, *coalesced = data
+    if not isinstance(indices, Tensor) or not isinstance(values, Tensor):
+        raise TypeError("A sparse tensor is made of something that is no tensor")
+    return sparse_coo_tensor(indices, values, size, is_coalesced=bool(coalesced and coalesced[0]))
 
 
 def _rebuild_parameter(data: Any, requires_grad: Any, backward_hooks: Any = None) -> Any:

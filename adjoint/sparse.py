@@ -14,6 +14,7 @@ from ._from_data import as_tensor
 from ._layout import sparse_coo
 from ._size import Size
 from ._tensor import Tensor
+from ._utils import _rebuild_sparse_tensor
 from .ops.join import cat, stack
 
 
@@ -84,6 +85,9 @@ class SparseTensor:
     def _require_coalesced(self, what: str) -> None:
         if not self._coalesced:
             raise RuntimeError(f"Cannot get {what} on an uncoalesced tensor, please call .coalesce() first")
+
+    def __reduce__(self) -> Any:
+        return _rebuild_sparse_tensor, (self.layout, (self._places, self._numbers, self.shape, self._coalesced))
 
     def __repr__(self) -> str:
         def indented(name: str, tensor: Tensor) -> str:

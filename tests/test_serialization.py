@@ -527,3 +527,15 @@ def test_whatever_can_be_written_to_is_a_file():
     ad.save({"small": ad.arange(3), "large": ad.ones(3 * 2**20)}, sink)
     found = ad.load(io.BytesIO(b"".join(sink.parts)))
     assert found["small"].tolist() == [0, 1, 2] and found["large"].sum() == 3 * 2**20
+
+
+def test_sparse_tensors_are_kept_and_checked():
+    x = ad.sparse_coo_tensor([[0, 1], [1, 0]], [1.0, 2.0], (2, 3))
+    for found in (again({"x": x})["x"], pickle.loads(pickle.dumps(x))):
+        assert found.shape == (2, 3)
+        assert found.to_dense().equal(x.to_dense())
+        assert not found.is_coalesced()
+    assert again(x.coalesce()).is_coalesced()
+    x._places = x._places + 5  # what a damaged file may say
+    with pytest.raises(RuntimeError, match="size is inconsistent with indices"):
+        again(x)

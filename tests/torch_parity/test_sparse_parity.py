@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+
 import numpy as np
 import pytest
 
@@ -89,3 +91,14 @@ def test_refusals(call, message):
     for lib in (ad, torch):
         with pytest.raises(RuntimeError, match=message):
             call(lib)
+
+
+def test_files_with_sparse_tensors_are_exchanged():
+    theirs, ours = (lib.sparse_coo_tensor([[0, 1], [1, 0]], [1.0, 2.0], (2, 3)) for lib in (torch, ad))
+    for lib, value, other in ((torch, theirs, ad), (ad, ours, torch)):
+        file = io.BytesIO()
+        lib.save([value], file)
+        file.seek(0)
+        (found,) = other.load(file)
+        assert found.layout is other.sparse_coo
+        assert found.to_dense().tolist() == theirs.to_dense().tolist()
