@@ -46,15 +46,29 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
             yield file
         return
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
+    nameless = _nameless(target.parent)
     try:
-        with temporary.open("xb") as file:
+        with temporary.open("xb") if nameless is None else open(nameless, "wb") as file:
             yield file
+            if nameless is not None:
+                file.flush()
+                os.link(f"/proc/self/fd/{nameless}", temporary, src_dir_fd=nameless)  # (which makes it follow the link there)
         if present is not None:
             temporary.chmod(stat.S_IMODE(present.st_mode))
         _replace(target, temporary, 0 if present is None else present.st_size)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _nameless(directory: Path) -> int | None:
+    """A new file without a name, which is gone if the process is killed before it gets one. None where the system cannot make one."""
+    if not hasattr(os, "O_TMPFILE") or not os.path.isdir("/proc/self/fd"):
+        return None
+    try:
+        return os.open(directory, os.O_TMPFILE | os.O_WRONLY, 0o666)
+    except OSError:
+        return None
 
 
 def _replace(target: Path, temporary: Path, size: int) -> None:

@@ -8,6 +8,8 @@ import os
 import pickle
 import resource
 import struct
+import subprocess
+import sys
 import threading
 import time
 import zipfile
@@ -539,3 +541,32 @@ def test_sparse_tensors_are_kept_and_checked():
     x._places = x._places + 5  # what a damaged file may say
     with pytest.raises(RuntimeError, match="size is inconsistent with indices"):
         again(x)
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from adjoint._archive import replacing
+
+with replacing(Path(sys.argv[1])) as file:
+    file.write(b"half of it")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_killed_process_leaves_nothing_behind(tmp_path):
+    ad.save(ad.ones(2), tmp_path / "model.pt")
+    done = subprocess.run([sys.executable, "-c", KILLED, tmp_path / "model.pt"], check=False)
+    assert done.returncode != 0
+    assert ad.load(tmp_path / "model.pt").tolist() == [1.0, 1.0]
+    nameless = _archive._nameless(tmp_path)
+    if nameless is not None:  # where files can be without a name
+        os.close(nameless)
+        assert os.listdir(tmp_path) == ["model.pt"]
+
+
+def test_files_that_need_a_name_have_one_for_a_while(tmp_path, monkeypatch):
+    monkeypatch.setattr(_archive, "_nameless", lambda directory: None)
+    ad.save(ad.ones(2), tmp_path / "model.pt")
+    assert ad.load(tmp_path / "model.pt").tolist() == [1.0, 1.0]
+    assert os.listdir(tmp_path) == ["model.pt"]
