@@ -48,7 +48,7 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
     nameless = _nameless(target.parent)
     try:
-        with temporary.open("xb") if nameless is None else open(nameless, "wb") as file:
+        with temporary.open("xb") if nameless is None else os.fdopen(nameless, "wb") as file:
             yield file
             if nameless is not None:
                 file.flush()
@@ -63,7 +63,7 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
 def _nameless(directory: Path) -> int | None:
     """A new file without a name, which is gone if the process is killed before it gets one. None where the system cannot make one."""
-    if not hasattr(os, "O_TMPFILE") or not os.path.isdir("/proc/self/fd"):
+    if not hasattr(os, "O_TMPFILE") or not Path("/proc/self/fd").is_dir():
         return None
     try:
         return os.open(directory, os.O_TMPFILE | os.O_WRONLY, 0o666)

@@ -562,11 +562,11 @@ def test_a_killed_process_leaves_nothing_behind(tmp_path):
     nameless = _archive._nameless(tmp_path)
     if nameless is not None:  # where files can be without a name
         os.close(nameless)
-        assert os.listdir(tmp_path) == ["model.pt"]
+        assert [file.name for file in tmp_path.iterdir()] == ["model.pt"]
 
 
 def test_files_that_need_a_name_have_one_for_a_while(tmp_path, monkeypatch):
     monkeypatch.setattr(_archive, "_nameless", lambda directory: None)
     ad.save(ad.ones(2), tmp_path / "model.pt")
     assert ad.load(tmp_path / "model.pt").tolist() == [1.0, 1.0]
-    assert os.listdir(tmp_path) == ["model.pt"]
+    assert [file.name for file in tmp_path.iterdir()] == ["model.pt"]

@@ -85,11 +85,11 @@ def test_different_dtypes_are_named_as_pytorch_names_them():
     x, y = ad.ones(2, 2), ad.ones(2, 2, dtype=ad.float64)
     layer = ad.nn.Linear(2, 2)
     for shape in ((2,), (2, 2), (3, 2, 2)):
-        with pytest.raises(RuntimeError, match="^mat1 and mat2 must have the same dtype, but got Double and Float\n"):
+        with pytest.raises(RuntimeError, match=r"^mat1 and mat2 must have the same dtype, but got Double and Float\n"):
             layer(ad.ones(shape, dtype=ad.float64))
-    with pytest.raises(RuntimeError, match="^expected m1 and m2 to have the same dtype, but got: double != float\n"):
+    with pytest.raises(RuntimeError, match=r"^expected m1 and m2 to have the same dtype, but got: double != float\n"):
         ad.nn.functional.linear(y, x)
-    with pytest.raises(RuntimeError, match="^mat1 and mat2 must have the same dtype, but got Float and Double\n"):
+    with pytest.raises(RuntimeError, match=r"^mat1 and mat2 must have the same dtype, but got Float and Double\n"):
         ad.addmm(y, x, y)
-    with pytest.raises(RuntimeError, match="^addmv input tensors must have the same dtype, but got Double, Float, and Double\n"):
+    with pytest.raises(RuntimeError, match=r"^addmv input tensors must have the same dtype, but got Double, Float, and Double\n"):
         ad.mv(x, y[0])
