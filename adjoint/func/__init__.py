@@ -14,6 +14,7 @@ from ._jacobian import hessian, jacfwd, jacrev
 from ._jet import jet
 from ._jvp import jvp, linearize
 from ._modules import functional_call, functionalize, stack_module_state
+from ._rearrange import rearrange
 from ._second import divergence, hvp, laplacian
 from ._vmap import vmap
 
@@ -33,6 +34,7 @@ __all__ = [
     "jvp",
     "laplacian",
     "linearize",
+    "rearrange",
     "replace_all_batch_norm_modules_",
     "stack_module_state",
     "vjp",

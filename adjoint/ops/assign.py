@@ -250,7 +250,7 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     if target is not None and source is not None and copied_alike(target, source):
         return input._written()
     if src is input and not input.requires_grad:  # nothing changes, but it counts as a write
-        return input if input._vc is INFERENCE_TENSOR else input._written()
+        return input if input._vc is INFERENCE_TENSOR else input._written()  # type: ignore[no-any-return]
     if isinstance(src, NUMBERS):
         src = np.asarray(src)
     return write_through(_copy, _copy_into, input=input, src=src, non_blocking=non_blocking)

@@ -143,3 +143,20 @@ def distributions_of_examples(t):
             t.manual_seed(0)
             found.append(attempt(lambda: t.func.vmap(lambda x: drawn_and_weighed(x, make), randomness=how)(t.zeros(2))))  # noqa: B023
     return found
+
+
+@fact
+def rearranged(t):
+    x = t.arange(120.0).reshape(2, 3, 4, 5)
+    patterns = (
+        "b c h w -> b h w c", "b c h w->(b h) (c w)", "b c (h k) w -> (b k) c h w", "b (c k) ... -> k b c ...", "b ... -> b (...)",
+        "... w -> w ...", "b c h w -> 1 b (c h w) 1", "... -> (...)", "b c h ... w -> w ... (b c h)", "b c h w -> (b c h w)",
+    )  # fmt: skip
+    refused = (
+        "b c h w -> b h", "b c h -> b c h", "b b h w -> b h w", "b (c h w -> b", "b c h w", "b c (...) -> b c (...)",
+    )  # fmt: skip
+    named = [t.func.rearrange(x, pattern, **({"k": 1} if "k" in pattern else {})) for pattern in patterns]
+    stacked = t.func.rearrange([x[0], x[1]], "n c h w -> c n w h")
+    batched = t.func.vmap(lambda x: t.func.rearrange(x, "c h w -> (h w) c"))(x)
+    unknown = attempt(lambda: t.func.rearrange(x, "b c h w -> b c h w", z=2))
+    return [(y.shape, y) for y in (*named, stacked, batched)], [attempt(lambda p=p: t.func.rearrange(x, p)) for p in refused], unknown
