@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._layer import Pending
+from ._layer import Layer, Pending
 from ._tensor import Parameter, Tensor
 from .autograd.node import LEAF
 from .ops._registry import composite
@@ -30,6 +30,14 @@ def slots_of(tensor: Tensor) -> dict[str, Any]:
         slots: Any = vars(cls)["__slots__"]
         names += [slots] if isinstance(slots, str) else slots
     return {name: getattr(tensor, name) for name in names if hasattr(tensor, name)}
+
+
+def refuse_layer(tensor: Tensor) -> None:
+    """Inside a transform a copy without history would silently be a constant."""
+    data = tensor._data
+    if isinstance(data, Layer):
+        kind = "BatchedTensorImpl" if data.level.hides_dimension else "TensorWrapper"
+        raise NotImplementedError(f"Cannot access storage of {kind}: this tensor lives inside {data.level.kind}\n  fix: x.clone()")
 
 
 def _rebuild(cls: type[Tensor], data: Any, requires_grad: bool, attributes: dict[str, Any]) -> Tensor:
@@ -59,6 +67,7 @@ def __setstate__(self: Tensor, state: dict[str, Any]) -> None:
 @composite(function=False)
 def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:
     """A copy of a leaf. Tensors that share memory share it after a common deep copy too."""
+    refuse_layer(self)
     if not self.is_leaf:
         raise RuntimeError(
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment: this one "
@@ -107,6 +116,7 @@ def _copied_memory(data: Any, memo: dict[int, Any]) -> Any:
 @composite(function=False)
 def __copy__(self: Tensor) -> Tensor:
     """Another tensor on the same memory, without history."""
+    refuse_layer(self)
     twin = _rebuild(type(self), self._data, self.requires_grad, attributes_of(self))
     for name, value in slots_of(self).items():
         setattr(twin, name, value)

@@ -15,7 +15,7 @@ from .._dtype import from_numpy_dtype
 from .._layer import Pending
 from ._pool_windows import INDEX, Plan, maxima, means_directly, put_directly, set_directly, spread, spread_directly, sums
 from ._precision import is_half, wide
-from ._registry import LEADING, LINEAR, Array, camel, op
+from ._registry import LEADING, LINEAR, Array, Held, camel, op
 from ._rules import call, cast, loops, zeros_on
 from .scatter import gather, scatter_add
 
@@ -76,7 +76,7 @@ def mean_op(name: str, kinds: str, images: bool = True, called: str = "", half: 
 
     @op(name, nodes=f"{camel(name)}Backward0", method=False, function=False, out=False, jvp=LINEAR, batch=LEADING,
         images=("input",) * images, input=lambda g, plan: call(backward, g, plan))  # fmt: skip
-    def forward(input: Array, plan: Plan) -> Array:
+    def forward(input: Array, plan: Held) -> Array:
         if input.__class__ is np.ndarray and (found := means_directly(input, plan)) is not None:
             return found
         if (input.dtype.kind in "biuc" and input.dtype.name not in kinds) or (not half and is_half(input.dtype)):

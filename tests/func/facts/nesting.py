@@ -262,3 +262,15 @@ def writes_that_several_levels_record(t):
         y = a(squared)(z)
         found.append(t.autograd.grad(y[0].sum(), z))
     return found
+
+
+@fact
+def copies_inside(t):
+    import copy
+
+    x = vector(t)
+    copies = (copy.copy, copy.deepcopy)
+    found = [attempt(lambda c=c: t.func.grad(lambda x: c(x).sum())(x)) for c in copies]
+    found += [attempt(lambda c=c: t.func.vmap(c)(x)) for c in copies]
+    found += [attempt(lambda c=c: t.func.jvp(c, (x,), (x,))) for c in copies]
+    return [" ".join(text.split()[:5]) for text in found]
