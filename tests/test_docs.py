@@ -26,6 +26,7 @@ import adjoint as ad
 from adjoint.ops._generated import Doc
 
 ROOT = Path(__file__).resolve().parent.parent
+PICTURES = ROOT / "docs" / "assets" / "graphs"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(
     r'''^(?P<indent> *)```(?P<kind>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<text>.*?)^(?P=indent)```$''', re.MULTILINE | re.DOTALL
@@ -149,6 +150,18 @@ def test_page(page, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)  # what an example writes goes away with the test
     monkeypatch.setenv("ADJOINT_DATA_DIR", str(tmp_path))
     run_page(page)
+    for picture in tmp_path.glob("*.svg"):
+        kept = PICTURES / picture.name
+        if os.environ.get("ADJOINT_WRITE_PICTURES"):
+            kept.write_text(picture.read_text(encoding="utf-8"), encoding="utf-8")
+        assert words_of(picture) == words_of(kept)
+
+
+def words_of(picture: Path) -> list[str]:
+    """What stands in a picture. Where, and in which colours, may change, and so may the last digits of a result."""
+    words = re.findall(r"<text[^>]*>([^<]*)<", picture.read_text(encoding="utf-8"))
+    assert words
+    return sorted(re.sub(r"\d+\.\d+", "#", word) for word in words)
 
 
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
