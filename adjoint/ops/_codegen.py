@@ -85,12 +85,7 @@ _NAMESPACE: dict[str, Any] = {
 
 def lazy_function(op: Op, *, out: bool, operator: bool = False) -> Callable[..., Any]:
     """The public function of an op. It replaces its own code with the generated one when it is first called."""
-    from ._general import general, operator_call, restore_of
-
-    namespace = dict(
-        _NAMESPACE, OP=op, impl=op.impl, general=operator_call if operator else general, sizes=sizes,
-        restore_of=restore_of, NO_DERIVATIVE=no_derivative(op.name),
-    )  # fmt: skip
+    namespace: dict[str, Any] = {}
 
     def generate() -> None:
         text = function_text(op, out)
@@ -105,6 +100,12 @@ def lazy_function(op: Op, *, out: bool, operator: bool = False) -> Callable[...,
         fn.__code__ = made.__code__  # last: another thread may be calling the function right now
 
     def generate_first() -> None:
+        from ._general import general, operator_call, restore_of
+
+        namespace.update(
+            _NAMESPACE, OP=op, impl=op.impl, general=operator_call if operator else general, sizes=sizes,
+            restore_of=restore_of, NO_DERIVATIVE=no_derivative(op.name),
+        )  # fmt: skip
         if op.along and not op.generators:
             attach(op)
         generate()
