@@ -103,7 +103,7 @@ def additive(mask: Tensor, like: Tensor, *, forbidden: bool) -> Tensor:
     """A boolean mask as what is added to scores: minus infinity where it is `forbidden`. A floating-point mask is that already."""
     if mask._data.dtype != bool:
         return mask.to(like.dtype)
-    return like.new_zeros(mask.shape).masked_fill(mask if forbidden else mask.logical_not(), -np.inf)  # type: ignore[no-any-return]
+    return like.new_zeros(mask.shape).masked_fill(mask if forbidden else mask.logical_not(), -np.inf)
 
 
 def for_each_query_head(shared: Tensor, query: Tensor) -> Tensor:
@@ -111,7 +111,7 @@ def for_each_query_head(shared: Tensor, query: Tensor) -> Tensor:
     heads, own = query.shape[-3], shared.shape[-3]
     if heads % own:
         raise RuntimeError(f"Number of heads in key and value must divide the number of heads in query, but got {own} and {heads}")
-    return shared.repeat_interleave(heads // own, -3)  # type: ignore[no-any-return]
+    return shared.repeat_interleave(heads // own, -3)
 
 
 def check_inputs(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None) -> None:

@@ -317,7 +317,7 @@ def register(
     return fn
 
 
-_OP_OPTIONS = set(parameters(Op.__init__)) | set(Op.__init__.__kwdefaults__)
+_OP_OPTIONS = set(parameters(Op.__init__)) | set(Op.__init__.__kwdefaults__ or ())
 
 
 def _declare(name: str, impl: Callable[..., Any], options: dict[str, Any], registration: dict[str, Any]) -> Callable[..., Any]:

@@ -269,7 +269,7 @@ class RandomStructured(_Channels):
 
     def _kept(self, t: Tensor, count: int) -> Tensor:
         drawn = rand(t.shape[self.dim])
-        return drawn > drawn.kthvalue(count).values  # type: ignore[no-any-return]
+        return drawn > drawn.kthvalue(count).values
 
 
 class LnStructured(_Channels):
