@@ -20,6 +20,7 @@ from ._rules import loops
 
 INDEX = np.dtype("int64")
 MANY = 8  # places from which on a row of them is computed tap by tap
+LONG, FAR = 512, 16  # unless windows of so many elements are so far apart: few places have the same tap in the columns at hand
 
 
 @dataclass(frozen=True, eq=False, slots=True)  # two are the same if they are one object: that makes them quick to look up
@@ -210,7 +211,7 @@ def plan(windows: tuple[Windows, ...], divisor: int | None = None) -> Plan:
     lines = [places for line in three for places in (line.starts, line.stops)]
     last, taps = three[-1], (0, 0, 1)  # along the last dimension: how many taps, the position of the first at the first place, the stride
     count = len(last.starts)
-    if last.regular is not None and count >= MANY:
+    if last.regular is not None and count >= MANY and not (last.step == 1 and last.regular[0] >= LONG and last.regular[1] >= FAR):
         kernel, stride, padding = last.regular
         taps = kernel, -padding, stride
         firsts = np.arange(kernel, dtype=INDEX) * last.step - padding

@@ -438,3 +438,18 @@ def test_long_dimensions():
 def test_more_places_than_can_be_counted(function, dims, words, size):
     with pytest.raises(RuntimeError, match=words):
         function(ad.ones(1, 2, *[4] * dims), (size,) + (2,) * (dims - 1) if dims > 1 else size)
+
+
+def test_long_windows_that_are_far_apart():
+    x = np.random.default_rng(0).standard_normal((2, 3, 3000))
+    windows = np.lib.stride_tricks.sliding_window_view(np.pad(x, ((0, 0), (0, 0), (300, 300))), 600, -1)[:, :, ::100]
+    t = ad.tensor(x, requires_grad=True)
+    found = ad.nn.functional.avg_pool1d(t, 600, 100, 300)
+    np.testing.assert_allclose(found.detach(), windows.mean(-1), rtol=1e-12, atol=1e-14)
+    found.sum().backward()
+    covered = np.array([sum(start <= k + 300 < start + 600 for start in range(0, 3001, 100)) for k in range(3000)])
+    np.testing.assert_allclose(t.grad, np.broadcast_to(covered / 600, x.shape), rtol=1e-12)
+    found, places = ad.nn.functional.max_pool1d(t, 600, 100, return_indices=True)
+    windows = np.lib.stride_tricks.sliding_window_view(x, 600, -1)[:, :, ::100]
+    np.testing.assert_array_equal(found.detach(), windows.max(-1))
+    np.testing.assert_array_equal(places, windows.argmax(-1) + 100 * np.arange(windows.shape[2]))
