@@ -271,7 +271,7 @@ def text_of(name: str) -> str:
 
 # ---- what there is ------------------------------------------------------------------------------------------------------------------
 
-SPACES = ("", "nn", "nn.functional", "optim", "optim.lr_scheduler", "autograd", "func")
+SPACES = ("", "Tensor", "nn", "nn.functional", "optim", "optim.lr_scheduler", "autograd", "func")
 
 
 def names_of(space: str) -> list[str]:
