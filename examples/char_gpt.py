@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from progress import Steps
-
 import adjoint as ad
 import adjoint.nn.functional as F
 from adjoint import Tensor, nn
@@ -50,6 +48,16 @@ class GPT(nn.Module):
         return self.head(self.blocks(x))
 
 
+def attention(model: GPT, text: Tensor) -> Tensor:
+    """How much each character listens to each other one in the first block, the mean over the heads, (n, n)."""
+    block = model.blocks[0]
+    x = model.character(text) + model.position(ad.arange(len(text)))
+    q, k, _ = (t.unflatten(-1, (block.heads, -1)).transpose(0, 1) for t in block.qkv(block.norm1(x)).chunk(3, dim=-1))
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    future = ad.ones(len(text), len(text)).triu(1).bool()
+    return scores.masked_fill(future, -ad.inf).softmax(dim=-1).mean(dim=0)
+
+
 @ad.no_grad()
 def write(model: GPT, index: Tensor, count: int) -> Tensor:
     for _ in range(count):
@@ -62,6 +70,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=400, help="batches to learn from")
     parser.add_argument("--size", type=int, default=64, help="width of the network, a multiple of 4")
+    parser.add_argument("--out", default="char_gpt.svg", help="where to draw the loss and the attention")
     args = parser.parse_args()
 
     ad.manual_seed(0)
@@ -70,8 +79,8 @@ def main() -> None:
     model = GPT(len(alphabet), args.size)
     optimizer = ad.optim.AdamW(model.parameters(), lr=3e-3)
 
-    steps = Steps(args.steps)
-    for _ in steps:
+    history = ad.viz.history()
+    for step in range(1, args.steps + 1):
         start = ad.randint(0, len(data) - CONTEXT, (16, 1))
         window = data[start + ad.arange(CONTEXT + 1)]  # one character more: each is asked for the next
         loss = F.cross_entropy(model(window[:, :-1]).flatten(0, 1), window[:, 1:].flatten())
@@ -79,11 +88,21 @@ def main() -> None:
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-        steps.show(loss)
+        history.step(loss)
+        if step % max(1, args.steps // 10) == 0:
+            print(f"step {step}/{args.steps}   loss {loss.item():.4f}", flush=True)
+
+    # What the first layer's heads look at: each character of a piece of text (down) asks the earlier ones (across).
+    figure = history.figure(columns=2)
+    panel = figure.panel("Attention of the first layer", x="asked", y="asking", equal=True)
+    with ad.no_grad():
+        panel.image(attention(model, data[:CONTEXT]), (0, CONTEXT, 0, CONTEXT))
+    print(f"picture: {figure.save(args.out).resolve()}")
 
     written = write(model, data[:20].unsqueeze(0), count=3 * CONTEXT)[0]
     print("".join(alphabet[i] for i in written.tolist()).strip())
-    print(f"loss {steps.first:.3f} -> {steps.last:.3f} per character; guessing blindly gives {ad.tensor(len(alphabet)).log():.3f}")
+    first, last = history["loss"][0], history["loss"][-1]
+    print(f"loss {first:.3f} -> {last:.3f} per character; guessing blindly gives {ad.tensor(len(alphabet)).log():.3f}")
 
 
 if __name__ == "__main__":

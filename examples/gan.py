@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from progress import Steps
-
 import adjoint as ad
 import adjoint.nn.functional as F
 from adjoint import Tensor, nn
@@ -37,6 +35,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=3000, help="rounds of the game")
     parser.add_argument("--size", type=int, default=128, help="width of the hidden layers")
+    parser.add_argument("--out", default="gan.svg", help="where to draw the loss and the forged points")
     args = parser.parse_args()
 
     ad.manual_seed(0)
@@ -50,8 +49,8 @@ def main() -> None:
     with ad.no_grad():
         before = energy_distance(forge(1000), real_points(1000))
 
-    steps = Steps(args.steps)
-    for _ in steps:
+    history = ad.viz.history()
+    for step in range(1, args.steps + 1):
         real, forged = real_points(256), forge(256)
 
         # The judge learns to say more than 0 of real points and less than 0 of forged ones. detach: the forger must not help it.
@@ -65,13 +64,21 @@ def main() -> None:
         forger_optimizer.zero_grad()
         forger_loss.backward()
         forger_optimizer.step()
-        steps.show(judge_loss)
+        history.step(judge_loss)
+        if step % max(1, args.steps // 10) == 0:
+            print(f"step {step}/{args.steps}   loss {judge_loss.item():.4f}", flush=True)
 
     with ad.no_grad():
         points = forge(1000)
         after = energy_distance(points, real_points(1000))
         distance, nearest = ad.cdist(points, centres()).min(dim=1)
         found = (nearest[distance < 0.15].bincount(minlength=CLUSTERS) >= 50).sum().item()  # 125 each would be perfect
+
+    figure = history.figure(columns=2)
+    panel = figure.panel("Real and forged points", equal=True, height=380)
+    panel.points(*real_points(1000).T, "real", size=1.6)
+    panel.points(*points.T, "forged", size=1.6)
+    print(f"picture: {figure.save(args.out).resolve()}")
     print(f"distance from the real distribution {before:.3f} -> {after:.3f}, clusters found {found} of {CLUSTERS}")
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from progress import Steps
-
 import adjoint as ad
 import adjoint.nn.functional as F
 from adjoint import Tensor, nn
@@ -53,6 +51,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=200, help="training steps")
     parser.add_argument("--size", type=int, default=1000, help="number of people")
+    parser.add_argument("--out", default="graph_network.svg", help="where to draw the loss and the groups")
     args = parser.parse_args()
 
     ad.manual_seed(0)
@@ -62,21 +61,33 @@ def main() -> None:
     model = GraphNetwork(32)
     optimizer = ad.optim.Adam(model.parameters(), lr=0.01, weight_decay=5e-3)
 
-    steps = Steps(args.steps)
-    for _ in steps:
+    history = ad.viz.history()
+    for step in range(1, args.steps + 1):
         loss = F.cross_entropy(model(hints, edges)[known], group[known])
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        steps.show(loss)
+        history.step(loss)
+        if step % max(1, args.steps // 10) == 0:
+            print(f"step {step}/{args.steps}   loss {loss.item():.4f}", flush=True)
 
     def accuracy(scores: Tensor) -> float:
         return (scores.argmax(dim=1) == group)[unknown].float().mean().item()
 
     model.eval()
     with ad.no_grad():
-        alone, together = accuracy(hints), accuracy(model(hints, edges))
-    print(f"loss {steps.first:.3f} -> {steps.last:.3f}, accuracy for the others {together:.1%}; from their hints alone {alone:.1%}")
+        scores = model(hints, edges)
+        alone, together = accuracy(hints), accuracy(scores)
+        # Two directions out of the space of scores: the ones in which they differ most.
+        flat = ad.pca_lowrank(scores, q=2)[0]
+
+    figure = history.figure(columns=2)
+    panel = figure.panel("People, by what the network says of them", equal=True, height=380)
+    for number in range(GROUPS):
+        panel.points(*flat[group == number].T, f"group {number}")
+    print(f"picture: {figure.save(args.out).resolve()}")
+    first, last = history["loss"][0], history["loss"][-1]
+    print(f"loss {first:.3f} -> {last:.3f}, accuracy for the others {together:.1%}; from their hints alone {alone:.1%}")
 
 
 if __name__ == "__main__":

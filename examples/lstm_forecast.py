@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from progress import Steps
-
 import adjoint as ad
 import adjoint.nn.functional as F
 from adjoint import Tensor, nn
@@ -45,6 +43,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=600, help="batches to learn from")
     parser.add_argument("--size", type=int, default=48, help="width of the LSTM")
+    parser.add_argument("--out", default="lstm_forecast.svg", help="where to draw the loss and a forecast")
     args = parser.parse_args()
 
     ad.manual_seed(0)
@@ -52,8 +51,8 @@ def main() -> None:
     optimizer = ad.optim.Adam(model.parameters(), lr=5e-3)
     scheduler = ad.optim.lr_scheduler.CosineAnnealingLR(optimizer, args.steps)  # large steps first, small ones to finish
 
-    steps = Steps(args.steps)
-    for _ in steps:
+    history = ad.viz.history()
+    for step in range(1, args.steps + 1):
         signal = signals(32)
         ahead, _ = model(signal[:, :-1])
         loss = F.mse_loss(ahead, signal[:, 1:])
@@ -62,13 +61,24 @@ def main() -> None:
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         scheduler.step()
-        steps.show(loss)
+        history.step(loss)
+        if step % max(1, args.steps // 10) == 0:
+            print(f"step {step}/{args.steps}   loss {loss.item():.4f}", flush=True)
 
     with ad.no_grad():
         past, future = signals(200).split([PAST, FUTURE], dim=1)
-        error = F.mse_loss(model.forecast(past, FUTURE), future).sqrt().item()
+        ahead = model.forecast(past, FUTURE)
+        error = F.mse_loss(ahead, future).sqrt().item()
         constant = F.mse_loss(past[:, -1:].expand_as(future), future).sqrt().item()  # the laziest forecast
-    print(f"loss {steps.first:.4f} -> {steps.last:.4f}, error {FUTURE} values ahead {error:.3f}; repeating the last value {constant:.3f}")
+
+    figure = history.figure()
+    panel = figure.panel("A signal, and how the network continues it", x="time")
+    time = ad.arange(PAST + FUTURE)
+    panel.line(time, ad.cat([past[0, :, 0], future[0, :, 0]]), "signal", smooth=False)
+    panel.line(time[PAST:], ahead[0, :, 0], "forecast", smooth=False)
+    print(f"picture: {figure.save(args.out).resolve()}")
+    first, last = history["loss"][0], history["loss"][-1]
+    print(f"loss {first:.4f} -> {last:.4f}, error {FUTURE} values ahead {error:.3f}; repeating the last value {constant:.3f}")
 
 
 if __name__ == "__main__":

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from progress import Steps
-
 import adjoint as ad
 import adjoint.nn.functional as F
 from adjoint import Tensor, nn
@@ -49,26 +47,40 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=300, help="batches to learn from")
     parser.add_argument("--size", type=int, default=16, help="channels of the first convolution")
+    parser.add_argument("--out", default="mnist_cnn.svg", help="where to draw the loss and some digits")
     args = parser.parse_args()
 
     ad.manual_seed(0)
     model = Reader(args.size)
     optimizer = ad.optim.Adam(model.parameters(), lr=3e-3)
 
-    steps = Steps(args.steps)
-    for _ in steps:
+    history = ad.viz.history()
+    for step in range(1, args.steps + 1):
         images, labels = draw_digits(64)  # fresh digits every time: there is nothing to learn by heart
         loss = F.cross_entropy(model(images), labels)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        steps.show(loss)
+        history.step(loss)
+        if step % max(1, args.steps // 10) == 0:
+            print(f"step {step}/{args.steps}   loss {loss.item():.4f}", flush=True)
 
     model.eval()  # dropout is for training only
     with ad.no_grad():
         images, labels = draw_digits(1000)
-        accuracy = (model(images).argmax(dim=1) == labels).float().mean().item()
-    print(f"loss {steps.first:.3f} -> {steps.last:.3f}, accuracy on 1000 new digits {accuracy:.1%}")
+        read = model(images).argmax(dim=1)
+        accuracy = (read == labels).float().mean().item()
+
+    # Five rows of ten new digits, as the network read them; those that it misread first.
+    order = (read == labels).int().argsort(stable=True)[:50]
+    figure = history.figure(columns=2)
+    missed = int((read != labels).sum())
+    panel = figure.panel(f"New digits, the {missed} misread ones first" if missed else "New digits, all read", equal=True)
+    sheet = images[order, 0].view(5, 10, 28, 28).transpose(1, 2).reshape(5 * 28, 10 * 28).clamp(0, 1)
+    panel.image(sheet, (0, 10, 0, 5), palette="grey")
+    print(f"picture: {figure.save(args.out).resolve()}")
+    first, last = history["loss"][0], history["loss"][-1]
+    print(f"loss {first:.3f} -> {last:.3f}, accuracy on 1000 new digits {accuracy:.1%}")
 
 
 if __name__ == "__main__":

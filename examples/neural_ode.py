@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from progress import Steps
-
 import adjoint as ad
 from adjoint import Tensor, nn
 
@@ -36,6 +34,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=800, help="training steps")
     parser.add_argument("--size", type=int, default=50, help="width of the hidden layer")
+    parser.add_argument("--out", default="neural_ode.svg", help="where to draw the loss and the field")
     args = parser.parse_args()
 
     ad.manual_seed(0)
@@ -45,8 +44,8 @@ def main() -> None:
     optimizer = ad.optim.Adam(model.parameters(), lr=1e-2)
     scheduler = ad.optim.lr_scheduler.CosineAnnealingLR(optimizer, args.steps)
 
-    steps = Steps(args.steps)
-    for _ in steps:
+    history = ad.viz.history()
+    for step in range(1, args.steps + 1):
         # Short pieces of the path, from many places at once: over a long one, a small mistake at its start would drown the rest.
         begin = ad.randint(0, len(truth) - WATCHED, (32,))
         watched = truth[begin + ad.arange(WATCHED + 1)[:, None]]  # (WATCHED + 1, 32, 2)
@@ -55,11 +54,24 @@ def main() -> None:
         loss.backward()
         optimizer.step()
         scheduler.step()
-        steps.show(loss)
+        history.step(loss)
+        if step % max(1, args.steps // 10) == 0:
+            print(f"step {step}/{args.steps}   loss {loss.item():.4f}", flush=True)
 
     with ad.no_grad():
-        error = (rk4(model, start, WHOLE) - truth).norm(dim=-1).mean().item()
-    print(f"loss {steps.first:.4f} -> {steps.last:.6f}, mean error along the whole path, {WHOLE // WATCHED} times longer, {error:.3f}")
+        path = rk4(model, start, WHOLE)
+        error = (path - truth).norm(dim=-1).mean().item()
+        angle, speed = ad.linspace(-3, 3, 60), ad.linspace(2.5, -2.5, 50)
+        field = model(ad.stack(ad.meshgrid(angle, speed, indexing="xy"), dim=-1))
+
+    figure = history.figure(columns=2)
+    panel = figure.panel("Learned acceleration, and the path", x="angle", y="speed", equal=True)
+    panel.image(field[..., 1], (-3, 3, -2.5, 2.5), palette="tides")
+    panel.line(*truth.T, "true path", smooth=False)
+    panel.line(*path.T, "learned path", smooth=False)
+    print(f"picture: {figure.save(args.out).resolve()}")
+    first, last = history["loss"][0], history["loss"][-1]
+    print(f"loss {first:.4f} -> {last:.6f}, mean error along the whole path, {WHOLE // WATCHED} times longer, {error:.3f}")
 
 
 if __name__ == "__main__":

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import argparse
 
-from progress import Steps
-
 import adjoint as ad
 from adjoint import Tensor, nn
 
@@ -31,6 +29,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=1500, help="training steps")
     parser.add_argument("--size", type=int, default=32, help="width of the hidden layers")
+    parser.add_argument("--out", default="physics_informed.svg", help="where to draw the loss and the solution")
     args = parser.parse_args()
 
     ad.manual_seed(0)
@@ -41,8 +40,8 @@ def main() -> None:
     optimizer = ad.optim.Adam(network.parameters(), lr=5e-3)
     scheduler = ad.optim.lr_scheduler.CosineAnnealingLR(optimizer, args.steps)
 
-    steps = Steps(args.steps)
-    for _ in steps:
+    history = ad.viz.history()
+    for step in range(1, args.steps + 1):
         t = (END * ad.rand(100, 1)).requires_grad_()
         # Built so that u(0) = 1 and u'(0) = 0 hold whatever the network says: the start need not be learned.
         u = 1 + t**2 * network(t)
@@ -53,12 +52,22 @@ def main() -> None:
         loss.backward()
         optimizer.step()
         scheduler.step()
-        steps.show(loss)
+        history.step(loss)
+        if step % max(1, args.steps // 10) == 0:
+            print(f"step {step}/{args.steps}   loss {loss.item():.4f}", flush=True)
 
     with ad.no_grad():
         t = ad.linspace(0, END, 200).unsqueeze(1)
-        error = (1 + t**2 * network(t) - exact(t)).abs().max().item()
-    print(f"loss {steps.first:.3f} -> {steps.last:.5f}, largest distance from the exact solution {error:.4f}")
+        solution = 1 + t**2 * network(t)
+        error = (solution - exact(t)).abs().max().item()
+
+    figure = history.figure()
+    panel = figure.panel("The weight on its spring", x="time", y="u")
+    panel.line(t[:, 0], exact(t)[:, 0], "textbook", smooth=False)
+    panel.line(t[:, 0], solution[:, 0], "network", smooth=False)
+    print(f"picture: {figure.save(args.out).resolve()}")
+    first, last = history["loss"][0], history["loss"][-1]
+    print(f"loss {first:.3f} -> {last:.5f}, largest distance from the exact solution {error:.4f}")
 
 
 if __name__ == "__main__":

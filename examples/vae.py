@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from progress import Steps
-
 import adjoint as ad
 import adjoint.nn.functional as F
 from adjoint import Tensor, nn
@@ -49,28 +47,41 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=1500, help="batches to learn from")
     parser.add_argument("--size", type=int, default=128, help="width of the hidden layers")
+    parser.add_argument("--out", default="vae.svg", help="where to draw the loss, the codes and dreams")
     args = parser.parse_args()
 
     ad.manual_seed(0)
     model = VAE(args.size)
     optimizer = ad.optim.Adam(model.parameters(), lr=1e-3)
 
-    steps = Steps(args.steps)
-    for _ in steps:
+    history = ad.viz.history()
+    for step in range(1, args.steps + 1):
         picture = draw_spots(64)
         decoded, mean, log_var = model(picture)
         loss = loss_of(decoded, picture, mean, log_var)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        steps.show(loss)
+        history.step(loss)
+        if step % max(1, args.steps // 10) == 0:
+            print(f"step {step}/{args.steps}   loss {loss.item():.4f}", flush=True)
 
     with ad.no_grad():
         dream = model.decoder(ad.randn(1, 2)).sigmoid()  # a code that no picture was asked for
         picture = draw_spots(500)
         error = (model(picture)[0].sigmoid() - picture).abs().mean().item()
+        codes = model.encoder(picture)[:, :2]
+        across = ad.linspace(-2, 2, 9)
+        atlas = model.decoder(ad.stack(ad.meshgrid(across, across.flip(0), indexing="xy"), dim=-1)).sigmoid()  # (9, 9, SIDE * SIDE)
+
+    figure = history.figure(columns=2)
+    figure.panel("Codes of 500 pictures", equal=True).points(*codes.T)
+    panel = figure.panel("What the decoder makes of codes from -2 to 2", equal=True)
+    panel.image(atlas.view(9, 9, SIDE, SIDE).transpose(1, 2).reshape(9 * SIDE, 9 * SIDE), (-2, 2, -2, 2), palette="grey")
     print(as_text(dream))
-    print(f"loss {steps.first:.2f} -> {steps.last:.2f}, mean error of a pixel in new pictures {error:.3f}")
+    print(f"picture: {figure.save(args.out).resolve()}")
+    first, last = history["loss"][0], history["loss"][-1]
+    print(f"loss {first:.2f} -> {last:.2f}, mean error of a pixel in new pictures {error:.3f}")
 
 
 if __name__ == "__main__":

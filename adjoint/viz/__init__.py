@@ -8,7 +8,15 @@ from __future__ import annotations
 from importlib import import_module as _import_module
 from typing import Any as _Any
 
-_NAMES = {"Graph": "graphs", "graph": "graphs", "summary": "tables", "trace": "recording"}
+_NAMES = {
+    "Figure": "plots",
+    "Graph": "graphs",
+    "History": "curves",
+    "graph": "graphs",
+    "history": "curves",
+    "summary": "tables",
+    "trace": "recording",
+}
 
 
 def __getattr__(name: str) -> _Any:
