@@ -22,13 +22,18 @@ def texts(svg: str) -> list[str]:
     return [text.text or "" for text in ElementTree.fromstring(svg).iter(f"{SPACE}text")]
 
 
-# ---- axes -----------------------------------------------------------------------------------------------------------------------------------------------------
+# ---- axes -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("low", "high", "expected"),
-    [(0, 1, [0, 0.2, 0.4, 0.6, 0.8, 1]), (-3, 7, [-2, 0, 2, 4, 6]), (0, 1234, [0, 500, 1000]), (1e-7, 3e-7, [1e-7, 1.5e-7, 2e-7, 2.5e-7, 3e-7])],
-)  # fmt: skip
+    [
+        (0, 1, [0, 0.2, 0.4, 0.6, 0.8, 1]),
+        (-3, 7, [-2, 0, 2, 4, 6]),
+        (0, 1234, [0, 500, 1000]),
+        (1e-7, 3e-7, [1e-7, 1.5e-7, 2e-7, 2.5e-7, 3e-7]),
+    ],
+)
 def test_ticks_are_round(low, high, expected):
     assert ticks(low, high, 5) == pytest.approx(expected)
 
@@ -62,7 +67,7 @@ def test_long_lines_keep_their_peaks():
     assert path(np.arange(3.0), np.array([1.0, math.nan, 2.0])) == "M0.0 1.0M2.0 2.0"
 
 
-# ---- figures ----------------------------------------------------------------------------------------------------------------------------------------------------
+# ---- figures --------------------------------------------------------------------------------------------------------
 
 
 def test_a_figure_is_well_formed_and_escaped():
@@ -99,11 +104,11 @@ def test_figures_are_saved(tmp_path: Path):
     figure = ad.viz.Figure()
     figure.panel("one").line([0, 1], [0, 1])
     assert figure.save(tmp_path / "f.svg").read_text(encoding="utf-8") == figure.svg()
-    with pytest.raises(ValueError, match="saved as .svg or .png, not as 'f.pdf'"):
+    with pytest.raises(ValueError, match=r"saved as .svg or .png, not as 'f.pdf'"):
         figure.save(tmp_path / "f.pdf")
 
 
-# ---- history ----------------------------------------------------------------------------------------------------------------------------------------------------
+# ---- history --------------------------------------------------------------------------------------------------------
 
 
 def test_history_of_lists():
