@@ -256,6 +256,8 @@ def follow(
     try:
         if anomaly is not None:
             anomaly.begin(roots, gradients, keep_graph)
+        if not deliveries and len(roots) == 1:
+            _run_hooks_of_root(roots[0], gradients[0])
         edges, grads, g = roots, gradients, None
         while True:
             following = None
@@ -397,6 +399,14 @@ def _inputs(node: Node, gradients: tuple[Any, ...], create_graph: bool) -> Any:
     if node.outputs is None:
         return plain[0]
     return plain if any(gradient is not None for gradient in plain) else None
+
+
+def _run_hooks_of_root(edge: Edge, g: Any) -> None:
+    """As in PyTorch, the hooks of a result that is differentiated alone run even if it leads to nothing that was asked for."""
+    target = target_of(edge)
+    hooks = target.hooks if isinstance(target, Node) else target._hooks
+    if hooks is not None:
+        hooks.run_tensor(edge.nr if isinstance(edge, Output) else 0, as_tensor(g))
 
 
 def _run_tensor_hooks(node: Node, g: Any, create_graph: bool) -> Any:

@@ -597,3 +597,20 @@ def hook_on_leaf_made_result(t):
         c.add_(1)
     (c * x).sum().backward()
     return log, c.grad
+
+
+@fact
+def hooks_of_results_that_lead_nowhere(t):
+    found = []
+    for made in (lambda x: x, lambda x: x * 2, lambda x: x.unbind()[1]):
+        for outputs in (lambda y: [y], lambda y: [y, y * 3]):
+            log = []
+            x, other = leaf(t), leaf(t)
+            y = made(x)
+            y.register_hook(lambda g, log=log: log.append(g.tolist()))
+            if not y.is_leaf:
+                y.retain_grad()
+            results = outputs(y)
+            found.append(t.autograd.grad(results, [other], [t.ones_like(r) for r in results], allow_unused=True))
+            found.append((log, y.grad))
+    return found
