@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,16 @@ def test_a_wrong_solution_gets_a_hint_about_its_mistake(name, old, new, words):
 def test_there_are_wrong_solutions_of_every_exercise(name):
     assert len(WRONG[name]) >= 5
     assert len({words for _, _, words in WRONG[name]}) >= 5
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "mini_deep"])  # which repeats what mini_tensor says
+def test_no_hint_is_there_for_nothing(name):
+    """Each hint for a known mistake, and each meaning of an exception, is given for one of the wrong solutions."""
+    exercise = load(name)
+    tables = [table for table in vars(import_module(exercise.examine.__module__)).values() if isinstance(table, dict)]
+    known = {hint for table in tables for hint, ways in table.items() if isinstance(ways, list)} | set(exercise.errors.values())
+    said = [judge(exercise, exercise.solution.replace(old, new), f"{name}.py", seed=0).text for old, new, _ in WRONG[name]]
+    assert [hint for hint in known if not any(hint in text for text in said)] == []
 
 
 @pytest.mark.parametrize("name", NAMES)

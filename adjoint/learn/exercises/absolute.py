@@ -11,6 +11,8 @@ prefers no side, and a weight that is 0 stays.
 
 from __future__ import annotations
 
+from itertools import cycle, islice
+from math import prod
 from typing import Any
 
 import adjoint as ad
@@ -90,7 +92,7 @@ def examine(work: Work) -> None:
     if not issubclass(work.Abs, ad.autograd.Function):
         raise Mistake("`Abs` must derive from ad.autograd.Function: that is what gives it `apply`.")
     for shape in ((4,), (2, 3), ()):
-        away_from_zero(work, numbers(work, shape), numbers(work, shape))
+        away_from_zero(work, numbers(work, shape, (-1, 1)), numbers(work, shape, (1, 1, -1)))
     at_zero(work)
 
 
@@ -130,8 +132,7 @@ def at_zero(work: Work) -> None:
         raise Mistake(f"Everywhere else it is right, but at 0 the slope should be 0, and yours is {shown(found[0] / 2)}. {why}")
 
 
-def numbers(work: Work, shape: tuple[int, ...]) -> ad.Tensor:
-    """Numbers of both signs, not near 0."""
-    count = ad.Size(shape).numel()
-    values = [sign * work.number(0.5, 3.0) for _, sign in zip(range(count), (-1, 1) * count, strict=False)]
+def numbers(work: Work, shape: tuple[int, ...], signs: tuple[int, ...]) -> ad.Tensor:
+    """Numbers that are not near 0, with these signs in turn."""
+    values = [sign * work.number(0.5, 3.0) for sign in islice(cycle(signs), prod(shape))]
     return ad.tensor(values, dtype=ad.float64).reshape(shape)

@@ -69,7 +69,7 @@ MISTAKES: Mistakes = {
     "All three are the first derivative. Differentiate the derivative, not f again.": [lambda d: (d[0], d[0], d[0])],
     "The third number is the second derivative again. Differentiate what you got last.": [lambda d: (d[0], d[1], d[1])],
     "backward() adds to x.grad, so each number contains those before it. Use ad.autograd.grad, or set x.grad = None in between.":
-        [lambda d: (d[0], d[0] + d[1], sum(d)), lambda d: (d[0], d[0] + d[1], d[0] + 2 * d[1] + d[2])],
+        [lambda d: (d[0], d[0] + d[1], d[0] + 2 * d[1] + d[2])],
     "backward() on f adds f'(x) to x.grad again and again. Differentiate the derivative, not f.": [lambda d: (d[0], 2 * d[0], 3 * d[0])],
     "f''(x) is the derivative of f', and not the square of f'(x).": [lambda d: (d[0], d[0] ** 2, d[0] ** 3)],
     "The three numbers are right, but in the wrong order: first, second, third.": [lambda d: (d[2], d[1], d[0])],

@@ -121,7 +121,7 @@ HINTS = (
 
 ERRORS = {
     "cannot reshape": "Sum before you reshape: the gradient has more numbers than the shape has room for.",
-    "could not be broadcast": "The shapes do not fit when the gradient is added up. Sum it to the shape of the value first.",
+    "non-broadcastable output": "The gradient has more numbers than the grad it is added to. Sum it to the shape of the value first.",
     "out of bounds for array": "After an axis is summed away, those behind it have moved up. Sum all in one call, or use keepdims.",
 }
 

@@ -141,7 +141,6 @@ ERRORS = {
     "unsupported operand type": "A plain number may stand on either side: `1 + a` calls a.__radd__(1), `2 * a` calls a.__rmul__(2).",
     "has no attribute 'value'": "One of the operands may be a plain number (a + 1): make a MiniTensor of it before you ask for its value.",
     "has no attribute 'grad'": "Each MiniTensor needs an attribute grad from the beginning: self.grad = 0.0 in __init__.",
-    "maximum recursion depth": "The graph is small, so a walk through it goes round in circles: who are the parents of a node?",
 }
 
 UPSTREAM = "Each rule multiplies its own derivative by the gradient that arrives, out.grad: that is the chain rule."
