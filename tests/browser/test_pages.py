@@ -25,6 +25,36 @@ def test_looks(show, files, shots, name, width, theme):
         page.screenshot(path=shots / f"{name}-{width}-{theme}.png", full_page=True)
 
 
+# What is not seen at first: errors, answers, the ends.
+STATES = {
+    "accumulate.html#step=39&forget=0&quarter=0": [],
+    "accumulate.html#step=30&lr=-0.3&micro=1": [".aside button"],
+    "leaves.html#asks=0&keeps=1&cuts=0": [".aside button"],
+    "leaves.html#asks=1&keeps=1&cuts=1": [],
+    "vector.html#v=0,-2,0.5": [".aside button:last-child"],
+    "freed.html#step=13&ending=once": [],
+    "freed.html#step=6&ending=never": [],
+    "modes.html#step=8&n=8&m=8": [],
+    "differences.html#f=abs&dtype=float64&h=3": [],
+    "differences.html#f=exp&dtype=float64&h=30": [],
+    "depth.html#activation=relu&depth=32&gain=two&skip=1": [],
+    "check.html#q=10": ["#answer-0", "#commit", "#run"],
+    "check.html#q=8": ["#answer-3", "#commit", "#run"],
+}
+
+
+@pytest.mark.parametrize("address", STATES)
+@pytest.mark.parametrize(("width", "theme"), [(1280, "dark"), (390, "light")])
+def test_looks_later(show, files, shots, address, width, theme):
+    page = show(f"{files}{address}", width, theme)
+    for selector in STATES[address]:
+        page.locator(selector).first.click()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate(CONTRAST) == []
+    if shots:
+        page.screenshot(path=shots / f"{address.replace('.html#', '-').replace('&', '-')}-{width}-{theme}.png", full_page=True)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_works_by_keyboard(show, files, name):
     """Tab reaches every control that is there for the pointer, and it can be seen where one is."""

@@ -40,7 +40,7 @@ def test_what_stands_beside_the_pages_is_true(name, proof):
 
 
 def test_every_aside_is_on_a_page():
-    names = {page.name for page in pages.PAGES} | {"graph"}
+    names = {page.name for page in pages.PAGES}
     for aside in questions._all()["aside"]:
         assert aside["page"] in names, aside["id"]
         assert 0 <= aside["right"] < len(aside["picks"])

@@ -40,6 +40,7 @@ PAGES = (
     Page("check", "Check", "Ten questions"),
 )
 
+RECORDED = "Every number was recorded with it. <code>python -m adjoint lab</code> runs programs of your own."
 SHELL = """<!doctype html>
 <html lang="en"{live}>
 <head>
@@ -101,7 +102,7 @@ def rendered(page: Page, live: bool) -> str:
         links=links,
         body=(HERE / f"{page.name}.html").read_text(encoding="utf-8").strip(),
         version=__version__,
-        note="Programs run on this machine." if live else "Every number was recorded with it.",
+        note="Programs run on this machine." if live else RECORDED,
     )
 
 

@@ -15,9 +15,11 @@ addEventListener("DOMContentLoaded", () => {
     const act = { none: "x @ w", sigmoid: "ad.sigmoid(x @ w)", tanh: "ad.tanh(x @ w)", relu: "ad.relu(x @ w)" }[state.activation];
     lab.code($("code"), [`for _ in range(${state.depth}):`, `    w = ad.randn(n, n) * (${gainCode[state.gain]})`, "    weights.append(w.requires_grad_())", "for w in weights:", { text: `    x = ${$("skip").checked ? "x + " : ""}${act}`, cls: "on" }, "x.sum(1).mean().backward()", { text: "[w.grad.norm() for w in weights]", cls: "on back" }]);
     const row = (name, value, cls = "") => el("tr", {}, el("th", {}, name), el("td", { class: cls, "data-value": value }, short(value)));
-    $("facts").replaceChildren(row("first layer", first), row("last layer", last), row("first / last", ratio, ratio < 1e-3 || ratio > 1e3 ? "c-grad" : "c-param"));
-    const perLayer = Math.abs(ratio) > 0 ? ratio ** (1 / (norms.length - 1)) : 0;
-    $("story").textContent = (ratio < 1e-3 ? `Vanished: the first layer hears ${short(ratio)} of what the last one hears, about ${perLayer.toFixed(2)} per layer. It will hardly learn.` : ratio > 1e3 ? `Exploded: each layer multiplies the gradient by about ${perLayer.toFixed(1)}. One step would throw the first layers far away.` : `Healthy: over ${state.depth} layers the gradient changes by a factor of ${ratio < 1 ? short(ratio) : ratio.toFixed(1)} only, about ${perLayer.toFixed(2)} per layer.`)
+    const verdict = Math.max(...norms) > 1e3 ? "exploded" : Math.min(...norms) < 1e-4 ? "vanished" : "healthy", even = ratio > .05 && ratio < 20, perLayer = ratio ** (1 / (norms.length - 1));
+    $("facts").replaceChildren(row("first layer", first), row("last layer", last), row("first / last", ratio, verdict === "healthy" ? "c-param" : "c-grad"));
+    $("story").textContent = (verdict === "exploded" ? (even ? `Exploded in every layer: the values already grew on the way forward, and each gradient contains them.` : `Exploded: on its way back the gradient is multiplied by about ${short(perLayer)} per layer. One step would throw the first layers far away.`)
+      : verdict === "vanished" ? (even ? "Vanished in every layer: the values already died on the way forward, and each gradient contains them." : `Vanished: the first layer hears ${short(ratio)} of what the last one hears, a factor of about ${short(perLayer)} per layer. It will hardly learn.`)
+      : `Healthy: over ${state.depth} layers the gradient changes by a factor of ${short(ratio)} only.`)
       + { none: " Without an activation only the weights count, and 1/√n keeps lengths.", sigmoid: " The slope of a sigmoid is at most 1/4.", tanh: " The slope of tanh is 1 at zero and less elsewhere.", relu: " ReLU passes half of the elements on, which √2/√n makes up for." }[state.activation] + ($("skip").checked ? " A skip connection gives the gradient a way past the layer, with factor 1." : "");
     lab.state.set({ ...state, skip: +$("skip").checked });
   }

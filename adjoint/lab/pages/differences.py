@@ -8,11 +8,11 @@ from typing import Any
 import adjoint as ad
 
 STEPS = [10.0 ** (-k / 2) for k in range(33)]
-FUNCTIONS: dict[str, tuple[str, float, Callable[[ad.Tensor], ad.Tensor]]] = {
-    "sin": ("sin(x)", 1.0, ad.sin),
-    "cube": ("x ** 3", 2.0, lambda x: x**3),
-    "exp": ("exp(4 * x)", 0.5, lambda x: ad.exp(4 * x)),
-    "abs": ("abs(x)", 0.0, ad.abs),
+FUNCTIONS: dict[str, tuple[str, float, float, Callable[[ad.Tensor], ad.Tensor]]] = {  # text, where, how far to look around
+    "sin": ("sin(x)", 1.0, 1.2, ad.sin),
+    "cube": ("x ** 3", 2.0, 1.2, lambda x: x**3),
+    "exp": ("exp(4 * x)", 0.5, 0.4, lambda x: ad.exp(4 * x)),
+    "abs": ("abs(x)", 0.0, 1.2, ad.abs),
 }
 
 
@@ -35,8 +35,8 @@ def quotients(f: Callable[[ad.Tensor], ad.Tensor], at: float, dtype: ad.dtype) -
 
 def record() -> dict[str, Any]:
     result = {}
-    for name, (text, at, f) in FUNCTIONS.items():
-        x = ad.linspace(at - 1.2, at + 1.2, 97, dtype=ad.float64)
+    for name, (text, at, around, f) in FUNCTIONS.items():
+        x = ad.linspace(at - around, at + around, 97, dtype=ad.float64)
         result[name] = {
             "text": text, "at": at, "value": f(ad.tensor(at, dtype=ad.float64)).item(), "derivative": derivative(f, at),
             "curve": [x.tolist(), f(x).tolist()], "float32": quotients(f, at, ad.float32), "float64": quotients(f, at, ad.float64),

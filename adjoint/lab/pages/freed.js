@@ -17,7 +17,7 @@ addEventListener("DOMContentLoaded", () => {
     const forward = r.steps.findIndex(step => /gradient|out of use/.test(step.says));
     box.replaceChildren(
       svg("rect", { class: "now-band", x: X(at), y: 0, width: X(1) - X(0), height: height - 20, rx: 3 }),
-      svg("line", { class: "guide", x1: X(forward), x2: X(forward), y1: 0, y2: height - 20 }), svg("text", { x: X(forward) - 6, y: height - 5, "text-anchor": "end" }, "forward"), svg("text", { x: X(forward) + 6, y: height - 5 }, ending === "never" ? "dropped" : "backward"),
+      svg("line", { class: "guide", x1: X(forward), x2: X(forward), y1: 0, y2: height - 20 }), svg("text", { x: X(forward) - 6, y: height - 5, "text-anchor": "end" }, "forward"), svg("text", { x: X(forward) + 6, y: height - 5 }, ending === "never" ? "gone" : "backward"),
       ...r.saved.flatMap((piece, i) => {
         const y = top + i * row, alive = piece.from <= at && at < piece.until, gone = at >= piece.until;
         return [svg("text", { class: "strong", x: 0, y: y + 14 }, `${piece.name}  ${piece.shape.join("×")}`), svg("text", { x: 0, y: y + 27 }, `for ${r.functions[piece.owner].replace("Backward0", "")} · ${kB(piece.bytes)}`),

@@ -37,7 +37,7 @@ lab.state = {
     };
     name();
     const here = document.querySelector(".top nav [aria-current]");
-    if (here) here.parentElement.scrollLeft = here.offsetLeft - 60;
+    if (here) here.scrollIntoView({ inline: "center", block: "nearest" });
   });
 }
 

@@ -9,9 +9,10 @@ addEventListener("DOMContentLoaded", () => {
     const box = $("picture"), width = Math.max(280, box.clientWidth || 600), narrow = width < 520, height = narrow ? 420 : 250, w = narrow ? 104 : Math.min(124, width / 5), h = 62;
     const at = name => { const [layer, lane] = places[name]; return narrow ? [w / 2 + 6 + lane * (width - w - 12), 40 + layer * (height - 80) / 3] : [w / 2 + 4 + layer * (width - w - 8) / 3, 48 + lane * (height - 96)]; };
     box.setAttribute("viewBox", `0 0 ${width} ${height}`); box.style.height = height + "px"; box.setAttribute("role", "img");
-    const flows = name => tensors[name]?.requires_grad;
+    const reached = new Set(tensors.loss?.requires_grad ? ["loss"] : []); // by the backward pass
+    for (const [a, b] of [...edges].reverse()) if (reached.has(b) && tensors[a].requires_grad && !(cuts && a === "h")) reached.add(a);
     const lines = edges.filter(([a, b]) => tensors[a] && tensors[b]).map(([a, b]) => {
-      const [ax, ay] = at(a), [bx, by] = at(b), cut = cuts && a === "h", back = flows(a) && flows(b) && !cut && tensors.loss && tensors.loss.requires_grad;
+      const [ax, ay] = at(a), [bx, by] = at(b), cut = cuts && a === "h", back = reached.has(a) && reached.has(b) && !cut;
       const from = narrow ? [ax, ay + h / 2] : [ax + w / 2, ay], to = narrow ? [bx, by - h / 2] : [bx - w / 2, by], mid = narrow ? `${from[0]} ${(from[1] + to[1]) / 2} ${to[0]} ${(from[1] + to[1]) / 2}` : `${(from[0] + to[0]) / 2} ${from[1]} ${(from[0] + to[0]) / 2} ${to[1]}`;
       const d = `M${from}C${mid} ${to}`, angle = narrow ? -90 : 180;
       return svg("g", {}, svg("path", { class: `line ${back ? "c-grad double" : "c-data dashed"}`, d }), back && svg("path", { class: "fill c-grad", d: "M9 0L-4 -5V5Z", transform: `translate(${narrow ? from[0] : from[0] + 9} ${narrow ? from[1] + 9 : from[1]}) rotate(${angle})` }),
