@@ -168,7 +168,7 @@ def words_of(picture: Path) -> list[str]:
 def test_links_into_the_repository(name):
     """Those between pages of the site are checked when it is built (`tools/check_site.py`)."""
     text = (ROOT / name).read_text(encoding="utf-8")
-    links = [link for link in re.findall(r"\]\(([^)\s#]+)", text) if "://" not in link]
+    links = [link for link in re.findall(r'(?:\]\(|src=")([^)\s#"]+)', text) if "://" not in link]
     assert [link for link in links if not (ROOT / link).exists()] == []
 
 
