@@ -25,7 +25,14 @@ def run_watched(op: Any, func: Callable[..., Any], args: tuple[Any, ...], out: A
     name = _MEANING.sub("", op.name) + ("_" if func is not op.function else "")
     if get_mode() & DISPATCH_MODE:
         types = tuple({type(x): None for x in args if isinstance(x, Tensor) and type(x) is not Tensor})
-        *rest, mode = _modes.get()
+        modes = _modes.get()
+        if not modes:  # inside a mode, a transform has brought back the bits that were set around it
+            bit = swap_bits(DISPATCH_MODE, 0)
+            try:
+                return func(*args[:cut], **keywords)
+            finally:
+                swap_bits(DISPATCH_MODE, bit)
+        *rest, mode = modes
         token = _modes.set(tuple(rest))
         bit = swap_bits(DISPATCH_MODE, DISPATCH_MODE if rest else 0)
         try:

@@ -48,12 +48,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._layer import levels
 from .._site import Site
 from .._tensor import Tensor
 from .._version import __version__
 from ..autograd import anomaly
 from ..autograd.function import Function
 from ..autograd.node import Node, Output
+from ..autograd.stepping import Follower
 from ..nn.module import Module
 from ..utils._python_dispatch import TorchDispatchMode
 from .passes import Pass
@@ -181,7 +183,7 @@ class Recorder(TorchDispatchMode):
             register_module_forward_pre_hook(lambda module, args: self.modules.append((module, len(self.events)))),
             register_module_forward_hook(lambda module, args, output: self.leave_module(), always_call=True),
         ]
-        anomaly.timed = lambda roots: Pass(roots, self)
+        anomaly.timed = lambda roots: Follower(roots) if levels() else Pass(roots, self)
         sys.settrace(self.follow)
         try:
             with self:
@@ -211,7 +213,7 @@ class Recorder(TorchDispatchMode):
         return self.follow_line
 
     def follow_line(self, frame: FrameType, event: str, arg: Any) -> Any:
-        if event in ("line", "return") and not self.passes:
+        if event in ("line", "return") and not self.passes and not levels():
             before, seen = self.seen.get(frame, (self.own_line(frame.f_lineno), {}))
             self.line = before
             self.settle(frame, seen)
@@ -382,7 +384,7 @@ class Recorder(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         frame = self.calling_frame()
-        if frame is None or func.op is None:
+        if frame is None or func.op is None or levels():  # what a transform computes is its own business
             return func(*args, **(kwargs or {}))
         op = func.op
         values = dict(zip(op.args, (*args, *(kwargs or {}).values()), strict=False))
@@ -391,7 +393,7 @@ class Recorder(TorchDispatchMode):
         result = func(*args, **(kwargs or {}))
         for nr, tensor in enumerate(result if isinstance(result, tuple | list) else (result,)):
             # What a backward pass computes is part of the graph under `create_graph` only.
-            if isinstance(tensor, Tensor) and (not self.passes or tensor.requires_grad):
+            if isinstance(tensor, Tensor) and isinstance(tensor._data, np.ndarray) and (not self.passes or tensor.requires_grad):
                 self.operation(func, tensor, nr, self.inputs_of(op, values) if inputs is None else inputs, arrays, frame)
         return result
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from ..ops._registry import Op, parameters
 from ..ops._rules import cast, sum_to
-from .terms import Term, atom, call, compare, matmul, number, power, product, shaped, sum_of, total, transpose, where
+from .terms import Term, atom, call, compare, matmul, number, part, power, product, shaped, sum_of, total, transpose, where
 
 
 class UnreadableError(Exception):
@@ -127,9 +127,10 @@ class Symbol:
 
     def __array_function__(self, fn: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         known = FUNCTIONS.get(fn)
-        if known is None:
-            raise UnreadableError(getattr(fn, "__name__", repr(fn)))
-        return known(*args, **kwargs)
+        return named(fn, args, kwargs) if known is None else known(*args, **kwargs)
+
+    def __getitem__(self, index: Any) -> Symbol:
+        return Symbol(part(self.term, written_index(index), lambda x: x[index]), np.asarray(self.value)[index])
 
     def __getattr__(self, name: str) -> Any:
         raise UnreadableError(f".{name}")
@@ -261,6 +262,38 @@ NAMES = {
 }  # fmt: skip
 
 
+def named(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Symbol:
+    """A function that has no sign of its own: `flip(g)`. Arguments that are no symbols belong to it."""
+    places = [place for place, arg in enumerate(args) if isinstance(arg, Symbol)]
+
+    def of(*values: Any) -> Any:
+        full = list(args)
+        for place, value in zip(places, values, strict=True):
+            full[place] = value
+        return fn(*full, **kwargs)
+
+    value = of(*(args[place].value for place in places))
+    if not places or not isinstance(value, np.ndarray | np.generic) or value.dtype.kind == "c":
+        raise UnreadableError(getattr(fn, "__name__", repr(fn)))
+    return Symbol(call(fn.__name__, of, *(args[place].term for place in places)), value)
+
+
+def written_index(index: Any) -> str:
+    """
+    >>> written_index((slice(None), slice(0, 2), 3))
+    ':, :2, 3'
+    """
+    parts = index if isinstance(index, tuple) else (index,)
+    return ", ".join(written_part(part) for part in parts)
+
+
+def written_part(index: Any) -> str:
+    if isinstance(index, slice):
+        ends = [str(end) if end else "" for end in (index.start, index.stop)]
+        return ":".join(ends) + (f":{index.step}" if index.step not in (None, 1) else "")
+    return str(index) if isinstance(index, int) else "…"
+
+
 def reduced(name: str, x: Any, axis: Any = None, keepdims: Any = False, **options: Any) -> Symbol:
     """A sum, mean or the like."""
     if {key for key, value in options.items() if value is not None} - {"dtype"}:
@@ -292,21 +325,16 @@ def turned(fn: Callable[..., Any]) -> Callable[..., Symbol]:
 def where_of(condition: Any, a: Any, b: Any) -> Symbol:
     chosen = np.asarray(value_of(condition))
     value = np.where(chosen, value_of(a), value_of(b))
-    if guards(condition) and chosen.size and (chosen.all() or not chosen.any()):  # a case that did not come up is not worth a word
+    if guards(term_of(condition)) and chosen.size and (chosen.all() or not chosen.any()):  # a case that did not come up is not worth a word
         return Symbol(shaped(term_of(a if chosen.all() else b), lambda x: np.broadcast_to(x, value.shape)), value)
     return Symbol(where(term_of(condition), term_of(a), term_of(b)), value)
 
 
-def guards(condition: Any) -> bool:
+def guards(condition: Term) -> bool:
     """Whether it tells special values (zeros, ties, what is not a number) from all others."""
-    parts = [term_of(condition)]
-    while parts:
-        part = parts.pop()
-        if part.name in ("and", "or", "logical_not"):
-            parts += part.args
-        elif part.name not in ("=", "≠", "isnan", "isfinite", "isinf"):
-            return False
-    return True
+    if condition.name in ("and", "or", "logical_not"):
+        return (any if condition.name == "and" else all)(map(guards, condition.args))
+    return condition.name in ("=", "≠", "isnan", "isfinite", "isinf")
 
 
 def filled(x: Any, value: Any, **options: Any) -> Symbol:

@@ -16,7 +16,7 @@ class Term:
     """One of
 
         number(value), atom(name), sum(terms), product(factor, (base, exponent)...), matmul(a, b), transpose(a),
-        call(name, terms), where(condition, a, b), compare(sign, a, b), total(name, a), shaped(a)
+        call(name, terms), where(condition, a, b), compare(sign, a, b), total(name, a), part(index, a), shaped(a)
 
     Equal terms have equal keys. `plain` says that a term stands for one number, not for an array of several.
     """
@@ -110,6 +110,9 @@ class Term:
                 return f"{a.inside(names, PRODUCT)} where {condition.text(names)}, else {b.inside(names, PRODUCT)}", -1
             case "compare":
                 return self.compared(self.name, names), -1
+            case "part":
+                text = self.args[0].inside(names, ATOM)
+                return f"({text})[{self.name}]" if text.startswith("∂") else f"{text}[{self.name}]", ATOM
             case "shaped":
                 return self.args[0].written(names)  # type: ignore[no-any-return]
             case "total":
@@ -299,6 +302,10 @@ def compare(sign: str, fn: Callable[..., Any], a: Term, b: Term) -> Term:
 
 def total(name: str, fn: Callable[[Any], Any], a: Term) -> Term:
     return Term("total", (a,), name=name, fn=fn)
+
+
+def part(a: Term, index: str, fn: Callable[[Any], Any]) -> Term:
+    return Term("part", (a,), name=index, fn=fn)
 
 
 def shaped(a: Term, fn: Callable[[Any], Any]) -> Term:

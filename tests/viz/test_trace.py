@@ -169,6 +169,11 @@ def test_a_function_with_arguments():
     assert [event["line"] for event in found["events"] if event["kind"] == "seed"] == [3] and w.grad.tolist() == [3.0, 4.0]
 
 
+def test_transforms_are_one_step():
+    found = traced("f = lambda x: (x ** 3).sum()", "y = ad.func.grad(f)(ad.ones(3))", "z = ad.func.vmap(f)(ad.ones(2, 3))", "print(z)")
+    assert "error" not in found and {"y", "z"} <= set(names(found)) and found["output"] == "tensor([3., 3.])\n"
+
+
 def test_limits():
     found = ad.viz.trace("x = ad.tensor(1.0, requires_grad=True)\nwhile True:\n    x = x * 2", limit=50)
     assert len(found["events"]) == 50 and found["truncated"]
