@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+import textwrap
 from pathlib import Path
 
 from . import _progress as progress
@@ -59,12 +61,12 @@ def start(exercise: Exercise, in_notebook: bool, force: bool) -> None:
     path = Path(f"{exercise.name}{'.ipynb' if in_notebook else '.py'}")
     if path.exists() and not force and not _agreed(f"{path} exists. Replace it, and lose what is in it?"):
         raise Refused(f"{path} exists and is left as it is. `{COMMAND} start {exercise.name} --force` replaces it.")
-    text = notebook(exercise) if in_notebook else f'"""{exercise.task}\n"""\n\n{exercise.skeleton}'
+    text = notebook(exercise) if in_notebook else f'"""{wrapped(exercise.task, 88)}\n"""\n\n{exercise.skeleton}'
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise Refused(f"{path} cannot be written here: {error.strerror}") from None
-    print(f"{exercise.task}\n\nWrite your solution into {path}. Then: {COMMAND} check")
+    say(f"{exercise.task}\n\nWrite your solution into {path}. Then: {COMMAND} check")
 
 
 def check_file(path: Path) -> bool:
@@ -82,7 +84,7 @@ def hint(name: str) -> None:
     number = min(record.hints, count - 1)
     record.hints = number + 1
     progress.write(name, record)
-    print(f"Hint {number + 1} of {count}: {exercise.hints[number]}")
+    say(f"Hint {number + 1} of {count}: {exercise.hints[number]}")
     if record.hints == count and record.attempts:
         print(f"That was the last one. {COMMAND} solution {name}")
 
@@ -102,13 +104,36 @@ def answer(name: str, verdict: Verdict) -> bool:
     record.passed |= verdict.passed
     progress.write(name, record)
     if not verdict.passed:
-        print(f"{name}: not yet.\n{verdict.text}")
+        say(f"{name}: not yet.\n{verdict.text}")
         return False
     done = {other for other, kept in progress.read().items() if kept.passed} | {name}
     print(f"{name}: right. {len(done & set(NAMES))} of {len(NAMES)} done.")
     if following := next((other for other in NAMES if other not in done), ""):
         print(f"Next: {COMMAND} start {following}")
     return True
+
+
+def say(text: str) -> None:
+    """Print a text. In a terminal its lines end between words."""
+    print(wrapped(text, min(shutil.get_terminal_size().columns, 100)) if sys.stdout.isatty() else text)
+
+
+def wrapped(text: str, width: int) -> str:
+    """The lines of a text, broken anew.
+
+    >>> print(wrapped("One two three\\n\\n- four five six", 10))
+    One two
+    three
+    <BLANKLINE>
+    - four
+      five six
+    """
+    style = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
+    lines = []
+    for line in text.splitlines():
+        style.subsequent_indent = "  " if line.startswith(("- ", "  ")) else ""
+        lines += style.wrap(line) or [""]
+    return "\n".join(lines)
 
 
 def known(name: str) -> Exercise:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -53,5 +54,5 @@ def load(name: str) -> Exercise:
         meant = f"; is it {close[0]}?" if close else "; `python -m adjoint learn list` shows them all"
         raise KeyError(f"there is no exercise {name!r}{meant}")
     module = import_module(f".exercises.{name}", __package__)
-    task = (module.__doc__ or "").strip()
+    task = re.sub(r"(?<=\S)\n(?!\n|- ) *", " ", (module.__doc__ or "").strip())  # one line for each paragraph and each item of a list
     return Exercise(name, task, module.SKELETON.lstrip(), module.SOLUTION.lstrip(), module.HINTS, module.ERRORS, module.examine)

@@ -86,6 +86,22 @@ def test_at_a_terminal_it_asks(folder, monkeypatch, answer, replaced):
     assert (path.read_text(encoding="utf-8") != "mine") == replaced
 
 
+def test_what_is_written_fits_an_editor(folder):
+    for name in NAMES:
+        commands.run("start", name)
+        assert max(map(len, (folder / f"{name}.py").read_text(encoding="utf-8").splitlines())) <= 99
+
+
+def test_lines_end_between_words_in_a_terminal(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "50")
+    for name in NAMES:
+        commands.run("hint", name)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 50
+    assert len(lines) > len(NAMES)
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -83,6 +83,7 @@ def test_no_hint_is_there_for_nothing(name):
 def test_its_shape(name):
     exercise = load(name)
     assert exercise.title and len(exercise.title) < 80
+    assert all(line[-1] in ".:?" for line in exercise.task.splitlines() if line)  # whole paragraphs
     assert len(exercise.hints) >= 3
     assert {definition.name for definition in exercise.asked_for} <= {
         node.name for node in ast.parse(exercise.solution).body if isinstance(node, ast.FunctionDef | ast.ClassDef)
