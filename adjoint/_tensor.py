@@ -264,6 +264,15 @@ class Tensor(OpMethods):
     def _base(self) -> Tensor | None:
         return self._fn.base if self._is_view() else None
 
+    def _view_func(self, new_base: Tensor) -> Tensor | None:
+        """The same view of another base; None if that lies otherwise in memory, or this is no view."""
+        if not isinstance(new_base, Tensor):
+            raise TypeError(f"_view_func(): argument 'new_base' (position 1) must be Tensor, not {type(new_base).__name__}")
+        base = self._base
+        if base is None or base.shape != new_base.shape or base.stride() != new_base.stride() or new_base.storage_offset():
+            return None
+        return self._fn.replay(new_base)  # type: ignore[no-any-return]
+
     def _is_view(self) -> bool:
         return isinstance(self._fn, View) and self._vc is not INFERENCE_TENSOR  # of those nothing is recorded, not even this
 

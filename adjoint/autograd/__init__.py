@@ -31,6 +31,7 @@ _LATER = {
     "GradientEdge": "differentiate",
     "SavedTensor": "packed",
     "Variable": "variable",
+    "_unsafe_preserve_version_counter": "graph",
     "backward": "differentiate",
     "forward_ad": "",
     "function": "",

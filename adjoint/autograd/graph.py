@@ -31,6 +31,11 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     return GradientEdge(node, nr, (data.shape, data.dtype) if isinstance(data, np.ndarray) else None)
 
 
+def _get_grad_fn_or_grad_acc(tensor: Tensor) -> Any:
+    """The node of a tensor, or the one that adds up its gradient."""
+    return get_gradient_edge(tensor).node
+
+
 def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
     """Tell autograd that the memory of a tensor was written by something it cannot see."""
     if not isinstance(tensor, Iterable):
@@ -40,6 +45,25 @@ def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
             raise RuntimeError("increment_version expects each element of the iterable to be a tensor")
         if one._vc is not INFERENCE_TENSOR:
             counter_of(one).bump(here())
+
+
+class _unsafe_preserve_version_counter:
+    """While it is on, autograd does not notice what is written to some tensors: whoever writes knows that nobody needs the old values."""
+
+    def __init__(self, tensors: Tensor | tuple[Tensor, ...]) -> None:
+        self.tensors = (tensors,) if isinstance(tensors, Tensor) else tensors
+        if not isinstance(self.tensors, tuple):
+            raise AssertionError("Expected tensors to be a tuple")
+        self.before: list[tuple[int, int, list[Any]]] = []
+
+    def __enter__(self) -> None:
+        counters = map(counter_of, self.tensors)
+        self.before = [(counter.version, counter.stamp, list(counter.writes)) for counter in counters]
+
+    def __exit__(self, *_: object) -> None:
+        for tensor, (version, stamp, writes) in zip(self.tensors, self.before, strict=True):
+            counter = counter_of(tensor)
+            counter.version, counter.stamp, counter.writes = version, stamp, writes
 
 
 # ---- what the graph saves -----------------------------------------------------------------------------------------------------------

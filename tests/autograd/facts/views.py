@@ -457,3 +457,31 @@ def strides_of_a_view_whose_base_got_other_data(t):
     v = x.squeeze()
     x.data = t.tensor([4.0, 5.0, 6.0])
     return v.as_strided((2,), (1,)), v.as_strided((2,), (1,), 1), v[1:].as_strided((2,), (1,)), x.as_strided((2,), (1,))
+
+
+@fact
+def views_of_other_bases(t):
+    x = t.arange(4.0, requires_grad=True)
+    found = []
+    for v in (x.view(2, 2)[0], x[1:], x.unbind()[2], x.expand(2, 4), x.detach()):
+        for base in (t.arange(4.0) * 2, t.ones(5), t.ones(8)[::2], t.ones(5)[1:], t.arange(4, dtype=t.float64)):
+            found.append(v._view_func(base))
+    y = leaf(t, 1.0, 2.0, 3.0, 4.0)
+    again = x[1:]._view_func(y)
+    return found, again._base is y, again.requires_grad, attempt(lambda: x[1:]._view_func(3))
+
+
+@fact
+def writes_that_autograd_does_not_notice(t):
+    x = leaf(t)
+    y = x.exp()
+    with t.autograd._unsafe_preserve_version_counter(y):
+        y.mul_(2)
+    seen = y._version
+    with t.autograd._unsafe_preserve_version_counter((y, x)), t.no_grad():
+        y.mul_(2)
+        x.mul_(2)
+    node = t.autograd.graph._get_grad_fn_or_grad_acc
+    names = node(x).name(), node(y).name()
+    refused = attempt(lambda: t.autograd._unsafe_preserve_version_counter([y]))
+    return seen, y._version, x._version, names, refused, y.sum().backward(), x.grad
