@@ -6,6 +6,7 @@ This keeps a mistake from harming the lab; it is no wall against a program that 
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import re
@@ -87,12 +88,13 @@ class _Process:
         self.reader.start()
 
     def _read(self) -> None:
-        """Takes what is printed, as much of it as is shown; the first line only says that the program may come."""
-        assert self.process.stdout is not None
-        if self.process.stdout.readline() != child.READY:
-            return self.ready.set()
+        """Takes what is printed, as much of it as is shown, from the line on which says that the program may come."""
+        printed = self.process.stdout
+        assert isinstance(printed, io.BufferedReader)
+        while printed.readline() not in (child.READY, b""):
+            pass  # what was said while Python started is not the program's
         self.ready.set()
-        while chunk := os.read(self.process.stdout.fileno(), 1 << 16):
+        while chunk := printed.read1(1 << 16):
             self.printed += chunk
             if len(self.printed) > self.limits.output:
                 self.flooded = True

@@ -11,6 +11,7 @@ import hmac
 import json
 import secrets
 import socketserver
+import sys
 import webbrowser
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -54,6 +55,10 @@ class Lab(ThreadingHTTPServer):
     @property
     def address(self) -> str:
         return f"http://{self.hosts[0]}/{self.secret}/"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), ConnectionError):  # who asked has gone to another page
+            super().handle_error(request, client_address)
 
     def server_close(self) -> None:
         super().server_close()
@@ -140,8 +145,8 @@ def serve(port: int = 0, browser: bool = True) -> int:
     """Serve the lab until Ctrl-C."""
     try:
         lab = Lab(port)
-    except OSError as error:
-        print(f"python -m adjoint lab: port {port} cannot be used ({error.strerror}); --port 0 takes a free one")
+    except (OSError, OverflowError) as error:
+        print(f"python -m adjoint lab: port {port} cannot be used ({error}); --port 0 takes a free one", file=sys.stderr)
         return 1
     with lab:
         try:

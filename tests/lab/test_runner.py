@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -124,3 +125,11 @@ def test_a_trace_up_to_an_error(runner):
 def test_traced_programs_fail_in_the_same_words(runner, code, kind):
     assert runner.run(code)["error"] == runner.run(code, trace=False)["error"]
     assert runner.run(code)["error"]["type"] == kind
+
+
+def test_what_python_says_while_it_starts_is_not_the_programs(tmp_path, monkeypatch):
+    (tmp_path / "sitecustomize.py").write_text("print('a greeting')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    runner = Runner(LIMITS)
+    assert runner.run("print(1)", trace=False) == {"output": "1\n"}
+    runner.close()

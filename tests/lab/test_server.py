@@ -6,6 +6,8 @@ import http.client
 import json
 import os
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -128,6 +130,15 @@ def test_ctrl_c_ends_it_cleanly():
     assert (process.returncode, said.strip(), complaint) == (0, "The lab is closed.", "")
 
 
-def test_a_port_that_is_taken(lab, capsys):
-    assert cli.main(["lab", "--no-browser", "--port", str(lab.server_address[1])]) == 1
-    assert "--port 0 takes a free one" in capsys.readouterr().out
+def test_a_port_that_cannot_be_used(lab, capsys):
+    for port in (lab.server_address[1], 10**5):
+        assert cli.main(["lab", "--no-browser", "--port", str(port)]) == 1
+        assert "--port 0 takes a free one" in capsys.readouterr().err
+
+
+def test_who_leaves_before_the_answer_is_not_reported(lab, capfd):
+    with socket.create_connection(lab.server_address) as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # hangs up at once
+        connection.sendall(f"GET /{lab.secret}/check.data.js HTTP/1.1\r\nHost: {lab.hosts[0]}\r\n\r\n".encode())
+    assert ask(lab, "index.html")[0].status == 200
+    assert capfd.readouterr().err == ""
