@@ -93,10 +93,11 @@ def main() -> None:
             print(f"step {step}/{args.steps}   loss {loss.item():.4f}", flush=True)
 
     # What the first layer's heads look at: each character of a piece of text (down) asks the earlier ones (across).
+    # The square root makes small shares visible.
     figure = history.figure(columns=2)
-    panel = figure.panel("Attention of the first layer", x="asked", y="asking", equal=True)
+    panel = figure.panel("Attention of the first layer", x="asked", y="asking", equal=True, axes=False)
     with ad.no_grad():
-        panel.image(attention(model, data[:CONTEXT]), (0, CONTEXT, 0, CONTEXT))
+        panel.image(attention(model, data[:CONTEXT]).sqrt(), (0, CONTEXT, 0, CONTEXT))
     print(f"picture: {figure.save(args.out).resolve()}")
 
     written = write(model, data[:20].unsqueeze(0), count=3 * CONTEXT)[0]

@@ -75,7 +75,7 @@ def main() -> None:
         found = (nearest[distance < 0.15].bincount(minlength=CLUSTERS) >= 50).sum().item()  # 125 each would be perfect
 
     figure = history.figure(columns=2)
-    panel = figure.panel("Real and forged points", equal=True, height=380)
+    panel = figure.panel("Real and forged points", equal=True)
     panel.points(*real_points(1000).T, "real", size=1.6)
     panel.points(*points.T, "forged", size=1.6)
     print(f"picture: {figure.save(args.out).resolve()}")

@@ -82,7 +82,7 @@ def main() -> None:
         flat = ad.pca_lowrank(scores, q=2)[0]
 
     figure = history.figure(columns=2)
-    panel = figure.panel("People, by what the network says of them", equal=True, height=380)
+    panel = figure.panel("People, by what the network says of them", equal=True)
     for number in range(GROUPS):
         panel.points(*flat[group == number].T, f"group {number}")
     print(f"picture: {figure.save(args.out).resolve()}")

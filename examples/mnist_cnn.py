@@ -75,7 +75,7 @@ def main() -> None:
     order = (read == labels).int().argsort(stable=True)[:50]
     figure = history.figure(columns=2)
     missed = int((read != labels).sum())
-    panel = figure.panel(f"New digits, the {missed} misread ones first" if missed else "New digits, all read", equal=True)
+    panel = figure.panel(f"New digits, the {missed} misread ones first" if missed else "New digits, all read", equal=True, axes=False)
     sheet = images[order, 0].view(5, 10, 28, 28).transpose(1, 2).reshape(5 * 28, 10 * 28).clamp(0, 1)
     panel.image(sheet, (0, 10, 0, 5), palette="grey")
     print(f"picture: {figure.save(args.out).resolve()}")

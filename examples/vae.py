@@ -74,7 +74,7 @@ def main() -> None:
         across = ad.linspace(-2, 2, 9)
         atlas = model.decoder(ad.stack(ad.meshgrid(across, across.flip(0), indexing="xy"), dim=-1)).sigmoid()  # (9, 9, SIDE * SIDE)
 
-    figure = history.figure(columns=2)
+    figure = history.figure(columns=3)
     figure.panel("Codes of 500 pictures", equal=True).points(*codes.T)
     panel = figure.panel("What the decoder makes of codes from -2 to 2", equal=True)
     panel.image(atlas.view(9, 9, SIDE, SIDE).transpose(1, 2).reshape(9 * SIDE, 9 * SIDE), (-2, 2, -2, 2), palette="grey")

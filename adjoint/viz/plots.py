@@ -29,11 +29,11 @@ COLOURS = (
 )  # fmt: skip
 DASHES = ("", "7 3", "2 3", "9 3 2 3", "5 2", "1 3")
 SANS = 'Inter,"Helvetica Neue",system-ui,-apple-system,"Segoe UI",Roboto,Arial,sans-serif'
-# From low to high: dark to light in all of them, so that they can be read without colour. The third has its middle at zero.
+# From low to high; the first two get lighter all the way, so that they can be read without colour. The last has its middle at zero.
 PALETTES = {
     "sea": ((20, 24, 60), (22, 96, 130), (70, 170, 150), (250, 240, 170)),
     "grey": ((16, 18, 22), (250, 250, 248)),
-    "tides": ((10, 70, 140), (140, 190, 225), (250, 249, 246), (240, 170, 120), (160, 60, 0)),
+    "tides": ((84, 148, 206), (172, 208, 234), (250, 249, 246), (246, 196, 160), (218, 132, 80)),
 }
 LEFT, RIGHT, TOP, BOTTOM = 58.0, 16.0, 40.0, 42.0
 MANY = 400  # points of a line from which on it is smoothed
@@ -100,10 +100,11 @@ def smoothed(values: Array, window: int) -> Array:
 class Panel:
     """One pair of axes. What is drawn later lies above what was drawn before."""
 
-    def __init__(self, title: str, x: str, y: str, *, log: bool, equal: bool, width: float, height: float) -> None:
+    def __init__(self, title: str, x: str, y: str, *, log: bool, equal: bool, axes: bool, width: float, height: float) -> None:
         self.title, self.x, self.y = title, x, y
         self.log = log
         self.equal = equal
+        self.axes = axes
         self.width, self.height = width, height
         self.marks: list[tuple[str, Array, Array, dict[str, Any]]] = []
         self.rows: list[str] = []  # names on the y axis in the place of numbers
@@ -161,8 +162,9 @@ class Panel:
 
     def svg(self, left: float, top: float) -> str:
         """The panel with its left upper corner at a point of the figure."""
-        x0, y0 = left + LEFT, top + TOP
-        width, height = self.width - LEFT - RIGHT, self.height - TOP - BOTTOM
+        legend, head = self._legend(left, top)
+        x0, y0 = left + LEFT, top + head
+        width, height = self.width - LEFT - RIGHT, self.height - head - BOTTOM
         (low, high), (bottom, up) = self._range(0), self._range(1)
         if self.equal:
             scale = min(width / (high - low), height / (up - bottom))
@@ -181,8 +183,8 @@ class Panel:
                 share = (value - bottom) / (up - bottom)
             return y0 + height * (1 - share)
 
-        parts = [f'<text class="pt" x="{left + LEFT:.0f}" y="{top + 18:.0f}">{escape(self.title)}</text>', self._legend(left, top)]
-        marks_y = [] if self.rows else log_ticks(bottom, up) if self.log else ticks(bottom, up, 4 if height < 160 else 5)
+        parts = [f'<text class="pt" x="{left + LEFT:.0f}" y="{top + 18:.0f}">{escape(self.title)}</text>', legend]
+        marks_y = [] if self.rows or not self.axes else log_ticks(bottom, up) if self.log else ticks(bottom, up, 4 if height < 160 else 5)
         for value in marks_y:
             y = float(at_y(value))
             parts.append(f'<path class="gr" d="M{x0:.1f} {y:.1f}h{width:.1f}"/>')
@@ -191,38 +193,44 @@ class Panel:
             y = float(at_y(float(row)))
             parts.append(f'<path class="gr" d="M{x0:.1f} {y:.1f}h{width:.1f}"/>')
             parts.append(f'<text class="ti e" x="{x0 - 8:.1f}" y="{y + 1:.1f}">{escape(name)}</text>')
-        for value in ticks(low, high, max(2, int(width / 90))):
+        for value in ticks(low, high, max(2, int(width / 90))) if self.axes else ():
             x = float(at_x(value))
             parts.append(f'<path class="ax" d="M{x:.1f} {y0 + height:.1f}v4"/>')
             parts.append(f'<text class="ti m" x="{x:.1f}" y="{y0 + height + 17:.1f}">{number(value)}</text>')
-        parts.append(f'<path class="ax" d="M{x0:.1f} {y0 + height:.1f}h{width:.1f}"/>')
+        if self.axes:
+            parts.append(f'<path class="ax" d="M{x0:.1f} {y0 + height:.1f}h{width:.1f}"/>')
         if self.x:
-            parts.append(f'<text class="la m" x="{x0 + width / 2:.1f}" y="{y0 + height + 34:.1f}">{escape(self.x)}</text>')
+            parts.append(
+                f'<text class="la m" x="{x0 + width / 2:.1f}" y="{y0 + height + (34 if self.axes else 18):.1f}">{escape(self.x)}</text>'
+            )
         if self.y:
             middle = y0 + height / 2
-            place = f'transform="rotate(-90 {left + 14:.1f} {middle:.1f})" x="{left + 14:.1f}" y="{middle:.1f}"'
+            x = x0 - 44 if self.axes else x0 - 12
+            place = f'transform="rotate(-90 {x:.1f} {middle:.1f})" x="{x:.1f}" y="{middle:.1f}"'
             parts.append(f'<text class="la m" {place}>{escape(self.y)}</text>')
         box = f'x="{x0:.1f}" y="{y0 - 3:.1f}" width="{width:.1f}" height="{height + 6:.1f}"'
         parts.append(f"<svg {box} viewBox={box_of(x0, y0 - 3, width, height + 6)}>")  # what lies outside the axes is cut off
         parts += [self._mark(mark, at_x, at_y) for mark in self.marks]
         return "".join(parts) + "</svg>"
 
-    def _legend(self, left: float, top: float) -> str:
-        parts, x = [], left + self.width - RIGHT
-        for kind, _, _, more in reversed(self.marks):
-            if more["label"]:
-                colour = more["colour"] % len(COLOURS)
-                parts.append(f'<text class="ti e" x="{x:.1f}" y="{top + 18:.1f}">{escape(more["label"])}</text>')
-                x -= 6.6 * len(more["label"]) + 8
-                dash = f' stroke-dasharray="{DASHES[colour]}"' if DASHES[colour] and kind == "line" else ""
-                shape = (
-                    f'<path class="l c{colour}" d="M{x - 20:.1f} {top + 14:.1f}h20"{dash}/>'
-                    if kind == "line"
-                    else f'<circle class="f{colour}" cx="{x - 6:.1f}" cy="{top + 14:.1f}" r="3.5"/>'
-                )
-                parts.append(shape)
-                x -= 34
-        return "".join(parts)
+    def _legend(self, left: float, top: float) -> tuple[str, float]:
+        """Say what the marks are: beside the title where there is room, or else below it; return also where the axes begin."""
+        named = [(kind, more) for kind, _, _, more in self.marks if more["label"]]
+        lengths = [6.6 * len(more["label"]) + 42 for _, more in named]
+        below = named and 7.6 * len(self.title) + 20 + sum(lengths) > self.width - LEFT - RIGHT
+        y = top + (38 if below else 18)
+        x = left + LEFT if below else left + self.width - RIGHT - sum(lengths) + 12
+        parts = []
+        for (kind, more), length in zip(named, lengths, strict=True):
+            colour = more["colour"] % len(COLOURS)
+            dash = f' stroke-dasharray="{DASHES[colour]}"' if DASHES[colour] else ""
+            if kind == "line":
+                parts.append(f'<path class="l c{colour}" d="M{x:.1f} {y - 4:.1f}h20"{dash}/>')
+            else:
+                parts.append(f'<circle class="f{colour}" cx="{x + 14:.1f}" cy="{y - 4:.1f}" r="3.5"/>')
+            parts.append(f'<text class="ti" x="{x + 25:.1f}" y="{y:.1f}">{escape(more["label"])}</text>')
+            x += length
+        return "".join(parts), TOP + 16 if below else TOP
 
     def _mark(self, mark: tuple[str, Array, Array, dict[str, Any]], at_x: Any, at_y: Any) -> str:
         kind, xs, ys, more = mark
@@ -235,8 +243,12 @@ class Panel:
         x, y = at_x(xs), at_y(ys)
         if kind == "points":
             keep = np.isfinite(x) & np.isfinite(y)
+            halo = any(one[0] == "image" for one in self.marks)
             dots = "".join(f"M{a:.1f} {b:.1f}h0" for a, b in zip(x[keep], y[keep], strict=True))
-            return f'<path class="c{colour}" d="{dots}" stroke-width="{2 * more["size"]:g}" stroke-linecap="round" opacity=".75"/>'
+            size = 2 * more["size"]
+            around = f'<path class="ha" d="{dots}" stroke-width="{size + 1.6:g}" stroke-linecap="round"/>' if halo else ""
+            shade = "" if halo else ' opacity=".75"'
+            return f'{around}<path class="c{colour}" d="{dots}" stroke-width="{size:g}" stroke-linecap="round"{shade}/>'
         if kind == "bars":
             base = float(at_y(0.0))
             wide = 0.8 * float(np.diff(x).min()) if len(x) > 1 else 20.0
@@ -247,7 +259,9 @@ class Panel:
         smooth = len(ys) >= MANY if more["smooth"] is None else more["smooth"]
         dash = f' stroke-dasharray="{DASHES[colour]}"' if DASHES[colour] else ""
         if not smooth:
-            return f'<path class="l c{colour}" d="{path(x, y)}"{dash}/>'
+            halo = any(one[0] == "image" for one in self.marks)
+            around = f'<path class="l ha" d="{path(x, y)}" style="stroke-width:4.5px"/>' if halo else ""
+            return f'{around}<path class="l c{colour}" d="{path(x, y)}"{dash}/>'
         finite = ys[np.isfinite(ys)]
         calm = at_y(smoothed(finite, max(5, len(ys) // 40)))
         first = next(one for one in self.marks if one[0] == "line")[3] is more  # behind several, the noise of each would hide the others
@@ -303,9 +317,21 @@ class Figure:
         self.width = width
         self.panels: list[Panel] = []
 
-    def panel(self, title: str = "", *, x: str = "", y: str = "", log: bool = False, equal: bool = False, height: float = 260.0) -> Panel:
-        """Add axes. `log`: y counts powers of ten. `equal`: x and y have the same scale."""
-        self.panels.append(Panel(title, x, y, log=log, equal=equal, width=self.width / self.columns, height=height))
+    def panel(
+        self,
+        title: str = "",
+        *,
+        x: str = "",
+        y: str = "",
+        log: bool = False,
+        equal: bool = False,
+        axes: bool = True,
+        height: float | None = None,
+    ) -> Panel:
+        """Add a place to draw. `log`: y counts powers of ten. `equal`: x and y have the same scale. `axes`: whether numbers are shown."""
+        width = self.width / self.columns
+        tall = (min(0.85 * width, 460.0) if equal else 260.0) if height is None else height
+        self.panels.append(Panel(title, x, y, log=log, equal=equal, axes=axes, width=width, height=tall))
         return self.panels[-1]
 
     def svg(self) -> str:
@@ -313,6 +339,8 @@ class Figure:
         parts, head = [], top
         for start in range(0, len(self.panels), self.columns):
             row = self.panels[start : start + self.columns]
+            for panel in row:  # neighbours stand on one line
+                panel.height = max(one.height for one in row)
             parts += [panel.svg(i * self.width / self.columns, top) for i, panel in enumerate(row)]
             top += max(panel.height for panel in row)
         title = f'<text class="ft" x="{LEFT:.0f}" y="{head - 8:.0f}">{escape(self.title)}</text>' if self.title else ""
@@ -346,7 +374,7 @@ def theme(place: int) -> str:
     rules = "".join(f".adp .c{i}{{stroke:{pair[place]};fill:none}}.adp .f{i}{{fill:{pair[place]}}}" for i, pair in enumerate(COLOURS))
     return (
         f".adp .bg{{fill:{names['paper']}}}.adp text{{fill:{names['soft']}}}.adp .ft,.adp .pt{{fill:{names['ink']}}}"
-        f".adp .gr{{stroke:{names['rule']}}}.adp .ax{{stroke:{names['line']}}}{rules}"
+        f".adp .ha{{fill:none;stroke:{names['paper']}}}.adp .gr{{stroke:{names['rule']}}}.adp .ax{{stroke:{names['line']}}}{rules}"
     )
 
 
