@@ -124,7 +124,7 @@ def suggests_channels_last(array: Any) -> bool:
     return True
 
 
-def memory_order(shape: tuple[int, ...], arrays: Sequence[Any]) -> list[int] | None:
+def memory_order(shape: tuple[int, ...], arrays: Sequence[Any]) -> tuple[int, ...] | None:
     """The dimensions of an elementwise result, the one with the largest stride first; None if that is their own order."""
     ndim = len(shape)
     steps = [_broadcast_strides(array, shape) for array in arrays]
@@ -150,7 +150,7 @@ def memory_order(shape: tuple[int, ...], arrays: Sequence[Any]) -> list[int] | N
                 order[before], order[here] = order[here], order[before]
                 here = before
     order.reverse()
-    return None if order == list(range(ndim)) else order
+    return None if order == list(range(ndim)) else tuple(order)
 
 
 def _broadcast_strides(array: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -200,7 +200,8 @@ def strides_in_elements(shape: tuple[int, ...], strides: tuple[int, ...], itemsi
     return tuple(reversed(found))
 
 
-def strides_in(shape: tuple[int, ...], order: Sequence[int] | None = None) -> tuple[int, ...]:
+@lru_cache(1024)
+def strides_in(shape: tuple[int, ...], order: tuple[int, ...] | None = None) -> tuple[int, ...]:
     """The strides, in elements, of an array without gaps whose dimensions are in some order in memory."""
     strides, step = [0] * len(shape), 1
     for dim in reversed(range(len(shape)) if order is None else order):
@@ -230,7 +231,9 @@ def like_images(result: Any, inputs: Sequence[Any]) -> Any:
         return tuple([like_images(one, inputs) for one in result])
     if not has_strides(result) or result.ndim not in (4, 5):
         return result
-    last = any(has_strides(x) and suggests_channels_last(x) for x in inputs)
+    last = False
+    for x in inputs:
+        last = last or (has_strides(x) and suggests_channels_last(x))
     if not last and result.__class__ is np.ndarray and result.flags.c_contiguous and (result.base is None or 1 not in result.shape):
         return result
     return with_strides(result, strides_in(result.shape, (0, *range(2, result.ndim), 1) if last else None))

@@ -87,7 +87,7 @@ def accumulate(leaf: Tensor, gradient: Any, owned: bool, site: Site) -> None:
             elif (
                 not owned
                 or (gradient.strides != data.strides and not lies_like(gradient, data))
-                or (gradient.base is not None and not is_whole(gradient))
+                or ((base := gradient.base) is not None and (base.__class__ is np.ndarray or not is_whole(gradient)))
             ):
                 gradient = laid_out_like(gradient, data)
             leaf._grad = wrap(gradient)
