@@ -91,7 +91,8 @@ def unravelled(difference: Any, theirs: Any, ours: Any) -> bool:
 @known("derivatives of these by what they are linear in, or constant between kinks of, are not recorded, so they do not require grad")
 def constant_derivatives(difference: Any, theirs: Any, ours: Any) -> bool:
     differentiated = difference.what.startswith("requires_grad: PyTorch True") and re.search(r"autograd\.|func\.", difference.statement)
-    return bool(differentiated) and bool(re.search(PARTLY_CONSTANT, difference.program))
+    written = re.search(r"jacfwd|jvp|hessian", difference.statement) and re.search(r"\.(mul|add)_\(", difference.program)
+    return bool(differentiated) and bool(written or re.search(PARTLY_CONSTANT, difference.program))
 
 
 @known("in PyTorch what a transform returns is never a leaf, even if it is what was given")
@@ -215,6 +216,11 @@ def ties(difference: Any, theirs: Any, ours: Any) -> bool:
     return "kthvalue(" in difference.statement and difference.place.endswith("[1]") and "values differ" in difference.what
 
 
+@known("after set_ PyTorch counts a write to the memory that a tensor has left as one to what it looks at now")
+def left_memory(difference: Any, theirs: Any, ours: Any) -> bool:
+    return difference.what == "PyTorch raises" and "modified inplace" in theirs.text and ".set_(" in difference.program
+
+
 @known("PyTorch computes parts of these in single precision")
 def single_precision(difference: Any, theirs: Any, ours: Any) -> bool:
     inexact = re.search(r"(?i)hardsigmoid|celu|ASGD", difference.program)
@@ -243,7 +249,24 @@ def squared_in_place(difference: Any, theirs: Any, ours: Any) -> bool:
     return bool(forward) and "values differ" in difference.what
 
 
-@known("adjoint saves less for the derivative of take, so that its input may be changed")
+@known("adjoint saves less for the derivatives of these, so that their input may be changed")
 def less_is_saved(difference: Any, theirs: Any, ours: Any) -> bool:
     changed = difference.what == "PyTorch raises" and "modified by an inplace operation" in theirs.text
-    return changed and ".take(" in difference.program
+    return changed and bool(re.search(r"\.(take|masked_select)\(", difference.program))
+
+
+@known("what is multiplied by itself in place can be differentiated here")
+def squared(difference: Any, theirs: Any, ours: Any) -> bool:
+    changed = difference.what == "PyTorch raises" and "modified by an inplace operation" in theirs.text
+    first: dict[str, str] = {}  # of several names for one tensor
+    for made, of, operand in re.findall(r"(v\d+) = (v\d+)\.\w+_\((v\d+)?", difference.program):
+        first[made] = first.get(of, of)
+        if changed and first.get(operand, operand) == first[made]:
+            return True
+    return False
+
+
+@known("PyTorch's linearize takes what a function has computed from a leaf for a leaf, which cannot be written to")
+def linearized_leaves(difference: Any, theirs: Any, ours: Any) -> bool:
+    raises = difference.what == "PyTorch raises" and "a leaf Variable that requires grad" in theirs.text
+    return raises and "linearize(" in difference.statement

@@ -30,7 +30,7 @@ def hinge_embedding_loss(
 ) -> Array:
     """The distance where the target is 1; what it lacks of the margin where the target is -1."""
     reduction = reduction_of(size_average, reduce, reduction)
-    losses = np.where(target != 1, (margin - input).clamp(min=0), 0) + np.where(target != -1, input, 0)
+    losses = np.where(target != 1, (margin - input).clamp_min(0), 0) + np.where(target != -1, input, 0)
     return reduced(losses, reduction)
 
 
@@ -50,7 +50,7 @@ def margin_ranking_loss(
             f"margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: {input1.shape!r}, "
             f"input2: {input2.shape!r}, target: {target.shape!r}"
         )
-    return reduced((-target * (input1 - input2) + margin).clamp(min=0), reduction)
+    return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
 
 
 def soft_margin_loss(
@@ -314,7 +314,7 @@ def triplet(
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = FUNCTIONS["minimum"](far, distance(positive, negative))
-    return reduced((margin + near - far).clamp(min=0), reduction)
+    return reduced((margin + near - far).clamp_min(0), reduction)
 
 
 def cosine_embedding_loss(
@@ -338,5 +338,5 @@ def cosine_embedding_loss(
         )
     squares = ((input1 * input1).sum(-1) + 1e-12) * ((input2 * input2).sum(-1) + 1e-12)
     cosine = (input1 * input2).sum(-1) / squares.sqrt()
-    losses = np.where(target == 1, 1 - cosine, 0) + np.where(target == -1, (cosine - margin).clamp(min=0), 0)
+    losses = np.where(target == 1, 1 - cosine, 0) + np.where(target == -1, (cosine - margin).clamp_min(0), 0)
     return reduced(losses, reduction)

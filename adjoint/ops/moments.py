@@ -34,12 +34,6 @@ def first_along(x: Array, dim: Dims) -> Array:
     return x[tuple([slice(0, 1) if d in reduced else slice(None) for d in range(ndim)])]
 
 
-def freedom(shape: tuple[int, ...], dim: Dims, correction: float) -> float:
-    """What the sum of squares is divided by. NaN stands for zero: the gradient is not defined then."""
-    degrees = count_of(shape, dim) - correction
-    return degrees if degrees > 0 else np.nan
-
-
 def by_kernel(name: str, input: Array, dim: Dims, correction: float, keepdim: bool) -> tuple[Array, Array] | None:
     """The variance or the deviation, and the mean; None where NumPy has to compute them."""
     if input.__class__ is not np.ndarray or input.dtype.kind != "f":
@@ -70,7 +64,10 @@ def spread_of(input: Array, dim: Dims, correction: float, keepdim: bool) -> Arra
 
 
 def var_rule(g: Array, input: Array, input_shape: Any, input_dtype: Any, dim: Dims, correction: float, keepdim: bool) -> Array:
-    slope = 2 / freedom(input_shape, dim, correction)
+    degrees = count_of(input_shape, dim) - correction
+    if degrees <= 0 and (dim is None or not input_shape):  # PyTorch's answers where there is none: along dimensions it is another
+        return cast(g * np.where(centered(wide(input), None) == 0, np.nan, np.inf), input_dtype)
+    slope = 2 / degrees if degrees else np.inf
     if input.__class__ is np.ndarray:
         found = loops("spread").by_deviation(input_shape, as_axis(dim), g * slope, input, mean_of(input, dim, keepdim))
         if found is not None:

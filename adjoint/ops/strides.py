@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._layer import Pending, raised
+from .._layout import is_dense
 from .._tensor import Tensor
 from ..autograd.regions import same_memory
 from ..autograd.views import ORDINARY, View
@@ -266,6 +267,12 @@ def _in_bytes(size: Shape, stride: Shape, itemsize: int) -> tuple[Shape, int]:
     return tuple([step * itemsize for step in stride]), reach * itemsize if 0 not in size else 0
 
 
+def lies_inside(data: Array, size: Shape, stride: Shape, offset: int) -> bool:
+    """Whether all elements that are asked for are among those of an array."""
+    start = offset_of(data)
+    return is_dense(data) and start <= offset and offset + _in_bytes(size, stride, 1)[1] <= start + data.size
+
+
 @composite()
 def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
     """A view of the memory under a tensor with any shape, strides and offset (in elements)."""
@@ -285,6 +292,8 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     offset = storage_offset if storage_offset is not None else own[2] if whole is input else offset_of(input._data)
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
+    if whole is not input and input._data.__class__ is np.ndarray and lies_inside(input._data, shape, steps, offset):
+        whole, own = input, geometry_of(input._data)  # the gradient goes through the view, and through its hooks
     return _as_strided(whole, shape, steps, offset, own)
 
 

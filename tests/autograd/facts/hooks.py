@@ -614,3 +614,15 @@ def hooks_of_results_that_lead_nowhere(t):
             found.append(t.autograd.grad(results, [other], [t.ones_like(r) for r in results], allow_unused=True))
             found.append((log, y.grad))
     return found
+
+
+@fact
+def hooks_of_views_under_strides(t):
+    found = []
+    for view in (lambda x: x.mT, lambda x: x[0], lambda x: x.view(4), lambda x: x[1:]):
+        x = t.arange(4.0).reshape(2, 2).requires_grad_()
+        v = view(x)
+        v.register_hook(lambda g: g * 2)
+        v.as_strided((2,), (1,)).sum().backward()
+        found.append(x.grad)
+    return found

@@ -333,3 +333,18 @@ def powers_of_two_with_infinite_exponents(t):
     infinite = float("inf")
     x = t.tensor([1 + 2j, 0j, 3 + 0j])
     return [t.ldexp(x, t.tensor(e)) for e in (infinite, -infinite, 3.0)], t.ldexp(t.tensor([1.0, 0.0]), t.tensor(infinite))
+
+
+@fact
+def variances_without_freedom(t):
+    found = []
+    for name in ("var", "std"):
+        for values, options in (
+            ([1.0, 2.0], {"correction": 2}), ([1.0, 2.0, 4.0], {"correction": 5}), ([1.0], {"correction": 1}), ([1.0], {"correction": 0}),
+            ([[1.0, 2.0], [3.0, 5.0]], {"dim": 1, "correction": 2}), ([[1.0, 2.0], [3.0, 5.0]], {"dim": 1, "correction": 3}), (3.0, {}),
+        ):  # fmt: skip
+            x = t.tensor(values, requires_grad=True)
+            y = getattr(x, name)(**options)
+            (gradient,) = t.autograd.grad(y.sum(), x, create_graph=True)
+            found.append((y, [str(g) for g in gradient.flatten().tolist()], gradient.requires_grad))
+    return found
