@@ -6,6 +6,7 @@ have a heavy frame, boxes that hold more lie on a second sheet.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from html import escape
 
@@ -25,13 +26,16 @@ DARK = {
 }  # fmt: skip
 
 
+PAPER = {**LIGHT, "paper": "#ffffff", "sunk": "#ffffff"}  # to be printed
+
+
 def colours(selector: str) -> str:
     """The variables of both themes for what `selector` names."""
     light = ";".join(f"--{name}:{value}" for name, value in LIGHT.items())
     dark = ";".join(f"--{name}:{value}" for name, value in DARK.items())
     return (
         f"{selector}{{{light}}}@media (prefers-color-scheme:dark){{{selector}{{{dark}}}}}"
-        f"@media print{{{selector}{{{light};--paper:#fff;--sunk:#fff}}}}"
+        f"@media print{{{selector}{{{';'.join(f'--{name}:{value}' for name, value in PAPER.items())}}}}}"
     )
 
 
@@ -59,6 +63,16 @@ STYLE = (
     ".ad .w{fill:none;stroke:var(--line);stroke-width:1.4}.ad .w.d{stroke-dasharray:2 3}"
     ".ad .tip{fill:var(--line)}"
 )
+
+
+def themed(style: str) -> str:
+    """Rules with the colours themselves in the place of variables: many programs that read SVG know nothing of those."""
+
+    def with_colours(names: dict[str, str]) -> str:
+        return re.sub(r"var\(--(\w+)\)", lambda found: names[found[1]], style)
+
+    light, dark, paper = map(with_colours, (LIGHT, DARK, PAPER))
+    return f"{light}@media (prefers-color-scheme:dark){{{dark}}}@media print{{{paper}}}"
 
 
 def number(value: float) -> str:
@@ -136,7 +150,7 @@ def draw(picture: Still, net: Net, cards: dict[Key, Card], vertices: Sequence[Ve
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="ad" {size} role="group" aria-labelledby="ad-title ad-desc">',
         f'<title id="ad-title">{escape(title)}</title><desc id="ad-desc">{escape(description)}</desc>',
-        f"<style>{colours('.ad')}{STYLE}</style>",
+        f"<style>{themed(STYLE)}</style>",
         f"<defs>{MARKER}</defs>",
         f'<rect class="bg" width="{number(width)}" height="{number(height)}"/><g transform="translate({EDGE:g} {EDGE:g})">',
     ]

@@ -17,12 +17,13 @@ FAULTS = """() => {
   const scene = graph.scene(), found = [];
   const cards = scene.cards;
   cards.forEach((a, i) => cards.slice(0, i).forEach((b) => {
-    if (a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h) found.push(`cards ${a.type}:${a.id} and ${b.type}:${b.id} overlap`);
+    if (a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h) found.push(`cards ${a.id} and ${b.id} overlap`);
   }));
-  for (const c of cards) if (c.x < -1 || c.y < -1 || c.x + c.w > scene.w + 1 || c.y + c.h > scene.h + 1) found.push(`card ${c.id} is outside`);
+  for (const c of cards)
+    if (c.x < -1 || c.y < -1 || c.x + c.w > scene.w + 1 || c.y + c.h > scene.h + 1) found.push(`card ${c.id} is outside`);
   for (const w of scene.wires) if (w.tip) {
     const [x, y] = w.points.at(-1);
-    if (!cards.some((c) => Math.abs(c.y - y) < 1 && x >= c.x - 1 && x <= c.x + c.w + 1)) found.push(`an arrow of ${w.tensor} ends at ${x}, ${y}`);
+    if (!cards.some((c) => Math.abs(c.y - y) < 1 && x >= c.x - 1 && x <= c.x + c.w + 1)) found.push(`an arrow of ${w.tensor} ends nowhere`);
   }
   return found;
 }"""
