@@ -30,6 +30,8 @@ into `nodes`, `edges` and `events` are positions in those lists. A value is a nu
             capture         a gradient that `autograd.grad` asked for has arrived: grad
             error           the program failed, here: type, message
     group   name, kind (the class), nodes, first and last (events of its forward): the call of a module
+    overview  the same trace with its modules folded into one card each, if there are more than 40 nodes; its events of the kind `inside`
+            say that all parameters of a module have their gradients
     layout  `right` and `down`: nodes ([x, y], their centres), edges (lists of points), width, height
 """
 
@@ -58,6 +60,7 @@ from ..autograd.node import Node, Output
 from ..autograd.stepping import Follower
 from ..nn.module import Module
 from ..utils._python_dispatch import TorchDispatchMode
+from .overview import CARDS, overview
 from .passes import Pass
 from .telling import Telling, plain
 
@@ -172,6 +175,8 @@ class Recorder(TorchDispatchMode):
         if self.truncated:
             found["truncated"] = True
         Telling(self, found).tell()
+        if len(self.nodes) > CARDS and (folded := overview(found)) is not None:
+            found["overview"] = folded
         return found
 
     @contextmanager
@@ -242,7 +247,8 @@ class Recorder(TorchDispatchMode):
                 continue
             seen[name] = id(value)
             if isinstance(value, Module):
-                self.name_module(name, value)
+                if name != "self":  # which may be half made, and is somebody else's part
+                    self.name_module(name, value)
             else:
                 self.bind(name, self.node_of(value), frame.f_code is self.program_code)
         self.look_again()

@@ -172,6 +172,22 @@ def test_a_program_of_ones_own(show, lab):
     assert cards["x"]["grad"] == "6" and cards["y"]["value"] == "9"
 
 
+def test_modules_are_folded_and_opened(show, lab):
+    page = show(f"{lab}graph.html")
+    page.click("text=Edit")
+    code = "layer = nn.TransformerEncoderLayer(4, 2, 8)\nm = nn.TransformerEncoder(layer, 2)\nm(ad.ones(2, 1, 4)).sum().backward()"
+    page.fill("#source", code)
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector("body[data-runs='1']")
+    page.keyboard.press("End")
+    cards = [card["name"] for card in page.evaluate(CARDS)]
+    assert len(cards) <= 40 and any(name.startswith("m.layers.1") for name in cards)
+    page.click("#fold")
+    assert len(page.evaluate(CARDS)) > 40
+    page.click("#fold")
+    assert [card["name"] for card in page.evaluate(CARDS)] == cards
+
+
 @pytest.mark.parametrize(
     ("code", "kind", "line", "part"),
     [

@@ -174,6 +174,26 @@ def test_transforms_are_one_step():
     assert "error" not in found and {"y", "z"} <= set(names(found)) and found["output"] == "tensor([3., 3.])\n"
 
 
+def test_modules_are_folded_where_there_are_many():
+    blocks = "class Block(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.a = nn.Linear(2, 2)\n\n"
+    blocks += "    def forward(self, x):\n        return x + self.a(x).tanh() * 2 - x.sin() * x.cos()\n\n"
+    model = "m = nn.Sequential(*[Block() for _ in range(8)])"
+    found = traced(blocks, "ad.manual_seed(0)", model, "loss = m(ad.ones(1, 2)).sum()", "loss.backward()")
+    folded = found["overview"]
+    made = [node["name"] for node in folded["nodes"] if node["kind"] == "op"]
+    assert len(found["nodes"]) > 80 and made == [*(f"m.{i}" for i in range(8)), "loss"]
+    assert all(edge["from"] < len(folded["nodes"]) > edge["to"] for edge in folded["edges"])
+    events = found["events"]
+    for event in folded["events"]:
+        if event["kind"] in ("deliver", "sum", "seed"):
+            assert any(event["grad"] == other.get("grad") and event["formula"] == other["formula"] for other in events)
+        if event["kind"] == "deliver":
+            assert folded["edges"][event["edge"]]["to"] == event["node"]
+    assert [event["kind"] for event in folded["events"]].count("inside") == 8
+    assert all(event["says"] and event["formula"] for event in folded["events"])
+    assert "overview" not in traced(X, "y = x * x", "y.backward()")
+
+
 def test_limits():
     found = ad.viz.trace("x = ad.tensor(1.0, requires_grad=True)\nwhile True:\n    x = x * 2", limit=50)
     assert len(found["events"]) == 50 and found["truncated"]

@@ -3,7 +3,7 @@
 {
   const { $, el, svg } = lab, still = matchMedia("(prefers-reduced-motion: reduce)");
   const examples = lab.data.examples;
-  let ex, paths, pinned = null, view, drawn, transport, timer = 0, goal = 0, editing = null, drafted = null;
+  let whole, ex, paths, pinned = null, view, drawn, transport, timer = 0, goal = 0, editing = null, drafted = null;
 
   // ----- numbers: as adjoint.viz.telling writes them -----
   const flat = v => Array.isArray(v) ? v.flatMap(flat) : [v];
@@ -284,8 +284,14 @@
     if (by) scrollBy({ top: by, behavior: still.matches ? "auto" : "smooth" });
   }
   function use(trace, step = 0) {
+    whole = trace;
+    see(trace.overview ? { ...trace.overview, id: trace.id, about: trace.about } : trace, step);
+  }
+  function see(trace, step) { // a trace, or the one with its modules folded
     halt(); transport?.stop();
     ex = trace; last = -2;
+    $("fold").hidden = !whole.overview;
+    $("fold").textContent = ex === whole ? "Fold modules" : `Show all ${whole.nodes.length} nodes`;
     paths = new Map();
     for (const e of ex.events) if (e.kind === "deliver") { const k = e.pass + ":" + ex.edges[e.edge].from; paths.set(k, (paths.get(k) || 0) + 1); }
     $("about").textContent = ex.about || (ex.truncated ? `The first ${ex.events.length} events; the program had more.` : "");
@@ -343,6 +349,7 @@
   transport = lab.transport($("transport"), { count: () => ex.events.length + 1, show: at => { if (at !== last + 1) halt(); show(at); reach(); }, at: 0, pace: () => 1500 / +$("speed").value });
   $("scrub").append(document.querySelector("#transport .field"));
   $("forward").onclick = () => run(false); $("backward").onclick = () => run(true);
+  $("fold").onclick = () => { pinned = null; ex === whole ? use(whole) : see(whole, 0); };
   $("follow").onclick = () => { pinned = null; show(last, false); };
   addEventListener("keydown", k => {
     if (k.target.matches?.("input, textarea, select") || k.ctrlKey || k.metaKey || k.altKey) return;
