@@ -58,7 +58,8 @@ def stage() -> None:
 
 LISTING = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>{name}</title>
-<style>:root {{ color-scheme: light dark; font-family: system-ui, sans-serif; }} body {{ margin: 2rem; }} h1 {{ font-size: 1.4rem; }}
+<style>:root {{ color-scheme: light dark; font-family: system-ui, sans-serif; }} body {{ margin: 2rem; }}
+h1 {{ font-size: 1.4rem; overflow-wrap: anywhere; }}
 pre {{ line-height: 1.5; overflow-x: auto; }} :target {{ background: #ffd54f55; display: inline-block; width: 100%; }}
 {light} @media (prefers-color-scheme: dark) {{ {dark} }}
 span.linenos {{ background: none; color: inherit; opacity: .5; padding-right: 1.5em; }}</style></head>
