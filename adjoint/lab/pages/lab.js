@@ -99,21 +99,21 @@ lab.choices = (box, legend, options, chosen, onchange) => {
 lab.chart = (svg, { series, x = {}, y = {}, height = 204, at = null, label = "" }) => {
   const width = Math.max(220, svg.clientWidth || svg.parentElement.clientWidth), left = y.room || 46, right = 14, top = y.label ? 26 : 14, bottom = x.label ? 42 : 26;
   const all = series.flatMap(s => s.points).filter(p => p.every(Number.isFinite));
-  const scale = (axis, values, from, to) => {
+  const scale = (axis, values, from, to, apart) => { // ticks are at least so far apart
     const log = axis.log, f = log ? v => Math.log10(Math.max(v, axis.floor || 1e-300)) : v => v;
     let low = axis.min !== undefined ? f(axis.min) : Math.min(...values.map(f)), high = axis.max !== undefined ? f(axis.max) : Math.max(...values.map(f));
     if (!(high > low)) { low -= .5; high += .5; }
     const place = v => from + (Math.min(Math.max(f(v), low - .02 * (high - low)), high + .02 * (high - low)) - low) / (high - low) * (to - from);
     const ticks = [];
     if (axis.hidden) return { place, ticks };
-    if (log) { const step = Math.max(1, Math.ceil((high - low) / Math.min(axis.ticks || 6, Math.abs(to - from) / 42))); for (let e = Math.ceil(low - 1e-9); e <= high + 1e-9; e += step) ticks.push([10 ** e, lab.power(e)]); }
+    if (log) { const step = Math.max(1, Math.ceil((high - low) / Math.min(axis.ticks || 6, Math.abs(to - from) / apart))); for (let e = Math.ceil(low - 1e-9); e <= high + 1e-9; e += step) ticks.push([10 ** e, lab.power(e)]); }
     else {
-      const rough = (high - low) / Math.min(axis.ticks || 4, Math.abs(to - from) / 30), unit = 10 ** Math.floor(Math.log10(rough)), step = [1, 2, 5, 10].map(k => k * unit).find(s => s >= rough && (!axis.whole || s >= 1)) || 1;
+      const rough = (high - low) / Math.min(axis.ticks || 4, Math.abs(to - from) / apart), unit = 10 ** Math.floor(Math.log10(rough)), step = [1, 2, 5, 10].map(k => k * unit).find(s => s >= rough && (!axis.whole || s >= 1)) || 1;
       for (let v = Math.ceil(low / step - 1e-9) * step; v <= high + 1e-9; v += step) ticks.push([v, String(+v.toFixed(6)).replace("-", "−")]);
     }
     return { place, ticks };
   };
-  const X = scale(x, all.map(p => p[0]), left, width - right), Y = scale(y, all.map(p => p[1]), height - bottom, top);
+  const X = scale(x, all.map(p => p[0]), left, width - right, 42), Y = scale(y, all.map(p => p[1]), height - bottom, top, 22);
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`); svg.style.height = height + "px"; svg.setAttribute("role", "img"); svg.setAttribute("aria-label", label);
   const path = points => "M" + points.map(p => `${X.place(p[0]).toFixed(1)} ${Y.place(p[1]).toFixed(1)}`).join("L");
   svg.replaceChildren(...[
