@@ -13,6 +13,7 @@ from ._dtype import from_numpy_dtype as _from_numpy_dtype
 from ._dtype import promote_types as _promote_types
 from ._tensor import wrap as _wrap
 from .ops import fft as _ops
+from .ops._generated import documented as _documented
 from .ops._generated import publish as _publish
 from .ops._out import into as _into
 from .ops._registry import FUNCTIONS as _FUNCTIONS
@@ -319,3 +320,4 @@ def __dir__() -> list[str]:
 
 
 _publish(globals(), "fft_", [name for name in globals() if not name.startswith("_")])
+_documented(globals(), "fft.")

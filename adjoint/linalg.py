@@ -21,6 +21,7 @@ from .ops import exponential as _exponential
 from .ops import factored as _factored
 from .ops import linalg as _linalg
 from .ops import lu as _lu
+from .ops._generated import documented as _documented
 from .ops._generated import publish as _publish
 from .ops._out import into as _into
 from .ops._out import several_into as _several_into
@@ -594,3 +595,4 @@ def __dir__() -> list[str]:
 
 
 _publish(globals(), "linalg_", __all__)
+_documented(globals(), "linalg.")

@@ -9,6 +9,7 @@ from typing import Any
 from .ops import bessel as _bessel
 from .ops import polynomials as _polynomials
 from .ops import special as _special
+from .ops._generated import documented as _documented
 from .ops._registry import FUNCTIONS as _FUNCTIONS
 
 _SAME = (
@@ -49,3 +50,5 @@ def log_softmax(input: Any, dim: int, *, dtype: Any = None) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(name for name in globals() if not name.startswith("_") and name not in ("annotations", "Any"))
+
+_documented(globals(), "special.")

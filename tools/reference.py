@@ -117,7 +117,12 @@ def anchor(name: str) -> str:
 def markdown(name: str) -> Iterator[str]:
     told = reference.describe(name)
     shown = name.rpartition(".")[2].replace("_", "\\_")
-    yield f'### {shown} {{ #{anchor(name)} }}'
+    if name not in reference.entries() and told.words.startswith(reference.IN_PLACE):  # there is nothing more to say of it
+        yield f"#### {shown} {{ #{anchor(name)} }}"
+        yield in_markdown(told.words)
+        yield f"```pycon\n{told.example}\n```"
+        return
+    yield f"### {shown} {{ #{anchor(name)} }}"
     prefix = f"ad.{name.rpartition('.')[0]}.".replace("..", ".")
     yield f"```text\n{prefix}{told.signature}\n```"
     yield in_markdown(told.words)
@@ -161,7 +166,7 @@ def write_pages(folder: Path) -> None:
         here += [name for name in every if name not in here and name.endswith("_") and name[:-1] in page.entries]
         here.sort(key=str.lower)
         listed.update(here)
-        parts = [f"# {page.title}"]
+        parts = [f"# {page.title}", *page.common.notes]
         for name in here:
             parts += markdown(name)
             if also := aliases(name):

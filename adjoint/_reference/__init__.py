@@ -36,6 +36,13 @@ from ._rules import rules_of
 FOLDER = Path(__file__).parent
 PARAMETER = re.compile(r"(\*{0,2}[A-Za-z_]\w*(?:, \*{0,2}[A-Za-z_]\w*)*): (.+)")
 IN_PLACE = "In-place form of `"
+# The pages in the order in which one would learn of them; others follow.
+ORDER = (
+    "creation", "random", "storage", "tensor_methods", "pointwise", "comparison", "reductions", "shapes", "indexing", "linear_algebra",
+    "linalg", "fft", "spectral", "special", "gradients", "autograd", "func", "nn_modules", "nn_activations", "nn_convolution",
+    "nn_normalization", "nn_sequences", "nn_losses", "functional_activations", "functional_convolution", "functional_layers",
+    "functional_losses", "layers_at_top", "optim", "optim_schedulers", "settings",
+)  # fmt: skip
 
 
 @dataclass
@@ -105,8 +112,9 @@ def parse(name: str, text: str) -> Page:
 @cache
 def pages() -> dict[str, Page]:
     """Every page by its name."""
-    found = {path.stem: parse(path.stem, path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.txt"))}
-    return {name: page for name, page in found.items() if name != "common"}
+    place = {name: number for number, name in enumerate(ORDER)}
+    names = sorted((path.stem for path in FOLDER.glob("*.txt")), key=lambda name: (place.get(name, len(ORDER)), name))
+    return {name: parse(name, (FOLDER / f"{name}.txt").read_text(encoding="utf-8")) for name in names if name != "common"}
 
 
 @cache
@@ -271,7 +279,7 @@ def text_of(name: str) -> str:
 
 # ---- what there is ------------------------------------------------------------------------------------------------------------------
 
-SPACES = ("", "Tensor", "nn", "nn.functional", "optim", "optim.lr_scheduler", "autograd", "func")
+SPACES = ("", "Tensor", "nn", "nn.functional", "optim", "optim.lr_scheduler", "autograd", "func", "linalg", "fft", "special")
 
 
 def names_of(space: str) -> list[str]:
