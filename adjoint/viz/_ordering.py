@@ -41,8 +41,29 @@ def order(layers: list[list[int]], net: Net) -> int:
             break
     assert best is not None
     layers[:] = best[1]
+    _centre(layers, net)
     _number(layers, net)
     return best[0]
+
+
+def _centre(layers: list[list[int]], net: Net) -> None:
+    """Where neighbours are read by the same vertex only, put sources on both sides of what comes from above.
+
+    So the trunk runs through the middle, with parameters left and right of it. It changes no crossing: sources have no edges above.
+    """
+    for layer in layers:
+        begin = 0
+        while begin < len(layer):
+            readers = set(net.below[layer[begin]])
+            end = begin + 1
+            while end < len(layer) and len(readers) == 1 and set(net.below[layer[end]]) == readers:
+                end += 1
+            sources = [v for v in layer[begin:end] if not net.above[v]]
+            others = [v for v in layer[begin:end] if net.above[v]]
+            if others:
+                half = len(sources) // 2
+                layer[begin:end] = [*sources[:half], *others, *sources[half:]]
+            begin = end
 
 
 def _improve(current: list[list[int]], net: Net, sweeps: int, *, sift: bool) -> int:

@@ -261,9 +261,13 @@ class _Walk:
 
 
 def operation(name: str) -> str:
-    """`nll_loss` for `NllLossBackward0`."""
+    """`nll_loss` for `NllLossBackward0`.
+
+    >>> operation("MaxPool2DWithIndicesBackward0"), operation("torch::autograd::CopyBackwards")
+    ('max_pool2d_with_indices', 'copy_backwards')
+    """
     short = re.sub(r"Backward\d*$", "", name.rpartition(":")[2]) or name
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", short).lower()
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", short).lower()
 
 
 def short_dtype(dtype: Any) -> str:

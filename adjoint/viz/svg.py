@@ -59,7 +59,7 @@ STYLE = (
     ".ad .leaf .t{fill:var(--leaf)}.ad .parameter .t{fill:var(--parameter)}.ad .g{fill:var(--saved)}"
     ".ad .alert .g{fill:var(--alert);font-weight:650}.ad .struck .g,.ad .data .g{fill:var(--soft)}"
     ".ad .struck .g{text-decoration:line-through}"
-    ".ad .h{fill:var(--soft);font-weight:600;paint-order:stroke;stroke:var(--sunk);stroke-width:5px;stroke-linejoin:round}"
+    ".ad .h{fill:var(--soft);font-weight:600}.ad .halo{fill:none;stroke:var(--sunk);stroke-width:5px;stroke-linejoin:round}"
     ".ad .w{fill:none;stroke:var(--line);stroke-width:1.4}.ad .w.d{stroke-dasharray:2 3}"
     ".ad .tip{fill:var(--line)}"
 )
@@ -164,7 +164,8 @@ def draw(picture: Still, net: Net, cards: dict[Key, Card], vertices: Sequence[Ve
     for place in picture.placed:
         if place.open:
             label = escape(heading(net.scopes[place.key[1]]))
-            parts.append(f'<text class="h" x="{number(place.x + place.heading)}" y="{number(place.y + HEAD - 11)}">{label}</text>')
+            at = f'x="{number(place.x + place.heading)}" y="{number(place.y + HEAD - 11)}"'
+            parts.append(f'<text class="h halo" {at} aria-hidden="true">{label}</text><text class="h" {at}>{label}</text>')
         else:
             card = cards[place.key]
             text = described(vertices[place.key[1]]) if place.key[0] == "vertex" else f"{card.title} {card.side}\n{card.line}"
