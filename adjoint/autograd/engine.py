@@ -328,7 +328,7 @@ def follow(
             if anomaly is not None:
                 anomaly.enter(node, g)
             if hooks is not None and (hooks.pre or hooks.post):
-                grads = _apply_with_hooks(node, g, create_graph)
+                grads = _apply_with_hooks(node, g, create_graph, None if needed is None else deliveries)
             elif g is None and not node.takes_undefined:
                 grads = (None,) * len(edges)
             elif needed is not None and node.applied_partly is not None:
@@ -420,7 +420,8 @@ def _run_tensor_hooks(node: Node, g: Any, create_graph: bool) -> Any:
     return _inputs(node, tuple(gradients), create_graph)
 
 
-def _apply_with_hooks(node: Node, g: Any, create_graph: bool) -> tuple[Any, ...]:
+def _apply_with_hooks(node: Node, g: Any, create_graph: bool, asked: dict[Target, Delivery] | None) -> tuple[Any, ...]:
+    """The gradients of the inputs after the node's hooks, which see only those that were asked for."""
     hooks = node.hooks
     assert hooks is not None
     outputs = _outputs(node, g)
@@ -429,6 +430,8 @@ def _apply_with_hooks(node: Node, g: Any, create_graph: bool) -> tuple[Any, ...]
         g = _inputs(node, outputs, create_graph)
     if g is None and not node.takes_undefined:
         grads: tuple[Any, ...] = (None,) * len(node.next)
+    elif asked is not None and node.applied_partly is not None:
+        grads = _apply_needed(node, g, create_graph, asked)
     else:
         grads = node.apply_recorded(g) if create_graph else node.apply(g)
     if hooks.post:

@@ -28,11 +28,11 @@ def _step(size: int, count: int, scale: float | None, align_corners: bool, dtype
     return dtype(1 / scale) if scale is not None and scale > 0 else dtype(size) / dtype(count)
 
 
-def _nearest(size: int, count: int, scale: float | None, exact: bool) -> Taps:
+def _nearest(size: int, count: int, scale: float | None, exact: bool, images: bool) -> Taps:
     places = np.arange(count)
     if not exact and count == size:
         index = places
-    elif not exact and count == 2 * size:
+    elif images and not exact and count == 2 * size:  # PyTorch does so in two dimensions, whatever the scale is
         index = places // 2
     else:
         step = _step(size, count, scale, False, np.float32)
@@ -219,7 +219,7 @@ def _resizing(
         if antialias:
             maps.append(_antialiased(n, o, scale, bool(align_corners), mode, kind))
         elif mode.startswith("nearest"):
-            maps.append(_nearest(n, o, scale, mode == "nearest-exact"))
+            maps.append(_nearest(n, o, scale, mode == "nearest-exact", count == 2))
         else:
             maps.append((_cubic if mode == "bicubic" else _linear)(n, o, scale, bool(align_corners), kind))
     return op, Maps(*maps)

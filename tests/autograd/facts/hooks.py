@@ -626,3 +626,16 @@ def hooks_of_views_under_strides(t):
         v.as_strided((2,), (1,)).sum().backward()
         found.append(x.grad)
     return found
+
+
+@fact
+def node_hooks_see_what_was_asked_for(t):
+    found = []
+    for made in (lambda x, y: t.hypot(x, y), lambda x, y: x * y, lambda x, y: t.addcmul(x, x, y)):
+        x, y = leaf(t), leaf(t) * 2
+        z = made(x, y)
+        z.grad_fn.register_hook(lambda gi, go: found.append([g is None for g in gi]))
+        t.autograd.grad(z.sum(), [y], retain_graph=True)
+        z.sum().backward(inputs=[x], retain_graph=True)
+        z.sum().backward()
+    return found
