@@ -59,6 +59,8 @@ class Folding:
     def __init__(self, trace: dict[str, Any], units: list[dict[str, Any]]) -> None:
         self.trace, self.units = trace, units
         self.hidden = hidden(trace, units)
+        used = {end for edge in trace["edges"] for end in (edge["from"], edge["to"])}
+        self.unused = {index for index, node in enumerate(trace["nodes"]) if node["kind"] == "parameter" and index not in used}
         self.nodes: list[dict[str, Any]] = []
         self.edges: list[dict[str, Any]] = []
         self.events: list[dict[str, Any]] = []
@@ -69,6 +71,8 @@ class Folding:
     def folded(self) -> dict[str, Any]:
         for index, node in enumerate(self.trace["nodes"]):
             unit = self.hidden.get(index)
+            if index in self.unused:
+                continue
             if unit is None:
                 self.nodes.append({key: value for key, value in node.items() if key not in ("saved", "group", "replaces")})
                 self.card[index] = len(self.nodes) - 1
@@ -104,6 +108,8 @@ class Folding:
 
     def fold(self, event: dict[str, Any]) -> None:
         node = event["node"]
+        if node in self.unused:
+            return
         unit = None if node is None else self.hidden.get(node)
         if unit is None:
             self.keep(event, None if node is None else self.card[node])

@@ -18,7 +18,7 @@ def size_of(node: dict[str, Any]) -> tuple[int, int]:
     tag = node.get("op") or node["kind"]
     name = 7.9 * len(node["name"]) + (0 if node["kind"] == "parameter" else 6.2 * len(tag) + 12)
     value = on_card(node["value"])
-    cells = 11 * min(8, node["shape"][-1]) + 10 if "×" in value and node.get("shape") else 0
+    cells = 11 * min(8, node["shape"][-1]) + 10 if "×" in value and node.get("shape", [9])[0] < 5 else 0
     width = round(min(WIDEST, max(NARROWEST, name + 26, 9.0 * len(value) + cells + 26)))
     return width, 82 if node["requires_grad"] else 56
 

@@ -75,7 +75,7 @@ def short(value: Any) -> str:
             return short(flat(value)[0])
         if len(value) == 1 and isinstance(value[0], list):
             return short(value[0])
-        if len(flat(value)) > 12:
+        if len(flat(value)) > 8:
             return "×".join(map(str, np.shape(value)))
         return "[" + " ".join(map(short, value)) + "]"
     if isinstance(value, str):

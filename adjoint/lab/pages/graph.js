@@ -25,7 +25,7 @@
     const all = flat(v);
     if (all.length === 1) return num(all[0]);
     if (v.length === 1 && Array.isArray(v[0])) return short(v[0]);
-    return all.length > 12 ? shape(v).join("×") : "[" + v.map(short).join(" ") + "]";
+    return all.length > 8 ? shape(v).join("×") : "[" + v.map(short).join(" ") + "]";
   };
   const onCard = v => {
     if (large(v)) return short(v);
@@ -74,7 +74,7 @@
   function cells(value, size, x, y) { // filled: positive, open: negative; the area says how large
     const m = rows(value), top = Math.max(...flat(value).map(v => Math.abs(+v) || 0)) || 1;
     return svg("g", { class: "cells" }, ...m.slice(0, 8).flatMap((row, i) => row.slice(0, 8).map((v, j) => {
-      const k = Math.max(3, Math.sqrt((Math.abs(+v) || 0) / top) * (size - 2)), o = (size - k) / 2;
+      const k = Math.max(size / 4, Math.sqrt((Math.abs(+v) || 0) / top) * (size - 2)), o = (size - k) / 2;
       return svg("rect", { x: x + j * size + o, y: y + i * size + o, width: k, height: k, class: v < 0 ? "neg" : "" });
     })));
   }
@@ -159,7 +159,7 @@
       const grad = n.leaf ? s.stored.get(i) ?? null : s.grad.get(i), arrives = n.leaf && grad === null ? s.grad.get(i) : undefined;
       c.toggle("made", made); c.toggle("now", !!e && e.node === i); c.toggle("pinned", pinned === i); c.toggle("replaced", s.replaced.has(i));
       c.toggle("freed", s.freed.has(i) && !(e && e.kind === "deliver" && e.node === i)); c.toggle("failed", !!e && e.kind === "error" && e.node === i);
-      if (d.val) { const t = onCard(value); d.val.textContent = t; fit(d.val, t, d.room, 15); d.e.querySelector(".cells")?.remove(); if (showsCells(value) && rows(value).length > 1) d.e.append(cells(value, 11, d.w / 2 - 12 - Math.min(8, rows(value)[0].length) * 11, -d.h / 2 + 26)); }
+      if (d.val) { const t = onCard(value); d.val.textContent = t; fit(d.val, t, d.room, 15); d.e.querySelector(".cells")?.remove(); const m = showsCells(value) ? rows(value) : [], size = Math.min(11, 24 / m.length); if (m.length > 1 && m.length < 5 && m[0].length < 9) d.e.append(cells(value, size, d.w / 2 - 12 - m[0].length * size, -d.h / 2 + 26)); }
       if (d.gr) {
         const none = grad === undefined || grad === null, t = none ? (n.leaf ? "None" : "") : onCard(grad);
         d.gr.textContent = t; d.gr.classList.toggle("none", none);
