@@ -177,7 +177,7 @@ def by_head(x: Tensor, static: Tensor | None, name: str, batch: int, heads: int,
         raise AssertionError(f"expecting {name}.size(0) of {batch * heads}, but got {static.shape[0]}")
     if static.shape[2] != width:
         raise AssertionError(f"expecting {name}.size(2) of {width}, but got {static.shape[2]}")
-    return static.view(batch, heads, -1, width)  # type: ignore[no-any-return]
+    return static.view(batch, heads, -1, width)
 
 
 def longer(mask: Tensor | None) -> Tensor | None:

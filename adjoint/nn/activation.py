@@ -9,7 +9,7 @@ from .._site import warn
 from .._tensor import Parameter, Tensor
 from . import functional as F
 from . import init
-from .module import Module
+from .module import TensorModule as Module
 
 
 class _Inplace(Module):

@@ -117,4 +117,4 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         unsure = output >= self.shortlist_size
         if unsure.any():
             output[unsure] = self._get_full_log_prob(input[unsure], scores[unsure]).argmax(1)
-        return output  # type: ignore[no-any-return]
+        return output

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .._tensor import Tensor
 from . import functional as F
-from .module import Module
+from .module import TensorModule as Module
 
 
 class CosineSimilarity(Module):

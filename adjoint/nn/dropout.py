@@ -5,7 +5,7 @@ from __future__ import annotations
 from .._tensor import Tensor
 from . import functional as F
 from ._dropout import check_probability
-from .module import Module
+from .module import TensorModule as Module
 
 
 class _Dropout(Module):

@@ -13,7 +13,7 @@ from . import functional as F
 from .distance import PairwiseDistance
 from .linear import Linear
 from .linear_cross_entropy import LinearCrossEntropyOptions
-from .module import Module
+from .module import TensorModule as Module
 
 
 class _Loss(Module):

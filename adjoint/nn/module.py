@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from inspect import signature
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from .._tensor import Parameter, Tensor
 from ._conversion import Conversion, typename
@@ -460,3 +460,13 @@ def _before_init(message: str, module: Module) -> AttributeError:
 
 
 MADE_EMPTY = frozenset(name for name, value in Module().__dict__.items() if isinstance(value, dict | set))
+
+if TYPE_CHECKING:
+
+    class TensorModule(Module):
+        """A module that returns a tensor: to a type checker the base of such layers. When they run, it is Module itself."""
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Tensor: ...
+
+else:
+    TensorModule = Module

@@ -13,7 +13,8 @@ from .._site import warn
 from .._tensor import Parameter, Tensor, wrap
 from . import functional as F
 from . import init
-from .module import Module
+from .module import Module as AnyModule
+from .module import TensorModule as Module
 
 
 class _Affine(Module):
@@ -287,7 +288,7 @@ class SyncBatchNorm(_BatchNorm):
             raise ValueError(f"expected at least 2D input (got {input.ndim}D input)")
 
     @classmethod
-    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
+    def convert_sync_batchnorm(cls, module: AnyModule, process_group: Any = None) -> AnyModule:
         """The module with every batch normalization in it replaced by one of this class, with the same parameters and buffers."""
         converted = module
         if isinstance(module, _BatchNorm):

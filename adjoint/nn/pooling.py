@@ -7,7 +7,7 @@ from typing import Any
 
 from .._tensor import Tensor
 from . import functional as F
-from .module import Module
+from .module import Module, TensorModule
 
 Numbers = int | tuple[int, ...]
 
@@ -74,7 +74,7 @@ class MaxPool3d(_MaxPoolNd):
     dims = 3
 
 
-class _MaxUnpoolNd(Module):
+class _MaxUnpoolNd(TensorModule):
     dims: int
 
     def __init__(self, kernel_size: Numbers, stride: Numbers | None = None, padding: Numbers = 0) -> None:
@@ -158,7 +158,7 @@ class FractionalMaxPool3d(_FractionalMaxPoolNd):
 # ---- means --------------------------------------------------------------------------------------------------------------------------
 
 
-class AvgPool1d(Module):
+class AvgPool1d(TensorModule):
     """The mean over windows of the last dimension."""
 
     def __init__(
@@ -183,7 +183,7 @@ class AvgPool1d(Module):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
-class _AvgPoolNd(Module):
+class _AvgPoolNd(TensorModule):
     dims: int
 
     def __init__(
@@ -225,7 +225,7 @@ class AvgPool3d(_AvgPoolNd):
     dims = 3
 
 
-class _LPPoolNd(Module):
+class _LPPoolNd(TensorModule):
     dims: int
 
     def __init__(
@@ -266,7 +266,7 @@ class LPPool3d(_LPPoolNd):
 # ---- adaptive -----------------------------------------------------------------------------------------------------------------------
 
 
-class _AdaptiveAvgPoolNd(Module):
+class _AdaptiveAvgPoolNd(TensorModule):
     dims: int
 
     def __init__(self, output_size: Any) -> None:

@@ -19,7 +19,7 @@ from ._multihead import canonical_mask, subsequent_mask, warn_of_mixture
 from .containers import ModuleList
 from .dropout import Dropout
 from .linear import Linear
-from .module import Module
+from .module import TensorModule as Module
 from .multihead import MultiheadAttention
 from .normalization import LayerNorm
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from .._tensor import Tensor
 from . import functional as F
-from .module import Module
+from .module import TensorModule as Module
 
 Numbers = int | tuple[int, ...]
 

@@ -37,6 +37,6 @@ def test_other_missing_attributes_stay_what_they_are(monkeypatch):
 
 def test_linear_algebra_and_transforms_take_the_names_of_numpy():
     x = ad.tensor([[3.0, 1.0], [4.0, 1.0]])
-    assert ad.linalg.norm(x, axis=0, keepdims=True).equal(ad.linalg.norm(x, dim=0, keepdim=True))
-    assert ad.fft.fft(x, axis=0).equal(ad.fft.fft(x, dim=0))
-    assert ad.fft.fftn(x, axis=(0,)).equal(ad.fft.fftn(x, dim=(0,)))
+    assert ad.linalg.norm(x, axis=0, keepdims=True).equal(ad.linalg.norm(x, dim=0, keepdim=True))  # type: ignore[call-arg]
+    assert ad.fft.fft(x, axis=0).equal(ad.fft.fft(x, dim=0))  # type: ignore[call-arg]
+    assert ad.fft.fftn(x, axis=(0,)).equal(ad.fft.fftn(x, dim=(0,)))  # type: ignore[call-arg]

@@ -262,7 +262,7 @@ def test_hooks_do_not_keep_a_module_alive(register):
         getattr(layer, register)(lambda *args: None)
         result = layer(ad.ones(1, 2, requires_grad=True))
         result.sum().backward()
-        watched = [weakref.ref(layer), weakref.ref(result)]
+        watched: list[weakref.ref] = [weakref.ref(layer), weakref.ref(result)]
         del layer, result
         assert [each() for each in watched] == [None, None]
     finally:

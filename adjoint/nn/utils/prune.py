@@ -233,7 +233,7 @@ class L1Unstructured(_Elements):
     largest = False
 
     def _scores(self, t: Tensor) -> Tensor:
-        return t.abs().contiguous()  # type: ignore[no-any-return]
+        return t.abs().contiguous()
 
 
 class _Channels(_ByAmount):
@@ -261,7 +261,7 @@ class _Channels(_ByAmount):
             return default_mask
         shape = [1] * t.ndim
         shape[self.dim] = -1
-        return default_mask * self._kept(t.detach(), count).to(default_mask.dtype).view(shape)  # type: ignore[no-any-return]
+        return default_mask * self._kept(t.detach(), count).to(default_mask.dtype).view(shape)
 
 
 class RandomStructured(_Channels):
