@@ -63,7 +63,8 @@ VIEWS: list[Maker] = [
     lambda b, x, t: b.add(".select", x, dim(b, t), b.pick([0, -1])),
     lambda b, x, t: b.add(".diagonal", x, b.pick([0, 1, -1])),
     lambda b, x, t: b.add(".unfold", x, dim(b, t), b.pick([1, 2]), b.pick([1, 2])),
-    lambda b, x, t: b.add(".as_strided", x, b.pick([(2,), (2, 2), (1, 2)]), b.pick([(1,), (1, 2), (2, 1)]), *b.pick([(), (0,), (1,)])),
+    lambda b, x, t: b.add(".as_strided", x, b.pick([(2,), (2, 2), (1, 2)]), b.pick([(1,), (1, 2), (2, 1)]), *b.pick([(), (0,), (1,)]))
+    if t.numel() else None,  # where an empty view begins is not kept
     lambda b, x, t: b.add(".chunk", x, b.pick([2, 3]), dim(b, t)),
     lambda b, x, t: b.add(".split", x, b.pick([1, 2]), dim(b, t)),
     lambda b, x, t: b.add(".unbind", x, dim(b, t)),
