@@ -35,7 +35,8 @@ from ._tensor import Tensor, wrap
 from .autograd.forward_ad import without_slope
 from .autograd.node import Node, new_node
 from .autograd.views import edge_of
-from .ops._general import check_shapes, plain_array
+from .ops._forward import check_shapes
+from .ops._general import plain_array
 from .ops._generated import pass_options
 from .ops._registry import composite
 from .ops._rules import holds, zeros_on

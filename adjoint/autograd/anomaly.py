@@ -8,7 +8,6 @@ the engine has no Watch to ask.
 from __future__ import annotations
 
 import sys
-import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self
@@ -88,6 +87,8 @@ class detect_anomaly(set_detect_anomaly):
 
 def trace(node: Node) -> None:
     """Keep with a new node the way to the line that made it, and the node whose backward made it."""
+    import traceback
+
     from .engine import node_running
 
     frame = user_frame(sys._getframe(1))

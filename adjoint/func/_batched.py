@@ -11,7 +11,9 @@ from .._site import here
 from .._state import get_mode
 from .._tensor import Parameter, Tensor, wrap
 from ..ops import _batching
-from ..ops._general import common_dtype, generally, set_views
+from ..ops._forward import common_dtype
+from ..ops._general import generally
+from ..ops._recording import set_views
 from ..ops._registry import FUNCTIONS, KEEP
 from ._unrecorded import SIMPLE, Unrecorded
 

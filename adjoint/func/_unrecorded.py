@@ -7,7 +7,8 @@ from typing import Any
 from .._layer import Level
 from .._state import get_mode
 from .._tensor import Parameter, Tensor, wrap
-from ..ops._general import generally, set_views
+from ..ops._general import generally
+from ..ops._recording import set_views
 
 SIMPLE = frozenset({Tensor, Parameter, float, int, type(None)})
 

@@ -100,7 +100,8 @@ def lazy_function(op: Op, *, out: bool, operator: bool = False) -> Callable[...,
         fn.__code__ = made.__code__  # last: another thread may be calling the function right now
 
     def generate_first() -> None:
-        from ._general import general, operator_call, restore_of
+        from ._general import general, operator_call
+        from ._recording import restore_of
 
         namespace.update(
             _NAMESPACE, OP=op, impl=op.impl, general=operator_call if operator else general, sizes=sizes,

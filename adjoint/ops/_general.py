@@ -11,14 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from .._dtype import default_numpy, from_numpy_dtype, result_numpy_dtype
-from .._layer import Layer, Level, Pending, entered, indices_in, level_of, levels, settled, top_level
+from .._dtype import result_numpy_dtype
+from .._layer import Layer, Level, Pending, entered, levels, settled
 from .._quiet import mute, unmute
 from .._site import here, warn
 from .._state import (
     AUTOCAST,
     DISPATCH_MODE,
-    FORWARD_AD,
     FUNCTION_MODE,
     GRAD,
     INFERENCE,
@@ -30,20 +29,18 @@ from .._state import (
     tick,
 )
 from .._tensor import Parameter, Tensor, wrap, wrap_result
-from ..autograd.forward_ad import carries_tangent, keep_tangent, propagate
-from ..autograd.node import INFERENCE_TENSOR, UNRECORDED, LeafAlias, Node, Output, SeveralNode, VersionCounter, new_node
-from ..autograd.packed import known_result, take_known_result
+from ..autograd.forward_ad import keep_tangent
+from ..autograd.node import INFERENCE_TENSOR, LeafAlias, Node, Output
+from ..autograd.packed import known_result
 from ..autograd.regions import ANY, same_memory
-from ..autograd.saved import SavedOutput, pack_saved, refuse_inference
-from ..autograd.views import INFERENCE_VIEW, NO_GRAD, ORDINARY, SEVERAL, View, counter_of, cut_of, edge_of, no_derivative
-from ._compiled import forward_of
-from ._precision import FLOAT32, in_single, is_half, rounded
-from ._registry import FLOAT, KEEP, Op
-from ._rules import cast
-from ._several import nth
+from ..autograd.saved import pack_saved
+from ..autograd.views import counter_of, cut_of, edge_of
+from ._forward import NUMBERS, common_dtype, forward
+from ._precision import is_half
+from ._recording import finish
+from ._registry import KEEP, Op
 
 PLAIN = (Tensor, Parameter)
-NUMBERS = (bool, int, float, complex)
 INT64, BOOL = np.dtype("int64"), np.dtype("bool")
 COMMON_DTYPES = frozenset((np.dtype("float32"), np.dtype("float64"), INT64, BOOL))
 OPERANDS = (Tensor, np.ndarray, np.generic, *NUMBERS)
@@ -408,249 +405,3 @@ def wrong_combination(op: Op, values: Sequence[Any]) -> TypeError:
         f"{op.name}() received an invalid combination of arguments - got ({given}), but expected ({op.inputs[0]} a Tensor, {rest})\n"
         f"  fix: torch.{op.name}(torch.tensor(...), ...)"
     )
-
-
-def forward(op: Op, operands: list[Any], values: dict[str, Any]) -> Any:
-    """The op on arrays, after promotion. Inside a transform its level computes."""
-    level = top_level((*operands, *indices_in(values)))
-    if level is not None:
-        return level.forward(op, operands, values)
-    if get_mode() & SAVED_HOOKS:
-        known = take_known_result()
-        if known is not None:
-            return known
-    arrays = [x._data if isinstance(x, Tensor) else x for x in operands]
-    if op.view and arrays[0].__class__ is Pending:
-        return op.view_of(arrays[0], tuple(values[name] for name in op.params))
-    check_devices(op, arrays)
-    if op.broadcasts:
-        check_shapes(arrays)
-    if op.check is not None:
-        op.check(*arrays)
-    narrow = None
-    if op.promote == KEEP and op.widens and not op.sequence:
-        return in_single(lambda *given: computed(op, list(given), values))(*arrays)
-    if op.promote != KEEP:
-        dtype = common_dtype(op, arrays)
-        if op.widens and is_half(dtype):
-            arrays = [array if slot == 1 and op.exact else rounded(array, dtype) for slot, array in enumerate(arrays)]
-            narrow, dtype = dtype, FLOAT32
-        return computed(op, promoted(arrays, dtype), values, narrow, arrays)
-    return computed(op, arrays, values)
-
-
-def computed(op: Op, arrays: list[Any], values: dict[str, Any], narrow: Any = None, given: list[Any] | None = None) -> Any:
-    """The forward itself, muted, its result brought back to a half-precision dtype where it was computed in another."""
-    token = mute()
-    try:
-        if op.sequence:
-            return op.call({**values, op.inputs[0]: arrays})
-        named = {**values, **dict(zip(op.inputs, arrays, strict=True))}
-        kinds = kinds_of(arrays) if op.broadcasts else ""
-        # The kernel of the fast path, so that equal numbers give equal bits however they come.
-        result = forward_of(op, kinds)(*map(named.__getitem__, op.args)) if "T" in kinds else op.call(named)
-        result = op.in_layout(result, arrays if given is None else given)
-        return cast(result, narrow) if narrow is not None and result.dtype == FLOAT32 else result
-    except TypeError:
-        if isinstance(op.impl, np.ufunc):
-            raise not_implemented_for(op.name, arrays) from None
-        raise
-    finally:
-        unmute(token)
-
-
-def kinds_of(arrays: list[Any]) -> str:
-    """Which operands are arrays, and which numbers or absent, as kernels are known by; "" if there are others."""
-    kinds = ["T" if x.__class__ is np.ndarray else "S" if x is None or x.__class__ in (int, float) else "" for x in arrays]
-    return "".join(kinds) if all(kinds) else ""
-
-
-def not_implemented_for(name: str, arrays: Sequence[Any]) -> NotImplementedError:
-    """The error for a dtype that an op does not know. (NotImplementedError is a RuntimeError.)"""
-    dtype = next(from_numpy_dtype(a.dtype) for a in arrays if hasattr(a, "dtype"))
-    return NotImplementedError(f"\"{name}\" not implemented for '{dtype.scalar_name}'; convert it first, for example with x.float()")
-
-
-def check_shapes(arrays: Sequence[Any]) -> tuple[int, ...]:
-    """The shape that arrays are broadcast to. Shapes that do not fit are refused, in PyTorch's words."""
-    shapes = [tuple(array.shape) for array in arrays if array is not None and not isinstance(array, NUMBERS)]
-    result: tuple[int, ...] = shapes[0] if shapes else ()
-    for shape in shapes:
-        if shape == result:
-            continue
-        together = list(result if len(result) > len(shape) else shape)
-        for place in range(-1, -min(len(result), len(shape)) - 1, -1):
-            a, b = result[place], shape[place]
-            if a not in (b, 1) and b != 1:
-                raise RuntimeError(
-                    f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension "
-                    f"{max(len(result), len(shape)) + place} (the shapes are {list(result)} and {list(shape)})"
-                )
-            together[place] = b if a == 1 else a
-        result = tuple(together)
-    return result
-
-
-def check_devices(op: Op, arrays: list[Any]) -> None:
-    if all(a.__class__ is np.ndarray or not hasattr(a, "shape") for a in arrays):
-        return
-    devices = {getattr(a, "device", "cpu") for a in arrays if hasattr(a, "shape") and len(a.shape) > 0}
-    if len(devices) > 1:
-        first, second = sorted(map(str, devices))[:2]
-        raise RuntimeError(
-            f"Expected all tensors to be on the same device, but found at least two devices, {first} and {second}! "
-            f"(in {op.name}; move one of them: x.to({second!r}))"
-        )
-
-
-def promoted(arrays: list[Any], dtype: np.dtype[Any]) -> list[Any]:
-    """The operands with the dtype that PyTorch's promotion gives them."""
-    result = []
-    for a in arrays:
-        if isinstance(a, NUMBERS):
-            # NumPy keeps a Python number weak, but refuses an integer that does not fit; PyTorch lets it wrap around.
-            result.append(np.asarray(a).astype(dtype) if dtype.kind in "iub" else a)
-        else:
-            result.append(a if a is None or a.dtype == dtype else cast(a, dtype))
-    return result
-
-
-def common_dtype(op: Op, arrays: list[Any]) -> np.dtype[Any]:
-    dtype = result_numpy_dtype([a for a in arrays if a is not None])
-    if op.promote == FLOAT and dtype.kind in "iub":
-        return default_numpy()
-    return dtype
-
-
-def finish(op: Op, operands: list[Any], values: dict[str, Any], tensors: tuple[Tensor, ...]) -> None:
-    """Everything about a result but its value: history, view relation, tangent."""
-    mode = get_mode()
-    level = level_of(tensors[0]) if tensors else None
-    node: Node | None = None
-    if mode & (GRAD | INFERENCE) == GRAD and op.differentiable and (level is None or level.records):
-        node = record(op, operands, values, tensors)
-    if op.view:
-        set_views(op, operands[0], values, tensors, node, mode)
-    else:
-        for nr, tensor in enumerate(tensors):
-            if node is not None and tensor._data.dtype.kind in "fcV":
-                tensor._fn = Output(node, nr) if op.several else node
-            elif level is None:
-                tensor._fn = cut_of(*(x for x in operands if isinstance(x, Tensor)))
-                if tensor._fn is UNRECORDED and not op.differentiable:
-                    tensor._fn = no_derivative(op.name)
-            if mode & INFERENCE:
-                tensor._vc = INFERENCE_TENSOR
-    if mode & FORWARD_AD and op.differentiable and carries_tangent(operands):
-        propagate(op, operands, values, tensors)
-
-
-def set_views(op: Op, base: Tensor, values: dict[str, Any], tensors: tuple[Tensor, ...], node: Node | None, mode: int) -> None:
-    params = tuple(values[name] for name in op.params)
-    if mode & INFERENCE:
-        creation = INFERENCE_VIEW
-    elif not mode & GRAD:
-        creation = NO_GRAD
-    else:
-        creation = SEVERAL if op.several else ORDINARY
-    for nr, tensor in enumerate(tensors):
-        inference = mode & INFERENCE and base._vc is INFERENCE_TENSOR
-        tensor._vc = INFERENCE_TENSOR if inference else counter_of(base)
-        edge = Output(node, nr) if op.several and node is not None else node
-        tensor._fn = View.of(base, nth(op, nr) if op.several else op, params, edge, creation)
-
-
-# ---- recording ----------------------------------------------------------------------------------------------------------------------
-
-
-def edges_of(operands: Sequence[Any]) -> list[Any]:
-    """Where the gradients of operands go."""
-    return [edge_of(x) if isinstance(x, Tensor) else None for x in operands]
-
-
-def record(
-    op: Op, operands: list[Any], values: dict[str, Any], tensors: tuple[Tensor, ...], originals: dict[int, Tensor] | None = None,
-    edges: list[Any] | None = None,
-) -> Node | None:  # fmt: skip
-    """A node for this call, if any operand requires grad. `originals` replaces operands that were overwritten, and `edges` are as they
-    were before: a part of what is written, made by `split`, has no history afterwards."""
-    edges = edges_of(operands) if edges is None else edges
-    needed = [
-        slot for slot, edge in enumerate(edges) if edge is not None and op.differentiates(op.inputs[0 if op.sequence else slot])
-    ]
-    if not needed:
-        return None
-    if op.sequence:
-        kinds, next_edges = "T", tuple(edges)
-    else:
-        kinds, next_edges = "".join("T" if isinstance(x, Tensor) else "S" for x in operands), tuple(edges[slot] for slot in needed)
-    arrays = [x._data for x in (*operands, *tensors) if isinstance(x, Tensor)]
-    conj = op.holomorphic and not op.sequence and any(a.dtype.kind == "c" for a in arrays)
-    suffix = "c" if conj else "h" if op.wide and is_half(tensors[0]._data.dtype) else ""
-    cls = op.variants[f"{kinds}{1 if op.sequence else sum(1 << slot for slot in needed)}{suffix}"]
-    saved = [saved_value(op, name, operands, values, tensors, needed, originals or {}) for name in cls.layout]
-    node = new_node(cls, next_edges, tuple(saved), here())
-    if isinstance(node, SeveralNode):
-        node.outputs = len(tensors)
-    node.restore = restore_of(op, operands, tensors[0]._data, range(len(operands)) if op.sequence else needed)
-    if get_mode() & SAVED_HOOKS:
-        pack_saved(node)
-    return node
-
-
-def saved_value(
-    op: Op,
-    name: str,
-    operands: list[Any],
-    values: dict[str, Any],
-    tensors: tuple[Tensor, ...],
-    needed: list[int],
-    originals: dict[int, Tensor],
-) -> Any:
-    if name == "out":
-        saved = []
-        for nr, tensor in enumerate(tensors):
-            if tensor._vc is None:
-                tensor._vc = VersionCounter()
-            data = tensor._data
-            saved.append(SavedOutput(data.resolved() if data.__class__ is Pending else data, tensor._vc, nr))
-        return saved if op.several else saved[0]
-    if op.sequence and name == f"{op.inputs[0]}_shape":
-        return tuple(x._data.shape for x in operands)
-    for slot, of in enumerate(op.inputs):
-        if name == of:
-            value = originals.get(slot, operands[slot])
-            if isinstance(value, Tensor) and slot not in needed:
-                refuse_inference(value)
-            return promoted_saved(op, value, operands, slot)
-        if name in (f"{of}_shape", f"{of}_dtype"):
-            return getattr(operands[slot]._data, name.removeprefix(f"{of}_"))
-    return values[name]
-
-
-def promoted_saved(op: Op, value: Any, operands: list[Any], slot: int) -> Any:
-    """A saved operand, in the dtype in which the op was computed, which is what rules expect."""
-    if op.promote == KEEP or not isinstance(value, Tensor):
-        return value
-    dtype = common_dtype(op, [x._data if isinstance(x, Tensor) else x for x in operands])
-    if value._data.dtype == dtype:
-        return value
-    converted = wrap(cast(value._data, dtype))
-    converted._vc = counter_of(value)
-    if edge_of(value) is not None:
-        converted.__dict__["_converted_from"] = value
-    return converted
-
-
-def restore_of(op: Op, operands: list[Any], result: Any, needed: Sequence[int]) -> tuple[Any, ...] | None:
-    """Shapes and dtypes to which the engine brings the gradients back; None where all fit."""
-    if op.promote == KEEP and not op.broadcasts:
-        return None
-    back: list[Any] = []
-    # An in-place write keeps the dtype of its target, whatever it was computed in.
-    alike = all(x._data.dtype == result.dtype for x in operands if isinstance(x, Tensor) and x._data.dtype.kind in "fc")
-    for slot in needed:
-        data = operands[slot]._data
-        fits = alike and data.dtype == result.dtype and (data.shape == result.shape or not op.broadcasts) and not is_half(data.dtype)
-        back.append(None if fits else (data.shape, data.dtype))
-    return tuple(back) if any(entry is not None for entry in back) else None

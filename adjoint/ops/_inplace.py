@@ -22,20 +22,9 @@ from ..autograd.forward_ad import refuse_out as refuse_tangents
 from ..autograd.node import INFERENCE_TENSOR, Node, new_node
 from ..autograd.regions import check_apart
 from ..autograd.views import check_writable, edge_of, set_history
-from ._general import (
-    NUMBERS,
-    OPERANDS,
-    array_to_write,
-    edges_of,
-    factors_last,
-    forward,
-    inputs_of,
-    operand,
-    plain_array,
-    record,
-    settled_pending,
-    watched,
-)
+from ._forward import NUMBERS, forward
+from ._general import OPERANDS, array_to_write, factors_last, inputs_of, operand, plain_array, settled_pending, watched
+from ._recording import edges_of, record
 from ._registry import Op
 from ._rules import cast
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._general import common_dtype
+from ._forward import common_dtype
 from ._registry import ELEMENTWISE, KEEP, LINEAR, MULTILINEAR, REDUCTION, Op, parameters
 from ._rules import cast
 

@@ -21,9 +21,11 @@ from ..autograd.node import INFERENCE_TENSOR
 from ..autograd.regions import ANY, PARTIAL, check_apart, same_memory
 from ..autograd.views import check_writable, edge_of, overlaps_itself, set_history
 from ._batching import behind_batch
-from ._general import NUMBERS, array_to_write, edges_of, operand, plain_array, record, settled_pending
+from ._forward import NUMBERS
+from ._general import array_to_write, operand, plain_array, settled_pending
 from ._inplace import check_read, overwritten_operands, shares_memory, write_inplace
 from ._operands import zero
+from ._recording import edges_of, record
 from ._registry import ELEMENTWISE, LEADING, LINEAR, Array, Op, composite, op
 from ._rules import LARGE, cast, copied, loops, sum_to
 from ._writing_codegen import Kernel, Write, by_name, quietly, writing_function

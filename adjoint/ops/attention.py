@@ -78,7 +78,7 @@ def attention_by_kernel(scores: Array, mask: Array | None, scale: float, causal:
     allowed = bias = None
     masks, size = 1, scores.shape[-1]
     if mask is not None:
-        from ._general import check_shapes
+        from ._forward import check_shapes
 
         if check_shapes((scores, mask)) != scores.shape:
             return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import string
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from types import EllipsisType
@@ -14,7 +13,7 @@ from .._methods import OpMethods
 from ._registry import FUNCTIONS, Array, composite
 from .matmul import matmul
 
-LETTERS = string.ascii_uppercase + string.ascii_lowercase
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 Subscripts = tuple[int | EllipsisType, ...]  # numbers of letters as they are written
 Labels = list[int]  # one for each dimension: the numbers of letters, and beyond them the dimensions that an ellipsis stands for
 

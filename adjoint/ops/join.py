@@ -15,7 +15,7 @@ from .._size import Size
 from .._tensor import wrap
 from ..autograd.regions import ANY
 from . import _several
-from ._general import check_shapes
+from ._forward import check_shapes
 from ._registry import COMMON, FUNCTIONS, LINEAR, Array, composite, op
 from ._rules import joined, stacked, wrap_dim
 

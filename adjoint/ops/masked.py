@@ -13,7 +13,8 @@ from .._site import here
 from .._tensor import Tensor, wrap
 from ..autograd.regions import ANY, same_memory
 from ._batching import Composed, aligned, behind_batch, by_example, rows
-from ._general import NUMBERS, array_to_write, check_shapes, plain_array
+from ._forward import NUMBERS, check_shapes
+from ._general import array_to_write, plain_array
 from ._out import into
 from ._registry import DYNAMIC, ELEMENTWISE, FUNCTIONS, LINEAR, Array, composite, op
 from ._rules import call, cast, copied, holds, loops, sum_to, zeros_on

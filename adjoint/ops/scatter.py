@@ -17,8 +17,9 @@ from ._out import into
 from ._precision import is_half, wide
 from ._registry import ALONG, LINEAR, SAME, Array, composite, op
 from ._rules import call, cast, copied, loops, wrap_dim, zeros_on
+from .advanced_index import add_at, check_unlocked
 from .assign import in_common_cases, inplace_form, number_as, number_for, warn_if_expanded, writing_form
-from .index import INT64, add_at, check_unlocked
+from .index import INT64
 from .parts import EVERYTHING, place
 
 Shape = tuple[int, ...]
@@ -297,7 +298,7 @@ def slices_of_examples(dim: int, ndim: int, index: Tensor, is_batched: bool) -> 
 
 
 def select_in_batch(input: Tensor, dim: int, index: Tensor, examples: int, batched: list[bool]) -> Tensor:
-    from .index import index_batch
+    from .advanced_index import index_batch
 
     ndim = input.ndim - batched[0]
     index = index if index.ndim > batched[1] else index.unsqueeze(-1)
@@ -310,7 +311,7 @@ def write_in_batch(
     input: Tensor, dim: int, index: Tensor, values: Tensor, accumulate: bool, examples: int, batched: list[bool]
 ) -> Tensor:
     """Slices of every example written, or added to. `values` may be one number for each example."""
-    from .index import put_batch
+    from .advanced_index import put_batch
 
     whole = expanded(input, examples, batched[0])
     source = expanded(values, examples, batched[-1])

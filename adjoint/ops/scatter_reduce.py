@@ -15,8 +15,8 @@ from ._general import plain_array
 from ._index_checks import check_along, check_combined, first_outside
 from ._registry import ALONG, LEADING, LINEAR, Array, ConstantArray, composite, op
 from ._rules import call, copied, holds, loops, wrap_dim, zeros_on
+from .advanced_index import add_at
 from .assign import arrays_to_write, inplace_form
-from .index import add_at
 from .scatter import (
     as_vector,
     combine_along,

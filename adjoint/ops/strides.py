@@ -19,7 +19,7 @@ from ._out import into
 from ._precision import wide
 from ._registry import LINEAR, SAME, Array, composite, op
 from ._rules import call, cast, copied, loops, wrap_dim, zeros_on
-from .index import index_at, place_at
+from .advanced_index import index_at, place_at
 from .memory import element_strides, offset_of, owner_of
 from .parts import EVERYTHING, selection
 
