@@ -14,10 +14,12 @@ import shlex
 import subprocess
 import sys
 import textwrap
+import tomllib
 import traceback
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -170,6 +172,18 @@ def test_links_into_the_repository(name):
     text = (ROOT / name).read_text(encoding="utf-8")
     links = [link for link in re.findall(r'(?:\]\(|src=")([^)\s#"]+)', text) if "://" not in link]
     assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_every_page_is_in_the_menu():
+    def pages(entry: Any) -> Iterator[str]:
+        for part in entry if isinstance(entry, list) else entry.values() if isinstance(entry, dict) else ():
+            yield from pages(part)
+        if isinstance(entry, str):
+            yield entry
+
+    menu = [*pages(tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]["nav"])]
+    made = {"reference/index.md", "changelog.md", "contributing.md"}  # by tools/docs.py
+    assert sorted(menu) == sorted({page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")} | made)
 
 
 @pytest.mark.parametrize("name", module_names())
