@@ -300,8 +300,9 @@ class Comparison:
                 return np.inf  # with noise the program takes another way: nothing can be said
             most = np.maximum(most, changed(other.values, values))
         saved = execute(self.statements, self.torch, Noise(DISTURBED, False, True)).get(place)
-        known = isinstance(saved, Seen) and np.shape(saved.values) == most.shape
-        return np.maximum(most, changed(saved.values, values)) if known else most
+        if isinstance(saved, Seen) and np.shape(saved.values) == most.shape:
+            most = np.maximum(most, changed(saved.values, values))
+        return most
 
     def moved(self, place: str, theirs: Seen, wrong: Any) -> str:
         """Nothing, if noise of results alone changes those that are wrong: where a difference is rounded up, or compared."""

@@ -420,7 +420,7 @@ def _run_tensor_hooks(node: Node, g: Any, create_graph: bool) -> Any:
     return _inputs(node, tuple(gradients), create_graph)
 
 
-def _apply_with_hooks(node: Node, g: Any, create_graph: bool, asked: dict[Target, Delivery] | None) -> tuple[Any, ...]:
+def _apply_with_hooks(node: Any, g: Any, create_graph: bool, asked: dict[Target, Delivery] | None) -> tuple[Any, ...]:
     """The gradients of the inputs after the node's hooks, which see only those that were asked for."""
     hooks = node.hooks
     assert hooks is not None
