@@ -171,11 +171,12 @@ class Follower(Watch):
         ]
 
     def finish(self, leaf: Any, g: Any, kept: bool) -> list[Event]:
+        changes = self.take_changes()
         if g is None or not isinstance(leaf, Tensor):
             return []
         if not kept:
             return self.told([Event("captured", None, leaf, gradient=copied(g))])
-        (change,) = changes = self.changes
+        (change,) = changes
         before = change.kept[1]  # type: ignore[attr-defined]
         return self.told(
             [Event("accumulated", None, leaf, gradient=copied(g), before=copied(before), after=copied(leaf._grad), changes=changes)]

@@ -223,3 +223,13 @@ def test_the_generator_is_the_engine_itself():
     assert {"begin", "arrive", "capture", "enter", "leave", "finish", "end"} <= set(told)
     assert follow_stepwise().__code__.co_flags & 0x20
     assert follow_stepwise().__code__.co_varnames == ad.autograd.engine.follow.__code__.co_varnames
+
+
+def test_back_undoes_a_leaf_once_though_nodes_run_after_it():
+    x, y = (ad.tensor(value, requires_grad=True) for value in (2.0, 3.0))
+    steps = ad.autograd.steps(x + y.exp())
+    seen = [(x.grad, y.grad)]
+    seen += [(x.grad, y.grad) for _ in steps]
+    for before in seen[-2::-1]:
+        steps.back()
+        assert (x.grad, y.grad) == before

@@ -73,7 +73,8 @@ def test_there_are_wrong_solutions_of_every_exercise(name):
 def test_no_hint_is_there_for_nothing(name):
     """Each hint for a known mistake, and each meaning of an exception, is given for one of the wrong solutions."""
     exercise = load(name)
-    tables = [table for table in vars(import_module(exercise.examine.__module__)).values() if isinstance(table, dict)]
+    names = vars(import_module(exercise.examine.__module__))
+    tables = [table for where, table in names.items() if where.isupper() and isinstance(table, dict)]
     known = {hint for table in tables for hint, ways in table.items() if isinstance(ways, list)} | set(exercise.errors.values())
     said = [judge(exercise, exercise.solution.replace(old, new), f"{name}.py", seed=0).text for old, new, _ in WRONG[name]]
     assert [hint for hint in known if not any(hint in text for text in said)] == []
