@@ -136,7 +136,7 @@ function boxSvg(box) {
   const length = (B[box.id].heading.length + 2) * 7.3, crowded = (begin) => box.ports.filter((x) => x > begin - 6 && x < begin + length + 6).length;
   const left = 12, right = box.w - 12 - length, at = crowded(right) < crowded(left) ? right : left;
   return `<g class="opened${isChosen(box) ? " chosen" : ""}" data-t="1" data-i="${box.id}" transform="translate(${round(box.x)} ${round(box.y)})">` +
-    `<rect class="open" width="${round(box.w)}" height="${round(box.h)}" rx="6"/><text class="h halo" x="${round(at)}" y="19">− ${escaped(B[box.id].heading)}</text><text class="h" x="${round(at)}" y="19">− ${escaped(B[box.id].heading)}</text></g>`;
+    `<rect class="open" width="${round(box.w)}" height="${round(box.h)}" rx="6"/><text class="h halo" x="${round(at)}" y="19" aria-hidden="true">− ${escaped(B[box.id].heading)}</text><text class="h" x="${round(at)}" y="19">− ${escaped(B[box.id].heading)}</text></g>`;
 }
 
 function draw() {

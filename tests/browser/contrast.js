@@ -9,7 +9,9 @@
   while (walker.nextNode()) {
     const node = walker.currentNode, e = node.parentElement;
     if (!node.textContent.trim() || !e.checkVisibility() || e.closest("script, option, .skip, .on-fill")) continue;
-    const style = getComputedStyle(e), ink = rgba(e.closest("svg") ? style.fill : style.color), paper = behind(e), faint = opacity(e);
+    const style = getComputedStyle(e);
+    if (e.closest("svg") && style.fill === "none") continue; // the outline behind another text
+    const ink = rgba(e.closest("svg") ? style.fill : style.color), paper = behind(e), faint = opacity(e);
     if (faint === 0) continue; // not there yet
     ink.splice(0, 3, ...[0, 1, 2].map(i => ink[i] * faint + paper[i] * (1 - faint)));
     const [a, b] = [light(ink), light(paper)].sort((x, y) => y - x), ratio = (a + .05) / (b + .05);
