@@ -165,7 +165,8 @@ def normalize_dims(dim: Any, ndim: int) -> tuple[int, ...]:
         return (wrap_dim(dim, ndim),)
     if dim is None:
         return tuple(range(ndim))
-    dims = tuple(dim) if isinstance(dim, tuple | list) or getattr(dim, "ndim", 0) == 1 else (dim,)
+    several = isinstance(dim, tuple | list) or (getattr(dim, "shape", None) == (1,) and not isinstance(dim, np.ndarray))  # a tensor of one
+    dims = tuple(dim) if several else (dim,)
     if not dims:
         return tuple(range(ndim))
     wrapped = tuple(wrap_dim(d, ndim) for d in dims)

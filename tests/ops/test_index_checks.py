@@ -1,5 +1,6 @@
 """Indices out of bounds are refused everywhere, before anything is written, also where arithmetic with them would wrap around."""
 
+import numpy as np
 import pytest
 
 import adjoint as ad
@@ -87,3 +88,6 @@ def test_a_tensor_of_an_integer_is_a_dimension():
         with pytest.raises(TypeError, match="must be int, not Tensor"):
             getattr(x, name)(ad.tensor([0]))
     assert x.sum(ad.tensor([0])).equal(x.sum(0))  # where several may be given
+    for dims in (ad.tensor([0, 1]), np.array([0, 1]), np.array([0])):
+        with pytest.raises(TypeError, match="must be int, not"):
+            x.sum(dims)
