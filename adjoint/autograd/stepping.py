@@ -26,7 +26,6 @@ from typing import Any
 
 import numpy as np
 
-from .._site import Site
 from .._tensor import Tensor, wrap_result
 from . import engine
 from .anomaly import Watch, is_anomaly_enabled
@@ -309,22 +308,10 @@ def steps(
     tensor(7.)
     """
 
-    def run(
-        roots: Sequence[Edge],
-        gradients: Sequence[Any],
-        *,
-        keep_graph: bool,
-        create_graph: bool,
-        as_tensors: bool,
-        site: Site,
-        captured: Sequence[Edge] | None,
-        into_grad: bool,
-        anomaly: Watch | None,
-    ) -> Steps:
+    def run(roots: Sequence[Edge], gradients: Sequence[Any], *, captured: Any, into_grad: bool, anomaly: Any, **options: Any) -> Steps:
+        # Not `anomaly`: a Follower looks for what is not a number itself, if that is asked for.
         task = engine.Task(Follower(roots), captured is not None, captured is not None and not into_grad, engine.task_now())
-        return Steps(
-            lambda: follow_stepwise()(task, roots, gradients, keep_graph, create_graph, as_tensors, site, captured, into_grad)
-        )
+        return Steps(lambda: follow_stepwise()(task, roots, gradients, captured=captured, into_grad=into_grad, **options))
 
     made: Steps = begin_backward(run, tensors, grad_tensors, retain_graph, create_graph, None, inputs)
     return made
