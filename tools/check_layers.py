@@ -37,6 +37,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "_unset",
             "_version",
             "_serving",
+            "_standing",
         ),
     ),
     ("autograd", ("_compiled_members", "_layer", "_methods", "_overriding", "_tensor", "_watching", "autograd")),
