@@ -9,7 +9,7 @@ from typing import Any
 from .._creation import full_like
 from . import constraints
 from ._functions import cat, stack
-from .utils import sum_rightmost
+from .utils import _sum_rightmost
 
 
 class Transform:
@@ -28,7 +28,7 @@ class Transform:
             raise ValueError("cache_size must be 0 or 1")
         self._cache_size = cache_size
         self._inv: Any = None
-        self._kept: tuple[Any, Any] = (None, None)
+        self._cached_x_y: tuple[Any, Any] = (None, None)
         super().__init__()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -71,19 +71,19 @@ class Transform:
     def __call__(self, x: Any) -> Any:
         if self._cache_size == 0:
             return self._call(x)
-        if self._kept[0] is x:
-            return self._kept[1]
+        if self._cached_x_y[0] is x:
+            return self._cached_x_y[1]
         y = self._call(x)
-        self._kept = x, y
+        self._cached_x_y = x, y
         return y
 
     def _inv_call(self, y: Any) -> Any:
         if self._cache_size == 0:
             return self._inverse(y)
-        if self._kept[1] is y:
-            return self._kept[0]
+        if self._cached_x_y[1] is y:
+            return self._cached_x_y[0]
         x = self._inverse(y)
-        self._kept = x, y
+        self._cached_x_y = x, y
         return x
 
     def _call(self, x: Any) -> Any:
@@ -246,7 +246,7 @@ class ComposeTransform(Transform):
         values.append(y)
         event_dim, total = self.domain.event_dim, 0
         for part, before, after in zip(self.parts, values, values[1:], strict=False):
-            total = total + sum_rightmost(part.log_abs_det_jacobian(before, after), event_dim - part.domain.event_dim)
+            total = total + _sum_rightmost(part.log_abs_det_jacobian(before, after), event_dim - part.domain.event_dim)
             event_dim += part.codomain.event_dim - part.domain.event_dim
         return total
 
@@ -307,7 +307,7 @@ class IndependentTransform(Transform):
         return self.base_transform.inv(y)
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
-        return sum_rightmost(self.base_transform.log_abs_det_jacobian(x, y), self.reinterpreted_batch_ndims)
+        return _sum_rightmost(self.base_transform.log_abs_det_jacobian(x, y), self.reinterpreted_batch_ndims)
 
     def __repr__(self) -> str:
         return f"{self.__class__.__name__}({self.base_transform!r}, {self.reinterpreted_batch_ndims})"
@@ -363,7 +363,7 @@ class CatTransform(Transform):
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         parts = [
-            sum_rightmost(t.log_abs_det_jacobian(before, after), self.event_dim - t.event_dim)
+            _sum_rightmost(t.log_abs_det_jacobian(before, after), self.event_dim - t.event_dim)
             for t, before, after in zip(self.transforms, self._slices("x", x), self._slices("y", y), strict=True)
         ]
         dim = (self.dim - x.dim() if self.dim >= 0 else self.dim) + self.event_dim

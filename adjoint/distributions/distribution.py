@@ -140,6 +140,11 @@ class Distribution:
         """Samples that can be differentiated by the parameters."""
         raise NotImplementedError
 
+    def sample_n(self, n: int) -> Tensor:
+        """That many samples; the older way to write `sample((n,))`."""
+        warn("`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", FutureWarning)
+        return self.sample((n,))
+
     def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density, or of the probability of a discrete value."""
         raise NotImplementedError

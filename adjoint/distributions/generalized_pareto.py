@@ -50,15 +50,20 @@ class GeneralizedPareto(Distribution):
         exponent = where(self._nearly_zero(), -z, -(1 + 1 / c) * (c * z).log1p())
         return where(z < 0, -math.inf, exponent - self.scale.log())
 
-    def _log_survival(self, value: Tensor) -> Tensor:
+    def log_survival_function(self, value: Tensor) -> Tensor:
+        """The logarithm of the probability of more than this value."""
+        if self._validate_args:
+            self._validate_sample(value)
         z, c = (value - self.loc) / self.scale, self._safe_concentration()
         return where(self._nearly_zero(), -z, -(c * z).log1p() / c)
 
     def cdf(self, value: Tensor) -> Tensor:
-        if self._validate_args:
-            self._validate_sample(value)
-        result: Tensor = 1.0 - self._log_survival(value).exp()
+        result: Tensor = 1.0 - self.log_survival_function(value).exp()
         return result
+
+    def log_cdf(self, value: Tensor) -> Tensor:
+        """The logarithm of `cdf`."""
+        return (-self.log_survival_function(value).exp()).log1p()
 
     def icdf(self, value: Tensor) -> Tensor:
         c, log_rest = self._safe_concentration(), (-value).log1p()

@@ -8,7 +8,7 @@ from .._size import Size
 from .._tensor import Tensor
 from . import constraints
 from .distribution import Distribution
-from .utils import sum_rightmost
+from .utils import _sum_rightmost
 
 __all__ = ["Independent"]
 
@@ -74,11 +74,11 @@ class Independent(Distribution):
         return drawn
 
     def log_prob(self, value: Tensor) -> Tensor:
-        total: Tensor = sum_rightmost(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
+        total: Tensor = _sum_rightmost(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
         return total
 
     def entropy(self) -> Tensor:
-        total: Tensor = sum_rightmost(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
+        total: Tensor = _sum_rightmost(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
         return total
 
     def enumerate_support(self, expand: bool = True) -> Tensor:

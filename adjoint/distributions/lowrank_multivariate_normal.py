@@ -11,29 +11,28 @@ from ..linalg import cholesky, solve_triangular
 from . import constraints
 from ._functions import broadcast_shapes
 from .distribution import Distribution
-from .multivariate_normal import half_log_determinant, mahalanobis, matrix_times
-from .utils import lazy_property, standard_normal
+from .multivariate_normal import _batch_mahalanobis, _batch_mv, half_log_determinant
+from .utils import _standard_normal, lazy_property
 
 __all__ = ["LowRankMultivariateNormal"]
 
 
-def capacitance_tril(factor: Tensor, diagonal: Tensor) -> Tensor:
+def _batch_capacitance_tril(W: Tensor, D: Tensor) -> Tensor:
     """The Cholesky factor of I + W^T D^-1 W, the small matrix in the Woodbury identity."""
-    rank = factor.size(-1)
-    inner = factor.mT / diagonal.unsqueeze(-2) @ factor
-    root: Tensor = cholesky(inner + eye(rank, dtype=inner.dtype, device=inner.device))
+    inner = W.mT / D.unsqueeze(-2) @ W
+    root: Tensor = cholesky(inner + eye(W.size(-1), dtype=inner.dtype, device=inner.device))
     return root
 
 
-def low_rank_log_determinant(diagonal: Tensor, capacitance: Tensor) -> Tensor:
+def _batch_lowrank_logdet(W: Tensor, D: Tensor, capacitance_tril: Tensor) -> Tensor:
     """The logarithm of the determinant of W W^T + D."""
-    return 2 * half_log_determinant(capacitance) + diagonal.log().sum(-1)
+    return 2 * half_log_determinant(capacitance_tril) + D.log().sum(-1)
 
 
-def low_rank_mahalanobis(factor: Tensor, diagonal: Tensor, x: Tensor, capacitance: Tensor) -> Tensor:
+def _batch_lowrank_mahalanobis(W: Tensor, D: Tensor, x: Tensor, capacitance_tril: Tensor) -> Tensor:
     """x^T (W W^T + D)^-1 x, by the Woodbury identity."""
-    scaled = factor.mT / diagonal.unsqueeze(-2)
-    return (x.pow(2) / diagonal).sum(-1) - mahalanobis(capacitance, matrix_times(scaled, x))
+    scaled = W.mT / D.unsqueeze(-2)
+    return (x.pow(2) / D).sum(-1) - _batch_mahalanobis(capacitance_tril, _batch_mv(scaled, x))
 
 
 class LowRankMultivariateNormal(Distribution):
@@ -65,7 +64,7 @@ class LowRankMultivariateNormal(Distribution):
         self.cov_factor = cov_factor.expand(batch_shape + cov_factor.shape[-2:])
         super().__init__(batch_shape, event_shape, validate_args=validate_args)
         self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag = cov_factor, cov_diag
-        self._capacitance_tril = capacitance_tril(cov_factor, cov_diag)
+        self._capacitance_tril = _batch_capacitance_tril(cov_factor, cov_diag)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         new = self._expand_parameters(LowRankMultivariateNormal, batch_shape, _instance)
@@ -114,19 +113,19 @@ class LowRankMultivariateNormal(Distribution):
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
-        low_rank = standard_normal(shape[:-1] + self.cov_factor.shape[-1:], self.loc)
-        each = standard_normal(shape, self.loc)
-        result: Tensor = self.loc + matrix_times(self._unbroadcasted_cov_factor, low_rank) + self._unbroadcasted_cov_diag.sqrt() * each
+        low_rank = _standard_normal(shape[:-1] + self.cov_factor.shape[-1:], self.loc.dtype, self.loc.device)
+        each = _standard_normal(shape, self.loc.dtype, self.loc.device)
+        result: Tensor = self.loc + _batch_mv(self._unbroadcasted_cov_factor, low_rank) + self._unbroadcasted_cov_diag.sqrt() * each
         return result
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
         factor, diagonal, capacitance = self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag, self._capacitance_tril
-        distance = low_rank_mahalanobis(factor, diagonal, value - self.loc, capacitance)
-        height = low_rank_log_determinant(diagonal, capacitance)
+        distance = _batch_lowrank_mahalanobis(factor, diagonal, value - self.loc, capacitance)
+        height = _batch_lowrank_logdet(factor, diagonal, capacitance)
         return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + height + distance)
 
     def entropy(self) -> Tensor:
-        height = low_rank_log_determinant(self._unbroadcasted_cov_diag, self._capacitance_tril)
+        height = _batch_lowrank_logdet(self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag, self._capacitance_tril)
         return (0.5 * (self._event_shape[0] * (1.0 + math.log(2 * math.pi)) + height)).expand(self._batch_shape)

@@ -11,31 +11,31 @@ from ..linalg import cholesky, solve_triangular
 from . import constraints
 from ._functions import broadcast_shapes
 from .distribution import Distribution
-from .utils import lazy_property, standard_normal
+from .utils import _standard_normal, lazy_property
 
 __all__ = ["MultivariateNormal"]
 
 
-def matrix_times(matrix: Tensor, vector: Tensor) -> Tensor:
+def _batch_mv(bmat: Tensor, bvec: Tensor) -> Tensor:
     """Products of a batch of matrices and a batch of vectors, either of which may be larger."""
-    result: Tensor = (matrix @ vector.unsqueeze(-1)).squeeze(-1)
+    result: Tensor = (bmat @ bvec.unsqueeze(-1)).squeeze(-1)
     return result
 
 
-def mahalanobis(factor: Tensor, x: Tensor) -> Tensor:
-    """x^T M^-1 x for M given by its Cholesky factor. Many vectors and one matrix are solved as one."""
-    if factor.dim() == 2 and x.dim() > 1:
-        solved: Tensor = solve_triangular(factor, x.reshape(-1, x.shape[-1]).mT, upper=False)
-        return solved.pow(2).sum(0).reshape(x.shape[:-1])
-    solved = solve_triangular(factor, x.unsqueeze(-1), upper=False)
+def _batch_mahalanobis(bL: Tensor, bx: Tensor) -> Tensor:
+    """x^T M^-1 x for M given by its Cholesky factor L. Many vectors and one matrix are solved as one."""
+    if bL.dim() == 2 and bx.dim() > 1:
+        solved: Tensor = solve_triangular(bL, bx.reshape(-1, bx.shape[-1]).mT, upper=False)
+        return solved.pow(2).sum(0).reshape(bx.shape[:-1])
+    solved = solve_triangular(bL, bx.unsqueeze(-1), upper=False)
     return solved.pow(2).sum((-2, -1))
 
 
-def precision_to_scale_tril(precision: Tensor) -> Tensor:
+def _precision_to_scale_tril(P: Tensor) -> Tensor:
     """The Cholesky factor of the inverse. From the factor of the matrix in reverse order: its inverse is lower triangular again."""
-    reversed_factor: Tensor = cholesky(precision.flip((-2, -1)))
+    reversed_factor: Tensor = cholesky(P.flip((-2, -1)))
     inverse = reversed_factor.flip((-2, -1)).mT
-    identity = eye(precision.shape[-1], dtype=precision.dtype, device=precision.device)
+    identity = eye(P.shape[-1], dtype=P.dtype, device=P.device)
     factor: Tensor = solve_triangular(inverse, identity, upper=False)
     return factor
 
@@ -58,7 +58,7 @@ def scale_tril_of(name: str, matrix: Tensor) -> Tensor:
     if name == "scale_tril":
         return matrix
     if name == "precision_matrix":
-        return precision_to_scale_tril(matrix)
+        return _precision_to_scale_tril(matrix)
     factor: Tensor = cholesky(matrix)
     return factor
 
@@ -123,14 +123,14 @@ class MultivariateNormal(Distribution):
         return self._unbroadcasted_scale_tril.pow(2).sum(-1).expand(self._batch_shape + self._event_shape)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        noise = standard_normal(self._extended_shape(sample_shape), self.loc)
-        result: Tensor = self.loc + matrix_times(self._unbroadcasted_scale_tril, noise)
+        noise = _standard_normal(self._extended_shape(sample_shape), self.loc.dtype, self.loc.device)
+        result: Tensor = self.loc + _batch_mv(self._unbroadcasted_scale_tril, noise)
         return result
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
-        distance = mahalanobis(self._unbroadcasted_scale_tril, value - self.loc)
+        distance = _batch_mahalanobis(self._unbroadcasted_scale_tril, value - self.loc)
         return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + distance) - half_log_determinant(self._unbroadcasted_scale_tril)
 
     def entropy(self) -> Tensor:

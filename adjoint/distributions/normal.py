@@ -10,7 +10,7 @@ from .._tensor import Tensor
 from ..autograd.grad_mode import no_grad
 from . import constraints
 from .exp_family import ExponentialFamily
-from .utils import broadcast_all, standard_normal
+from .utils import _standard_normal, broadcast_all
 
 __all__ = ["Normal"]
 
@@ -52,7 +52,7 @@ class Normal(ExponentialFamily):
             return normal(self._repeated(self.loc, shape), self._repeated(self.scale, shape))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return self.loc + standard_normal(self._extended_shape(sample_shape), self.loc) * self.scale
+        return self.loc + _standard_normal(self._extended_shape(sample_shape), self.loc.dtype, self.loc.device) * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:

@@ -11,7 +11,7 @@ from . import constraints
 from ._functions import where
 from .chi2 import Chi2
 from .distribution import Distribution
-from .utils import broadcast_all, standard_normal
+from .utils import _standard_normal, broadcast_all
 
 __all__ = ["StudentT"]
 
@@ -47,7 +47,7 @@ class StudentT(Distribution):
         return where(self.df <= 1, math.nan, where(self.df <= 2, math.inf, finite))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        x = standard_normal(self._extended_shape(sample_shape), self.df)
+        x = _standard_normal(self._extended_shape(sample_shape), self.df.dtype, self.df.device)
         z = self._chi2.rsample(sample_shape)
         return self.loc + self.scale * (x * (z / self.df).rsqrt())
 

@@ -23,6 +23,7 @@ from ._transform import (
     enlarged,
     identity_transform,
 )
+from ._transform import _InverseTransform  # noqa: F401 (imported by others from here)
 from .utils import broadcast_all, tril_matrix_to_vec, vec_to_tril_matrix
 
 __all__ = [

@@ -43,14 +43,14 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     return tuple(broadcast_tensors(*(v if isinstance(v, Tensor) else tensor(v, dtype=dtype, device=device) for v in values)))
 
 
-def standard_normal(shape: Any, like: Tensor) -> Tensor:
-    """Normal numbers of mean 0 and variance 1, with the dtype and device of `like`."""
-    return randn(shape, dtype=like.dtype, device=like.device)
+def _standard_normal(shape: Any, dtype: Any, device: Any) -> Tensor:
+    """Normal numbers of mean 0 and variance 1."""
+    return randn(shape, dtype=dtype, device=device)
 
 
-def sum_rightmost(value: Any, dims: int) -> Any:
+def _sum_rightmost(value: Any, dim: int) -> Any:
     """The sum over that many of the last dimensions."""
-    return value if dims == 0 else value.reshape((*value.shape[: value.dim() - dims], -1)).sum(-1)
+    return value if dim == 0 else value.reshape((*value.shape[: value.dim() - dim], -1)).sum(-1)
 
 
 def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:

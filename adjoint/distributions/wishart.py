@@ -24,7 +24,7 @@ from .utils import lazy_property
 __all__ = ["Wishart"]
 
 
-def _multivariate_digamma(x: Tensor, p: int) -> Tensor:
+def _mvdigamma(x: Tensor, p: int) -> Tensor:
     """The derivative of `mvlgamma`."""
     steps = arange(p, dtype=x.dtype, device=x.device) / 2
     return (x.unsqueeze(-1) - steps).digamma().sum(-1)
@@ -119,7 +119,7 @@ class Wishart(ExponentialFamily):
         diagonal = covariance.diagonal(dim1=-2, dim2=-1)
         return self._df_of_matrices * (covariance.pow(2) + diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2))
 
-    def _bartlett(self, sample_shape: Any = ()) -> Tensor:
+    def _bartlett_sampling(self, sample_shape: Any = ()) -> Tensor:
         """Bartlett's decomposition: roots of chi-squared numbers on the diagonal, normal numbers below it."""
         p = self._event_shape[-1]
         diagonal = self._dist_chi2.rsample(sample_shape).clamp(min=finfo(self.df.dtype).eps).sqrt()
@@ -134,12 +134,12 @@ class Wishart(ExponentialFamily):
         """Samples that can be differentiated. Those that rounding made singular are drawn again, `max_try_correction` times at most."""
         if max_try_correction is None:
             max_try_correction = 3 if self._batch_shape else 10
-        sample = self._bartlett(sample_shape)
+        sample = self._bartlett_sampling(sample_shape)
         singular = ~self.support.check(sample)
         if singular.any():
             warn("Singular sample detected.")
             for _ in range(max_try_correction):
-                sample = where(singular[..., None, None], self._bartlett(sample_shape), sample)
+                sample = where(singular[..., None, None], self._bartlett_sampling(sample_shape), sample)
                 singular = ~self.support.check(sample)
                 if not singular.any():
                     break
@@ -157,7 +157,7 @@ class Wishart(ExponentialFamily):
     def entropy(self) -> Tensor:
         df, p = self.df, self._event_shape[-1]
         height = half_log_determinant(self._unbroadcasted_scale_tril) + p * math.log(2) / 2
-        slope = (df - p - 1) / 2 * _multivariate_digamma(df / 2, p)
+        slope = (df - p - 1) / 2 * _mvdigamma(df / 2, p)
         result: Tensor = (p + 1) * height + (df / 2).mvlgamma(p) - slope + df * p / 2
         return result
 

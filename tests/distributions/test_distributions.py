@@ -242,3 +242,8 @@ def test_shares_stay_inside_the_open_interval():
     for dtype in (ad.float32, ad.float64):
         shares = dist.Beta(ad.tensor(0.01, dtype=dtype), ad.tensor(0.01, dtype=dtype)).sample((500,))
         assert bool(((shares > 0) & (shares < 1)).all())
+
+
+def test_sample_n_says_what_to_write():
+    with pytest.warns(FutureWarning, match=r"Use `sample\(\(n,\)\)` instead"):
+        assert dist.Normal(ad.zeros(2), 1.0).sample_n(3).shape == (3, 2)

@@ -550,3 +550,52 @@ def test_slopes_of_samples_are_close_to_pytorch():
     ours = array(ad._dirichlet_grad(ad.tensor(y), ad.tensor(a), ad.tensor(a + b)))
     theirs = torch._dirichlet_grad(torch.tensor(y), torch.tensor(a), torch.tensor(a + b)).numpy()
     assert np.quantile(np.abs(ours / theirs - 1), 0.9) < 2e-3
+
+
+def _helpers(library):
+    """What other packages import of the distributions although its names are private."""
+    from importlib import import_module
+
+    home = f"{library.__name__}.distributions"
+    utils, normal, low_rank, transforms, kl = (
+        import_module(f"{home}.{name}") for name in ("utils", "multivariate_normal", "lowrank_multivariate_normal", "transforms", "kl")
+    )
+    t = library.tensor
+    matrix, vectors = t(MATRIX), t(np.arange(6.0).reshape(2, 3))
+    factor, diagonal = t(A[:, None]), t(B)
+    capacitance = low_rank._batch_capacitance_tril(factor, diagonal)
+    library.manual_seed(3)
+    yield utils._standard_normal((2, 3), dtype=library.float64, device=library.device("cpu"))
+    yield utils._sum_rightmost(t(ROWS), 1)
+    yield utils._sum_rightmost(t(ROWS), 2)
+    yield normal._batch_mv(matrix, vectors)
+    yield normal._batch_mahalanobis(library.linalg.cholesky(matrix), vectors)
+    yield normal._precision_to_scale_tril(matrix)
+    yield low_rank._batch_lowrank_logdet(factor, diagonal, capacitance)
+    yield low_rank._batch_lowrank_mahalanobis(factor, diagonal, vectors, capacitance)
+    yield kl._batch_trace_XXT(matrix)
+    p, q = library.distributions.Normal(t(A), t(B)), library.distributions.Normal(t(B), t(A))
+    yield kl._kl_normal_normal(p, q)
+    yield kl._KL_REGISTRY[library.distributions.Beta, library.distributions.Beta](
+        library.distributions.Beta(t(A), t(B)), library.distributions.Beta(t(B), t(A))
+    )
+    inverse = transforms.ExpTransform(cache_size=1).inv
+    assert isinstance(inverse, transforms._InverseTransform)
+    y = inverse(t(P))
+    assert inverse.inv._cached_x_y[0] is y
+    yield y
+
+
+def test_private_helpers_that_others_import():
+    for ours, theirs in zip(*map(_helpers, LIBRARIES), strict=True):
+        np.testing.assert_allclose(ours.numpy(), theirs.numpy(), 1e-12)
+
+
+def test_the_tail_of_a_generalized_pareto():
+    values = []
+    for library in LIBRARIES:
+        d = library.distributions.GeneralizedPareto(*(library.tensor(x.astype("f4")) for x in (A, B, np.array([0.3, -0.1, 0.0]))))
+        x = library.tensor((A + 0.5).astype("f4"))
+        values.append((d.log_cdf(x), d.log_survival_function(x), d.cdf(x)))
+    for ours, theirs in zip(*values, strict=True):
+        np.testing.assert_allclose(ours.numpy(), theirs.numpy(), 1e-5)
