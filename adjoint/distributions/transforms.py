@@ -20,10 +20,10 @@ from ._transform import (
     SameByType,
     StackTransform,
     Transform,
+    _InverseTransform,  # noqa: F401 (imported by others from here)
     enlarged,
     identity_transform,
 )
-from ._transform import _InverseTransform  # noqa: F401 (imported by others from here)
 from .utils import broadcast_all, tril_matrix_to_vec, vec_to_tril_matrix
 
 __all__ = [
