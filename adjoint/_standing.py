@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from inspect import isclass
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any] | type)
@@ -16,10 +17,11 @@ F = TypeVar("F", bound=Callable[..., Any] | type)
 class Standing(NamedTuple):
     kind: str  # "refused" or "inert"
     reason: str  # for "refused", also what to write instead
+    error: type[Exception] = NotImplementedError  # what a refused name raises
 
 
-def refused(reason: str) -> Callable[[Callable[..., Any]], Callable[..., NoReturn]]:
-    """A function that raises NotImplementedError with this sentence, whatever its body is.
+def refused(reason: str, error: type[Exception] = NotImplementedError) -> Callable[[Any], Any]:
+    """A function that raises an error with this sentence, whatever its body is; of a class, `__init__` is that function.
 
     >>> from adjoint._standing import refused
     >>> @refused("adjoint writes no TorchScript files; write torch.save(model.state_dict(), path)")
@@ -29,13 +31,18 @@ def refused(reason: str) -> Callable[[Callable[..., Any]], Callable[..., NoRetur
     NotImplementedError: adjoint writes no TorchScript files; write torch.save(model.state_dict(), path)
     """
 
-    def decorate(function: Callable[..., Any]) -> Callable[..., NoReturn]:
-        @wraps(function)
+    def decorate(function: Any) -> Any:
+        @wraps(function.__init__ if isclass(function) else function)
         def refuse(*args: Any, **kwargs: Any) -> NoReturn:
-            raise NotImplementedError(reason)
+            raise error(reason)
 
-        refuse.__standing__ = Standing("refused", reason)  # type: ignore[attr-defined]
-        return refuse
+        marked: Any = refuse
+        if isclass(function):
+            marked = function
+            marked.__init__ = refuse
+        marked.__standing__ = Standing("refused", reason, error)
+        marked.__doc__ = marked.__doc__ or f"Refused: {reason}"
+        return marked
 
     return decorate
 
@@ -45,6 +52,7 @@ def inert(reason: str) -> Callable[[F], F]:
 
     def decorate(function: F) -> F:
         function.__standing__ = Standing("inert", reason)  # type: ignore[union-attr]
+        function.__doc__ = function.__doc__ or f"Nothing happens: {reason}"
         return function
 
     return decorate

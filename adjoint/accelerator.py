@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
 from ._device import device
+from ._standing import inert, refused
 
 
 def is_available() -> bool:
@@ -20,21 +21,20 @@ def current_accelerator(check_available: bool = False) -> device | None:
     return None
 
 
-def _refuse() -> NoReturn:
-    raise RuntimeError("Cannot access accelerator device when none is available: test torch.accelerator.is_available() first")
+_absent = refused("Cannot access accelerator device when none is available: test torch.accelerator.is_available() first", RuntimeError)
 
 
-def current_device_index() -> int:
-    _refuse()
+@_absent
+def current_device_index() -> Any: ...
 
 
-def set_device_index(device: Any) -> None:
-    _refuse()
+@_absent
+def set_device_index(device: Any) -> None: ...
 
 
-def synchronize(device: Any = None) -> None:
-    _refuse()
+@_absent
+def synchronize(device: Any = None) -> None: ...
 
 
-def empty_cache() -> None:
-    """Nothing happens: there is no memory on an accelerator."""
+@inert("there is no memory on an accelerator")
+def empty_cache() -> None: ...

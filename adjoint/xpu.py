@@ -1,5 +1,10 @@
 """PyTorch's `torch.xpu`, as it answers where there is no such GPU."""
 
+from ._standing import inert
+
+_no_generator = inert("there is no generator on a GPU")
+_no_memory = inert("there is no memory on a GPU")
+
 
 def is_available() -> bool:
     """False: adjoint computes on the CPU."""
@@ -10,13 +15,13 @@ def device_count() -> int:
     return 0
 
 
-def manual_seed(seed: int) -> None:
-    """Nothing happens: there is no generator on a GPU."""
+@_no_generator
+def manual_seed(seed: int) -> None: ...
 
 
-def empty_cache() -> None:
-    """Nothing happens: there is no memory on a GPU."""
+@_no_memory
+def empty_cache() -> None: ...
 
 
-def manual_seed_all(seed: int) -> None:
-    """Nothing happens: there is no generator on a GPU."""
+@_no_generator
+def manual_seed_all(seed: int) -> None: ...

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, NoReturn
+from typing import Any
+
+from .._standing import inert, refused
 
 
 def is_available() -> bool:
@@ -28,65 +30,61 @@ class OutOfMemoryError(RuntimeError):
     """What PyTorch raises when a GPU has no memory left. Programs name it to catch it."""
 
 
-def _refuse() -> NoReturn:
-    raise AssertionError("Torch not compiled with CUDA enabled: adjoint computes on the CPU; test cuda.is_available() first")
+_without_gpu = refused("Torch not compiled with CUDA enabled: adjoint computes on the CPU; test cuda.is_available() first", AssertionError)
+_no_generator = inert("there is no generator on a GPU")
+_no_memory = inert("there is no memory on a GPU")
 
 
-def init() -> None:
-    _refuse()
+@_without_gpu
+def init() -> None: ...
 
 
-def current_device() -> int:
-    _refuse()
+@_without_gpu
+def current_device() -> Any: ...
 
 
-def set_device(device: Any) -> None:
-    _refuse()
+@_without_gpu
+def set_device(device: Any) -> None: ...
 
 
-def get_device_name(device: Any = None) -> str:
-    _refuse()
+@_without_gpu
+def get_device_name(device: Any = None) -> Any: ...
 
 
-def get_device_capability(device: Any = None) -> tuple[int, int]:
-    _refuse()
+@_without_gpu
+def get_device_capability(device: Any = None) -> Any: ...
 
 
-def get_device_properties(device: Any = None) -> Any:
-    _refuse()
+@_without_gpu
+def get_device_properties(device: Any = None) -> Any: ...
 
 
 def get_arch_list() -> list[str]:
     return []
 
 
-def mem_get_info(device: Any = None) -> tuple[int, int]:
-    _refuse()
+@_without_gpu
+def mem_get_info(device: Any = None) -> Any: ...
 
 
-def current_stream(device: Any = None) -> Any:
-    _refuse()
+@_without_gpu
+def current_stream(device: Any = None) -> Any: ...
 
 
+@_without_gpu
 class Event:
     """A mark in the work of a GPU, of which there is none."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        _refuse()
 
-
+@_without_gpu
 class Stream:
     """A queue of work for a GPU, of which there is none."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        _refuse()
 
-
+@inert("None is the only stream there is")
 def stream(stream: Any) -> AbstractContextManager[None]:
     """Nothing happens for None, which is the only stream there is."""
-    if stream is not None:
-        _refuse()
-    return nullcontext()
+    return nullcontext() if stream is None else Stream()
 
 
 def get_rng_state_all() -> list[Any]:
@@ -94,32 +92,32 @@ def get_rng_state_all() -> list[Any]:
     return []
 
 
-def set_rng_state_all(new_states: Any) -> None:
-    """Nothing happens: there is no generator on a GPU."""
+@_no_generator
+def set_rng_state_all(new_states: Any) -> None: ...
 
 
-def seed() -> None:
-    """Nothing happens: there is no generator on a GPU."""
+@_no_generator
+def seed() -> None: ...
 
 
-def seed_all() -> None:
-    """Nothing happens: there is no generator on a GPU."""
+@_no_generator
+def seed_all() -> None: ...
 
 
-def manual_seed(seed: int) -> None:
-    """Nothing happens: there is no generator on a GPU."""
+@_no_generator
+def manual_seed(seed: int) -> None: ...
 
 
-def manual_seed_all(seed: int) -> None:
-    """Nothing happens: there is no generator on a GPU."""
+@_no_generator
+def manual_seed_all(seed: int) -> None: ...
 
 
-def empty_cache() -> None:
-    """Nothing happens: there is no memory on a GPU."""
+@_no_memory
+def empty_cache() -> None: ...
 
 
-def synchronize(device: Any = None) -> None:
-    raise AssertionError("Torch not compiled with CUDA enabled: adjoint computes on the CPU, where every operation is done on return")
+@refused("Torch not compiled with CUDA enabled: adjoint computes on the CPU, where every operation is done on return", AssertionError)
+def synchronize(device: Any = None) -> None: ...
 
 
 def memory_allocated(device: Any = None) -> int:
@@ -142,12 +140,12 @@ def memory_stats(device: Any = None) -> OrderedDict[str, Any]:
     return OrderedDict()
 
 
-def reset_max_memory_allocated(device: Any = None) -> None:
-    """Nothing happens: there is no memory on a GPU."""
+@_no_memory
+def reset_max_memory_allocated(device: Any = None) -> None: ...
 
 
-def reset_peak_memory_stats(device: Any = None) -> None:
-    """Nothing happens: there is no memory on a GPU."""
+@_no_memory
+def reset_peak_memory_stats(device: Any = None) -> None: ...
 
 
 def __getattr__(name: str) -> Any:

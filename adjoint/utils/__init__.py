@@ -1,8 +1,9 @@
 """PyTorch's `torch.utils`: data loading, checkpointing, training curves."""
 
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import Any
 
+from .._standing import refused
 from . import data as data
 
 _LAZY = frozenset(
@@ -11,14 +12,15 @@ _LAZY = frozenset(
 )  # fmt: skip
 
 
-def rename_privateuse1_backend(backend_name: str) -> NoReturn:
-    """Refused: there are no backends but the CPU."""
-    raise NotImplementedError(f"rename_privateuse1_backend({backend_name!r}): adjoint computes on the CPU, and has no other backends")
+_cpu_only = refused("adjoint computes on the CPU, and has no other backends; leave the registration of one out")
 
 
-def generate_methods_for_privateuse1_backend(*args: Any, **kwargs: Any) -> NoReturn:
-    """Refused: there are no backends but the CPU."""
-    raise NotImplementedError("generate_methods_for_privateuse1_backend: adjoint computes on the CPU, and has no other backends")
+@_cpu_only
+def rename_privateuse1_backend(backend_name: str) -> None: ...
+
+
+@_cpu_only
+def generate_methods_for_privateuse1_backend(*args: Any, **kwargs: Any) -> None: ...
 
 
 def set_module(obj: Any, mod: str) -> None:

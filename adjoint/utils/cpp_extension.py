@@ -2,47 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
+
+from .._standing import refused
 
 CUDA_HOME = ROCM_HOME = None
 
-
-def _refuse(what: str) -> NoReturn:
-    raise NotImplementedError(
-        f"{what}: adjoint runs no C++ extensions, which are compiled against PyTorch\n"
-        "  fix: write the operation with tensors, or as an autograd.Function on NumPy arrays"
-    )
+_no_extensions = refused(
+    "adjoint runs no C++ extensions, which are compiled against PyTorch\n"
+    "  fix: write the operation with tensors, or as an autograd.Function on NumPy arrays"
+)
 
 
-def load(name: str, *args: Any, **kwargs: Any) -> NoReturn:
-    """Refused."""
-    _refuse(f"load({name!r})")
+@_no_extensions
+def load(name: str, *args: Any, **kwargs: Any) -> Any: ...
 
 
-def load_inline(name: str, *args: Any, **kwargs: Any) -> NoReturn:
-    """Refused."""
-    _refuse(f"load_inline({name!r})")
+@_no_extensions
+def load_inline(name: str, *args: Any, **kwargs: Any) -> Any: ...
 
 
-def CppExtension(name: str, *args: Any, **kwargs: Any) -> NoReturn:
-    """Refused."""
-    _refuse(f"CppExtension({name!r})")
+@_no_extensions
+def CppExtension(name: str, *args: Any, **kwargs: Any) -> Any: ...
 
 
-def CUDAExtension(name: str, *args: Any, **kwargs: Any) -> NoReturn:
-    """Refused."""
-    _refuse(f"CUDAExtension({name!r})")
+@_no_extensions
+def CUDAExtension(name: str, *args: Any, **kwargs: Any) -> Any: ...
 
 
+@_no_extensions
 class BuildExtension:
-    """Refused."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        _refuse("BuildExtension")
+    """The command of setuptools that compiles extensions."""
 
     @classmethod
-    def with_options(cls, **options: Any) -> NoReturn:
-        _refuse("BuildExtension")
+    @_no_extensions
+    def with_options(cls, **options: Any) -> Any: ...
 
 
 def include_paths(*args: Any, **kwargs: Any) -> list[str]:
@@ -53,5 +47,5 @@ def is_ninja_available() -> bool:
     return False
 
 
-def verify_ninja_availability() -> None:
-    raise RuntimeError("Ninja is required to load C++ extensions (pip install ninja to get it); adjoint loads none")
+@refused("Ninja is required to load C++ extensions (pip install ninja to get it); adjoint loads none", RuntimeError)
+def verify_ninja_availability() -> None: ...
