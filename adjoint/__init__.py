@@ -145,6 +145,12 @@ _NAMES = {
     ),
     **dict.fromkeys(("_segment_reduce", "segment_reduce"), "_segments"),
     **dict.fromkeys(("fake_quantize_per_channel_affine", "fake_quantize_per_tensor_affine"), "_quantization"),
+    **dict.fromkeys(
+        ("bit", "bits16", "bits1x8", "bits2x4", "bits4x2", "bits8", "chalf", "complex32", "float4_e2m1fn_x2", "float8_e4m3fn",
+         "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "int1", "int2", "int3", "int4", "int5", "int6", "int7",
+         "qint32", "qint8", "quint2x4", "quint4x2", "quint8", "uint1", "uint2", "uint3", "uint4", "uint5", "uint6", "uint7"),
+        "_narrow",
+    ),
     **dict.fromkeys(("empty_permuted",), "_creation"),
     **dict.fromkeys(("pca_lowrank", "svd_lowrank"), "_lowrank"),
     **dict.fromkeys(("lobpcg",), "_lobpcg"),

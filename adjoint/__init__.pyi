@@ -442,6 +442,12 @@ def bincount(input: Any, weights: Any = None, minlength: _int = 0) -> Tensor:
     """How often each non-negative integer occurs, or the sum of its weights."""
 def binomial(count: Any, prob: Any, generator: Any = None) -> Tensor:
     """Numbers of successes in `count` trials, each of which succeeds with probability `prob`."""
+bit: _DType
+bits16: _DType
+bits1x8: _DType
+bits2x4: _DType
+bits4x2: _DType
+bits8: _DType
 def bitwise_and(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """Bitwise and; of truth values logical and."""
 def bitwise_and_(input: Any, other: Any) -> Tensor:
@@ -499,6 +505,7 @@ def celu_(input: Any, alpha: _float = 1.0) -> Tensor:
 cfloat: _DType
 def chain_matmul(*matrices: Any, out: Any = None) -> Tensor:
     """The product of several matrices; `torch.linalg.multi_dot` under its older name."""
+chalf: _DType
 def channel_shuffle(input: Any, groups: _int) -> Tensor:
     """Channels of different groups mixed: the first of each group, then the second of each, and so on."""
 channels_last: _MemoryFormat
@@ -536,6 +543,7 @@ def combinations(input: Any, r: _int = 2, with_replacement: _bool = False) -> Te
 def complex(real: Any, imag: Any, *, out: Any = None) -> Tensor:
     """Complex numbers from their real and imaginary parts."""
 complex128: _DType
+complex32: _DType
 complex64: _DType
 def concat(tensors: Any, dim: _int = 0, *, out: Any = None, axis: Any = ...) -> Tensor:
     """Join tensors along a dimension that they have."""
@@ -684,7 +692,13 @@ def flipud(input: Any) -> Tensor:
 float: _DType
 float16: _DType
 float32: _DType
+float4_e2m1fn_x2: _DType
 float64: _DType
+float8_e4m3fn: _DType
+float8_e4m3fnuz: _DType
+float8_e5m2: _DType
+float8_e5m2fnuz: _DType
+float8_e8m0fnu: _DType
 def float_power(input: Any, exponent: Any, *, out: Any = None) -> Tensor:
     """The power, computed in double precision."""
 def floor(input: Any, *, out: Any = None) -> Tensor:
@@ -800,9 +814,16 @@ inf: _float
 def inner(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """The scalar products of the vectors in the last dimension of each."""
 int: _DType
+int1: _DType
 int16: _DType
+int2: _DType
+int3: _DType
 int32: _DType
+int4: _DType
+int5: _DType
+int6: _DType
 int64: _DType
+int7: _DType
 int8: _DType
 def inverse(input: Any, *, out: Any = None) -> Tensor:
     """The inverse of each square matrix."""
@@ -1132,6 +1153,8 @@ def promote_types(type1: Any, type2: Any) -> _DType:
     """The dtype of arithmetic between the two: the higher category, then the wider; int32 with float16 is float16."""
 def put(input: Any, index: Any, source: Any, accumulate: _bool = False, *, out: Any = None) -> Tensor:
     """A copy with the elements of `source` at the given places, counted as if the tensor had one dimension."""
+qint32: _DType
+qint8: _DType
 def qr(input: Any, some: _bool = True, *, out: Any = None) -> _Q__R:
     """Q with orthonormal columns and the upper triangular R with Q R = input."""
 def quantile(
@@ -1139,6 +1162,9 @@ def quantile(
         axis: Any = ..., keepdims: Any = ...
 ) -> Tensor:
     """The values below which the fractions `q` of the elements lie; NaN if there is any among them."""
+quint2x4: _DType
+quint4x2: _DType
+quint8: _DType
 def rad2deg(input: Any, *, out: Any = None) -> Tensor:
     """Radians to degrees."""
 def rad2deg_(input: Any) -> Tensor:
@@ -1383,9 +1409,16 @@ def trunc(input: Any, *, out: Any = None) -> Tensor:
     """The integer part."""
 def trunc_(input: Any) -> Tensor:
     """In-place form of `trunc`."""
+uint1: _DType
 uint16: _DType
+uint2: _DType
+uint3: _DType
 uint32: _DType
+uint4: _DType
+uint5: _DType
+uint6: _DType
 uint64: _DType
+uint7: _DType
 uint8: _DType
 def unbind(input: Any, dim: _int = 0, *, axis: Any = ...) -> tuple[Tensor, ...]:
     """The parts at every index of a dimension, as a tuple."""

@@ -9,7 +9,8 @@ width.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterable
+import math
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
@@ -49,11 +50,12 @@ class dtype:
     if not TYPE_CHECKING:  # a type checker that saw this method would let every misspelt attribute pass
 
         def __getattr__(self, attribute: str) -> NumpyDtype:
-            # Reached only while a slot is empty, and the one slot left empty is `bfloat16.numpy`.
+            # Reached only while a slot is empty, and the one slot left empty is `numpy`, of types that NumPy itself does not have.
             if attribute != "numpy":
                 raise AttributeError(f"'torch.dtype' object has no attribute '{attribute}'")
-            numpy_dtype = _load_numpy_bfloat16()
+            numpy_dtype = _LATE[self.name](self)
             object.__setattr__(self, "numpy", numpy_dtype)
+            NUMPY_TYPES[numpy_dtype] = self
             return numpy_dtype
 
     def __setattr__(self, attribute: str, value: object) -> NoReturn:
@@ -68,17 +70,17 @@ class dtype:
         return f"torch.{self.name}"
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
-        return _by_name, (self.name,)
+        return by_name, (self.name,)
 
     def to_real(self) -> dtype:
         """The type of the real and imaginary parts; the type itself when it is not complex."""
-        if self is complex64:
-            return float32
-        return float64 if self is complex128 else self
+        if not self.is_complex:
+            return self
+        return {4: float16, 8: float32, 16: float64}[self.itemsize]
 
     def to_complex(self) -> dtype:
         """The complex type whose parts hold this floating-point type (half types widen to `complex64`)."""
-        if self.category < FLOATING:
+        if self.category < FLOATING or self.itemsize == 1:
             raise RuntimeError(
                 f"Unknown Complex ScalarType for {self.scalar_name}: only floating-point types have a complex "
                 "counterpart; convert first, for example with x.to(adjoint.float32)"
@@ -86,26 +88,32 @@ class dtype:
         return complex128 if self is float64 or self is complex128 else complex64
 
 
-def _load_numpy_bfloat16() -> NumpyDtype:
+def from_ml_dtypes(kind: dtype) -> NumpyDtype:
     try:
         import ml_dtypes
     except ImportError as error:
         raise RuntimeError(
-            "torch.bfloat16 needs the ml_dtypes package, which is not installed: run `pip install ml_dtypes`, "
-            "or use float16 or float32"
+            f"{kind} needs the ml_dtypes package, which is not installed: run `pip install ml_dtypes`, or use float16 or float32"
         ) from error
-    numpy_dtype: NumpyDtype = np.dtype(ml_dtypes.bfloat16)
+    numpy_dtype: NumpyDtype = np.dtype(getattr(ml_dtypes, kind.name))
     return numpy_dtype
 
 
 _ALL: dict[str, dtype] = {}
+_LATE: dict[str, Callable[[dtype], NumpyDtype]] = {}  # what finds the NumPy type of those that NumPy itself does not have
 
 
-def _by_name(name: str) -> dtype:
+def by_name(name: str) -> dtype:
+    """The dtype of a name that is no alias; those of `_narrow.py` are loaded now."""
+    if name not in _ALL:
+        from . import _narrow  # noqa: F401  # which defines it
     return _ALL[name]
 
 
-def _define(name: str, scalar_name: str, category: int, itemsize: int, *, signed: builtins.bool = True) -> dtype:
+def define(
+    name: str, scalar_name: str, category: int, itemsize: int, *, signed: builtins.bool = True,
+    numpy_type: Callable[[dtype], NumpyDtype] | None = None,
+) -> dtype:  # fmt: skip
     new = object.__new__(dtype)
     values: dict[str, object] = {
         "name": name,
@@ -116,29 +124,31 @@ def _define(name: str, scalar_name: str, category: int, itemsize: int, *, signed
         "is_complex": category == COMPLEX,
         "is_signed": signed,
     }
-    if name != "bfloat16":
+    if numpy_type is None:
         values["numpy"] = np.dtype(name)
+    else:
+        _LATE[name] = numpy_type
     for attribute, value in values.items():
         object.__setattr__(new, attribute, value)
     _ALL[name] = new
     return new
 
 
-bool_ = _define("bool", "Bool", BOOL, 1, signed=False)
-uint8 = _define("uint8", "Byte", INTEGER, 1, signed=False)
-uint16 = _define("uint16", "UInt16", INTEGER, 2, signed=False)
-uint32 = _define("uint32", "UInt32", INTEGER, 4, signed=False)
-uint64 = _define("uint64", "UInt64", INTEGER, 8, signed=False)
-int8 = _define("int8", "Char", INTEGER, 1)
-int16 = _define("int16", "Short", INTEGER, 2)
-int32 = _define("int32", "Int", INTEGER, 4)
-int64 = _define("int64", "Long", INTEGER, 8)
-float16 = _define("float16", "Half", FLOATING, 2)
-bfloat16 = _define("bfloat16", "BFloat16", FLOATING, 2)
-float32 = _define("float32", "Float", FLOATING, 4)
-float64 = _define("float64", "Double", FLOATING, 8)
-complex64 = _define("complex64", "ComplexFloat", COMPLEX, 8)
-complex128 = _define("complex128", "ComplexDouble", COMPLEX, 16)
+bool_ = define("bool", "Bool", BOOL, 1, signed=False)
+uint8 = define("uint8", "Byte", INTEGER, 1, signed=False)
+uint16 = define("uint16", "UInt16", INTEGER, 2, signed=False)
+uint32 = define("uint32", "UInt32", INTEGER, 4, signed=False)
+uint64 = define("uint64", "UInt64", INTEGER, 8, signed=False)
+int8 = define("int8", "Char", INTEGER, 1)
+int16 = define("int16", "Short", INTEGER, 2)
+int32 = define("int32", "Int", INTEGER, 4)
+int64 = define("int64", "Long", INTEGER, 8)
+float16 = define("float16", "Half", FLOATING, 2)
+bfloat16 = define("bfloat16", "BFloat16", FLOATING, 2, numpy_type=from_ml_dtypes)
+float32 = define("float32", "Float", FLOATING, 4)
+float64 = define("float64", "Double", FLOATING, 8)
+complex64 = define("complex64", "ComplexFloat", COMPLEX, 8)
+complex128 = define("complex128", "ComplexDouble", COMPLEX, 16)
 
 PUBLIC: dict[str, dtype] = {
     **_ALL,
@@ -158,7 +168,7 @@ PUBLIC: dict[str, dtype] = {
 
 
 class _FromNumpy(dict[NumpyDtype, dtype]):
-    """`numpy.dtype` to `dtype`. A miss is `ml_dtypes.bfloat16`, learnt when first met, or a type we cannot hold."""
+    """`numpy.dtype` to `dtype`. A miss is one of ml_dtypes' types, learnt when first met, or a type we cannot hold."""
 
     def __missing__(self, numpy_dtype: NumpyDtype) -> dtype:
         if not numpy_dtype.isnative:
@@ -166,18 +176,19 @@ class _FromNumpy(dict[NumpyDtype, dtype]):
                 "given numpy array has byte order different from the native byte order. Conversion between byte "
                 "orders is currently not supported: use array.astype(array.dtype.newbyteorder('='))"
             )
-        if numpy_dtype.name != "bfloat16":
+        if numpy_dtype.type.__module__ == "ml_dtypes" and numpy_dtype.name.startswith("float8"):
+            from . import _narrow  # noqa: F401  # which defines it
+        if _ALL.get(numpy_dtype.name, float32).numpy != numpy_dtype:
             scalar = numpy_dtype.type
             raise TypeError(
                 f"can't convert np.ndarray of type {scalar.__module__}.{scalar.__name__}. The only supported types "
                 "are: float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, "
                 "uint16, uint8, and bool (and ml_dtypes.bfloat16). Convert first with array.astype(...)"
             )
-        self[numpy_dtype] = bfloat16
-        return bfloat16
+        return self[numpy_dtype]
 
 
-_FROM_NUMPY = _FromNumpy({d.numpy: d for d in _ALL.values() if d is not bfloat16})
+NUMPY_TYPES = _FROM_NUMPY = _FromNumpy({d.numpy: d for d in _ALL.values() if d is not bfloat16})
 _FROM_PYTHON: dict[object, dtype] = {bool: bool_, int: int64, float: float64, complex: complex128}
 
 
@@ -266,6 +277,8 @@ def set_default_dtype(d: dtype) -> None:
         raise TypeError(f"invalid dtype object: only floating-point types are supported as the default type; {hint}")
     if not d.is_floating_point:
         raise TypeError(f"only floating-point types are supported as the default type, not {d}; {hint}")
+    if d.itemsize == 1:
+        raise TypeError(f"couldn't find storage object {d.scalar_name}Storage: nothing can be computed in {d}; {hint}")
     _ = d.numpy  # bfloat16 without ml_dtypes is refused before anything changes
     _OF_NUMBER.default = d
     _OF_NUMBER.clear()
@@ -295,7 +308,9 @@ def infer_numpy_dtype(scalar: object) -> NumpyDtype:
 
 # Promotion --------------------------------------------------------------------------------------------------------
 
-_LIMITED = frozenset({uint16, uint32, uint64})  # these promote only with floating-point types
+# What is said of types that have no place in the order: these promote only with floating-point types, and those of 8 bits with none.
+UNPROMOTED: dict[dtype, str] = dict.fromkeys((uint16, uint32, uint64), "uint16, uint32, uint64 types")
+NARROW: dict[NumpyDtype, builtins.bool] = {}  # types that are not computed with, as soon as one is used: whether they hold numbers
 
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:
@@ -304,10 +319,11 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     if a is b:
         return a
     low, high = (a, b) if (a.category, a.itemsize) <= (b.category, b.itemsize) else (b, a)
-    if (low in _LIMITED or high in _LIMITED) and not high.is_floating_point:
+    kinds = UNPROMOTED.get(high) or UNPROMOTED.get(low)
+    if kinds and not (high.is_floating_point and high.itemsize > 1 and not (low.is_floating_point and low.itemsize == 1)):
         raise RuntimeError(
-            "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
-            f"{a.scalar_name} and {b.scalar_name}; convert one of them first, for example with x.to(adjoint.int64)"
+            f"Promotion for {kinds} is not supported, attempted to promote {a.scalar_name} and {b.scalar_name}; convert one of them "
+            f"first, for example with x.to(adjoint.{'float32' if high.is_floating_point else 'int64'})"
         )
     if high.is_complex:
         return complex128 if low is float64 else high
@@ -378,7 +394,10 @@ def result_numpy_dtype(operands: Iterable[Any]) -> NumpyDtype:
 
 # Limits -----------------------------------------------------------------------------------------------------------
 
-_SIGNIFICAND_BITS_AND_MAX_EXPONENT = {float16: (10, 15), bfloat16: (7, 127), float32: (23, 127), float64: (52, 1023)}
+LIMITS = {  # eps, max, min and the smallest normal number, from the bits of the significand and the largest exponent
+    kind: (2.0**-bits, (2.0 - 2.0**-bits) * 2.0**top, -(2.0 - 2.0**-bits) * 2.0**top, 2.0 ** (1 - top))
+    for kind, bits, top in ((float16, 10, 15), (bfloat16, 7, 127), (float32, 23, 127), (float64, 52, 1023))
+}
 
 
 class finfo:
@@ -398,7 +417,7 @@ class finfo:
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return finfo, (PUBLIC[self.dtype],)
+        return finfo, (by_name(self.dtype),)
 
     def _describe(self, d: dtype) -> None:
         if d.category < FLOATING:
@@ -407,15 +426,17 @@ class finfo:
                 f"adjoint.iinfo({d.name}) describes integers"
             )
         d = d.to_real()
-        significand_bits, max_exponent = _SIGNIFICAND_BITS_AND_MAX_EXPONENT[d]
+        if d not in LIMITS:
+            raise TypeError(f"torch.finfo() knows no limits of {d}, of which several are packed into a byte")
         self.dtype: str = d.name
         self.bits: int = 8 * d.itemsize
-        self.eps: float = 2.0**-significand_bits
-        self.max: float = (2.0 - self.eps) * 2.0**max_exponent
-        self.min: float = -self.max
-        self.smallest_normal: float = 2.0 ** (1 - max_exponent)
+        self.eps: float
+        self.max: float
+        self.min: float
+        self.smallest_normal: float
+        self.eps, self.max, self.min, self.smallest_normal = LIMITS[d]
         self.tiny: float = self.smallest_normal
-        self.resolution: float = float(f"1e-{significand_bits * 30103 // 100000}")  # log10(2) is 0.30103
+        self.resolution: float = float(f"1e-{int(-math.log10(self.eps))}")
 
     def __eq__(self, other: object) -> builtins.bool:
         return isinstance(other, finfo) and self.dtype == other.dtype
@@ -440,6 +461,8 @@ class iinfo:
                 "torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo': "
                 f"adjoint.finfo({d.name}) describes floating-point numbers"
             )
+        if d.name in _LATE:
+            raise TypeError(f"torch.iinfo() requires an integer input type, and {d} has no limits of its own")
         if d is bool_:
             raise TypeError("torch.bool is not supported by torch.iinfo: it holds False and True")
         self.dtype: str = d.name

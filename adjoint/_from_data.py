@@ -8,7 +8,16 @@ from typing import Any
 import numpy as np
 
 from ._creation import Array, Device, check_options, finish, like_self, make_array, quietly, usual
-from ._dtype import as_dtype, as_numpy_dtype, default_complex_numpy, default_numpy, from_numpy_dtype, infer_numpy_dtype, promote_numpy
+from ._dtype import (
+    NARROW,
+    as_dtype,
+    as_numpy_dtype,
+    default_complex_numpy,
+    default_numpy,
+    from_numpy_dtype,
+    infer_numpy_dtype,
+    promote_numpy,
+)
 from ._layer import levels, made_inside
 from ._layout import strided
 from ._quiet import nameless
@@ -16,6 +25,7 @@ from ._site import warn
 from ._state import INFERENCE, get_mode
 from ._tensor import Tensor, mark_cut, wrap
 from .autograd.taken import mark_taken
+from .ops._conversions import converted as conversion
 from .ops._registry import composite
 
 _INT64 = np.dtype(np.int64)
@@ -103,7 +113,7 @@ def converted(array: Array, dtype: np.dtype[Any]) -> Array:
     """A copy with another dtype, converted as silently as C does."""
     if array.dtype == dtype:
         return array.copy(order="K") if array.__class__ is np.ndarray else np.copy(array)
-    return quietly(lambda: array.astype(dtype))
+    return quietly(lambda: conversion(array, dtype) if dtype in NARROW else array.astype(dtype))
 
 
 def is_sequence(data: Any) -> bool:
@@ -203,8 +213,10 @@ _array = nameless(np.array)  # where a number is too large, NumPy would warn
 
 def _packed(elements: list[Any], kinds: set[type], dtype: np.dtype[Any]) -> Array:
     """A flat array of Python numbers; integers that do not fit are refused."""
-    if dtype.kind in "fc" or not kinds:
+    if (dtype.kind in "fc" and dtype.itemsize > 1) or not kinds:
         return _array(elements, dtype)
+    if dtype in NARROW:
+        return conversion(np.array(elements, np.float32), dtype)
     if dtype.kind not in "iu":  # bool, and bfloat16 through float32
         return np.array(elements, None if dtype.kind == "b" else np.float32).astype(dtype)
     if float in kinds:

@@ -230,6 +230,8 @@ def _layout(cells: Iterator[str], shape: tuple[int, ...], cut: Sequence[bool], w
 
 def _cells(values: Array) -> tuple[list[str], int]:
     """The text of each value, right-aligned, and the width of the column for breaking lines."""
+    if values.dtype.names:  # packed numbers, of which only the bytes can be seen
+        values = values.view(f"u{values.itemsize}")
     category = _dtype.category(values.dtype)
     if category == _dtype.COMPLEX:
         real, real_width = _cells(values.real)

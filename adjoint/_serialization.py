@@ -18,7 +18,7 @@ from typing import IO, Any, TypeAlias
 
 import numpy as np
 
-from . import _utils
+from . import _narrow, _utils
 from ._archive import replacing, write_archive
 from ._device import device
 from ._dtype import PUBLIC, dtype
@@ -198,7 +198,7 @@ def _by_itself(*values: Any) -> dict[str, Named]:
 # The names that a file may use without being trusted.
 SAFE = {
     **PLAIN,
-    **{f"torch.{name}": Named(None, kind) for name, kind in PUBLIC.items()},
+    **{f"torch.{name}": Named(None, kind) for name, kind in {**PUBLIC, **_narrow.NAMES}.items()},
     **{f"torch.{name}": Named(None, StorageType(name)) for name in CLASSES},
     "torch.storage.UntypedStorage": Named(None, UntypedStorage),
     "torch.storage.TypedStorage": Named(None, TypedStorage),

@@ -20,7 +20,7 @@ from ._layer import Pending
 from ._layout import sparse_coo
 from ._tensor import Parameter, Tensor, wrap
 from .ops.memory import element_strides
-from .storage import TypedStorage, UntypedStorage
+from .storage import STORAGE_NAMES, TypedStorage, UntypedStorage
 
 _MAX_NDIM = 64  # NumPy's limit
 
@@ -61,7 +61,7 @@ def parts_of(tensor: Tensor) -> tuple[Any, tuple[Any, ...]]:
     owner, offset, strides = memory_of(data)
     storage = UntypedStorage(owner)
     place: tuple[Any, ...] = (offset, tuple(data.shape), strides, requires_grad, OrderedDict())
-    if kind.name in ("uint16", "uint32", "uint64"):  # PyTorch has no storages of these
+    if kind not in STORAGE_NAMES:
         return _rebuild_tensor_v3, (storage, *place, kind, *bits)
     return _rebuild_tensor_v2, (TypedStorage(wrap_storage=storage, dtype=kind, _internal=True), *place, *bits)
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ._archive import replacing
-from ._dtype import PUBLIC
+from ._dtype import by_name
 from ._npz import load_npz, save_npz
 from ._tensor import Tensor, wrap
 
@@ -25,6 +25,7 @@ __all__ = ["load_npz", "load_safetensors", "save_npz", "save_safetensors"]
 _TYPES = {
     "BOOL": "bool", "U8": "uint8", "U16": "uint16", "U32": "uint32", "U64": "uint64", "I8": "int8", "I16": "int16", "I32": "int32",
     "I64": "int64", "F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64", "C64": "complex64",
+    "F8_E4M3": "float8_e4m3fn", "F8_E5M2": "float8_e5m2", "F8_E8M0": "float8_e8m0fnu",
 }  # fmt: skip
 _NAMES = {name: code for code, name in _TYPES.items()}
 _METADATA = "__metadata__"
@@ -106,7 +107,7 @@ def _check(header: dict[str, Any], available: int) -> None:
     places = []
     for name, entry in header.items():
         try:
-            kind, shape, (begin, end) = PUBLIC[_TYPES[entry["dtype"]]], entry["shape"], entry["data_offsets"]
+            kind, shape, (begin, end) = by_name(_TYPES[entry["dtype"]]), entry["shape"], entry["data_offsets"]
         except (KeyError, TypeError, ValueError):
             raise _damaged(f"the entry of {name!r} is incomplete or of an unknown type") from None
         if not isinstance(shape, list) or not all(map(_is_size, (*shape, begin, end))) or len(shape) > 64:
@@ -125,5 +126,5 @@ def _check(header: dict[str, Any], available: int) -> None:
 
 def _array(content: Any, entry: Mapping[str, Any]) -> Any:
     begin, _ = entry["data_offsets"]
-    shape, kind = tuple(entry["shape"]), PUBLIC[_TYPES[entry["dtype"]]].numpy
+    shape, kind = tuple(entry["shape"]), by_name(_TYPES[entry["dtype"]]).numpy
     return np.ndarray(shape, kind, content, begin) if all(shape) else np.empty(shape, kind)

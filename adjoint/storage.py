@@ -335,6 +335,7 @@ class _Meta(type):
         return type(instance) is TypedStorage and instance.dtype is cls.dtype and instance.device.type == "cpu"  # type: ignore[attr-defined]
 
 
+# PyTorch has no storages of the other types: what lies in them is saved as bytes.
 STORAGE_NAMES = {kind: f"{kind.scalar_name}Storage" for kind in PUBLIC.values() if kind.name not in ("uint16", "uint32", "uint64")}
 CLASSES = {
     name: _Meta(name, (_LegacyStorage,), {"dtype": kind, "_dtype": kind, "__module__": "adjoint"}) for kind, name in STORAGE_NAMES.items()

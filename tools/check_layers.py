@@ -27,6 +27,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "_layout",
             "_meta",
             "_meta_functions",
+            "_narrow",
             "_printing",
             "_quiet",
             "_random",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .._dtype import from_numpy_dtype
 from .._quiet import mute, unmute
 from ._generator import Generator, Held, default_generator, draws
 
@@ -61,7 +62,11 @@ NUMBERS_AND_BOOL = ("bool", *NUMBERS)
 
 
 def kind_of(dtype: np.dtype[Any]) -> Kind:
-    return _KINDS[dtype.kind, dtype.itemsize]
+    found = _KINDS.get((dtype.kind, dtype.itemsize))
+    if found is None:
+        name = from_numpy_dtype(dtype).scalar_name
+        raise NotImplementedError(f"\"random_cpu\" not implemented for '{name}'; draw in float32 and convert")
+    return found
 
 
 def require(names: Sequence[str], dtype: np.dtype[Any], kernel: str) -> Kind:

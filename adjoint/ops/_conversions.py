@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._dtype import NARROW
 from .._quiet import mute, unmute
 from .._serving import compiles
 
@@ -26,6 +27,10 @@ def converted(array: Any, dtype: np.dtype[Any]) -> Any:
 
 def by_numpy(array: Any, dtype: np.dtype[Any]) -> Any:
     """As silently as C converts: what does not fit becomes infinite, or wraps around."""
+    if NARROW.get(array.dtype) is False:
+        from .._narrow import refuse_packed
+
+        refuse_packed(array.dtype)
     token = mute()
     try:
         if array.dtype.kind == "f" and dtype.kind in "iu" and dtype.itemsize < 4:
@@ -36,6 +41,10 @@ def by_numpy(array: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def kernel_for(dtype: np.dtype[Any]) -> Callable[[Any], Any]:
+    if dtype in NARROW:
+        from .._narrow import narrowed
+
+        return partial(narrowed, dtype=dtype)
     fallback = partial(by_numpy, dtype=dtype)
     if not compiles():
         return fallback

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._dtype import default_numpy, from_numpy_dtype, result_numpy_dtype
+from .._dtype import NARROW, default_numpy, from_numpy_dtype, result_numpy_dtype
 from .._layer import Pending, indices_in, top_level
 from .._quiet import mute, unmute
 from .._state import SAVED_HOOKS, get_mode
@@ -33,6 +33,8 @@ def forward(op: Op, operands: list[Any], values: dict[str, Any]) -> Any:
     arrays = [x._data if isinstance(x, Tensor) else x for x in operands]
     if op.view and arrays[0].__class__ is Pending:
         return op.view_of(arrays[0], tuple(values[name] for name in op.params))
+    if NARROW and not op.narrow:
+        check_wide(op, arrays)
     check_devices(op, arrays)
     if op.broadcasts:
         check_shapes(arrays)
@@ -80,6 +82,12 @@ def not_implemented_for(name: str, arrays: Sequence[Any]) -> NotImplementedError
     """The error for a dtype that an op does not know. (NotImplementedError is a RuntimeError.)"""
     dtype = next(from_numpy_dtype(a.dtype) for a in arrays if hasattr(a, "dtype"))
     return NotImplementedError(f"\"{name}\" not implemented for '{dtype.scalar_name}'; convert it first, for example with x.float()")
+
+
+def check_wide(op: Op, arrays: Sequence[Any]) -> None:
+    narrow = [a for a in arrays if getattr(a, "dtype", None) in NARROW]
+    if narrow:
+        raise not_implemented_for(op.name, narrow)
 
 
 def check_shapes(arrays: Sequence[Any]) -> tuple[int, ...]:

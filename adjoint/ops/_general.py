@@ -256,8 +256,9 @@ def generally(op: Op, args: tuple[Any, ...], out: Any = None) -> Any:
         from ._inplace import write_out
 
         return write_out(op, operands, values, out)
+    results = forward(op, operands, values)
     notice_dtype(op, operands)
-    return finished(op, operands, values, forward(op, operands, values))
+    return finished(op, operands, values, results)
 
 
 def settled_pending(x: Any) -> Any:

@@ -87,6 +87,7 @@ class Op:
         along: str = "",
         images: tuple[str, ...] = (),
         like: tuple[str, ...] = (),
+        narrow: bool = False,
     ) -> None:
         self.name = name
         self.impl = impl
@@ -103,6 +104,7 @@ class Op:
         self.edges = edges  # the order in which a node of all inputs shows their edges, where PyTorch's is another
         self.differentiable = differentiable
         self.warns = warns and not view and not isinstance(impl, np.ufunc)  # NumPy may warn, so the forward runs muted (_quiet.py)
+        self.narrow = narrow or view  # 8-bit and packed numbers are welcome: they are moved, and not computed with
         self.floats = floats  # float32 and float64 are welcome; otherwise there is no fast path
         # Whether half precision is computed in single precision, as in PyTorch: forward and rules get float32 arrays instead.
         self.wide = broadcasts and promote != KEEP if wide is None else wide

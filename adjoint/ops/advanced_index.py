@@ -109,7 +109,7 @@ def as_arrays(indices: Any) -> Indices:
     return tuple(item._data if isinstance(item, Tensor) else item for item in indices)
 
 
-@op("index", method=False, function=False, jvp=LINEAR, warns=False, batch=index_batch,
+@op("index", method=False, function=False, jvp=LINEAR, warns=False, batch=index_batch, narrow=True,
     input=lambda g, input_shape, indices: call(place_at, g, input_shape, indices))  # fmt: skip
 def index_at(input: Array, indices: Held) -> Array:
     """A copy of the elements at the given indices."""

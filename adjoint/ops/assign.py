@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._dtype import finfo, from_numpy_dtype
+from .._dtype import NARROW, finfo, from_numpy_dtype
 from .._layer import Pending, indices_in, top_level
 from .._methods import OpMethods
 from .._site import here, warn
@@ -21,6 +21,7 @@ from ..autograd.node import INFERENCE_TENSOR
 from ..autograd.regions import ANY, PARTIAL, check_apart, same_memory
 from ..autograd.views import check_writable, edge_of, overlaps_itself, set_history
 from ._batching import behind_batch
+from ._conversions import converted
 from ._forward import NUMBERS
 from ._general import array_to_write, operand, plain_array, settled_pending
 from ._inplace import check_read, overwritten_operands, shares_memory, write_inplace
@@ -184,7 +185,7 @@ def number_for(value: Any, dtype: np.dtype[Any]) -> Any:
             raise_overflow(dtype)
         if value < limits.min:
             value += limits.max + 1
-    if dtype.kind in "fV" and not -SMALL <= value <= SMALL and abs(value) != math.inf:
+    if dtype.kind in "fV" and not -SMALL <= value <= SMALL and abs(value) != math.inf and dtype not in NARROW:
         if abs(value) > finfo(from_numpy_dtype(dtype)).max:
             raise_overflow(dtype)
     return value
@@ -192,7 +193,8 @@ def number_for(value: Any, dtype: np.dtype[Any]) -> Any:
 
 def number_as(value: Any, dtype: np.dtype[Any]) -> Array:
     """The same as an array without dimensions."""
-    return np.asarray(number_for(value, dtype)).astype(dtype)
+    number = np.asarray(number_for(value, dtype))
+    return converted(number, dtype) if dtype in NARROW else number.astype(dtype)
 
 
 def raise_overflow(dtype: np.dtype[Any]) -> None:
@@ -204,7 +206,7 @@ def raise_overflow(dtype: np.dtype[Any]) -> None:
 
 
 @op(
-    "copy", method=False, function=False, nodes="CopyBackwards", overlap=PARTIAL,
+    "copy", method=False, function=False, nodes="CopyBackwards", overlap=PARTIAL, narrow=True,
     batch=lambda input, src: _copy(input, behind_batch(src, input.ndim)),
     input=zero,
     src=lambda g, src_shape, src_dtype: cast(sum_to(g, src_shape), src_dtype),
@@ -261,7 +263,7 @@ def copy_(input: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
 # ---- fill ---------------------------------------------------------------------------------------------------------------------------
 
 
-@op("fill", method=False, function=False, warns=False, input=zero, jvp=ELEMENTWISE, batch=LEADING)
+@op("fill", method=False, function=False, warns=False, input=zero, jvp=ELEMENTWISE, batch=LEADING, narrow=True)
 def _fill_number(input: Array, value: Any) -> Array:
     if input.__class__ is not np.ndarray:
         return np.full_like(input, number_as(value, input.dtype))
@@ -316,7 +318,7 @@ def fill_(input: Tensor, value: Any) -> Tensor:
     data = array_to_write(input)
     if data is not None and (value.__class__ is float or value.__class__ is int or value.__class__ is bool):
         kind = data.dtype.kind
-        if kind in "ib" or (kind == "f" and -SMALL <= value <= SMALL):
+        if kind in "ib" or (kind == "f" and data.itemsize > 1 and -SMALL <= value <= SMALL):
             fill_array(data, number_for(value, data.dtype) if kind == "i" else value)
             return input._written()
     if isinstance(value, Tensor):
@@ -324,7 +326,7 @@ def fill_(input: Tensor, value: Any) -> Tensor:
     return write_through(_fill_number, _write_number, one_value=True, input=input, value=value)
 
 
-@op("zero", method=False, function=False, input=zero, jvp=LINEAR, batch=LEADING)
+@op("zero", method=False, function=False, input=zero, jvp=LINEAR, batch=LEADING, narrow=True)
 def _zero(input: Array) -> Array:
     return np.zeros_like(input)
 

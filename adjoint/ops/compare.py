@@ -18,7 +18,8 @@ from ._rules import loops
 def comparison(name: str, function: np.ufunc, operator: str, *aliases: str, ordered: bool = True, doc: str) -> Any:
     check = refuse("c", name) if ordered else None
     return elementwise(
-        name, function, scalars="other", operators=(operator,), aliases=aliases, check=check, differentiable=False, doc=doc
+        name, function, scalars="other", operators=(operator,), aliases=aliases, check=check, differentiable=False, doc=doc,
+        narrow=not ordered,
     )
 
 
@@ -116,8 +117,8 @@ def rrshift(input: Array, other: Array) -> Array:
 # ---- questions ----------------------------------------------------------------------------------------------------------------------
 
 
-def question(name: str, function: Any, check: Any = None, doc: str | None = None, same: str = "") -> Any:
-    return elementwise(name, function, scalars=False, inplace=False, warns=False, check=check, differentiable=False, doc=doc, same=same)
+def question(name: str, function: Any, check: Any = None, **facts: Any) -> Any:
+    return elementwise(name, function, scalars=False, inplace=False, warns=False, check=check, differentiable=False, **facts)
 
 
 def _signbit(input: Array) -> Array:
@@ -140,7 +141,7 @@ def _isreal(input: Array) -> Array:
     return input.imag == 0 if input.dtype.kind == "c" else (input == 0) | (input != 0)  # that is, everywhere
 
 
-isnan = question("isnan", np.isnan, doc="Where an element is NaN.")
+isnan = question("isnan", np.isnan, narrow=True, doc="Where an element is NaN.")
 isinf = question("isinf", np.isinf, doc="Where an element is infinite.")
 isfinite = question("isfinite", np.isfinite, doc="Where an element is neither infinite nor NaN.")
 signbit = question(

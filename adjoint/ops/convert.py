@@ -24,13 +24,13 @@ from ._rules import cast
 _PRESERVE = preserve_format
 
 
-@op("_to_copy", nodes="ToCopyBackward0", jvp=LINEAR, method=False, function=False, out=False, holomorphic=False, batch=LEADING,
+@op("_to_copy", nodes="ToCopyBackward0", jvp=LINEAR, method=False, function=False, out=False, holomorphic=False, batch=LEADING, narrow=True,
     input=lambda g, input_dtype: cast(g, input_dtype))  # fmt: skip
 def _to_copy(input: Array, dtype: Any, memory_format: memory_format = _PRESERVE) -> Array:
     return _converted(input, dtype, memory_format)
 
 
-@op("_to_integer", method=False, function=False, out=False, differentiable=False, batch=LEADING)
+@op("_to_integer", method=False, function=False, out=False, differentiable=False, batch=LEADING, narrow=True)
 def _to_integer(input: Array, dtype: Any, memory_format: memory_format = _PRESERVE) -> Array:
     """A copy as integers or truth values, which have no derivative: the history ends here."""
     return _converted(input, dtype, memory_format)
@@ -43,6 +43,8 @@ def _converted(array: Array, dtype: np.dtype[Any], memory_format: memory_format)
         array = array.real
     if memory_format is _PRESERVE and array.__class__ is np.ndarray and array.flags.c_contiguous:
         return converted(array, dtype)
+    if dtype in _dtype.NARROW:
+        array = converted(array, dtype)
     if array.dtype.kind == "f" and dtype.kind in "iu" and dtype.itemsize < 4:
         array = array.astype(np.int32)  # as the processor does it: too large numbers wrap around
     return copy_in_format(array, dtype, memory_format)

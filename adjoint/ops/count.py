@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _return_types as return_types
-from .._dtype import from_numpy_dtype
+from .._dtype import NARROW, from_numpy_dtype
 from .._layer import deepest, top_level
 from .._tensor import Tensor, wrap, wrap_result
 from ._batching import by_example, refuse_batches
@@ -33,8 +33,9 @@ def _answer(values: Array, inverse: Array | None, counts: Array | None) -> Any:
 
 
 def _refuse_unordered(data: Array) -> None:
-    if data.dtype.kind == "c":
-        raise NotImplementedError(f"\"unique\" not implemented for '{from_numpy_dtype(data.dtype).scalar_name}': torch.view_as_real first")
+    if data.dtype.kind == "c" or data.dtype in NARROW:
+        first = "torch.view_as_real" if data.dtype.kind == "c" else "x.float()"
+        raise NotImplementedError(f"\"unique\" not implemented for '{from_numpy_dtype(data.dtype).scalar_name}': {first} first")
 
 
 Distinct = tuple[Any, Any, Any]  # the elements; where each element of the array went, and how often each occurs, or None

@@ -48,7 +48,7 @@ def _cat_examples(tensors: list[Any], dim: int) -> Any:
 
 
 @op(promote=COMMON, jvp=LINEAR, warns=False, overlap=ANY, method=False, aliases=("concat", "concatenate"), check=_some_to_cat, joint=_cut,
-    batch=_cat_examples)  # fmt: skip
+    batch=_cat_examples, narrow=True)  # fmt: skip
 def cat(tensors: Sequence[Array], dim: int = 0) -> Array:
     """Join tensors along a dimension that they have."""
     try:
@@ -102,7 +102,7 @@ def _some_to_stack(*tensors: Array) -> None:
 
 
 @op(promote=COMMON, jvp=LINEAR, warns=False, overlap=ANY, method=False, check=_some_to_stack, joint=_unstacked,
-    batch=lambda tensors, dim: stack(tensors, wrap_dim(dim, tensors[0].ndim) + 1))  # fmt: skip
+    batch=lambda tensors, dim: stack(tensors, wrap_dim(dim, tensors[0].ndim) + 1), narrow=True)  # fmt: skip
 def stack(tensors: Sequence[Array], dim: int = 0) -> Array:
     """Join tensors of one shape along a new dimension."""
     try:

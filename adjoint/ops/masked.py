@@ -30,6 +30,7 @@ Shape = tuple[int, ...]
 
 @op(
     "where", wide=True, method=False, function=False, broadcasts=True, jvp=ELEMENTWISE, warns=False, like=("condition", "input", "other"),
+    narrow=True,
     input=lambda g, condition: np.where(condition, g, 0),
     other=lambda g, condition: np.where(condition, 0, g),
 )  # fmt: skip

@@ -96,7 +96,7 @@ def is_contiguous(input: Any, memory_format: Any = contiguous_format) -> bool:
 _CHANNELS_LAST = {channels_last: 4, channels_last_3d: 5}  # and how many dimensions they are for
 
 
-@op(jvp=LINEAR, out=False, warns=False, batch=LEADING, input=lambda g: g)
+@op(jvp=LINEAR, out=False, warns=False, batch=LEADING, narrow=True, input=lambda g: g)
 def clone(input: Array, *, memory_format: Any = None) -> Array:
     """A copy, through which gradients flow."""
     if memory_format not in _CHANNELS_LAST and (memory_format is contiguous_format or input.flags.c_contiguous):

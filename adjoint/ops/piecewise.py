@@ -67,7 +67,7 @@ def abs_jvp(input: Array, input_t: Array) -> Array:
 
 abs = elementwise(
     "abs", np.absolute, operators=("__abs__",), aliases=("absolute",), same=FOUND, holomorphic=False, check=refuse("b", "abs"),
-    input=lambda g, input: g * call(sgn, input), jvp=abs_jvp,
+    narrow=True, input=lambda g, input: g * call(sgn, input), jvp=abs_jvp,
     doc="The absolute value; of a complex number its modulus. The gradient at 0 is 0.",
 )  # fmt: skip
 

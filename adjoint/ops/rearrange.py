@@ -37,7 +37,7 @@ def _summed_repeats(g: Array, input_shape: Shape, repeats: Shape) -> Array:
     return sum_to(g.reshape(pairs), tuple([size for own in shape for size in (1, own)])).reshape(input_shape)
 
 
-@op("repeat", method=False, function=False, jvp=LINEAR, warns=False, input=_summed_repeats,
+@op("repeat", method=False, function=False, jvp=LINEAR, warns=False, narrow=True, input=_summed_repeats,
     batch=lambda input, repeats: _repeat(behind_batch(input, len(repeats) + 1), (1, *repeats)))  # fmt: skip
 def _repeat(input: Array, repeats: Shape) -> Array:
     """The tensor, so many times along each dimension."""

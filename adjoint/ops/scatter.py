@@ -326,7 +326,7 @@ def write_in_batch(
 
 
 @op(jvp=LINEAR, warns=False, overlap=ANY, same="index_select(): self and result must have the same scalar type", input=index_select_rule,
-    batch=select_in_batch)  # fmt: skip
+    batch=select_in_batch, narrow=True)  # fmt: skip
 def index_select(input: Array, dim: int, index: Array) -> Array:
     """The slices that `index` names along a dimension."""
     if len(index.shape) == 1:
