@@ -73,7 +73,7 @@ def _received(descriptor: Any, size: int) -> SharedMemory:
     return _mapped(descriptor.detach(), size)
 
 
-def _view(cls: type[Tensor], memory: SharedMemory, place: tuple[Any, ...], requires_grad: bool, attributes: dict[str, Any]) -> Tensor:
+def _view(cls: type[Tensor], memory: Any, place: tuple[Any, ...], requires_grad: bool, attributes: dict[str, Any]) -> Tensor:
     shape, dtype, offset, strides = place
     return _rebuild(cls, np.ndarray(shape, dtype, memory, offset, strides), requires_grad, attributes)
 
@@ -83,12 +83,25 @@ def _reduce_memory(memory: SharedMemory) -> tuple[Any, ...]:
 
 
 def _reduce(tensor: Tensor) -> Any:
-    memory = memory_of(tensor._data)
-    if memory is None:
-        return tensor.__reduce_ex__(2)
+    """The memory, and the tensor's place in it. A pickle has the memory once, however many tensors of it lie there."""
+    if tensor.requires_grad and not tensor.is_leaf:
+        raise RuntimeError(
+            "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support crossing process "
+            f"boundaries. This one was made by {tensor.grad_fn.name()}, recorded at {tensor.grad_fn.site}\n  fix: send x.detach()"
+        )
     data = tensor._data
-    offset = data.__array_interface__["data"][0] - np.frombuffer(memory, np.uint8).__array_interface__["data"][0]
-    return _view, (type(tensor), memory, (data.shape, data.dtype, offset, data.strides), tensor.requires_grad, attributes_of(tensor))
+    if not isinstance(data, np.ndarray):
+        return tensor.__reduce_ex__(2)
+    owner = data
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    shared = memory_of(owner)
+    if shared is not None:
+        owner = np.frombuffer(shared, np.uint8)
+    elif owner.base is not None or not owner.flags.c_contiguous:  # another's memory, or one with gaps
+        return tensor.__reduce_ex__(2)
+    place = data.shape, data.dtype, data.__array_interface__["data"][0] - owner.__array_interface__["data"][0], data.strides
+    return _view, (type(tensor), owner if shared is None else shared, place, tensor.requires_grad, attributes_of(tensor))
 
 
 # Pickles that go to another process ask here first.

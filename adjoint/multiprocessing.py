@@ -7,6 +7,8 @@ from collections.abc import Callable
 from multiprocessing import *  # noqa: F403
 from typing import Any
 
+from . import _sharing  # noqa: F401  # how tensors are pickled that go to another process
+
 _strategy = ["file_system"]
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from multiprocessing.reduction import ForkingPickler
+from typing import Any
+
+import numpy as np
 import pytest
 
 import adjoint as ad
@@ -88,3 +92,42 @@ def test_sharing_keeps_what_the_tensor_is() -> None:
     assert weight.share_memory_()._data is data  # it stays where it is
     assert not weight.clone().is_shared()
     assert ad.empty(0).share_memory_().shape == (0,)
+
+
+def sent(value: Any) -> Any:
+    """What another process would receive."""
+    return ForkingPickler.loads(bytes(ForkingPickler.dumps(value)))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: ad.arange(6.0).reshape(2, 3), lambda: ad.arange(6.0)[1::2], lambda: ad.ones(2, 3).t(), lambda: ad.zeros(0, 3),
+        lambda: ad.tensor(3), lambda: ad.arange(4).flip(0), lambda: ad.ones(2, 3, dtype=ad.complex64).conj(), lambda: ad.ones(1).expand(3),
+        lambda: ad.from_numpy(np.asfortranarray(np.arange(6.0).reshape(2, 3)))[:, 1:],
+        lambda: ad.frombuffer(bytearray(range(8)), dtype=ad.uint8),
+        lambda: ad.empty(2, 3, device="meta"), lambda: nn.Parameter(ad.ones(2)), lambda: ad.ones(2, requires_grad=True),
+    ],
+)  # fmt: skip
+def test_what_is_sent_arrives(make: Any) -> None:
+    tensor = make()
+    tensor.note = "mine"
+    received = sent(tensor)
+    assert type(received) is type(tensor) and received.dtype == tensor.dtype and received.shape == tensor.shape
+    assert received.stride() == tensor.stride() and received.requires_grad == tensor.requires_grad and received.note == "mine"
+    assert tensor.is_meta or received.tolist() == tensor.tolist()
+    assert tensor.is_meta or not tensor.numel() or received.detach().data_ptr() != tensor.detach().data_ptr()
+
+
+def test_tensors_of_one_message_share_their_memory_in_the_other_process_too() -> None:
+    whole = ad.arange(6.0)
+    received, row, again = sent([whole, whole[2:4], whole.reshape(2, 3)])
+    received.add_(1)
+    assert row.tolist() == [3.0, 4.0] and again.tolist() == [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
+
+
+def test_history_does_not_cross_processes() -> None:
+    x = ad.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match=r"Cowardly refusing to serialize non-leaf.*test_sharing.*\n  fix: send x.detach"):
+        sent(x * 2)
+    assert sent((x * 2).detach()).tolist() == [2.0, 2.0]

@@ -15,7 +15,7 @@ from .._tensor import Tensor
 from ..autograd.packed import take_known_result
 from ._compiled import forward_of
 from ._precision import FLOAT32, in_single, is_half, rounded
-from ._registry import FLOAT, KEEP, Op
+from ._registry import FLOAT, KEEP, RANKED, Op
 from ._rules import cast
 
 NUMBERS = (bool, int, float, complex)
@@ -135,6 +135,8 @@ def promoted(arrays: list[Any], dtype: np.dtype[Any]) -> list[Any]:
 
 
 def common_dtype(op: Op, arrays: list[Any]) -> np.dtype[Any]:
+    if op.promote == RANKED and any(a.shape for a in arrays):
+        arrays = [np.empty(1, a.dtype) for a in arrays]
     dtype = result_numpy_dtype([a for a in arrays if a is not None])
     if op.promote == FLOAT and dtype.kind in "iub":
         return default_numpy()

@@ -42,6 +42,7 @@ DYNAMIC = "dynamic"  # not at all: the shape of the result depends on values
 
 # What happens to the dtypes of the inputs before the forward sees them.
 COMMON = "common"  # PyTorch's promotion
+RANKED = "ranked"  # promotion of operands that get one rank first: beside one with dimensions, one without counts as much
 FLOAT = "float"  # promotion, and integers become the default floating dtype
 KEEP = "keep"  # nothing
 

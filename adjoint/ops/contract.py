@@ -12,7 +12,7 @@ import numpy as np
 from .._methods import OpMethods
 from ._batching import expanded
 from ._out import into
-from ._registry import COMMON, FUNCTIONS, MULTILINEAR, Array, composite, op
+from ._registry import FUNCTIONS, MULTILINEAR, RANKED, Array, composite, op
 from ._rules import call, loops, wrap_dim
 from .matmul import C_NAMES, dot, mm
 from .parts import EVERYTHING
@@ -79,7 +79,7 @@ def _kron_examples(input: Any, other: Any, examples: int, batched: list[bool]) -
 
 
 @op(
-    promote=COMMON, wide=True, jvp=MULTILINEAR, nodes="UnsafeViewBackward0", batch=_kron_examples,
+    promote=RANKED, wide=True, jvp=MULTILINEAR, nodes="UnsafeViewBackward0", batch=_kron_examples,
     input=lambda g, other, input_shape, other_shape: _kron_factor(g, other, True, input_shape, other_shape),
     other=lambda g, input, input_shape, other_shape: _kron_factor(g, input, False, other_shape, input_shape),
 )  # fmt: skip

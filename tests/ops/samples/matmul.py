@@ -218,6 +218,8 @@ def kronecker(make: Make) -> Iterator[Sample]:
     yield Sample(make(2, 3), make(2))
     yield Sample(make(2), make(2, 2, 3))
     yield Sample(make(2), make(3, dtype="int64"))
+    yield Sample(make(2, dtype="float32"), make(dtype="float64"))
+    yield Sample(make(dtype="float64"), make(2, 2, dtype="float32"))
 
 
 @samples("tensordot")
