@@ -100,8 +100,8 @@ newaxis = None
 
 # What is imported when first used, so that `import adjoint` stays light: packages, and names out of modules.
 _PACKAGES = frozenset(
-    {"_C", "__config__",
-     "accelerator", "amp", "backends", "compiler", "cuda", "debug", "distributed", "distributions", "fft", "func", "functional",
+    {"_C", "__config__", "_dynamo", "_inductor", "_jit_internal", "_tensor_str", "_utils",
+     "accelerator", "amp", "backends", "compiler", "cpu", "cuda", "debug", "distributed", "distributions", "fft", "func", "functional",
      "hub", "io", "jit", "linalg", "masked", "mps", "multiprocessing", "nn", "onnx", "optim", "overrides", "profiler", "random",
      "return_types", "serialization", "signal", "sparse", "special", "storage", "testing", "types", "utils", "version", "viz", "xpu"}
 )  # fmt: skip
@@ -167,6 +167,15 @@ _NAMES = {
     **dict.fromkeys(("GradScaler",), "amp"),
     **dict.fromkeys(("OutOfMemoryError",), "cuda"),
     **dict.fromkeys(("compile",), "compiler"),
+    **dict.fromkeys(
+        ("SymBool", "SymFloat", "SymInt", "_assert", "_assert_async", "_check", "_check_index", "_check_is_size", "_check_not_implemented",
+         "_check_tensor_all", "_check_tensor_all_with", "_check_type", "_check_value", "_check_with", "sym_float", "sym_int", "sym_ite",
+         "sym_max", "sym_min", "sym_not", "sym_sqrt", "sym_sum"),
+        "_symbolic",
+    ),
+    **dict.fromkeys(("FloatType", "JitType", "TensorType"), "_C"),
+    **dict.fromkeys(("Event", "Stream", "get_device_module"), "_streams"),
+    **dict.fromkeys(("ScriptFunction", "ScriptModule"), "jit"),
     **dict.fromkeys(("explain",), "_explain"),
     **dict.fromkeys(("sparse_coo_tensor",), "sparse"),
     **dict.fromkeys(("vmap",), "func"),

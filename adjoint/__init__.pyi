@@ -3,19 +3,37 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple, overload
 
+from ._streams import Event as Event
+from ._C import FloatType as FloatType
 from ._sampling import Generator as Generator
 from .amp.grad_scaler import GradScaler as GradScaler
+from ._C import JitType as JitType
 from .cuda import OutOfMemoryError as OutOfMemoryError
+from .jit import ScriptFunction as ScriptFunction
+from .jit import ScriptModule as ScriptModule
 from ._size import Size as Size
 from .storage import Storage as Storage
+from ._streams import Stream as Stream
+from ._symbolic import SymBool as SymBool
+from ._symbolic import SymFloat as SymFloat
+from ._symbolic import SymInt as SymInt
 from ._tensor import Tensor as Tensor
+from ._C import TensorType as TensorType
 from .storage import TypedStorage as TypedStorage
 from ._untyped_storage import UntypedStorage as UntypedStorage
 from . import _C as _C
 from . import __config__ as __config__
+from ._symbolic import _assert as _assert
+from ._symbolic import _assert_async as _assert_async
+from ._symbolic import _check_is_size as _check_is_size
+from ._symbolic import _check_tensor_all_with as _check_tensor_all_with
+from ._symbolic import _check_with as _check_with
 from ._native import _chunk_cat as _chunk_cat
 from .ops.pathwise import _dirichlet_grad as _dirichlet_grad
+from . import _dynamo as _dynamo
 from ._native import _fused_sdp_choice as _fused_sdp_choice
+from . import _inductor as _inductor
+from . import _jit_internal as _jit_internal
 from ._native import _log_softmax_backward_data as _log_softmax_backward_data
 from ._native import _native_batch_norm_legit as _native_batch_norm_legit
 from .ops.pathwise import _sample_dirichlet as _sample_dirichlet
@@ -23,8 +41,10 @@ from ._segments import _segment_reduce as _segment_reduce
 from ._native import _softmax_backward_data as _softmax_backward_data
 from .ops.pathwise import _standard_gamma as _standard_gamma
 from .ops.pathwise import _standard_gamma_grad as _standard_gamma_grad
+from . import _tensor_str as _tensor_str
 from ._native import _unsafe_masked_index as _unsafe_masked_index
 from ._native import _unsafe_masked_index_put_accumulate as _unsafe_masked_index_put_accumulate
+from . import _utils as _utils
 from . import accelerator as accelerator
 from .nn.functional import adaptive_avg_pool1d as adaptive_avg_pool1d
 from ._native import adaptive_max_pool1d as adaptive_max_pool1d
@@ -59,6 +79,7 @@ from .nn.functional import conv_transpose2d as conv_transpose2d
 from .nn.functional import conv_transpose3d as conv_transpose3d
 from ._native import convolution as convolution
 from ._native import cosine_embedding_loss as cosine_embedding_loss
+from . import cpu as cpu
 from ._native import ctc_loss as ctc_loss
 from . import cuda as cuda
 from ._device import device as device
@@ -97,6 +118,7 @@ from .amp.autocast_mode import get_autocast_dtype as get_autocast_dtype
 from .amp.autocast_mode import get_autocast_gpu_dtype as get_autocast_gpu_dtype
 from ._device import get_default_device as get_default_device
 from ._dtype import get_default_dtype as get_default_dtype
+from ._streams import get_device_module as get_device_module
 from ._settings import get_float32_matmul_precision as get_float32_matmul_precision
 from ._settings import get_num_interop_threads as get_num_interop_threads
 from ._kernels.pool import get_num_threads as get_num_threads
@@ -210,6 +232,14 @@ from .sparse import sparse_coo_tensor as sparse_coo_tensor
 from . import special as special
 from . import storage as storage
 from ._lowrank import svd_lowrank as svd_lowrank
+from ._symbolic import sym_float as sym_float
+from ._symbolic import sym_int as sym_int
+from ._symbolic import sym_ite as sym_ite
+from ._symbolic import sym_max as sym_max
+from ._symbolic import sym_min as sym_min
+from ._symbolic import sym_not as sym_not
+from ._symbolic import sym_sqrt as sym_sqrt
+from ._symbolic import sym_sum as sym_sum
 from ._from_data import tensor as tensor
 from . import testing as testing
 from ._interop import to_dlpack as to_dlpack
@@ -299,6 +329,12 @@ LongTensor: Any
 ShortStorage: type[TypedStorage]
 ShortTensor: Any
 __version__: str
+_check: Any
+_check_index: Any
+_check_not_implemented: Any
+_check_tensor_all: Any
+_check_type: Any
+_check_value: Any
 def abs(input: Any, *, out: Any = None) -> Tensor:
     """The absolute value; of a complex number its modulus. The gradient at 0 is 0."""
 def abs_(input: Any) -> Tensor:

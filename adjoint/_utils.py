@@ -248,3 +248,49 @@ def _import_dotted_name(name: str) -> Any:
     return found
 
 
+# ---- several tensors as one ---------------------------------------------------------------------------------------------------------
+
+
+def _flatten_dense_tensors(tensors: Any) -> Tensor:
+    """The elements of several tensors in one, which has one dimension."""
+    return import_module(__package__).cat([tensor.contiguous().view(-1) for tensor in tensors])  # type: ignore[no-any-return]
+
+
+def _unflatten_dense_tensors(flat: Tensor, tensors: Any) -> tuple[Tensor, ...]:
+    """Views of parts of `flat`, in the shapes of `tensors`."""
+    parts = flat.split([tensor.numel() for tensor in tensors])
+    return tuple(part.view_as(tensor) for part, tensor in zip(parts, tensors, strict=True))
+
+
+# ---- devices ------------------------------------------------------------------------------------------------------------------------
+
+
+def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int | None:
+    """The number of a device; -1 is the CPU."""
+    from ._device import resolve
+
+    if isinstance(device, str):
+        device = resolve(device)
+    if isinstance(device, int):
+        return device
+    if device is not None and device.type == "cpu":
+        if allow_cpu:
+            return -1
+        raise ValueError(f"Expected a non cpu device, but got: {device}")
+    index: int | None = None if device is None else device.index
+    if index is None and not optional:  # else it is that of the current accelerator, and there is none
+        raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{device}")
+    return index
+
+
+def _get_available_device_type() -> str | None:
+    """None: there is no accelerator."""
+    return None
+
+
+def _get_device_module(device_type: str) -> Any:
+    """The module of a type of devices: `torch.cuda` for "cuda"."""
+    found = getattr(import_module(__package__), device_type, None)
+    if found is None:
+        raise RuntimeError(f"Device '{device_type}' does not have a corresponding module registered as 'torch.{device_type}'.")
+    return found

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import Enum
 from mmap import MAP_PRIVATE, MAP_SHARED
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from . import storage as _storage
+from ._device import device
 from ._locations import _packages as _package_registry  # noqa: F401
 from ._locations import default_restore_location, location_tag, register_package, validate_cuda_device, validate_hpu_device
 from ._older_files import SourceChangeWarning
@@ -29,6 +31,8 @@ __all__ = [
 ]  # fmt: skip
 
 DEFAULT_PROTOCOL = 2
+MAP_LOCATION = Callable[[Any, str], Any] | device | str | dict[str, str] | None  # what `load` accepts as its `map_location`
+FILE_LIKE = str | os.PathLike[str] | IO[bytes]
 
 # ---- what a file may name -----------------------------------------------------------------------------------------------------------
 

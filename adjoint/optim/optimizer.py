@@ -61,7 +61,10 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(step)
     def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        before, after = self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks
+        try:
+            before, after = self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks
+        except AttributeError:  # one that wraps another optimizer and has not called Optimizer.__init__: the other has the hooks
+            return step(self, *args, **kwargs)
         if not (before or after or _all_pre_hooks or _all_post_hooks):
             return step(self, *args, **kwargs)
         given = (self, *args)

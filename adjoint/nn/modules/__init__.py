@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from importlib import import_module
-from importlib.machinery import ModuleSpec
-from types import ModuleType
 from typing import Any
 
 from ... import nn
+from ..._homes import settle
 from . import utils as utils
 
 # PyTorch's files, and ours that have what is in them.
@@ -39,23 +36,12 @@ HOMES = {
     "upsampling": ("upsampling",),
 }
 
-
-def _gather(name: str, sources: tuple[str, ...]) -> ModuleType:
-    module = ModuleType(f"{__name__}.{name}", f"What PyTorch keeps in `torch.nn.modules.{name}`.")
-    module.__spec__ = ModuleSpec(module.__name__, None)
-    for source in sources:
-        found = vars(import_module(f"{nn.__name__}.{source}"))
-        module.__dict__.update({key: value for key, value in found.items() if not key.startswith("__")})
-    return module
-
-
 # The classes of `nn`, as in PyTorch.
 _TENSORS = {"Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter"}
 _CLASSES = {name for name, value in vars(nn).items() if isinstance(value, type) and value.__module__.startswith(nn.__name__)}
 __all__ = sorted(_CLASSES - _TENSORS)  # noqa: PLE0605
 
-for _name, _sources in HOMES.items():
-    globals()[_name] = sys.modules[f"{__name__}.{_name}"] = _gather(_name, _sources)
+settle(__name__, HOMES, within=nn.__name__)
 
 
 def __getattr__(name: str) -> Any:

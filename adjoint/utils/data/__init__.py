@@ -1,5 +1,8 @@
 """Datasets, samplers and the loader that makes batches of them."""
 
+from importlib import import_module
+from typing import Any
+
 from . import _utils as _utils
 from ._collate import default_collate, default_convert
 from ._worker import get_worker_info
@@ -29,3 +32,11 @@ __all__ = [
     "get_worker_info",
     "random_split",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("datapipes", "graph_settings"):
+        return import_module(f".{name}", __name__)
+    if name in ("IterDataPipe", "MapDataPipe", "functional_datapipe"):
+        return getattr(import_module(".datapipes", __name__), name)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

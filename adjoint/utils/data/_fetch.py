@@ -9,15 +9,22 @@ from typing import Any
 from ..._from_data import as_tensor
 from ..._tensor import Tensor
 from ._collate import default_collate
-from .dataset import IterableDataset, Subset, TensorDataset
+from .dataset import Subset, TensorDataset
 
 Fetch = Callable[[Any], Any]
 
 
-def fetcher(dataset: Any, batched: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> Fetch:
-    """The function from an index (or a list of them) to a batch. A stream that is at its end raises StopIteration."""
-    make = _stream_fetcher if isinstance(dataset, IterableDataset) else _index_fetcher
-    return make(dataset, batched, collate_fn, drop_last)
+class DatasetKind:
+    """Whether samples are asked for by their index, or come one after the other."""
+
+    Map = 0
+    Iterable = 1
+
+    @staticmethod
+    def create_fetcher(kind: int, dataset: Any, batched: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> Fetch:
+        """The function from an index (or a list of them) to a batch. A stream that is at its end raises StopIteration."""
+        make = _stream_fetcher if kind == DatasetKind.Iterable else _index_fetcher
+        return make(dataset, batched, collate_fn, drop_last)
 
 
 def _index_fetcher(dataset: Any, batched: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> Fetch:

@@ -13,8 +13,7 @@ from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any, Self
 
 from . import _worker
-from ._fetch import fetcher
-from .dataset import IterableDataset
+from ._fetch import DatasetKind
 from .sampler import random_seed
 
 if TYPE_CHECKING:
@@ -43,8 +42,8 @@ class LoaderIterator:
         batch = self._next_batch()
         self._yielded += 1
         loader = self._loader
-        expected = loader._announced_length
-        if expected is not None and self._yielded > expected and isinstance(loader.dataset, IterableDataset):
+        expected = loader._IterableDataset_len_called
+        if expected is not None and self._yielded > expected and loader._dataset_kind == DatasetKind.Iterable:
             warnings.warn(
                 f"Length of IterableDataset {loader.dataset} was reported to be {expected} (when accessing len(dataloader)), but "
                 f"{self._yielded} samples have been fetched. With several workers each of them must yield its own part: see "
@@ -65,7 +64,9 @@ class SingleProcessIterator(LoaderIterator):
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         super().__init__(loader)
-        self._fetch = fetcher(loader.dataset, loader._auto_collation, loader.collate_fn, loader.drop_last)
+        self._fetch = DatasetKind.create_fetcher(
+            loader._dataset_kind, loader.dataset, loader._auto_collation, loader.collate_fn, loader.drop_last
+        )
 
     def _next_batch(self) -> Any:
         return self._fetch(next(self._indices))
@@ -76,7 +77,9 @@ class _Workers:
 
     def __init__(self, loader: DataLoader[Any], base_seed: int) -> None:
         context = loader.multiprocessing_context or multiprocessing.get_context()
-        make_fetch = partial(fetcher, loader.dataset, loader._auto_collation, loader.collate_fn, loader.drop_last)
+        make_fetch = partial(
+            DatasetKind.create_fetcher, loader._dataset_kind, loader.dataset, loader._auto_collation, loader.collate_fn, loader.drop_last
+        )
         self.processes: list[Any] = []
         self.connections: list[Connection[Any, Any]] = []
         try:

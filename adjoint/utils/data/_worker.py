@@ -36,12 +36,12 @@ class WorkerInfo(NamedTuple):
     dataset: Any
 
 
-_info: WorkerInfo | None = None
+_worker_info: WorkerInfo | None = None
 
 
 def get_worker_info() -> WorkerInfo | None:
     """The facts about the worker process that this is called in, None in the main process."""
-    return _info
+    return _worker_info
 
 
 class Setup(NamedTuple):
@@ -104,14 +104,19 @@ def _send_all(connection: Connection[Any, Any], outgoing: queue.SimpleQueue[Any]
 
 def _seed(setup: Setup) -> None:
     """Every worker has its own random numbers, the same as PyTorch's workers have."""
-    global _info
+    global _worker_info
     seed = setup.base_seed + setup.id
     set_num_threads(1)
     random.seed(seed)
     manual_seed(seed)
-    entropy = [setup.id, setup.base_seed & 0xFFFFFFFF, setup.base_seed >> 32, 0]
-    np.random.seed(np.random.SeedSequence(entropy).generate_state(4))  # noqa: NPY002
-    _info = WorkerInfo(setup.id, setup.num_workers, seed, setup.dataset)
+    np.random.seed(_generate_state(setup.base_seed, setup.id))  # noqa: NPY002
+    _worker_info = WorkerInfo(setup.id, setup.num_workers, seed, setup.dataset)
+
+
+def _generate_state(base_seed: int, worker_id: int) -> list[int]:
+    """What NumPy's generator is seeded with in a worker."""
+    entropy = [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
+    return np.random.SeedSequence(entropy).generate_state(4).tolist()  # type: ignore[no-any-return]
 
 
 def _work(connection: Connection[Any, Any], setup: Setup, outgoing: queue.SimpleQueue[Any]) -> None:

@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 
 from ..._sampling import Generator
 from ._collate import default_collate, default_convert
+from ._fetch import DatasetKind as _DatasetKind
 from ._iterators import LoaderIterator, MultiProcessIterator, SingleProcessIterator
 from ._worker import get_worker_info
 from .dataset import Dataset, IterableDataset
@@ -23,6 +24,14 @@ __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"
 T_co = TypeVar("T_co", covariant=True)
 
 _FIXED = frozenset({"batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"})
+
+
+# PyTorch's names, which libraries import.
+_BaseDataLoaderIter = LoaderIterator
+_SingleProcessDataLoaderIter = SingleProcessIterator
+_MultiProcessingDataLoaderIter = MultiProcessIterator
+_collate_fn_t = Callable[[list[Any]], Any]
+_worker_init_fn_t = Callable[[int], None]
 
 
 class _EndlessSampler(Sampler[None]):
@@ -89,7 +98,8 @@ class DataLoader(Generic[T_co]):
         self.collate_fn = collate_fn or (default_convert if batch_sampler is None else default_collate)
         self.persistent_workers = persistent_workers
         self.in_order = in_order
-        self._announced_length: int | None = None
+        self._dataset_kind = _DatasetKind.Iterable if streamed else _DatasetKind.Map
+        self._IterableDataset_len_called: int | None = None  # the length that was announced
         self._kept: MultiProcessIterator | None = None
         self._initialized = True
         self.check_worker_number_rationality()
@@ -149,12 +159,12 @@ class DataLoader(Generic[T_co]):
 
     def __len__(self) -> int:
         """How many batches there are. For a stream this is what the dataset says of itself."""
-        if not isinstance(self.dataset, IterableDataset):
+        if self._dataset_kind != _DatasetKind.Iterable:
             return len(self._index_sampler)
         length: int = len(self.dataset)  # type: ignore[arg-type]
         if self.batch_size is not None:
             length = length // self.batch_size if self.drop_last else math.ceil(length / self.batch_size)
-        self._announced_length = length
+        self._IterableDataset_len_called = length
         return length
 
     def __getstate__(self) -> dict[str, Any]:
