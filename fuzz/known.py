@@ -83,6 +83,28 @@ def unread_indices(difference: Any, theirs: Any, ours: Any) -> bool:
     return bool(nothing or re.search(r"4611686018427387904|9223372036854775808", difference.program))
 
 
+@known("PyTorch's take_along_dim reads whatever stands at an index that is out of range, where all sizes are 1")
+def taken_beyond(difference: Any, theirs: Any, ours: Any) -> bool:
+    return difference.what == "adjoint raises" and ".take_along_dim(" in difference.statement and "out of bounds" in ours.text
+
+
+@known("a custom function may give a gradient to an input that asks for none; the hooks of PyTorch's node see it, those of adjoint None")
+def unwanted_gradients(difference: Any, theirs: Any, ours: Any) -> bool:
+    hooked = "autograd.Function" in difference.program and "grad_fn.register_hook(" in difference.program
+    return hooked and difference.place.startswith("log") and theirs is False and ours is True
+
+
+@known("there is no complex32 here: complex64 takes its place")
+def half_complex(difference: Any, theirs: Any, ours: Any) -> bool:
+    return "complex32" in f"{difference.what} {theirs}"
+
+
+@known("after `x.data = y`, views of the old memory are no views of x any more; writes to them leave its history alone")
+def views_of_replaced_data(difference: Any, theirs: Any, ours: Any) -> bool:
+    replaced = re.search(r"(v\d+)\.data = ", difference.program)
+    return bool(replaced) and "grad" in difference.place
+
+
 @known("PyTorch wraps indices that are too large for unravel_index")
 def unravelled(difference: Any, theirs: Any, ours: Any) -> bool:
     return difference.what == "adjoint raises" and "unravel_index(" in difference.statement

@@ -127,8 +127,9 @@ def promoted(arrays: list[Any], dtype: np.dtype[Any]) -> list[Any]:
     result = []
     for a in arrays:
         if isinstance(a, NUMBERS):
-            # NumPy keeps a Python number weak, but refuses an integer that does not fit; PyTorch lets it wrap around.
-            result.append(np.asarray(a).astype(dtype) if dtype.kind in "iub" else a)
+            # NumPy keeps a Python number weak, but refuses an integer that does not fit; PyTorch lets it wrap around. Alone, a truth value
+            # would be computed with in half precision.
+            result.append(np.asarray(a).astype(dtype) if dtype.kind in "iub" or a is True or a is False else a)
         else:
             result.append(a if a is None or a.dtype == dtype else cast(a, dtype))
     return result

@@ -37,6 +37,7 @@ def _diagonal_of(array: Array, offset: int, dim1: int, dim2: int) -> Array:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     if not offset and array.__class__ is np.ndarray and array.flags.c_contiguous:
         return _several.strided(array, *_main_diagonal(array.shape, array.strides, dim1, dim2))
+    offset = max(-array.shape[dim1], min(offset, array.shape[dim2]))  # beyond that it is empty, and NumPy's numbers overflow
     view = array.diagonal(offset, dim1, dim2)
     if view.__class__ is np.ndarray and array.flags.writeable:
         view.flags.writeable = True

@@ -529,3 +529,5 @@ def entropies(make: Make) -> Iterator[Sample]:
     yield Sample(2.5, make(3, low=0.3))
     yield Sample(*PAIRS).only_values()
     yield Sample(np.array([0, 1, 2]), np.array([1, 2, 3])).no_gradient()
+    yield Sample(np.array([1, 2, 3], dtype="int32"), True).no_gradient()
+    yield Sample(2, np.array([1, 2, 3], dtype="int32")).no_gradient()

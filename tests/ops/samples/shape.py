@@ -340,6 +340,8 @@ def diagonals(make: Make) -> Iterator[Sample]:
     yield Sample(make(3, 4), -1)
     yield Sample(make(2, 3, 4), 1, -1, 0)
     yield Sample(make(3, 3), 5)
+    yield Sample(make(2, 3), -(2**31))
+    yield Sample(make(2, 3), 2**63 - 1)
 
 
 @samples("diag")
@@ -415,6 +417,12 @@ def slice_replaced(make: Make) -> Iterator[Sample]:
 @samples("diagonal_scatter")
 def diagonal_replaced(make: Make) -> Iterator[Sample]:
     yield Sample(make(3, 4), make(3), 1)
+
+
+@error_samples("diagonal_scatter")
+def bad_diagonal_replaced(make: Make) -> Iterator[ErrorSample]:
+    for offset in (-(2**31), 2**62):  # NumPy's own diagonal overflows there
+        yield ErrorSample(RuntimeError, "expected src to have a size equal to the slice of self", make(2, 3), make(3), offset)
 
 
 @samples("as_strided_scatter")
