@@ -144,7 +144,7 @@ class Module(CallHooks, Conversion, StateDict):
         kind = type(self)
         if kind.__getattr__ is not Module.__getattr__ or self._modules.__class__ is not Members:
             return hasattr(self, name)
-        return name in self.__dict__ or hasattr(kind, name)
+        return name in self.__dict__ or (hasattr(kind, name) and hasattr(self, name))  # a property may have nothing to say yet
 
     # ---- attributes -------------------------------------------------------------------------------------------------------------
 

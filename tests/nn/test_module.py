@@ -421,3 +421,18 @@ def test_what_old_pickles_lack(make, name, value):
     loaded = type(made).__new__(type(made))
     loaded.__setstate__(state)
     assert name not in loaded.__dict__ and getattr(loaded, name) == value and str(loaded) == str(made)
+
+
+def test_a_parameter_takes_the_name_of_a_property_that_has_no_value_yet():
+    class Ball(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.k = nn.Parameter(ad.ones(1))
+            self.raw = nn.Parameter(ad.ones(1))
+
+        @property
+        def k(self):
+            return -self.raw
+
+    ball = Ball()
+    assert list(ball.state_dict()) == ["k", "raw"] and ball.k.item() == -1
