@@ -15,10 +15,11 @@ def main() -> dict[str, Any]:
     labels = model(images).argmax(-1)
     results: dict[str, Any] = {"accuracy": fb.utils.accuracy(model, images, labels)}
     for attack in (
-        fb.attacks.FGSM(), fb.attacks.LinfPGD(steps=5, random_start=False), fb.attacks.L2CarliniWagnerAttack(binary_search_steps=2, steps=8),
+        fb.attacks.FGSM(), fb.attacks.LinfPGD(steps=5, random_start=False),
+        fb.attacks.L2CarliniWagnerAttack(binary_search_steps=2, steps=8),
         fb.attacks.L2DeepFoolAttack(steps=5), fb.attacks.LinfBasicIterativeAttack(steps=4, random_start=False),
         fb.attacks.L2ContrastReductionAttack(),
     ):  # fmt: skip
-        raw, clipped, success = attack(model, images, labels, epsilons=[0.05, 0.3])
+        _, clipped, success = attack(model, images, labels, epsilons=[0.05, 0.3])
         results[type(attack).__name__] = [list(clipped), success]
     return results

@@ -13,7 +13,7 @@ def main() -> dict[str, Any]:
     meta = torch.optim.Adam(model.parameters(), lr=1e-2)
     x = torch.randn(16, 2)
     results: dict[str, Any] = {}
-    for make in (lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9), lambda p: torch.optim.Adam(p, lr=0.05), lambda p: torch.optim.RMSprop(p)):
+    for make in (lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9), lambda p: torch.optim.Adam(p, lr=0.05), torch.optim.RMSprop):
         losses = []
         for step in range(3):
             y = torch.sin(x.sum(-1, keepdim=True) + step)

@@ -1,3 +1,4 @@
+# ruff: noqa: F722, F821 (the annotations are shapes)
 """Shapes and dtypes of tensors as annotations, checked when functions are called."""
 
 from typing import Any

@@ -18,10 +18,7 @@ def main() -> dict[str, Any]:
         total = total + out
     total.pow(2).mean().backward()
     results: dict[str, Any] = {"voltages": total, "gradient": model[0].weight.grad}
-    cells = (norse.LIFRecurrentCell(3, 4), norse.LSNNRecurrentCell(3, 4), norse.IzhikevichRecurrentCell(3, 4, norse.tonic_spiking)) if hasattr(
-        norse, "tonic_spiking"
-    ) else (norse.LIFRecurrentCell(3, 4), norse.LSNNRecurrentCell(3, 4))
-    for cell in cells:
+    for cell in (norse.LIFRecurrentCell(3, 4), norse.LSNNRecurrentCell(3, 4)):
         state, spikes = None, []
         for _ in range(12):
             out, state = cell(torch.rand(2, 3) * 4, state)

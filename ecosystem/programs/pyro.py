@@ -3,9 +3,9 @@
 from typing import Any
 
 import pyro
-import pyro.contrib.gp as gp
 import pyro.distributions as dist
 import torch
+from pyro.contrib import gp
 from pyro.infer import HMC, MCMC, NUTS, SVI, Predictive, Trace_ELBO, TraceEnum_ELBO, config_enumerate
 from pyro.infer.autoguide import AutoDelta, AutoDiagonalNormal, AutoLowRankMultivariateNormal, AutoMultivariateNormal, AutoNormal
 from pyro.optim import Adam

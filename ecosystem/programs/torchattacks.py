@@ -15,7 +15,8 @@ def main() -> dict[str, Any]:
     for attack in (
         torchattacks.FGSM(model, eps=8 / 255), torchattacks.PGD(model, eps=8 / 255, alpha=2 / 255, steps=4, random_start=True),
         torchattacks.BIM(model, steps=3), torchattacks.MIFGSM(model, steps=3), torchattacks.CW(model, c=1, steps=5, lr=0.01),
-        torchattacks.DeepFool(model, steps=5), torchattacks.TPGD(model, steps=3), torchattacks.FFGSM(model), torchattacks.RFGSM(model, steps=3),
+        torchattacks.DeepFool(model, steps=5), torchattacks.TPGD(model, steps=3), torchattacks.FFGSM(model),
+        torchattacks.RFGSM(model, steps=3),
         torchattacks.PGDL2(model, steps=3), torchattacks.EOTPGD(model, steps=2), torchattacks.NIFGSM(model, steps=3),
     ):  # fmt: skip
         results[attack.attack] = attack(images, labels)
