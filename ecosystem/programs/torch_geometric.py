@@ -7,7 +7,17 @@ import torch_geometric.transforms as T
 from torch.nn import functional as F
 from torch_geometric.data import Data
 from torch_geometric.loader import DataLoader
-from torch_geometric.nn import GATConv, GCNConv, GINConv, GraphConv, MessagePassing, SAGEConv, TransformerConv, global_mean_pool, global_max_pool
+from torch_geometric.nn import (
+    GATConv,
+    GCNConv,
+    GINConv,
+    GraphConv,
+    MessagePassing,
+    SAGEConv,
+    TransformerConv,
+    global_max_pool,
+    global_mean_pool,
+)
 from torch_geometric.utils import add_self_loops, degree, dense_to_sparse, softmax, to_undirected
 
 
