@@ -189,7 +189,7 @@ _NAMES = {
 
 
 def __getattr__(name: str) -> _Any:
-    home = name if name in _PACKAGES else _NAMES.get(name)
+    home = name if name in _PACKAGES else "_foreach" if name.startswith("_foreach_") else _NAMES.get(name)
     try:
         if home is not None:
             module = _import_module(f".{home}", __name__)

@@ -22,7 +22,7 @@ def marked(array: Any) -> Any:
         kind = array.dtype.kind
         if kind in "iub":
             array[...] = True if kind == "b" else np.iinfo(array.dtype).max
-        else:
+        elif not array.dtype.names:
             array[...] = complex(np.nan, np.nan) if kind == "c" else np.nan
     return array
 

@@ -84,6 +84,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "user packages",
         (
             "_aten_names",
+            "_foreach",
             "accelerator",
             "amp",
             "backends",
@@ -102,6 +103,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "_linalg_norms", "linalg",
             "_lobpcg", "_lowrank",
             "_aten_names",
+            "_foreach",
             "_native",
             "_npz",
             "_quantization",

@@ -24,18 +24,18 @@ Params = Iterable[Any]  # Tensors, (name, Tensor) pairs, or groups
 ParamsT = Params  # PyTorch's name
 
 
-
-class _Required:
+class _RequiredParameter:
     """Stands for the default of a setting that has none."""
 
     def __repr__(self) -> str:
         return "<required parameter>"
 
 
-required = _Required()
+required = _RequiredParameter()
 
 _all_pre_hooks: Hooks = OrderedDict()
 _all_post_hooks: Hooks = OrderedDict()
+_global_optimizer_pre_hooks, _global_optimizer_post_hooks = _all_pre_hooks, _all_post_hooks  # PyTorch's names
 
 
 def _add(table: Hooks, hook: Hook, prepend: bool = False) -> RemovableHandle:
@@ -314,3 +314,12 @@ def as_state(value: Any, name: str, param: Tensor | None) -> Any:
     if isinstance(value, list | tuple):
         return type(value)(as_state(entry, name, param) for entry in value)
     return deepcopy(value)
+
+
+def __getattr__(name: str) -> Any:
+    """What optimizers outside of this library import from here."""
+    from . import _helpers
+
+    if name.startswith("__") or not hasattr(_helpers, name):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(_helpers, name)
