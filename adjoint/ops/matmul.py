@@ -523,7 +523,7 @@ def added_jvp(out: Array, beta: float, alpha: float, input_t: Array, multiply: A
     return tangent if b_t is None else tangent + multiply(a, b_t) * alpha
 
 
-@op(inplace=True, input=added_input,
+@op(inplace=True, wide=True, input=added_input,
     mat1=lambda g, mat2, alpha: scaled(product(g, transposed(mat2)), alpha),
     mat2=lambda g, mat1, alpha: scaled(product(transposed(mat1), g), alpha),
     jvp=lambda out, beta, alpha, input_t, mat1, mat2, mat1_t, mat2_t: added_jvp(
@@ -540,7 +540,7 @@ def addmm(input: Array, mat1: Array, mat2: Array, beta: float = 1, alpha: float 
     return added(input, product(mat1, mat2), beta, alpha)
 
 
-@op(inplace=True, input=added_input,
+@op(inplace=True, wide=True, input=added_input,
     mat=lambda g, vec, alpha: scaled(outer_product(g, vec), alpha),
     vec=lambda g, mat, alpha: scaled(product(transposed(mat), g), alpha),
     jvp=lambda out, beta, alpha, input_t, mat, vec, mat_t, vec_t: added_jvp(
@@ -555,7 +555,7 @@ def addmv(input: Array, mat: Array, vec: Array, beta: float = 1, alpha: float = 
     return added(input, product(mat, vec), beta, alpha)
 
 
-@op(inplace=True, input=added_input,
+@op(inplace=True, wide=True, input=added_input,
     batch1=lambda g, batch2, alpha: scaled(product(g, transposed(batch2)), alpha),
     batch2=lambda g, batch1, alpha: scaled(product(transposed(batch1), g), alpha),
     jvp=lambda out, beta, alpha, input_t, batch1, batch2, batch1_t, batch2_t: added_jvp(

@@ -123,6 +123,10 @@ class Optimizer:
         self._optimizer_load_state_dict_pre_hooks: Hooks = OrderedDict()
         self._optimizer_load_state_dict_post_hooks: Hooks = OrderedDict()
 
+    def _patch_step_function(self) -> None:
+        """Called by wrappers that do not call `__init__`. `step` has its hooks since the class was made; this names it for profiles."""
+        self._zero_grad_profile_name = f"Optimizer.zero_grad#{type(self).__name__}.zero_grad"
+
     def __getstate__(self) -> dict[str, Any]:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
 

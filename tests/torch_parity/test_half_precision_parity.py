@@ -74,3 +74,15 @@ def test_a_mean_is_rounded_once(dtype, dim):
     ours, theirs = (np.random.default_rng(0).standard_normal((50, 7, 33)).astype(np.float32) for _ in LIBRARIES)
     means = [lib.tensor(x).to(getattr(lib, dtype)).mean(dim).float() for lib, x in zip(LIBRARIES, (ours, theirs), strict=True)]
     rounded_once(means[0].numpy(), means[1].numpy(), dtype)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("name", ["addmm", "baddbmm"])
+def test_a_product_with_factors_is_rounded_once(name, dtype):
+    part = 0 if name == "addmm" else slice(None)
+    arrays = [np.random.default_rng(place).standard_normal((3, 17, 17)).astype(np.float32)[part] for place in range(3)]
+    ours, theirs = (
+        getattr(lib, name)(*(lib.from_numpy(x).to(getattr(lib, dtype)) for x in arrays), beta=-4.775, alpha=2.0315).float().numpy()
+        for lib in (ad, torch)
+    )
+    assert np.mean(ours != theirs) < 0.01  # sums of float32 in another order may be rounded the other way
