@@ -103,7 +103,8 @@ _PACKAGES = frozenset(
     {"_C", "__config__", "_dynamo", "_inductor", "_jit_internal", "_tensor_str", "_utils",
      "accelerator", "amp", "backends", "compiler", "cpu", "cuda", "debug", "distributed", "distributions", "fft", "func", "functional",
      "hub", "io", "jit", "linalg", "masked", "mps", "multiprocessing", "nn", "onnx", "optim", "overrides", "profiler", "random",
-     "return_types", "serialization", "signal", "sparse", "special", "storage", "testing", "types", "utils", "version", "viz", "xpu"}
+     "return_types", "serialization", "signal", "sparse", "special", "storage", "testing", "torch_version",
+     "types", "utils", "version", "viz", "xpu"}
 )  # fmt: skip
 _NAMES = {
     **dict.fromkeys(
@@ -177,6 +178,7 @@ _NAMES = {
     **dict.fromkeys(("Event", "Stream", "get_device_module"), "_streams"),
     **dict.fromkeys(("ScriptFunction", "ScriptModule"), "jit"),
     **dict.fromkeys(("explain",), "_explain"),
+    **dict.fromkeys(("as_torch",), "_place"),
     **dict.fromkeys(("sparse_coo_tensor",), "sparse"),
     **dict.fromkeys(("vmap",), "func"),
     **dict.fromkeys(

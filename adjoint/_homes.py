@@ -26,6 +26,8 @@ class Gathered(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name == "__all__":
             return [name for name in dir(self) if not name.startswith("_")]
+        if name == "__file__" and self._sources[0] in sys.modules:  # where `inspect` looks for the source of a class
+            return sys.modules[self._sources[0]].__file__
         if not name.startswith("__"):
             for source in self._sources:
                 found = getattr(import_module(source), name, self)

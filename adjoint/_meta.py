@@ -217,7 +217,7 @@ class MetaArray(NDArrayOperatorsMixin):
         from ._meta_functions import RULES, elementwise
 
         rule = RULES.get(func)
-        if rule is None and func.__module__.startswith("adjoint."):
+        if rule is None and func.__module__.startswith(("adjoint.", "torch.")):
             rule = elementwise  # special functions, which are dispatched as NumPy's are
         if rule is None:
             raise NotImplementedError(

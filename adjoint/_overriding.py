@@ -91,7 +91,7 @@ class DisableTorchFunction(DisableTorchFunctionSubclass):
 
 def answers(cls: type, own: bool) -> bool:
     """Whether objects of a class answer for operations themselves. Lazy parameters, which are `own` tensors, do so for ops only."""
-    if cls in ORDINARY or (not own and issubclass(cls, Tensor) and cls.__module__.startswith("adjoint.")):
+    if cls in ORDINARY or (not own and issubclass(cls, Tensor) and cls.__module__.startswith(("adjoint.", "torch."))):
         return False
     found = getattr(cls, "__torch_function__", None)
     return found is not None and found is not disabled_torch_function
@@ -327,7 +327,7 @@ def functions_of(module: Any, exported: Iterable[str] | None) -> Iterator[Functi
     for name in vars(module) if exported is None else exported:
         fn = getattr(module, name)
         if isinstance(fn, FunctionType) and not name.startswith("_") and name not in IGNORED and asks_later(fn):
-            if fn.__module__.startswith("adjoint") and not fn.__module__.startswith(HELPERS):
+            if fn.__module__.startswith(("adjoint", "torch")) and not fn.__module__.startswith(HELPERS):
                 yield fn
 
 

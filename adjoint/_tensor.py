@@ -57,7 +57,9 @@ class Tensor(OpMethods):
     _vc: Any
     _grad: Tensor | None = None
     _grad_dtype: Any = SAME
-    _hooks: NodeHooks | None = None
+    if TYPE_CHECKING:  # `typing.get_type_hints` finds the others
+        _hooks: NodeHooks | None
+    _hooks = None
     _retains: bool = False
     _converted_from: Tensor | None = None
     _geometries: tuple[Any, ...] | None = None
@@ -76,7 +78,7 @@ class Tensor(OpMethods):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if not cls.__module__.startswith("adjoint."):
+        if not cls.__module__.startswith(("adjoint.", "torch.")):
             from ._overriding import derive
 
             derive(cls)

@@ -174,7 +174,7 @@ def _members() -> Iterator[tuple[str, Any]]:
 def _functions(module: Any) -> Iterator[tuple[str, Any]]:
     for name in getattr(module, "__all__", None) or dir(module):
         fn = getattr(module, name, None)
-        if not name.startswith("_") and isinstance(fn, FunctionType) and fn.__module__.startswith("adjoint"):
+        if not name.startswith("_") and isinstance(fn, FunctionType) and fn.__module__.startswith(("adjoint", "torch")):
             if not fn.__module__.startswith(HELPERS) and (name in ("backward", "grad") or not module.__name__.endswith("differentiate")):
                 yield name, fn
 

@@ -11,8 +11,8 @@ import pytest
 
 import adjoint as ad
 from adjoint import cli
+from adjoint._place import VERSION
 from adjoint.cli.check import missing_names
-from adjoint.cli.run import TORCH_VERSION
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -52,7 +52,7 @@ if __name__ == "__main__":
         F.mse_loss(model(a), b).backward()
         optimizer.step()
     torch.save(model.state_dict(), sys.argv[1])
-    assert torch is sys.modules["torch"] and torch.nn is nn and torch.__spec__.name == "adjoint"
+    assert torch is sys.modules["torch"] and torch.nn is nn
     print(sys.argv[1:], __file__, helper.ANSWER, torch.__name__)
 """
 
@@ -62,7 +62,7 @@ def test_run(script, tmp_path):
     path = script(TRAINING)
     done = adjoint("run", path, tmp_path / "model.pt", "--lr", "3")
     assert done.stderr == ""
-    assert done.stdout == f"{[str(tmp_path / 'model.pt'), '--lr', '3']} {path} 42 adjoint\n"
+    assert done.stdout == f"{[str(tmp_path / 'model.pt'), '--lr', '3']} {path} 42 torch\n"
     assert list(ad.load(tmp_path / "model.pt")) == ["0.weight", "0.bias", "2.weight", "2.bias"]
 
 
@@ -125,7 +125,7 @@ if __name__ == "__main__":
 def test_spawned_processes_run_on_adjoint_too(script, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = adjoint("run", script(SPAWNING))
-    expected = [(rank, "torch.nn.modules.linear", TORCH_VERSION, True) for rank in range(2)]
+    expected = [(rank, "torch.nn.modules.linear", VERSION, True) for rank in range(2)]
     assert done.stdout == f"{expected}\nTrue\n", done.stderr
 
 
@@ -135,16 +135,15 @@ def test_spawned_processes_run_on_adjoint_too(script, tmp_path, monkeypatch):
         ("import torch\ntorch.brew_tea()", "adjoint has no torch.brew_tea yet."),
         ("import torch\ntorch.nn.Kettle()", "adjoint has no torch.nn.Kettle yet."),
         ("from torch.nn import Kettle", "adjoint has no torch.nn.Kettle yet."),
-        ("import torch.tea", "No module named 'torch.tea': adjoint has no torch.tea yet"),
+        ("import torch.tea", "No module named 'torch.tea'\nadjoint has no torch.tea yet."),
         ("import torch.tea.green", "adjoint has no torch.tea yet"),
     ],
 )
 def test_run_names_what_is_missing(script, text, message):
-    path = script(text)
-    done = adjoint("run", path)
+    done = adjoint("run", script(text))
     assert done.returncode == 1
     assert message in done.stderr
-    assert f"python -m adjoint check {path}" in done.stderr
+    assert "python -m adjoint check" in done.stderr
 
 
 def test_errors_of_the_script_itself_are_left_alone(script):
@@ -153,8 +152,19 @@ def test_errors_of_the_script_itself_are_left_alone(script):
     assert adjoint("run", script("import sys; sys.exit(3)")).returncode == 3
 
 
-def test_run_without_a_script(tmp_path):
-    assert "there is no script" in adjoint("run", tmp_path / "none.py").stderr
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        (["none.py"], "can't open file 'none.py': there is no such file"),
+        (["none.ipynb", "-x"], "can't open file 'none.ipynb': there is no such file"),
+        (["-m"], "Argument expected for the -m option"),
+        (["-q", "x.py"], "unknown option -q: options of the program stand after it, and those of Python before -m adjoint"),
+        ([], "what shall be run? Write `run script.py`, `run -m module`, `run -c code` or `run notebook.ipynb`"),
+    ],
+)
+def test_nothing_to_run_is_said_in_one_line(capsys, program, message):
+    assert cli.main(["run", *program]) == 2
+    assert capsys.readouterr().err == f"python -m adjoint run: {message}\n"
 
 
 @pytest.mark.parametrize(

@@ -128,13 +128,14 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "sparse",
             "special",
             "testing",
+            "torch_version",
             "types",
             "utils",
             "version",
             "xpu",
         ),
     ),
-    ("top", ("__main__", "_explain", "_reference", "cli", "compile", "debug", "viz")),
+    ("top", ("__main__", "_explain", "_place", "_reference", "as_torch", "cli", "compile", "debug", "viz")),
     ("public surface", ("", "cli.build", "lab", "learn")),  # which uses the library as programs do
 )
 

@@ -54,10 +54,11 @@ class Generator:
     __slots__ = ("__weakref__", "_lock", "_memory", "_seed", "_waiting", "_words")
 
     _seed: int
-    # What a generator remembers is in one piece of memory, which is made when first needed.
-    _memory: npt.NDArray[np.uint32] | None
-    _words: npt.NDArray[np.uint32]  # the 624 words of the engine, the place of the next, and whether somebody draws (`Held`)
-    _waiting: npt.NDArray[np.float64]  # normals are made in pairs; the second waits here, if the number after it is 1 and not 0
+    if TYPE_CHECKING:
+        # What a generator remembers is in one piece of memory, which is made when first needed.
+        _memory: npt.NDArray[np.uint32] | None
+        _words: npt.NDArray[np.uint32]  # the 624 words of the engine, the place of the next, and whether somebody draws (`Held`)
+        _waiting: npt.NDArray[np.float64]  # normals are made in pairs; the second waits here, if the number after it is 1 and not 0
 
     def __init__(self, device: device | str | int | None = "cpu") -> None:
         if device != "cpu":

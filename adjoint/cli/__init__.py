@@ -7,13 +7,15 @@ import platform
 import sys
 from collections.abc import Sequence
 
+RUN_USAGE = "python -m adjoint run [-m MODULE | -c CODE | SCRIPT.py | NOTEBOOK.ipynb] [ARGUMENTS ...]"
+RUN_TEXT = """Run a PyTorch program, unmodified: in its process, and in those that it starts, `torch` is adjoint, whether PyTorch is
+installed or not. Nothing is changed on disk."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m adjoint", description="adjoint on the command line")
     commands = parser.add_subparsers(dest="command", required=True)
-    script = commands.add_parser("run", help="run a PyTorch script with adjoint in PyTorch's place")
-    script.add_argument("script", help="the script")
-    script.add_argument("arguments", nargs=argparse.REMAINDER, help="its own arguments")
+    commands.add_parser("run", help="run a PyTorch program with adjoint in PyTorch's place", usage=RUN_USAGE, description=RUN_TEXT)
     check = commands.add_parser("check", help="list the names of PyTorch that a script uses and adjoint does not have")
     check.add_argument("scripts", nargs="+", help="the scripts")
     commands.add_parser("info", help="what is installed here, for bug reports")
@@ -29,12 +31,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     learn.add_argument("name", nargs="?", help="the exercise, or its file (default: the one in this folder that was changed last)")
     learn.add_argument("--notebook", action="store_true", help="`start` writes a notebook")
     learn.add_argument("--force", action="store_true", help="`start` replaces a file that is there")
-    options = parser.parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    if given[:1] == ["run"] and given[1:2] not in (["-h"], ["--help"]):
+        return ran(given[1:])  # whose options are the program's
+    options = parser.parse_args(given)
     match options.command:
-        case "run":
-            from .run import run
-
-            run(options.script, options.arguments)
         case "check":
             return checked(options.scripts)
         case "info":
@@ -56,6 +57,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from ..learn import _commands
 
             return _commands.run(options.action, options.name, options.notebook, options.force)
+    return 0
+
+
+def ran(program: list[str]) -> int:
+    from .run import NoProgramError, run
+
+    try:
+        run(program)
+    except NoProgramError as error:
+        print(f"python -m adjoint run: {error}", file=sys.stderr)
+        return 2
     return 0
 
 

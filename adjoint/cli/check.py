@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from .run import OURS, TORCH
+from .._place.names import OURS, TORCH
 
 
 def missing_names(source: str, filename: str = "<script>") -> list[tuple[int, str]]:

@@ -32,10 +32,11 @@ class Conversion:
 
     _parameters: dict[str, Parameter | None]
     _buffers: dict[str, Tensor | None]
-    children: Callable[[], Iterator[Module]]
     parameters: Callable[[], Iterator[Parameter]]
     buffers: Callable[[], Iterator[Tensor]]
     _get_name: Callable[[], str]
+    if TYPE_CHECKING:  # `typing.get_type_hints` finds the others
+        children: Callable[[], Iterator[Module]]
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         """Replace the data of every parameter and buffer. A parameter stays the same object, so optimizers keep knowing it."""

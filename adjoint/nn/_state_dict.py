@@ -72,12 +72,13 @@ class StateDict:
     _version: int = 1
     _parameters: dict[str, Parameter | None]
     _buffers: dict[str, Tensor | None]
-    _modules: dict[str, Module | None]
     _non_persistent_buffers_set: set[str]
     _state_dict_hooks: Table
     _state_dict_pre_hooks: Table
     _load_state_dict_pre_hooks: Table
     _load_state_dict_post_hooks: Table
+    if TYPE_CHECKING:  # `typing.get_type_hints` finds the others
+        _modules: dict[str, Module | None]
 
     # ---- saving -----------------------------------------------------------------------------------------------------------------
 

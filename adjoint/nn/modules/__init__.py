@@ -6,42 +6,20 @@ from typing import Any
 
 from ... import nn
 from ..._homes import settle
+from .._files import FILES
 from . import utils as utils
-
-# PyTorch's files, and ours that have what is in them.
-HOMES = {
-    "activation": ("activation", "multihead"),
-    "adaptive": ("adaptive",),
-    "batchnorm": ("normalization", "lazy"),
-    "channelshuffle": ("flatten",),
-    "container": ("containers",),
-    "conv": ("conv", "lazy"),
-    "distance": ("distance",),
-    "dropout": ("dropout",),
-    "flatten": ("flatten",),
-    "fold": ("upsampling",),
-    "instancenorm": ("normalization", "lazy"),
-    "lazy": ("lazy",),
-    "linear": ("linear", "lazy"),
-    "linear_cross_entropy_options": ("linear_cross_entropy",),
-    "loss": ("loss",),
-    "module": ("_hooks", "_state_dict", "module"),
-    "normalization": ("normalization",),
-    "padding": ("flatten",),
-    "pixelshuffle": ("flatten",),
-    "pooling": ("pooling",),
-    "rnn": ("recurrent",),
-    "sparse": ("embedding",),
-    "transformer": ("transformer",),
-    "upsampling": ("upsampling",),
-}
 
 # The classes of `nn`, as in PyTorch.
 _TENSORS = {"Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter"}
-_CLASSES = {name for name, value in vars(nn).items() if isinstance(value, type) and value.__module__.startswith(nn.__name__)}
+_CLASSES = {name for name, value in vars(nn).items() if isinstance(value, type) and not name.startswith("_")}
 __all__ = sorted(_CLASSES - _TENSORS)  # noqa: PLE0605
 
-settle(__name__, HOMES, within=nn.__name__)
+<<<<<<< HEAD
+settle(__name__, FILES, within=nn.__name__)
+=======
+for _name, _sources in FILES.items():
+    globals()[_name] = sys.modules[f"{__name__}.{_name}"] = _gather(_name, _sources)
+>>>>>>> 12f9981 (Being torch is one mechanism, in this process and in those that it starts: modules and classes carry PyTorch's names, children find a folder)
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,28 @@
+"""The files of PyTorch's `torch.nn.modules`, and ours that have what is in them."""
+
+FILES = {
+    "activation": ("activation", "multihead"),
+    "adaptive": ("adaptive",),
+    "batchnorm": ("normalization", "lazy"),
+    "channelshuffle": ("flatten",),
+    "container": ("containers",),
+    "conv": ("conv", "lazy"),
+    "distance": ("distance",),
+    "dropout": ("dropout",),
+    "flatten": ("flatten",),
+    "fold": ("upsampling",),
+    "instancenorm": ("normalization", "lazy"),
+    "lazy": ("lazy",),
+    "linear": ("linear", "lazy"),
+    "linear_cross_entropy_options": ("linear_cross_entropy",),
+    "loss": ("loss",),
+    "module": ("module", "_hooks", "_state_dict"),
+    "normalization": ("normalization",),
+    "padding": ("flatten",),
+    "pixelshuffle": ("flatten",),
+    "pooling": ("pooling",),
+    "rnn": ("recurrent",),
+    "sparse": ("embedding",),
+    "transformer": ("transformer",),
+    "upsampling": ("upsampling",),
+}
