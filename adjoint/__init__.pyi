@@ -55,6 +55,7 @@ from . import amp as amp
 from ._ranges import arange as arange
 from ._settings import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 from ._from_data import as_tensor as as_tensor
+from ._place import as_torch as as_torch
 from ._from_data import asarray as asarray
 from .amp.autocast_mode import autocast as autocast
 from . import autograd as autograd
@@ -243,6 +244,7 @@ from ._symbolic import sym_sum as sym_sum
 from ._from_data import tensor as tensor
 from . import testing as testing
 from ._interop import to_dlpack as to_dlpack
+from . import torch_version as torch_version
 from ._native import triplet_margin_loss as triplet_margin_loss
 from ._settings import typename as typename
 from . import types as types
