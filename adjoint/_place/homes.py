@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from ..nn._files import FILES
 
-# Files that PyTorch does not have, besides those whose names begin with an underscore: what is in them belongs to who publishes it.
+# Files that PyTorch does not have: what is in them belongs to who publishes it. So it is with those whose names begin with an underscore,
+# but for a few that PyTorch has as well.
+_PYTORCHS = (
+    "_C", "__config__", "__future__", "_dynamo", "_inductor", "_jit_internal", "_lobpcg", "_lowrank", "_tensor_str", "_utils",
+    "utils._device", "utils._python_dispatch", "utils._pytree", "utils.data._utils",
+)  # fmt: skip
 _INTERNAL = {
     "autograd": (
         "accumulate", "anomaly", "causes", "diagnosis", "differences", "differentiate", "engine", "hooks", "node", "nonfinite", "packed",
@@ -43,7 +48,10 @@ def is_own_business(module: str) -> bool:
 
 def is_internal(module: str) -> bool:
     """Whether PyTorch has no such file."""
-    return module.startswith("adjoint.ops") or module in _INTERNAL_FILES or any(part.startswith("_") for part in module.split("."))
+    below = module.removeprefix("adjoint.")
+    if module in _INTERNAL_FILES or below.partition(".")[0] == "ops":
+        return True
+    return "_" in (part[:1] for part in below.split(".")) and not f"{below}.".startswith(tuple(f"{name}." for name in _PYTORCHS))
 
 
 def other_home(module: str, name: str) -> str | None:

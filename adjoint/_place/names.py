@@ -36,7 +36,7 @@ def loaded(ours: str) -> ModuleType:
     return sys.modules.get(ours) or import_module(ours)
 
 
-_HELPERS = (f"{OURS}._", f"{OURS}.ops._")  # whose functions the public modules, but for the root, only use
+_HELPERS = (f"{OURS}._", f"{OURS}.ops._")  # files whose functions the public modules, but for the root, only use
 _renamed: set[str] = set()
 
 
