@@ -14,12 +14,7 @@ _TENSORS = {"Buffer", "Parameter", "UninitializedBuffer", "UninitializedParamete
 _CLASSES = {name for name, value in vars(nn).items() if isinstance(value, type) and not name.startswith("_")}
 __all__ = sorted(_CLASSES - _TENSORS)  # noqa: PLE0605
 
-<<<<<<< HEAD
 settle(__name__, FILES, within=nn.__name__)
-=======
-for _name, _sources in FILES.items():
-    globals()[_name] = sys.modules[f"{__name__}.{_name}"] = _gather(_name, _sources)
->>>>>>> 12f9981 (Being torch is one mechanism, in this process and in those that it starts: modules and classes carry PyTorch's names, children find a folder)
 
 
 def __getattr__(name: str) -> Any:
