@@ -100,13 +100,14 @@ newaxis = None
 
 # What is imported when first used, so that `import adjoint` stays light: packages, and names out of modules.
 _PACKAGES = frozenset(
-    {"_C", "__config__", "_dynamo", "_inductor", "_jit_internal", "_tensor_str", "_utils",
+    {"_C", "__config__", "_dynamo", "_higher_order_ops", "_inductor", "_jit_internal", "_tensor_str", "_utils", "_vmap_internals",
      "accelerator", "amp", "backends", "compiler", "cpu", "cuda", "debug", "distributed", "distributions", "fft", "func", "functional",
      "hub", "io", "jit", "linalg", "masked", "mps", "multiprocessing", "nn", "onnx", "optim", "overrides", "profiler", "random",
      "return_types", "serialization", "signal", "sparse", "special", "storage", "testing", "torch_version",
      "types", "utils", "version", "viz", "xpu"}
 )  # fmt: skip
 _NAMES = {
+    "cond": "_higher_order_ops",
     **dict.fromkeys(
         ("are_deterministic_algorithms_enabled", "get_float32_matmul_precision", "get_num_interop_threads",
          "is_deterministic_algorithms_warn_only_enabled", "is_storage", "is_warn_always_enabled", "set_default_tensor_type",

@@ -310,7 +310,7 @@ def tensors_of(value: Any, what: str, name: str) -> tuple[Tensors, bool]:
 def points_of(inputs: Any, name: str, connected: bool) -> tuple[Tensors, bool]:
     """Where to differentiate: aliases of the inputs that require grad, with the history of the inputs if they are to stay connected."""
     given, several = tensors_of(inputs, "inputs", name)
-    return tuple(x.view_as(x) if connected and x.requires_grad else x.detach().requires_grad_() for x in given), several
+    return _grad_preprocess(given, connected, True), several
 
 
 def outputs_of(func: Func, points: Tensors, name: str, strict: bool) -> tuple[Tensors, bool]:
@@ -359,5 +359,43 @@ def check_depends(values: Tensors, strict: bool, message: str) -> None:
 
 def packed(tensors: Tensors, several: bool, connected: bool) -> Any:
     """Results as the caller gets them: one tensor for one, cut off unless they are to be differentiated further."""
-    results = tensors if connected else tuple(t.detach() for t in tensors)
-    return results if several else results[0]
+    return _tuple_postprocess(_grad_postprocess(tensors, connected), several)
+
+
+# ---- steps that libraries import although their names are private -------------------------------------------------------------------
+
+
+def _as_tuple(inp: Any, arg_name: str | None = None, fn_name: str | None = None) -> tuple[bool, tuple[Any, ...]]:
+    """Whether there are several tensors, and a tuple of them. With the names of an argument and its function, their types are checked."""
+    if arg_name is None or fn_name is None:
+        return isinstance(inp, tuple), inp if isinstance(inp, tuple) else (inp,)
+    given, several = tensors_of(inp, arg_name, fn_name)
+    return several, given
+
+
+def _grad_preprocess(inputs: Sequence[Tensor], create_graph: bool, need_graph: bool) -> Tensors:
+    """Aliases of tensors, which keep their history if they are to stay connected, and otherwise begin a new one if that is needed."""
+    return tuple(x.view_as(x) if create_graph and x.requires_grad else x.detach().requires_grad_(need_graph) for x in inputs)
+
+
+def _grad_postprocess(inputs: Any, create_graph: bool) -> Any:
+    """Tensors, or tuples of them, cut off unless they are to be differentiated further."""
+    if create_graph:
+        return inputs
+    return tuple(x.detach() if isinstance(x, Tensor) else _grad_postprocess(x, create_graph) for x in inputs)
+
+
+def _tuple_postprocess(res: Any, to_unpack: bool | tuple[bool, bool]) -> Any:
+    """One tensor for one: `to_unpack` says whether there were several, for tuples of tuples of the outer and of the inner ones."""
+    outer, inner = to_unpack if isinstance(to_unpack, tuple) else (to_unpack, True)
+    res = res if inner else tuple(row[0] for row in res)
+    return res if outer else res[0]
+
+
+def _construct_standard_basis_for(tensors: Sequence[Tensor], tensor_numels: Sequence[int]) -> Tensors:
+    """The columns of an identity matrix that belong to each tensor, where the rows count the elements of all."""
+    total, starts = sum(tensor_numels), np.cumsum([0, *tensor_numels])
+    return tuple(
+        wrap(np.eye(total, size, -int(start), dtype=x.dtype.numpy))
+        for x, size, start in zip(tensors, tensor_numels, starts[:-1], strict=True)
+    )

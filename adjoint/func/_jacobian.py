@@ -6,9 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from .._tensor import Tensor, wrap
+from .._tensor import Tensor
+from ..autograd.functional import _construct_standard_basis_for
 from ..ops._registry import FUNCTIONS
 from ..utils._pytree import TreeSpec, tree_flatten, tree_map, tree_unflatten
 from ._arguments import Argnums, check_real, chosen
@@ -19,14 +18,8 @@ from ._vmap import vmap
 
 def basis(leaves: list[Tensor]) -> list[Tensor]:
     """For each leaf a batch of tensors of its shape: together all that are one in a single element and zero elsewhere."""
-    total = sum(leaf.numel() for leaf in leaves)
-    result, start = [], 0
-    for leaf in leaves:
-        size = leaf.numel()
-        ones = np.eye(total, size, -start, dtype=leaf.dtype.numpy)
-        result.append(wrap(ones.reshape(total, *leaf.shape)))
-        start += size
-    return result
+    rows = _construct_standard_basis_for(leaves, [leaf.numel() for leaf in leaves])
+    return [columns.reshape(len(columns), *leaf.shape) for columns, leaf in zip(rows, leaves, strict=True)]
 
 
 def split(x: Tensor, leaves: list[Tensor]) -> list[Tensor]:

@@ -13,15 +13,22 @@ from .._site import warn
 from ._registry import FUNCTIONS, Array
 from ._rules import ARRAYS, loops
 
-REDUCTIONS = ("none", "mean", "sum")
+REDUCTIONS = ("none", "mean", "sum")  # in the order of PyTorch's numbers for them
+
+
+def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> str:
+    """The reduction that is asked for in the old way."""
+    average, reduces = (given is None or bool(given) for given in (size_average, reduce))
+    reduction = "none" if not reduces else "mean" if average else "sum"
+    if emit_warning:
+        warn(f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.")
+    return reduction
 
 
 def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
     """The reduction, also when it is asked for in the old way."""
     if size_average is not None or reduce is not None:
-        average, reduces = (given is None or bool(given) for given in (size_average, reduce))
-        reduction = "none" if not reduces else "mean" if average else "sum"
-        warn(f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.")
+        reduction = legacy_get_string(size_average, reduce)
     if reduction not in REDUCTIONS:
         raise ValueError(f"{reduction} is not a valid value for reduction; use 'mean', 'sum' or 'none'")
     return reduction

@@ -193,20 +193,21 @@ class Point(NamedTuple):
 
     t: float
     loss: float
-    gradient: Vector
+    gradient: Any  # of the kind that the search is given
     slope: float  # the derivative of the loss along the line
 
 
 def strong_wolfe(
-    evaluate: Callable[[float], Point], start: Point, t: float, length: float, small: float, limit: int
-) -> tuple[Point, int]:
+    evaluate: Callable[[float], Point], start: Point, t: float, length: float, small: float, limit: int, fall: float = ARMIJO,
+    flatness: float = WOLFE,
+) -> tuple[Point, int]:  # fmt: skip
     """A point where the loss has fallen enough and become flat enough, and how many evaluations it took to find it."""
 
     def falls_too_little(point: Point) -> bool:
-        return point.loss > start.loss + ARMIJO * point.t * start.slope
+        return point.loss > start.loss + fall * point.t * start.slope
 
     def is_flat(point: Point) -> bool:
-        return abs(point.slope) <= -WOLFE * start.slope
+        return abs(point.slope) <= -flatness * start.slope
 
     # First go outwards, until a point is good or there must be a good one between the last two.
     before, point = start, evaluate(t)
@@ -271,6 +272,31 @@ def cubic_minimum(a: Point, b: Point, lowest: float, highest: float) -> float:
         return (lowest + highest) / 2
     t = b.t - (b.t - a.t) * ((b.slope + sqrt(square) - d) / bend)
     return min(max(t, lowest), highest)
+
+
+# ---- the search under the names by which optimizers of others call it ---------------------------------------------------------------
+
+
+def _strong_wolfe(
+    obj_func: Callable[..., Any], x: Any, t: Any, d: Tensor, f: Any, g: Tensor, gtd: Any, c1: float = ARMIJO, c2: float = WOLFE,
+    tolerance_change: float = 1e-9, max_ls: int = 25,
+) -> tuple[float, Tensor, float, int]:  # fmt: skip
+    """Search from `x` along `d`, where `obj_func(x, t, d)` says loss and gradient: those at the point found, its `t`, the evaluations."""
+
+    def evaluate(t: float) -> Point:
+        loss, gradient = obj_func(x, t, d)
+        return Point(t, number(loss), gradient.clone(), number(gradient.dot(d)))
+
+    start = Point(0.0, number(f), g.clone(), number(gtd))
+    found, evaluations = strong_wolfe(evaluate, start, number(t), d.abs().max().item(), tolerance_change, max_ls, c1, c2)
+    return found.loss, found.gradient, found.t, evaluations
+
+
+def _cubic_interpolate(x1: Any, f1: Any, g1: Any, x2: Any, f2: Any, g2: Any, bounds: tuple[Any, Any] | None = None) -> float:
+    """Where the cubic through two points, with their slopes, has its minimum; within bounds, or else between the points."""
+    a, b = (Point(number(t), number(f), None, number(g)) for t, f, g in ((x1, f1, g1), (x2, f2, g2)))
+    lowest, highest = map(number, bounds or sorted((a.t, b.t)))
+    return cubic_minimum(a, b, lowest, highest)
 
 
 # ---- parameters as a vector ---------------------------------------------------------------------------------------------------------

@@ -284,3 +284,23 @@ def inputs_are_not_changed(T):
 @pytest.mark.parametrize("name", fact)
 def test_fact(name):
     assert outcome(fact[name], adjoint, nodes=False) == outcome(fact[name], torch, nodes=False)
+
+
+def test_private_steps_that_others_import():
+    def steps(library):
+        f = library.autograd.functional
+        x, y = library.ones(2, requires_grad=True), library.zeros(1, 1, dtype=library.float64)
+        assert f._as_tuple(x)[0] is False and f._as_tuple((x, y), "inputs", "jacobian")[0] is True
+        with pytest.raises(TypeError, match="The inputs given to jacobian must be either a Tensor or a tuple of Tensors"):
+            f._as_tuple([x], "inputs", "jacobian")
+        yield from f._construct_standard_basis_for((x, y), (2, 1))
+        kept, cut = f._grad_postprocess((x * 2,), True)[0], f._grad_postprocess(((x * 2, x), (x, y)), False)
+        assert kept.requires_grad and not cut[0][0].requires_grad
+        assert [t.requires_grad for t in f._grad_preprocess((x, y), True, True)] == [True, True]
+        assert [t.requires_grad for t in f._grad_preprocess((x, y), False, False)] == [False, False]
+        yield f._tuple_postprocess((x,), False)
+        yield f._tuple_postprocess(((x,), (y,)), (True, False))[1]
+        yield f._tuple_postprocess(((x, y),), (False, True))[1]
+
+    for ours, theirs in zip(steps(adjoint), steps(torch), strict=True):
+        assert ours.tolist() == theirs.tolist() and str(ours.dtype) == str(theirs.dtype)

@@ -294,3 +294,24 @@ def test_sparse_adam_of_ours_reads_the_state_of_pytorch():
         entry.update(exp_avg=ad.tensor(numbers(entry["exp_avg"])), exp_avg_sq=ad.tensor(numbers(entry["exp_avg_sq"])))
     optimizers[0].load_state_dict(state)
     assert optimizers[0].state[tables[0].weight]["step"] == 1
+
+
+def test_the_line_search_that_others_import():
+    def searched(library):
+        from importlib import import_module
+
+        lbfgs = import_module(f"{library.__name__}.optim.lbfgs")
+        x, d = library.tensor([1.0, -2.0], dtype=library.float64), library.tensor([-1.0, 3.0], dtype=library.float64)
+
+        def loss_and_gradient(x, t, d):
+            y = x + t * d
+            return float((y**4).sum() + y.cos().sum()), 4 * y**3 - y.sin()
+
+        loss, gradient = loss_and_gradient(x, 0.0, d)
+        f, g, t, evaluations = lbfgs._strong_wolfe(loss_and_gradient, x, 0.1, d, loss, gradient, gradient.dot(d), c2=0.1)
+        one = library.tensor(1.0, dtype=library.float64)
+        cubic = [lbfgs._cubic_interpolate(0.0, 1.0, -one, 2.0, 0.8, one)]
+        cubic.append(lbfgs._cubic_interpolate(2.0, 0.8, one, 0.0, 5.0, one * 0.1, (0.5, 3.0)))
+        return [float(f), *g.tolist(), float(t), evaluations, *map(float, cubic)]
+
+    assert all(math.isclose(ours, theirs, rel_tol=1e-9) for ours, theirs in zip(*map(searched, (ad, torch)), strict=True))
