@@ -32,6 +32,7 @@ from ._native import _chunk_cat as _chunk_cat
 from .ops.pathwise import _dirichlet_grad as _dirichlet_grad
 from . import _dynamo as _dynamo
 from ._native import _fused_sdp_choice as _fused_sdp_choice
+from . import _higher_order_ops as _higher_order_ops
 from . import _inductor as _inductor
 from . import _jit_internal as _jit_internal
 from ._native import _log_softmax_backward_data as _log_softmax_backward_data
@@ -45,6 +46,7 @@ from . import _tensor_str as _tensor_str
 from ._native import _unsafe_masked_index as _unsafe_masked_index
 from ._native import _unsafe_masked_index_put_accumulate as _unsafe_masked_index_put_accumulate
 from . import _utils as _utils
+from . import _vmap_internals as _vmap_internals
 from . import accelerator as accelerator
 from .nn.functional import adaptive_avg_pool1d as adaptive_avg_pool1d
 from ._native import adaptive_max_pool1d as adaptive_max_pool1d
@@ -70,6 +72,7 @@ from ._spectral import blackman_window as blackman_window
 from .amp.autocast_mode import clear_autocast_cache as clear_autocast_cache
 from .compiler import compile as compile
 from . import compiler as compiler
+from ._higher_order_ops.cond import cond as cond
 from ._native import constant_pad_nd as constant_pad_nd
 from .nn.functional import conv1d as conv1d
 from .nn.functional import conv2d as conv2d
