@@ -103,7 +103,7 @@ _PACKAGES = frozenset(
     {"_C", "__config__", "_dynamo", "_higher_order_ops", "_inductor", "_jit_internal", "_tensor_str", "_utils", "_vmap_internals",
      "accelerator", "amp", "backends", "compiler", "cpu", "cuda", "debug", "distributed", "distributions", "fft", "func", "functional",
      "hub", "io", "jit", "linalg", "masked", "mps", "multiprocessing", "nn", "onnx", "optim", "overrides", "profiler", "random",
-     "return_types", "serialization", "signal", "sparse", "special", "storage", "testing", "torch_version",
+     "quasirandom", "return_types", "serialization", "signal", "sparse", "special", "storage", "testing", "torch_version",
      "types", "utils", "version", "viz", "xpu"}
 )  # fmt: skip
 _NAMES = {
@@ -152,6 +152,9 @@ _NAMES = {
          "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "int1", "int2", "int3", "int4", "int5", "int6", "int7",
          "qint32", "qint8", "quint2x4", "quint4x2", "quint8", "uint1", "uint2", "uint3", "uint4", "uint5", "uint6", "uint7"),
         "_narrow",
+    ),
+    **dict.fromkeys(
+        ("_sobol_engine_draw", "_sobol_engine_ff_", "_sobol_engine_initialize_state_", "_sobol_engine_scramble_"), "quasirandom"
     ),
     **dict.fromkeys(("empty_permuted",), "_creation"),
     **dict.fromkeys(("pca_lowrank", "svd_lowrank"), "_lowrank"),

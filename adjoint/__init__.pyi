@@ -39,6 +39,10 @@ from ._native import _log_softmax_backward_data as _log_softmax_backward_data
 from ._native import _native_batch_norm_legit as _native_batch_norm_legit
 from .ops.pathwise import _sample_dirichlet as _sample_dirichlet
 from ._segments import _segment_reduce as _segment_reduce
+from .quasirandom import _sobol_engine_draw as _sobol_engine_draw
+from .quasirandom import _sobol_engine_ff_ as _sobol_engine_ff_
+from .quasirandom import _sobol_engine_initialize_state_ as _sobol_engine_initialize_state_
+from .quasirandom import _sobol_engine_scramble_ as _sobol_engine_scramble_
 from ._native import _softmax_backward_data as _softmax_backward_data
 from .ops.pathwise import _standard_gamma as _standard_gamma
 from .ops.pathwise import _standard_gamma_grad as _standard_gamma_grad
@@ -194,6 +198,7 @@ from ._lowrank import pca_lowrank as pca_lowrank
 from ._native import poisson_nll_loss as poisson_nll_loss
 from ._printing import printoptions as printoptions
 from . import profiler as profiler
+from . import quasirandom as quasirandom
 from ._sampling import rand as rand
 from ._sampling import rand_like as rand_like
 from ._sampling import randint as randint

@@ -85,6 +85,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         (
             "_aten_names",
             "_foreach",
+            "quasirandom",
             "accelerator",
             "amp",
             "backends",
@@ -104,6 +105,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "_lobpcg", "_lowrank",
             "_aten_names",
             "_foreach",
+            "quasirandom",
             "_native",
             "_npz",
             "_quantization",

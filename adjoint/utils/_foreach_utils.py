@@ -55,5 +55,5 @@ def _device_has_foreach_support(device: Device) -> bool:
     return device.type in (*_get_foreach_kernels_supported_devices(), "cpu")
 
 
-def _has_foreach_support(tensors: list[Tensor], device: Device) -> bool:
+def _has_foreach_support(tensors: list[Any], device: Device) -> bool:
     return _device_has_foreach_support(device) and all(t is None or type(t) in _foreach_supported_types for t in tensors)
