@@ -45,10 +45,11 @@ class Module(CallHooks, Conversion, StateDict):
                 raise TypeError(f"{name}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'")
             raise TypeError(f"{name}.__init__() takes 1 positional argument but {len(args) + 1} were given")
         own = self.__dict__  # straight into it: __setattr__ looks for these tables
+        asked = type(self).__getattr__ is not Module.__getattr__  # a class's own, which is to see who reads its members
         own.update(
             training=True,
-            _parameters=Members(own),
-            _buffers=Members(own),
+            _parameters={} if asked else Members(own),
+            _buffers={} if asked else Members(own),
             _non_persistent_buffers_set=set(),
             _backward_pre_hooks=OrderedDict(),
             _backward_hooks=OrderedDict(),
@@ -62,7 +63,7 @@ class Module(CallHooks, Conversion, StateDict):
             _state_dict_pre_hooks=OrderedDict(),
             _load_state_dict_pre_hooks=OrderedDict(),
             _load_state_dict_post_hooks=OrderedDict(),
-            _modules=Members(own),
+            _modules={} if asked else Members(own),
         )
         if self.call_super_init:
             super().__init__(*args, **kwargs)
@@ -149,7 +150,7 @@ class Module(CallHooks, Conversion, StateDict):
     # ---- attributes -------------------------------------------------------------------------------------------------------------
 
     def __getattr__(self, name: str) -> Any:
-        # Members are attributes (see `Members`), unless a class with a __setstate__ of its own has put plain dictionaries in their place.
+        # Members are attributes (see `Members`), unless a class has its own __getattr__, or a __setstate__ that keeps plain dictionaries.
         own = self.__dict__
         for table in TABLES:
             if table in own and name in own[table]:

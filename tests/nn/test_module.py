@@ -436,3 +436,27 @@ def test_a_parameter_takes_the_name_of_a_property_that_has_no_value_yet():
 
     ball = Ball()
     assert list(ball.state_dict()) == ["k", "raw"] and ball.k.item() == -1
+
+
+def test_a_class_with_its_own_getattr_sees_its_members_read():
+    class Watching(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.read = []
+            self.weight, self.inner = nn.Parameter(ad.ones(2)), nn.Linear(2, 2)
+            self.register_buffer("seen", ad.zeros(1))
+
+        def __getattr__(self, name):
+            found = super().__getattr__(name)
+            self.__dict__["read"].append(name)
+            return found
+
+    module = Watching()
+    assert module.weight.shape == (2,) and module.inner.bias is not None and module.seen.item() == 0
+    assert module.read == ["weight", "inner", "seen"] and "weight" not in vars(module)
+    again = copy.deepcopy(module)
+    again.seen = ad.ones(1)
+    del again.inner
+    assert list(again.state_dict()) == ["weight", "seen"] and again.seen.item() == 1
+    with pytest.raises(AttributeError, match="no attribute 'inner'"):
+        again.inner  # noqa: B018
