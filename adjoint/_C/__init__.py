@@ -199,4 +199,8 @@ def _jit_can_fuse_on_gpu() -> bool:
     return bool(_jit.get("fuse_on_gpu", False))
 
 
-settle(__name__, {"_distributed_c10d": ("distributed", "nn.parallel.distributed")}, within=__package__.rpartition(".")[0])
+settle(
+    __name__,
+    {"_distributed_c10d": ("distributed", "nn.parallel.distributed"), "_distributed_rpc": ("distributed.rpc",)},
+    within=__package__.rpartition(".")[0],
+)
