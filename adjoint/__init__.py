@@ -48,7 +48,10 @@ from ._layout import contiguous_format as contiguous_format
 from ._layout import layout as layout
 from ._layout import memory_format as memory_format
 from ._layout import preserve_format as preserve_format
+from ._layout import sparse_bsc as sparse_bsc
+from ._layout import sparse_bsr as sparse_bsr
 from ._layout import sparse_coo as sparse_coo
+from ._layout import sparse_csc as sparse_csc
 from ._layout import sparse_csr as sparse_csr
 from ._layout import strided as strided
 from ._legacy import TENSOR_TYPES as _TENSOR_TYPES
@@ -183,7 +186,11 @@ _NAMES = {
     **dict.fromkeys(("ScriptFunction", "ScriptModule"), "jit"),
     **dict.fromkeys(("explain",), "_explain"),
     **dict.fromkeys(("as_torch",), "_place"),
-    **dict.fromkeys(("sparse_coo_tensor",), "sparse"),
+    **dict.fromkeys(
+        ("hspmm", "smm", "sparse_bsc_tensor", "sparse_bsr_tensor", "sparse_compressed_tensor", "sparse_coo_tensor", "sparse_csc_tensor",
+         "sparse_csr_tensor", "sspaddmm"),
+        "sparse",
+    ),
     **dict.fromkeys(("vmap",), "func"),
     **dict.fromkeys(
         ("BFloat16Storage", "BoolStorage", "ByteStorage", "CharStorage", "ComplexDoubleStorage", "ComplexFloatStorage", "DoubleStorage",

@@ -141,6 +141,7 @@ from .nn._recurrent import gru_cell as gru_cell
 from ._spectral import hamming_window as hamming_window
 from ._spectral import hann_window as hann_window
 from ._native import hinge_embedding_loss as hinge_embedding_loss
+from .sparse._products import hspmm as hspmm
 from . import hub as hub
 from ._dtype import iinfo as iinfo
 from .autograd.grad_mode import inference_mode as inference_mode
@@ -236,9 +237,16 @@ from ._printing import set_printoptions as set_printoptions
 from ._sampling import set_rng_state as set_rng_state
 from ._settings import set_warn_always as set_warn_always
 from . import signal as signal
+from .sparse._products import smm as smm
 from . import sparse as sparse
-from .sparse import sparse_coo_tensor as sparse_coo_tensor
+from .sparse._construct import sparse_bsc_tensor as sparse_bsc_tensor
+from .sparse._construct import sparse_bsr_tensor as sparse_bsr_tensor
+from .sparse._construct import sparse_compressed_tensor as sparse_compressed_tensor
+from .sparse._construct import sparse_coo_tensor as sparse_coo_tensor
+from .sparse._construct import sparse_csc_tensor as sparse_csc_tensor
+from .sparse._construct import sparse_csr_tensor as sparse_csr_tensor
 from . import special as special
+from .sparse._products import sspaddmm as sspaddmm
 from . import storage as storage
 from ._lowrank import svd_lowrank as svd_lowrank
 from ._symbolic import sym_float as sym_float
@@ -1333,7 +1341,10 @@ def sort(
         input: Any, dim: _int = -1, descending: _bool = False, stable: _bool = False, *, out: Any = None, axis: Any = ...
 ) -> _values__indices:
     """The elements in order along a dimension, and the indices where they were. Equal elements keep their order."""
+sparse_bsc: _Layout
+sparse_bsr: _Layout
 sparse_coo: _Layout
+sparse_csc: _Layout
 sparse_csr: _Layout
 def split(input: Any, split_size_or_sections: Any = None, dim: _int = 0, *, split_size: Any = None, axis: Any = ...) -> tuple[Tensor, ...]:
     """Consecutive parts: of one size (the last may be smaller), or of the sizes in a list."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -13,7 +13,17 @@ from . import _unset
 from ._device import CPU, _defaults, device, get_default_device, require_usable, resolve
 from ._dtype import as_dtype, as_numpy_dtype, default_numpy, from_numpy_dtype, infer_numpy_dtype
 from ._layer import Layer, deepest, in_layers_of, levels, made_inside, refuse_out
-from ._layout import contiguous_format, copy_in_format, empty_in_format, empty_like_array, layout, memory_format, preserve_format, strided
+from ._layout import (
+    Sparse,
+    contiguous_format,
+    copy_in_format,
+    empty_in_format,
+    empty_like_array,
+    layout,
+    memory_format,
+    preserve_format,
+    strided,
+)
 from ._quiet import mute, unmute
 from ._state import INFERENCE, get_mode
 from ._tensor import Tensor, new, replaceable, wrap
@@ -80,9 +90,22 @@ def size_arguments(name: str, args: tuple[Any, ...], size: Any) -> tuple[int, ..
     return size_of(name, args)
 
 
-def check_options(layout: layout, pin_memory: bool) -> None:
+def sparse_zeros(name: str, value: Any, shape: tuple[int, ...], dtype: Any, layout: layout, requires_grad: bool) -> Tensor:
+    """A sparse tensor without values, which zeros, and what is not set, are."""
+    if value is not None and value != 0:
+        refuse_layout(name, layout)
+    from .sparse._make import nothing
+
+    return nothing(tuple(shape), default_numpy() if dtype is None else as_numpy_dtype(dtype), layout, requires_grad)
+
+
+def refuse_layout(name: str, layout: layout) -> NoReturn:
+    raise NotImplementedError(f"{name} makes no tensors of layout {layout}\n  fix: leave layout out, and call .to_sparse(layout={layout})")
+
+
+def check_options(layout: layout | None, pin_memory: bool) -> None:
     if layout is not strided and layout is not None:
-        raise NotImplementedError(f"adjoint has no tensors of layout {layout}; leave layout out, or pass adjoint.strided")
+        refuse_layout("the function", layout)
     if pin_memory:
         raise RuntimeError(
             "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory allocator is available on "
@@ -205,11 +228,13 @@ def sized(
 
 
 def _alone(
-    name: str, fill: Callable[..., Array], args: tuple[Any, ...], size: Any, out: Tensor | None, dtype: Any, layout: layout,
-    device: Device, pin_memory: bool, requires_grad: bool,
+    name: str, fill: Callable[..., Array], args: tuple[Any, ...], size: Any, out: Tensor | None, dtype: Any,
+    layout: layout | None, device: Device, pin_memory: bool, requires_grad: bool,
 ) -> Tensor:
     """A tensor that belongs to no transform."""
     shape = size_arguments(name, args, size)
+    if layout is not strided and layout is not None:
+        return sparse_zeros(name, int(name.removeprefix("new_") not in ("zeros", "empty")), shape, dtype, layout, requires_grad)
     check_options(layout, pin_memory)
     if out is not None:
         found = out_dtype(out, dtype)
@@ -424,7 +449,7 @@ def identity(shape: tuple[int, int], dtype: np.dtype[Any]) -> Array:
 
 
 def _like(
-    name: str, value: Any, input: Tensor, dtype: Any, layout: layout, device: Device, pin_memory: bool, requires_grad: bool,
+    name: str, value: Any, input: Tensor, dtype: Any, layout: layout | None, device: Device, pin_memory: bool, requires_grad: bool,
     memory_format: memory_format,
 ) -> Tensor:
     """One number everywhere, or whatever the memory held if it is None."""
@@ -433,9 +458,13 @@ def _like(
             raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
         input.numel()  # which a lazy parameter refuses
     data = input._data
-    if data.__class__ is np.ndarray and memory_format is preserve_format and device is None and layout is strided:
+    if data.__class__ is np.ndarray and memory_format is preserve_format and device is None and layout is None:
         if not pin_memory and not requires_grad and (value is not None or not _unset.on):
             return made_tensor(data, data.dtype if dtype is None else as_numpy_dtype(dtype), value, name)
+    if isinstance(data, Sparse) or layout not in (None, strided):
+        wanted = input.layout if layout is None else layout
+        if wanted is not strided:
+            return sparse_zeros(name, value, input.shape, data.dtype if dtype is None else dtype, wanted, requires_grad)
     check_options(layout, pin_memory)
     if isinstance(data, Layer) and memory_format is preserve_format:
         with data.level.left():  # in the order of all examples in memory
@@ -459,7 +488,7 @@ def _like(
 
 
 def zeros_like(
-    input: Tensor, *, dtype: Any = None, layout: layout = strided, device: Device = None, pin_memory: bool = False,
+    input: Tensor, *, dtype: Any = None, layout: layout | None = None, device: Device = None, pin_memory: bool = False,
     requires_grad: bool = False, memory_format: memory_format = preserve_format,
 ) -> Tensor:
     """Zeros, with the size, dtype and device of `input`."""
@@ -467,7 +496,7 @@ def zeros_like(
 
 
 def ones_like(
-    input: Tensor, *, dtype: Any = None, layout: layout = strided, device: Device = None, pin_memory: bool = False,
+    input: Tensor, *, dtype: Any = None, layout: layout | None = None, device: Device = None, pin_memory: bool = False,
     requires_grad: bool = False, memory_format: memory_format = preserve_format,
 ) -> Tensor:
     """Ones, with the size, dtype and device of `input`."""
@@ -475,7 +504,7 @@ def ones_like(
 
 
 def empty_like(
-    input: Tensor, *, dtype: Any = None, layout: layout = strided, device: Device = None, pin_memory: bool = False,
+    input: Tensor, *, dtype: Any = None, layout: layout | None = None, device: Device = None, pin_memory: bool = False,
     requires_grad: bool = False, memory_format: memory_format = preserve_format,
 ) -> Tensor:
     """Whatever the memory held, with the size, dtype and device of `input`."""
@@ -483,7 +512,7 @@ def empty_like(
 
 
 def full_like(
-    input: Tensor, fill_value: Any, *, dtype: Any = None, layout: layout = strided, device: Device = None,
+    input: Tensor, fill_value: Any, *, dtype: Any = None, layout: layout | None = None, device: Device = None,
     pin_memory: bool = False, requires_grad: bool = False, memory_format: memory_format = preserve_format,
 ) -> Tensor:
     """One value everywhere, with the size, dtype and device of `input`."""
@@ -495,13 +524,15 @@ def full_like(
 
 
 def _new(
-    name: str, value: Any, self: Tensor, args: tuple[Any, ...], size: Any, dtype: Any, layout: layout,
+    name: str, value: Any, self: Tensor, args: tuple[Any, ...], size: Any, dtype: Any, layout: layout | None,
     device: Device, pin_memory: bool, requires_grad: bool,
 ) -> Tensor:
-    if size is device is None and args and (data := self._data).__class__ is np.ndarray and layout is strided and not pin_memory:
+    if size is device is None and args and (data := self._data).__class__ is np.ndarray and layout is None and not pin_memory:
         if not requires_grad and _defaults.get()[-1] is CPU and not levels() and (value is not None or not _unset.on):
             return made_tensor(args, data.dtype if dtype is None else as_numpy_dtype(dtype), value, name)
     dtype, device = like_self(self, dtype, device)
+    if layout is None and isinstance(self._data, Sparse):
+        layout = self.layout
     fill = FILLINGS[value]
     return in_layers_of(self, _alone(name, fill, args, size, None, dtype, layout, device, pin_memory, requires_grad))
 
@@ -509,7 +540,7 @@ def _new(
 @composite(function=False)
 def new_zeros(
     self: Tensor, *args: Any, size: Any = None, dtype: Any = None, device: Device = None, requires_grad: bool = False,
-    layout: layout = strided, pin_memory: bool = False,
+    layout: layout | None = None, pin_memory: bool = False,
 ) -> Tensor:
     """Zeros with the dtype and device of this tensor."""
     return _new("new_zeros", 0, self, args, size, dtype, layout, device, pin_memory, requires_grad)
@@ -518,7 +549,7 @@ def new_zeros(
 @composite(function=False)
 def new_ones(
     self: Tensor, *args: Any, size: Any = None, dtype: Any = None, device: Device = None, requires_grad: bool = False,
-    layout: layout = strided, pin_memory: bool = False,
+    layout: layout | None = None, pin_memory: bool = False,
 ) -> Tensor:
     """Ones with the dtype and device of this tensor."""
     return _new("new_ones", 1, self, args, size, dtype, layout, device, pin_memory, requires_grad)
@@ -527,7 +558,7 @@ def new_ones(
 @composite(function=False)
 def new_empty(
     self: Tensor, *args: Any, size: Any = None, dtype: Any = None, device: Device = None, requires_grad: bool = False,
-    layout: layout = strided, pin_memory: bool = False,
+    layout: layout | None = None, pin_memory: bool = False,
 ) -> Tensor:
     """Whatever the memory held, with the dtype and device of this tensor."""
     return _new("new_empty", None, self, args, size, dtype, layout, device, pin_memory, requires_grad)

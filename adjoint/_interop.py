@@ -11,6 +11,7 @@ import numpy as np
 
 from ._errors import compose
 from ._layer import Layer, Pending
+from ._layout import Sparse
 from ._site import here
 from ._state import grad_enabled
 from ._tensor import Tensor, wrap
@@ -33,6 +34,8 @@ def plain_array(tensor: Tensor) -> Ndarray:
     if not isinstance(data, np.ndarray):
         if isinstance(data, Layer):
             data.refuse_storage()
+        if isinstance(data, Sparse):
+            data.__array__()  # type: ignore[attr-defined]
         if isinstance(data, Pending):
             bit, name = ("conjugate", "conj") if data.conj else ("negative", "neg")
             raise RuntimeError(f"Can't call numpy() on Tensor that has {bit} bit set. Use tensor.resolve_{name}().numpy() instead.")

@@ -25,7 +25,13 @@ class _Name:
 
 
 class layout(_Name):
-    """How elements are stored. `strided` is the one that tensors have."""
+    """How elements are stored: all of them at regular distances (`strided`), or only those that are not 0, with their places."""
+
+    __slots__ = ()
+
+
+class Sparse:
+    """What a Tensor of a sparse layout holds in the place of an array; see sparse/_array.py, which is imported when there is one."""
 
     __slots__ = ()
 
@@ -39,6 +45,9 @@ class memory_format(_Name):
 strided = layout("strided")
 sparse_coo = layout("sparse_coo")
 sparse_csr = layout("sparse_csr")
+sparse_csc = layout("sparse_csc")
+sparse_bsr = layout("sparse_bsr")
+sparse_bsc = layout("sparse_bsc")
 contiguous_format = memory_format("contiguous_format")
 preserve_format = memory_format("preserve_format")
 channels_last = memory_format("channels_last")

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from . import _dtype
+from ._layout import Sparse
 
 __all__ = ["get_printoptions", "parameter_text", "printoptions", "set_printoptions", "tensor_text"]
 
@@ -168,18 +169,30 @@ def parameter_text(text: str) -> str:
     return f"Parameter containing:\n{text}"
 
 
-def _with_facts(text: str, facts: Sequence[str], indent: int) -> str:
-    """Append the facts, each on a new line when the current one is full, and close the bracket."""
+def _with_facts(text: str, facts: Sequence[str], indent: int, apart: bool = False) -> str:
+    """Append the facts, each on a new line when the current one is full (or `apart`: the first in any case), and close the bracket."""
     # PyTorch counts two columns for the end of the line that holds the elements and none for later lines.
     used = len(text) - (text.rfind("\n") + 1) + 2
     for fact in facts:
-        if used + len(fact) + 2 > _options.linewidth:
+        if apart or used + len(fact) + 2 > _options.linewidth:
+            apart = False
             text += ",\n" + " " * indent + fact
             used = indent + len(fact)
         else:
             text += ", " + fact
             used += len(fact) + 2
     return text + ")"
+
+
+def sparse_text(parts: dict[str, Array], facts: Sequence[str], apart: bool, prefix: str = "tensor(") -> str:
+    """The text of a sparse tensor: its arrays by name, and what there is to say besides."""
+    indent = len(prefix)
+    lines = []
+    for name, array in parts.items():
+        opening = f"{name}=tensor("
+        inside = _body(np.asarray(array), indent + len(opening)) if array.size else f"[], size={tuple(array.shape)}"
+        lines.append(f"{opening}{inside})")
+    return _with_facts(prefix + (",\n" + " " * indent).join(lines), facts, indent, apart)
 
 
 # ----- The elements -----
@@ -284,7 +297,7 @@ def describe(tensor: Any) -> str:
     data = tensor._data
     if hasattr(data, "resolved"):  # a conjugation is pending
         data = data.resolved()
-    if not isinstance(data, np.ndarray) and not tensor.is_meta:
+    if not isinstance(data, np.ndarray | Sparse) and not tensor.is_meta:
         return repr(data)  # inside a transform: what it stands for
     try:
         edge = tensor.grad_fn
@@ -292,6 +305,8 @@ def describe(tensor: Any) -> str:
     except RuntimeError:  # a view that may not be used any more can still be looked at
         node = "Invalid"
     kind = type(tensor).__name__
+    if isinstance(data, Sparse):
+        return data.text(node, tensor.requires_grad, "tensor(" if kind in ("Tensor", "Parameter") else f"{kind}(")  # type: ignore[attr-defined, no-any-return]
     tangent = tensor._tangent
     extras = [] if tangent is None else [f"tangent={describe(tangent) if tangent.dim() else tangent.item()}"]
     return tensor_text(

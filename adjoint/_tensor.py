@@ -17,7 +17,7 @@ import numpy as np
 from . import _device, _dtype
 from ._dtype import from_numpy_dtype
 from ._layer import Layer, levels, refuse_inside
-from ._layout import strided
+from ._layout import Sparse, layout, sparse_coo, sparse_csr, strided
 from ._methods import OpMethods
 from ._serving import OFTEN, SOON
 from ._site import USER_FILES, user_frame
@@ -66,7 +66,6 @@ class Tensor(OpMethods):
     _resizable: bool = True
     _tangent: Any = None
     names = None
-    layout = strided
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         from ._legacy import construct
@@ -142,7 +141,7 @@ class Tensor(OpMethods):
 
     @property
     def nbytes(self) -> int:
-        return self.numel() * self.itemsize
+        return int(self._data.nbytes)
 
     @property
     def is_cpu(self) -> bool:
@@ -153,10 +152,23 @@ class Tensor(OpMethods):
         return self.device.type == "meta"
 
     @property
+    def layout(self) -> layout:
+        data = self._data
+        return data.layout if isinstance(data, Sparse) else strided  # type: ignore[attr-defined]
+
+    @property
     def is_sparse(self) -> bool:
+        return self.layout is sparse_coo
+
+    @property
+    def is_sparse_csr(self) -> bool:
+        return self.layout is sparse_csr
+
+    @property
+    def is_quantized(self) -> bool:
         return False
 
-    is_quantized = is_cuda = is_mkldnn = is_nested = is_mps = is_xpu = is_sparse
+    is_cuda = is_mkldnn = is_nested = is_mps = is_xpu = is_quantized
 
     def get_device(self) -> int:
         return -1

@@ -17,7 +17,7 @@ from . import _meta
 from ._copying import INTERNAL, attributes_of, slots_of
 from ._dtype import dtype
 from ._layer import Pending
-from ._layout import sparse_coo
+from ._layout import Sparse, sparse_coo
 from ._tensor import Parameter, Tensor, wrap
 from .ops.memory import element_strides
 from .storage import STORAGE_NAMES, TypedStorage, UntypedStorage
@@ -54,6 +54,8 @@ def parts_of(tensor: Tensor) -> tuple[Any, tuple[Any, ...]]:
     bits: tuple[Any, ...] = ()
     if isinstance(data, Pending):
         data, bits = data.array, ({bit: True for bit in ("conj", "neg") if getattr(data, bit)},)
+    if isinstance(data, Sparse):
+        return _rebuild_sparse_tensor, (tensor.layout, data.saved())  # type: ignore[attr-defined]
     if not isinstance(data, np.ndarray):
         if not tensor.is_meta:
             raise NotImplementedError(f"save: a tensor of {type(data).__name__} has no elements to save")
@@ -172,14 +174,14 @@ def _rebuild_meta_tensor_no_storage(dtype: Any, size: Any, stride: Any, requires
 
 
 def _rebuild_sparse_tensor(layout: Any, data: Any) -> Any:
-    from .sparse import sparse_coo_tensor
+    from .sparse import sparse_compressed_tensor, sparse_coo_tensor
 
-    if layout is not sparse_coo:
-        raise NotImplementedError(f"rebuilding sparse tensor for layout {layout}")
-    indices, values, size, *coalesced = data
-    if not isinstance(indices, Tensor) or not isinstance(values, Tensor):
+    tensors = data[: 2 if layout is sparse_coo else 3]
+    if not all(isinstance(x, Tensor) for x in tensors):
         raise TypeError("A sparse tensor is made of something that is no tensor")
-    return sparse_coo_tensor(indices, values, size, is_coalesced=bool(coalesced and coalesced[0]))
+    if layout is sparse_coo:
+        return sparse_coo_tensor(*data[:3], is_coalesced=bool(data[3:] and data[3]))
+    return sparse_compressed_tensor(*data, layout=layout)
 
 
 def _rebuild_parameter(data: Any, requires_grad: Any, backward_hooks: Any = None) -> Any:

@@ -41,7 +41,7 @@ def test_a_size_may_be_given_as_numbers_or_as_one_sequence(make, size):
         (lambda: ad.zeros(2, dtype="float32"), TypeError, "argument 'dtype' must be torch.dtype, not str"),
         (lambda: ad.zeros(2, device="cuda"), AssertionError, "Torch not compiled with CUDA enabled"),
         (lambda: ad.zeros(2, pin_memory=True), RuntimeError, "pin_memory=True requires a CUDA or other accelerator backend"),
-        (lambda: ad.zeros(2, layout=ad.sparse_coo), NotImplementedError, "adjoint has no tensors of layout torch.sparse_coo"),
+        (lambda: ad.ones(2, layout=ad.sparse_coo), NotImplementedError, "ones makes no tensors of layout torch.sparse_coo"),
         (lambda: ad.zeros(2, dtype=ad.int64, requires_grad=True), RuntimeError, "Only Tensors of floating point and complex dtype"),
         (lambda: ad.zeros(2, out=ad.ones(2), dtype=ad.float64), RuntimeError, "dtype Double does not match dtype of out parameter"),
         (lambda: ad.empty(2, memory_format=ad.preserve_format), RuntimeError, "unsupported memory format Preserve"),

@@ -11,7 +11,7 @@ from weakref import ref
 import numpy as np
 
 from .._fork import hold
-from .._layout import is_dense
+from .._layout import Sparse, is_dense
 from .._site import Site
 from .._state import FORWARD_AD, GRAD, get_mode
 from .node import SAME, Node, VersionCounter
@@ -84,6 +84,8 @@ def accumulate(leaf: Tensor, gradient: Any, owned: bool, site: Site) -> None:
             if gradient.__class__ is not np.ndarray:
                 if isinstance(gradient, np.generic):
                     gradient = np.asarray(gradient)
+                elif isinstance(gradient, Sparse):
+                    gradient = gradient.copy()  # type: ignore[attr-defined]  # its values may be those of another gradient
             elif (
                 not owned
                 or (gradient.strides != data.strides and not lies_like(gradient, data))

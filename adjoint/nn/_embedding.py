@@ -31,14 +31,24 @@ def embedding(
 ) -> Tensor:
     """The rows of `weight` that the numbers in `input` name. The row `padding_idx` gets no gradient.
 
-    `sparse` is accepted; the gradient is dense.
+    `sparse`: the gradient of `weight` is a sparse tensor of the rows that were used.
     """
     if not isinstance(input, Tensor):
         raise TypeError(f"embedding(): argument 'indices' (position 2) must be Tensor, not {type(input).__name__}")
     padding = _row(padding_idx, weight)
     if max_norm is not None:
         limit_norms(weight, input, max_norm, norm_type)
-    return _native.embedding(weight, input, padding, scale_grad_by_freq)  # type: ignore[no-any-return]
+    return _rows(weight, input, padding, scale_grad_by_freq, sparse)
+
+
+def _rows(weight: Tensor, input: Tensor, padding: int, scale_grad_by_freq: bool, sparse: bool) -> Tensor:
+    if not sparse:
+        return _native.embedding(weight, input, padding, scale_grad_by_freq)  # type: ignore[no-any-return]
+    if scale_grad_by_freq:
+        raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients\n  fix: sparse=False")
+    from ..sparse._lookup import sparse_embedding
+
+    return sparse_embedding(weight, input, padding)  # type: ignore[no-any-return]
 
 
 def _row(padding_idx: int | None, weight: Tensor) -> int:
@@ -119,7 +129,7 @@ def embedding_bag(
     if padding is not None and not (kept := flat != padding).all():
         flat, bags = flat[kept], bags[kept]
         per_sample_weights = None if per_sample_weights is None else per_sample_weights[wrap(kept)]
-    rows: Tensor = _native.embedding(weight, wrap(flat), -1, scale_grad_by_freq)
+    rows = _rows(weight, wrap(flat), -1, scale_grad_by_freq, sparse)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.unsqueeze(1)
     empty = weight.detach().new_zeros((count, weight.shape[1]))

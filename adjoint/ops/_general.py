@@ -13,6 +13,7 @@ import numpy as np
 
 from .._dtype import result_numpy_dtype
 from .._layer import Layer, Level, Pending, entered, levels, settled
+from .._layout import Sparse
 from .._quiet import mute, unmute
 from .._site import here, warn
 from .._state import (
@@ -126,6 +127,14 @@ def running_level(op: Op, args: tuple[Any, ...]) -> Level | None:
     return top
 
 
+def is_sparse(operands: Iterable[Any]) -> bool:
+    """Whether one of them is a Tensor of a sparse layout."""
+    for x in operands:
+        if isinstance(x, Tensor) and isinstance(x._data, Sparse):
+            return True
+    return False
+
+
 def again(op: Op, args: tuple[Any, ...]) -> Any:
     """The same call without the layers of transforms that have ended: `vjp` leaves them in its graph."""
     if op.sequence:
@@ -174,9 +183,9 @@ def autocasted(op: Op, args: tuple[Any, ...]) -> Any:
 
 
 def overridden(op: Op, args: tuple[Any, ...]) -> bool:
-    """Whether an operand may want to answer for itself."""
+    """Whether an operand may want to answer for itself, or is sparse: then a form of the op is called, which is written with others."""
     operands = args[0] if op.sequence and args[0].__class__ in (list, tuple) else args
-    return any(x.__class__ not in PLAIN and hasattr(x, "__torch_function__") for x in operands)
+    return is_sparse(operands) or any(x.__class__ not in PLAIN and hasattr(x, "__torch_function__") for x in operands)
 
 
 def called(op: Op, args: Sequence[Any]) -> Any:
@@ -243,6 +252,10 @@ def generally(op: Op, args: tuple[Any, ...], out: Any = None) -> Any:
         answer = watched(op, op.function, args, operands, out)
         if answer is not NotImplemented:
             return answer
+    if not op.sparse and is_sparse((*operands, out)):
+        from ..sparse._forms import call_form
+
+        return call_form(op, args, out)
     operands = [operand(op, slot, value, operands) for slot, value in enumerate(operands)]
     operands = with_a_tensor(op, operands)
     if get_mode() & AUTOCAST:

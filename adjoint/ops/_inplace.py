@@ -23,7 +23,7 @@ from ..autograd.node import INFERENCE_TENSOR, Node, new_node
 from ..autograd.regions import check_apart
 from ..autograd.views import check_writable, edge_of, set_history
 from ._forward import NUMBERS, forward
-from ._general import OPERANDS, array_to_write, factors_last, inputs_of, operand, plain_array, settled_pending, watched
+from ._general import OPERANDS, array_to_write, factors_last, inputs_of, is_sparse, operand, plain_array, settled_pending, watched
 from ._recording import edges_of, record
 from ._registry import Op
 from ._rules import cast
@@ -126,6 +126,10 @@ def write_inplace(op: Op, values: dict[str, Any]) -> Tensor:
         answer = watched(op, op.inplace_function, tuple(values.values()), given)
         if answer is not NotImplemented:
             return answer  # type: ignore[no-any-return]
+    if is_sparse(given):
+        from ..sparse._forms import write_form
+
+        return write_form(op, values)
     operands = [operand(op, slot, value) for slot, value in enumerate(given)]
     if not isinstance(operands[0], Tensor):
         raise TypeError(f"{op.name}_(): argument 'input' (position 1) must be Tensor, not {type(operands[0]).__name__}")

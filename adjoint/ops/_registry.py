@@ -89,6 +89,7 @@ class Op:
         images: tuple[str, ...] = (),
         like: tuple[str, ...] = (),
         narrow: bool = False,
+        sparse: bool = False,
     ) -> None:
         self.name = name
         self.impl = impl
@@ -135,6 +136,7 @@ class Op:
         positional = self.args[: len(self.args) - len(self.keywords)]
         self.factors = tuple(name for name in ("beta", "alpha", "value") if name in positional and name not in self.inputs)
         self.indexed = "indices" in self.params  # parameters that may hold tensors: those of `x[...]`
+        self.sparse = sparse  # takes sparse arrays as they are; of other ops on sparse tensors see sparse/_forms.py
         self.recorder: Callable[..., Any] | None = None  # the function for Tensors inside `func.grad`; see func/_recorded.py
         self.served: set[np.dtype[Any]] = set()  # dtypes besides the usual ones that have come along, for which there is a fast path now
         self.generators: list[Callable[[], None]] = []

@@ -23,7 +23,7 @@ from ..autograd.views import check_writable, edge_of, overlaps_itself, set_histo
 from ._batching import behind_batch
 from ._conversions import converted
 from ._forward import NUMBERS
-from ._general import array_to_write, operand, plain_array, settled_pending
+from ._general import array_to_write, is_sparse, operand, plain_array, settled_pending
 from ._inplace import check_read, overwritten_operands, shares_memory, write_inplace
 from ._operands import zero
 from ._recording import edges_of, record
@@ -43,7 +43,7 @@ def write_through(fn: Callable[..., Any], write: Callable[..., None], *, one_val
     if written_at_once(op, write, values, one_value):
         return values[op.inputs[0]]._written()  # type: ignore[no-any-return]
     inputs = [operand(op, slot, values[name]) for slot, name in enumerate(op.inputs)]
-    if inputs[0]._data.__class__ is Pending or top_level((*inputs, *indices_in(values))) is not None:
+    if inputs[0]._data.__class__ is Pending or is_sparse(inputs) or top_level((*inputs, *indices_in(values))) is not None:
         return write_inplace(op, values)
     inputs = list(map(settled_pending, inputs))
     self: Tensor = inputs[0]

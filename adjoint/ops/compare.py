@@ -8,6 +8,7 @@ import numpy as np
 
 from .._dtype import from_numpy_dtype
 from .._layer import Layer
+from .._layout import strided
 from ._operands import OPERANDS, refuse
 from ._registry import FOUND, Array, composite, elementwise
 from ._rules import loops
@@ -202,6 +203,8 @@ def equal(input: Array, other: Array) -> bool:
     if a.__class__ is b.__class__ is np.ndarray and a.dtype is b.dtype and a.shape == b.shape:
         if (found := loops("search").equal(a, b)) is not None:
             return found  # type: ignore[no-any-return]
+    if input.layout is not strided or other.layout is not strided:
+        return input.layout is other.layout and input.shape == other.shape and equal(input.to_dense(), other.to_dense())
     return input.shape == other.shape and whole_truth(
         eq(input, other), "Batching rule not implemented for aten::equal. We could not generate a fallback"
     )

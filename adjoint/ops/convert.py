@@ -10,7 +10,7 @@ import numpy as np
 from .. import _dtype
 from .._device import CPU, META, device, require_usable, resolve
 from .._dtype import as_numpy_dtype, dtype, from_numpy_dtype
-from .._layout import copy_in_format, is_in_format, memory_format, preserve_format
+from .._layout import copy_in_format, is_in_format, memory_format, preserve_format, strided
 from .._quiet import mute, unmute
 from .._site import here, warn
 from .._state import GRAD, get_mode, recording
@@ -184,7 +184,7 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 def type_(self: Tensor, dtype: Any = None, non_blocking: builtins.bool = False) -> Any:
     """The name of the tensor's old type (`torch.FloatTensor`), or the tensor converted to the type given."""
     if dtype is None:
-        return f"torch.{self.dtype.scalar_name}Tensor"
+        return f"torch.{'' if self.layout is strided else 'sparse.'}{self.dtype.scalar_name}Tensor"
     return convert(self, _named_dtype(dtype))
 
 

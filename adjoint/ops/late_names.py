@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._layout import memory_format
+from .._layout import memory_format, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
 from .._tensor import Tensor, wrap_result
 from ._out import into
 from ._registry import Array, composite
@@ -58,18 +58,6 @@ def is_set_to(input: Tensor, tensor: Tensor) -> bool:
 
 
 @composite(function=False)
-def sparse_dim(input: Tensor) -> int:
-    """How many of the dimensions are sparse: none."""
-    return 0
-
-
-@composite(function=False)
-def dense_dim(input: Tensor) -> int:
-    """How many of the dimensions are not sparse: all of them."""
-    return input.ndim
-
-
-@composite(function=False)
 def dim_order(input: Tensor, ambiguity_check: Any = False) -> tuple[int, ...]:
     """The dimensions in the order in which they lie in memory, the outermost first. `ambiguity_check`: refuse where several would do; or a
     list of the formats, one of which it must be in."""
@@ -95,18 +83,169 @@ def get_device(input: Tensor) -> int:
     return input.get_device()
 
 
+# ---- sparse tensors -----------------------------------------------------------------------------------------------------------------
+
+
+def _sparse() -> Any:
+    return import_module("adjoint.sparse._methods")
+
+
 @composite(function=False)
-def to_dense(input: Tensor, dtype: Any = None, *, masked_grad: bool = True) -> Tensor:
-    """The tensor itself: here every tensor is dense."""
-    return input if dtype is None else input.to(dtype)
+def sparse_dim(input: Tensor) -> int:
+    """How many of the dimensions, the first ones, are sparse: none of a dense tensor."""
+    return _sparse().sparse_dim(input)  # type: ignore[no-any-return]
 
 
-@composite("to_sparse", "to_sparse_coo", function=False)
-def to_sparse(input: Tensor, sparse_dim: int | None = None) -> Any:
-    """The elements that are not 0, with their places."""
-    from ..sparse import to_sparse as made_sparse
+@composite("dense_dim", "_dimV", function=False)
+def dense_dim(input: Tensor) -> int:
+    """How many of the dimensions, the last ones, are not sparse: all of a dense tensor."""
+    return _sparse().dense_dim(input)  # type: ignore[no-any-return]
 
-    return made_sparse(input)
+
+@composite(function=False)
+def to_dense(input: Tensor, dtype: Any = None, *, masked_grad: bool | None = None) -> Tensor:
+    """All elements of a sparse tensor, those too that are 0. A dense tensor is returned as it is."""
+    return _sparse().to_dense(input, dtype, masked_grad)  # type: ignore[no-any-return]
+
+
+@composite(function=False)
+def to_sparse(
+    input: Tensor, sparse_dim: Any = None, *, layout: Any = None, blocksize: Any = None, dense_dim: int | None = None
+) -> Tensor:
+    """The elements that are not 0, with their places; of the last dimensions whole parts, if only `sparse_dim` are to be sparse."""
+    return _sparse().to_sparse(input, sparse_dim, layout, blocksize, dense_dim)  # type: ignore[no-any-return]
+
+
+@composite(function=False)
+def to_sparse_coo(input: Tensor) -> Tensor:
+    """The same in coordinate form."""
+    return _sparse().to_sparse(input, None, sparse_coo, None, None)  # type: ignore[no-any-return]
+
+
+@composite(function=False)
+def to_sparse_csr(input: Tensor, dense_dim: int | None = None) -> Tensor:
+    """The same by rows."""
+    return _sparse().to_sparse(input, None, sparse_csr, None, dense_dim)  # type: ignore[no-any-return]
+
+
+@composite(function=False)
+def to_sparse_csc(input: Tensor, dense_dim: int | None = None) -> Tensor:
+    """The same by columns."""
+    return _sparse().to_sparse(input, None, sparse_csc, None, dense_dim)  # type: ignore[no-any-return]
+
+
+@composite(function=False)
+def to_sparse_bsr(input: Tensor, blocksize: Any, dense_dim: int | None = None) -> Tensor:
+    """The same in blocks, by rows of them."""
+    return _sparse().to_sparse(input, None, sparse_bsr, blocksize, dense_dim)  # type: ignore[no-any-return]
+
+
+@composite(function=False)
+def to_sparse_bsc(input: Tensor, blocksize: Any, dense_dim: int | None = None) -> Tensor:
+    """The same in blocks, by columns of them."""
+    return _sparse().to_sparse(input, None, sparse_bsc, blocksize, dense_dim)  # type: ignore[no-any-return]
+
+
+@composite(function=False)
+def coalesce(input: Tensor) -> Tensor:
+    """A sparse tensor in coordinate form, sorted, with the values at one place added up."""
+    return _sparse().coalesce(input)  # type: ignore[no-any-return]
+
+
+@composite(function=False)
+def is_coalesced(input: Tensor) -> bool:
+    """Whether it is."""
+    return _sparse().is_coalesced(input)  # type: ignore[no-any-return]
+
+
+@composite(function=False)
+def _coalesced_(input: Tensor, coalesced: bool) -> Tensor:
+    """Say whether it is."""
+    return _sparse()._coalesced_(input, coalesced)  # type: ignore[no-any-return]
+
+
+@composite(function=False)
+def indices(input: Tensor) -> Tensor:
+    """The places of the values of a coalesced sparse tensor, one in each column."""
+    return _sparse().indices(input)  # type: ignore[no-any-return]
+
+
+@composite(function=False)
+def values(input: Tensor) -> Tensor:
+    """The values of a sparse tensor, through which gradients flow."""
+    return _sparse().values(input)  # type: ignore[no-any-return]
+
+
+@composite(function=False)
+def _indices(input: Tensor) -> Tensor:
+    """The places of the values of a sparse tensor, coalesced or not."""
+    return _sparse()._indices(input)  # type: ignore[no-any-return]
+
+
+@composite(function=False)
+def _values(input: Tensor) -> Tensor:
+    """The values of a sparse tensor, coalesced or not, on their memory and without history."""
+    return _sparse()._values(input)  # type: ignore[no-any-return]
+
+
+@composite(function=False)
+def _nnz(input: Tensor) -> int:
+    """How many values a sparse tensor has."""
+    return _sparse()._nnz(input)  # type: ignore[no-any-return]
+
+
+@composite(function=False)
+def crow_indices(input: Tensor) -> Tensor:
+    """Where each row begins among the values of a matrix that is kept by rows."""
+    return _sparse().compressed_part("crow_indices", input)  # type: ignore[no-any-return]
+
+
+@composite(function=False)
+def col_indices(input: Tensor) -> Tensor:
+    """The columns of the values of a matrix that is kept by rows."""
+    return _sparse().compressed_part("col_indices", input)  # type: ignore[no-any-return]
+
+
+@composite(function=False)
+def ccol_indices(input: Tensor) -> Tensor:
+    """Where each column begins among the values of a matrix that is kept by columns."""
+    return _sparse().compressed_part("ccol_indices", input)  # type: ignore[no-any-return]
+
+
+@composite(function=False)
+def row_indices(input: Tensor) -> Tensor:
+    """The rows of the values of a matrix that is kept by columns."""
+    return _sparse().compressed_part("row_indices", input)  # type: ignore[no-any-return]
+
+
+@composite(function=False)
+def smm(input: Tensor, mat: Tensor) -> Tensor:
+    """A sparse matrix times a dense one, as a sparse matrix."""
+    return import_module("adjoint.sparse").smm(input, mat)  # type: ignore[no-any-return]
+
+
+@composite(function=False)
+def sspaddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """`beta * input + alpha * (mat1 @ mat2)` for a sparse `input`, as a sparse matrix."""
+    return import_module("adjoint.sparse").sspaddmm(input, mat1, mat2, beta=beta, alpha=alpha)  # type: ignore[no-any-return]
+
+
+@composite(function=False)
+def sparse_mask(input: Tensor, mask: Tensor) -> Tensor:
+    """The elements of a tensor in the places where a sparse one has values."""
+    return _sparse().sparse_mask(input, mask)  # type: ignore[no-any-return]
+
+
+@composite(function=False)
+def sparse_resize_(input: Tensor, size: Any, sparse_dim: int, dense_dim: int) -> Tensor:
+    """Change the shape of a sparse tensor in place."""
+    return _sparse().sparse_resize_(input, size, sparse_dim, dense_dim, False)  # type: ignore[no-any-return]
+
+
+@composite(function=False)
+def sparse_resize_and_clear_(input: Tensor, size: Any, sparse_dim: int, dense_dim: int) -> Tensor:
+    """The same, and drop all values."""
+    return _sparse().sparse_resize_(input, size, sparse_dim, dense_dim, True)  # type: ignore[no-any-return]
 
 
 # ---- the history ends here ----------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._layer import Layer, Pending
-from .._layout import channels_last, channels_last_3d, contiguous_format, copy_in_format, preserve_format, strides_in_elements
+from .._layout import Sparse, channels_last, channels_last_3d, contiguous_format, copy_in_format, preserve_format, strides_in_elements
 from .._size import KNOWN_SIZES
 from ._registry import LEADING, LINEAR, Array, composite, op
 from ._rules import in_order, wrap_dim
@@ -79,8 +79,8 @@ def data_address(data: Array) -> int:
 @composite(function=False)
 def data_ptr(input: Any) -> int:
     """The address of the first element."""
-    if isinstance(input._data, Layer):
-        input._data.refuse_storage()
+    if isinstance(input._data, Layer | Sparse):
+        input._data.refuse_storage()  # type: ignore[union-attr]
     return data_address(input._data) if input.numel() else 0
 
 

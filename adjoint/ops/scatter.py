@@ -81,7 +81,11 @@ def in_front(g: Array, shape: Shape) -> Array:
     return call(place, g, shape, (*(slice(0, size) for size in g.shape), ...))
 
 
-def _gather_rule(g: Array, dim: int, index: Array, input_shape: Shape, input_dtype: Any) -> Array:
+def _gather_rule(g: Array, dim: int, index: Array, input_shape: Shape, input_dtype: Any, sparse_grad: bool) -> Array:
+    if sparse_grad:
+        from ..sparse._lookup import gather_rule
+
+        return gather_rule(g, dim, index, input_shape)
     whole = zeros_on(g, input_shape, input_dtype)
     if g.__class__ is np.ndarray and loops("index").add.along(whole, dim, index, g, True):
         return whole

@@ -21,6 +21,7 @@ from functools import cache, partial
 from itertools import chain
 from math import sqrt
 from operator import attrgetter
+from sys import modules
 from typing import Any, ClassVar
 
 import numpy as np
@@ -68,6 +69,13 @@ class Elementwise(Optimizer):
         """Compute the formula and overwrite the parameter and the buffers."""
         overwrite((param, *buffers), self.formula(self.variant(group, fresh), self.numbers(group, scalars), param, grad, *buffers))
 
+    def takes_sparse(self, group: Group) -> bool:
+        """Whether the formula for a sparse gradient has to be computed only where that has values; refused where it is none."""
+        raise RuntimeError(
+            f"{type(self).__name__} does not support sparse gradients, please consider SparseAdam instead\n"
+            "  fix: optim.SparseAdam for the tables, or nn.Embedding(sparse=False)"
+        )
+
     def advance(self, group: Group, scalars: dict[str, Array]) -> None:
         """Bring the scalars to this step, in place."""
         if "step" in scalars:
@@ -99,6 +107,8 @@ class Elementwise(Optimizer):
         try:
             for number, group in enumerate(self.param_groups):
                 params = [param for param in group["params"] if param._grad is not None]
+                if "adjoint.sparse" in modules:  # otherwise no gradient is sparse
+                    params = modules["adjoint.sparse"].step_sparse(self, group, params, numeric)
                 if not params:
                     continue
                 plan = self._plans.get(number)

@@ -54,6 +54,11 @@ class Adagrad(Elementwise):
         rate = group["lr"] / (1 + (scalars["step"] - 1) * group["lr_decay"])
         return group["weight_decay"], group["eps"], rate
 
+    def takes_sparse(self, group: Group) -> bool:
+        if group["weight_decay"]:
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients\n  fix: weight_decay=0")
+        return True
+
     @staticmethod
     def formula(variant: tuple[Any, ...], numbers: Any, param: Array, grad: Array, *buffers: Array) -> tuple[Array, ...]:
         decay, eps, rate = numbers

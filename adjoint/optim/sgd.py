@@ -58,6 +58,11 @@ class SGD(Elementwise):
     def numbers(self, group: Group, scalars: dict[str, float]) -> tuple[Any, ...]:
         return group["weight_decay"], group["momentum"], 1 - group["dampening"], group["lr"]
 
+    def takes_sparse(self, group: Group) -> bool:
+        if group["weight_decay"]:
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients: it changes all rows\n  fix: weight_decay=0")
+        return not group["momentum"]
+
     @staticmethod
     def formula(variant: tuple[Any, ...], numbers: Any, param: Array, grad: Array, *buffers: Array) -> tuple[Array, ...]:
         maximize, decay_kind, fresh, nesterov = variant

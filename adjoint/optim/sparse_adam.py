@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from .._layout import Sparse
 from .._tensor import Tensor, wrap
-from ..ops._rules import call
-from ..ops.reduce import any as any_of
 from ._checks import check_betas, check_tensor_lr
 from ._whole import Array, Whole
 from .optimizer import Group, Params
@@ -18,7 +17,7 @@ from .optimizer import Group, Params
 class SparseAdam(Whole):
     """Adam in which only the rows that have a gradient move, and only their moments change.
 
-    Gradients of embeddings are dense in adjoint, with `sparse=True` too: a row of zeros counts as one without a gradient.
+    Gradients have to be sparse, as those of `nn.Embedding(sparse=True)` are.
 
     >>> import adjoint as ad
     >>> table = ad.nn.Embedding(3, 2, sparse=True)
@@ -49,10 +48,17 @@ class SparseAdam(Whole):
         return {"step": 0, "exp_avg": wrap(np.zeros_like(param._data)), "exp_avg_sq": wrap(np.zeros_like(param._data))}
 
     def update(self, group: Group, state: dict[str, Any], param: Array, grad: Array) -> None:
+        if not isinstance(grad, Sparse):
+            raise RuntimeError(
+                "SparseAdam does not support dense gradients, please consider Adam instead\n"
+                "  fix: torch.optim.Adam, or nn.Embedding(sparse=True)"
+            )
+        from ..sparse._rows import entries
+
+        rows, change = entries(grad)
         state["step"] += 1
         beta1, beta2 = group["betas"]
-        rows = np.nonzero(call(any_of, grad.reshape(len(grad), -1), 1)) if grad.ndim else grad != 0
-        change = -grad[rows] if group["maximize"] else grad[rows]
+        change = -change if group["maximize"] else change
         mean, square = state["exp_avg"]._data[rows], state["exp_avg_sq"]._data[rows]
         mean += (change - mean) * (1 - beta1)
         square += (change * change - square) * (1 - beta2)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..._dtype import default_numpy
+from ..._layout import Sparse
 from ..._quiet import mute, unmute
 from ..._site import warn
 from ..._tensor import Tensor, wrap
@@ -83,7 +84,17 @@ def clip_grads_with_norm_(parameters: Tensors, max_norm: float, total_norm: Tens
 
 
 def _gradients(parameters: list[Tensor]) -> list[Tensor]:
-    return [parameter._grad for parameter in parameters if parameter._grad is not None]
+    gradients = [parameter._grad for parameter in parameters if parameter._grad is not None]
+    return [_values(x) if isinstance(x._data, Sparse) else x for x in gradients]
+
+
+def _values(gradient: Tensor) -> Tensor:
+    """The values of a sparse gradient, on their memory; those at one place are added up first."""
+    from ...sparse._rows import merged
+
+    data = merged(gradient._data)
+    gradient._data.pattern, gradient._data.values = data.pattern, data.values
+    return wrap(data.values)
 
 
 def _scale(gradients: list[Tensor], max_norm: float, total_norm: Tensor) -> None:

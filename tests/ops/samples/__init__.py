@@ -164,7 +164,7 @@ class Row:
     generators: list[Generator] = field(default_factory=list)
     error_generators: list[ErrorGenerator] = field(default_factory=list)
     torch: str | None = None  # the function of PyTorch to compare with, where it is not found by name
-    ours: str | None = None  # the function of adjoint, likewise, for composites that are not exported from the top
+    ours: Any = None  # the function of adjoint, likewise, for composites that are not exported from the top; or a function that calls it
     second_order: bool = True  # whether differences are taken of the gradient too
 
     def samples(self) -> list[Sample]:
@@ -178,7 +178,7 @@ ROWS: dict[str, Row] = {}
 
 
 def samples(
-    *names: str, torch: str | None = None, ours: str | None = None, second_order: bool = True
+    *names: str, torch: str | None = None, ours: Any = None, second_order: bool = True
 ) -> Callable[[Generator], Generator]:
     """Register a generator of samples for ops (or composites) by name; several generators for one name add up."""
 
