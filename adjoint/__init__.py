@@ -110,6 +110,7 @@ _PACKAGES = frozenset(
      "types", "utils", "version", "viz", "xpu"}
 )  # fmt: skip
 _NAMES = {
+    "PyTorchFileReader": "serialization",
     "cond": "_higher_order_ops",
     **dict.fromkeys(
         ("are_deterministic_algorithms_enabled", "get_float32_matmul_precision", "get_num_interop_threads",

@@ -9,6 +9,7 @@ from ._sampling import Generator as Generator
 from .amp.grad_scaler import GradScaler as GradScaler
 from ._C import JitType as JitType
 from .cuda import OutOfMemoryError as OutOfMemoryError
+from .serialization import PyTorchFileReader as PyTorchFileReader
 from .jit import ScriptFunction as ScriptFunction
 from .jit import ScriptModule as ScriptModule
 from ._size import Size as Size

@@ -79,6 +79,9 @@ class Archive:
         if info.header_offset < 0 or info.header_offset + 30 + info.file_size > self._size:
             raise RuntimeError(f"load: the record {info.filename!r} reaches beyond the end of the file")
 
+    def names(self) -> list[str]:
+        return [name.removeprefix(self._prefix) for name in self._records]
+
     def has(self, name: str) -> bool:
         return self._prefix + name in self._records
 

@@ -10,15 +10,20 @@ from enum import Enum
 from mmap import MAP_PRIVATE, MAP_SHARED
 from pathlib import Path
 from typing import IO, Any
+from weakref import finalize
 
 from . import storage as _storage
 from ._device import device
+from ._dtype import dtype as _DType
+from ._dtype import uint8
+from ._from_data import frombuffer
 from ._locations import _packages as _package_registry  # noqa: F401
 from ._locations import default_restore_location, location_tag, register_package, validate_cuda_device, validate_hpu_device
 from ._older_files import SourceChangeWarning
 from ._records import Archive
 from ._records import is_zip as _is_zipfile
 from ._serialization import ALLOWED, SAFE, SKIPPED, StorageType, allowed_names, check_seekable, load, save
+from ._tensor import Tensor
 from ._unpickle import names_in
 from .utils.serialization import config as _config
 
@@ -81,6 +86,34 @@ def _unsafe_names(file: Any) -> list[str]:
     if archive.has("constants.pkl"):
         raise ValueError("Expected input to be a checkpoint returned by torch.save but got a torchscript checkpoint")
     return sorted(names_in(archive.read("data.pkl").tobytes()) - SAFE.keys() - allowed_names().keys())
+
+
+class PyTorchFileReader:
+    """The records of a file that `save` has written, one by one, for programs that load a part of it."""
+
+    def __init__(self, name_or_buffer: Any) -> None:
+        given = hasattr(name_or_buffer, "read")
+        file = name_or_buffer if given else Path(name_or_buffer).open("rb")
+        if not given:  # ours to close, with the last reference to this object, which is all that callers have
+            finalize(self, file.close)
+        self._archive = Archive(file)
+
+    def has_record(self, name: str) -> bool:
+        return self._archive.has(name)
+
+    def get_all_records(self) -> list[str]:
+        return self._archive.names()
+
+    def get_record(self, name: str) -> bytes:
+        return self._archive.read(name).tobytes()
+
+    def get_record_offset(self, name: str) -> int:
+        return self._archive.start(name)
+
+    def get_storage_from_record(self, name: str, numel: int, dtype: Any) -> Tensor:
+        """The first `numel` numbers of a record as a tensor; `UntypedStorage` in the place of a dtype means bytes."""
+        kind = dtype if isinstance(dtype, _DType) else uint8
+        return frombuffer(self._archive.read(name).data, dtype=kind, count=numel)
 
 
 # ---- settings -----------------------------------------------------------------------------------------------------------------------

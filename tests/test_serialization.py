@@ -570,3 +570,19 @@ def test_files_that_need_a_name_have_one_for_a_while(tmp_path, monkeypatch):
     ad.save(ad.ones(2), tmp_path / "model.pt")
     assert ad.load(tmp_path / "model.pt").tolist() == [1.0, 1.0]
     assert [file.name for file in tmp_path.iterdir()] == ["model.pt"]
+
+
+def test_records_of_a_file_are_read_one_by_one(tmp_path):
+    ad.save({"weight": ad.arange(6.0), "step": 3}, tmp_path / "model.pt")
+    reader = ad.PyTorchFileReader(str(tmp_path / "model.pt"))
+    assert {"data.pkl", "data/0", "version"} <= set(reader.get_all_records())
+    assert reader.has_record("data/0") and not reader.has_record("data/1")
+    assert b"weight" in reader.get_record("data.pkl")
+    assert reader.get_storage_from_record("data/0", 4, ad.float32).tolist() == [0.0, 1.0, 2.0, 3.0]
+    whole = reader.get_storage_from_record("data/0", 24, ad.UntypedStorage)
+    assert whole.dtype == ad.uint8 and whole.untyped_storage().nbytes() == 24
+    content = (tmp_path / "model.pt").read_bytes()
+    start = reader.get_record_offset("data/0")
+    assert content[start : start + 24] == reader.get_record("data/0")
+    with pytest.raises(RuntimeError, match="failed locating file data/7"):
+        reader.get_record("data/7")

@@ -30,7 +30,83 @@ def last_turned_off() -> Site | None:
     return next((Site(code, offset) for code, offset in reversed(_turned_off) if is_user(code.co_filename)), None)
 
 
-class _Mode:
+def around(context: Callable[[Any], Any], fn: Any) -> Any:
+    """`fn`, during each call of which what `context(fn)` makes is entered."""
+    if inspect.isclass(fn):
+        warnings.warn(
+            "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or methods. "
+            "To preserve the current behavior of class decoration, you can directly decorate the `__init__` method and nothing else.",
+            FutureWarning,
+            stacklevel=3,
+        )
+    if inspect.isgeneratorfunction(fn):
+        return _around_generator(context, fn)
+    if inspect.iscoroutinefunction(fn):
+
+        @functools.wraps(fn)
+        async def waiting(*args: Any, **kwargs: Any) -> Any:
+            with context(fn):
+                return await fn(*args, **kwargs)
+
+        return waiting
+
+    @functools.wraps(fn)
+    def inside(*args: Any, **kwargs: Any) -> Any:
+        with context(fn):
+            return fn(*args, **kwargs)
+
+    return inside
+
+
+def _around_generator(context: Callable[[Any], Any], fn: Any) -> Any:
+    """The context holds while the generator's own code runs, not while it is suspended."""
+
+    @functools.wraps(fn)
+    def generate(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+        generator = fn(*args, **kwargs)
+        resume: Callable[[], Any] = lambda: next(generator)  # noqa: E731
+        while True:
+            try:
+                with context(fn):
+                    value = resume()
+            except StopIteration as stop:
+                return stop.value
+            try:
+                sent = yield value
+            except GeneratorExit:
+                with context(fn):
+                    generator.close()
+                raise
+            except BaseException as error:
+                resume = functools.partial(generator.throw, error)
+            else:
+                resume = functools.partial(generator.send, sent)
+
+    return generate
+
+
+class DecoratorContextManager:
+    """A context manager that, as a decorator, is entered around each call of the function. Others derive theirs from it too."""
+
+    def __enter__(self) -> Any:
+        raise NotImplementedError
+
+    def __exit__(self, *error: object) -> Any:
+        raise NotImplementedError
+
+    def clone(self) -> Self:
+        """A fresh object of the same kind; a class whose objects take arguments defines its own."""
+        return self.__class__()
+
+    def _during(self, function: Any) -> Self:
+        """A fresh object, to be entered while `function` runs."""
+        return self.clone()
+
+    def __call__(self, fn: F) -> F:
+        return around(self._during, fn)  # type: ignore[no-any-return]
+
+
+class _Mode(DecoratorContextManager):
     """Sets the bits under `mask` for a block, or for the body of a decorated function."""
 
     _decorated: CodeType | None = None  # the function during which it holds
@@ -57,64 +133,14 @@ class _Mode:
     def __exit__(self, *_: object) -> None:
         set_mode(get_mode() & ~self._mask | self._before.pop())
 
-    def clone(self, function: Any = None) -> Self:
-        """A fresh object of the same kind, to be entered while `function` runs."""
+    def clone(self) -> Self:
+        return self._during(None)
+
+    def _during(self, function: Any) -> Self:
         again = self.__class__.__new__(self.__class__)
         _Mode.__init__(again, self._mask, self._bits)
         again._decorated = getattr(function, "__code__", None)
         return again
-
-    def __call__(self, fn: F) -> F:
-        if inspect.isclass(fn):
-            warnings.warn(
-                "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or methods. "
-                "To preserve the current behavior of class decoration, you can directly decorate the `__init__` method and nothing else.",
-                FutureWarning,
-                stacklevel=2,
-            )
-        if inspect.isgeneratorfunction(fn):
-            return self._around_generator(fn)  # type: ignore[return-value]
-        if inspect.iscoroutinefunction(fn):
-
-            @functools.wraps(fn)
-            async def waiting(*args: Any, **kwargs: Any) -> Any:
-                with self.clone(fn):
-                    return await fn(*args, **kwargs)
-
-            return waiting  # type: ignore[return-value]
-
-        @functools.wraps(fn)
-        def inside(*args: Any, **kwargs: Any) -> Any:
-            with self.clone(fn):
-                return fn(*args, **kwargs)
-
-        return inside  # type: ignore[return-value]
-
-    def _around_generator(self, fn: Callable[..., Generator[Any, Any, Any]]) -> Callable[..., Generator[Any, Any, Any]]:
-        """The mode holds while the generator's own code runs, not while it is suspended."""
-
-        @functools.wraps(fn)
-        def generate(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
-            generator = fn(*args, **kwargs)
-            resume: Callable[[], Any] = lambda: next(generator)  # noqa: E731
-            while True:
-                try:
-                    with self.clone(fn):
-                        value = resume()
-                except StopIteration as stop:
-                    return stop.value
-                try:
-                    sent = yield value
-                except GeneratorExit:
-                    with self.clone(fn):
-                        generator.close()
-                    raise
-                except BaseException as error:
-                    resume = functools.partial(generator.throw, error)
-                else:
-                    resume = functools.partial(generator.send, sent)
-
-        return generate
 
 
 class no_grad(_Mode):
@@ -177,8 +203,8 @@ class set_grad_enabled(_Mode):
         if not self._bits and self._decorated is not None:
             _turned_off.append((self._decorated, -1))
 
-    def clone(self, function: Any = None) -> Self:
-        again = super().clone(function)
+    def _during(self, function: Any) -> Self:
+        again = super()._during(function)
         again._first = GRAD if grad_enabled() else 0
         return again
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from . import cuda as cuda
 from . import cudnn as cudnn
 from . import mha as mha
@@ -13,3 +16,9 @@ mkl = Absent()
 openmp = Absent()
 opt_einsum = Absent(enabled=False, strategy=None)
 quantized = Absent(engine="none", supported_engines=["none"])
+
+
+@contextmanager
+def __allow_nonbracketed_mutation() -> Iterator[None]:
+    """Settings can be changed here at any time, so in the block too."""
+    yield

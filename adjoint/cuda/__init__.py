@@ -81,6 +81,24 @@ class Stream:
     """A queue of work for a GPU, of which there is none."""
 
 
+@_without_gpu
+class CUDAGraph:
+    """Work of a GPU that is recorded to be done again. There is none."""
+
+
+@_without_gpu
+def graph_pool_handle() -> Any: ...
+
+
+@_without_gpu
+class graph:
+    """Records the work of a GPU. There is none."""
+
+
+@_without_gpu
+def make_graphed_callables(callables: Any, sample_args: Any) -> Any: ...
+
+
 @inert("None is the only stream there is")
 def stream(stream: Any) -> AbstractContextManager[None]:
     """Nothing happens for None, which is the only stream there is."""

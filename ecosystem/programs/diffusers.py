@@ -63,9 +63,7 @@ def main() -> dict[str, Any]:
         results[kind.__name__] = sample
     pipeline = DDPMPipeline(unet, scheduler)
     pipeline.set_progress_bar_config(disable=True)
-    results["pipeline"] = torch.tensor(
-        pipeline(num_inference_steps=3, generator=torch.Generator().manual_seed(2), output_type="np").images
-    )
+    results["pipeline"] = torch.tensor(pipeline(num_inference_steps=3, generator=torch.Generator().manual_seed(2), output_type="np").images)
 
     torch.manual_seed(0)
     autoencoder = AutoencoderKL(block_out_channels=(16,), latent_channels=2, norm_num_groups=8, sample_size=16)

@@ -21,4 +21,5 @@ def main() -> dict[str, Any]:
     gradient = model._conv_stem.weight.grad
     model.eval()
     with torch.no_grad():
-        return {"losses": losses, "gradient": gradient, "features": model.extract_features(images).mean(1), "logits": model(images)}
+        features, logits = model.extract_features(images).mean(1), model(images)
+    return {"losses": losses, "gradient": gradient, "features": features, "logits": logits}

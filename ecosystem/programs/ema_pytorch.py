@@ -23,4 +23,10 @@ def main() -> dict[str, Any]:
     again.load_state_dict(ema.state_dict())
     post = PostHocEMA(net, sigma_rels=(0.05, 0.28), update_every=1, checkpoint_every_num_steps=100)
     post.update()
-    return {"net": net.eval()(x), "ema": ema(x), "again": again.ema_model(x), "decay": ema.get_current_decay(), "post": post.ema_models[0](x)}
+    return {
+        "net": net.eval()(x),
+        "ema": ema(x),
+        "again": again.ema_model(x),
+        "decay": ema.get_current_decay(),
+        "post": post.ema_models[0](x),
+    }

@@ -32,11 +32,19 @@ def main() -> dict[str, Any]:
         results[f"{name} rates"] = learner.recorder.lrs
     set_seed(0, reproducible=True)
     random = np.random.default_rng(0)
-    table = pd.DataFrame({"colour": random.choice(["red", "green"], 80), "size": random.standard_normal(80), "age": random.standard_normal(80)})
+    table = pd.DataFrame(
+        {"colour": random.choice(["red", "green"], 80), "size": random.standard_normal(80), "age": random.standard_normal(80)}
+    )
     table.loc[::7, "age"] = np.nan
     table["label"] = np.where((table["size"] > 0) ^ (table["colour"] == "red"), "yes", "no")
     data = TabularDataLoaders.from_df(
-        table, procs=[Categorify, FillMissing, Normalize], cat_names=["colour"], cont_names=["size", "age"], y_names="label", bs=16, device="cpu"
+        table,
+        procs=[Categorify, FillMissing, Normalize],
+        cat_names=["colour"],
+        cont_names=["size", "age"],
+        y_names="label",
+        bs=16,
+        device="cpu",
     )
     learner = tabular_learner(data, layers=[16, 8], metrics=accuracy)
     with learner.no_bar(), learner.no_logging():

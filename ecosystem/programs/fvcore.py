@@ -19,7 +19,10 @@ def main() -> dict[str, Any]:
     (norm,) = get_bn_modules(model)
     boxes = torch.tensor([[0.0, 0.0, 2.0, 2.0], [1.0, 1.0, 4.0, 3.0]])
     logits = torch.randn(6, requires_grad=True)
-    loss = sigmoid_focal_loss(logits, (torch.rand(6) > 0.5).float(), alpha=0.25, reduction="mean") + smooth_l1_loss(logits, torch.ones(6), 0.5).sum()
+    loss = (
+        sigmoid_focal_loss(logits, (torch.rand(6) > 0.5).float(), alpha=0.25, reduction="mean")
+        + smooth_l1_loss(logits, torch.ones(6), 0.5).sum()
+    )
     loss.backward()
     schedule = CompositeParamScheduler([LinearParamScheduler(0.1, 1.0), CosineParamScheduler(1.0, 0.0)], [0.2, 0.8], ["rescaled", "fixed"])
     return {

@@ -42,7 +42,9 @@ def main() -> dict[str, Any]:
         evaluator.run(loader)
 
     with tempfile.TemporaryDirectory() as folder:
-        best = ModelCheckpoint(folder, "best", n_saved=2, score_function=lambda engine: engine.state.metrics["accuracy"], require_empty=False)
+        best = ModelCheckpoint(
+            folder, "best", n_saved=2, score_function=lambda engine: engine.state.metrics["accuracy"], require_empty=False
+        )
         evaluator.add_event_handler(Events.COMPLETED, best, {"model": model})
         parts = {"model": model, "optimizer": optimizer, "trainer": trainer}
         trainer.add_event_handler(Events.EPOCH_COMPLETED, Checkpoint(parts, DiskSaver(folder, require_empty=False), n_saved=1))

@@ -47,8 +47,12 @@ def main() -> dict[str, Any]:
 
     torch.manual_seed(0)
     augment = K.AugmentationSequential(
-        K.RandomHorizontalFlip(p=0.5), K.RandomAffine(20.0, translate=(0.1, 0.1), p=1.0), K.ColorJitter(0.1, 0.1, 0.1, 0.1, p=1.0),
-        K.RandomGaussianNoise(std=0.05, p=0.5), K.RandomErasing(p=0.5), data_keys=["input", "mask"],
-    )  # fmt: skip
+        K.RandomHorizontalFlip(p=0.5),
+        K.RandomAffine(20.0, translate=(0.1, 0.1), p=1.0),
+        K.ColorJitter(0.1, 0.1, 0.1, 0.1, p=1.0),
+        K.RandomGaussianNoise(std=0.05, p=0.5),
+        K.RandomErasing(p=0.5),
+        data_keys=["input", "mask"],
+    )
     pictures, masks = augment(torch.rand(3, 3, 16, 16), torch.ones(3, 1, 16, 16))
     return {**results, "augmented": pictures, "masks": masks}

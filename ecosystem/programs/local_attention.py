@@ -20,4 +20,12 @@ def main() -> dict[str, Any]:
     loss = model(tokens, return_loss=True)
     loss.backward()
     gradient = model.token_emb.weight.grad
-    return {"attended": attended, "query": q.grad, "key": k.grad, "both": both, "loss": loss, "gradient": gradient, "logits": model.eval()(tokens)}
+    return {
+        "attended": attended,
+        "query": q.grad,
+        "key": k.grad,
+        "both": both,
+        "loss": loss,
+        "gradient": gradient,
+        "logits": model.eval()(tokens),
+    }

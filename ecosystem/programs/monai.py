@@ -43,8 +43,12 @@ def main() -> dict[str, Any]:
         results[f"{name} loss"] = loss
         results[f"{name} gradient"] = torch.stack([p.grad.abs().mean() for p in net.parameters() if p.grad is not None]).mean()
     torch.manual_seed(0)
-    results["densenet"] = DenseNet121(spatial_dims=2, in_channels=1, out_channels=3, init_features=8, growth_rate=4).eval()(torch.rand(1, 1, 64, 64))
-    results["vit"] = ViT(1, (16, 16), (8, 8), hidden_size=24, mlp_dim=32, num_layers=1, num_heads=4, spatial_dims=2)(torch.rand(1, 1, 16, 16))[0]
+    results["densenet"] = DenseNet121(spatial_dims=2, in_channels=1, out_channels=3, init_features=8, growth_rate=4).eval()(
+        torch.rand(1, 1, 64, 64)
+    )
+    results["vit"] = ViT(1, (16, 16), (8, 8), hidden_size=24, mlp_dim=32, num_layers=1, num_heads=4, spatial_dims=2)(
+        torch.rand(1, 1, 16, 16)
+    )[0]
 
     logits, truth = torch.randn(2, 3, 8, 8), torch.nn.functional.one_hot(torch.randint(0, 3, (2, 8, 8)), 3).movedim(-1, 1).float()
     results["dice loss"] = DiceLoss(softmax=True)(logits, truth)
@@ -61,9 +65,18 @@ def main() -> dict[str, Any]:
 
     set_determinism(0)
     transform = Compose(
-        [EnsureChannelFirst(channel_dim="no_channel"), ScaleIntensity(), NormalizeIntensity(), SpatialPad((20, 20)), Resize((16, 16)),
-         RandFlip(0.5, 0), RandRotate90(0.5), RandGaussianNoise(0.5), ToTensor()]
-    )  # fmt: skip
+        [
+            EnsureChannelFirst(channel_dim="no_channel"),
+            ScaleIntensity(),
+            NormalizeIntensity(),
+            SpatialPad((20, 20)),
+            Resize((16, 16)),
+            RandFlip(0.5, 0),
+            RandRotate90(0.5),
+            RandGaussianNoise(0.5),
+            ToTensor(),
+        ]
+    )
     transform.set_random_state(0)
     pictures = list(np.random.default_rng(0).random((4, 18, 14)).astype(np.float32))
     results["transformed"] = torch.cat([torch.as_tensor(batch) for batch in DataLoader(Dataset(pictures, transform), batch_size=2)])

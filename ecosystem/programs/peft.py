@@ -48,6 +48,7 @@ def base_model() -> LlamaForCausalLM:
 
 
 def main() -> dict[str, Any]:
+    torch.manual_seed(0)
     results: dict[str, Any] = {}
     for name, configuration in CONFIGURATIONS.items():
         model = get_peft_model(base_model(), configuration)

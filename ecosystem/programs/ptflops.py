@@ -9,7 +9,9 @@ from torch import nn
 
 def main() -> dict[str, Any]:
     torch.manual_seed(0)
-    images = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 10))
+    images = nn.Sequential(
+        nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 10)
+    )
     sequence = nn.GRU(6, 12, batch_first=True)
     results: dict[str, Any] = {}
     for backend in ("pytorch", "aten"):

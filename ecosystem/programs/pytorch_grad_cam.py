@@ -13,9 +13,15 @@ from torch import nn
 def main() -> dict[str, Any]:
     torch.manual_seed(0)
     model = nn.Sequential(
-        nn.Conv2d(3, 8, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(8, 12, 3, padding=1), nn.ReLU(), nn.AdaptiveAvgPool2d(2),
-        nn.Flatten(), nn.Linear(48, 5),
-    ).eval()  # fmt: skip
+        nn.Conv2d(3, 8, 3, padding=1),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(8, 12, 3, padding=1),
+        nn.ReLU(),
+        nn.AdaptiveAvgPool2d(2),
+        nn.Flatten(),
+        nn.Linear(48, 5),
+    ).eval()
     images = torch.rand(2, 3, 32, 32)
     results: dict[str, Any] = {}
     for kind in (GradCAM, GradCAMPlusPlus, HiResCAM, LayerCAM, XGradCAM, EigenCAM):

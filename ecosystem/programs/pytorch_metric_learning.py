@@ -37,9 +37,15 @@ def main() -> dict[str, Any]:
         loss.backward()
         results |= {name: loss, f"{name} gradient": embedding.weight.grad.clone()}
     found = embedding(x).detach()
-    for name, miner in {"multi": miners.MultiSimilarityMiner(0.1), "triplets": miners.TripletMarginMiner(0.2), "hard": miners.BatchHardMiner()}.items():
+    for name, miner in {
+        "multi": miners.MultiSimilarityMiner(0.1),
+        "triplets": miners.TripletMarginMiner(0.2),
+        "hard": miners.BatchHardMiner(),
+    }.items():
         results[f"mined {name}"] = [len(indices) for indices in miner(found, labels)]
-    scores = AccuracyCalculator(include=("precision_at_1", "r_precision", "mean_average_precision_at_r"), k=5, knn_func=nearest).get_accuracy(found, labels)
+    scores = AccuracyCalculator(
+        include=("precision_at_1", "r_precision", "mean_average_precision_at_r"), k=5, knn_func=nearest
+    ).get_accuracy(found, labels)
     results["scores"] = [scores[name] for name in sorted(scores)]
     results["sampled"] = len(list(samplers.MPerClassSampler(labels, m=2, batch_size=8, length_before_new_iter=24)))
     return results

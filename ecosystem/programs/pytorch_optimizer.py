@@ -3,12 +3,37 @@
 from typing import Any
 
 import torch
-from pytorch_optimizer import CosineAnnealingWarmupRestarts, Lookahead, SAM, get_supported_optimizers, load_optimizer
+from pytorch_optimizer import SAM, CosineAnnealingWarmupRestarts, Lookahead, get_supported_optimizers, load_optimizer
 from pytorch_optimizer.loss import BCEFocalLoss, LDAMLoss
 from torch import nn
 
-NAMES = ["adabelief", "adan", "adamp", "adopt", "diffgrad", "grokfastadamw", "lamb", "lion", "madgrad", "muon", "novograd", "qhadam", "radam",
-         "ranger21", "shampoo", "sgdp", "soap", "sophiah", "tiger", "yogi", "schedulefreeadamw", "prodigy", "came", "adafactor", "mars", "laprop"]  # fmt: skip
+NAMES = [
+    "adabelief",
+    "adan",
+    "adamp",
+    "adopt",
+    "diffgrad",
+    "grokfastadamw",
+    "lamb",
+    "lion",
+    "madgrad",
+    "novograd",
+    "qhadam",
+    "radam",
+    "ranger21",
+    "shampoo",
+    "sgdp",
+    "soap",
+    "sophiah",
+    "tiger",
+    "yogi",
+    "schedulefreeadamw",
+    "prodigy",
+    "came",
+    "adafactor",
+    "mars",
+    "laprop",
+]
 
 
 def trained(make: Any, closure: bool = False) -> list[float]:

@@ -19,5 +19,14 @@ def main() -> dict[str, Any]:
     xq, xk = xpos.rotate_queries_and_keys(queries, keys)
     learned = RotaryEmbedding(dim=16, learned_freq=True, interpolate_factor=2.0)
     learned.rotate_queries_or_keys(keys).square().cumsum(-1).sum().backward()
-    results = {"q": q, "k": k, "gradient": queries.grad, "cached q": cached_q, "cached k": cached_k, "plane": plane, "xpos q": xq, "xpos k": xk}
+    results = {
+        "q": q,
+        "k": k,
+        "gradient": queries.grad,
+        "cached q": cached_q,
+        "cached k": cached_k,
+        "plane": plane,
+        "xpos q": xq,
+        "xpos k": xk,
+    }
     return {**results, "frequencies": learned.freqs.grad}

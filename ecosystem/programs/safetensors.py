@@ -11,9 +11,13 @@ from safetensors.torch import load, load_file, load_model, save, save_file, save
 def main() -> dict[str, Any]:
     torch.manual_seed(0)
     tensors = {
-        "float": torch.randn(4, 6), "half": torch.randn(3).half(), "brain": torch.randn(3).bfloat16(), "long": torch.arange(5),
-        "bool": torch.tensor([True, False]), "complex": torch.randn(2, dtype=torch.complex64),
-    }  # fmt: skip
+        "float": torch.randn(4, 6),
+        "half": torch.randn(3).half(),
+        "brain": torch.randn(3).bfloat16(),
+        "long": torch.arange(5),
+        "bool": torch.tensor([True, False]),
+        "complex": torch.randn(2, dtype=torch.complex64),
+    }
     tied = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Linear(4, 4))
     tied[1].weight = tied[0].weight
     with tempfile.TemporaryDirectory() as folder:
@@ -27,4 +31,12 @@ def main() -> dict[str, Any]:
         again[1].weight = again[0].weight
         missing, unexpected = load_model(again, path)
     same = [bool((load(save(tensors))[name] == tensors[name]).all()) for name in tensors]
-    return {**loaded, "part": part, "names": names, "about": about, "same": same, "again": again(torch.ones(4)), "left": len(missing) + len(unexpected)}
+    return {
+        **loaded,
+        "part": part,
+        "names": names,
+        "about": about,
+        "same": same,
+        "again": again(torch.ones(4)),
+        "left": len(missing) + len(unexpected),
+    }

@@ -28,7 +28,12 @@ def main() -> dict[str, Any]:
     x = np.random.default_rng(0).standard_normal((120, 6)).astype(np.float32)
     y = (x[:, 0] * x[:, 1] > 0).astype(np.int64)
     with tempfile.TemporaryDirectory() as folder:
-        callbacks = [EpochScoring("roc_auc", lower_is_better=False), LRScheduler("StepLR", step_size=2), EarlyStopping(patience=5), Checkpoint(dirname=folder)]
+        callbacks = [
+            EpochScoring("roc_auc", lower_is_better=False),
+            LRScheduler("StepLR", step_size=2),
+            EarlyStopping(patience=5),
+            Checkpoint(dirname=folder),
+        ]
         net = NeuralNetClassifier(
             Classifier, max_epochs=4, lr=0.1, optimizer=torch.optim.Adam, iterator_train__shuffle=True, callbacks=callbacks, verbose=0
         )

@@ -34,12 +34,13 @@ class Line(gym.Env):  # type: ignore[type-arg]
 
 def main() -> dict[str, Any]:
     torch.manual_seed(0)
-    small = {"net_arch": [16, 16]}
     agents = {
-        "ppo": PPO("MlpPolicy", Line(), n_steps=64, batch_size=32, n_epochs=2, policy_kwargs=small, seed=0, device="cpu"),
-        "a2c": A2C("MlpPolicy", Line(), n_steps=8, policy_kwargs=small, seed=0, device="cpu"),
-        "dqn": DQN("MlpPolicy", Line(), learning_starts=20, buffer_size=500, policy_kwargs=small, seed=0, device="cpu"),
-        "sac": SAC("MlpPolicy", Line(True), learning_starts=20, buffer_size=500, policy_kwargs=small, seed=0, device="cpu"),
+        "ppo": PPO("MlpPolicy", Line(), n_steps=64, batch_size=32, n_epochs=2, policy_kwargs={"net_arch": [16, 16]}, seed=0, device="cpu"),
+        "a2c": A2C("MlpPolicy", Line(), n_steps=8, policy_kwargs={"net_arch": [16, 16]}, seed=0, device="cpu"),
+        "dqn": DQN("MlpPolicy", Line(), learning_starts=20, buffer_size=500, policy_kwargs={"net_arch": [16, 16]}, seed=0, device="cpu"),
+        "sac": SAC(
+            "MlpPolicy", Line(True), learning_starts=20, buffer_size=500, policy_kwargs={"net_arch": [16, 16]}, seed=0, device="cpu"
+        ),
     }
     watched = np.array([[1.0, 0.1], [-2.0, 0.5]], np.float32)
     results: dict[str, Any] = {}

@@ -22,4 +22,10 @@ def main() -> dict[str, Any]:
         averaged = torch.nn.functional.cross_entropy(model(x), y)
     state = ema.state_dict()
     ema.copy_to(model.parameters())
-    return {"last": loss, "averaged": averaged, "copied": model(x[:2]), "updates": state["num_updates"], "shadow": state["shadow_params"][1]}
+    return {
+        "last": loss,
+        "averaged": averaged,
+        "copied": model(x[:2]),
+        "updates": state["num_updates"],
+        "shadow": state["shadow_params"][1],
+    }

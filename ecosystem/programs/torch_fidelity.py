@@ -55,7 +55,19 @@ def main() -> dict[str, Any]:
     torch.manual_seed(0)
     register_feature_extractor("random", Random)
     found = calculate_metrics(
-        input1=Pictures(1), input2=Pictures(2), feature_extractor="random", fid=True, kid=True, prc=True, isc=False, kid_subset_size=32, kid_subsets=4,
-        batch_size=16, cuda=False, verbose=False, cache=False, save_cpu_ram=True,
-    )  # fmt: skip
+        input1=Pictures(1),
+        input2=Pictures(2),
+        feature_extractor="random",
+        fid=True,
+        kid=True,
+        prc=True,
+        isc=False,
+        kid_subset_size=32,
+        kid_subsets=4,
+        batch_size=16,
+        cuda=False,
+        verbose=False,
+        cache=False,
+        save_cpu_ram=True,
+    )
     return {name: float(value) for name, value in found.items()}

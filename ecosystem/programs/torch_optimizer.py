@@ -6,8 +6,32 @@ import torch
 import torch_optimizer as optim
 from torch import nn
 
-NAMES = ["A2GradExp", "AccSGD", "AdaBelief", "AdaBound", "AdaMod", "Adahessian", "AdamP", "AggMo", "Apollo", "DiffGrad", "Lamb", "MADGRAD",
-         "NovoGrad", "PID", "QHAdam", "QHM", "RAdam", "Ranger", "RangerVA", "SGDP", "SGDW", "SWATS", "Shampoo", "Yogi"]  # fmt: skip
+NAMES = [
+    "A2GradExp",
+    "AccSGD",
+    "AdaBelief",
+    "AdaBound",
+    "AdaMod",
+    "Adahessian",
+    "AdamP",
+    "AggMo",
+    "Apollo",
+    "DiffGrad",
+    "Lamb",
+    "MADGRAD",
+    "NovoGrad",
+    "PID",
+    "QHAdam",
+    "QHM",
+    "RAdam",
+    "Ranger",
+    "RangerVA",
+    "SGDP",
+    "SGDW",
+    "SWATS",
+    "Shampoo",
+    "Yogi",
+]
 
 
 def trained(make: Any) -> list[float]:

@@ -39,6 +39,9 @@ def main() -> dict[str, Any]:
     pruner.step()
     nn.functional.cross_entropy(model(inputs), torch.tensor([1])).backward()
     return {
-        **results, "counted": [operations, parameters], "channels": [model.stem.out_channels, model.right.out_channels],
-        "after": model(inputs), "gradient": model.head.weight.grad,
-    }  # fmt: skip
+        **results,
+        "counted": [operations, parameters],
+        "channels": [model.stem.out_channels, model.right.out_channels],
+        "after": model(inputs),
+        "gradient": model.head.weight.grad,
+    }

@@ -25,5 +25,7 @@ def main() -> dict[str, Any]:
     read = summary(Recurrent(), input_size=(4, 7), dtypes=[torch.long], verbose=0, depth=2, row_settings=("var_names", "depth"))
     given = summary(nn.Transformer(16, 2, 1, 1, 32), input_data=[torch.rand(5, 2, 16), torch.rand(4, 2, 16)], verbose=0)
     texts = [str(pictured), str(read), str(given)]
-    counts = [[found.total_params, found.trainable_params, found.total_mult_adds, found.total_output_bytes] for found in (pictured, read, given)]
+    counts = [
+        [found.total_params, found.trainable_params, found.total_mult_adds, found.total_output_bytes] for found in (pictured, read, given)
+    ]
     return {"texts": texts, "counts": counts}

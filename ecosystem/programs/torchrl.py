@@ -16,9 +16,11 @@ def main() -> dict[str, Any]:
     torch.manual_seed(0)
     net = nn.Sequential(nn.Linear(4, 16), nn.Tanh(), nn.Linear(16, 4), NormalParameters())
     policy = ProbabilisticActor(
-        TensorDictModule(net, in_keys=["observation"], out_keys=["loc", "scale"]), in_keys=["loc", "scale"], distribution_class=TanhNormal,
+        TensorDictModule(net, in_keys=["observation"], out_keys=["loc", "scale"]),
+        in_keys=["loc", "scale"],
+        distribution_class=TanhNormal,
         return_log_prob=True,
-    )  # fmt: skip
+    )
     value = ValueOperator(nn.Sequential(nn.Linear(4, 16), nn.Tanh(), nn.Linear(16, 1)), in_keys=["observation"])
     data = TensorDict({"observation": torch.randn(1, 10, 4)}, [1, 10])
     with torch.no_grad():
@@ -41,7 +43,9 @@ def main() -> dict[str, Any]:
     criterion.make_value_estimator(gamma=0.9)
     choice = TensorDict({"observation": torch.randn(6, 4), "action": torch.randint(0, 3, (6,))}, [6])
     stopped = torch.zeros(6, 1, dtype=torch.bool)
-    choice["next"] = TensorDict({"observation": torch.randn(6, 4), "reward": torch.randn(6, 1), "done": stopped, "terminated": stopped}, [6])
+    choice["next"] = TensorDict(
+        {"observation": torch.randn(6, 4), "reward": torch.randn(6, 1), "done": stopped, "terminated": stopped}, [6]
+    )
     return {
         "action": data["action"],
         "advantage": data["advantage"],

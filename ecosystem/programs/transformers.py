@@ -80,12 +80,16 @@ def main() -> dict[str, Any]:
     results["bert losses"] = train(bert, input_ids=tokens, attention_mask=mask, labels=torch.tensor([0, 2]))
     results["bert logits"] = reloaded(bert)(tokens, attention_mask=mask).logits
 
-    distilbert = DistilBertForMaskedLM(DistilBertConfig(vocab_size=67, max_position_embeddings=64, dim=32, hidden_dim=48, n_layers=2, n_heads=4))
+    distilbert = DistilBertForMaskedLM(
+        DistilBertConfig(vocab_size=67, max_position_embeddings=64, dim=32, hidden_dim=48, n_layers=2, n_heads=4)
+    )
     results["distilbert losses"] = train(distilbert, input_ids=tokens, labels=tokens)
     results["distilbert logits"] = reloaded(distilbert)(tokens).logits
 
     t5 = T5ForConditionalGeneration(
-        T5Config(vocab_size=67, d_model=32, d_kv=8, d_ff=48, num_layers=2, num_heads=4, decoder_start_token_id=0, pad_token_id=0, eos_token_id=1)
+        T5Config(
+            vocab_size=67, d_model=32, d_kv=8, d_ff=48, num_layers=2, num_heads=4, decoder_start_token_id=0, pad_token_id=0, eos_token_id=1
+        )
     )
     results["t5 losses"] = train(t5, input_ids=tokens, labels=tokens[:, :6].contiguous())
     t5 = reloaded(t5)
@@ -93,7 +97,14 @@ def main() -> dict[str, Any]:
     results["t5 greedy"] = t5.generate(tokens, max_new_tokens=6, do_sample=False)
 
     images = torch.randn(2, 3, 32, 32)
-    vision = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4, "image_size": 32, "patch_size": 8}
+    vision = {
+        "hidden_size": 32,
+        "intermediate_size": 48,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "image_size": 32,
+        "patch_size": 8,
+    }
     vit = ViTForImageClassification(ViTConfig(**vision, num_labels=5))
     results["vit losses"] = train(vit, pixel_values=images, labels=torch.tensor([1, 4]))
     results["vit logits"] = reloaded(vit)(images).logits

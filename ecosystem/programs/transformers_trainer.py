@@ -28,7 +28,9 @@ def accuracy(prediction: Any) -> dict[str, float]:
 def trainer(folder: str, epochs: int) -> Trainer:
     set_seed(0)
     model = BertForSequenceClassification(
-        BertConfig(vocab_size=10, hidden_size=32, intermediate_size=48, num_hidden_layers=1, num_attention_heads=4, max_position_embeddings=8)
+        BertConfig(
+            vocab_size=10, hidden_size=32, intermediate_size=48, num_hidden_layers=1, num_attention_heads=4, max_position_embeddings=8
+        )
     )
     arguments = TrainingArguments(
         folder,
@@ -55,7 +57,7 @@ def main() -> dict[str, Any]:
         outcome = first.train()
         resumed = trainer(folder, epochs=3)
         resumed.train(resume_from_checkpoint=True)
-        return {
+        results = {
             "loss": outcome.training_loss,
             "losses": [entry["loss"] for entry in first.state.log_history if "loss" in entry],
             "evaluated": first.evaluate()["eval_loss"],
@@ -63,3 +65,4 @@ def main() -> dict[str, Any]:
             "resumed losses": [entry["loss"] for entry in resumed.state.log_history if "loss" in entry],
             "logits": resumed.predict(Sums(5, 2)).predictions,
         }
+    return results

@@ -35,8 +35,7 @@ def main() -> dict[str, Any]:
         results[f"{name} loss"] = loss
         results[f"{name} gradient"] = torch.stack([p.grad.abs().mean() for p in model.parameters() if p.grad is not None]).mean()
     torch.manual_seed(0)
-    vit = ViT(**common)
-    vit = ViT(**common)
+    vit = ViT(**common, pool="mean")
     loss = MAE(encoder=vit, masking_ratio=0.75, decoder_dim=32, decoder_depth=1)(torch.rand(2, 3, 32, 32))
     loss.backward()
     predicted, attention = Recorder(vit.eval())(torch.rand(1, 3, 32, 32))

@@ -3,7 +3,15 @@
 from typing import Any
 
 import torch
-from x_transformers import AutoregressiveWrapper, ContinuousTransformerWrapper, Decoder, Encoder, TransformerWrapper, ViTransformerWrapper, XTransformer
+from x_transformers import (
+    AutoregressiveWrapper,
+    ContinuousTransformerWrapper,
+    Decoder,
+    Encoder,
+    TransformerWrapper,
+    ViTransformerWrapper,
+    XTransformer,
+)
 
 VARIATIONS: dict[str, dict[str, Any]] = {
     "plain": {},
@@ -41,7 +49,15 @@ def main() -> dict[str, Any]:
     mask = torch.arange(20) < torch.tensor([[20], [13]])
     results["encoded"] = encoder(torch.randint(0, 50, (2, 20)), mask=mask)
     pair = XTransformer(
-        dim=32, enc_num_tokens=40, enc_depth=1, enc_heads=4, enc_max_seq_len=16, dec_num_tokens=40, dec_depth=1, dec_heads=4, dec_max_seq_len=16
+        dim=32,
+        enc_num_tokens=40,
+        enc_depth=1,
+        enc_heads=4,
+        enc_max_seq_len=16,
+        dec_num_tokens=40,
+        dec_depth=1,
+        dec_heads=4,
+        dec_max_seq_len=16,
     )
     source, target = torch.randint(0, 40, (2, 12)), torch.randint(0, 40, (2, 10))
     results["translated"] = pair(source, target)

@@ -10,6 +10,7 @@ import pytest
 import adjoint as ad
 from adjoint import _utils, utils
 from adjoint.utils import _device, collect_env, cpp_extension, weak
+from adjoint.utils._contextlib import _DecoratorContextManager, _NoParamDecoratorContextManager, context_decorator
 
 
 def test_weak_dictionaries_tell_keys_apart_by_identity():
@@ -62,3 +63,83 @@ def test_calls_as_texts():
     assert _utils.render_call(ad.add, [ad.ones(100)], {"alpha": 2}) == "torch.add(tensor([...], size=(100,)), alpha=2)"
     assert repr(_utils.KeyErrorMessage("a\nb")) == "a\nb"
     assert _utils.try_import("no_such_module") is None and _utils.try_import("json").__name__ == "json"
+
+
+class _Noted(_DecoratorContextManager):
+    """Notes when it is entered and left."""
+
+    def __init__(self, notes):
+        self.notes = notes
+
+    def __enter__(self):
+        self.notes.append("in")
+
+    def __exit__(self, *error):
+        self.notes.append("out")
+
+    def clone(self):
+        return _Noted(self.notes)
+
+
+def test_a_derived_context_manager_decorates_functions_and_generators():
+    notes: list[str] = []
+
+    @_Noted(notes)
+    def work():
+        notes.append("work")
+        return 1
+
+    @_Noted(notes)
+    def numbers():
+        notes.append("first")
+        yield 1
+        notes.append("second")
+
+    assert work() == 1
+    assert notes == ["in", "work", "out"]
+    notes.clear()
+    for _ in numbers():
+        notes.append("between")
+    assert notes == ["in", "first", "out", "between", "in", "second", "out"]
+
+
+def test_a_context_around_a_function_is_made_for_each_call_or_given():
+    notes: list[str] = []
+    made = context_decorator(lambda: _Noted(notes), lambda: notes.append("work"))
+    made()
+    made()
+    assert notes == ["in", "work", "out"] * 2
+
+    class Both(_Noted):
+        def __call__(self, fn):
+            return fn
+
+    with pytest.raises(AssertionError, match="both callable and also a valid context manager"):
+        context_decorator(Both(notes), lambda: None)
+
+
+def test_one_without_arguments_decorates_without_parentheses():
+    entered = []
+
+    class Bare(_NoParamDecoratorContextManager):
+        def __enter__(self):
+            entered.append(self)
+
+        def __exit__(self, *error):
+            pass
+
+    @Bare
+    def work():
+        return len(entered)
+
+    assert work() == 1
+    with Bare():
+        assert len(entered) == 2
+
+
+def test_modes_of_autograd_are_such_context_managers():
+    off = ad.no_grad()
+    assert isinstance(off, _DecoratorContextManager)
+    with off.clone():
+        assert not ad.is_grad_enabled()
+    assert ad.is_grad_enabled()
