@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
+
+from ._standing import refused
 
 _directory: list[str] = []
 
@@ -21,19 +23,16 @@ def set_dir(d: str | os.PathLike[str]) -> None:
     _directory[:] = [str(Path(d).expanduser())]
 
 
-def _refuse(what: str) -> NoReturn:
-    raise NotImplementedError(
-        f"adjoint does not download {what}; fetch the weights yourself, and write model.load_state_dict(torch.load(path))"
-    )
+_no_downloads = refused("adjoint does not download anything; fetch the weights yourself, and write model.load_state_dict(torch.load(path))")
 
 
-def load(repo_or_dir: str, model: str, *args: Any, **kwargs: Any) -> NoReturn:
-    _refuse("models")
+@_no_downloads
+def load(repo_or_dir: str, model: str, *args: Any, **kwargs: Any) -> Any: ...
 
 
-def load_state_dict_from_url(url: str, *args: Any, **kwargs: Any) -> NoReturn:
-    _refuse(f"weights ({url})")
+@_no_downloads
+def load_state_dict_from_url(url: str, *args: Any, **kwargs: Any) -> Any: ...
 
 
-def download_url_to_file(url: str, dst: str, *args: Any, **kwargs: Any) -> NoReturn:
-    _refuse(f"files ({url})")
+@_no_downloads
+def download_url_to_file(url: str, dst: str, *args: Any, **kwargs: Any) -> None: ...

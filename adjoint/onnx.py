@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
+
+from ._standing import refused
 
 
-def export(model: Any, *args: Any, **kwargs: Any) -> NoReturn:
-    raise NotImplementedError(
-        "adjoint does not write ONNX files; write torch.save(model.state_dict(), path), and export from PyTorch after load_state_dict"
-    )
+@refused("adjoint does not write ONNX files; write torch.save(model.state_dict(), path), and export from PyTorch after load_state_dict")
+def export(model: Any, *args: Any, **kwargs: Any) -> None: ...
 
 
 def is_in_onnx_export() -> bool:

@@ -12,7 +12,6 @@ import pytest
 import adjoint as ad
 from adjoint import cli
 from adjoint._place import VERSION
-from adjoint.cli.check import missing_names
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -165,35 +164,6 @@ def test_errors_of_the_script_itself_are_left_alone(script):
 def test_nothing_to_run_is_said_in_one_line(capsys, program, message):
     assert cli.main(["run", *program]) == 2
     assert capsys.readouterr().err == f"python -m adjoint run: {message}\n"
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("import torch\ntorch.ones(1).foo", []),
-        ("import torch\ntorch.brew(1)\n\ntorch.nn.Linear", [(2, "torch.brew")]),
-        ("import torch as t\nt.Tensor.brew", [(2, "torch.Tensor.brew")]),
-        ("import torch.nn as nn\nnn.Kettle.leaf", [(2, "torch.nn.Kettle")]),
-        ("import torch.nn.functional as F\nF.relu, F.brew", [(2, "torch.nn.functional.brew")]),
-        ("import torch.nn\ntorch.brew", [(2, "torch.brew")]),
-        ("from torch import nn, tea", [(1, "torch.tea")]),
-        ("from torch.nn import Linear as L, Kettle\nL.brew", [(1, "torch.nn.Kettle"), (2, "torch.nn.Linear.brew")]),
-        ("import torch.tea.green", [(1, "torch.tea")]),
-        ("from .torch import x\nimport numpy\nnumpy.brew", []),
-        ("from torch.utils.data import DataLoader\nimport torch\ntorch.optim.lr_scheduler.StepLR", []),
-    ],
-)
-def test_check(text, expected):
-    assert missing_names(text) == expected
-
-
-def test_check_reports_lines(script, capsys):
-    good, bad = script("import torch", "good.py"), script("import torch\ntorch.brew()", "bad.py")
-    assert cli.main(["check", str(good), str(bad)]) == 1
-    assert capsys.readouterr().out == f"{good}: adjoint has every name of torch that it uses\n{bad}:2: adjoint has no torch.brew\n"
-    assert cli.main(["check", str(good)]) == 0
-    assert cli.main(["check", str(script("def"))]) == 2
-    assert "invalid syntax" in capsys.readouterr().err
 
 
 def test_info():

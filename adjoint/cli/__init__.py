@@ -16,8 +16,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m adjoint", description="adjoint on the command line")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("run", help="run a PyTorch program with adjoint in PyTorch's place", usage=RUN_USAGE, description=RUN_TEXT)
-    check = commands.add_parser("check", help="list the names of PyTorch that a script uses and adjoint does not have")
-    check.add_argument("scripts", nargs="+", help="the scripts")
+    check = commands.add_parser("check", help="say what of PyTorch a program uses that adjoint lacks, refuses or does nothing for")
+    check.add_argument("paths", nargs="*", metavar="PATH", help="files, folders and notebooks")
+    check.add_argument("--package", action="append", default=[], metavar="NAME", help="an installed package")
+    check.add_argument("--deep", action="store_true", help="also look at the packages that these import and that use torch")
+    check.add_argument("--json", action="store_true", help="all that was found, for programs to read")
     commands.add_parser("info", help="what is installed here, for bug reports")
     cache = commands.add_parser("cache", help="show the compiled kernels kept on disk; `cache build` compiles what most programs need")
     cache.add_argument("action", nargs="?", choices=["build"], help="compile the standard set, once per machine")
@@ -37,7 +40,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(given)
     match options.command:
         case "check":
-            return checked(options.scripts)
+            if not options.paths and not options.package:
+                check.error("name a file, a folder or a notebook, or --package NAME")
+            return checked(options.paths, options.package, options.deep, options.json)
         case "info":
             print(info())
         case "cache":
@@ -71,17 +76,18 @@ def ran(program: list[str]) -> int:
     return 0
 
 
-def checked(scripts: list[str]) -> int:
-    """Print what is missing. The exit code is 1 when something is, and 2 when a script cannot be read."""
-    from .check import report
+def checked(paths: list[str], packages: list[str], deep: bool, for_programs: bool) -> int:
+    """Print what is in the way. The exit code is 0 for nothing, 1 for something missing or refused, 2 for what cannot be read."""
+    from .check import as_json, check, text
+    from .check.sources import UnknownPackageError
 
     try:
-        text, count = report(scripts)
-    except (OSError, SyntaxError, UnicodeDecodeError) as error:
+        report = check(paths, packages, deep)
+    except UnknownPackageError as error:
         print(f"python -m adjoint check: {error}", file=sys.stderr)
         return 2
-    print(text)
-    return int(count > 0)
+    print(as_json(report) if for_programs else text(report))
+    return report.exit_code
 
 
 def info() -> str:

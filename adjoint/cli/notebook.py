@@ -34,32 +34,45 @@ def run_notebook(path: str, namespace: dict[str, Any]) -> None:
 
 def _cells(path: str) -> Iterator[tuple[str, ast.Module]]:
     """Each code cell: the file name that errors give for it, and what it says."""
-    try:
-        cells = json.loads(Path(path).read_text(encoding="utf-8"))["cells"]
-    except (ValueError, KeyError, TypeError):
-        raise NotebookError(f"{path} is not a notebook of version 4") from None
-    code = [cell for cell in cells if cell["cell_type"] == "code"]
-    for number, cell in enumerate(code, 1):
-        source = cell["source"] if isinstance(cell["source"], str) else "".join(cell["source"])
+    for number, source in enumerate(code_cells(path), 1):
         filename = f"{path}[{number}]"
-        if source.startswith("%%") and (name := _MAGIC.match(source)) and name[3] not in _FOR_THE_PAGE | _MEASURE:
-            raise NotebookError(f"{filename}: {_refusal(name[0])}")
-        lines = [_plain(line, f"{filename}:{at}") for at, line in enumerate(source.splitlines(), 1)]
+        if refusal := foreign(source):
+            raise NotebookError(f"{filename}: {refusal}")
+        lines = []
+        for at, line in enumerate(source.splitlines(), 1):
+            plain, refusal = without_magic(line)
+            if refusal:
+                raise NotebookError(f"{filename}:{at}: {refusal}")
+            lines.append(plain)
         linecache.cache[filename] = len(source), None, [line + "\n" for line in lines], filename
         yield filename, ast.parse("\n".join(lines), filename)
 
 
-def _plain(line: str, where: str) -> str:
-    """The line without the magic in it."""
+def code_cells(path: str) -> list[str]:
+    """What the code cells of a notebook say."""
+    try:
+        cells = json.loads(Path(path).read_text(encoding="utf-8"))["cells"]
+        code = [cell["source"] for cell in cells if cell["cell_type"] == "code"]
+    except (ValueError, KeyError, TypeError):
+        raise NotebookError(f"{path} is not a notebook of version 4") from None
+    return [source if isinstance(source, str) else "".join(source) for source in code]
+
+
+def foreign(source: str) -> str | None:
+    """Why a cell is not Python: a magic gives it to another program."""
+    found = _MAGIC.match(source) if source.startswith("%%") else None
+    return _refusal(found[0]) if found and found[3] not in _FOR_THE_PAGE | _MEASURE else None
+
+
+def without_magic(line: str) -> tuple[str, str | None]:
+    """The line without the magic in it, and why it cannot be run if there is one that does more than to set up the page."""
     found = _MAGIC.fullmatch(line)
     if found is None:
-        return line
+        return line, None
     indent, sign, name, rest = found.groups()
     if sign.startswith("%") and name in _MEASURE:
-        return indent + (rest.strip() or "pass") if sign == "%" else "pass"
-    if sign.startswith("%") and name in _FOR_THE_PAGE:
-        return f"{indent}pass"
-    raise NotebookError(f"{where}: {_refusal(line.strip())}")
+        return (indent + (rest.strip() or "pass") if sign == "%" else "pass"), None
+    return f"{indent}pass", None if sign.startswith("%") and name in _FOR_THE_PAGE else _refusal(line.strip())
 
 
 def _refusal(text: str) -> str:

@@ -14,6 +14,7 @@ NOT_COMPILED = "nothing is compiled"
 STANCES = ("default", "aot_eager_then_compile", "eager_on_recompile", "eager_then_compile", "fail_on_recompile", "force_eager")
 
 
+@inert(NOT_COMPILED)
 def compile(
     model: Any = None,
     *,

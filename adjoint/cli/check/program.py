@@ -1,0 +1,251 @@
+"""A walk through a program that keeps track of what its names stand for, and notes what of PyTorch it uses.
+
+Nothing is run. Names are followed through imports, assignments and annotations; conditions whose answer is known here choose a branch
+(`hasattr(torch, "x")`, versions, `torch.cuda.is_available()`, TYPE_CHECKING); what a `try` catches is noted as handled. Bodies of functions
+come after the module's own code, as they do when a program runs, and are told apart from it: the rest happens on import.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from . import conditions, names
+from .expressions import Expressions, Finding, Function, Imported, Instance, Ref, Value
+from .sources import Source
+
+__all__ = ["Finding", "Imported", "Program"]
+
+
+class Program(Expressions):
+    """The uses of torch in a program; `whole=False` leaves out what does not happen on import."""
+
+    def __init__(self, source: Source, whole: bool = True) -> None:
+        super().__init__()
+        for self._cell, tree in source.pieces:
+            self._block(tree.body)
+        self._walk_functions(whole)
+
+    def _walk_functions(self, whole: bool) -> None:
+        while now := [function for function in self._functions if getattr(function.node, "name", "") in self._called]:
+            self._functions = [function for function in self._functions if function not in now]
+            for function in now:
+                self._body(function)
+        self._on_import = False
+        while whole and self._functions:
+            self._body(self._functions.pop(0))
+
+    def _body(self, function: Function) -> None:
+        self._scopes, self._cell, self._catching, self._owner = [*function.scopes, {}], function.cell, [], None
+        arguments = function.node.args
+        positional = [*arguments.posonlyargs, *arguments.args]
+        for argument in [*positional, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]:
+            if argument is not None:  # annotations were evaluated with the definition
+                self._scopes[-1][argument.arg] = self._annotated(argument.annotation, told=True)
+        if function.owner is not None and positional:
+            self._scopes[-1][positional[0].arg] = function.owner
+        if isinstance(function.node, ast.Lambda):
+            self._value(function.node.body)
+        else:
+            self._block(function.node.body)
+
+    # ---- statements -------------------------------------------------------------------------------------------------------------
+
+    def _block(self, statements: list[ast.stmt]) -> bool:
+        """Walk through statements; True if they never get to their end."""
+        return any(self._statement(statement) for statement in statements)
+
+    def _statement(self, node: ast.stmt) -> bool:
+        walk = getattr(self, f"_walk_{type(node).__name__}", None)
+        if walk is not None:
+            return bool(walk(node))
+        for child in ast.iter_child_nodes(node):
+            self._anything(child)
+        return isinstance(node, ast.Return | ast.Raise | ast.Continue | ast.Break)
+
+    def _walk_Import(self, node: ast.Import) -> None:
+        for item in node.names:
+            top = item.name.partition(".")[0]
+            if names.is_torch(item.name):
+                found = self._import(node, item.name)
+                self._bind(item.asname or top, found if item.asname else Ref(top))
+            else:
+                self._bind(item.asname or top, None)
+                self._note_import(node, item.name, ())
+
+    def _walk_ImportFrom(self, node: ast.ImportFrom) -> None:
+        module = "." * node.level + (node.module or "")
+        if not names.is_torch(module):
+            self._late_annotations |= module == "__future__" and any(item.name == "annotations" for item in node.names)
+            self._other_stars |= any(item.name == "*" for item in node.names)
+            for item in node.names:
+                self._bind(item.asname or item.name, None)
+            self._note_import(node, module, tuple(item.name for item in node.names))
+            return
+        there = self._import(node, module) is not None
+        for item in node.names:
+            if item.name == "*" and there:
+                self._stars.append(module)
+                public = vars(names.module(module))
+                for name in public.get("__all__", [name for name in public if not name.startswith("_")]):
+                    self._bind(name, Ref(f"{module}.{name}"))
+            else:
+                self._bind(item.asname or item.name, self._import_name(node, f"{module}.{item.name}") if there else None)
+
+    def _import_name(self, node: ast.AST, name: str) -> Value:
+        """A name of a module, or a submodule: `from torch import nn` imports either."""
+        answer = names.looking_up(name, {*self._modules, name})
+        if answer.kind == "missing":
+            answer = answer._replace(error=ImportError)
+        elif names.module(name) is not None:
+            self._modules.add(name)
+        return self._found(node, answer)
+
+    def _walk_Assign(self, node: ast.Assign) -> None:
+        value = self._value(node.value)
+        for target in node.targets:
+            self._assign(target, value, node.value)
+
+    def _walk_AnnAssign(self, node: ast.AnnAssign) -> None:
+        kind = self._annotated(node.annotation)
+        value = self._value(node.value) if node.value is not None else None
+        self._assign(node.target, kind or value, node.value)
+
+    def _walk_If(self, node: ast.If) -> bool:
+        test = self._truth(node.test)
+        if test is not None:
+            return self._block(node.body if test else node.orelse)
+        ended = self._block(node.body)
+        before = dict(self._scopes[-1])
+        other = self._block(node.orelse)
+        self._keep(before)
+        return ended and other and bool(node.orelse)
+
+    def _keep(self, before: dict[str, Value]) -> None:
+        """Either branch may have been taken: what is known of torch's names in one of them is kept."""
+        now = self._scopes[-1]
+        for name, value in before.items():
+            if isinstance(value, Ref) and not isinstance(now.get(name), Ref):
+                now[name] = value
+            elif value != now.get(name) and not isinstance(now.get(name), Ref):
+                now[name] = None
+
+    def _walk_While(self, node: ast.While) -> None:
+        if self._truth(node.test) is not False:
+            self._block(node.body)
+        self._block(node.orelse)
+
+    def _walk_For(self, node: ast.For | ast.AsyncFor) -> None:
+        self._value(node.iter)
+        self._assign(node.target, None)
+        self._block(node.body)
+        self._block(node.orelse)
+
+    _walk_AsyncFor = _walk_For
+
+    def _walk_With(self, node: ast.With | ast.AsyncWith) -> bool:
+        caught: list[type[BaseException]] = []
+        for item in node.items:
+            self._value(item.context_expr)
+            if isinstance(item.context_expr, ast.Call) and ast.unparse(item.context_expr.func).endswith("suppress"):
+                caught += [error for argument in item.context_expr.args for error in conditions.exceptions(argument)]
+            if item.optional_vars is not None:
+                self._assign(item.optional_vars, None)
+        with self._caught(caught):
+            return self._block(node.body) and not caught
+
+    _walk_AsyncWith = _walk_With
+
+    @contextmanager
+    def _caught(self, errors: list[type[BaseException]]) -> Iterator[None]:
+        before = self._catching
+        self._catching = [*before, *errors]
+        try:
+            yield
+        finally:
+            self._catching = before
+
+    def _walk_Try(self, node: ast.Try) -> bool:
+        caught = [error for handler in node.handlers if not _gives_up(handler) for error in conditions.exceptions(handler.type)]
+        already = len(self.findings)
+        with self._caught(caught):
+            ended = self._block(node.body)
+        failed = [finding for finding in list(self.findings)[already:] if finding.handled and finding.kind == "missing"]
+        if not failed:
+            ended = self._block(node.orelse) or ended
+        settled = not failed and all(isinstance(statement, ast.Import | ast.ImportFrom) and _of_torch(statement) for statement in node.body)
+        if not settled:  # where all that is tried is there, no handler is reached
+            before = dict(self._scopes[-1])
+            for handler in node.handlers:
+                if handler.name:
+                    self._bind(handler.name, None)
+                self._block(handler.body)
+            if not failed:
+                self._keep(before)
+            ended = False
+        return self._block(node.finalbody) or ended
+
+    _walk_TryStar = _walk_Try
+
+    def _walk_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        for decorator in node.decorator_list:
+            self._calling.add(decorator)
+            self._value(decorator)
+        self._signature(node.args)
+        self._annotated(node.returns)
+        self._bind(node.name, None)
+        static = any(ast.unparse(decorator) == "staticmethod" for decorator in node.decorator_list)
+        self._later(node, None if static else self._owner)
+
+    _walk_AsyncFunctionDef = _walk_FunctionDef
+
+    def _walk_ClassDef(self, node: ast.ClassDef) -> None:
+        for decorator in node.decorator_list:
+            self._calling.add(decorator)
+            self._value(decorator)
+        bases = [self._value(base) for base in node.bases]
+        for keyword in node.keywords:
+            self._value(keyword.value)
+        base = next((base.name for base in bases if isinstance(base, Ref | Instance)), None)
+        own = frozenset(child.name for child in node.body if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef))
+        own |= {child.attr for child in ast.walk(node) if isinstance(child, ast.Attribute) and isinstance(child.ctx, ast.Store)}
+        own |= {child.id for statement in node.body for child in ast.walk(statement) if _stores(child)}  # type: ignore[attr-defined]
+        before = self._owner, self._in_class
+        # Of a class with bases that are not known, neither is what it has.
+        known = base is not None and all(isinstance(value, Ref) for value in bases)
+        self._owner, self._in_class = Instance(str(base), own) if known else None, True
+        self._scopes.append({})
+        self._block(node.body)
+        self._scopes.pop()
+        self._owner, self._in_class = before
+        self._bind(node.name, None)
+
+    def _walk_Delete(self, node: ast.Delete) -> None:
+        for target in node.targets:
+            if isinstance(target, ast.Name):
+                self._scopes[-1].pop(target.id, None)
+
+    def _walk_Global(self, node: ast.Global) -> None:
+        pass
+
+    def _walk_Raise(self, node: ast.Raise) -> bool:
+        for part in (node.exc, node.cause):
+            if part is not None:
+                self._value(part)
+        return True
+
+
+def _stores(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+
+
+def _gives_up(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler only raises something else."""
+    return bool(handler.body) and isinstance(handler.body[-1], ast.Raise)
+
+
+def _of_torch(statement: ast.Import | ast.ImportFrom) -> bool:
+    if isinstance(statement, ast.ImportFrom):
+        return not statement.level and names.is_torch(statement.module or "")
+    return all(names.is_torch(item.name) for item in statement.names)
