@@ -104,9 +104,10 @@ newaxis = None
 # What is imported when first used, so that `import adjoint` stays light: packages, and names out of modules.
 _PACKAGES = frozenset(
     {"_C", "__config__", "_dynamo", "_higher_order_ops", "_inductor", "_jit_internal", "_tensor_str", "_utils", "_vmap_internals",
-     "accelerator", "amp", "backends", "compiler", "cpu", "cuda", "debug", "distributed", "distributions", "fft", "func", "functional",
-     "hub", "io", "jit", "linalg", "masked", "mps", "multiprocessing", "nn", "onnx", "optim", "overrides", "profiler", "random",
-     "quasirandom", "return_types", "serialization", "signal", "sparse", "special", "storage", "testing", "torch_version",
+     "accelerator", "amp", "ao", "backends", "compiler", "cpu", "cuda", "debug", "distributed", "distributions", "export", "fft", "func",
+     "functional",
+     "hub", "io", "jit", "linalg", "masked", "mps", "mtia", "multiprocessing", "nn", "onnx", "optim", "overrides", "profiler", "random",
+     "quantization", "quasirandom", "return_types", "serialization", "signal", "sparse", "special", "storage", "testing", "torch_version",
      "types", "utils", "version", "viz", "xpu"}
 )  # fmt: skip
 _NAMES = {

@@ -59,6 +59,7 @@ from ._native import affine_grid_generator as affine_grid_generator
 from ._native import alpha_dropout as alpha_dropout
 from ._native import alpha_dropout_ as alpha_dropout_
 from . import amp as amp
+from . import ao as ao
 from ._ranges import arange as arange
 from ._settings import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 from ._from_data import as_tensor as as_tensor
@@ -104,6 +105,7 @@ from ._creation import empty_permuted as empty_permuted
 from ._creation import empty_strided as empty_strided
 from .autograd.grad_mode import enable_grad as enable_grad
 from ._explain import explain as explain
+from . import export as export
 from ._creation import eye as eye
 from ._quantization import fake_quantize_per_channel_affine as fake_quantize_per_channel_affine
 from ._quantization import fake_quantize_per_tensor_affine as fake_quantize_per_tensor_affine
@@ -180,6 +182,7 @@ from .nn.functional import max_pool2d as max_pool2d
 from .nn.functional import max_pool3d as max_pool3d
 from ._layout import memory_format as memory_format
 from . import mps as mps
+from . import mtia as mtia
 from . import multiprocessing as multiprocessing
 from ._native import native_batch_norm as native_batch_norm
 from ._native import native_dropout as native_dropout
@@ -200,6 +203,7 @@ from ._lowrank import pca_lowrank as pca_lowrank
 from ._native import poisson_nll_loss as poisson_nll_loss
 from ._printing import printoptions as printoptions
 from . import profiler as profiler
+from . import quantization as quantization
 from . import quasirandom as quasirandom
 from ._sampling import rand as rand
 from ._sampling import rand_like as rand_like

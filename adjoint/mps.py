@@ -1,23 +1,11 @@
 """PyTorch's `torch.mps`, as it answers where there is no such GPU."""
 
-from ._standing import inert
+from ._absent_device import absent
 
-_no_generator = inert("there is no generator on a GPU")
-_no_memory = inert("there is no memory on a GPU")
-
-
-def is_available() -> bool:
-    """False: adjoint computes on the CPU."""
-    return False
-
-
-def device_count() -> int:
-    return 0
-
-
-@_no_generator
-def manual_seed(seed: int) -> None: ...
-
-
-@_no_memory
-def empty_cache() -> None: ...
+absent(
+    globals(),
+    "MPS",
+    "current_allocated_memory device_count driver_allocated_memory empty_cache get_rng_state is_available manual_seed "
+    "recommended_max_memory seed set_per_process_memory_fraction set_rng_state synchronize",
+    RuntimeError,
+)

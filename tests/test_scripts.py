@@ -80,8 +80,8 @@ def test_compile_and_jit_give_back_what_they_get():
     ("call", "kind", "message"),
     [
         (lambda: ad.onnx.export(None, None, "f"), NotImplementedError, "does not write ONNX files; write torch.save"),
-        (lambda: ad.hub.load("a/b", "c"), NotImplementedError, "does not download anything"),
-        (lambda: ad.utils.model_zoo.load_url("u"), NotImplementedError, "does not download anything"),
+        (lambda: ad.hub.load("a/b", "c"), NotImplementedError, r"clone the repository, and write torch.hub.load\(directory"),
+        (lambda: ad.hub.download_url_to_file("https://u/v", "w"), NotImplementedError, r"does not download weights \(https://u/v\)"),
         (lambda: ad.jit.save(None, "f"), NotImplementedError, "writes no TorchScript files"),
         (lambda: ad.distributed.init_process_group("nccl"), RuntimeError, "Distributed package doesn't have NCCL built in"),
         (lambda: ad.distributed.init_process_group("gloo", rank=0, world_size=2), RuntimeError, "rank 0 of 2; start it without"),

@@ -281,3 +281,105 @@ def test_names_of_the_loaders_iterators():
     assert loader._dataset_kind == dataloader._DatasetKind.Map
     assert _utils.worker._generate_state(2**40, 1) == _utils.worker._generate_state(2**40, 1) != _utils.worker._generate_state(2**40, 2)
     assert _utils.worker._worker_info is None and _utils.collate.np_str_obj_array_pattern.search("<U3")
+
+
+# ---- hub ----------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def hub_home(tmp_path, monkeypatch):
+    monkeypatch.setenv("TORCH_HOME", str(tmp_path))
+    return tmp_path
+
+
+def test_weights_come_from_files_of_this_machine(hub_home):
+    assert ad.hub._get_torch_home() == str(hub_home) and ad.hub.get_dir() == str(hub_home / "hub")
+    ad.save({"w": ad.ones(2)}, hub_home / "model.pth")
+    found = ad.hub.load_state_dict_from_url(f"file://{hub_home}/model.pth", file_name="other.pth")
+    assert found["w"].tolist() == [1, 1] and (hub_home / "hub" / "checkpoints" / "other.pth").exists()
+    kept = ad.hub.load_state_dict_from_url("https://example.com/other.pth", weights_only=True)  # it is there already
+    assert kept["w"].tolist() == [1, 1]
+    with pytest.raises(NotImplementedError, match=r"checkpoints/new.pth, where it is looked for first"):
+        ad.utils.model_zoo.load_url("https://example.com/new.pth")
+
+
+def test_the_hash_in_a_name_is_checked(hub_home):
+    import hashlib
+
+    ad.save({}, hub_home / "m.pth")
+    prefix = hashlib.sha256((hub_home / "m.pth").read_bytes()).hexdigest()[:8]
+    assert ad.hub.HASH_REGEX.search("m-0123abcd.pth").group(1) == "0123abcd"
+    ad.hub.download_url_to_file(f"file://{hub_home}/m.pth", hub_home / "copy.pth", prefix)
+    with pytest.raises(RuntimeError, match='invalid hash value \\(expected "00000000"'):
+        ad.hub.load_state_dict_from_url(f"file://{hub_home}/m.pth", check_hash=True, file_name="m-00000000.pth")
+
+
+def test_models_come_from_a_directory(tmp_path):
+    (tmp_path / "beside.py").write_text("SIZE = 3\n", encoding="utf-8")
+    (tmp_path / "hubconf.py").write_text(
+        'from adjoint import nn\nfrom beside import SIZE\ndependencies = ["numpy"]\n'
+        'def tiny(out=1):\n    "A tiny model."\n    return nn.Linear(SIZE, out)\n',
+        encoding="utf-8",
+    )
+    model = ad.hub.load(str(tmp_path), "tiny", out=2, source="local")
+    assert (model.in_features, model.out_features) == (3, 2)
+    assert "tiny" in ad.hub.list(tmp_path) and ad.hub.help(tmp_path, "tiny") == "A tiny model."
+    with pytest.raises(RuntimeError, match="Cannot find callable large in hubconf"):
+        ad.hub.load(tmp_path, "large", source="local")
+    with pytest.raises(ValueError, match="Unknown source"):
+        ad.hub.load(tmp_path, "tiny", source="disk")
+
+
+# ---- export, quantization -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: ad.export.export(None, ()), "does not export programs"),
+        (lambda: ad.onnx.symbolic_opset11.select(1), "operations are not written in ONNX"),
+        (lambda: ad.ao.quantization.fuse_modules(None, []), "computes in floating point"),
+        (lambda: ad.nn.quantized.Linear(1, 1), "layer of the same name in torch.nn"),
+        (lambda: ad.quantization.convert(None), "computes in floating point"),
+    ],
+)
+def test_other_ways_of_running_models_are_refused(call, message):
+    with pytest.raises(NotImplementedError, match=message):
+        call()
+
+
+def test_what_works_in_floating_point():
+    x = ad.tensor([1.0, -2.0])
+    assert ad.ao.quantization.QuantWrapper(nn.ReLU())(x).tolist() == [1, 0]
+    ops = ad.ao.nn.quantized.FloatFunctional()
+    assert ops.add(x, x).tolist() == [2, -4] and ops.add_relu(x, x).tolist() == [2, 0] and ops.cat([x, x]).shape == (4,)
+    assert repr(ad.export.Dim("b", min=1, max=4)) == "Dim('b', min=1, max=4)" and repr(ad.export.Dim.AUTO) == "DimHint(AUTO)"
+    assert ad.onnx.TensorProtoDataType.INT64 == 7 and ad.onnx.operators.shape_as_tensor(ad.ones(2, 3)).tolist() == [2, 3]
+    assert ad.onnx.symbolic_helper.parse_args("v")(len) is len and ad.onnx.register_custom_op_symbolic("a::b", len, 11) is None
+
+
+# ---- devices that are not here ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["cuda", "xpu", "mps", "mtia"])
+def test_absent_devices_answer(name):
+    module = getattr(ad, name)
+    assert not module.is_available() and module.device_count() == 0 and module.manual_seed(0) is None and module.empty_cache() is None
+    with pytest.raises((AssertionError, RuntimeError), match=f"not compiled with {name.upper()} enabled"):
+        module.synchronize()
+    assert not hasattr(module, "nonsense")
+
+
+def test_cuda_without_a_gpu():
+    assert not isinstance(ad.ones(1), ad.cuda.FloatTensor) and ad.cuda.random.get_rng_state_all() == [] and ad.cuda.memory_stats() == {}
+    with ad.cuda.device(-1), ad.cuda.device_of(ad.ones(1)):
+        pass
+    for call, kind, message in (
+        (lambda: ad.cuda.FloatTensor([1.0]), TypeError, "write torch.FloatTensor"),
+        (lambda: ad.cuda.device(0).__enter__(), AssertionError, "there is no device 0"),
+        (lambda: ad.cuda.nvtx.range_push("a"), RuntimeError, "NVTX functions not installed"),
+        (ad.cuda.CUDAGraph, AssertionError, "not compiled with CUDA"),
+        (ad.cuda.get_rng_state, AssertionError, "not compiled with CUDA"),
+    ):
+        with pytest.raises(kind, match=message):
+            call()

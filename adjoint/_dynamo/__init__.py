@@ -55,10 +55,11 @@ class OptimizedModule(Module):
         self._orig_mod.training = value
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.__dict__["_modules"]["_orig_mod"], name)
+        module = self.__dict__["_modules"]["_orig_mod"]
+        return module if name == "_orig_mod" else getattr(module, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in self.__dict__:
+        if name in self.__dict__ or name == "_orig_mod":
             super().__setattr__(name, value)
         else:  # what is set on it is meant for the module
             setattr(self._orig_mod, name, value)

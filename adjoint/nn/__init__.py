@@ -180,7 +180,7 @@ from .upsampling import UpsamplingNearest2d as UpsamplingNearest2d
 _documented(globals(), "nn.")
 
 # Imported when first used.
-_PACKAGES = frozenset({"attention", "common_types", "grad", "modules", "parallel"})
+_PACKAGES = frozenset({"attention", "common_types", "grad", "modules", "parallel", "quantized"})
 
 
 def __getattr__(name: str) -> _Any:

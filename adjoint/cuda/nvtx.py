@@ -1,0 +1,28 @@
+"""PyTorch's `torch.cuda.nvtx`: marks for a profiler of GPUs, where there is none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._standing import refused
+
+_without_nvtx = refused(
+    "NVTX functions not installed. Are you sure you have a CUDA build? adjoint computes on the CPU; write torch.profiler.record_function",
+    RuntimeError,
+)
+
+
+@_without_nvtx
+def range_push(msg: str) -> Any: ...
+
+
+@_without_nvtx
+def range_pop() -> Any: ...
+
+
+@_without_nvtx
+def mark(msg: str) -> Any: ...
+
+
+@_without_nvtx
+def range(msg: str, *args: Any, **kwargs: Any) -> Any: ...
