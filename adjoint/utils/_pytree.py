@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict, deque
+from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 PyTree = Any
+Context = Any
 
 
-class Container(NamedTuple):
+class NodeDef(NamedTuple):
     """How to take a container apart, `(children, context)`, and to put it together again."""
 
-    flatten: Callable[[Any], tuple[list[Any], Any]]
-    unflatten: Callable[[list[Any], Any], Any]
-    flatten_with_keys: Callable[[Any], tuple[list[Any], Any]] | None = None  # the children with their keys
+    type: Any
+    flatten_fn: Callable[[Any], tuple[list[Any], Any]]
+    unflatten_fn: Callable[[list[Any], Any], Any]
+    flatten_with_keys_fn: Callable[[Any], tuple[list[Any], Any]] | None = None  # the children with their keys
     name: str | None = None  # in files
     to_dumpable: Callable[[Any], Any] | None = None
     from_dumpable: Callable[[Any], Any] | None = None
@@ -53,10 +55,11 @@ class TreeSpec:
             found.append(tree)
             return
         mapping = self.type in (dict, OrderedDict, defaultdict)
-        if type(tree) is not self.type and not (mapping and type(tree) in (dict, OrderedDict, defaultdict)):
-            raise ValueError(f"Node type mismatch; expected {self.type}, but got {type(tree)}.")
         container = container_of(tree)
-        children, context = ([], None) if container is None else container.flatten(tree)
+        kind = type(tree) if container is None else container.type
+        if kind is not self.type and not (mapping and kind in (dict, OrderedDict, defaultdict)):
+            raise ValueError(f"Node type mismatch; expected {self.type}, but got {kind}.")
+        children, context = ([], None) if container is None else container.flatten_fn(tree)
         if len(children) != self.num_children:
             raise ValueError(f"Node arity mismatch; expected {self.num_children}, but got {len(children)}.")
         if mapping:
@@ -107,19 +110,22 @@ def _items(d: Any) -> tuple[list[Any], Any]:
     return list(d.values()), list(d)
 
 
-SUPPORTED_NODES: dict[type, Container] = {
-    list: Container(lambda x: (list(x), None), lambda children, _: children),
-    tuple: Container(lambda x: (list(x), None), lambda children, _: tuple(children)),
-    dict: Container(_items, lambda children, keys: dict(zip(keys, children, strict=True))),
-    OrderedDict: Container(_items, lambda children, keys: OrderedDict(zip(keys, children, strict=True))),
-    defaultdict: Container(
-        lambda x: (list(x.values()), (x.default_factory, list(x))),
+_KNOWN = (  # of classes that are named tuples, the function that makes them is the type, and the class the context
+    NodeDef(list, lambda x: (list(x), None), lambda children, _: list(children)),
+    NodeDef(tuple, lambda x: (list(x), None), lambda children, _: tuple(children)),
+    NodeDef(namedtuple, lambda x: (list(x), type(x)), lambda children, cls: cls(*children)),
+    NodeDef(dict, _items, lambda children, keys: dict(zip(keys, children, strict=True))),
+    NodeDef(OrderedDict, _items, lambda children, keys: OrderedDict(zip(keys, children, strict=True))),
+    NodeDef(
+        defaultdict,
+        lambda x: (list(x.values()), [x.default_factory, list(x)]),
         lambda children, context: defaultdict(context[0], zip(context[1], children, strict=True)),
     ),
-    deque: Container(lambda x: (list(x), x.maxlen), deque),
-}
-_NAMED_TUPLE = Container(lambda x: (list(x), type(x)), lambda children, cls: cls(*children))
-_STRUCT_SEQUENCE = Container(lambda x: (list(x), type(x)), lambda children, cls: cls(children))
+    NodeDef(deque, lambda x: (list(x), x.maxlen), deque),
+)
+SUPPORTED_NODES: dict[Any, NodeDef] = {known.type: known for known in _KNOWN}
+BUILTIN_TYPES = frozenset(SUPPORTED_NODES)
+STANDARD_DICT_TYPES = frozenset((dict, OrderedDict, defaultdict))
 
 
 def register_pytree_node(
@@ -138,18 +144,27 @@ def register_pytree_node(
         children, context = flatten_fn(x)
         return list(children), context
 
-    SUPPORTED_NODES[cls] = Container(
-        flatten, unflatten_fn, flatten_with_keys_fn, serialized_type_name, to_dumpable_context, from_dumpable_context
+    SUPPORTED_NODES[cls] = NodeDef(
+        cls, flatten, unflatten_fn, flatten_with_keys_fn, serialized_type_name, to_dumpable_context, from_dumpable_context
     )
 
 
-def container_of(tree: Any) -> Container | None:
+def container_of(tree: Any) -> NodeDef | None:
     known = SUPPORTED_NODES.get(type(tree))
     if known is not None or not isinstance(tree, tuple):
         return known
     if hasattr(tree, "_fields") and hasattr(tree, "_make"):
-        return _NAMED_TUPLE
-    return _STRUCT_SEQUENCE if hasattr(tree, "n_sequence_fields") else None
+        return SUPPORTED_NODES[namedtuple]
+    if not hasattr(tree, "n_sequence_fields"):
+        return None
+    cls = type(tree)
+    return SUPPORTED_NODES.setdefault(cls, NodeDef(cls, lambda x: (list(x), None), lambda children, _: cls(children)))
+
+
+def _get_node_type(tree: Any) -> Any:
+    """What SUPPORTED_NODES knows a container by; of a leaf, its class."""
+    container = container_of(tree)
+    return type(tree) if container is None else container.type
 
 
 def tree_flatten(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], TreeSpec]:
@@ -163,8 +178,8 @@ def _flatten(tree: Any, leaves: list[Any], is_leaf: Callable[[Any], bool] | None
     if container is None or (is_leaf is not None and is_leaf(tree)):
         leaves.append(tree)
         return LeafSpec()
-    children, context = container.flatten(tree)
-    return TreeSpec(type(tree), context, [_flatten(child, leaves, is_leaf) for child in children])
+    children, context = container.flatten_fn(tree)
+    return TreeSpec(container.type, context, [_flatten(child, leaves, is_leaf) for child in children])
 
 
 def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> PyTree:
@@ -184,10 +199,7 @@ def _unflatten(leaves: Any, spec: TreeSpec) -> Any:
     if spec.type is None:
         return next(leaves)
     children = [_unflatten(leaves, child) for child in spec.children_specs]
-    known = SUPPORTED_NODES.get(spec.type)
-    if known is None:
-        known = _NAMED_TUPLE if hasattr(spec.type, "_fields") else _STRUCT_SEQUENCE
-    return known.unflatten(children, spec.context)
+    return SUPPORTED_NODES[spec.type].unflatten_fn(children, spec.context)
 
 
 def tree_leaves(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
@@ -264,6 +276,11 @@ def tree_iter(tree: PyTree, is_leaf: IsLeaf = None) -> Iterator[Any]:
     yield from tree_leaves(tree, is_leaf)
 
 
+def arg_tree_leaves(*args: PyTree, **kwargs: PyTree) -> list[Any]:
+    """The leaves of the arguments of a call."""
+    return tree_leaves((args, kwargs))
+
+
 def tree_is_leaf(tree: PyTree, is_leaf: IsLeaf = None) -> bool:
     return (is_leaf is not None and is_leaf(tree)) or container_of(tree) is None
 
@@ -301,7 +318,7 @@ def broadcast_prefix(prefix: PyTree, tree: PyTree) -> list[Any] | None:
         return [prefix] * len(tree_leaves(tree))
     if container is None or type(prefix) is not type(tree):
         return None
-    (branches, context), (prefixes, other) = container.flatten(tree), own.flatten(prefix)
+    (branches, context), (prefixes, other) = container.flatten_fn(tree), own.flatten_fn(prefix)
     if len(branches) != len(prefixes) or (isinstance(tree, dict) and context != other):
         return None
     result: list[Any] = []

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections import OrderedDict, defaultdict, deque
+from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NamedTuple
 
 from . import _pytree as tree
-from ._pytree import Container, PyTree, TreeSpec
+from ._pytree import NodeDef, PyTree, TreeSpec
 
 
 class SequenceKey(NamedTuple):
@@ -64,19 +64,24 @@ def key_get(obj: Any, kp: KeyPath) -> Any:
     return obj
 
 
-def _keys(node: Any, container: Container, children: list[Any]) -> list[Any]:
-    """The keys of the children of a container, and the children."""
-    if container.flatten_with_keys is not None:
-        return list(container.flatten_with_keys(node)[0])
+def _with_keys(node: Any, container: NodeDef) -> tuple[list[Any], Any]:
+    """The children of a container with their keys, and its context."""
+    if container.flatten_with_keys_fn is not None:
+        return container.flatten_with_keys_fn(node)
+    children, context = container.flatten_fn(node)
+    keys: Any
     if isinstance(node, dict):
-        return [(MappingKey(key), node[key]) for key in node]
-    if tree.is_namedtuple_instance(node):
-        return [(GetAttrKey(name), getattr(node, name)) for name in node._fields]
-    if isinstance(node, list | tuple | deque):
-        return [(SequenceKey(place), child) for place, child in enumerate(children)]
-    raise ValueError(
-        f"Did not find a flatten_with_keys_fn for type: {type(node)}. Please pass a flatten_with_keys_fn argument to register_pytree_node."
-    )
+        keys = map(MappingKey, node)
+    elif tree.is_namedtuple_instance(node):
+        keys = map(GetAttrKey, node._fields)
+    elif isinstance(node, list | tuple | deque):
+        keys = map(SequenceKey, range(len(children)))
+    else:
+        raise ValueError(
+            f"Did not find a flatten_with_keys_fn for type: {type(node)}. Please pass a flatten_with_keys_fn argument to "
+            "register_pytree_node."
+        )
+    return list(zip(keys, children, strict=True)), context
 
 
 def tree_flatten_with_path(tree: PyTree, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[tuple[KeyPath, Any]], TreeSpec]:
@@ -93,7 +98,7 @@ def _walked(path: KeyPath, node: Any, is_leaf: Any) -> Any:
     if container is None or (is_leaf is not None and is_leaf(node)):
         yield path, node
         return
-    for key, child in _keys(node, container, container.flatten(node)[0]):
+    for key, child in _with_keys(node, container)[0]:
         yield from _walked((*path, key), child, is_leaf)
 
 
@@ -113,7 +118,7 @@ def tree_map_with_path(func: Callable[..., Any], tree: PyTree, *rests: PyTree, i
 DEFAULT_TREESPEC_SERIALIZATION_PROTOCOL = 1
 _NAMES: dict[Any, str] = {
     list: "builtins.list", tuple: "builtins.tuple", dict: "builtins.dict", OrderedDict: "collections.OrderedDict",
-    defaultdict: "collections.defaultdict", deque: "collections.deque",
+    defaultdict: "collections.defaultdict", deque: "collections.deque", namedtuple: "collections.namedtuple",
 }  # fmt: skip
 
 
@@ -135,8 +140,8 @@ def _dumped(spec: TreeSpec) -> dict[str, Any]:
         return {"type": None, "context": None, "children_spec": []}
     known = tree.SUPPORTED_NODES.get(spec.type)
     name, context = _NAMES.get(spec.type) or (known.name if known else None), spec.context
-    if tree.is_namedtuple_class(spec.type):
-        name, context = "collections.namedtuple", f"{spec.type.__module__}.{spec.type.__qualname__}"
+    if spec.type is namedtuple:
+        context = _NAMED_TUPLES.get(context, f"{context.__module__}.{context.__qualname__}")
     elif spec.type is defaultdict:
         context = [f"{context[0].__module__}.{context[0].__qualname__}", context[1]]
     if name is None:
@@ -173,15 +178,14 @@ def _loaded(content: dict[str, Any]) -> TreeSpec:
     names = {name: kind for kind, name in _NAMES.items()}
     names |= {known.name: kind for kind, known in tree.SUPPORTED_NODES.items() if known.name}
     context = json.loads(content["context"])
-    if content["type"] == "collections.namedtuple":
-        kind = context = _named(context)
-    elif content["type"] not in names:
+    if content["type"] not in names:
         raise NotImplementedError(f"Deserializing {content['type']} in pytree is not registered.")
-    else:
-        kind = names[content["type"]]
+    kind = names[content["type"]]
     known = tree.SUPPORTED_NODES.get(kind)
-    if kind is defaultdict:
-        context = (_named(context[0]), context[1])
+    if kind is namedtuple:
+        context = next((cls for cls, name in _NAMED_TUPLES.items() if name == context), None) or _named(context)
+    elif kind is defaultdict:
+        context = [_named(context[0]), context[1]]
     elif known and known.from_dumpable:
         context = known.from_dumpable(context)
     return TreeSpec(kind, context, [_loaded(child) for child in content["children_spec"]])
@@ -241,4 +245,38 @@ def register_constant(cls: type) -> None:
     tree.register_pytree_node(cls, lambda obj: ([], obj), lambda _, obj: obj, flatten_with_keys_fn=lambda obj: ([], obj))
 
 
-_register_pytree_node = tree.register_pytree_node
+_NAMED_TUPLES: dict[type, str] = {}  # what files call them, where that is not what they are
+
+
+def _register_namedtuple(cls: type, *, serialized_type_name: str) -> None:
+    """Give a class of named tuples another name in files."""
+    _NAMED_TUPLES[cls] = serialized_type_name
+
+
+def _deregister_pytree_node(cls: type) -> None:
+    """Objects of a class are leaves again."""
+    del tree.SUPPORTED_NODES[cls]
+
+
+_register_pytree_node = _private_register_pytree_node = tree.register_pytree_node
+_is_leaf, _is_namedtuple_instance = tree.tree_is_leaf, tree.is_namedtuple_instance
+_generate_key_paths = _walked
+pytree_to_str, str_to_pytree = treespec_dumps, treespec_loads
+
+
+# ---- the containers of Python, taken apart one at a time ----------------------------------------------------------------------------
+
+_HELPERS = {"list": list, "tuple": tuple, "namedtuple": namedtuple, "dict": dict, "ordereddict": OrderedDict, "odict": OrderedDict,
+            "defaultdict": defaultdict, "deque": deque}  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """`_dict_flatten`, `_dict_unflatten`, `_dict_flatten_with_keys` and so on, by which derived classes are registered."""
+    kind, _, action = name.removeprefix("_").partition("_")
+    known = tree.SUPPORTED_NODES.get(_HELPERS.get(kind))
+    if known is not None and name.startswith("_"):
+        if action == "flatten_with_keys":
+            return lambda node: _with_keys(node, known)
+        if action in ("flatten", "unflatten"):
+            return getattr(known, f"{action}_fn")
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

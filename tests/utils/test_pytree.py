@@ -69,3 +69,45 @@ def test_classes_as_containers():
         del pytree.SUPPORTED_NODES[Pair]
     with pytest.raises(TypeError, match="non-default `__eq__`"):
         pytree.register_constant(object)
+
+
+def test_derived_containers_are_registered_with_the_helpers_of_their_base():
+    class Record(dict):
+        pass
+
+    pytree._register_pytree_node(
+        Record, pytree._dict_flatten, lambda values, keys: Record(pytree._dict_unflatten(values, keys)),
+        flatten_with_keys_fn=pytree._dict_flatten_with_keys,
+    )  # fmt: skip
+    try:
+        tree = Record(b=[1], a=2)
+        assert pytree.tree_leaves(tree) == [1, 2]
+        again = pytree.tree_map(str, tree)
+        assert type(again) is Record and again == {"b": ["1"], "a": "2"}
+        assert [pytree.keystr(path) for path, _ in pytree.tree_leaves_with_path(tree)] == ["['b'][0]", "['a']"]
+    finally:
+        pytree._deregister_pytree_node(Record)
+    assert pytree._is_leaf(Record())
+    with pytest.raises(AttributeError, match="_dict_turn"):
+        pytree._dict_turn  # noqa: B018
+
+
+def test_shapes_are_built_by_hand_from_the_registry():
+    point = Point([1], 2)
+    kind = pytree._get_node_type(point)
+    children, context = pytree.SUPPORTED_NODES[kind].flatten_fn(point)
+    assert kind is namedtuple and children == [[1], 2] and context is Point
+    spec = pytree.TreeSpec(kind, context, [pytree.tree_structure(child) for child in children])
+    assert spec == pytree.tree_structure(point) and spec.unflatten([3, 4]) == Point([3], 4)
+    assert repr(spec) == f"TreeSpec(namedtuple, {Point!r}, [TreeSpec(list, None, [*]),\n  *])"
+    assert pytree._get_node_type(3) is int and int not in pytree.SUPPORTED_NODES
+    assert pytree.arg_tree_leaves(1, [2], a=(3,)) == [1, 2, 3]
+
+
+def test_named_tuples_have_another_name_in_files():
+    pytree._register_namedtuple(Point, serialized_type_name="geometry.Point")
+    try:
+        text = pytree.treespec_dumps(pytree.tree_structure(Point(1, 2)))
+        assert "geometry.Point" in text and pytree.treespec_loads(text).unflatten([1, 2]) == Point(1, 2)
+    finally:
+        pytree._NAMED_TUPLES.clear()
