@@ -124,6 +124,7 @@ from ._creation import full as full
 from ._creation import full_like as full_like
 from . import func as func
 from . import functional as functional
+from . import fx as fx
 from .amp.autocast_mode import get_autocast_cpu_dtype as get_autocast_cpu_dtype
 from .amp.autocast_mode import get_autocast_dtype as get_autocast_dtype
 from .amp.autocast_mode import get_autocast_gpu_dtype as get_autocast_gpu_dtype

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from threading import Lock
@@ -106,12 +107,12 @@ def answering(values: Iterable[Any], own: bool = False) -> list[Any]:
         cls = value.__class__
         if cls in ORDINARY:
             continue
-        if cls is tuple or cls is list:
+        if answers(cls, own):
+            add_in_order(found, value)
+        elif isinstance(value, tuple | list):
             for item in value:
                 if item.__class__ not in ORDINARY and answers(type(item), own):
                     add_in_order(found, item)
-        elif answers(cls, own):
-            add_in_order(found, value)
     return found
 
 
@@ -326,7 +327,8 @@ def functions_of(module: Any, exported: Iterable[str] | None) -> Iterator[Functi
     """The public functions of a module that are written in Python."""
     for name in vars(module) if exported is None else exported:
         fn = getattr(module, name)
-        if isinstance(fn, FunctionType) and not name.startswith("_") and name not in IGNORED and asks_later(fn):
+        public = not name.startswith("_") or name == "_assert"
+        if isinstance(fn, FunctionType) and public and name not in IGNORED and asks_later(fn):
             if fn.__module__.startswith(("adjoint", "torch")) and not fn.__module__.startswith(HELPERS):
                 yield fn
 
@@ -474,6 +476,27 @@ def _watch_methods(change: int) -> None:
                         run = copied(fn)
                         _codes[fn] = fn.__code__
                         fn.__code__ = asking_code(Asking(func, run), fn.__code__)
+
+
+@contextmanager
+def calls_as_written() -> Iterator[None]:
+    """Inside, ops tell those that answer themselves of a call as it was written, and not with the arguments in the order of the signature,
+    which is all that is known of them on the general path."""
+    from .ops._registry import OPS
+
+    changed: dict[FunctionType, tuple[CodeType, CodeType]] = {}
+    for op in OPS.values():
+        for fn in (op.function, getattr(op, "inplace_function", None)):
+            if isinstance(fn, FunctionType) and fn.__code__.co_filename != __file__:
+                code = fn.__code__
+                fn.__code__ = asking_code(Asking(fn, copied(fn)), code)
+                changed[fn] = code, fn.__code__
+    try:
+        yield
+    finally:
+        for fn, (code, asking) in changed.items():
+            if fn.__code__ is asking:  # and not generated since
+                fn.__code__ = code
 
 
 def accessors(member: Any) -> list[tuple[Any, Any]]:

@@ -101,6 +101,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "func",
             "functorch",
             "functional",
+            "fx",
             "hub",
             "io",
             "jit",

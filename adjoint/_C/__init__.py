@@ -13,7 +13,10 @@ from .._standing import inert
 from .._state import GRAD, swap_bits
 from .._tensor import Tensor
 from .._tensor import disabled_torch_function as _disabled_torch_function_impl
+from . import _fft as _fft
+from . import _linalg as _linalg
 from . import _nn as _nn
+from . import _special as _special
 
 __all__ = [
     "DisableTorchFunction", "DisableTorchFunctionSubclass", "DispatchKey", "DispatchKeySet", "TensorBase", "_disabled_torch_function_impl",

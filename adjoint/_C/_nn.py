@@ -14,3 +14,10 @@ def _parse_to(*args: Any, **kwargs: Any) -> tuple[device | None, Any, bool, Any]
     place, dtype = _destination(*args, **kwargs)
     flags = [value for value in args[1:] if isinstance(value, bool)]
     return place, dtype, bool(kwargs.get("non_blocking", flags[:1] == [True])), kwargs.get("memory_format")
+
+
+def __getattr__(name: str) -> Any:
+    """The functions of `nn.functional` that PyTorch has in C, by the names that graphs show them with."""
+    from ..nn import functional
+
+    return getattr(functional, "logsigmoid" if name == "log_sigmoid" else name)
