@@ -413,3 +413,14 @@ def test_what_needs_other_processes_says_so():
     from adjoint.distributed.elastic.multiprocessing.errors import record
 
     assert record(len) is len
+
+
+def test_functions_that_call_others_can_be_defined():
+    from adjoint.distributed import rpc
+
+    @rpc.api._require_initialized
+    def gather(x):
+        return x
+
+    with pytest.raises(RuntimeError, match="has no others to call"):
+        gather(1)

@@ -86,8 +86,9 @@ def _is_current_rpc_agent_set() -> bool:
     return False
 
 
-@_no_calls
-def _require_initialized(func: Any) -> Any: ...
+def _require_initialized(func: Any) -> Any:
+    """Decorates a function that calls other processes: it is refused when it is called, not where it is defined."""
+    return _no_calls(func)
 
 
 @_no_calls
