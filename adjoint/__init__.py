@@ -105,7 +105,7 @@ newaxis = None
 _PACKAGES = frozenset(
     {"_C", "__config__", "_dynamo", "_higher_order_ops", "_inductor", "_jit_internal", "_tensor_str", "_utils", "_vmap_internals",
      "accelerator", "amp", "ao", "backends", "compiler", "cpu", "cuda", "debug", "distributed", "distributions", "export", "fft", "func",
-     "functional", "fx",
+     "functional", "futures", "fx", "library",
      "hub", "io", "jit", "linalg", "masked", "mps", "mtia", "multiprocessing", "nn", "onnx", "optim", "overrides", "profiler", "random",
      "quantization", "quasirandom", "return_types", "serialization", "signal", "sparse", "special", "storage", "testing", "torch_version",
      "types", "utils", "version", "viz", "xpu"}

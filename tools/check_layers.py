@@ -86,6 +86,8 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         (
             "_aten_names",
             "_foreach",
+            "futures",
+            "library",
             "quasirandom",
             "accelerator",
             "amp",
@@ -109,6 +111,8 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "_lobpcg", "_lowrank",
             "_aten_names",
             "_foreach",
+            "futures",
+            "library",
             "quasirandom",
             "_native",
             "_npz",
