@@ -162,6 +162,7 @@ _NAMES = {
         ("_sobol_engine_draw", "_sobol_engine_ff_", "_sobol_engine_initialize_state_", "_sobol_engine_scramble_"), "quasirandom"
     ),
     **dict.fromkeys(("empty_permuted",), "_creation"),
+    "Tag": "_ops",
     **dict.fromkeys(("pca_lowrank", "svd_lowrank"), "_lowrank"),
     **dict.fromkeys(("lobpcg",), "_lobpcg"),
     **dict.fromkeys(("get_num_threads", "set_num_threads"), "_kernels.pool"),

@@ -18,6 +18,7 @@ from ._streams import Stream as Stream
 from ._symbolic import SymBool as SymBool
 from ._symbolic import SymFloat as SymFloat
 from ._symbolic import SymInt as SymInt
+from ._ops import Tag as Tag
 from ._tensor import Tensor as Tensor
 from ._C import TensorType as TensorType
 from .storage import TypedStorage as TypedStorage
@@ -124,6 +125,7 @@ from ._creation import full as full
 from ._creation import full_like as full_like
 from . import func as func
 from . import functional as functional
+from . import futures as futures
 from . import fx as fx
 from .amp.autocast_mode import get_autocast_cpu_dtype as get_autocast_cpu_dtype
 from .amp.autocast_mode import get_autocast_dtype as get_autocast_dtype
@@ -167,6 +169,7 @@ from ._spectral import kaiser_window as kaiser_window
 from ._native import kl_div as kl_div
 from ._native import layer_norm as layer_norm
 from ._layout import layout as layout
+from . import library as library
 from . import linalg as linalg
 from ._ranges import linspace as linspace
 from ._serialization import load as load

@@ -24,22 +24,9 @@ def run_watched(op: Any, func: Callable[..., Any], args: tuple[Any, ...], out: A
     keywords = dict(zip(op.args[cut:], args[cut:], strict=True)) | ({} if out is None else {"out": out})
     name = _MEANING.sub("", op.name) + ("_" if func is not op.function else "")
     if get_mode() & DISPATCH_MODE:
-        types = tuple({type(x): None for x in args if isinstance(x, Tensor) and type(x) is not Tensor})
-        modes = _modes.get()
-        if not modes:  # inside a mode, a transform has brought back the bits that were set around it
-            bit = swap_bits(DISPATCH_MODE, 0)
-            try:
-                return func(*args[:cut], **keywords)
-            finally:
-                swap_bits(DISPATCH_MODE, bit)
-        *rest, mode = modes
-        token = _modes.set(tuple(rest))
-        bit = swap_bits(DISPATCH_MODE, DISPATCH_MODE if rest else 0)
-        try:
-            return mode.__torch_dispatch__(DispatchedOp(name, func, op), types, args[:cut], keywords)
-        finally:
-            swap_bits(DISPATCH_MODE, bit)
-            _modes.reset(token)
+        from ._ops import OwnOp
+
+        return seen_by_mode(OwnOp(name, func, op), args[:cut], keywords, lambda: func(*args[:cut], **keywords))
     bit = swap_bits(PROFILE, 0)
     span = begin(f"aten::{name}", shapes_of(args) if Span.with_shapes else [])
     try:
@@ -68,34 +55,27 @@ def dispatch_modes() -> tuple[Any, ...]:
     return _modes.get()
 
 
-class DispatchedOp:
-    """An op as a dispatch mode gets it: a function with one of PyTorch's names."""
-
-    namespace = "aten"
-
-    def __init__(self, name: str, function: Callable[..., Any], op: Any = None) -> None:
-        self.__name__ = f"{name}.default"
-        self.overloadpacket = name
-        self.function = function
-        self.op = op  # the declaration
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.function(*args, **kwargs)
-
-    def name(self) -> str:
-        return f"aten::{self.overloadpacket}"
-
-    def __str__(self) -> str:
-        return f"aten.{self.__name__}"
-
-    def __repr__(self) -> str:
-        return f"<OpOverload(op='aten.{self.overloadpacket}', overload='default')>"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, DispatchedOp) and other.overloadpacket == self.overloadpacket
-
-    def __hash__(self) -> int:
-        return hash(self.overloadpacket)
+def seen_by_mode(func: Any, args: tuple[Any, ...], keywords: dict[str, Any], run: Callable[[], Any] | None = None) -> Any:
+    """What the innermost mode makes of an op. NotImplemented if there is none: a transform inside a mode has brought back its bit."""
+    modes = _modes.get()
+    if not modes:
+        if run is None:
+            return NotImplemented
+        bit = swap_bits(DISPATCH_MODE, 0)
+        try:
+            return run()
+        finally:
+            swap_bits(DISPATCH_MODE, bit)
+    types = tuple({type(x): None for x in args if isinstance(x, Tensor) and type(x) is not Tensor})
+    *rest, mode = modes
+    token = _modes.set(tuple(rest))
+    bit = swap_bits(DISPATCH_MODE, DISPATCH_MODE if rest else 0)
+    try:
+        own = getattr(func, "dispatches", {}).get(type(mode))
+        return mode.__torch_dispatch__(func, types, args, keywords) if own is None else own(mode, func, types, args, keywords)
+    finally:
+        swap_bits(DISPATCH_MODE, bit)
+        _modes.reset(token)
 
 
 # ---- times --------------------------------------------------------------------------------------------------------------------------

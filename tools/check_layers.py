@@ -50,7 +50,6 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "making tensors",
         (
             "_archive",
-            "_aten",
             "_copies",
             "_copying",
             "_creation",
@@ -61,6 +60,9 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "_legacy",
             "_locations",
             "_numpy_functions",
+            "_operator_function",
+            "_ops",
+            "_schema",
             "_older_files",
             "_pickle",
             "_ranges",
@@ -86,6 +88,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         (
             "_aten_names",
             "_foreach",
+            "_opcheck",
             "futures",
             "library",
             "quasirandom",
@@ -111,6 +114,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "_lobpcg", "_lowrank",
             "_aten_names",
             "_foreach",
+            "_opcheck",
             "futures",
             "library",
             "quasirandom",

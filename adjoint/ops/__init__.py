@@ -1,5 +1,7 @@
 """All operations. Importing this package fills the registry and gives Tensor its methods."""
 
+from importlib.util import find_spec
+
 from . import activation as activation
 from . import alias as alias
 from . import arithmetic as arithmetic
@@ -49,9 +51,9 @@ from . import vector_norm as vector_norm
 
 
 def __getattr__(name: str) -> object:
-    """`torch.ops.aten`: operations by PyTorch's names."""
-    if name == "aten":
-        from .._aten import aten
+    """`torch.ops.aten`, and the operators of programs: any name is a namespace of them (but that of a module here, which is imported)."""
+    if name.startswith("__") or find_spec(f"{__name__}.{name}") is not None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from .. import _ops
 
-        return aten
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _ops.load_library if name == "load_library" else _ops.namespace(name)

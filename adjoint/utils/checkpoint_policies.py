@@ -14,9 +14,8 @@ import enum
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .._aten import aten
+from .._ops import OwnOp, aten
 from .._tensor import Tensor
-from .._watching import DispatchedOp
 from ..autograd.packed import known_result
 from ..autograd.views import counter_of
 from ._python_dispatch import TorchDispatchMode
@@ -63,7 +62,7 @@ class _Kept:
         return arrays if self.several else arrays[0]
 
 
-Store = dict[DispatchedOp, list[_Kept | None]]  # what each call of an operation left, in order: None where it is to be computed again
+Store = dict[OwnOp, list[_Kept | None]]  # what each call of an operation left, in order: None where it is to be computed again
 
 
 class _FirstRun(TorchDispatchMode):
@@ -120,7 +119,7 @@ def create_selective_checkpoint_contexts(policy_fn_or_list: Any, allow_cache_ent
     policy = policy_fn_or_list
     if isinstance(policy_fn_or_list, list):
         for op in policy_fn_or_list:
-            if not isinstance(op, DispatchedOp):
+            if not isinstance(op, OwnOp):
                 raise ValueError(
                     f"Expected op in `op_list` to be an OpOverload but got: {op} of type {type(op)}\n  fix: write torch.ops.aten.mm.default"
                 )
