@@ -1,7 +1,5 @@
 """All operations. Importing this package fills the registry and gives Tensor its methods."""
 
-from importlib.util import find_spec
-
 from . import activation as activation
 from . import alias as alias
 from . import arithmetic as arithmetic
@@ -52,6 +50,8 @@ from . import vector_norm as vector_norm
 
 def __getattr__(name: str) -> object:
     """`torch.ops.aten`, and the operators of programs: any name is a namespace of them (but that of a module here, which is imported)."""
+    from importlib.util import find_spec
+
     if name.startswith("__") or find_spec(f"{__name__}.{name}") is not None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from .. import _ops
