@@ -39,6 +39,7 @@ from . import _inductor as _inductor
 from . import _jit_internal as _jit_internal
 from ._native import _log_softmax_backward_data as _log_softmax_backward_data
 from ._native import _native_batch_norm_legit as _native_batch_norm_legit
+from . import _ops as _ops
 from .ops.pathwise import _sample_dirichlet as _sample_dirichlet
 from ._segments import _segment_reduce as _segment_reduce
 from .quasirandom import _sobol_engine_draw as _sobol_engine_draw
