@@ -220,7 +220,7 @@ def __getattr__(name: str) -> _Any:
     except ModuleNotFoundError as error:
         if error.name != f"{__name__}.{home}":  # a package that is to come is a missing name, so that `hasattr` answers
             raise
-    raise AttributeError(f"module 'adjoint' has no attribute '{name}'")
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:

@@ -99,7 +99,6 @@ from . import distributed as distributed
 from . import distributions as distributions
 from ._native import dropout as dropout
 from ._native import dropout_ as dropout_
-from ._dtype import dtype as dtype
 from ._native import embedding as embedding
 from ._creation import empty as empty
 from ._creation import empty_like as empty_like
@@ -501,17 +500,17 @@ def baddbmm_(input: Any, batch1: Any, batch2: Any, beta: _float = 1, alpha: _flo
     """In-place form of `baddbmm`."""
 def bernoulli(input: Any, p: _float | None = None, *, generator: Any = None, out: Any = None) -> Tensor:
     """Ones and zeros; each element of `input` is the probability of a one, unless `p` gives one for all."""
-bfloat16: _DType
+bfloat16: Any
 def bincount(input: Any, weights: Any = None, minlength: _int = 0) -> Tensor:
     """How often each non-negative integer occurs, or the sum of its weights."""
 def binomial(count: Any, prob: Any, generator: Any = None) -> Tensor:
     """Numbers of successes in `count` trials, each of which succeeds with probability `prob`."""
-bit: _DType
-bits16: _DType
-bits1x8: _DType
-bits2x4: _DType
-bits4x2: _DType
-bits8: _DType
+bit: Any
+bits16: Any
+bits1x8: Any
+bits2x4: Any
+bits4x2: Any
+bits8: Any
 def bitwise_and(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """Bitwise and; of truth values logical and."""
 def bitwise_and_(input: Any, other: Any) -> Tensor:
@@ -540,7 +539,7 @@ def block_diag(*tensors: Any) -> Tensor:
     """The matrix with the given matrices (or rows, or numbers) along its diagonal, zeros elsewhere."""
 def bmm(input: Any, mat2: Any, *, out: Any = None) -> Tensor:
     """The products of two batches of matrices of the same length."""
-bool: _DType
+bool: Any
 def broadcast_shapes(*shapes: Any) -> Size:
     """The shape of arithmetic between tensors of these shapes."""
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
@@ -557,7 +556,7 @@ def cat(tensors: Any, dim: _int = 0, *, out: Any = None, axis: Any = ...) -> Ten
     """Join tensors along a dimension that they have."""
 def cdist(x1: Any, x2: Any, p: _float = 2.0, compute_mode: str = 'use_mm_for_euclid_dist_if_necessary') -> Tensor:
     """The distance of each row of `x1` from each row of `x2`."""
-cdouble: _DType
+cdouble: Any
 def ceil(input: Any, *, out: Any = None) -> Tensor:
     """The smallest integer not below."""
 def ceil_(input: Any) -> Tensor:
@@ -566,10 +565,10 @@ def celu(input: Any, alpha: _float = 1.0, *, out: Any = None) -> Tensor:
     """`max(0, x) + min(0, alpha * (exp(x / alpha) - 1))`."""
 def celu_(input: Any, alpha: _float = 1.0) -> Tensor:
     """In-place form of `celu`."""
-cfloat: _DType
+cfloat: Any
 def chain_matmul(*matrices: Any, out: Any = None) -> Tensor:
     """The product of several matrices; `torch.linalg.multi_dot` under its older name."""
-chalf: _DType
+chalf: Any
 def channel_shuffle(input: Any, groups: _int) -> Tensor:
     """Channels of different groups mixed: the first of each group, then the second of each, and so on."""
 channels_last: _MemoryFormat
@@ -606,9 +605,9 @@ def combinations(input: Any, r: _int = 2, with_replacement: _bool = False) -> Te
     """All ways to take `r` elements of a vector without regard to order, one row for each."""
 def complex(real: Any, imag: Any, *, out: Any = None) -> Tensor:
     """Complex numbers from their real and imaginary parts."""
-complex128: _DType
-complex32: _DType
-complex64: _DType
+complex128: Any
+complex32: Any
+complex64: Any
 def concat(tensors: Any, dim: _int = 0, *, out: Any = None, axis: Any = ...) -> Tensor:
     """Join tensors along a dimension that they have."""
 def concatenate(tensors: Any, dim: _int = 0, *, out: Any = None, axis: Any = ...) -> Tensor:
@@ -697,11 +696,12 @@ def divide(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any
     """The quotient; with `rounding_mode` "floor" or "trunc" rounded, and integers stay integers."""
 def dot(input: Any, tensor: Any, *, out: Any = None) -> Tensor:
     """The scalar product of two vectors."""
-double: _DType
+double: Any
 def dsplit(input: Any, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """Parts along one dimension: the third."""
 def dstack(tensors: Any, *, out: Any = None) -> Tensor:
     """Join one behind the other: along the third dimension."""
+dtype: Any
 e: _float
 def einsum(*args: Any) -> Tensor:
     """The sum of products over the dimensions that share a letter: `einsum("ij,jk->ik", a, b)`."""
@@ -753,16 +753,16 @@ def fliplr(input: Any) -> Tensor:
     """The elements in reverse order from left to right: along the second dimension."""
 def flipud(input: Any) -> Tensor:
     """The elements in reverse order from top to bottom: along the first dimension."""
-float: _DType
-float16: _DType
-float32: _DType
-float4_e2m1fn_x2: _DType
-float64: _DType
-float8_e4m3fn: _DType
-float8_e4m3fnuz: _DType
-float8_e5m2: _DType
-float8_e5m2fnuz: _DType
-float8_e8m0fnu: _DType
+float: Any
+float16: Any
+float32: Any
+float4_e2m1fn_x2: Any
+float64: Any
+float8_e4m3fn: Any
+float8_e4m3fnuz: Any
+float8_e5m2: Any
+float8_e5m2fnuz: Any
+float8_e8m0fnu: Any
 def float_power(input: Any, exponent: Any, *, out: Any = None) -> Tensor:
     """The power, computed in double precision."""
 def floor(input: Any, *, out: Any = None) -> Tensor:
@@ -817,7 +817,7 @@ def gt(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """Where `input > other`."""
 def gt_(input: Any, other: Any) -> Tensor:
     """In-place form of `gt`."""
-half: _DType
+half: Any
 def hardshrink(input: Any, lambd: _float = 0.5, *, out: Any = None) -> Tensor:
     """0 between `-lambd` and `lambd`, the element itself elsewhere."""
 def hash_tensor(
@@ -877,18 +877,18 @@ def index_select(input: Any, dim: _int, index: Any, *, out: Any = None, axis: An
 inf: _float
 def inner(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """The scalar products of the vectors in the last dimension of each."""
-int: _DType
-int1: _DType
-int16: _DType
-int2: _DType
-int3: _DType
-int32: _DType
-int4: _DType
-int5: _DType
-int6: _DType
-int64: _DType
-int7: _DType
-int8: _DType
+int: Any
+int1: Any
+int16: Any
+int2: Any
+int3: Any
+int32: Any
+int4: Any
+int5: Any
+int6: Any
+int64: Any
+int7: Any
+int8: Any
 def inverse(input: Any, *, out: Any = None) -> Tensor:
     """The inverse of each square matrix."""
 def is_complex(input: Any) -> _bool:
@@ -1012,7 +1012,7 @@ def logit_(input: Any, eps: _float | None = None) -> Tensor:
     """In-place form of `logit`."""
 def logsumexp(input: Any, dim: Any, keepdim: _bool = False, *, out: Any = None, axis: Any = ..., keepdims: Any = ...) -> Tensor:
     """`log(exp(x).sum(dim))`, computed without overflow."""
-long: _DType
+long: Any
 def lt(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """Where `input < other`."""
 def lt_(input: Any, other: Any) -> Tensor:
@@ -1217,8 +1217,8 @@ def promote_types(type1: Any, type2: Any) -> _DType:
     """The dtype of arithmetic between the two: the higher category, then the wider; int32 with float16 is float16."""
 def put(input: Any, index: Any, source: Any, accumulate: _bool = False, *, out: Any = None) -> Tensor:
     """A copy with the elements of `source` at the given places, counted as if the tensor had one dimension."""
-qint32: _DType
-qint8: _DType
+qint32: Any
+qint8: Any
 def qr(input: Any, some: _bool = True, *, out: Any = None) -> _Q__R:
     """Q with orthonormal columns and the upper triangular R with Q R = input."""
 def quantile(
@@ -1226,9 +1226,9 @@ def quantile(
         axis: Any = ..., keepdims: Any = ...
 ) -> Tensor:
     """The values below which the fractions `q` of the elements lie; NaN if there is any among them."""
-quint2x4: _DType
-quint4x2: _DType
-quint8: _DType
+quint2x4: Any
+quint4x2: Any
+quint8: Any
 def rad2deg(input: Any, *, out: Any = None) -> Tensor:
     """Radians to degrees."""
 def rad2deg_(input: Any) -> Tensor:
@@ -1311,7 +1311,7 @@ def sgn(input: Any, *, out: Any = None) -> Tensor:
     """The sign; of a complex number the one of modulus 1 in its direction."""
 def sgn_(input: Any) -> Tensor:
     """In-place form of `sgn`."""
-short: _DType
+short: Any
 def sigmoid(input: Any, *, out: Any = None) -> Tensor:
     """`1 / (1 + exp(-x))`."""
 def sigmoid_(input: Any) -> Tensor:
@@ -1476,17 +1476,17 @@ def trunc(input: Any, *, out: Any = None) -> Tensor:
     """The integer part."""
 def trunc_(input: Any) -> Tensor:
     """In-place form of `trunc`."""
-uint1: _DType
-uint16: _DType
-uint2: _DType
-uint3: _DType
-uint32: _DType
-uint4: _DType
-uint5: _DType
-uint6: _DType
-uint64: _DType
-uint7: _DType
-uint8: _DType
+uint1: Any
+uint16: Any
+uint2: Any
+uint3: Any
+uint32: Any
+uint4: Any
+uint5: Any
+uint6: Any
+uint64: Any
+uint7: Any
+uint8: Any
 def unbind(input: Any, dim: _int = 0, *, axis: Any = ...) -> tuple[Tensor, ...]:
     """The parts at every index of a dimension, as a tuple."""
 def unbind_copy(input: Any, dim: Any = 0, *, out: Any = None) -> tuple[Tensor, ...]:

@@ -23,6 +23,7 @@ BOOL, INTEGER, FLOATING, COMPLEX = range(4)  # categories, in promotion order
 class dtype:
     """The type of a tensor's elements, as in `torch.float32`. One object per type: compare with `is` or `==`."""
 
+    __module__ = "adjoint"  # where its objects stand too, for pickles
     __slots__ = (
         "category",
         "is_complex",
@@ -69,8 +70,8 @@ class dtype:
     def __repr__(self) -> str:
         return f"torch.{self.name}"
 
-    def __reduce__(self) -> tuple[Any, tuple[str]]:
-        return by_name, (self.name,)
+    def __reduce__(self) -> str:
+        return self.name
 
     def to_real(self) -> dtype:
         """The type of the real and imaginary parts; the type itself when it is not complex."""

@@ -22,7 +22,7 @@ class ReturnType(tuple[Any, ...]):
     n_sequence_fields: ClassVar[int]
     n_unnamed_fields: ClassVar[int] = 0
 
-    def __new__(cls, values: Iterable[Any]) -> Self:
+    def __new__(cls, values: Iterable[Any], unnamed: Any = None) -> Self:
         made = tuple.__new__(cls, values)
         if len(made) != cls.n_fields:
             raise TypeError(f"torch.return_types.{cls.__name__}() takes a {cls.n_fields}-sequence ({len(made)}-sequence given)")

@@ -13,9 +13,10 @@ from ._place import as_torch
 from ._place.notes import explain
 
 
-def pytest_exception_interact(call: Any) -> None:
+def pytest_runtest_makereport(call: Any) -> None:
     """For pytest: what is missing is said in its report, too."""
-    explain(call.excinfo.value)
+    if call.excinfo is not None:
+        explain(call.excinfo.value)
 
 
 class CallableModule(ModuleType):

@@ -23,6 +23,7 @@ from ._older_files import SourceChangeWarning
 from ._records import Archive
 from ._records import is_zip as _is_zipfile
 from ._serialization import ALLOWED, SAFE, SKIPPED, StorageType, allowed_names, check_seekable, load, save
+from ._serialization import get_layout as _get_layout  # noqa: F401
 from ._tensor import Tensor
 from ._unpickle import names_in
 from .utils.serialization import config as _config

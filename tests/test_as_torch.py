@@ -112,3 +112,131 @@ def test_versions_compare_by_their_numbers(version, other, order):
     assert [made < other, made == other, made > other] == [order < 0, order == 0, order > 0]
     assert [made <= other, made != other, made >= other] == [order <= 0, order != 0, order >= 0]
     assert hash(made) == hash(version) and isinstance(made, str)
+
+
+# ---- the processes that a program starts --------------------------------------------------------------------------------------------
+
+CHILDREN = """
+import subprocess, sys
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+class Numbers(Dataset):
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, i):
+        import torch
+        return torch.full((2,), float(i)), f"{torch.__name__} {torch.nn.Linear.__module__}"
+
+if __name__ == "__main__":
+    for way in ("fork", "spawn", "forkserver"):
+        loader = DataLoader(Numbers(), batch_size=2, num_workers=1, multiprocessing_context=way)
+        print(way, *[(x.sum().item(), names) for x, names in loader])
+    child = "import importlib.metadata, torch; print(torch.__name__, torch.__version__, importlib.metadata.version('torch'))"
+    grandchild = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
+    subprocess.run([sys.executable, "-c", grandchild], cwd="/")
+"""
+
+
+def test_processes_that_a_program_starts_are_torch_too(tmp_path):
+    (tmp_path / "script.py").write_text(CHILDREN, encoding="utf-8")
+    done = python("-m", "adjoint", "run", tmp_path / "script.py", PYTHONUNBUFFERED="1")
+    worker = "(2.0, ('torch torch.nn.modules.linear', 'torch torch.nn.modules.linear'))"
+    assert printed(done) == [*(f"{way} {worker}" for way in ("fork", "spawn", "forkserver")), f"torch {VERSION} {VERSION}"]
+
+
+def test_nothing_stays_behind():
+    """The place is taken by what processes inherit, and so it ends with them."""
+    before = sorted((ROOT / "adjoint").glob("_place/**/*.py"))
+    printed(python("-m", "adjoint", "run", "-c", "import torch"))
+    assert sorted((ROOT / "adjoint").glob("_place/**/*.py")) == before
+    done = python("-S", "-c", "import torch")
+    assert done.stderr.endswith("ModuleNotFoundError: No module named 'torch'\n")
+
+
+def test_another_python_looks_for_a_torch_of_its_own(tmp_path):
+    (tmp_path / "torch.py").write_text("print('PyTorch')", encoding="utf-8")
+    pretend = "import os, subprocess, sys, torch; os.environ['ADJOINT_AS_TORCH'] = 'elsewhere'"
+    code = f"{pretend}; subprocess.run([sys.executable, '-c', 'import torch'])"
+    assert printed(python("-m", "adjoint", "run", "-c", code, PYTHONPATH=str(tmp_path))) == ["PyTorch"]
+
+
+TESTS = """
+import subprocess, sys
+import torch
+
+def test_torch():
+    assert torch.__name__ == "torch" and "adjoint" in sys.modules
+
+def test_child():
+    command = [sys.executable, "-c", "import torch; print(torch.nn.__name__)"]
+    assert subprocess.run(command, capture_output=True, text=True).stdout == "torch.nn\\n"
+
+def test_missing():
+    torch.brew_tea()
+"""
+
+
+@pytest.mark.parametrize("way", ["-m pytest -p adjoint.as_torch -n 2", "-m adjoint run -m pytest -n 1"])
+def test_pytest_with_workers(tmp_path, way):
+    (tmp_path / "test_it.py").write_text(TESTS, encoding="utf-8")
+    done = python(*way.split(), "-q", "-p", "no:cacheprovider", "--rootdir", tmp_path, "test_it.py", cwd=tmp_path, PYTHONPATH=str(ROOT))
+    assert "1 failed, 2 passed" in done.stdout, done.stdout + done.stderr
+    assert "module 'torch' has no attribute 'brew_tea'" in done.stdout
+    assert ("adjoint has no torch.brew_tea yet" in done.stdout) is ("adjoint.as_torch" in way)
+
+
+# ---- what can be run ----------------------------------------------------------------------------------------------------------------
+
+
+def test_run_a_module_and_code(tmp_path):
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "__init__.py").write_text("", encoding="utf-8")
+    program = "import sys, torch; print(__name__, __package__, sys.argv[1:], torch.__name__)"
+    (tmp_path / "package" / "work.py").write_text(program, encoding="utf-8")
+    run = ["-m", "adjoint", "run"]
+    assert printed(python(*run, "-m", "package.work", "-x", cwd=tmp_path, PYTHONPATH=str(ROOT))) == ["__main__ package ['-x'] torch"]
+    assert printed(python(*run, "-c", "import sys, torch; print(__name__, sys.argv)", "-h")) == ["__main__ ['-c', '-h']"]
+    assert printed(python(*run, "-m", "torch.utils.collect_env"))[0].startswith("Collecting")
+    assert printed(python(*run, "-c", "raise SystemExit(0)")) == []
+
+
+def notebook(path, *cells):
+    made = [{"cell_type": "code", "source": text.splitlines(keepends=True)} for text in cells]
+    path.write_text(json.dumps({"nbformat": 4, "cells": [{"cell_type": "markdown", "source": "# Title"}, *made]}), encoding="utf-8")
+    return path
+
+
+def test_run_a_notebook(tmp_path):
+    first, second = "%matplotlib inline\nimport torch\nx = torch.ones(2)", "%%time\nif True:\n    %time y = x + 1\ny"
+    path = notebook(tmp_path / "book.ipynb", first, second, "print(y.sum().item());None")
+    assert printed(python("-m", "adjoint", "run", path)) == ["tensor([2., 2.])", "4.0"]
+
+
+def test_a_traceback_begins_in_the_program(tmp_path):
+    (tmp_path / "run.py").write_text("def f():\n    raise KeyError('x')\nf()", encoding="utf-8")
+    done = python("-m", "adjoint", "run", tmp_path / "run.py")
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[:2] == ["Traceback (most recent call last):", f'  File "{tmp_path / "run.py"}", line 3, in <module>']
+
+
+def test_errors_in_a_notebook_name_the_cell(tmp_path):
+    path = notebook(tmp_path / "book.ipynb", "import torch", "x = 1\ntorch.brew_tea()")
+    done = python("-m", "adjoint", "run", path)
+    assert f'File "{path}[2]", line 2, in <module>\n    torch.brew_tea()' in done.stderr
+    assert "adjoint has no torch.brew_tea yet." in done.stderr and "runpy" not in done.stderr and "cli" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        (["print(1)", "x = 1\n!pip install y"], "[2]:2: !pip install y is a command for the shell, and there is no Jupyter here"),
+        (["%%bash\nls"], "[1]: %%bash is a magic, and there is no Jupyter here to run it."),
+        (["%who"], "[1]:1: %who is a magic"),
+    ],
+)
+def test_what_only_jupyter_runs_is_refused_before_anything_runs(tmp_path, cells, message):
+    done = python("-m", "adjoint", "run", notebook(tmp_path / "book.ipynb", *cells))
+    assert done.returncode == 2 and done.stdout == "" and len(done.stderr.splitlines()) == 1
+    assert message in done.stderr and "python -m adjoint run -m jupyter lab" in done.stderr

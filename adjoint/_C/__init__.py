@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from importlib import import_module
 from typing import Any
 
 from .._device import device, get_default_device
@@ -103,6 +104,12 @@ class _ExcludeDispatchKeyGuard:
 
     def __exit__(self, *_: object) -> None:
         pass
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("_VariableFunctions", "_VariableFunctionsClass"):  # whose members most functions are in PyTorch, and in its pickles
+        return import_module("adjoint")
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
 # ---- what is going on ---------------------------------------------------------------------------------------------------------------

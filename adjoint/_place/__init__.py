@@ -22,9 +22,10 @@ VERSION = "2.13.0"  # what `torch.__version__` says: programs choose by it what 
 def as_torch() -> ModuleType:
     """Let `torch` be adjoint from here on, in this process and in those that it starts; the same as `import adjoint.as_torch`.
 
-    >>> import adjoint
-    >>> torch = adjoint.as_torch()  # doctest: +SKIP
-    >>> import torch.nn.functional as F  # doctest: +SKIP
+    >>> import subprocess, sys
+    >>> program = "import adjoint; adjoint.as_torch(); import torch.nn; print(torch.nn.Linear, flush=True)"
+    >>> subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout
+    "<class 'torch.nn.modules.linear.Linear'>\\n"
     """
     ours = sys.modules["adjoint"]
     present = sys.modules.get("torch")

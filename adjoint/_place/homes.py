@@ -30,6 +30,7 @@ _ELSEWHERE = {
     "adjoint.autograd.node.Node": "torch.autograd.graph",
     "adjoint.autograd.packed.saved_tensors_hooks": "torch.autograd.graph",
     "adjoint._tensor.Parameter": "torch.nn.parameter",
+    "adjoint._untyped_storage._load_from_bytes": "torch.storage",
 }
 
 # What only adjoint has keeps its names.

@@ -86,6 +86,8 @@ def _home(
         return None
     if source == ours:
         return theirs
+    if source == OURS and not hasattr(sys.modules[OURS], name):  # an op that only another module publishes
+        return theirs
     if name.startswith("_") or not is_internal(source) or not (published is None or name in published):
         return None
     return None if ours != OURS and source.startswith(_HELPERS) else theirs

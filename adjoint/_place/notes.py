@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from traceback import print_exception
 from types import ModuleType, TracebackType
 
 from .names import OURS, TORCH, our_name
@@ -33,6 +34,9 @@ def install() -> None:
 
     def hook(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
         explain(error)
-        before(kind, error, traceback)
+        if before is sys.__excepthook__:
+            print_exception(kind, error, traceback)  # which knows the lines of notebooks, too
+        else:
+            before(kind, error, traceback)
 
     sys.excepthook = hook

@@ -22,7 +22,7 @@ class OptState(Enum):
     STEPPED = 2
 
 
-def _fresh() -> dict[str, Any]:
+def _refresh_per_optimizer_state() -> dict[str, Any]:
     return {"stage": OptState.READY, "found_inf": None}
 
 
@@ -65,7 +65,7 @@ class GradScaler:
             self._backoff_factor = backoff_factor
             self._growth_interval = growth_interval
             self._growth_tracker = 0
-            self._per_optimizer_states: dict[int, dict[str, Any]] = defaultdict(_fresh)
+            self._per_optimizer_states: dict[int, dict[str, Any]] = defaultdict(_refresh_per_optimizer_state)
 
     def scale(self, outputs: Any) -> Any:
         """A tensor, or tensors in lists and tuples, times the scale."""
@@ -136,7 +136,7 @@ class GradScaler:
             if not found:
                 raise AssertionError("No inf checks were recorded prior to update.")
             self._adapt(scale, any(found))
-        self._per_optimizer_states = defaultdict(_fresh)
+        self._per_optimizer_states = defaultdict(_refresh_per_optimizer_state)
 
     def _adapt(self, scale: Tensor, infinite: bool) -> None:
         if infinite:

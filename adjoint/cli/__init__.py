@@ -66,13 +66,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def ran(program: list[str]) -> int:
-    from .run import NoProgramError, run
+    from .run import NoProgramError, own_frames, run
 
     try:
         run(program)
     except NoProgramError as error:
         print(f"python -m adjoint run: {error}", file=sys.stderr)
         return 2
+    except Exception as error:
+        sys.excepthook(type(error), error, own_frames(error))
+        return 1
     return 0
 
 

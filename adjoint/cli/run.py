@@ -9,9 +9,11 @@ import runpy
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, TracebackType
 
 from .._place import as_torch
+
+_WAY = (str(Path(__file__).parent), "<frozen runpy>", str(runpy.__file__))  # files whose frames stand before those of the program
 
 
 class NoProgramError(Exception):
@@ -50,6 +52,14 @@ def run(program: Sequence[str]) -> None:
                 raise NoProgramError(error) from None
         else:
             runpy.run_path(first, run_name="__main__")
+
+
+def own_frames(error: BaseException) -> TracebackType | None:
+    """The traceback from the program on."""
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_frame.f_code.co_filename.startswith(_WAY):
+        traceback = traceback.tb_next
+    return traceback
 
 
 def _main_module() -> ModuleType:

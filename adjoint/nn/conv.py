@@ -60,6 +60,7 @@ class _ConvNd(Module):
         self.stride = _as_tuple(stride, count)
         self.padding: str | tuple[int, ...] = padding if isinstance(padding, str) else _as_tuple(padding, count)
         self.dilation = _as_tuple(dilation, count)
+        self.transposed = isinstance(self, _ConvTransposeNd)
         self.output_padding = _as_tuple(output_padding, count)
         self.groups = groups
         self.padding_mode = padding_mode
@@ -84,10 +85,6 @@ class _ConvNd(Module):
             return [0, 0] * self.dims
         totals = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size, strict=True)]
         return [side for total in reversed(totals) for side in (total // 2, total - total // 2)]
-
-    @property
-    def transposed(self) -> bool:
-        return isinstance(self, _ConvTransposeNd)
 
     def reset_parameters(self) -> None:
         """Draw new values."""

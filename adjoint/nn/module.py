@@ -460,7 +460,10 @@ def _before_init(message: str, module: Module) -> AttributeError:
     return AttributeError(f"{message}\n  fix: call super().__init__() first in {type(module).__name__}.__init__")
 
 
-MADE_EMPTY = frozenset(name for name, value in Module().__dict__.items() if isinstance(value, dict | set))
+# Tables that pickles need not have. PyTorch, which reads them too, makes those itself that it did not have from the beginning.
+MADE_EMPTY = frozenset(name for name, value in Module().__dict__.items() if isinstance(value, dict | set)) - {
+    *TABLES, "_backward_hooks", "_forward_hooks",
+}  # fmt: skip
 
 if TYPE_CHECKING:
 

@@ -107,6 +107,12 @@ class RNNBase(Module):
     def _flat_weights(self) -> list[Parameter]:
         return [getattr(self, name) for name in self._flat_weights_names]
 
+    def __getstate__(self) -> dict[str, Any]:
+        return super().__getstate__() | {"_flat_weights": self._flat_weights}  # which PyTorch expects in a pickle
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__({name: value for name, value in state.items() if name != "_flat_weights"})
+
     def flatten_parameters(self) -> None:
         """Nothing to do: that is about the memory of graphics cards."""
 

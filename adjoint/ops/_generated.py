@@ -238,7 +238,7 @@ def documented(namespace: Mapping[str, Any], prefix: str = "") -> None:
     for name, value in namespace.items():
         if (value.__class__ is FunctionType or isinstance(value, type)) and name[0] != "_":
             words = value.__doc__
-            if words.__class__ is not Doc and value.__module__.startswith(("adjoint", "torch")):
+            if words.__class__ is not Doc and value.__module__.startswith(("adjoint", "torch.")):
                 doc = Doc(words or "")
                 doc.name = prefix + name
                 value.__doc__ = doc
