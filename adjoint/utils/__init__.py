@@ -7,7 +7,8 @@ from .._standing import refused
 from . import data as data
 
 _LAZY = frozenset(
-    {"_device", "_foreach_utils", "_python_dispatch", "_pytree", "benchmark", "checkpoint", "collect_env", "cpp_extension", "deterministic",
+    {"_device", "_cxx_pytree", "_foreach_utils", "_python_dispatch", "_pytree", "benchmark", "checkpoint", "collect_env", "cpp_extension",
+     "deterministic",
      "dlpack", "hooks", "model_zoo", "serialization", "tensorboard", "weak"}
 )  # fmt: skip
 

@@ -98,11 +98,26 @@ class TreeSpec:
         return f"TreeSpec({self.type.__name__}, {self.context!r}, [{rows}])"
 
 
-def LeafSpec() -> TreeSpec:
+class _LeafSpecMeta(type):
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, TreeSpec) and instance.is_leaf()
+
+
+class LeafSpec(TreeSpec, metaclass=_LeafSpecMeta):
+    """The shape of a leaf. Every spec that is one is an instance."""
+
+    __slots__ = ()
+
+    def __new__(cls) -> Any:
+        return treespec_leaf()
+
+    def __init__(self) -> None: ...
+
+
+def treespec_leaf() -> TreeSpec:
     return TreeSpec(None, None, ())
 
 
-treespec_leaf = LeafSpec
 PyTreeSpec = TreeSpec
 
 
@@ -177,7 +192,7 @@ def _flatten(tree: Any, leaves: list[Any], is_leaf: Callable[[Any], bool] | None
     container = container_of(tree)
     if container is None or (is_leaf is not None and is_leaf(tree)):
         leaves.append(tree)
-        return LeafSpec()
+        return treespec_leaf()
     children, context = container.flatten_fn(tree)
     return TreeSpec(container.type, context, [_flatten(child, leaves, is_leaf) for child in children])
 
@@ -311,11 +326,11 @@ def is_structseq(obj: object) -> bool:
     return is_structseq_class(obj if isinstance(obj, type) else type(obj))
 
 
-def broadcast_prefix(prefix: PyTree, tree: PyTree) -> list[Any] | None:
+def broadcast_prefix(prefix: PyTree, tree: PyTree, is_leaf: IsLeaf = None) -> list[Any] | None:
     """A leaf of `prefix` for each leaf of `tree`, where a leaf may stand for a whole branch; None if the two do not fit."""
     container, own = container_of(tree), container_of(prefix)
-    if own is None:
-        return [prefix] * len(tree_leaves(tree))
+    if own is None or tree_is_leaf(prefix, is_leaf):
+        return [prefix] * len(tree_leaves(tree, is_leaf))
     if container is None or type(prefix) is not type(tree):
         return None
     (branches, context), (prefixes, other) = container.flatten_fn(tree), own.flatten_fn(prefix)
@@ -323,7 +338,7 @@ def broadcast_prefix(prefix: PyTree, tree: PyTree) -> list[Any] | None:
         return None
     result: list[Any] = []
     for branch, start in zip(branches, prefixes, strict=True):
-        part = broadcast_prefix(start, branch)
+        part = broadcast_prefix(start, branch, is_leaf)
         if part is None:
             return None
         result += part
@@ -331,7 +346,7 @@ def broadcast_prefix(prefix: PyTree, tree: PyTree) -> list[Any] | None:
 
 
 def _broadcast_to_and_flatten(tree: PyTree, treespec: TreeSpec, is_leaf: IsLeaf = None) -> list[Any] | None:
-    return broadcast_prefix(tree, treespec.unflatten([None] * treespec.num_leaves))
+    return broadcast_prefix(tree, treespec.unflatten([None] * treespec.num_leaves), is_leaf)
 
 
 def __getattr__(name: str) -> Any:

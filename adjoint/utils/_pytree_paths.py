@@ -6,8 +6,9 @@ import dataclasses
 import json
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable
+from enum import Enum
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from . import _pytree as tree
 from ._pytree import NodeDef, PyTree, TreeSpec
@@ -49,7 +50,26 @@ class GetAttrKey(NamedTuple):
         return getattr(obj, self.name)
 
 
+@runtime_checkable
+class KeyEntry(Protocol):
+    """A step of a path. Keys of other classes are welcome, if they have what is here."""
+
+    def __hash__(self) -> int: ...
+
+    def __eq__(self, other: object) -> bool: ...
+
+    def get(self, parent: Any) -> Any: ...
+
+
 KeyPath = tuple[Any, ...]
+
+# What PyTorch calls the functions that `register_pytree_node` takes.
+Context = DumpableContext = Any
+FlattenFunc = FlattenFn = Callable[[Any], tuple[list[Any], Any]]
+UnflattenFunc = UnflattenFn = Callable[[Any, Any], Any]
+FlattenWithKeysFunc = FlattenWithKeysFn = Callable[[Any], tuple[list[tuple[Any, Any]], Any]]
+ToDumpableContextFn = FromDumpableContextFn = Callable[[Any], Any]
+ToStrFunc = MaybeFromStrFunc = MapOnlyFn = Callable[..., Any]
 
 
 def keystr(kp: KeyPath) -> str:
@@ -122,6 +142,26 @@ _NAMES: dict[Any, str] = {
 }  # fmt: skip
 
 
+class EnumEncoder(json.JSONEncoder):
+    """Members of enumerations by their names."""
+
+    def default(self, obj: Any) -> Any:
+        if isinstance(obj, Enum):
+            return {"__enum__": True, "fqn": f"{type(obj).__module__}:{type(obj).__qualname__}", "name": obj.name}
+        return super().default(obj)
+
+
+def enum_object_hook(obj: dict[str, Any]) -> Any:
+    """What `EnumEncoder` has written, read."""
+    if not obj.get("__enum__"):
+        return obj
+    module, _, path = obj["fqn"].partition(":")
+    found: Any = import_module(module)
+    for name in path.split("."):
+        found = getattr(found, name)
+    return found[obj["name"]]
+
+
 def treespec_dumps(treespec: TreeSpec, protocol: int | None = None) -> str:
     """The shape of a tree as JSON."""
     if not isinstance(treespec, TreeSpec):
@@ -151,7 +191,7 @@ def _dumped(spec: TreeSpec) -> dict[str, Any]:
         )
     written = known.to_dumpable(context) if known and known.to_dumpable else context
     try:
-        text = json.dumps(written)
+        text = json.dumps(written, cls=EnumEncoder)
     except TypeError as error:
         raise TypeError(
             "Unable to serialize context. Please make the context json dump-able, or register a custom serializer using "
@@ -174,10 +214,10 @@ def _named(full: str) -> Any:
 
 def _loaded(content: dict[str, Any]) -> TreeSpec:
     if content["type"] is None:
-        return tree.LeafSpec()
+        return tree.treespec_leaf()
     names = {name: kind for kind, name in _NAMES.items()}
     names |= {known.name: kind for kind, known in tree.SUPPORTED_NODES.items() if known.name}
-    context = json.loads(content["context"])
+    context = json.loads(content["context"], object_hook=enum_object_hook)
     if content["type"] not in names:
         raise NotImplementedError(f"Deserializing {content['type']} in pytree is not registered.")
     kind = names[content["type"]]
@@ -242,7 +282,35 @@ def register_constant(cls: type) -> None:
         raise TypeError("register_constant(cls) expects `cls` to have a non-default `__eq__` implementation.")
     if getattr(cls, "__hash__", None) is None:
         raise TypeError("register_constant(cls) expects `cls` to have a non-default `__hash__` implementation.")
-    tree.register_pytree_node(cls, lambda obj: ([], obj), lambda _, obj: obj, flatten_with_keys_fn=lambda obj: ([], obj))
+    tree.register_pytree_node(
+        cls, lambda obj: ([], ConstantNode(obj)), lambda _, node: node.value, flatten_with_keys_fn=lambda obj: ([], ConstantNode(obj))
+    )
+    CONSTANT_NODES.add(cls)
+
+
+CONSTANT_NODES: set[type] = set()
+
+
+@dataclasses.dataclass(frozen=True)
+class ConstantNode:
+    """The constant that a shape holds."""
+
+    value: Any
+
+
+def is_constant_class(cls: Any) -> bool:
+    """Whether `register_constant` has been told of a class."""
+    return isinstance(cls, type) and cls in CONSTANT_NODES
+
+
+def _is_constant_holder(spec: TreeSpec) -> bool:
+    return isinstance(spec.context, ConstantNode)
+
+
+def _retrieve_constant(spec: TreeSpec) -> Any:
+    if not _is_constant_holder(spec):
+        raise AssertionError("spec does not correspond to a registered constant pytree")
+    return spec.context.value
 
 
 _NAMED_TUPLES: dict[type, str] = {}  # what files call them, where that is not what they are

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
 from collections import OrderedDict, defaultdict, deque, namedtuple
 
 import pytest
@@ -32,9 +33,7 @@ def test_paths():
     assert pytree.tree_map_with_path(lambda path, x, y: (pytree.keystr(path), x + y), [1, 2], [3, 4]) == [("[0]", 4), ("[1]", 6)]
 
 
-@pytest.mark.parametrize(
-    "tree", [1, [1, {"a": 2}, (3,)], OrderedDict(a=1), deque([1, 2], maxlen=3), Point(1, [2]), defaultdict(list, a=1)]
-)
+@pytest.mark.parametrize("tree", [1, [1, {"a": 2}, (3,)], OrderedDict(a=1), deque([1, 2], maxlen=3), Point(1, [2]), defaultdict(list, a=1)])
 def test_shapes_as_texts(tree):
     spec = pytree.tree_structure(tree)
     assert pytree.treespec_loads(pytree.treespec_dumps(spec)) == spec
@@ -111,3 +110,58 @@ def test_named_tuples_have_another_name_in_files():
         assert "geometry.Point" in text and pytree.treespec_loads(text).unflatten([1, 2]) == Point(1, 2)
     finally:
         pytree._NAMED_TUPLES.clear()
+
+
+def test_leaves_are_instances_of_leafspec():
+    spec = pytree.tree_structure([1])
+    assert isinstance(spec.child(0), pytree.LeafSpec) and isinstance(pytree.LeafSpec(), pytree.TreeSpec) and pytree.LeafSpec().is_leaf()
+    assert not isinstance(spec, pytree.LeafSpec)
+
+
+class Colour(enum.Enum):
+    RED = 1
+
+
+class Painted:
+    def __init__(self, x):
+        self.x = x
+
+
+def test_enumerations_in_shapes_as_texts():
+    pytree.register_pytree_node(
+        Painted, lambda p: ([p.x], Colour.RED), lambda children, _: Painted(*children), serialized_type_name="painted"
+    )
+    try:
+        spec = pytree.tree_structure(Painted(1))
+        text = pytree.treespec_dumps(spec)
+        assert '"__enum__' in text.replace("\\", "") and pytree.treespec_loads(text) == spec
+    finally:
+        pytree._deregister_pytree_node(Painted)
+
+
+def test_constants_belong_to_the_shape():
+    @dataclasses.dataclass(frozen=True)
+    class Constant:
+        x: int
+
+    assert not pytree.is_constant_class(Constant)
+    pytree.register_constant(Constant)
+    leaves, spec = pytree.tree_flatten([Constant(1), 2])
+    assert leaves == [2] and spec.unflatten([3]) == [Constant(1), 3] and pytree.is_constant_class(Constant)
+    assert pytree._is_constant_holder(spec.child(0)) and pytree._retrieve_constant(spec.child(0)) == Constant(1)
+    with pytest.raises(AssertionError, match="does not correspond to a registered constant"):
+        pytree._retrieve_constant(spec)
+
+
+def test_prefixes():
+    spec = pytree.tree_structure([[0, 0], (0, 0)])
+    assert pytree._broadcast_to_and_flatten([1, (2, 3)], spec) == [1, 1, 2, 3]
+    assert pytree._broadcast_to_and_flatten([1, (2, 3)], spec, is_leaf=lambda x: isinstance(x, tuple)) == [1, 1, (2, 3)]
+    assert pytree._broadcast_to_and_flatten((1, 2), spec) is None
+
+
+def test_the_other_name():
+    from adjoint.utils import _cxx_pytree
+
+    assert _cxx_pytree.tree_map is pytree.tree_map and "tree_flatten" in dir(_cxx_pytree)
+    assert isinstance(pytree.SequenceKey(1), pytree.KeyEntry)
