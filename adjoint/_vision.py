@@ -19,7 +19,7 @@ from .autograd import grad as _grad
 from .autograd.grad_mode import enable_grad
 
 Array = np.ndarray[Any, Any]
-Rows = list[tuple[int, Array, Array]]
+Rows = Iterator[tuple[int, Array, Array]]  # of each region its image, and the weights along both axes
 
 # ---- boxes --------------------------------------------------------------------------------------------------------------------------
 
@@ -64,8 +64,8 @@ def _interpolating(start: float, extent: float, bins: int, points: int, length: 
 
 def _aligned_rows(
     rois: Tensor, scale: float, bins: tuple[int, int], size: tuple[int, int], ratio: int, shift: float, least: float
-) -> Iterator[tuple[int, Array, Array]]:
-    """For each region its image, and the weights along both axes."""
+) -> Rows:
+    """A bin is the mean of points between pixels."""
     for image, left, top, right, bottom in rois.detach().numpy():
         axes = []
         for start, end, count, length in ((top, bottom, bins[0], size[0]), (left, right, bins[1], size[1])):
@@ -158,8 +158,8 @@ def _roi_pool_backward(
 # ---- position-sensitive regions: each bin reads channels of its own ------------------------------------------------------------------
 
 
-def _mean_rows(rois: Tensor, scale: float, bins: tuple[int, int], size: tuple[int, int]) -> Iterator[tuple[int, Array, Array]]:
-    """For each region its image, and the weights along both axes: a bin is the mean of its pixels."""
+def _mean_rows(rois: Tensor, scale: float, bins: tuple[int, int], size: tuple[int, int]) -> Rows:
+    """A bin is the mean of its pixels."""
     for image, left, top, right, bottom in rois.detach().numpy():
         axes = []
         for start, end, count, length in ((top, bottom, bins[0], size[0]), (left, right, bins[1], size[1])):
@@ -179,7 +179,7 @@ def _by_bins(images: Array, bins: tuple[int, int]) -> Array:
     return images.reshape(batch, channels // (bins[0] * bins[1]), *bins, height, width)
 
 
-def _ps(input: Tensor, rois: Tensor, bins: tuple[int, int], rows: Callable[..., Iterator[tuple[int, Array, Array]]]) -> tuple[Tensor, Tensor]:
+def _ps(input: Tensor, rois: Tensor, bins: tuple[int, int], rows: Callable[..., Rows]) -> tuple[Tensor, Tensor]:
     """The bins of regions, and which channel each was read from."""
     _check_rois(input, rois)
     images = _by_bins(input.detach().numpy(), bins)
@@ -189,7 +189,7 @@ def _ps(input: Tensor, rois: Tensor, bins: tuple[int, int], rows: Callable[..., 
     return wrap(np.array(made, images.dtype).reshape(shape)), wrap(np.broadcast_to(channels, shape).copy())
 
 
-def _ps_backward(grad: Tensor, bins: tuple[int, int], shape: tuple[int, ...], rows: Iterator[tuple[int, Array, Array]]) -> Tensor:
+def _ps_backward(grad: Tensor, bins: tuple[int, int], shape: tuple[int, ...], rows: Rows) -> Tensor:
     grads = grad.detach().numpy()
     out = np.zeros(shape, grads.dtype)
     for (image, y, x), g in zip(rows, grads, strict=True):
@@ -276,7 +276,7 @@ def deform_conv2d(
 def _deform_conv2d_backward(
     grad: Tensor, input: Tensor, weight: Tensor, offset: Tensor, mask: Tensor, bias: Tensor, *settings: Any
 ) -> tuple[Tensor, ...]:
-    given = [tensor.detach().requires_grad_() for tensor in (input, weight, offset, mask, bias)]
+    given: Any = [tensor.detach().requires_grad_() for tensor in (input, weight, offset, mask, bias)]
     with enable_grad():
         out = deform_conv2d(*given, *settings)
     found = _grad(out, given, grad, allow_unused=True, materialize_grads=True)

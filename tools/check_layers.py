@@ -122,6 +122,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "_npz",
             "_quantization",
             "_spectral",
+            "_vision",
             "masked",
             "mps",
             "mtia",
