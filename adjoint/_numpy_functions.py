@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ._dtype import as_dtype, infer_numpy_dtype, result_numpy_dtype
+from ._interop import plain_array
 from ._state import recording
 from ._tensor import Tensor, wrap
 from .ops._registry import FUNCTIONS, OPS, composite
@@ -82,6 +83,8 @@ def _ufunc_result(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options
     name = ufunc.__name__
     if method == "__call__" and not options:
         fn = _ufuncs[ufunc]
+        if ufunc is np.matmul:
+            return fn(*_factors(*inputs))  # type: ignore[misc]
         return NotImplemented if fn is None else fn(*_operands(fn, inputs))
     if method == "reduce" and name in _REDUCTIONS and options.keys() <= {"axis", "keepdims"}:
         options.setdefault("axis", 0)
@@ -143,8 +146,25 @@ def _all(values: Iterable[Any]) -> list[Any]:
 
 
 def _factors(*values: Any) -> list[Any]:
-    """What is multiplied with a tensor: the dtypes of NumPy's arrays are promoted, as in other arithmetic with them."""
-    return _all(values) if all(isinstance(value, Tensor) for value in values) else promoted(*map(as_tensor, values))
+    """Tensors of one dtype, for ops that take no other: NumPy's functions promote, as arithmetic does."""
+    tensors = _all(values)
+    return tensors if len({tensor._data.dtype for tensor in tensors}) < 2 else promoted(*tensors)
+
+
+def _at_least(name: str) -> Fn:
+    """Libraries call these to be given an array, whatever they get; and so they are, as in PyTorch, unless that would lose a gradient."""
+
+    def call(*arys: Any) -> Any:
+        if any(isinstance(value, Tensor) and _followed(value) for value in arys):
+            return FUNCTIONS[name](*_all(arys))
+        return getattr(np, name)(*(plain_array(value) if isinstance(value, Tensor) else value for value in arys))
+
+    return call
+
+
+def _followed(tensor: Tensor) -> bool:
+    """Whether something is recorded of what is done with a tensor."""
+    return (tensor.requires_grad and recording()) or tensor._tangent is not None or not isinstance(tensor._data, np.ndarray)
 
 
 def _dims(axis: Any) -> Any:
@@ -398,8 +418,7 @@ _BY_NAME: dict[str, Fn] = {
     "expand_dims": _expand_dims, "squeeze": _squeeze,
     "broadcast_to": lambda array, shape, subok=False: array.expand(shape if isinstance(shape, tuple | list) else (shape,)),
     "broadcast_arrays": _broadcast_arrays,
-    "atleast_1d": lambda *arys: f.atleast_1d(*_all(arys)),
-    "atleast_2d": lambda *arys: f.atleast_2d(*_all(arys)),
+    "atleast_1d": _at_least("atleast_1d"), "atleast_2d": _at_least("atleast_2d"), "atleast_3d": _at_least("atleast_3d"),
     "flip": _flip, "fliplr": lambda m: _flip(m, 1), "flipud": lambda m: _flip(m, 0),
     "roll": _roll, "rot90": lambda m, k=1, axes=(0, 1): f.rot90(m, k, axes),
     "repeat": _repeat, "tile": lambda A, reps: f.tile(A, (reps,) if isinstance(reps, int) else tuple(reps)),
@@ -426,12 +445,12 @@ _BY_NAME: dict[str, Fn] = {
     "around": lambda a, decimals=0, out=None: f.round(a, decimals=decimals) if decimals else f.round(a),
     "real": lambda val: f.real(val) if val.is_complex() else val, "imag": _imag, "angle": _angle,
     "sinc": _named("sinc"), "i0": _named("i0"), "diff": _diff,
-    "isclose": lambda a, b, rtol=1e-5, atol=1e-8, equal_nan=False: f.isclose(as_tensor(a), as_tensor(b), rtol, atol, equal_nan),
+    "isclose": lambda a, b, rtol=1e-5, atol=1e-8, equal_nan=False: f.isclose(*_factors(a, b), rtol, atol, equal_nan),
     "astype": lambda x, dtype, /, *, copy=True, device=None: x.to(as_dtype(np.dtype(dtype)), copy=copy),
     # products
     "dot": _dot, "inner": _inner, "einsum": _einsum, "tensordot": _tensordot,
     "outer": lambda a, b, out=None: as_tensor(a).reshape(-1, 1) * as_tensor(b).reshape(1, -1),
-    "vdot": lambda a, b: f.vdot(as_tensor(a).reshape(-1), as_tensor(b).reshape(-1)),
+    "vdot": lambda a, b: f.vdot(*(factor.reshape(-1) for factor in _factors(a, b))),
     "kron": lambda a, b: f.kron(as_tensor(a), as_tensor(b)),
     # new arrays, copies
     "zeros_like": _like("zeros"), "ones_like": _like("ones"), "empty_like": _like("empty"), "full_like": _like("full"),
@@ -494,8 +513,12 @@ def _from_package(func: Fn) -> Fn | None:
         return None
 
     def adapter(*args: Any, **kwargs: Any) -> Any:
-        tensors = [wrap(value) if isinstance(value, np.ndarray) else value for value in args]
-        return fn(*tensors, **{_KEYWORDS.get(name, name): value for name, value in kwargs.items()})
+        if isinstance(args[0], list | tuple):
+            args = (_factors(*args[0]), *args[1:])
+        several = [place for place, value in enumerate(args) if isinstance(value, np.ndarray | Tensor)]
+        factors = dict(zip(several, _factors(*(args[place] for place in several)), strict=True))
+        operands = [factors.get(place, value) for place, value in enumerate(args)]
+        return fn(*operands, **{_KEYWORDS.get(name, name): value for name, value in kwargs.items()})
 
     return adapter
 

@@ -477,5 +477,37 @@ def test_products_with_arrays_of_other_dtypes(call):
             np.testing.assert_array_equal(found.detach(), wanted)
         found.sum().backward()
         assert x.grad.dtype == ad.float32
-    with pytest.raises(RuntimeError, match=r"same dtype|expected scalar type"):  # a tensor's dtype was chosen
-        call(ad.tensor(a), ad.tensor(b))
+
+
+@pytest.mark.parametrize("call", [
+    np.matmul, np.dot, np.inner, np.vdot, np.outer, np.kron, np.isclose, np.linalg.solve, np.maximum, np.add,
+    lambda a, b: np.einsum("ij,jk", a, b), lambda a, b: np.tensordot(a, b, 1), lambda a, b: np.where(a > 0, a, b),
+    lambda a, b: np.concatenate([a, b]), lambda a, b: np.stack([a, b]), lambda a, b: np.hstack([a, b]), lambda a, b: np.vstack([a, b]),
+    lambda a, b: np.linalg.multi_dot([a, b, a]), lambda a, b: np.clip(a, b, 9),
+])  # fmt: skip
+def test_numpys_functions_promote_tensors_of_two_dtypes(call):
+    """Also beside arrays; the functions of PyTorch's API refuse where PyTorch does."""
+    narrow, wide = np.array([[2, 1], [0, 1]], np.float32), np.array([[1.0, 0.5], [0.5, 1.0]])
+    expected = call(narrow, wide)
+    for first, second in ((ad.tensor(narrow), ad.tensor(wide)), (ad.tensor(narrow), wide), (narrow, ad.tensor(wide))):
+        found = call(first, second)
+        assert found.numpy().dtype == expected.dtype
+        np.testing.assert_allclose(found.numpy(), expected)
+    with pytest.raises(RuntimeError, match=r"same dtype|expected scalar type"):
+        ad.tensor(narrow) @ ad.tensor(wide)
+
+
+@pytest.mark.parametrize("call", [np.atleast_1d, np.atleast_2d, np.atleast_3d])
+def test_at_least_so_many_dimensions_are_an_array_unless_a_gradient_would_be_lost(call):
+    array = np.ones(2)
+    found = call(ad.tensor(array))
+    assert type(found) is np.ndarray and found.shape == call(array).shape
+    first, second = call(ad.tensor(array), array)
+    assert type(first) is type(second) is np.ndarray
+    x = ad.tensor(array, requires_grad=True)
+    call(x * 2).sum().backward()
+    assert x.grad.tolist() == [2, 2]
+    with ad.no_grad():
+        assert type(call(x)) is np.ndarray
+    assert ad.func.jvp(lambda x: call(x).sum(), (ad.ones(2),), (ad.ones(2),))[1].item() == 2
+    assert ad.func.vmap(lambda x: call(x).sum())(ad.ones(3, 2)).tolist() == [2, 2, 2]
