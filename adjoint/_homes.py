@@ -44,6 +44,8 @@ def settle(package: str, homes: Mapping[str, tuple[str, ...]], within: str = "")
     the package itself, which "" names."""
     for name, sources in homes.items():
         module = Gathered(f"{package}.{name}", tuple(f"{within or package}.{source}".rstrip(".") for source in sources))
+        for source in reversed(module._sources):  # classes that are there already can be listed: vars(torch.nn.modules.activation)
+            vars(module).update({key: value for key, value in vars(sys.modules.get(source, module)).items() if isinstance(value, type)})
         parent, _, last = module.__name__.rpartition(".")
         sys.modules[module.__name__] = module
         setattr(sys.modules[parent], last, module)

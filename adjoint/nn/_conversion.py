@@ -151,11 +151,11 @@ class Conversion:
 
     def cpu(self) -> Self:
         """Move everything to the CPU."""
-        return self.to("cpu")
+        return self._apply(lambda tensor: tensor.cpu())  # not by `to`, which a class may write with this
 
     def cuda(self, device: Any = None) -> Self:
         """Refused as PyTorch's CPU build refuses it."""
-        return self.to(_device.device("cuda") if device is None else device)
+        return self._apply(lambda tensor: tensor.cuda(device))
 
     def share_memory(self) -> Self:
         """Move parameters, their gradients and buffers into memory that processes share: see `Tensor.share_memory_`."""

@@ -460,3 +460,16 @@ def test_a_class_with_its_own_getattr_sees_its_members_read():
     assert list(again.state_dict()) == ["weight", "seen"] and again.seen.item() == 1
     with pytest.raises(AttributeError, match="no attribute 'inner'"):
         again.inner  # noqa: B018
+
+
+def test_classes_are_listed_in_the_files_where_pytorch_has_them():
+    found = {name for name, value in vars(nn.modules.activation).items() if isinstance(value, type) and issubclass(value, nn.Module)}
+    assert {"ReLU", "Tanh", "GELU", "MultiheadAttention"} <= found and nn.modules.activation.Tanh is nn.Tanh
+
+
+def test_a_class_may_move_itself_by_cpu():
+    class Index(nn.Module):
+        def to(self, device):
+            return self.cpu() if str(device) == "cpu" else self
+
+    assert Index().to("cpu").training
