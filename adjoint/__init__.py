@@ -113,7 +113,7 @@ _PACKAGES = frozenset(
 )  # fmt: skip
 _NAMES = {
     "PyTorchFileReader": "serialization",
-    "cond": "_higher_order_ops",
+    "Future": "futures", "cond": "_higher_order_ops",
     **dict.fromkeys(
         ("are_deterministic_algorithms_enabled", "get_float32_matmul_precision", "get_num_interop_threads",
          "is_deterministic_algorithms_warn_only_enabled", "is_storage", "is_warn_always_enabled", "set_default_tensor_type",

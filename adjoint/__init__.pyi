@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, overload
 
 from ._streams import Event as Event
 from ._C import FloatType as FloatType
+from .futures import Future as Future
 from ._sampling import Generator as Generator
 from .amp.grad_scaler import GradScaler as GradScaler
 from ._C import JitType as JitType

@@ -227,6 +227,8 @@ class Asking:
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         found = [] if self.making else answering((*args, *kwargs.values()) if kwargs else args)
         if found or get_mode() & FUNCTION_MODE:
+            if self.func.__name__ == "einsum" and len(args) == 2 and isinstance(args[1], tuple | list):
+                args = args[0], *args[1]  # the older way to give the operands: those who answer are told of the newer one
             return ask(self.func, found, args, kwargs)
         return self.run(*args, **kwargs)
 

@@ -82,3 +82,9 @@ def test_wrong_arguments():
         collect_all([1])
     with pytest.raises(RuntimeError, match=r"Can not pickle torch.futures.Future"):
         pickle.dumps(Future())
+
+
+def test_the_class_has_pytorchs_short_name_too():
+    import adjoint as ad
+
+    assert ad.Future is Future

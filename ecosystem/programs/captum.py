@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import torch
 from captum.attr import (
     DeepLift,
@@ -26,6 +27,7 @@ from torch import nn
 
 def main() -> dict[str, Any]:
     torch.manual_seed(0)
+    np.random.seed(0)  # noqa: NPY002 (GradientShap draws from it)
     model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2), nn.Tanh()).eval()
     x, baseline = torch.rand(2, 3), torch.zeros(2, 3)
     results: dict[str, Any] = {}

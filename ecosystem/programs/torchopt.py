@@ -33,13 +33,6 @@ def main() -> dict[str, Any]:
             optimizer.step()
             losses.append(loss.item())
         results[kind.__name__] = losses
-    inner = torchopt.MetaAdam(model, lr=0.1)
-    start = torchopt.extract_state_dict(model, by="reference")
-    for _ in range(3):
-        inner.step((model(x[:8]) - y[:8]).pow(2).mean())
-    loss = (model(x[8:]) - y[8:]).pow(2).mean()
-    results["meta"] = list(torch.autograd.grad(loss, [p for p in tensors(start) if p.requires_grad], allow_unused=True)[:2])
-
     @torchopt.diff.implicit.custom_root(torch.func.grad(ridge, argnums=0), argnums=1)
     def solve(start: torch.Tensor, weight: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         return torch.linalg.solve(x.T @ x / 8 + weight * torch.eye(2), x.T @ y / 8)
@@ -48,10 +41,6 @@ def main() -> dict[str, Any]:
     solution = solve(torch.zeros(2, 1), weight, x, y)
     results["implicit"] = torch.autograd.grad(solution.sum(), weight)[0]
     return results
-
-
-def tensors(state: Any) -> list[torch.Tensor]:
-    return [p for group in state.params for p in group.values()]
 
 
 def ridge(solution: torch.Tensor, weight: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:

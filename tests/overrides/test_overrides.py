@@ -275,3 +275,15 @@ def test_a_debugger_sees_the_variables_of_functions_that_ask():
         x.as_strided_((9,), (1,), -5)
     seen = {entry.name: entry.frame.f_locals for entry in found.traceback}
     assert seen["changing"]["self"] is x
+
+
+def test_operands_of_einsum_in_one_list_are_told_one_by_one():
+    class Teller:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return func, args
+
+    a, b = Teller(), Teller()
+    for operands in ((a, b), [a, b]):
+        func, args = ad.einsum("ij,jk->ik", operands)
+        assert func is ad.einsum and args[0] == "ij,jk->ik" and args[1] is a and args[2] is b
