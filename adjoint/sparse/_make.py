@@ -10,6 +10,7 @@ import numpy as np
 
 from .._creation import zeros
 from .._layout import layout, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided
+from .._state import GRAD, get_mode
 from .._tensor import Tensor, wrap
 from ..ops.advanced_index import index_at
 from ..ops.scatter import index_add
@@ -24,14 +25,16 @@ def pattern_of(x: Tensor) -> Any:
 
 def values_of(x: Tensor) -> Tensor:
     """The values of a sparse tensor, with their history."""
+    if get_mode() <= GRAD and not x.requires_grad:
+        return wrap(x._data.values)
     found: Tensor = sparse_values(x, pattern_of(x))
     return found
 
 
 def lines_of(x: Tensor) -> Tensor:
     """The same as `flat` of the pattern counts them: one after the other, each with its dense dimensions."""
-    values = values_of(x)
-    return values.reshape(-1, *pattern_of(x).dense_shape)
+    values, dense = values_of(x), pattern_of(x).dense_shape
+    return values if values.ndim == 1 + len(dense) else values.reshape(-1, *dense)
 
 
 def made(values: Tensor, pattern: Pattern) -> Tensor:
