@@ -38,7 +38,8 @@ PARAMETER = re.compile(r"(\*{0,2}[A-Za-z_]\w*(?:, \*{0,2}[A-Za-z_]\w*)*): (.+)")
 IN_PLACE = "In-place form of `"
 # The pages in the order in which one would learn of them; others follow.
 ORDER = (
-    "creation", "random", "storage", "tensor_methods", "pointwise", "comparison", "reductions", "shapes", "indexing", "linear_algebra",
+    "creation", "random", "storage", "tensor_methods", "sparse", "sparse_methods", "pointwise", "comparison", "reductions", "shapes",
+    "indexing", "linear_algebra",
     "linalg", "fft", "spectral", "special", "gradients", "autograd", "func", "nn_modules", "nn_activations", "nn_convolution",
     "nn_normalization", "nn_sequences", "nn_losses", "functional_activations", "functional_convolution", "functional_layers",
     "functional_losses", "layers_at_top", "optim", "optim_schedulers", "settings",

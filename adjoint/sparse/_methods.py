@@ -11,7 +11,7 @@ from .._tensor import Tensor, wrap
 from ._forms import is_sparse
 from ._make import NAMES, coalesced, converted, from_dense, made, pattern_of, values_of
 from ._make import to_dense as all_elements
-from ._ops import values_in
+from ._ops import unmasked_dense, values_in
 from ._pattern import Coo
 
 
@@ -97,7 +97,10 @@ def dense_dim(x: Tensor) -> int:
 
 
 def to_dense(x: Tensor, dtype: Any, masked_grad: bool | None) -> Tensor:
-    dense = all_elements(x) if is_sparse(x) else x
+    if is_sparse(x) and masked_grad is False:
+        dense: Tensor = unmasked_dense(x, pattern_of(x))
+    else:
+        dense = all_elements(x) if is_sparse(x) else x
     return dense if dtype is None else dense.to(dtype)
 
 

@@ -15,8 +15,8 @@ from .._methods import OpMethods
 from ..ops._registry import LINEAR, MULTILINEAR, Array, op
 from ..ops._rules import call, loops
 from ..ops.advanced_index import index_at
-from ._array import SparseArray
-from ._pattern import Pattern, Rows
+from ._array import SparseArray, add_to
+from ._pattern import Pattern, Rows, at_places
 
 hidden: dict[str, Any] = {"method": False, "function": False, "out": False, "sparse": True}
 
@@ -66,6 +66,23 @@ def values_of_array(input: Array, pattern: Any) -> Array:
     if input.pattern is pattern.distinct[0]:
         return input.values[pattern.merged[1]]
     return looked_up(input, pattern).reshape(pattern.values_shape)
+
+
+@op(nodes="ToDenseBackward0", jvp=LINEAR, **hidden, input=lambda g, pattern: whole_gradient(g, pattern))
+def unmasked_dense(input: Array, pattern: Any) -> Array:
+    """All elements of a sparse tensor, whose gradient shall have the places of all that is not 0 in theirs."""
+    whole = np.zeros(pattern.shape, input.dtype.str)
+    add_to(whole, input)
+    return whole
+
+
+def whole_gradient(g: Array, pattern: Any) -> Array:
+    if isinstance(g, OpMethods):
+        return g.to_sparse(len(pattern.sparse_shape), layout=None)
+    sizes = (math.prod(pattern.sparse_shape), math.prod(pattern.dense_shape))
+    flat = np.flatnonzero((g != 0).reshape(sizes).any(1))
+    made = at_places(flat, pattern.shape, len(pattern.sparse_shape))
+    return SparseArray(made, g.reshape(sizes[0], *pattern.dense_shape)[flat])
 
 
 def looked_up(input: SparseArray, pattern: Pattern) -> Array:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from adjoint.sparse._lookup import sparse_embedding
-from adjoint.sparse._ops import make_sparse, sampled_product, sparse_product, sparse_values, values_at
+from adjoint.sparse._ops import make_sparse, sampled_product, sparse_product, sparse_values, unmasked_dense, values_at
 from adjoint.sparse._pattern import Coo
 from tests.ops.samples import Make, Sample, samples
 
@@ -25,6 +25,12 @@ def put_together(make: Make) -> Iterator[Sample]:
 
 @samples("sparse_values", ours=lambda values, pattern: sparse_values(make_sparse(values, pattern), pattern) ** 2)
 def taken_apart(make: Make) -> Iterator[Sample]:
+    for pattern in (SORTED, DEEP):
+        yield Sample(make(*pattern.values_shape), pattern).not_in_torch()
+
+
+@samples("unmasked_dense", ours=lambda values, pattern: unmasked_dense(make_sparse(values, pattern), pattern))
+def unmasked(make: Make) -> Iterator[Sample]:
     for pattern in (SORTED, DEEP):
         yield Sample(make(*pattern.values_shape), pattern).not_in_torch()
 
