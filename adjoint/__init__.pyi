@@ -148,6 +148,7 @@ from .nn._recurrent import gru_cell as gru_cell
 from ._spectral import hamming_window as hamming_window
 from ._spectral import hann_window as hann_window
 from ._native import hinge_embedding_loss as hinge_embedding_loss
+from .sparse import hsmm as hsmm
 from .sparse._products import hspmm as hspmm
 from . import hub as hub
 from ._dtype import iinfo as iinfo
@@ -227,6 +228,7 @@ from .nn._recurrent import rnn_tanh as rnn_tanh
 from .nn._recurrent import rnn_tanh_cell as rnn_tanh_cell
 from ._native import rrelu as rrelu
 from ._native import rrelu_ as rrelu_
+from .sparse import saddmm as saddmm
 from ._serialization import save as save
 from ._creation import scalar_tensor as scalar_tensor
 from ._sampling import seed as seed
@@ -698,6 +700,8 @@ def divide(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any
 def dot(input: Any, tensor: Any, *, out: Any = None) -> Tensor:
     """The scalar product of two vectors."""
 double: Any
+def dsmm(input: Any, mat2: Any, *, out: Any = None) -> Tensor:
+    """The product of two matrices."""
 def dsplit(input: Any, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """Parts along one dimension: the third."""
 def dstack(tensors: Any, *, out: Any = None) -> Tensor:

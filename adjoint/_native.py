@@ -23,7 +23,7 @@ from .ops.vector_norm import vector_norm
 REDUCTIONS = ("none", "mean", "sum")
 affine_grid_generator = grid.affine_grid_generator
 native_channel_shuffle = pixels.channel_shuffle
-spmm = matmul.mm
+spmm = dsmm = matmul.mm
 
 # ---- padding, sampling, convolution -------------------------------------------------------------------------------------------------
 

@@ -49,6 +49,9 @@ def addmm(mat: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: fl
     return mat.addmm(mat1, mat2, beta=beta, alpha=alpha)
 
 
+hsmm, saddmm = hspmm, addmm  # older names
+
+
 def sum(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
     """The sum of all values, or along dimensions: sparse, if sparse dimensions are left."""
     return input.sum(dtype=dtype) if dim is None else sum_dim(input, dim, False, dtype)
