@@ -32,6 +32,7 @@ from ._symbolic import _check_is_size as _check_is_size
 from ._symbolic import _check_tensor_all_with as _check_tensor_all_with
 from ._symbolic import _check_with as _check_with
 from ._native import _chunk_cat as _chunk_cat
+from . import _custom_ops as _custom_ops
 from .ops.pathwise import _dirichlet_grad as _dirichlet_grad
 from . import _dynamo as _dynamo
 from ._native import _fused_sdp_choice as _fused_sdp_choice

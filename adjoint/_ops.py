@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum, auto
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -443,8 +444,16 @@ def overload_named(space: str, name: str, overload: str) -> Any:
     return getattr(packet_named(space, name), overload)
 
 
+STAND_INS = {("torchvision", "_C"): "_vision"}  # packages and their libraries, and the module that has the operators in Python
+
+
 def load_library(path: Any) -> None:
-    """Refused: operators compiled for PyTorch need PyTorch itself. An OSError, which is what packages expect if theirs does not load."""
+    """Operators compiled for PyTorch need PyTorch itself; those of some packages are here in Python, and registered instead. Of others,
+    an OSError says so, which is what packages expect if theirs does not load."""
+    file = Path(path)
+    stand_in = STAND_INS.get((file.parent.name, file.name.partition(".")[0]))
+    if stand_in is not None:
+        return import_module(f".{stand_in}", __package__).register()  # type: ignore[no-any-return]
     raise OSError(
         f"Could not load this library: {path}\nIt was compiled against PyTorch's C++ library, which adjoint has nothing of; operators in "
         "Python are registered with torch.library.custom_op"

@@ -274,13 +274,14 @@ def deform_conv2d(
 
 
 def _deform_conv2d_backward(
-    grad: Tensor, input: Tensor, weight: Tensor, offset: Tensor, mask: Tensor, bias: Tensor, *settings: Any
-) -> tuple[Tensor, ...]:
+    grad: Tensor, input: Tensor, weight: Tensor, offset: Tensor, mask: Tensor, bias: Tensor, stride_h: int, stride_w: int, pad_h: int,
+    pad_w: int, dilation_h: int, dilation_w: int, groups: int, offset_groups: int, use_mask: bool,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
+    settings = stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w, groups, offset_groups, use_mask
     given: Any = [tensor.detach().requires_grad_() for tensor in (input, weight, offset, mask, bias)]
     with enable_grad():
         out = deform_conv2d(*given, *settings)
-    found = _grad(out, given, grad, allow_unused=True, materialize_grads=True)
-    return tuple(found)
+    return _grad(out, given, grad, allow_unused=True, materialize_grads=True)  # type: ignore[return-value]
 
 
 # ---- the rest -----------------------------------------------------------------------------------------------------------------------
@@ -292,8 +293,25 @@ def _cuda_version() -> int:
 
 
 @refused("adjoint has no quantized tensors; call torchvision.ops.nms with floating-point boxes")
-def qnms(dets: Tensor, scores: Tensor, iou_threshold: float) -> Any: ...
+def qnms(dets: Tensor, scores: Tensor, iou_threshold: float) -> Tensor: ...
 
 
 @refused("adjoint has no quantized tensors; call torchvision.ops.roi_align with floating-point images")
-def qroi_align(input: Tensor, rois: Tensor, *args: Any) -> Any: ...
+def qroi_align(
+    input: Tensor, rois: Tensor, spatial_scale: float, pooled_height: int, pooled_width: int, sampling_ratio: int, aligned: bool
+) -> Tensor: ...
+
+
+OPERATORS = (
+    nms, roi_align, roi_pool, ps_roi_align, ps_roi_pool, deform_conv2d, _roi_align_backward, _roi_pool_backward, _ps_roi_align_backward,
+    _ps_roi_pool_backward, _deform_conv2d_backward, _cuda_version, qnms, qroi_align,
+)  # fmt: skip
+
+
+def register() -> None:
+    """Make these `torch.ops.torchvision`, once."""
+    from . import _ops, library
+
+    if "torchvision::nms" not in _ops.OPERATORS:
+        for operator in OPERATORS:
+            library.custom_op(f"torchvision::{operator.__name__}", operator, mutates_args=())

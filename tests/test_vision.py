@@ -191,3 +191,15 @@ def test_arguments_are_checked():
     ):
         with pytest.raises(RuntimeError, match=message):
             call()
+
+
+def test_the_library_of_torchvision_stands_for_these():
+    ad.ops.load_library("/somewhere/torchvision/_C.so")
+    ad.ops.load_library("/somewhere/torchvision/_C.so")  # once is enough
+    boxes = ad.tensor([[0.0, 0.0, 2.0, 2.0], [0.0, 0.0, 2.0, 2.1], [3.0, 3.0, 5.0, 5.0]])
+    assert ad.ops.torchvision.nms(boxes, ad.tensor([0.5, 0.9, 0.3]), 0.5).tolist() == [1, 2]
+    assert ad.ops.torchvision._cuda_version() == -1
+    with pytest.raises(NotImplementedError, match="no quantized tensors"):
+        ad.ops.torchvision.qnms(boxes, ad.ones(3), 0.5)
+    with pytest.raises(OSError, match="Could not load this library"):
+        ad.ops.load_library("/somewhere/torchvision/image.so")

@@ -129,6 +129,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "multiprocessing",
             "onnx",
             "_C",
+            "_custom_ops",
             "_dynamo",
             "_higher_order_ops",
             "_inductor",
