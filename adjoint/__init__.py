@@ -104,7 +104,7 @@ newaxis = None
 # What is imported when first used, so that `import adjoint` stays light: packages, and names out of modules.
 _PACKAGES = frozenset(
     {"_C", "__config__", "_custom_ops", "_dynamo", "_higher_order_ops", "_inductor", "_jit_internal", "_ops", "_tensor_str", "_utils",
-     "_vmap_internals",
+     "_subclasses", "_vmap_internals",
      "accelerator", "amp", "ao", "backends", "compiler", "cpu", "cuda", "debug", "distributed", "distributions", "export", "fft", "func",
      "functional", "futures", "fx", "library",
      "hub", "io", "jit", "linalg", "masked", "mps", "mtia", "multiprocessing", "nn", "onnx", "optim", "overrides", "profiler", "random",

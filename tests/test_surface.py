@@ -383,3 +383,12 @@ def test_cuda_without_a_gpu():
     ):
         with pytest.raises(kind, match=message):
             call()
+
+
+def test_no_tensor_is_a_fake_one():
+    from adjoint._subclasses import FakeTensor, FakeTensorMode
+    from adjoint._subclasses.fake_tensor import is_fake
+
+    assert not is_fake(ad.ones(2)) and not is_fake(ad.ones(2, device="meta")) and not isinstance(ad.ones(2), FakeTensor)
+    with pytest.raises(NotImplementedError, match='device="meta"'):
+        FakeTensorMode()

@@ -132,6 +132,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "_custom_ops",
             "_dynamo",
             "_higher_order_ops",
+            "_subclasses",
             "_inductor",
             "_jit_internal",
             "_vmap_internals",
