@@ -28,7 +28,7 @@ from ._hooks import Hook, Table, add
 if TYPE_CHECKING:
     from .module import Module
 
-EXTRA_STATE = "_extra_state"
+_EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 
 
 class _IncompatibleKeys(NamedTuple):
@@ -124,7 +124,7 @@ class StateDict:
         for name, tensor in self._own_state():
             destination[prefix + name] = tensor if keep_vars else tensor.detach()
         if _has_extra_state(self):
-            destination[prefix + EXTRA_STATE] = self.get_extra_state()
+            destination[prefix + _EXTRA_STATE_KEY_SUFFIX] = self.get_extra_state()
 
     def _own_state(self) -> Iterator[tuple[str, Tensor]]:
         for name, parameter in self._parameters.items():
@@ -228,7 +228,7 @@ class StateDict:
                     error_msgs.append(error)
             elif strict:
                 missing_keys.append(key)
-        extra = prefix + EXTRA_STATE
+        extra = prefix + _EXTRA_STATE_KEY_SUFFIX
         if type(self).set_extra_state is not StateDict.set_extra_state:
             if extra in state_dict:
                 self.set_extra_state(state_dict[extra])

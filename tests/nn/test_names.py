@@ -17,7 +17,8 @@ NAMES = {
     "container": "Sequential ModuleList ParameterDict Container", "conv": "_ConvNd _ConvTransposeNd Conv2d LazyConv2d",
     "distance": "PairwiseDistance", "dropout": "Dropout", "flatten": "Flatten", "fold": "Fold", "instancenorm": "_InstanceNorm",
     "lazy": "LazyModuleMixin", "linear": "Linear Bilinear NonDynamicallyQuantizableLinear", "loss": "_Loss _WeightedLoss CTCLoss",
-    "module": "Module register_module_forward_hook", "normalization": "LayerNorm CrossMapLRN2d", "padding": "ZeroPad2d",
+    "module": "Module register_module_forward_hook _EXTRA_STATE_KEY_SUFFIX",
+    "normalization": "LayerNorm CrossMapLRN2d", "padding": "ZeroPad2d",
     "pixelshuffle": "PixelShuffle", "pooling": "_MaxPoolNd MaxPool2d", "rnn": "LSTM", "sparse": "EmbeddingBag",
     "transformer": "Transformer", "upsampling": "Upsample", "utils": "_pair _single _ntuple",
 }  # fmt: skip
