@@ -10,11 +10,11 @@ from .._tensor import Tensor
 _no_fakes = refused('there are no fake tensors; tensors that have a shape and no values are made with device="meta"')
 
 
-class UnsupportedFakeTensorException(RuntimeError):
+class UnsupportedFakeTensorException(RuntimeError):  # noqa: N818 (PyTorch's name)
     """What PyTorch raises for a tensor that cannot be faked. Programs name it to catch it."""
 
 
-class DynamicOutputShapeException(RuntimeError):
+class DynamicOutputShapeException(RuntimeError):  # noqa: N818 (PyTorch's name)
     """What PyTorch raises for an op whose shape depends on values. Programs name it to catch it."""
 
 
