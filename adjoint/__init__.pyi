@@ -51,6 +51,7 @@ from .quasirandom import _sobol_engine_scramble_ as _sobol_engine_scramble_
 from ._native import _softmax_backward_data as _softmax_backward_data
 from .ops.pathwise import _standard_gamma as _standard_gamma
 from .ops.pathwise import _standard_gamma_grad as _standard_gamma_grad
+from . import _subclasses as _subclasses
 from . import _tensor_str as _tensor_str
 from ._native import _unsafe_masked_index as _unsafe_masked_index
 from ._native import _unsafe_masked_index_put_accumulate as _unsafe_masked_index_put_accumulate
