@@ -34,5 +34,5 @@ def tree_flatten_spec(pytree: PyTree, spec: TreeSpec) -> list[Any]:
                 "torch.fx._pytree.register_pytree_flatten_spec.  If you have serialized your model, make sure that any custom pytrees "
                 "have been registered before loading it."
             )
-        children = container.flatten(pytree)[0]
+        children = container.flatten_fn(pytree)[0]
     return [leaf for child, part in zip(children, spec.children_specs, strict=False) for leaf in tree_flatten_spec(child, part)]
