@@ -197,6 +197,11 @@ class Operator(OpOverload):
     def compute(self, values: Sequence[Any]) -> Any:
         """The kernel for the device of the tensors, and checks of what it returns."""
         tensors = list(tensors_in(values))
+        if any(hasattr(x, "__torch_dispatch__") for x in tensors):
+            from ._class_dispatch import answer
+
+            if (found := answer(self.name(), self, *self._schema.split(values))) is not NotImplemented:
+                return found
         place = next((x.device.type for x in tensors if x.ndim or len(tensors) == 1), "cpu")
         kernel = None if place in self.disabled else self.kernels.get(place)
         if kernel is None and (place != "meta" or self.own_graph):
@@ -376,7 +381,7 @@ class OwnOp(OpOverload):
     """One of adjoint's own operations, as a dispatch mode gets it. It is equal to every overload of PyTorch's operation of its name."""
 
     def __init__(self, name: str, function: Callable[..., Any] | None = None, declaration: Any = None, overload: str = "default") -> None:
-        super().__init__(OwnPacket(name), overload)
+        super().__init__(getattr(aten, name), overload)
         self._function = function
         self.declaration = declaration
 
@@ -390,6 +395,15 @@ class OwnOp(OpOverload):
         return hash(self.overloadpacket)
 
 
+def own_op(name: str, function: Callable[..., Any], declaration: Any = None) -> OwnOp:
+    """One of adjoint's own operations: `torch.ops.aten.NAME.default` itself if that would do the same."""
+    if function in (FUNCTIONS.get(name), getattr(Tensor, name, None)):
+        found: OwnOp = getattr(aten, name).default
+        found.declaration = declaration
+        return found
+    return OwnOp(name, function, declaration)
+
+
 class OwnPacket(OpOverloadPacket):
     """All overloads of one of adjoint's own operations. Here there is one, whatever its name."""
 
@@ -399,7 +413,9 @@ class OwnPacket(OpOverloadPacket):
     def __getattr__(self, overload: str) -> OpOverload:
         if overload.startswith("__"):
             raise AttributeError(overload)
-        return OwnOp(self.__name__, overload=overload)
+        if overload not in self._overloads:
+            self._overloads[overload] = OwnOp(self.__name__, overload=overload)
+        return self._overloads[overload]
 
     def overloads(self) -> list[str]:
         return ["default"]
@@ -414,7 +430,7 @@ class _OwnNamespace(_OpNamespace):
     def __getattr__(self, name: str) -> OpOverloadPacket:
         if name.startswith("__"):
             raise AttributeError(name)
-        return self.packets.get(name) or OwnPacket(name)
+        return self.packets.get(name) or self.packets.setdefault(name, OwnPacket(name))
 
 
 def function_named(name: str) -> Any:

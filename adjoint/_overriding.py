@@ -46,7 +46,7 @@ IGNORED = frozenset(
      "promote_types", "result_type", "save", "seed", "set_autocast_cache_enabled", "set_autocast_dtype", "set_autocast_enabled",
      "set_default_device", "set_default_dtype", "set_default_tensor_type", "set_float32_matmul_precision", "set_flush_denormal",
      "set_grad_enabled", "set_num_interop_threads", "set_num_threads", "set_printoptions", "set_rng_state", "set_warn_always", "typename",
-     "use_deterministic_algorithms", "vmap", "_make_subclass"}
+     "use_deterministic_algorithms", "vmap", "_make_subclass", "_make_wrapper_subclass"}
 )  # fmt: skip
 # Functions that make plain tensors of any data: only modes see them.
 MAKING = frozenset({"as_tensor", "asarray", "from_dlpack", "from_file", "from_numpy", "frombuffer", "scalar_tensor", "tensor", "to_dlpack"})

@@ -81,6 +81,10 @@ class Tensor(OpMethods):
             from ._overriding import derive
 
             derive(cls)
+            if "__torch_dispatch__" in vars(cls):
+                from . import _class_dispatch
+
+                _class_dispatch.derive(cls)
 
     @classmethod
     def __torch_function__(cls, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -99,6 +103,13 @@ class Tensor(OpMethods):
         if require_grad:
             tensor._set_requires_grad(True)
         return tensor
+
+    @staticmethod
+    def _make_wrapper_subclass(subclass: type[T], size: Any, *args: Any, **options: Any) -> T:
+        """An object of a class derived from Tensor that has a shape and a dtype and no elements: `__torch_dispatch__` answers for it."""
+        from ._class_dispatch import make_wrapper
+
+        return make_wrapper(subclass, size, *args, **options)  # type: ignore[no-any-return]
 
     # ---- facts ------------------------------------------------------------------------------------------------------------------
 

@@ -18,15 +18,20 @@ from .autograd.node import Node
 _MEANING = re.compile(r"_(all|batched|decimals|dim|dims|number|part|rounded|scaled|square|tensor|value|values)$")
 
 
+def op_name(op: Any) -> str:
+    """PyTorch's name for an op."""
+    return _MEANING.sub("", op.name)
+
+
 def run_watched(op: Any, func: Callable[..., Any], args: tuple[Any, ...], out: Any) -> Any:
     """Run an op for the innermost dispatch mode, or timed."""
     cut = len(op.args) - len(op.keywords)
     keywords = dict(zip(op.args[cut:], args[cut:], strict=True)) | ({} if out is None else {"out": out})
-    name = _MEANING.sub("", op.name) + ("_" if func is not op.function else "")
+    name = op_name(op) + ("_" if func is not op.function else "")
     if get_mode() & DISPATCH_MODE:
-        from ._ops import OwnOp
+        from ._ops import own_op
 
-        return seen_by_mode(OwnOp(name, func, op), args[:cut], keywords, lambda: func(*args[:cut], **keywords))
+        return seen_by_mode(own_op(name, func, op), args[:cut], keywords, lambda: func(*args[:cut], **keywords))
     bit = swap_bits(PROFILE, 0)
     span = begin(f"aten::{name}", shapes_of(args) if Span.with_shapes else [])
     try:

@@ -385,10 +385,8 @@ def test_cuda_without_a_gpu():
             call()
 
 
-def test_no_tensor_is_a_fake_one():
-    from adjoint._subclasses import FakeTensor, FakeTensorMode
+def test_ordinary_tensors_are_no_fake_ones():
+    from adjoint._subclasses import FakeTensor
     from adjoint._subclasses.fake_tensor import is_fake
 
     assert not is_fake(ad.ones(2)) and not is_fake(ad.ones(2, device="meta")) and not isinstance(ad.ones(2), FakeTensor)
-    with pytest.raises(NotImplementedError, match='device="meta"'):
-        FakeTensorMode()

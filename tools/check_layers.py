@@ -50,6 +50,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "making tensors",
         (
             "_archive",
+            "_class_dispatch",
             "_copies",
             "_copying",
             "_creation",
@@ -88,6 +89,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         (
             "_aten_names",
             "_foreach",
+            "_subclasses",
             "_opcheck",
             "futures",
             "library",
@@ -114,6 +116,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "_lobpcg", "_lowrank",
             "_aten_names",
             "_foreach",
+            "_subclasses",
             "_opcheck",
             "futures",
             "library",

@@ -1,6 +1,4 @@
-"""PyTorch's `torch._subclasses`, as far as libraries ask for it: whether a tensor is a fake one. None is."""
-
-from __future__ import annotations
+"""PyTorch's `torch._subclasses`: tensors that know their shape, dtype and device, and have no elements."""
 
 from .fake_tensor import DynamicOutputShapeException, FakeTensor, FakeTensorMode, UnsupportedFakeTensorException
 

@@ -243,6 +243,9 @@ def resolve(tensor: Any) -> Edge:
 # ---- checks -------------------------------------------------------------------------------------------------------------------------
 
 
+through_tensors = False  # whether gradients may have to pass tensors that are no arrays; see _class_dispatch.py
+
+
 def starts(outputs: Sequence[Any], given: Sequence[Any], create_graph: bool) -> tuple[list[Edge], list[Any], bool]:
     """Where the backward pass starts: the edges of the outputs, and the gradients that are delivered there: arrays, or Tensors if they
     are recorded, carry tangents or are inside a transform."""
@@ -267,7 +270,7 @@ def starts(outputs: Sequence[Any], given: Sequence[Any], create_graph: bool) -> 
         edges.append(edge)
         gradients.append(gradient)
         arrays.append(array)
-    as_tensors = nested or create_graph or get_mode() & FORWARD_AD != 0
+    as_tensors = nested or create_graph or through_tensors or get_mode() & FORWARD_AD != 0
     return edges, gradients if as_tensors else arrays, as_tensors
 
 
@@ -314,6 +317,10 @@ def implicit_seed(output: Any) -> Tensor:
     if isinstance(data, Layer):
         return wrap(np.ones(data.shape, output.dtype.numpy))
     if data.__class__ is not np.ndarray:
+        if hasattr(output, "__torch_dispatch__"):
+            from .._class_dispatch import ones_like
+
+            return ones_like(output)
         return wrap(np.ones_like(data))
     one = np.empty(data.shape, data.dtype)  # faster than np.ones, which is written in Python
     one.fill(1)

@@ -68,7 +68,8 @@ def output_tensor(node: Node, saved: SavedOutput | Packed) -> Tensor:
         return saved.restored(node)
     from .._tensor import wrap
 
-    tensor = wrap(output_array(node, saved))
+    array = output_array(node, saved)
+    tensor = array.twin.shallow_copy() if getattr(array, "twin", None) is not None else wrap(array)  # see _class_dispatch.py
     tensor._vc = saved.counter
     tensor._fn = node if node.outputs is None else Output(node, saved.nr)
     if get_mode() & FORWARD_AD:
@@ -96,7 +97,7 @@ def input_tensor(node: Node, name: str, slot: int, tensor: Tensor | Packed) -> T
 
     if edge is not None and edge is not NOWHERE and not isinstance(edge, Node | Output):
         return edge  # type: ignore[no-any-return]  # a leaf
-    alias = wrap(tensor._data)
+    alias = tensor._data.alias(tensor) if hasattr(tensor._data, "twin") else wrap(tensor._data)
     alias._vc = tensor._vc
     alias._fn = edge
     if tensor._tangent is not None:

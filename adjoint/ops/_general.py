@@ -355,6 +355,10 @@ def watched(op: Op, func: Any, args: tuple[Any, ...], operands: Sequence[Any], o
         from .._overriding import ask_for_op
 
         answer = ask_for_op(op, func, args, operands, out)
+        if answer is NotImplemented and any(hasattr(x, "__torch_dispatch__") for x in operands):
+            from .._class_dispatch import run_op
+
+            answer = run_op(op, func, args, operands)
     if answer is NotImplemented and get_mode() & (DISPATCH_MODE | PROFILE):
         from .._watching import run_watched
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Self
 
+from .._tensor import Tensor
 from .._watching import dispatch_modes, pop_dispatch_mode, push_dispatch_mode
 
-__all__ = ["TorchDispatchMode"]
+__all__ = ["TorchDispatchMode", "is_traceable_wrapper_subclass", "return_and_correct_aliasing", "transform_subclass"]
 
 
 class TorchDispatchMode:
@@ -35,3 +37,66 @@ def _get_current_dispatch_mode() -> Any:
 
 def _get_current_dispatch_mode_stack() -> list[Any]:
     return list(dispatch_modes())
+
+
+def is_in_torch_dispatch_mode(include_infra_modes: bool = True) -> bool:
+    return bool(dispatch_modes())
+
+
+@contextmanager
+def _disable_current_modes() -> Iterator[list[Any]]:
+    """Inside, no mode sees ops."""
+    modes = list(dispatch_modes())
+    for _ in modes:
+        pop_dispatch_mode()
+    try:
+        yield modes
+    finally:
+        for mode in modes:
+            push_dispatch_mode(mode)
+
+
+@contextmanager
+def _pop_mode_temporarily(k: Any = None) -> Iterator[Any]:
+    """Inside, the innermost mode is off."""
+    mode = dispatch_modes()[-1]
+    pop_dispatch_mode()
+    try:
+        yield mode
+    finally:
+        push_dispatch_mode(mode)
+
+
+# ---- classes of tensors that wrap others --------------------------------------------------------------------------------------------
+
+
+def is_traceable_wrapper_subclass(t: object) -> bool:
+    """Whether a tensor is of a class that says what its objects consist of: `__tensor_flatten__` and `__tensor_unflatten__`."""
+    return isinstance(t, Tensor) and type(t) is not Tensor and hasattr(t, "__tensor_flatten__") and hasattr(t, "__tensor_unflatten__")
+
+
+def is_traceable_wrapper_subclass_type(t: type) -> bool:
+    return issubclass(t, Tensor) and t is not Tensor and hasattr(t, "__tensor_flatten__") and hasattr(t, "__tensor_unflatten__")
+
+
+def transform_subclass(
+    t: Any, callback: Callable[[str, Any], Any], outer_size: Any = None, outer_stride: Any = None
+) -> Any:
+    """The tensor that is made of what `callback(name, inner)` makes of the tensors that another one consists of."""
+    size = t.size() if outer_size is None else outer_size
+    stride = t.stride() if outer_stride is None else outer_stride
+    names, context = t.__tensor_flatten__()
+    inner = {name: callback(name, getattr(t, name)) for name in names}
+    made = type(t).__tensor_unflatten__(inner, context, size, stride)
+    if made.shape != size:
+        raise RuntimeError(f"Expected return value from {type(t)}__tensor_unflatten__() to have shape {size}, but got: {made.shape}")
+    return made
+
+
+def return_and_correct_aliasing(func: Any, args: Any, kwargs: Any, out: Any) -> Any:
+    """What `__torch_dispatch__` returns for an op: what was written to, if the op writes; otherwise `out`."""
+    written = (kwargs or {}).get("out")
+    if written is not None:
+        return written
+    name = getattr(getattr(func, "overloadpacket", None), "__name__", "")
+    return args[0] if name.endswith("_") and not name.endswith("__") else out

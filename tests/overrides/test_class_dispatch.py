@@ -1,0 +1,191 @@
+"""`__torch_dispatch__` on classes, tensors that wrap others, and fake tensors."""
+
+import pytest
+
+import adjoint as ad
+from adjoint._C import _disabled_torch_function_impl
+from adjoint._subclasses.fake_tensor import DataDependentOutputException, FakeTensor, FakeTensorMode, is_fake, unset_fake_temporarily
+from adjoint.autograd import differentiate
+from adjoint.utils._python_dispatch import is_traceable_wrapper_subclass, return_and_correct_aliasing, transform_subclass
+from adjoint.utils._pytree import tree_map
+
+
+@pytest.fixture(autouse=True)
+def arrays_flow_back_afterwards(monkeypatch):
+    monkeypatch.setattr(differentiate, "through_tensors", False)
+
+
+class Logged(ad.Tensor):
+    """Wraps a tensor, and remembers the names of the ops that it sees."""
+
+    log: list = []  # noqa: RUF012
+
+    @staticmethod
+    def __new__(cls, elem, requires_grad=False):
+        return ad.Tensor._make_wrapper_subclass(
+            cls, elem.size(), strides=elem.stride(), dtype=elem.dtype, device=elem.device, requires_grad=requires_grad
+        )
+
+    def __init__(self, elem, requires_grad=False):
+        self.elem = elem
+
+    __torch_function__ = _disabled_torch_function_impl
+
+    def __repr__(self):
+        return f"Logged({self.elem})"
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        def unwrap(x):
+            return x.elem if isinstance(x, cls) else x
+
+        result = func(*tree_map(unwrap, args), **tree_map(unwrap, kwargs or {}))
+        cls.log.append(func.overloadpacket.__name__)
+        return tree_map(lambda x: cls(x) if isinstance(x, ad.Tensor) else x, result)
+
+
+class Scaled(ad.Tensor):
+    """Whole numbers with a scale, which ops see as what they stand for."""
+
+    @staticmethod
+    def __new__(cls, whole, scale):
+        return ad.Tensor._make_wrapper_subclass(cls, whole.shape, dtype=ad.float32)
+
+    def __init__(self, whole, scale):
+        self.whole, self.scale = whole, scale
+
+    __torch_function__ = _disabled_torch_function_impl
+
+    def __tensor_flatten__(self):
+        return ["whole", "scale"], None
+
+    @classmethod
+    def __tensor_unflatten__(cls, inner, context, size, stride):
+        return cls(inner["whole"], inner["scale"])
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        if func is ad.ops.aten.detach.default:
+            return return_and_correct_aliasing(func, args, kwargs, cls(args[0].whole, args[0].scale))
+        return func(*tree_map(lambda x: x.whole.float() * x.scale if isinstance(x, cls) else x, args), **(kwargs or {}))
+
+
+@pytest.fixture
+def log():
+    Logged.log = []
+    return Logged.log
+
+
+def test_facts_and_ops(log):
+    x = Logged(ad.ones(2, 3))
+    assert (x.shape, x.dtype, x.device.type, x.is_meta, x.stride()) == ((2, 3), ad.float32, "cpu", False, (3, 1))
+    y = (x * 2 + 1).sum()
+    assert type(y) is Logged and y.elem.item() == 18.0 and log == ["mul", "add", "sum"]
+    x.add_(1)
+    assert x.elem.tolist() == [[2.0] * 3] * 2 and type(x.view(3, 2).t()) is Logged and ad.cat([x, x]).shape == (4, 3)
+    assert log[3:] == ["add_", "view", "t", "cat"]
+
+
+def test_gradients_are_wrapped_too(log):
+    x, w = Logged(ad.tensor([[1.0, 2.0]])), Logged(ad.tensor([[3.0], [-4.0]]), requires_grad=True)
+    loss = (ad.relu(-(x @ w)) ** 2).sum()
+    assert loss.grad_fn.name() == "SumBackward0"
+    loss.backward()
+    assert type(w.grad) is Logged and w.grad.elem.tolist() == [[-10.0], [-20.0]]
+    z = Logged(ad.tensor([0.5]), requires_grad=True)
+    (z.exp() * ad.sigmoid(z)).sum().backward()  # whose rules use the results
+    plain = ad.tensor([0.5], requires_grad=True)
+    (plain.exp() * ad.sigmoid(plain)).sum().backward()
+    assert ad.allclose(z.grad.elem, plain.grad)
+
+
+def test_a_wrapped_weight_that_is_not_trained():
+    weight = Scaled(ad.tensor([[1, -2], [3, 4]], dtype=ad.int8), ad.tensor(0.5))
+    x = ad.ones(1, 2, requires_grad=True)
+    layer = ad.nn.Linear(2, 2, bias=False)
+    layer.weight = ad.nn.Parameter(weight, requires_grad=False)
+    assert type(layer.weight) is Scaled and isinstance(layer.weight, ad.nn.Parameter)
+    y = layer(x)
+    assert type(y) is ad.Tensor and y.tolist() == [[-0.5, 3.5]]
+    y.sum().backward()
+    assert x.grad.tolist() == [[2.0, 1.0]]
+
+
+def test_what_wrappers_consist_of():
+    weight = Scaled(ad.ones(2, dtype=ad.int8), ad.tensor(0.5))
+    assert is_traceable_wrapper_subclass(weight) and not is_traceable_wrapper_subclass(ad.ones(1))
+    doubled = transform_subclass(weight, lambda name, inner: inner * 2 if name == "scale" else inner)
+    assert type(doubled) is Scaled and doubled.scale.item() == 1.0
+    x = ad.ones(1)
+    assert return_and_correct_aliasing(ad.ops.aten.add_.Tensor, (x, 1), {}, None) is x
+
+
+def test_nobody_answers():
+    class Silent(ad.Tensor):
+        __torch_function__ = _disabled_torch_function_impl
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            return NotImplemented
+
+    class Without(ad.Tensor):
+        pass
+
+    with pytest.raises(TypeError, match="all __torch_dispatch__ handlers returned NotImplemented: Silent"):
+        ad.Tensor._make_wrapper_subclass(Silent, (2,)) + 1
+    with pytest.raises(RuntimeError, match="has to define __torch_dispatch__"):
+        ad.Tensor._make_wrapper_subclass(Without, (2,))
+
+
+def test_a_class_with_elements_of_its_own():
+    seen = []
+
+    class Watched(ad.Tensor):
+        __torch_function__ = _disabled_torch_function_impl
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            seen.append(str(func))
+            return ad._class_dispatch.disabled_torch_dispatch(func, types, args, kwargs)
+
+    x = ad.ones(2).as_subclass(Watched)
+    assert (x * 2).tolist() == [2.0, 2.0] and seen == ["aten.mul.default"]
+
+
+def test_operators_of_programs_are_seen(log):
+    @ad.library.custom_op("testing::double", mutates_args=())
+    def double(x: ad.Tensor) -> ad.Tensor:
+        return x * 2
+
+    double.register_fake(lambda x: ad.empty_like(x))
+    assert double(Logged(ad.ones(2))).elem.tolist() == [2.0, 2.0] and log[-1] == "double"
+    assert is_fake(double(FakeTensorMode().from_tensor(ad.ones(2))))
+    ad.library.register_torch_dispatch(double, Logged, lambda cls, func, types, args, kwargs: "instead")
+    assert double._opoverload.compute([Logged(ad.ones(1))]) == "instead"
+    ad._ops.remove_operator("testing::double")
+
+
+# ---- fake tensors -------------------------------------------------------------------------------------------------------------------
+
+
+def test_fake_tensors():
+    mode, x = FakeTensorMode(), ad.ones(3, 4)
+    fake = mode.from_tensor(x)
+    assert (type(fake), fake.shape, fake.device.type, is_fake(fake), is_fake(x)) == (FakeTensor, (3, 4), "cpu", True, False)
+    assert mode.from_tensor(fake) is fake and repr(fake @ fake.t()) == "FakeTensor(..., size=(3, 3))" and is_fake(fake.sum(0))
+    with pytest.raises(AssertionError, match="Please convert all Tensors to FakeTensors first"):
+        fake + x
+    assert is_fake(FakeTensorMode(allow_non_fake_inputs=True).from_tensor(x) + x)
+    with pytest.raises(DataDependentOutputException, match=r"aten._local_scalar_dense"):
+        fake.sum().item()
+    with pytest.raises(NotImplementedError, match="no symbolic sizes"):
+        FakeTensorMode(shape_env=object())
+
+
+def test_inside_the_mode_everything_is_fake():
+    with FakeTensorMode():
+        layer = ad.nn.Linear(1 << 20, 1 << 20)  # which would not fit into memory
+        y = layer(ad.ones(2, 1 << 20))
+        with unset_fake_temporarily():
+            assert type(ad.ones(2)) is ad.Tensor
+    assert is_fake(layer.weight) and is_fake(y) and y.shape == (2, 1 << 20) and y.requires_grad
