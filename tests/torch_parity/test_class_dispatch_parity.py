@@ -52,6 +52,6 @@ def test_wrappers(monkeypatch):
     monkeypatch.setattr(differentiate, "through_tensors", False)
     seen, values, kept = program(ad, ours, _disabled_torch_function_impl)
     expected, results, wrapped = program(torch, theirs, torch._C._disabled_torch_function_impl)
-    assert kept and wrapped and seen == expected
+    assert kept and wrapped and seen == [name for name in expected if name != "detach"]  # by which PyTorch saves results
     for ours_value, theirs_value in zip(values, results, strict=True):
         torch.testing.assert_close(torch.from_numpy(ours_value.detach().numpy()), theirs_value)
