@@ -92,8 +92,8 @@ def call_in_pytorch(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dic
     keywords: dict[str, Any] = {}
     for parameter in bound.signature.parameters.values():
         value = bound.arguments[parameter.name]
-        if parameter.kind is parameter.VAR_POSITIONAL:
-            positional.extend(value[0] if len(value) == 1 and isinstance(value[0], list | tuple) else value)
+        if parameter.kind is parameter.VAR_POSITIONAL:  # the tensors, which may be given as one list, also after einsum's equation
+            positional.extend([*value[:-1], *value[-1]] if value and isinstance(value[-1], list | tuple) else value)
         elif parameter.kind is parameter.VAR_KEYWORD:
             keywords.update(value)
         elif parameter.kind is parameter.KEYWORD_ONLY and (value is None or value is UNSET):

@@ -1,0 +1,1 @@
+"""What PyTorch keeps beside `torch.fx` for its compiler."""
