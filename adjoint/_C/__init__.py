@@ -25,6 +25,12 @@ __all__ = [
 ]  # fmt: skip
 
 TensorBase = Tensor
+
+
+class ScriptObject:
+    """An object of a class that PyTorch has compiled. There is none here, so that nothing is an instance."""
+
+
 _TensorMeta = type(Tensor)
 
 

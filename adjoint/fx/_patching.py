@@ -22,23 +22,31 @@ class _Patcher:
 
     def __init__(self) -> None:
         self._undo: list[Callable[[], None]] = []
-        self._seen: set[int] = set()
+        self._seen: set[tuple[int, str | None]] = set()
 
-    def patch(self, frame_dict: dict[str, Any], name: str, new_fn: Callable[..., Any]) -> None:
-        """A global variable; also one that is only found among Python's own names."""
+    def patch(self, frame_dict: dict[str, Any], name: str, new_fn: Callable[..., Any], deduplicate: bool = True) -> None:
+        """A global variable; also one that is only found among Python's own names. What was patched before is left, if `deduplicate`."""
+        if not self._first((id(frame_dict), name)) and deduplicate:
+            return
         before = frame_dict.get(name, _MISSING)
         self._undo.append((lambda: frame_dict.pop(name)) if before is _MISSING else (lambda: frame_dict.__setitem__(name, before)))
         frame_dict[name] = new_fn
 
-    def patch_method(self, cls: type, name: str, new_fn: Callable[..., Any]) -> None:
+    def patch_method(self, cls: type, name: str, new_fn: Callable[..., Any], deduplicate: bool = True) -> None:
+        """A method of a class."""
+        if not self._first((id(cls), name)) and deduplicate:
+            return
         before = cls.__dict__.get(name, _MISSING)
         self._undo.append((lambda: delattr(cls, name)) if before is _MISSING else (lambda: setattr(cls, name, before)))
         setattr(cls, name, new_fn)
 
     def visit_once(self, thing: Any) -> bool:
         """Whether this is the first time that it is asked about."""
-        first = id(thing) not in self._seen
-        self._seen.add(id(thing))
+        return self._first((id(thing), None))
+
+    def _first(self, key: tuple[int, str | None]) -> bool:
+        first = key not in self._seen
+        self._seen.add(key)
         return first
 
     def revert_all_patches(self) -> None:

@@ -14,12 +14,14 @@ from itertools import chain
 from types import FunctionType, ModuleType
 from typing import Any
 
+from .._C import ScriptObject
 from .._overriding import calls_as_written
 from .._tensor import Parameter, Tensor
 from ..nn import Module, Sequential
 from ..nn._members import TABLES, Members
 from ..utils import _pytree as pytree
 from ._codegen import _PyTreeCodeGen, _PyTreeInfo
+from ._compatibility import compatibility
 from ._names import is_ours
 from ._patching import _autowrap_check, _find_proxy, _patch_wrapped_functions, _Patcher, _wrapped_fns_to_patch
 from .graph import Graph
@@ -27,8 +29,15 @@ from .graph_module import GraphModule
 from .node import base_types
 from .proxy import ParameterProxy, Proxy, Scope, ScopeContextManager, TracerBase
 
+__all__ = [
+    "PH", "PHBase", "PHWithMeta", "ProxyableClassMeta", "ScriptObject", "Tracer", "_Patcher", "_autowrap_check", "_find_proxy",
+    "_patch_function", "_patch_wrapped_functions", "_wrapped_fns_to_patch", "compatibility", "is_fx_symbolic_tracing", "is_fx_tracing",
+    "symbolic_trace", "wrap",
+]  # fmt: skip
+
 HAS_VARSTUFF = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
+_orig_module_call, _orig_module_getattr = Module.__call__, Module.__getattr__
 _proxyable_classes: dict[type, None] = {}
 _is_fx_tracing_flag = False
 
@@ -374,20 +383,19 @@ class Tracer(TracerBase):
             self._collect_tensors(child, f"{prefix}{name}.")
 
     def _patch_modules(self, patcher: _Patcher) -> None:
-        plain_call, plain_getattr = Module.__call__, Module.__getattr__
         cache: dict[str, Any] = {}
 
-        @functools.wraps(plain_call)
+        @functools.wraps(_orig_module_call)
         def call(mod: Module, *args: Any, **kwargs: Any) -> Any:
             def forward(*args: Any, **kwargs: Any) -> Any:
-                return plain_call(mod, *args, **kwargs)
+                return _orig_module_call(mod, *args, **kwargs)
 
             _autowrap_check(patcher, getattr(mod.forward, "__globals__", {}), self._autowrap_function_ids)
             return self.call_module(mod, forward, args, kwargs)
 
-        @functools.wraps(plain_getattr)
+        @functools.wraps(_orig_module_getattr)
         def read(mod: Module, name: str) -> Any:
-            return self.getattr(name, plain_getattr(mod, name), cache)
+            return self.getattr(name, _orig_module_getattr(mod, name), cache)
 
         patcher.patch_method(Module, "__getattr__", read)
         patcher.patch_method(Module, "__call__", call)

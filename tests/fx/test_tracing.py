@@ -223,3 +223,59 @@ def test_a_traced_module_computes_what_the_module_does(name):
     traced = fx.symbolic_trace(module)
     assert repr(traced(x)) == repr(module(x)) == repr(fx.Interpreter(traced).run(x))
     assert dict(traced.named_parameters()).keys() == dict(module.named_parameters()).keys()
+
+
+def flagged(x, flag, d, n):
+    return {"r": x + 1} if flag else {"r": x * 2 + d["a"], "s": [d["b"]]}
+
+
+def test_concrete_arguments_are_checked_and_nested_ones_taken_apart():
+    traced = fx.symbolic_trace(flagged, concrete_args={"flag": False, "d": {"a": fx.PH, "b": fx.PH}, "n": None})
+    given = (1, False, {"b": 7, "a": 5}, None)
+    assert traced(*given) == {"r": 7, "s": [7]}
+    assert fx.Interpreter(traced).run(1, False, {"a": 5, "b": 7}, None) == {"r": 7, "s": [7]}
+    with pytest.raises(AssertionError, match="flag has been specialized to have value False but got another value"):
+        traced(1, True, {"a": 5, "b": 7}, None)
+    with pytest.raises(AssertionError, match="n has been specialized to have value None but got another value"):
+        traced(1, False, {"a": 5, "b": 7}, 3)
+    with pytest.raises(RuntimeError, match="Tracing expected 4 arguments but got 2 concrete arguments"):
+        fx.symbolic_trace(flagged, concrete_args=(fx.PH, True))
+
+
+def test_nested_arguments_of_other_classes():
+    from adjoint.fx._pytree import register_pytree_flatten_spec, tree_flatten_spec
+    from adjoint.utils._pytree import tree_structure
+
+    spec = tree_structure([1, (2, {"a": 3})])
+    assert tree_flatten_spec([4, (5, {"a": 6})], spec) == [4, 5, 6]
+    with pytest.raises(RuntimeError, match="does not have a flatten_fn_spec associated with it"):
+        tree_flatten_spec([4, 5], spec)
+    register_pytree_flatten_spec(tuple, lambda value, spec: [value, {"a": value}])
+    try:
+        assert tree_flatten_spec([4, 5], spec) == [4, 5, 5]
+    finally:
+        fx._pytree.SUPPORTED_NODES.clear()
+
+
+def test_names_around_the_compiler():
+    from adjoint.fx.experimental import proxy_tensor, symbolic_shapes
+
+    assert proxy_tensor.get_proxy_mode() is None
+    with pytest.raises(NotImplementedError, match=r"torch\.fx\.symbolic_trace\(f\) makes a graph of the function itself"):
+        proxy_tensor.make_fx(lambda x: x)
+    with pytest.raises(NotImplementedError, match="sizes are numbers here"):
+        symbolic_shapes.ShapeEnv()
+    x = ad.ones(2, 3)
+    for ask in (symbolic_shapes.guard_or_false, symbolic_shapes.guard_or_true, symbolic_shapes.statically_known_true):
+        assert ask(x.shape[0] == 2) is True and ask(x.shape[0] == 3) is False
+    assert symbolic_shapes.free_symbols(x.shape) == set() and not symbolic_shapes.is_symbolic(x.shape[0])
+
+
+def test_what_is_written_into_nodes_while_they_are_made():
+    from adjoint.fx import traceback as fx_traceback
+
+    tracer = fx.Tracer()
+    with fx_traceback.preserve_node_meta(), fx_traceback.annotate({"stage": 1}):
+        graph = tracer.trace(lambda x: ad.exp(x))
+    assert [node.meta["custom"] for node in graph.nodes if node.op == "call_function"] == [{"stage": 1}]
+    assert not fx_traceback.has_preserved_node_meta() and fx_traceback.get_current_meta() == {}

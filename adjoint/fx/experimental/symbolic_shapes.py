@@ -10,7 +10,7 @@ from ..._symbolic import SymBool, SymFloat, SymInt
 SymTypes = (SymInt, SymFloat, SymBool)
 
 
-class GuardOnDataDependentSymNode(RuntimeError):
+class GuardOnDataDependentSymNode(RuntimeError):  # noqa: N818
     """Raised by PyTorch's compiler when a branch depends on a value that it does not know; never here."""
 
     def __init__(self, cond: Any, *args: Any) -> None:
