@@ -1,4 +1,4 @@
-"""The command line: `python -m adjoint run script.py`, `check script.py`, `info`, `cache [build | --clear]`, `lab`, `learn`."""
+"""The command line: `python -m adjoint run script.py`, and the others that `python -m adjoint --help` lists."""
 
 from __future__ import annotations
 
@@ -7,20 +7,32 @@ import platform
 import sys
 from collections.abc import Sequence
 
+from .._version import __version__
+
 RUN_USAGE = "python -m adjoint run [-m MODULE | -c CODE | SCRIPT.py | NOTEBOOK.ipynb] [ARGUMENTS ...]"
 RUN_TEXT = """Run a PyTorch program, unmodified: in its process, and in those that it starts, `torch` is adjoint, whether PyTorch is
 installed or not. Nothing is changed on disk."""
 
 
+STUB_TEXT = """Install a distribution named torch that is not PyTorch: it holds metadata, and makes `import torch` give adjoint. Packages
+that require torch can then be installed without PyTorch. It refuses where PyTorch is installed, and `pip uninstall torch` removes it."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m adjoint", description="adjoint on the command line")
-    commands = parser.add_subparsers(dest="command", required=True)
+    parser.add_argument("--version", action="version", version=f"adjoint {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     commands.add_parser("run", help="run a PyTorch program with adjoint in PyTorch's place", usage=RUN_USAGE, description=RUN_TEXT)
     check = commands.add_parser("check", help="say what of PyTorch a program uses that adjoint lacks, refuses or does nothing for")
     check.add_argument("paths", nargs="*", metavar="PATH", help="files, folders and notebooks")
     check.add_argument("--package", action="append", default=[], metavar="NAME", help="an installed package")
     check.add_argument("--deep", action="store_true", help="also look at the packages that these import and that use torch")
     check.add_argument("--json", action="store_true", help="all that was found, for programs to read")
+    stub = commands.add_parser(
+        "install-torch-stub", help="tell pip that torch is here, so that packages which require it fetch no PyTorch", description=STUB_TEXT
+    )
+    stub.add_argument("--uninstall", action="store_true", help="remove it again")
+    stub.add_argument("--wheel", metavar="FOLDER", help="only write it as a wheel, for an index of your own")
     commands.add_parser("info", help="what is installed here, for bug reports")
     cache = commands.add_parser("cache", help="show the compiled kernels kept on disk; `cache build` compiles what most programs need")
     cache.add_argument("action", nargs="?", choices=["build"], help="compile the standard set, once per machine")
@@ -43,6 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if not options.paths and not options.package:
                 check.error("name a file, a folder or a notebook, or --package NAME")
             return checked(options.paths, options.package, options.deep, options.json)
+        case "install-torch-stub":
+            return stubbed(options.uninstall, options.wheel)
         case "info":
             print(info())
         case "cache":
@@ -62,6 +76,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from ..learn import _commands
 
             return _commands.run(options.action, options.name, options.notebook, options.force)
+    return 0
+
+
+def stubbed(uninstall: bool, wheel: str | None) -> int:
+    from . import torch_stub
+
+    try:
+        print(torch_stub.write_wheel(wheel) if wheel else torch_stub.uninstall() if uninstall else torch_stub.install())
+    except torch_stub.RefusedError as error:
+        print(f"python -m adjoint install-torch-stub: {error}", file=sys.stderr)
+        return 1
     return 0
 
 
@@ -97,7 +122,6 @@ def info() -> str:
     """Versions and facts that a bug report should have."""
     import numpy as np
 
-    from .. import __version__
     from .._kernels import jit, objects, pool, target
 
     if jit.available():
