@@ -191,8 +191,9 @@ _NAMES = {
     **dict.fromkeys(("explain",), "_explain"),
     **dict.fromkeys(("as_torch",), "_place"),
     **dict.fromkeys(
-        ("hsmm", "hspmm", "saddmm", "smm", "sparse_bsc_tensor", "sparse_bsr_tensor", "sparse_compressed_tensor", "sparse_coo_tensor",
-         "sparse_csc_tensor", "sparse_csr_tensor", "sspaddmm"),
+        ("_convert_indices_from_coo_to_csr", "_convert_indices_from_csr_to_coo", "hsmm", "hspmm", "saddmm", "smm",
+         "sparse_bsc_tensor", "sparse_bsr_tensor", "sparse_compressed_tensor", "sparse_coo_tensor", "sparse_csc_tensor",
+         "sparse_csr_tensor", "sspaddmm"),
         "sparse",
     ),
     **dict.fromkeys(("vmap",), "func"),

@@ -32,6 +32,8 @@ from ._symbolic import _check_is_size as _check_is_size
 from ._symbolic import _check_tensor_all_with as _check_tensor_all_with
 from ._symbolic import _check_with as _check_with
 from ._native import _chunk_cat as _chunk_cat
+from .sparse._make import _convert_indices_from_coo_to_csr as _convert_indices_from_coo_to_csr
+from .sparse._make import _convert_indices_from_csr_to_coo as _convert_indices_from_csr_to_coo
 from . import _custom_ops as _custom_ops
 from .ops.pathwise import _dirichlet_grad as _dirichlet_grad
 from . import _dynamo as _dynamo

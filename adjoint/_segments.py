@@ -20,6 +20,7 @@ def segment_reduce(
     initial: float | None = None,
 ) -> Any:  # fmt: skip
     """Sum, mean, product, maximum or minimum of segments along a dimension, given by their lengths or by where they begin and end."""
+    reduce = {"amax": "max", "amin": "min"}.get(reduce, reduce)
     if reduce not in START:
         raise RuntimeError(f"Unsupported reduction given! {reduce}; use one of {', '.join(START)}")
     if indices is not None:

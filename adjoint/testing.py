@@ -12,8 +12,8 @@ import numpy as np
 
 from ._dtype import complex128, dtype, finfo, float64, iinfo, int64, promote_types
 from ._from_data import as_tensor, tensor
-from ._layout import strided
-from ._tensor import Tensor
+from ._layout import sparse_coo, strided
+from ._tensor import Tensor, wrap
 from .ops._registry import FUNCTIONS
 
 __all__ = ["assert_allclose", "assert_close", "make_tensor"]
@@ -173,11 +173,22 @@ class _Comparison:
         if actual.dtype is not expected.dtype:
             kinds = [int64 if x.dtype.name in ("uint16", "uint32", "uint64") else x.dtype for x in (actual, expected)]
             actual, expected = (x.to(promote_types(*kinds)) for x in (actual, expected))
-        if actual.layout is expected.layout is not strided:
+        if actual.layout is expected.layout is sparse_coo:
             self._sparse(actual, expected, tolerances, item)
+        elif actual.layout is expected.layout is not strided:
+            self._compressed(actual, expected, tolerances, item)
         else:
             actual, expected = (x if x.layout is strided else x.to_dense() for x in (actual, expected))
             self._values("", actual, expected, tolerances, item)
+
+    def _compressed(self, actual: Any, expected: Any, tolerances: tuple[float, float], item: tuple[Any, ...]) -> None:
+        kind = str(actual.layout).removeprefix("torch.sparse_").upper()
+        if actual._nnz() != expected._nnz():
+            text = f"The number of specified values in sparse {kind} tensors does not match: {actual._nnz()} != {expected._nnz()}"
+            raise _FailureError(AssertionError, text, item)
+        for name, mine in actual._data.pattern.parts().items():
+            self._values(f"Sparse {kind} {name}", wrap(mine), wrap(expected._data.pattern.parts()[name]), (0.0, 0.0), item)
+        self._values(f"Sparse {kind} values", actual.values(), expected.values(), tolerances, item)
 
     def _sparse(self, actual: Any, expected: Any, tolerances: tuple[float, float], item: tuple[Any, ...]) -> None:
         facts = (

@@ -18,6 +18,8 @@ from ._construct import sparse_coo_tensor as sparse_coo_tensor
 from ._construct import sparse_csc_tensor as sparse_csc_tensor
 from ._construct import sparse_csr_tensor as sparse_csr_tensor
 from ._invariants import check_sparse_tensor_invariants as check_sparse_tensor_invariants
+from ._make import _convert_indices_from_coo_to_csr as _convert_indices_from_coo_to_csr
+from ._make import _convert_indices_from_csr_to_coo as _convert_indices_from_csr_to_coo
 from ._products import hspmm as hspmm
 from ._products import reduced_product
 from ._products import sampled_addmm as sampled_addmm

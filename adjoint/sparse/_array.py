@@ -22,18 +22,13 @@ from .._size import Size
 from .._tensor import wrap
 from ._pattern import Array, Coo, Pattern, Shape
 
-
-class DenseOnlyError(NotImplementedError, AttributeError):
-    """What sparse tensors do not have. (An AttributeError too, so that `hasattr` answers.)"""
-
-
 ATTRIBUTES = {"strides": "as_strided", "base": "as_strided"}  # of arrays, that functions ask for
 
 
 def refuse(name: str, layout: object) -> NoReturn:
     name = re.sub("_(all|dims?|part|number|scaled)$", "", ATTRIBUTES.get(name, name))  # what ops of several kinds are called after
     backend = "SparseCPU" if str(layout) == "torch.sparse_coo" else "SparseCsrCPU"
-    raise DenseOnlyError(
+    raise NotImplementedError(
         f"Could not run 'aten::{name}' with arguments from the '{backend}' backend: it has no form for tensors of layout {layout}\n"
         f"  fix: make it dense first, x.to_dense()"
     )
@@ -87,9 +82,9 @@ class SparseArray(Sparse):
         return SparseArray, (self.pattern, self.values)
 
     def __getattr__(self, name: str) -> NoReturn:
-        if name.startswith("__"):
+        if name.startswith("__") or not hasattr(np.ndarray, name):
             raise AttributeError(name)
-        refuse(name, self.pattern.layout)
+        refuse(name, self.pattern.layout)  # what asks takes it for an array
 
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise TypeError(f"can't convert {self.layout} layout tensor to numpy. Use Tensor.to_dense() first.")

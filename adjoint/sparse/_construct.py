@@ -1,6 +1,7 @@
 """`sparse_coo_tensor`, `sparse_csr_tensor` and the others: sparse tensors of indices and values.
 
-Indices are always checked: kernels use them as they are. `check_invariants` is taken as PyTorch takes it, and makes no difference.
+That indices lie inside is always checked: kernels use them as they are. `check_invariants` looks besides whether places are in order and
+all different where somebody says so (`is_coalesced`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from .._creation import empty
 from .._from_data import as_tensor
 from .._layout import layout, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
 from .._tensor import Tensor
+from ._invariants import check_sparse_tensor_invariants
 from ._make import NAMES, made
 from ._pattern import BY_ROWS, IN_BLOCKS, INDEX_NAMES, INT64, Array, Compressed, Coo, Shape
 
@@ -45,9 +47,10 @@ def sparse_coo_tensor(
     wanted = (places.shape[1], *shape[dims:])
     if tuple(numbers.shape) != wanted:
         raise RuntimeError(f"values has incorrect size, expected {list(wanted)}, got {list(numbers.shape)}")
-    pattern = Coo(places, shape, bool(is_coalesced) or (places.shape[1] < 2 and is_coalesced is not False and places.shape[1] == 0))
-    if is_coalesced and (np.diff(pattern.flat) <= 0).any():
-        raise ValueError("cannot set is_coalesced to true if indices correspond to uncoalesced COO tensor")
+    pattern = Coo(places, shape, bool(is_coalesced) or (is_coalesced is None and not places.shape[1]))
+    checks = check_sparse_tensor_invariants.is_enabled() if check_invariants is None else check_invariants
+    if checks and is_coalesced and (np.diff(pattern.flat) <= 0).any():
+        raise RuntimeError("cannot set is_coalesced to true if indices correspond to uncoalesced COO tensor")
     return finished(numbers, pattern, requires_grad)
 
 

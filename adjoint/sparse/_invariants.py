@@ -8,7 +8,7 @@ from typing import Any, Self
 
 
 class check_sparse_tensor_invariants:
-    """A context, and a decorator, in which sparse tensors are checked when they are made. Here they always are; what is set is remembered.
+    """A context, and a decorator, in which sparse tensors are checked when they are made. (That indices lie inside is checked always.)
 
     >>> import adjoint as ad
     >>> with ad.sparse.check_sparse_tensor_invariants():

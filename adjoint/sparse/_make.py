@@ -196,6 +196,20 @@ def check_matrices(layout: layout, shape: Shape, block: tuple[int, int] | None) 
             )
 
 
+def _convert_indices_from_coo_to_csr(input: Tensor, size: int, *, out_int32: bool = False) -> Tensor:
+    """Where each of `size` rows begins among values that are in the order of their rows, which `input` names."""
+    return wrap(starts_of(input._data, size).astype(np.int32 if out_int32 else INT64, copy=False))
+
+
+def _convert_indices_from_csr_to_coo(
+    crow_indices: Tensor, col_indices: Tensor, *, out_int32: bool = False, transpose: bool = False
+) -> Tensor:
+    """The places of the values of a matrix that is kept by rows: rows and columns, or the other way round."""
+    starts, columns = crow_indices._data, col_indices._data
+    rows = np.repeat(np.arange(starts.size - 1), np.diff(starts))
+    return wrap(np.stack([columns, rows] if transpose else [rows, columns]).astype(np.int32 if out_int32 else INT64))
+
+
 def diagonals_in(diagonals: Tensor, offsets: Tensor, shape: Sequence[int], wanted: layout | None) -> Tensor:
     """A matrix of diagonals: the column of an element says which of a diagonal's numbers it is."""
     lines = diagonals if diagonals.ndim == 2 else diagonals.unsqueeze(0)

@@ -61,10 +61,9 @@ def values_of_array(input: Array, pattern: Any) -> Array:
         lines = np.reshape(input, (math.prod(pattern.sparse_shape), *pattern.dense_shape))
         found = loops("index").take(lines, pattern.flat, 0)
         return (lines[pattern.flat] if found is None else found).reshape(pattern.values_shape)
-    if input.pattern.same_places(pattern) and pattern.coalesced:
-        return input.values
-    if input.pattern is pattern.distinct[0]:
-        return input.values[pattern.merged[1]]
+    distinct, first = pattern.distinct
+    if input.pattern.same_places(distinct):
+        return input.values if first is None else input.values[pattern.merged[1]]
     return looked_up(input, pattern).reshape(pattern.values_shape)
 
 

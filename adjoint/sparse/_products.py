@@ -109,6 +109,7 @@ def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1.0,
 
 def reduced_product(mat1: Tensor, mat2: Tensor, reduce: str) -> Tensor:
     """A sparse matrix times a dense one, where something else than the sum is made of the products that meet."""
+    reduce = {"max": "amax", "min": "amin"}.get(reduce, reduce)
     if reduce not in ("sum", "mean", "amax", "amin"):
         raise ValueError(f'reduce argument must be "sum", "mean", "amax" or "amin", but got {reduce!r}')
     if not is_sparse(mat1) or is_sparse(mat2):

@@ -91,7 +91,9 @@ def part(input: Tensor, index: tuple[Any, ...]) -> Any:
     sizes: list[int] = []
     inner: list[Any] = [slice(None)]
     dim = 0
-    for item in (item for item in index if item is not Ellipsis):
+    open_place = index.index(Ellipsis) if Ellipsis in index else len(index)
+    rest = [slice(None)] * (input.ndim - sum(item is not None and item is not Ellipsis for item in index))
+    for item in (*index[:open_place], *rest, *index[open_place + 1 :]):
         if item is None:
             if dim > count:
                 inner.append(None)
