@@ -58,6 +58,10 @@ REFUSED = {
     "import torch\nd = 'cuda' if torch.cuda.is_available() or True else 'cpu'\ntorch.zeros(2, device=d)": [(3, "refused", "torch.zeros")],
     "import torch\nmodel = make()\nmodel.cuda()": [(3, "refused", ".cuda")],
     "import torch\ntorch.distributed.init_process_group('nccl')": [(2, "refused", "torch.distributed.init_process_group")],
+    "import torch\ntorch.zeros(2, dtype=torch.qint8)": [(2, "refused", "torch.zeros")],
+    "import torch\ndef f(x): return x.to(torch.qint8)": [(2, "refused", ".to")],
+    "import torch\ntorch.hub.load('a/b', 'c')": [(2, "unknown", "torch.hub.load")],
+    "def f(batch): return batch.pin_memory()": [(1, "unknown", ".pin_memory")],
     "import torch\ntorch.cuda.empty_cache()": [(2, "inert", "torch.cuda.empty_cache")],
     "import torch\ndef f(x, name): return getattr(torch, name)(x)": [(2, "unknown", "torch")],
     "import torch\ndef f(x): return x.const_data_ptr()": [(2, "unknown", ".const_data_ptr")],
@@ -83,6 +87,7 @@ FINE = [
     "from torch.nn import *\nLinear",
     "import torch\ntorch.nn.Linear(1, 2, bias=False, device='cpu')",
     "import torch\ntorch.backends.cudnn.benchmark = True",
+    "import torch\nKINDS = {torch.qint8: 'q'}\ntorch.zeros(1, dtype=torch.float32).to(torch.float16)",
     "import torch\nclass A(torch.nn.Module):\n  def _slow_forward(self): self._slow_forward()",
     "try:\n  from torch import nn\nexcept ImportError:\n  from torch import tea",
 ]

@@ -29,12 +29,26 @@ def is_other_device(value: Any) -> bool:
     return isinstance(value, str) and value.partition(":")[0] in DEVICES
 
 
+def refused_dtype(value: Any) -> str | None:
+    """Why there are no tensors of a dtype."""
+    if isinstance(value, dtype):
+        try:
+            value.numpy  # noqa: B018  # found when it is asked for
+        except (NotImplementedError, RuntimeError) as error:
+            return str(error)
+    return None
+
+
 def troubles(name: str, function: Any, call: ast.Call, constants: Mapping[str, Any], bound: bool = False) -> Iterator[Trouble]:
     """What stands in the way of a call: `constants` are the values of arguments as far as they are known, by position or keyword."""
     signature = _signature(function)
     if signature is not None:
         yield from _not_accepted(name, signature, call, bound)
-        yield from _perhaps_refused(name, function, signature, call, constants, bound)
+    for reason in _refusals(function):
+        yield Trouble("unknown", f"{name} is refused in some cases: {reason}", NotImplementedError)
+    for value in constants.values():
+        if reason := refused_dtype(value):
+            yield Trouble("refused", f"{name} is refused: {reason}", NotImplementedError)
     for keyword in ("device", "map_location"):
         if is_other_device(value := constants.get(keyword)):
             yield Trouble("refused", f"{name}({keyword}={value!r}) is refused: {NO_DEVICE}", AssertionError)
@@ -66,48 +80,34 @@ def _not_accepted(name: str, signature: inspect.Signature, call: ast.Call, bound
             yield Trouble("refused", f"{name} takes at most {most} arguments by position here, not {len(call.args)}", TypeError)
 
 
-def _perhaps_refused(
-    name: str, function: Any, signature: inspect.Signature, call: ast.Call, constants: Mapping[str, Any], bound: bool
-) -> Iterator[Trouble]:
-    """Arguments that are refused for some values: the function itself says so by `if argument: raise NotImplementedError(...)`."""
-    refusals = _refusals(function)
-    if not refusals:
-        return
-    parameters = list(signature.parameters.values())[bound:]
-    given = {keyword.arg: constants.get(str(keyword.arg), ...) for keyword in call.keywords if keyword.arg}
-    given |= {p.name: constants.get(str(place), ...) for place, (p, _) in enumerate(zip(parameters, call.args, strict=False))}
-    for parameter in parameters:
-        reason = refusals.get(parameter.name)
-        if reason is not None and parameter.name in given and not _is_default(given[parameter.name], parameter.default):
-            yield Trouble("unknown", f"{name} refuses some values of '{parameter.name}'{reason}", NotImplementedError)
-
-
-def _is_default(value: Any, default: Any) -> bool:
-    return value is not ... and type(value) is type(default) and bool(value == default)
-
-
 @cache
-def _refusals(function: Any) -> dict[str, str]:
-    """The arguments that are asked about before a NotImplementedError, and what it says."""
-    function = function.__init__ if inspect.isclass(function) else function
+def _refusals(function: Any) -> tuple[str, ...]:
+    """What a function says that refuses something on a condition: NotImplementedErrors that speak of adjoint, where PyTorch's do not."""
+    function = inspect.unwrap(function.__init__ if inspect.isclass(function) else function)
+    trees = [_tree(function)]
+    for node in ast.walk(trees[0]):  # functions of the same module that it calls
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            called = getattr(function, "__globals__", {}).get(node.func.id)
+            if inspect.isfunction(called) and called.__module__ == function.__module__:
+                trees.append(_tree(called))
+    said = [_said(node.exc) for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call)]
+    return tuple(dict.fromkeys(text for text in said if re.search(r"\badjoint \w", text)))
+
+
+def _tree(function: Any) -> ast.AST:
     try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(inspect.unwrap(function))))
+        return ast.parse(textwrap.dedent(inspect.getsource(function)))
     except (OSError, TypeError, SyntaxError):
-        return {}
-    found: dict[str, str] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If):
-            for statement in node.body:
-                if isinstance(statement, ast.Raise) and isinstance(statement.exc, ast.Call):
-                    if isinstance(statement.exc.func, ast.Name) and statement.exc.func.id == "NotImplementedError":
-                        asked = {name.id for name in ast.walk(node.test) if isinstance(name, ast.Name)}
-                        found |= dict.fromkeys(asked, _said(statement.exc))
-    return found
+        return ast.Module([], [])
 
 
 def _said(call: ast.Call) -> str:
-    text = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else None
-    return f": {text}" if isinstance(text, str) else ""
+    """The text of `NotImplementedError("...")`, with dots for what is filled in."""
+    if not isinstance(call.func, ast.Name) or call.func.id != "NotImplementedError" or not call.args:
+        return ""
+    first = call.args[0]
+    parts = first.values if isinstance(first, ast.JoinedStr) else [first]
+    return "".join(str(part.value) if isinstance(part, ast.Constant) else "..." for part in parts).partition("\n")[0]
 
 
 # ---- results ------------------------------------------------------------------------------------------------------------------------
@@ -128,8 +128,3 @@ def gives_tensor(function: Any) -> bool:
     """Whether a function says that it returns a tensor."""
     annotation = getattr(inspect.unwrap(function), "__annotations__", {}).get("return") if callable(function) else None
     return annotation in ("Tensor", "Array")
-
-
-def constant(value: Any) -> Any:
-    """What of a value can be asked for its kind: a dtype stays itself."""
-    return value if isinstance(value, str | bool | int | float | dtype | None) else ...

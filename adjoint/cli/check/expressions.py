@@ -271,11 +271,14 @@ class Expressions:
             if conditions.is_version(function):
                 return function
             return self._call_of_something(node, called, arguments, keywords)
-        known = {str(place): argument for place, argument in enumerate(arguments)} | keywords
-        constants = {name: value.value for name, value in known.items() if isinstance(value, Const)}
         if isinstance(function, Instance):
             return None
-        return self._call(node, function.name, constants)
+        known = {str(place): argument for place, argument in enumerate(arguments)} | keywords
+        return self._call(node, function.name, {name: self._constant(value) for name, value in known.items() if value is not None})
+
+    def _constant(self, value: Value) -> Any:
+        """The value of an argument that is known: of torch's names, dtypes matter to a call."""
+        return value.value if isinstance(value, Const) else self._look_up(value.name).value if isinstance(value, Ref) else ...
 
     def _call(self, node: ast.Call, name: str, constants: dict[str, Any]) -> Value:
         answer = self._look_up(name)
@@ -284,7 +287,7 @@ class Expressions:
         for trouble in calls.troubles(name, answer.value, node, constants):
             self._tell(node, trouble.kind, name, trouble.what, trouble.error)
         if name == "torch.device":
-            return Const(constants["0"]) if "0" in constants else None
+            return Const(constants["0"]) if isinstance(constants.get("0"), str) else None
         if (settled := calls.settled(answer.value)) is not None:
             return Const(settled)
         if isinstance(answer.value, type):
@@ -305,10 +308,15 @@ class Expressions:
             return Const(None if names.module(text) is None else text)
         elif called == "cuda" and method:
             self._tell(node, "refused", ".cuda", ".cuda() is refused: adjoint computes on the CPU; leave it out", AssertionError)
-        elif called == "to" and method:
-            device = keywords.get("device", first)
-            if isinstance(device, Const) and calls.is_other_device(device.value):
-                self._tell(node, "refused", ".to", f".to({device.value!r}) is refused: {calls.NO_DEVICE}", AssertionError)
+        elif called == "pin_memory" and method:
+            self._tell(node, "unknown", ".pin_memory", "of a tensor, .pin_memory() is refused: there is no accelerator", RuntimeError)
+        elif called in ("to", "type", "astype", "new_zeros", "new_ones", "new_full", "new_tensor", "new_empty") and method:
+            for value in [*arguments, *keywords.values()]:
+                what = self._constant(value)
+                if calls.is_other_device(what) and called != "type":
+                    self._tell(node, "refused", f".{called}", f".{called}({what!r}) is refused: {calls.NO_DEVICE}", AssertionError)
+                elif reason := calls.refused_dtype(what):
+                    self._tell(node, "refused", f".{called}", f".{called} is refused: {reason}", NotImplementedError)
         elif isinstance(text, str) and len(arguments) == 1 and conditions.parsed(text):
             return first  # Version("2.0")
         return None
