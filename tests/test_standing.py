@@ -52,7 +52,8 @@ def _unmarked(path):
         for child in node.body if isinstance(child, ast.FunctionDef) and child.name == "__init__"
     ]  # fmt: skip
     for name, function in [*((function.name, function) for function in functions), *making]:
-        if name not in ALSO_IN_PYTORCH and not name.startswith(("_", "refuse")) and _only_raises(function, refusing) and not function.decorator_list:
+        public = name not in ALSO_IN_PYTORCH and not name.startswith(("_", "refuse"))
+        if public and _only_raises(function, refusing) and not function.decorator_list:
             yield f"{path.relative_to(ROOT)}:{function.lineno} {name}"
 
 

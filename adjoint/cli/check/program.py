@@ -207,19 +207,24 @@ class Program(Expressions):
         bases = [self._value(base) for base in node.bases]
         for keyword in node.keywords:
             self._value(keyword.value)
-        base = next((base.name for base in bases if isinstance(base, Ref | Instance)), None)
-        own = frozenset(child.name for child in node.body if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef))
-        own |= {child.attr for child in ast.walk(node) if isinstance(child, ast.Attribute) and isinstance(child.ctx, ast.Store)}
-        own |= {child.id for statement in node.body for child in ast.walk(statement) if _stores(child)}  # type: ignore[attr-defined]
         before = self._owner, self._in_class
-        # Of a class with bases that are not known, neither is what it has.
-        known = base is not None and all(isinstance(value, Ref) for value in bases)
-        self._owner, self._in_class = Instance(str(base), own) if known else None, True
+        self._owner, self._in_class = self._instance(node, bases), True
         self._scopes.append({})
         self._block(node.body)
         self._scopes.pop()
         self._owner, self._in_class = before
         self._bind(node.name, None)
+
+    def _instance(self, node: ast.ClassDef, bases: list[Value]) -> Value:
+        """What `self` is in a class. Of one with bases that are not known, neither is what it has."""
+        known = [base.name for base in bases if isinstance(base, Ref)]
+        if not known or len(known) < len(bases):
+            return None
+        own = {child.name for child in node.body if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)}
+        for child in ast.walk(node):
+            if isinstance(child, ast.Attribute | ast.Name) and isinstance(child.ctx, ast.Store):
+                own.add(child.attr if isinstance(child, ast.Attribute) else child.id)
+        return Instance(known[0], frozenset(own))
 
     def _walk_Delete(self, node: ast.Delete) -> None:
         for target in node.targets:
@@ -234,10 +239,6 @@ class Program(Expressions):
             if part is not None:
                 self._value(part)
         return True
-
-
-def _stores(node: ast.AST) -> bool:
-    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
 
 
 def _gives_up(handler: ast.ExceptHandler) -> bool:
