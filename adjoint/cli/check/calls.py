@@ -39,16 +39,16 @@ def refused_dtype(value: Any) -> str | None:
     return None
 
 
-def troubles(name: str, function: Any, call: ast.Call, constants: Mapping[str, Any], bound: bool = False) -> Iterator[Trouble]:
+def troubles(name: str, function: Any, call: ast.Call, constants: Mapping[str, Any]) -> Iterator[Trouble]:
     """What stands in the way of a call: `constants` are the values of arguments as far as they are known, by position or keyword."""
     signature = _signature(function)
     if signature is not None:
-        yield from _not_accepted(name, signature, call, bound)
+        yield from _not_accepted(name, signature, call)
     for reason in _refusals(function):
         yield Trouble("unknown", f"{name} is refused in some cases: {reason}", NotImplementedError)
     for value in constants.values():
-        if reason := refused_dtype(value):
-            yield Trouble("refused", f"{name} is refused: {reason}", NotImplementedError)
+        if why := refused_dtype(value):
+            yield Trouble("refused", f"{name} is refused: {why}", NotImplementedError)
     for keyword in ("device", "map_location"):
         if is_other_device(value := constants.get(keyword)):
             yield Trouble("refused", f"{name}({keyword}={value!r}) is refused: {NO_DEVICE}", AssertionError)
@@ -66,7 +66,7 @@ def _signature(function: Any) -> inspect.Signature | None:
         return None
 
 
-def _not_accepted(name: str, signature: inspect.Signature, call: ast.Call, bound: bool) -> Iterator[Trouble]:
+def _not_accepted(name: str, signature: inspect.Signature, call: ast.Call) -> Iterator[Trouble]:
     parameters = signature.parameters.values()
     kinds = {parameter.kind for parameter in parameters}
     if inspect.Parameter.VAR_KEYWORD not in kinds:
@@ -75,7 +75,7 @@ def _not_accepted(name: str, signature: inspect.Signature, call: ast.Call, bound
             if keyword.arg is not None and keyword.arg not in named:
                 yield Trouble("refused", f"{name} takes no argument '{keyword.arg}' here", TypeError)
     if inspect.Parameter.VAR_POSITIONAL not in kinds and not any(isinstance(argument, ast.Starred) for argument in call.args):
-        most = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters) - bound
+        most = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
         if len(call.args) > most:
             yield Trouble("refused", f"{name} takes at most {most} arguments by position here, not {len(call.args)}", TypeError)
 
