@@ -30,9 +30,9 @@ DEVICES = {"CPU": "cpu", "Meta": "meta", "CompositeExplicitAutograd": "default",
            "": "composite", "CompositeImplicitAutograd": "composite", "Autograd": "autograd", "AutogradCPU": "autograd"}  # fmt: skip
 
 
+@refused("fallthrough_kernel() should never be called: it stands for no kernel, as in lib.impl(name, fallthrough_kernel, key)")
 def fallthrough_kernel() -> None:
     """Stands for no kernel at all."""
-    raise NotImplementedError("fallthrough_kernel() should never be called.")
 
 
 # ---- custom_op ----------------------------------------------------------------------------------------------------------------------
