@@ -103,20 +103,20 @@ newaxis = None
 
 # What is imported when first used, so that `import adjoint` stays light: packages, and names out of modules.
 _PACKAGES = frozenset(
-    {"_C", "__config__", "_custom_ops", "_dynamo", "_higher_order_ops", "_inductor", "_jit_internal", "_ops", "_tensor_str", "_utils",
-     "_subclasses", "_vmap_internals",
-     "accelerator", "amp", "ao", "backends", "compiler", "cpu", "cuda", "debug", "distributed", "distributions", "export", "fft", "func",
-     "functional", "futures", "fx", "library",
-     "hub", "io", "jit", "linalg", "masked", "mps", "mtia", "multiprocessing", "nn", "onnx", "optim", "overrides", "profiler", "random",
-     "quantization", "quasirandom", "return_types", "serialization", "signal", "sparse", "special", "storage", "testing", "torch_version",
-     "types", "utils", "version", "viz", "xpu"}
+    {"_C", "__config__", "_custom_ops", "_dynamo", "_functorch", "_guards", "_higher_order_ops", "_inductor", "_jit_internal",
+     "_ops", "_prims_common", "_subclasses", "_tensor_str", "_utils", "_vmap_internals", "accelerator", "amp", "ao", "backends",
+     "compiler", "cpu", "cuda", "debug", "distributed", "distributions", "export", "fft", "func", "functional", "futures", "fx",
+     "hub", "io", "jit", "library", "linalg", "masked", "mps", "mtia", "multiprocessing", "nested", "nn", "onnx", "optim",
+     "overrides", "profiler", "quantization", "quasirandom", "random", "return_types", "serialization", "signal", "sparse",
+     "special", "storage", "testing", "torch_version", "types", "utils", "version", "viz", "xpu"}
 )  # fmt: skip
 _NAMES = {
     "PyTorchFileReader": "serialization",
     "Future": "futures", "cond": "_higher_order_ops",
     **dict.fromkeys(
-        ("are_deterministic_algorithms_enabled", "get_float32_matmul_precision", "get_num_interop_threads",
+        ("are_deterministic_algorithms_enabled", "get_deterministic_debug_mode", "get_float32_matmul_precision", "get_num_interop_threads",
          "is_deterministic_algorithms_warn_only_enabled", "is_storage", "is_warn_always_enabled", "set_default_tensor_type",
+         "set_deterministic_debug_mode",
          "set_float32_matmul_precision", "set_flush_denormal", "set_num_interop_threads", "set_warn_always", "typename",
          "use_deterministic_algorithms"),
         "_settings",

@@ -37,13 +37,16 @@ from .sparse._make import _convert_indices_from_csr_to_coo as _convert_indices_f
 from . import _custom_ops as _custom_ops
 from .ops.pathwise import _dirichlet_grad as _dirichlet_grad
 from . import _dynamo as _dynamo
+from . import _functorch as _functorch
 from ._native import _fused_sdp_choice as _fused_sdp_choice
+from . import _guards as _guards
 from . import _higher_order_ops as _higher_order_ops
 from . import _inductor as _inductor
 from . import _jit_internal as _jit_internal
 from ._native import _log_softmax_backward_data as _log_softmax_backward_data
 from ._native import _native_batch_norm_legit as _native_batch_norm_legit
 from . import _ops as _ops
+from . import _prims_common as _prims_common
 from .ops.pathwise import _sample_dirichlet as _sample_dirichlet
 from ._segments import _segment_reduce as _segment_reduce
 from .quasirandom import _sobol_engine_draw as _sobol_engine_draw
@@ -137,6 +140,7 @@ from .amp.autocast_mode import get_autocast_dtype as get_autocast_dtype
 from .amp.autocast_mode import get_autocast_gpu_dtype as get_autocast_gpu_dtype
 from ._device import get_default_device as get_default_device
 from ._dtype import get_default_dtype as get_default_dtype
+from ._settings import get_deterministic_debug_mode as get_deterministic_debug_mode
 from ._streams import get_device_module as get_device_module
 from ._settings import get_float32_matmul_precision as get_float32_matmul_precision
 from ._settings import get_num_interop_threads as get_num_interop_threads
@@ -198,6 +202,7 @@ from ._native import native_batch_norm as native_batch_norm
 from ._native import native_dropout as native_dropout
 from ._native import native_group_norm as native_group_norm
 from ._native import native_layer_norm as native_layer_norm
+from . import nested as nested
 from . import nn as nn
 from .autograd.grad_mode import no_grad as no_grad
 from ._native import norm_except_dim as norm_except_dim
@@ -244,6 +249,7 @@ from .amp.autocast_mode import set_autocast_enabled as set_autocast_enabled
 from ._device import set_default_device as set_default_device
 from ._dtype import set_default_dtype as set_default_dtype
 from ._settings import set_default_tensor_type as set_default_tensor_type
+from ._settings import set_deterministic_debug_mode as set_deterministic_debug_mode
 from ._settings import set_float32_matmul_precision as set_float32_matmul_precision
 from ._settings import set_flush_denormal as set_flush_denormal
 from .autograd.grad_mode import set_grad_enabled as set_grad_enabled

@@ -26,6 +26,19 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
     return bool(_settings["warn_only"])
 
 
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
+    """0 or "default", 1 or "warn", 2 or "error": `use_deterministic_algorithms` by a number."""
+    modes = ("default", "warn", "error")
+    number = modes.index(debug_mode) if debug_mode in modes else debug_mode
+    if number not in (0, 1, 2):
+        raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, 2 or one of {', '.join(modes)}, but got {debug_mode}")
+    use_deterministic_algorithms(number != 0, warn_only=number == 1)
+
+
+def get_deterministic_debug_mode() -> int:
+    return 0 if not _settings["deterministic"] else 1 if _settings["warn_only"] else 2
+
+
 def set_float32_matmul_precision(precision: str) -> None:
     """Kept; float32 products are always computed in float32."""
     if precision not in ("highest", "high", "medium"):

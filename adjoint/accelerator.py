@@ -36,5 +36,20 @@ def set_device_index(device: Any) -> None: ...
 def synchronize(device: Any = None) -> None: ...
 
 
+def memory_allocated(device: Any = None) -> int:
+    return 0
+
+
+max_memory_allocated = memory_reserved = max_memory_reserved = memory_allocated
+
+
+@_absent
+def get_memory_info(device: Any = None) -> Any: ...
+
+
+@inert("there is no memory on an accelerator")
+def reset_peak_memory_stats(device: Any = None) -> None: ...
+
+
 @inert("there is no memory on an accelerator")
 def empty_cache() -> None: ...

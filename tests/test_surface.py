@@ -390,3 +390,54 @@ def test_ordinary_tensors_are_no_fake_ones():
     from adjoint._subclasses.fake_tensor import is_fake
 
     assert not is_fake(ad.ones(2)) and not is_fake(ad.ones(2, device="meta")) and not isinstance(ad.ones(2), FakeTensor)
+
+
+# ---- what libraries reach into ------------------------------------------------------------------------------------------------------
+
+
+def test_nothing_is_compiled_and_no_writes_are_taken_apart():
+    from adjoint._subclasses.functional_tensor import FunctionalTensor, mb_unwrap_functional_tensor
+    from adjoint._subclasses.meta_utils import MetaConverter
+
+    x = ad.ones(2)
+    assert mb_unwrap_functional_tensor(x) is x and not isinstance(x, FunctionalTensor) and MetaConverter().meta_tensor(x).is_meta
+    assert ad._guards.TracingContext.try_get() is ad._guards.detect_fake_mode([x]) is None
+
+
+def test_one_example_of_a_batch_can_be_told():
+    seen = []
+    ad.func.vmap(lambda x: (seen.append(ad._C._functorch.is_batchedtensor(x)), x)[1])(ad.ones(2))
+    assert seen == [True] and not ad._C._functorch.is_batchedtensor(ad.ones(1))
+    assert ad._functorch.vmap._get_name(len) == "len"
+    with pytest.raises(NotImplementedError, match=r"torch\.func\.vmap"):
+        ad._functorch.vmap._add_batch_dim(ad.ones(1), 0, 1)
+
+
+def test_tensors_of_modules_are_swapped():
+    from adjoint.nn.utils._named_member_accessor import swap_tensor
+
+    module = nn.BatchNorm1d(2)
+    weight, other = module.weight, nn.Parameter(ad.zeros(2))
+    assert swap_tensor(module, "weight", other) is weight and module.weight is other and dict(module.named_parameters())["weight"] is other
+    mean = module.running_mean
+    assert swap_tensor(module, "running_mean", ad.ones(2)) is mean and module.running_mean.tolist() == [1, 1]
+    with pytest.raises(AttributeError, match="has no attribute `nothing`"):
+        swap_tensor(module, "nothing", other)
+
+
+def test_deterministic_mode_by_numbers():
+    try:
+        ad.set_deterministic_debug_mode("warn")
+        assert ad.get_deterministic_debug_mode() == 1 and ad.is_deterministic_algorithms_warn_only_enabled()
+        ad.set_deterministic_debug_mode(2)
+        assert ad.get_deterministic_debug_mode() == 2 and ad.are_deterministic_algorithms_enabled()
+    finally:
+        ad.set_deterministic_debug_mode(0)
+    assert ad.get_deterministic_debug_mode() == 0
+    with pytest.raises(RuntimeError, match="invalid value of debug_mode"):
+        ad.set_deterministic_debug_mode("loud")
+
+
+def test_nested_tensors_are_refused():
+    with pytest.raises(NotImplementedError, match="pad_sequence"):
+        ad.nested.nested_tensor([ad.ones(1), ad.ones(2)])

@@ -160,6 +160,16 @@ def _show_config() -> str:
     return show()
 
 
+def _current_graph_task_id() -> int:
+    """-1: no backward pass of PyTorch's engine goes on. `autograd.graph` tells of adjoint's."""
+    return -1
+
+
+@inert("products of half precision are always summed in float32")
+def _set_math_sdp_allow_fp16_bf16_reduction(enabled: bool) -> None:
+    """Nothing happens."""
+
+
 # ---- TorchScript's types and settings -----------------------------------------------------------------------------------------------
 
 
@@ -217,6 +227,10 @@ def _jit_can_fuse_on_gpu() -> bool:
 
 settle(
     __name__,
-    {"_distributed_c10d": ("distributed", "nn.parallel.distributed"), "_distributed_rpc": ("distributed.rpc",)},
+    {
+        "_distributed_c10d": ("distributed", "nn.parallel.distributed"),
+        "_distributed_rpc": ("distributed.rpc",),
+        "_functorch": ("_functorch._steps",),
+    },
     within=__package__.rpartition(".")[0],
 )

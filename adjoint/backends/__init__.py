@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from . import cpu as cpu
 from . import cuda as cuda
 from . import cudnn as cudnn
 from . import mha as mha
@@ -14,8 +15,12 @@ from ._absent import Absent
 
 mkl = Absent()
 openmp = Absent()
+xnnpack = Absent(enabled=False)
+nnpack = Absent()
 opt_einsum = Absent(enabled=False, strategy=None)
 quantized = Absent(engine="none", supported_engines=["none"])
+
+fp32_precision = "none"  # as in PyTorch, where nothing was chosen
 
 
 @contextmanager

@@ -36,6 +36,7 @@ ALL_BACKWARD_PRE: Table = OrderedDict()
 ALL_BACKWARD: Table = OrderedDict()
 ALL_BACKWARD_OLD: Table = OrderedDict()  # of the old form
 ALL_PARAMETERS: Table = OrderedDict()
+_global_parameter_registration_hooks = ALL_PARAMETERS  # PyTorch's name
 ALL_BUFFERS: Table = OrderedDict()
 ALL_MODULES: Table = OrderedDict()
 

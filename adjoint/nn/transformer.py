@@ -258,7 +258,7 @@ class _Layer(Module):
             setattr(self, f"norm{number}", LayerNorm(d_model, eps=layer_norm_eps, bias=bias, device=device, dtype=dtype))
         for number in numbers:
             setattr(self, f"dropout{number}", Dropout(dropout))
-        self.activation = _activation(activation) if isinstance(activation, str) else activation
+        self.activation = _get_activation_fn(activation) if isinstance(activation, str) else activation
         self.activation_relu_or_gelu = _kind_of(self.activation)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -342,10 +342,10 @@ def copies(module: Module, count: int) -> ModuleList:
     return ModuleList([deepcopy(module) for _ in range(count)])
 
 
-def _activation(name: str) -> Activation:
-    if name not in ("relu", "gelu"):
-        raise RuntimeError(f"activation should be relu/gelu, not {name}; pass a function for any other")
-    return F.relu if name == "relu" else F.gelu
+def _get_activation_fn(activation: str) -> Activation:
+    if activation not in ("relu", "gelu"):
+        raise RuntimeError(f"activation should be relu/gelu, not {activation}; pass a function for any other")
+    return F.relu if activation == "relu" else F.gelu
 
 
 def _kind_of(activation: Any) -> int:
