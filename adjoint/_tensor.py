@@ -274,6 +274,11 @@ class Tensor(OpMethods):
             raise RuntimeError("Inference tensors do not track version counter.")
         return 0 if self._vc is None else int(self._vc.version)
 
+    @property
+    def _cdata(self) -> int:
+        """A number that no other tensor has while this one lives: by it programs tell parameters that several modules share."""
+        return id(self)
+
     def _written(self) -> Self:
         """Count a write to the memory, by the line of user code that is running. (Whoever asks is adjoint's own.)"""
         frame = user_frame(sys._getframe(1))

@@ -15,6 +15,7 @@ class Members(dict[str, Any]):
     """
 
     __slots__ = ("attributes",)
+    stands_for = dict  # for functions of trees
 
     def __init__(self, attributes: dict[str, Any], entries: dict[str, Any] | None = None) -> None:
         self.attributes = attributes  # the module's __dict__

@@ -6,6 +6,8 @@ from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from .._size import Size
+
 PyTree = Any
 Context = Any
 
@@ -137,6 +139,7 @@ _KNOWN = (  # of classes that are named tuples, the function that makes them is 
         lambda children, context: defaultdict(context[0], zip(context[1], children, strict=True)),
     ),
     NodeDef(deque, lambda x: (list(x), x.maxlen), deque),
+    NodeDef(Size, lambda x: (list(x), None), lambda children, _: tuple(children)),
 )
 SUPPORTED_NODES: dict[Any, NodeDef] = {known.type: known for known in _KNOWN}
 BUILTIN_TYPES = frozenset(SUPPORTED_NODES)
@@ -166,6 +169,8 @@ def register_pytree_node(
 
 def container_of(tree: Any) -> NodeDef | None:
     known = SUPPORTED_NODES.get(type(tree))
+    if known is None and isinstance(tree, dict):
+        return SUPPORTED_NODES.get(getattr(tree, "stands_for", None))  # the tables of modules, which are plain dictionaries in PyTorch
     if known is not None or not isinstance(tree, tuple):
         return known
     if hasattr(tree, "_fields") and hasattr(tree, "_make"):

@@ -473,3 +473,9 @@ def test_a_class_may_move_itself_by_cpu():
             return self.cpu() if str(device) == "cpu" else self
 
     assert Index().to("cpu").training
+
+
+def test_a_parameter_that_modules_share_is_told_by_its_number():
+    first, second = nn.Linear(2, 2), nn.Linear(2, 2)
+    second.weight = first.weight
+    assert second.weight._cdata == first.weight._cdata != second.bias._cdata

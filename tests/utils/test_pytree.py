@@ -8,6 +8,7 @@ from collections import OrderedDict, defaultdict, deque, namedtuple
 
 import pytest
 
+import adjoint as ad
 from adjoint.utils import _pytree as pytree
 
 Point = namedtuple("Point", "x y")
@@ -165,3 +166,11 @@ def test_the_other_name():
 
     assert _cxx_pytree.tree_map is pytree.tree_map and "tree_flatten" in dir(_cxx_pytree)
     assert isinstance(pytree.SequenceKey(1), pytree.KeyEntry)
+
+
+def test_sizes_and_the_tables_of_modules_are_containers():
+    assert pytree.tree_leaves(ad.ones(2, 3).shape) == [2, 3]
+    assert pytree.tree_map(lambda n: n + 1, ad.Size([1, 2])) == (2, 3)
+    tables = ad.nn.Linear(2, 3)._parameters
+    shapes = pytree.tree_map(lambda p: p.shape[0], tables)
+    assert type(shapes) is dict and shapes == {"weight": 3, "bias": 3}

@@ -16,7 +16,7 @@ from ...nn import Module
 from ...optim import Optimizer
 
 _TENSOR = """
-_addmm_activation _autocast_to_full_precision _autocast_to_reduced_precision _backward_hooks _cdata _clear_non_serializable_cached_data
+_addmm_activation _autocast_to_full_precision _autocast_to_reduced_precision _backward_hooks _clear_non_serializable_cached_data
 _coalesced_ _conj _conj_physical _dimI _dimV _dtensor__new__ _fix_weakref _grad_fn _has_symbolic_sizes_strides _indices _is_all_true
 _is_any_true _is_zerotensor _lazy_clone _make_wrapper_subclass _neg_view _nested_tensor_size _nested_tensor_storage_offsets
 _nested_tensor_strides _nnz _philox_normal_ _philox_uniform_ _post_accumulate_grad_hooks _python_dispatch _reduce_ex_internal
