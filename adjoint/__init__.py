@@ -211,7 +211,7 @@ def __getattr__(name: str) -> _Any:
     try:
         if home is not None:
             module = _import_module(f".{home}", __name__)
-            if "adjoint._overriding" in _modules:
+            if "adjoint._overriding" in _modules and _modules["adjoint._overriding"]._installed:
                 _modules["adjoint._overriding"].install()
             if home == name:
                 return module

@@ -19,7 +19,8 @@ from ._copying import attributes_of, slots_of
 from ._device import resolve
 from ._dtype import as_numpy_dtype
 from ._layout import strided
-from ._overriding import DisableTorchFunctionSubclass
+from ._methods import OpMethods
+from ._overriding import DisableTorchFunctionSubclass, _members
 from ._state import GRAD, swap_bits
 from ._tensor import Tensor, new
 from ._watching import op_name
@@ -194,15 +195,16 @@ def ones_like(x: Tensor) -> Tensor:
 # ---- what is no op, and is to be seen ------------------------------------------------------------------------------------------------
 
 
-def seen(name: str, member: Callable[..., Any]) -> Callable[..., Any]:
+def seen(name: str) -> Callable[..., Any]:
     """A method of Tensor that asks the class first."""
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        member = getattr(Tensor, name)
         result = answer(name, member, (self, *args), kwargs)
         return member(self, *args, **kwargs) if result is NotImplemented else result
 
     method.__name__ = method.__qualname__ = name
-    method.__doc__ = member.__doc__
+    method.__doc__ = getattr(Tensor, name).__doc__
     return method
 
 
@@ -212,5 +214,6 @@ METHODS = ("detach", "new_empty", "new_zeros", "new_ones", "new_full", "contiguo
 def derive(cls: Any) -> None:
     """Give a class that sees ops methods that ask it, in the place of those that compute without ops."""
     for name in METHODS:
-        if getattr(cls, name).__module__ == getattr(Tensor, name).__module__:  # it is none of the class's own
-            setattr(cls, name, seen(name, getattr(Tensor, name)))
+        owner = next(base for base in cls.__mro__ if name in vars(base))
+        if owner in (Tensor, OpMethods) or vars(owner)[name] is _members.get(name):  # it is none of the class's own
+            setattr(cls, name, seen(name))

@@ -439,7 +439,7 @@ def function_named(name: str) -> Any:
         found = home.get(name) if isinstance(home, dict) else getattr(import_module(home), name, None)
         if callable(found):
             return found
-    if name.endswith("_") and callable(found := getattr(Tensor, name, None)):
+    if callable(found := getattr(Tensor, name, None)):
         return found
     raise AttributeError(f"'_OpNamespace' 'aten' object has no attribute '{name}' that can be called")
 

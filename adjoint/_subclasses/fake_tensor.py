@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Self
 
 from .._class_dispatch import derive, make_wrapper
 from .._device import device as Device
 from .._dtype import get_default_dtype
-from .._overriding import Popped, modes
+from .._overriding import Popped, modes, pop_mode, push_mode
 from .._tensor import Parameter, Tensor
-from ..overrides import TorchFunctionMode
 from ..utils._pytree import tree_leaves, tree_map
 
 __all__ = ["FakeTensor", "FakeTensorMode", "is_fake", "maybe_get_fake_mode", "unset_fake_temporarily"]
@@ -57,6 +56,9 @@ class FakeTensor(Tensor):
     def is_meta(self) -> bool:
         return self.fake_device.type == "meta"
 
+    def cpu(self, memory_format: Any = None) -> FakeTensor:
+        return FakeTensor(self.fake_mode, self.elem, "cpu")
+
     def item(self) -> Any:
         raise DataDependentOutputException("aten._local_scalar_dense.default: a fake tensor has a shape and a dtype, and no elements")
 
@@ -98,7 +100,7 @@ FakeTensor.__torch_function__ = Parameter.__torch_function__  # type: ignore[met
 derive(FakeTensor)
 
 
-class FakeTensorMode(TorchFunctionMode):
+class FakeTensorMode:
     """Makes fake tensors: of others by `from_tensor`, and in a `with` block of everything that is made there.
 
     >>> import adjoint as ad
@@ -113,7 +115,6 @@ class FakeTensorMode(TorchFunctionMode):
         self, *, allow_fallback_kernels: bool = True, allow_non_fake_inputs: bool = False, shape_env: Any = None, static_shapes: Any = None,
         export: bool = False,
     ) -> None:  # fmt: skip
-        super().__init__()
         if shape_env is not None:
             raise NotImplementedError("adjoint has no symbolic sizes; write FakeTensorMode(), whose tensors have sizes that are numbers")
         self.allow_non_fake_inputs = allow_non_fake_inputs
@@ -127,6 +128,13 @@ class FakeTensorMode(TorchFunctionMode):
         place = tensor.device
         made = FakeTensor(self, tensor.detach().to("meta"), place)
         return made.requires_grad_(tensor.requires_grad) if tensor.requires_grad else made
+
+    def __enter__(self) -> Self:
+        push_mode(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pop_mode()
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = dict(kwargs or {})

@@ -1,5 +1,8 @@
 """`__torch_dispatch__` on classes, tensors that wrap others, and fake tensors."""
 
+import subprocess
+import sys
+
 import pytest
 
 import adjoint as ad
@@ -189,3 +192,13 @@ def test_inside_the_mode_everything_is_fake():
         with unset_fake_temporarily():
             assert type(ad.ones(2)) is ad.Tensor
     assert is_fake(layer.weight) and is_fake(y) and y.shape == (2, 1 << 20) and y.requires_grad
+
+
+def test_who_only_asks_whether_a_tensor_is_fake_does_not_pay():
+    program = (
+        "import adjoint as ad, adjoint._subclasses.fake_tensor as fake\n"
+        "assert not fake.is_fake(ad.ones(2)) and ad.mean.__code__.co_filename.endswith('reduce.py'), ad.mean.__code__"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+    fake = FakeTensorMode().from_tensor(ad.ones(2, 3))
+    assert all(map(is_fake, (fake.contiguous(), fake.detach(), fake.new_zeros(4), fake.cpu())))
