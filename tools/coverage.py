@@ -35,8 +35,6 @@ AREAS = (
 
 # What the list leaves out, and why. The patterns are matched with whole names, area and all.
 LEFT_OUT = (
-    ("Sparse tensors", r"torch(\.Tensor)?\.(.*sparse.*|(ccol|col|crow|row)_indices.*|indices(_copy)?|values(_copy)?|coalesce|is_coalesced"
-     r"|dense_dim|dsmm|hsmm|hspmm|saddmm|smm|spmm|sspaddmm)|torch\.(nn|optim)\.Sparse.*"),
     ("Quantised tensors", r"torch(\.Tensor)?\.(q(u?int|scheme|_scale|_zero|_per).*|Q.*Storage|.*quanti[sz]e.*|.*quantized.*|int_repr"
      r"|per_(channel|tensor)_.*|choose_qparams.*|fbgemm.*|u?int[1-7]|bits?\d*x?\d*|float[48]_.*|fused_moving_avg.*)"
      r"|torch\.nn\.functional\.(scaled_.*mm|grouped_mm|ScalingType|SwizzleType)"),
@@ -60,15 +58,12 @@ LEFT_OUT = (
      r"|is_distributed|legacy_contiguous_format)|torch\.nn\.(Container|NLLLoss2d|CrossMapLRN2d)"),
 )  # fmt: skip
 PACKAGES = (
-    "- The packages `torch.sparse`, `torch.nested`, `torch.ao`, `torch.quantization`, `torch.jit`, `torch.fx`, `torch.export`,",
+    "- The packages `torch.nested`, `torch.ao`, `torch.quantization`, `torch.jit`, `torch.fx`, `torch.export`,",
     "  `torch.onnx`, `torch.package`, `torch.library`, `torch.mps`, `torch.xpu`, `torch.mtia` and `torch.utils.cpp_extension`.",
 )
 
 # Names that are there and do less than PyTorch's, for reasons that a signature does not show.
-PARTLY: dict[str, str] = {
-    "torch.sparse_coo": "the name of the layout only",
-    "torch.sparse_csr": "the name of the layout only",
-}
+PARTLY: dict[str, str] = {}
 
 
 class Entry(NamedTuple):
