@@ -35,15 +35,15 @@ class dtype:
         "scalar_name",
     )
 
-    name: str
-    numpy: NumpyDtype
-    category: int
-    itemsize: int
-    is_floating_point: builtins.bool
-    is_complex: builtins.bool
-    is_signed: builtins.bool
-    scalar_name: str
-    """What PyTorch's error messages call the type: `Float`, `Long`, `Byte`, ..."""
+    if TYPE_CHECKING:  # at runtime they would be looked up in the module that is named above
+        name: str
+        numpy: NumpyDtype
+        category: int
+        itemsize: int
+        is_floating_point: builtins.bool
+        is_complex: builtins.bool
+        is_signed: builtins.bool
+        scalar_name: str  # what PyTorch's error messages call the type: `Float`, `Long`, `Byte`, ...
 
     def __new__(cls, *args: object, **kwargs: object) -> dtype:
         raise TypeError("cannot create 'torch.dtype' instances; use the existing ones, for example adjoint.float32")

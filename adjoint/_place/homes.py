@@ -7,8 +7,10 @@ from ..nn._files import FILES
 # Files that PyTorch does not have: what is in them belongs to who publishes it. So it is with those whose names begin with an underscore,
 # but for a few that PyTorch has as well.
 _PYTORCHS = (
-    "_C", "__config__", "__future__", "_dynamo", "_inductor", "_jit_internal", "_lobpcg", "_lowrank", "_tensor_str", "_utils",
-    "utils._device", "utils._python_dispatch", "utils._pytree", "utils.data._utils",
+    "_C", "__config__", "__future__", "_custom_ops", "_dynamo", "_higher_order_ops", "_inductor", "_jit_internal", "_lobpcg", "_lowrank",
+    "_ops", "_subclasses", "_tensor_str", "_utils", "_vmap_internals", "distributed._composable", "distributed._functional_collectives",
+    "distributed._tensor", "fx._compatibility", "fx._pytree", "fx._symbolic_trace", "nn._reduction", "utils._contextlib",
+    "utils._cxx_pytree", "utils._device", "utils._foreach_utils", "utils._python_dispatch", "utils._pytree", "utils.data._utils",
 )  # fmt: skip
 _INTERNAL = {
     "autograd": (

@@ -82,15 +82,17 @@ def _home(
         return elsewhere
     if isclass(value) and (file := layer_file(source, name)):
         return f"{TORCH}.nn.modules.{file}"
-    if internal:
-        return None
-    if source == ours:
-        return theirs
-    if source == OURS and not hasattr(sys.modules[OURS], name):  # an op that only another module publishes
+    if source == OURS and hasattr(sys.modules[OURS], name):
+        return TORCH
+    if internal:  # the root publishes some when they are first asked for
+        return TORCH if f"{OURS}.{sys.modules[OURS]._NAMES.get(name)}" == source == ours else None
+    if source in (ours, OURS):  # OURS: an op that only another module publishes
         return theirs
     if name.startswith("_") or not is_internal(source) or not (published is None or name in published):
         return None
-    return None if ours != OURS and source.startswith(_HELPERS) else theirs
+    if ours != OURS and source.startswith(_HELPERS) and (published is None or not isclass(value)):
+        return None
+    return theirs
 
 
 def _move(value: type | FunctionType, home: str) -> None:
