@@ -324,7 +324,7 @@ class Expressions:
     def _getattr(self, node: ast.Call, called: str, owner: str, name: Any) -> Value:
         if not isinstance(name, str):
             if called == "getattr" and len(node.args) == 2:
-                self._tell(node, "unknown", owner, f"which name of {owner} is asked for is known when it runs", AttributeError)
+                self._tell(node, "unknown", owner, f"which name of {owner} this asks for", AttributeError)
             return None
         answer = self._look_up(f"{owner}.{name}")
         if called == "hasattr":

@@ -16,7 +16,7 @@ def text(report: Report) -> str:
     """A line for each thing that is missing, refused, without effect or not known, and what they amount to."""
     lines = [line for file in report.files for line in _about(file)]
     if report.packages:
-        lines.append(f"uses torch too, and was read only as far as an import runs it (--deep: all of it): {', '.join(report.packages)}")
+        lines.append(f"uses torch too, and was read only as far as an import runs it (--deep reads on): {', '.join(report.packages)}")
     return "\n".join([*lines, _sum(report)])
 
 
