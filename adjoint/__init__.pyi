@@ -39,6 +39,7 @@ from .ops.pathwise import _dirichlet_grad as _dirichlet_grad
 from . import _dynamo as _dynamo
 from . import _functorch as _functorch
 from ._native import _fused_sdp_choice as _fused_sdp_choice
+from .nn._grouped import _grouped_mm as _grouped_mm
 from . import _guards as _guards
 from . import _higher_order_ops as _higher_order_ops
 from . import _inductor as _inductor

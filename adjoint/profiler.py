@@ -17,6 +17,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Self
 
+from ._homes import settle
 from ._watching import Span, begin, end
 from .autograd import profiler as _autograd_profiler
 from .autograd.profiler import record_function
@@ -83,7 +84,7 @@ def kineto_available() -> bool:
     return False
 
 
-def _always(step: int) -> ProfilerAction:
+def _default_schedule_fn(step: int) -> ProfilerAction:
     return ProfilerAction.RECORD
 
 
@@ -103,7 +104,7 @@ class profile:
         self.activities = set(activities) if activities is not None else supported_activities()
         if not self.activities:
             raise AssertionError("No valid profiler activities found")
-        self.schedule = schedule or _always
+        self.schedule = schedule or _default_schedule_fn
         self.on_trace_ready = on_trace_ready
         self.record_shapes = record_shapes
         self.acc_events = acc_events
@@ -197,3 +198,7 @@ def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None, use
         profiler.export_chrome_trace(str(directory / f"{name}.{time.time_ns()}.pt.trace.json{'.gz' if use_gzip else ''}"))
 
     return handler
+
+
+__path__: list[str] = []
+settle(__name__, {"profiler": ("",)})

@@ -40,6 +40,8 @@ _LATER = {
     "gradcheck": "gradcheck",
     "gradgradcheck": "gradcheck",
     "graph": "",
+    "_disable_profiler": "profiler",
+    "_profiler_enabled": "profiler",
     "kineto_available": "profiler",
     "profiler": "",
     "profiler_util": "",

@@ -47,6 +47,17 @@ def stop_recording(into: list[Span]) -> None:
             _handles.pop().remove()
 
 
+def _profiler_enabled() -> bool:
+    """Whether something is being recorded."""
+    return bool(recorders)
+
+
+def _disable_profiler() -> None:
+    """Stop recording."""
+    for into in list(recorders):
+        stop_recording(into)
+
+
 _handles: list[Any] = []
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from math import inf, sqrt
+from typing import Any
 
 import numpy as np
 
+from .._creation import zeros_like
 from .._site import warn
 from .._tensor import Tensor, wrap
 from ..ops.join import cat
@@ -248,3 +250,25 @@ def check_shapes(
         expected = (num_heads, query.shape[0], key.shape[0])
         if dims == 2 and attn_mask.ndim == 3 and attn_mask.shape != expected:
             raise AssertionError(f"Expected `attn_mask` shape to be {expected} but got {attn_mask.shape}")
+
+
+def _none_or_dtype(input: Tensor | None) -> Any:
+    """The dtype of a tensor that may be None."""
+    if input is None or isinstance(input, Tensor):
+        return None if input is None else input.dtype
+    raise RuntimeError("input to _none_or_dtype() must be None or torch.Tensor")
+
+
+def _canonical_mask(
+    mask: Tensor | None, mask_name: str, other_type: Any, other_name: str, target_type: Any, check_other: bool = True
+) -> Tensor | None:
+    """A mask that is added to scores: one of truth values has minus infinity where it is true."""
+    if mask is None:
+        return None
+    if mask.dtype.name != "bool" and not mask.is_floating_point():
+        raise AssertionError(f"only bool and floating types of {mask_name} are supported")
+    if check_other and other_type is not None and mask.dtype != other_type:
+        warn(f"Support for mismatched {mask_name} and {other_name} is deprecated. Use same type for both instead.")
+    if mask.is_floating_point():
+        return mask
+    return zeros_like(mask, dtype=target_type).masked_fill_(mask, -inf)

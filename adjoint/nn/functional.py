@@ -407,11 +407,15 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     return (tensor.unsqueeze(-1) == tensor.new_tensor(np.arange(num_classes))).long().contiguous()
 
 
-def __getattr__(name: str) -> Any:
-    if name == "grad":  # gradients of convolutions, which are written with these functions
-        from . import grad
+# What is seldom asked for, or written with these functions, and where it is.
+_LATER = {"grad": "", "grouped_mm": "._grouped", "_canonical_mask": "._multihead", "_none_or_dtype": "._multihead"}
 
-        return grad
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        from importlib import import_module
+
+        return getattr(import_module(_LATER[name], __package__), name) if _LATER[name] else import_module(f".{name}", __package__)
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 _documented(globals(), "nn.functional.")

@@ -260,3 +260,7 @@ sparse = _deprecated(sparse_)
 uniform = _deprecated(uniform_)
 xavier_normal = _deprecated(xavier_normal_)
 xavier_uniform = _deprecated(xavier_uniform_)
+
+
+# PyTorch's names for these, which libraries import.
+_no_grad_uniform_, _no_grad_normal_, _no_grad_trunc_normal_, _no_grad_fill_ = uniform_, normal_, trunc_normal_, constant_
