@@ -8,7 +8,7 @@ import torch
 
 def main() -> dict[str, Any]:
     torch.manual_seed(0)
-    x, y = torch.rand(2, 3, 192, 192, requires_grad=True), torch.rand(2, 3, 192, 192)
+    x, y = torch.rand(2, 3, 192, 192).double().requires_grad_(), torch.rand(2, 3, 192, 192).double()
     measures = {
         "psnr": piqa.PSNR(),
         "ssim": piqa.SSIM(),

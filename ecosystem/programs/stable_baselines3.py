@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from stable_baselines3 import A2C, DQN, PPO, SAC
 from stable_baselines3.common.evaluation import evaluate_policy
+from stable_baselines3.common.monitor import Monitor
 
 
 class Line(gym.Env):  # type: ignore[type-arg]
@@ -51,5 +52,7 @@ def main() -> dict[str, Any]:
             agent.save(f"{folder}/agent")
             loaded = type(agent).load(f"{folder}/agent", device="cpu")
         results[f"{name} weights"] = torch.cat([p.detach().flatten() for p in loaded.policy.parameters()])
-    results["reward"] = evaluate_policy(agents["ppo"], Line(), n_eval_episodes=2, warn=False)[0]
+    line = Line()
+    line.reset(seed=1)
+    results["reward"] = evaluate_policy(agents["ppo"], Monitor(line), n_eval_episodes=2)[0]
     return results

@@ -27,10 +27,9 @@ def main() -> dict[str, Any]:
     model, inputs = Residual().eval(), torch.randn(1, 3, 16, 16)
     graph = tp.DependencyGraph().build_dependency(model, example_inputs=inputs)
     group = graph.get_pruning_group(model.stem, tp.prune_conv_out_channels, idxs=[2, 6, 9])
-    sizes = len(group)
     if graph.check_pruning_group(group):
         group.prune()
-    results: dict[str, Any] = {"group": sizes, "kept": model.stem.out_channels, "pruned": model(inputs)}
+    results: dict[str, Any] = {"kept": model.stem.out_channels, "pruned": model(inputs)}
     operations, parameters = tp.utils.count_ops_and_params(model, inputs)
     pruner = tp.pruner.MagnitudePruner(
         model, inputs, importance=tp.importance.MagnitudeImportance(p=2), pruning_ratio=0.5, ignored_layers=[model.head], iterative_steps=2
