@@ -100,6 +100,7 @@ e = _math.e
 inf = _math.inf
 nan = _math.nan
 newaxis = None
+DeviceObjType = device  # the name that annotations use
 
 # What is imported when first used, so that `import adjoint` stays light: packages, and names out of modules.
 _PACKAGES = frozenset(

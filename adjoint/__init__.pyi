@@ -357,6 +357,7 @@ ComplexDoubleStorage: type[TypedStorage]
 ComplexDoubleTensor: Any
 ComplexFloatStorage: type[TypedStorage]
 ComplexFloatTensor: Any
+DeviceObjType: Any
 DoubleStorage: type[TypedStorage]
 DoubleTensor: Any
 FloatStorage: type[TypedStorage]

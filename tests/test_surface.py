@@ -441,3 +441,7 @@ def test_deterministic_mode_by_numbers():
 def test_nested_tensors_are_refused():
     with pytest.raises(NotImplementedError, match="pad_sequence"):
         ad.nested.nested_tensor([ad.ones(1), ad.ones(2)])
+
+
+def test_the_class_of_devices_has_two_names():
+    assert ad.DeviceObjType is ad.device and isinstance(ad.ones(1).device, ad.DeviceObjType)
