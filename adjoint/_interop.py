@@ -162,6 +162,8 @@ def share_memory_(self: Tensor) -> Tensor:
     """Move the elements into memory that processes share: those that are forked, and those that the tensor is sent to."""
     from ._sharing import share
 
+    if isinstance(self._data, Sparse):
+        raise NotImplementedError("Cannot access storage of SparseTensorImpl: share x.values() and x.indices(), and make it of those")
     share([self])
     return self
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .._layout import Sparse
 from .._tensor import Tensor, wrap
 from .differences import Check, GradcheckError, as_tuple, differentiable, random_like
 from .differentiate import grad
@@ -49,7 +50,8 @@ def gradcheck(
     assert check_forward_ad or not check_batched_forward_grad, (
         "Setting check_batched_forward_grad=True requires check_forward_ad to be True"
     )
-    check = Check(func, as_tuple(inputs), eps, atol, rtol, nondet_tol, check_grad_dtypes)
+    func, inputs = of_values(func, as_tuple(inputs), masked)
+    check = Check(func, inputs, eps, atol, rtol, nondet_tol, check_grad_dtypes)
     try:
         check.run(check_forward_ad, check_backward_ad, check_undefined_grad, fast_mode)
         check.batches(check_batched_grad, check_batched_forward_grad)
@@ -58,6 +60,17 @@ def gradcheck(
             raise
         return False
     return True
+
+
+def of_values(func: Func, inputs: tuple[Any, ...], masked: bool | None) -> tuple[Func, tuple[Any, ...]]:
+    """The same function of dense tensors: of the values of sparse ones, which are what can be changed of them, and with dense results."""
+    if not any(isinstance(x, Tensor) and isinstance(x._data, Sparse) for x in inputs):
+        return func, inputs
+    if masked is False:
+        raise ValueError("gradcheck of sparse tensors expects gradients in their places only: leave masked out, or masked=True")
+    from ..sparse._gradcheck import dense_function
+
+    return dense_function(func, inputs)
 
 
 def gradgradcheck(
@@ -87,6 +100,7 @@ def gradgradcheck(
     assert check_rev_over_rev or not check_batched_grad, "Setting check_batched_grad=True requires check_rev_over_rev to be True"
     assert check_rev_over_rev or not check_undefined_grad, "Setting check_undefined_grad=True requires check_rev_over_rev to be True"
     inputs = as_tuple(inputs)
+    func, inputs = of_values(func, as_tuple(inputs), None)
     if grad_outputs is None:
         outputs = differentiable(func(*inputs))
         seeds = tuple(random_like(out, gen_non_contig_grad_outputs) for out in outputs)

@@ -80,16 +80,14 @@ def add(input: Any, other: Any) -> Any:
         return joined(input, other)
     if is_sparse(other) and isinstance(input, Tensor):
         return added_to(input, other)
-    if isinstance(other, Tensor) and other.ndim and pattern_of(input).layout is not sparse_coo:
+    if is_sparse(input) and isinstance(other, Tensor) and other.ndim and input.layout is not sparse_coo:
         return added_to(other, input)
     raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead. Or make it dense: x.to_dense() + y")
 
 
 @form("sub")
 def sub(input: Any, other: Any) -> Any:
-    if not is_sparse(other):
-        return add(input, other)
-    return add(input, -other)
+    return add(input, -other if is_sparse(other) else other)
 
 
 @form("add_scaled")
@@ -104,7 +102,7 @@ def sub_scaled(input: Any, other: Any, alpha: Any) -> Any:
 
 @form("rsub")
 def rsub(input: Any, other: Any, alpha: Any = 1) -> Any:
-    return add(other, input * -alpha)
+    return sub(other, input * alpha)
 
 
 def joined(a: Tensor, b: Tensor) -> Tensor:

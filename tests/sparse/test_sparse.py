@@ -127,6 +127,16 @@ def test_hooks_on_saved_tensors_see_what_sparse_products_keep():
     assert x.grad.tolist() == [[2.0, 2.0], [4.0, 4.0], [0.0, 0.0]]
 
 
+def test_gradcheck_takes_sparse_inputs_and_results():
+    x = matrix().double().coalesce().detach().requires_grad_()
+    dense = ad.ones(3, 2, dtype=ad.float64, requires_grad=True)
+    assert gradcheck(lambda x, y: ad.sparse.mm(x, y), (x, dense), masked=True)
+    assert gradgradcheck(lambda x, y: ad.sparse.mm(x * x, y), (x, dense))
+    assert gradcheck(lambda x: x.sin(), x)
+    with pytest.raises(ValueError, match="masked=True"):
+        gradcheck(lambda x: x.to_dense(), x, masked=False)
+
+
 # ---- parts ----------------------------------------------------------------------------------------------------------
 
 
@@ -263,7 +273,8 @@ def test_copies_and_comparisons(layout, tmp_path):
     [
         lambda x: x.cos(), lambda x: x.exp(), lambda x: x.max(), lambda x: x == x, lambda x: x.view(6), lambda x: ad.linalg.svd(x),
         lambda x: x.softmax(0), lambda x: x.cumsum(0), lambda x: x.expand(2, 2, 3), lambda x: x.reshape(6), lambda x: x.sort(),
-        lambda x: x.nonzero(), lambda x: ad.where(x > 0, 1.0, 2.0), lambda x: x.median(), lambda x: x.flip(0), lambda x: x.gather(0, x),
+        lambda x: x.nonzero(), lambda x: 1 - x, lambda x: x + 1,
+        lambda x: ad.where(x > 0, 1.0, 2.0), lambda x: x.median(), lambda x: x.flip(0), lambda x: x.gather(0, x),
     ],
 )  # fmt: skip
 def test_what_sparse_tensors_lack_names_the_dense_form(layout, call):
