@@ -233,13 +233,10 @@ class Tracer(TracerBase):
         for name, member in members:
             if member is value:
                 if name not in cache:
-                    factory = None
+                    options: dict[str, Any] = {}  # none for the usual case: tracers that are derived from this one may know of no more
                     if self.param_shapes_constant:
-
-                        def factory(node: Any, name: str = name) -> Proxy:
-                            return ParameterProxy(self, node, name, value)
-
-                    cache[name] = self.create_proxy("get_attr", name, (), {}, proxy_factory_fn=factory)
+                        options["proxy_factory_fn"] = lambda node, name=name: ParameterProxy(self, node, name, value)
+                    cache[name] = self.create_proxy("get_attr", name, (), {}, **options)
                 return cache[name]
         return None
 

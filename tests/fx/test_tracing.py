@@ -279,3 +279,19 @@ def test_what_is_written_into_nodes_while_they_are_made():
         graph = tracer.trace(lambda x: ad.exp(x))
     assert [node.meta["custom"] for node in graph.nodes if node.op == "call_function"] == [{"stage": 1}]
     assert not fx_traceback.has_preserved_node_meta() and fx_traceback.get_current_meta() == {}
+
+
+def test_tracers_may_take_fewer_arguments():
+    class Older(fx.Tracer):
+        def create_proxy(self, kind, target, args, kwargs, name=None, type_expr=None):
+            return super().create_proxy(kind, target, args, kwargs, name, type_expr)
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(ad.ones(2))
+
+        def forward(self, x):
+            return x * self.weight
+
+    assert [node.name for node in Older().trace(Model()).nodes] == ["x", "weight", "mul", "output"]

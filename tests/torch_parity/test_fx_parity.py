@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 import pickle
 import warnings
 
@@ -189,3 +190,14 @@ def test_a_module_is_split_in_the_same_way():
         told.append((parts.code, [part.code for _, part in parts.named_children()], names))
         assert lib.allclose(parts(x), model(x))
     assert told[0] == told[1]
+
+
+def test_a_module_that_pytorch_has_saved():
+    theirs = torch.fx.symbolic_trace(modules(torch)["Sequential"][0])
+    file = io.BytesIO()
+    torch.save(theirs, file)
+    file.seek(0)
+    ours = ad.load(file, weights_only=False)
+    assert isinstance(ours, ad.fx.GraphModule) and ours.code == theirs.code
+    x = np.ones((2, 6), dtype="float32")
+    same(ours(ad.tensor(x)), theirs(torch.tensor(x)))
