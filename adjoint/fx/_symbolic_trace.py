@@ -30,7 +30,7 @@ from .node import base_types
 from .proxy import ParameterProxy, Proxy, Scope, ScopeContextManager, TracerBase
 
 __all__ = [
-    "PH", "PHBase", "PHWithMeta", "ProxyableClassMeta", "ScriptObject", "Tracer", "_Patcher", "_autowrap_check", "_find_proxy",
+    "PH", "PHBase", "PHWithMeta", "Proxy", "ProxyableClassMeta", "ScriptObject", "Tracer", "_Patcher", "_autowrap_check", "_find_proxy",
     "_patch_function", "_patch_wrapped_functions", "_wrapped_fns_to_patch", "compatibility", "is_fx_symbolic_tracing", "is_fx_tracing",
     "symbolic_trace", "wrap",
 ]  # fmt: skip
