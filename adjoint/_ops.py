@@ -460,7 +460,8 @@ def overload_named(space: str, name: str, overload: str) -> Any:
     return getattr(packet_named(space, name), overload)
 
 
-STAND_INS = {("torchvision", "_C"): "_vision"}  # packages and their libraries, and the module that has the operators in Python
+# Folders and the libraries in them, and the module that has their operators in Python.
+STAND_INS = {("torchvision", "_C"): "_vision", ("lib", "_torchaudio"): "_audio", ("lib", "libtorchaudio"): "_audio"}
 
 
 def load_library(path: Any) -> None:

@@ -90,9 +90,9 @@ def unflatten(module: Any, flat_args_adapter: Any = None) -> Any: ...
 
 def register_dataclass(cls: Any, *, serialized_type_name: str | None = None) -> None:
     """Make a dataclass a container, for `utils._pytree`."""
-    from .utils import _pytree
+    from .utils._pytree_paths import register_dataclass as register
 
-    _pytree.register_dataclass(cls, serialized_type_name=serialized_type_name)
+    register(cls, serialized_type_name=serialized_type_name)
 
 
 settle(__name__, dict.fromkeys(("_trace", "decomp_utils", "dynamic_shapes", "exported_program"), ("",)))

@@ -117,6 +117,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "_native",
             "_npz",
             "_quantization",
+            "_audio",
             "_spectral",
             "_vision",
             "masked",

@@ -42,7 +42,7 @@ def grouped_mm(
 
 
 def _cast(tensor: Any, out_dtype: dtype | None) -> Tensor:
-    return tensor if out_dtype is None else tensor.to(out_dtype)
+    return tensor if out_dtype is None else tensor.to(out_dtype)  # type: ignore[no-any-return]
 
 
 _grouped_mm = grouped_mm  # torch._grouped_mm
