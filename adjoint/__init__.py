@@ -201,7 +201,7 @@ _NAMES = {
     **dict.fromkeys(("vmap",), "func"),
     **dict.fromkeys(
         ("BFloat16Storage", "BoolStorage", "ByteStorage", "CharStorage", "ComplexDoubleStorage", "ComplexFloatStorage", "DoubleStorage",
-         "FloatStorage", "HalfStorage", "IntStorage", "LongStorage", "ShortStorage", "TypedStorage", "UntypedStorage", "from_file"),
+         "FloatStorage", "HalfStorage", "IntStorage", "LongStorage", "ShortStorage", "StorageBase", "TypedStorage", "UntypedStorage"),
         "storage",
     ),
     "Storage": "storage",

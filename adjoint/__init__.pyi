@@ -15,6 +15,7 @@ from .jit import ScriptFunction as ScriptFunction
 from .jit import ScriptModule as ScriptModule
 from ._size import Size as Size
 from .storage import Storage as Storage
+from ._untyped_storage import StorageBase as StorageBase
 from ._streams import Stream as Stream
 from ._symbolic import SymBool as SymBool
 from ._symbolic import SymFloat as SymFloat
@@ -127,7 +128,7 @@ from . import fft as fft
 from ._dtype import finfo as finfo
 from ._native import frobenius_norm as frobenius_norm
 from ._interop import from_dlpack as from_dlpack
-from .storage import from_file as from_file
+from ._from_data import from_file as from_file
 from ._from_data import from_numpy as from_numpy
 from ._from_data import frombuffer as frombuffer
 from ._creation import full as full

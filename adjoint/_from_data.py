@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._creation import Array, Device, check_options, finish, like_self, make_array, quietly, usual
+from ._device import resolve
 from ._dtype import (
     NARROW,
     as_dtype,
@@ -358,10 +359,16 @@ def _asarray_of_foreign(obj: Any, wanted: np.dtype[Any] | None, device: Device, 
     return made_inside(finish(make_array(lambda: array, array.shape, array.dtype, device)))
 
 
-def from_file(filename: Any, shared: bool | None = None, size: int = 0, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+def from_file(
+    filename: Any, shared: bool | None = None, size: int = 0, *, dtype: Any = None, layout: Any = None, device: Device = None,
+    requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """A tensor of `size` elements on the memory of a file; what is written to it is written to the file if that is `shared`."""
     from ._untyped_storage import UntypedStorage, elements
 
+    check_options(strided if layout is None else layout, pin_memory)
+    if device is not None and resolve(device).type != "cpu":
+        raise RuntimeError(f"from_file: the memory of a file is on the CPU, not on {device}; leave device= out")
     kind = as_dtype(default_numpy() if dtype is None else dtype)
     return finish(elements(UntypedStorage.from_file(filename, bool(shared), size * kind.itemsize), kind), requires_grad)
 

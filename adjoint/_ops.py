@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum, auto
 from importlib import import_module
+from inspect import Parameter, Signature
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,9 @@ class Tag(Enum):
     pointwise = auto()
     pt2_compliant_tag = auto()
     view_copy = auto()
+
+
+Tag.__signature__ = Signature([Parameter("value", Parameter.POSITIONAL_ONLY)])  # type: ignore[attr-defined]
 
 
 class OpOverload:

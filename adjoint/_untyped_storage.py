@@ -55,7 +55,11 @@ class FileMemory(mmap.mmap):
     filename: str | None = None
 
 
-class UntypedStorage:
+class StorageBase:
+    """What storages of bytes are instances of."""
+
+
+class UntypedStorage(StorageBase):
     """The bytes that a tensor and its views lie in."""
 
     is_cuda = is_hpu = False

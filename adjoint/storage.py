@@ -14,6 +14,7 @@ from ._dtype import PUBLIC, as_dtype, dtype, get_default_dtype
 from ._tensor import wrap
 from ._untyped_storage import (
     POSITIONS,
+    StorageBase,
     UntypedStorage,
     _load_from_bytes,
     converted,
@@ -26,6 +27,8 @@ from ._untyped_storage import (
 )  # fmt: skip
 
 __all__ = ["TypedStorage", "UntypedStorage"]
+
+_StorageBase = StorageBase  # PyTorch's name
 
 _NOTICE = (
     "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. This should only "
@@ -342,16 +345,6 @@ CLASSES = {
 }
 globals().update(CLASSES)
 Storage = CLASSES["FloatStorage"]
-
-
-def from_file(
-    filename: Any, shared: bool | None = None, size: int = 0, *, dtype: Any = None, layout: Any = None, device: Any = None,
-    pin_memory: bool = False, requires_grad: bool = False,
-) -> Any:  # fmt: skip
-    """A tensor on the bytes of a file, mapped into memory. With `shared`, what is written to it is written to the file."""
-    kind = get_default_dtype() if dtype is None else as_dtype(dtype)
-    storage = UntypedStorage.from_file(filename, bool(shared), size * kind.itemsize)
-    return wrap(elements(storage, kind)).requires_grad_(requires_grad)
 
 
 def _dtype_to_storage_type_map() -> dict[Any, str]:

@@ -295,3 +295,7 @@ def test_a_file_as_memory(tmp_path):
     assert ad.Storage is ad.FloatStorage
     with pytest.raises(RuntimeError, match="unable to open file"):
         ad.from_file(tmp_path / "nothing", size=1)
+    assert ad.from_file(path, size=2, layout=ad.strided, device=ad.device("cpu"), pin_memory=False).tolist() == [9.0, 1.0]
+    with pytest.raises(RuntimeError, match="the memory of a file is on the CPU, not on meta"):
+        ad.from_file(path, size=2, device="meta")
+    assert isinstance(ad.UntypedStorage(2), ad.StorageBase) and not isinstance(storage, ad.StorageBase)
