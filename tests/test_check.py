@@ -42,6 +42,11 @@ MISSING = {
     "import torch\ndef f(x: torch.Tensor): x.volatile": [(2, "missing", "torch.Tensor.volatile")],
     "import torch\nx = torch.zeros(1)\nx.volatile": [(3, "missing", "torch.Tensor.volatile")],
     "from torch.nn import *\nLinear, Kettle": [(2, "unknown", "torch.nn.Kettle")],
+    # what a program assigns may change
+    "import torch\nfound = False\nfor x in range(3):\n  found = True\nif found:\n  torch.brew()": [(6, "missing", "torch.brew")],
+    "import torch\nplain = True\nif torch.rand(1) > 0:\n  plain = False\nif not plain:\n  torch.brew()": [(6, "missing", "torch.brew")],
+    "import torch\nx = hasattr(torch, 'brew')\nif f(x):\n  x = hasattr(torch, 'add')\nif x:\n torch.brew()": [(6, "missing", "torch.brew")],
+    "def f(): return F.brew\nif f:\n  x = 1\nimport torch.nn.functional as F": [(1, "missing", "torch.nn.functional.brew")],
     # caught by nothing: the errors are others, or the handler gives up
     "try:\n  import torch.tea\nexcept AttributeError: pass": [(2, "missing", "torch.tea")],
     "try:\n  import torch.tea\nexcept ImportError as e:\n  raise RuntimeError from e": [(2, "missing", "torch.tea")],
@@ -56,6 +61,9 @@ REFUSED = {
     "import torch\ntorch.zeros(2, device='cuda')": [(2, "refused", "torch.zeros")],
     "import torch\nd = torch.device('cuda:0')\ntorch.zeros(2).to(d)": [(3, "refused", ".to")],
     "import torch\nd = 'cuda' if torch.cuda.is_available() or True else 'cpu'\ntorch.zeros(2, device=d)": [(3, "refused", "torch.zeros")],
+    "import torch\nd = 'cuda'\nif torch.rand(1) > 0:\n  d = 'cpu'\ntorch.zeros(2, device=d)": [(5, "refused", "torch.zeros")],
+    "def f(x, device='cuda'): pass": [(1, "unknown", "cuda")],
+    "parser.add_argument('--device', default='cuda')": [(1, "unknown", "cuda")],
     "import torch\nmodel = make()\nmodel.cuda()": [(3, "refused", ".cuda")],
     "import torch\ntorch.distributed.init_process_group('nccl')": [(2, "refused", "torch.distributed.init_process_group")],
     "import torch\ntorch.zeros(2, dtype=torch.qint8)": [(2, "refused", "torch.zeros")],

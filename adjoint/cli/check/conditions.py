@@ -21,9 +21,10 @@ _OPERATORS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
 
 @dataclass(frozen=True)
 class Const:
-    """A value that is known."""
+    """A value that is known. What a program assigns may change before it is asked for: only what is settled chooses a branch."""
 
     value: Any
+    settled: bool = True
 
 
 class Version(tuple[int, ...]):
@@ -63,7 +64,7 @@ def compared(left: Any, comparison: ast.cmpop, right: Any) -> Const | None:
         if one is None or other is None:
             return None
     try:
-        return Const(bool(compare(one, other)))
+        return Const(bool(compare(one, other)), left.settled and right.settled)
     except TypeError:
         return None
 

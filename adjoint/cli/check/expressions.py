@@ -128,7 +128,7 @@ class Expressions:
 
     def _assign(self, target: ast.expr, value: Value, node: ast.expr | None = None) -> None:
         if isinstance(target, ast.Name):
-            self._bind(target.id, value)
+            self._bind(target.id, Const(node.value, settled=False) if isinstance(node, ast.Constant) else value)
         elif isinstance(target, ast.Attribute):
             owner = self._value(target.value)
             if isinstance(owner, Ref):
@@ -165,10 +165,15 @@ class Expressions:
     def _signature(self, arguments: ast.arguments) -> None:
         for default in [*arguments.defaults, *arguments.kw_defaults]:
             if default is not None:
-                self._value(default)
+                self._other_device(default, self._value(default))
         for argument in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]:
             if argument is not None:
                 self._annotated(argument.annotation)
+
+    def _other_device(self, node: ast.AST, default: Value) -> None:
+        """A default that names a device is used if nobody says otherwise."""
+        if isinstance(default, Const) and calls.is_other_device(default.value):
+            self._tell(node, "unknown", str(default.value), f"the default is {default.value!r}: {calls.NO_DEVICE}", AssertionError)
 
     # ---- expressions ------------------------------------------------------------------------------------------------------------
 
@@ -183,7 +188,7 @@ class Expressions:
 
     def _truth(self, node: ast.expr) -> bool | None:
         value = self._value(node)
-        return bool(value.value) if isinstance(value, Const) else None
+        return bool(value.value) if isinstance(value, Const) and value.settled else None
 
     def _annotated(self, node: ast.expr | None, told: bool = False) -> Value:
         """The value of something with this annotation, which is evaluated now, late or never."""
@@ -295,6 +300,7 @@ class Expressions:
         return Instance("torch.Tensor") if calls.gives_tensor(answer.value) else None
 
     def _call_of_something(self, node: ast.Call, called: str, arguments: list[Value], keywords: dict[str, Value]) -> Value:
+        self._other_device(node, keywords.get("default"))  # of an option of the command line
         first, second = [*arguments, None, None][:2]
         text = first.value if isinstance(first, Const) else None
         method = isinstance(node.func, ast.Attribute)
@@ -356,13 +362,13 @@ class Expressions:
         every: list[Value] = []
         for part in node.values:
             every.append(self._value(part))
-            if isinstance(every[-1], Const) and bool(every[-1].value) is decides:
+            if isinstance(every[-1], Const) and every[-1].settled and bool(every[-1].value) is decides:
                 return Const(decides) if any(not isinstance(value, Const) for value in every) else every[-1]
-        return every[-1] if all(isinstance(value, Const) for value in every) else None
+        return every[-1] if all(isinstance(value, Const) and value.settled for value in every) else None
 
     def _see_UnaryOp(self, node: ast.UnaryOp) -> Value:
         value = self._value(node.operand)
-        return Const(not value.value) if isinstance(node.op, ast.Not) and isinstance(value, Const) else None
+        return Const(not value.value, value.settled) if isinstance(node.op, ast.Not) and isinstance(value, Const) else None
 
     def _see_Compare(self, node: ast.Compare) -> Value:
         values = [self._value(part) for part in (node.left, *node.comparators)]
@@ -370,7 +376,8 @@ class Expressions:
 
     def _see_Tuple(self, node: ast.Tuple) -> Value:
         parts = [self._value(part) for part in node.elts]
-        return Const(tuple(part.value for part in parts)) if all(isinstance(part, Const) for part in parts) else None  # type: ignore[union-attr]
+        known = [part for part in parts if isinstance(part, Const)]
+        return Const(tuple(part.value for part in known), all(part.settled for part in known)) if len(known) == len(parts) else None
 
     def _see_Subscript(self, node: ast.Subscript) -> Value:
         value, place = self._value(node.value), self._value(node.slice)

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from . import conditions, names
+from .calls import is_other_device
+from .conditions import Const
 from .expressions import Expressions, Finding, Function, Imported, Instance, Ref, Value
 from .sources import Source
 
@@ -116,33 +118,44 @@ class Program(Expressions):
         test = self._truth(node.test)
         if test is not None:
             return self._block(node.body if test else node.orelse)
+        scope = self._scopes[-1]  # which functions that were defined hold on to
+        before = dict(scope)
         ended = self._block(node.body)
-        before = dict(self._scopes[-1])
+        taken = dict(scope)
+        scope.clear()
+        scope.update(before)
         other = self._block(node.orelse)
-        self._keep(before)
+        if other:
+            scope.clear()
+        if other or not ended:
+            self._join(taken)
         return ended and other and bool(node.orelse)
 
-    def _keep(self, before: dict[str, Value]) -> None:
-        """Either branch may have been taken: what is known of torch's names in one of them is kept."""
+    def _join(self, others: dict[str, Value]) -> None:
+        """Two ways lead here. Of what they disagree on, that is kept of which there is something to say."""
         now = self._scopes[-1]
-        for name, value in before.items():
-            if isinstance(value, Ref) and not isinstance(now.get(name), Ref):
-                now[name] = value
-            elif value != now.get(name) and not isinstance(now.get(name), Ref):
-                now[name] = None
+        for name in [*others, *now]:
+            first, second = others.get(name), now.get(name)
+            if first != second:
+                now[name] = max(first, second, key=_worth)
 
     def _walk_While(self, node: ast.While) -> None:
         if self._truth(node.test) is not False:
-            self._block(node.body)
+            self._loop(node.body)
         self._block(node.orelse)
 
     def _walk_For(self, node: ast.For | ast.AsyncFor) -> None:
         self._value(node.iter)
         self._assign(node.target, None)
-        self._block(node.body)
+        self._loop(node.body)
         self._block(node.orelse)
 
     _walk_AsyncFor = _walk_For
+
+    def _loop(self, body: list[ast.stmt]) -> None:
+        before = dict(self._scopes[-1])
+        self._block(body)
+        self._join(before)
 
     def _walk_With(self, node: ast.With | ast.AsyncWith) -> bool:
         caught: list[type[BaseException]] = []
@@ -182,7 +195,7 @@ class Program(Expressions):
                     self._bind(handler.name, None)
                 self._block(handler.body)
             if not failed:
-                self._keep(before)
+                self._join(before)
             ended = False
         return self._block(node.finalbody) or ended
 
@@ -239,6 +252,13 @@ class Program(Expressions):
             if part is not None:
                 self._value(part)
         return True
+
+
+def _worth(value: Value) -> int:
+    """How much there is to say of a value: names of torch, objects of its classes, devices that are not there."""
+    if isinstance(value, Const):
+        return int(is_other_device(value.value))
+    return 0 if value is None else 2 + isinstance(value, Ref)
 
 
 def _gives_up(handler: ast.ExceptHandler) -> bool:
