@@ -445,3 +445,12 @@ def test_nested_tensors_are_refused():
 
 def test_the_class_of_devices_has_two_names():
     assert ad.DeviceObjType is ad.device and isinstance(ad.ones(1).device, ad.DeviceObjType)
+
+
+def test_ranges_of_nvtx_can_decorate_and_are_refused_when_entered():
+    @ad.cuda.nvtx.range("step {}", 1)
+    def step():
+        return 1
+
+    with pytest.raises(RuntimeError, match="NVTX functions not installed"):
+        step()
