@@ -14,7 +14,7 @@ NO_DTYPE = r"not implemented for '|Got unsupported ScalarType"
 NO_DERIVATIVE = r"derivative for .* is not implemented|does not support automatic differentiation"
 LIMITS = r"modified by an inplace operation|Batching rule not implemented|ZeroTensors are immutable|Dimension out of range"
 PARTLY_CONSTANT = r"(?i)conv|pool|norm|pad|nll_?loss|cross_?entropy|(scatter|segment)_reduce|grid_sample|rnn|cumm(ax|in)|stft"
-PARTLY_CONSTANT += r"|relu6|l(eaky|r)_?relu|hard(tanh|sigmoid|shrink)|softshrink"
+PARTLY_CONSTANT += r"|relu6|l(eaky|r)_?relu|hard(tanh|sigmoid|shrink)|softshrink|\.abs\("
 KNOWN: list[tuple[str, Known]] = []
 
 
