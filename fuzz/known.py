@@ -113,7 +113,7 @@ def unravelled(difference: Any, theirs: Any, ours: Any) -> bool:
 @known("derivatives of these by what they are linear in, or constant between kinks of, are not recorded, so they do not require grad")
 def constant_derivatives(difference: Any, theirs: Any, ours: Any) -> bool:
     differentiated = difference.what.startswith("requires_grad: PyTorch True") and re.search(r"autograd\.|func\.", difference.statement)
-    written = re.search(r"jacfwd|jvp|hessian", difference.statement) and re.search(r"\.(mul|add)_\(", difference.program)
+    written = re.search(r"jacfwd|jvp|hessian", difference.statement) and re.search(r"\.(mul|add)_\(|outer\(| \* ", difference.program)
     return bool(differentiated) and bool(written or re.search(PARTLY_CONSTANT, difference.program))
 
 
