@@ -31,8 +31,6 @@ BUILD = ROOT / "build" / "ecosystem"
 PAGE = ROOT / "docs" / "ecosystem.md"
 TORCH = "torch==2.13.0"
 TOLERANCE = 1e-4
-SAMPLE = 200  # tests of a library
-MINUTES = 15  # for one side of a library's tests
 
 
 @dataclass
@@ -118,11 +116,19 @@ class Environment:
 # ---- measuring ----------------------------------------------------------------------------------------------------------------------
 
 
-def measure(library: Library, sides: tuple[Environment, Environment], with_tests: bool) -> Result:
+@dataclass
+class Effort:
+    """How much of a library's tests is run."""
+
+    sample: int  # tests
+    minutes: float  # for all of them, on one side
+
+
+def measure(library: Library, sides: tuple[Environment, Environment], effort: Effort) -> Result:
     ours, theirs = sides
     result = Result(library.install[0].partition("==")[2], verdict(library, ours, theirs))
-    if with_tests and library.tests:
-        compare_tests(library, ours, theirs, result)
+    if effort.sample and library.tests:
+        compare_tests(library, ours, theirs, effort, result)
     return result
 
 
@@ -161,13 +167,13 @@ def compared(theirs: dict[str, Any], ours: dict[str, Any]) -> str:
     return "same numbers"
 
 
-def compare_tests(library: Library, ours: Environment, theirs: Environment, result: Result) -> None:
+def compare_tests(library: Library, ours: Environment, theirs: Environment, effort: Effort, result: Result) -> None:
     try:
         folder, paths = tests_of(library, ours)
     except (OSError, subprocess.CalledProcessError, ValueError) as error:
         result.remark = f"no tests: {error}"
         return
-    expected, actual = (outcomes(library, side, folder, paths) for side in (theirs, ours))
+    expected, actual = (outcomes(library, side, folder, paths, effort) for side in (theirs, ours))
     passed = {name for name, outcome in expected.items() if outcome == "passed"}
     both = {name for name in passed if actual.get(name) == "passed"}
     result.passed_pytorch, result.passed_both = len(passed), len(both)
@@ -196,21 +202,21 @@ def tests_of(library: Library, environment: Environment) -> tuple[Path, list[str
     return folder, library.tests
 
 
-def outcomes(library: Library, side: Environment, folder: Path, paths: list[str]) -> dict[str, str]:
+def outcomes(library: Library, side: Environment, folder: Path, paths: list[str], effort: Effort) -> dict[str, str]:
     """The outcome of each test of the sample."""
     file = BUILD / "results" / f"{library.name}-{side.name}.jsonl"
     file.unlink(missing_ok=True)
     left_out = [f"--deselect={test}" for tests in library.deselect.values() for test in tests]
     options = ["-q", "-p", "no:cacheprovider", "-p", "outcomes", "--continue-on-collection-errors", "-W", "default", *left_out]
-    variables = {**side.variables(library), "ECOSYSTEM_OUTCOMES": str(file), "ECOSYSTEM_SAMPLE": str(SAMPLE)}
+    variables = {**side.variables(library), "ECOSYSTEM_OUTCOMES": str(file), "ECOSYSTEM_SAMPLE": str(effort.sample)}
     variables["PYTHONPATH"] += f"{os.pathsep}{folder}"
     log = BUILD / "results" / f"{library.name}-{side.name}.log"
     with log.open("w", encoding="utf-8") as output:
         command = side.command("-m", "pytest", *options, *paths)
         try:
-            subprocess.run(command, stdout=output, stderr=output, env=variables, cwd=folder, timeout=60 * MINUTES, check=False)
+            subprocess.run(command, stdout=output, stderr=output, env=variables, cwd=folder, timeout=60 * effort.minutes, check=False)
         except subprocess.TimeoutExpired:
-            output.write(f"\nstopped after {MINUTES} minutes\n")
+            output.write(f"\nstopped after {effort.minutes} minutes\n")
     lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
     found: dict[str, str] = {}
     for name, outcome in map(json.loads, lines):
@@ -274,7 +280,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="./dev ecosystem", description="libraries built on PyTorch, run on adjoint and beside PyTorch")
     parser.add_argument("names", nargs="*", help="the libraries (default: all that were not measured yet)")
     parser.add_argument("--again", action="store_true", help="measure all anew")
-    parser.add_argument("--no-tests", action="store_true", help="the programs only")
+    parser.add_argument("--tests", type=int, default=100, help="how many tests of a library are run (default: 100)")
+    parser.add_argument("--minutes", type=float, default=5, help="how long those of one library may take, on each side (default: 5)")
     parser.add_argument("--no-install", action="store_true", help="the environments have everything")
     options = parser.parse_args()
     known = libraries()
@@ -292,7 +299,7 @@ def main() -> int:
             print(f"{number:3} of {len(wanted)}  {name:<28}", end="", flush=True)
             if not options.no_install:
                 sides[0].pip("install", *known[name].install, *known[name].needs)
-            result = measure(known[name], sides, not options.no_tests)
+            result = measure(known[name], sides, Effort(options.tests, options.minutes))
             (BUILD / "results" / f"{name}.json").write_text(json.dumps(asdict(result), indent=1), encoding="utf-8")
             tests = f", tests {result.passed_both} of {result.passed_pytorch}" if result.passed_pytorch else ""
             print(f"{result.program}{tests}{result.remark and ', ' + result.remark}  ({time.monotonic() - begun:.0f} s)")

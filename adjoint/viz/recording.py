@@ -448,7 +448,7 @@ class Recorder(TorchDispatchMode):
             return
         op = func.op
         line, span = self.place(Site(frame.f_code, frame.f_lasti))
-        node = self.node("op", result, line=line, span=span, op=func.overloadpacket)
+        node = self.node("op", result, line=line, span=span, op=func.overloadpacket.__name__)
         if known is not None:
             self.nodes[node] |= {"version": result._version, "replaces": known.node}
         flowing = dict(zip(fn.input_slots or range(len(fn.next)), fn.next, strict=False)) if fn is not None else {}
