@@ -2,26 +2,34 @@
 
 import runpy
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 
+def arrays(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """A result as arrays of numbers: of tensors, whatever their dtype and history, of numbers, and of containers of both."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from arrays(f"{name}.{key}", item)
+    elif isinstance(value, list | tuple) and not all(isinstance(item, int | float | str) for item in value):
+        for place, item in enumerate(value):
+            yield from arrays(f"{name}.{place}", item)
+    elif value is not None:
+        yield name, array(value)
+
+
 def array(value: Any) -> Any:
-    """A result as numbers: of a tensor, whatever its dtype and history, of a number or of a list."""
-    if hasattr(value, "detach"):
-        value = value.detach().resolve_conj()
-        value = value.to_dense() if "sparse" in str(value.layout) else value
-        value = value.float() if str(value.dtype) == "torch.bfloat16" else value
-        return value.numpy()
-    if isinstance(value, (list, tuple)):
-        return np.asarray([array(item) for item in value])
-    return np.asarray(value)
+    if not hasattr(value, "detach"):
+        return np.asarray(value)
+    value = value.detach().resolve_conj()
+    value = value.to_dense() if "sparse" in str(value.layout) else value
+    return (value.float() if str(value.dtype) == "torch.bfloat16" else value).numpy()
 
 
 def main(program: str, results: str) -> None:
-    found = runpy.run_path(program)["main"]()
-    np.savez(results, **{name: array(value) for name, value in found.items()})
+    np.savez(results, **dict(arrays("", runpy.run_path(program)["main"]())))
 
 
 if __name__ == "__main__":
