@@ -12,7 +12,7 @@ def arrays(name: str, value: Any) -> Iterator[tuple[str, Any]]:
     """A result as arrays of numbers: of tensors, whatever their dtype and history, of numbers, and of containers of both."""
     if isinstance(value, dict):
         for key, item in value.items():
-            yield from arrays(f"{name}.{key}", item)
+            yield from arrays(f"{name}.{key}" if name else key, item)
     elif isinstance(value, list | tuple) and not all(isinstance(item, int | float | str) for item in value):
         for place, item in enumerate(value):
             yield from arrays(f"{name}.{place}", item)
