@@ -401,7 +401,7 @@ class OwnOp(OpOverload):
 
 def own_op(name: str, function: Callable[..., Any], declaration: Any = None) -> OwnOp:
     """One of adjoint's own operations: `torch.ops.aten.NAME.default` itself if that would do the same."""
-    if function in (FUNCTIONS.get(name), getattr(Tensor, name, None)):
+    if function in (FUNCTIONS.get(name), getattr(Tensor, name, None)) and function_named(name) is function:
         found: OwnOp = getattr(aten, name).default
         found.declaration = declaration
         return found
@@ -439,12 +439,11 @@ class _OwnNamespace(_OpNamespace):
 
 def function_named(name: str) -> Any:
     """What runs under a name: an op, a function that has its name here only, or one that `torch` itself has."""
-    for home in (FUNCTIONS, "adjoint._aten_names", "adjoint", "adjoint.nn.functional"):
-        found = home.get(name) if isinstance(home, dict) else getattr(import_module(home), name, None)
-        if callable(found):
-            return found
-    if callable(found := getattr(Tensor, name, None)):
+    if callable(found := FUNCTIONS.get(name)):
         return found
+    for home in ("adjoint._aten_names", "adjoint", Tensor, "adjoint.nn.functional"):  # `unfold` is the method; the function is im2col
+        if callable(found := getattr(import_module(home) if isinstance(home, str) else home, name, None)):
+            return found
     raise AttributeError(f"'_OpNamespace' 'aten' object has no attribute '{name}' that can be called")
 
 

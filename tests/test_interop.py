@@ -208,7 +208,8 @@ def helpers_of(rule, found):
 def test_numpy_functions_in_derivative_rules_work_on_tensors():
     # Functions that are not given tensors.
     makers = {
-        "arange", "array", "asarray", "ascontiguousarray", "broadcast_shapes", "empty", "eye", "full", "linspace", "ones", "tri", "zeros",
+        "arange", "array", "asarray", "ascontiguousarray", "broadcast_shapes", "empty", "eye", "flatnonzero", "full", "linspace", "ones",
+        "tri", "zeros",
     }  # fmt: skip
     missing = set()
     for op in OPS.values():

@@ -14,7 +14,7 @@ import adjoint as ad
 from adjoint import _meta
 from adjoint._meta import MetaArray
 from tests.ops._check import Call
-from tests.ops.samples import load
+from tests.ops.samples import load_dense
 
 # ---- arrays: NumPy's functions ------------------------------------------------------------------------------------------------------
 
@@ -404,7 +404,7 @@ EXEMPT = {
     "unique_consecutive": "the shape of the result depends on the values",
     "where": "with one argument it is nonzero",
 }
-ROWS = load()
+ROWS = load_dense()
 
 
 def tensor_facts(x):

@@ -390,9 +390,9 @@ class Recorder(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         frame = self.calling_frame()
-        if frame is None or func.op is None or levels():  # what a transform computes is its own business
+        if frame is None or func.declaration is None or levels():  # what a transform computes is its own business
             return func(*args, **(kwargs or {}))
-        op = func.op
+        op = func.declaration
         values = dict(zip(op.args, (*args, *(kwargs or {}).values()), strict=False))
         inputs = None if self.passes else self.inputs_of(op, values)
         arrays = {name: self.kept(value) for name, value in values.items()}
@@ -446,7 +446,7 @@ class Recorder(TorchDispatchMode):
         if known is not None and fn is None:
             self.node_of(result)
             return
-        op = func.op
+        op = func.declaration
         line, span = self.place(Site(frame.f_code, frame.f_lasti))
         node = self.node("op", result, line=line, span=span, op=func.overloadpacket.__name__)
         if known is not None:

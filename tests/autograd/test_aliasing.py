@@ -12,9 +12,9 @@ import adjoint as ad
 from adjoint.autograd import Function
 from adjoint.ops._registry import OPS
 from tests.ops._check import Call, Derivative
-from tests.ops.samples import load
+from tests.ops.samples import load_dense
 
-ROWS = load()
+ROWS = load_dense()
 
 
 def leaf(*values):

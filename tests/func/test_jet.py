@@ -15,11 +15,11 @@ from adjoint.func._series import unpacked
 from adjoint.func._taylor import FACTORS, FORMULAS, PIECEWISE_LINEAR, RECURRENCES
 from adjoint.ops._registry import OPS
 from tests.ops._check import Call
-from tests.ops.samples import load
+from tests.ops.samples import load_dense
 
 F = ad.nn.functional
 ORDER = 6
-ROWS = load()
+ROWS = load_dense()
 
 
 def nested(f: Callable[..., Any], primals: Sequence[Any], series: Sequence[Sequence[Any]], order: int) -> list[Any]:

@@ -13,10 +13,10 @@ import adjoint as ad
 from adjoint.func import vjp, vmap
 from adjoint.ops import _batching
 from tests.ops._check import Call, data, random_like
-from tests.ops.samples import Row, load
+from tests.ops.samples import Row, load_dense
 from tests.ops.test_ops import differentiable
 
-ROWS = load()
+ROWS = load_dense()
 # What cannot be batched, because the shape of its result depends on values, or one value decides about all.
 VALUES_DECIDE = (
     "argwhere", "hash_tensor", "nonzero", "repeat_interleave", "segment_reduce", "unique", "unique_consecutive",

@@ -14,9 +14,9 @@ from adjoint.utils._python_dispatch import TorchDispatchMode
 from adjoint.viz import symbols
 from adjoint.viz.terms import Term
 from tests.ops._check import Call
-from tests.ops.samples import load
+from tests.ops.samples import load_dense
 
-ROWS = load()
+ROWS = load_dense()
 SAMPLES = 3  # of each op
 
 
@@ -27,11 +27,12 @@ class Calls(TorchDispatchMode):
         self.made: dict[Any, tuple[Any, dict[str, Any]]] = {}
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        given = dict(zip(func.op.args, (*args, *(kwargs or {}).values()), strict=False))
+        given = dict(zip(func.declaration.args, (*args, *(kwargs or {}).values()), strict=False))
         values = {name: array(value) for name, value in given.items()}
         result = func(*args, **(kwargs or {}))
-        if isinstance(result, ad.Tensor) and result.grad_fn is not None and func.function is func.op.function:
-            self.made[result.grad_fn] = func.op, {**values, "out": array(result)}
+        own = func._function in (None, func.declaration.function)  # and no in-place form
+        if own and isinstance(result, ad.Tensor) and result.grad_fn is not None:
+            self.made[result.grad_fn] = func.declaration, {**values, "out": array(result)}
         return result
 
 

@@ -212,6 +212,13 @@ def load() -> dict[str, Row]:
     return ROWS
 
 
+def load_dense() -> dict[str, Row]:
+    """All rows but those of the ops under sparse tensors: their arguments are patterns, which are on no other device, and are no examples
+    or symbols."""
+    own = f"{__name__}.sparse"
+    return {name: row for name, row in load().items() if all(generator.__module__ != own for generator in row.generators)}
+
+
 def converted(value: Any, tensor: Callable[[np.ndarray], Any], dtype: Callable[[str], Any]) -> Any:
     """An argument as a library takes it."""
     if isinstance(value, np.ndarray):
