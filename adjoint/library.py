@@ -225,14 +225,19 @@ def get_ctx() -> None:
     return None
 
 
-_no_triton = refused("adjoint runs no Triton kernels; register a function of NumPy or tensors with torch.library.custom_op")
+def triton_op(name: str, fn: Kernel | None = None, /, *, mutates_args: Any, schema: str | None = None) -> Any:
+    """An operator whose function may launch Triton kernels: it is defined as by `custom_op`, and runs where it launches none
+    (`wrap_triton` refuses). Its function also says what the result looks like for tensors without elements."""
+
+    def make(function: Kernel) -> CustomOpDef:
+        made: CustomOpDef = custom_op(name, function, mutates_args=mutates_args, schema=schema)
+        made.register_fake(function)
+        return made
+
+    return make if fn is None else make(fn)
 
 
-@_no_triton
-def triton_op(name: str, fn: Kernel | None = None, /, *, mutates_args: Any, schema: str | None = None) -> Any: ...
-
-
-@_no_triton
+@refused("adjoint runs no Triton kernels; register a function of NumPy or tensors with torch.library.custom_op")
 def wrap_triton(triton_kernel: Any, /) -> Any: ...
 
 

@@ -337,11 +337,26 @@ def test_functions_that_register(lib):
         (lambda: register_fake(3), ValueError, "Expected the name of an operator"),
         (lambda: Library("a", "NO"), ValueError, "Unsupported kind: NO"),
         (lambda: Library("aten", "IMPL").impl("add", len), NotImplementedError, "adjoint's own operations cannot be replaced"),
-        (lambda: ad.library.triton_op("a::b", mutates_args=()), NotImplementedError, "adjoint runs no Triton kernels"),
         (lambda: ad.ops.load_library("no.so"), OSError, r"Could not load this library: no.so"),
     ):  # fmt: skip
         with pytest.raises(error, match=words):
             wrong()
+
+
+def test_an_operator_with_triton_kernels_is_refused_only_where_it_launches_one():
+    @ad.library.triton_op("testing_lib::maybe_fused", mutates_args=())
+    def maybe_fused(x: ad.Tensor, fused: bool) -> ad.Tensor:
+        if fused:
+            ad.library.wrap_triton(object())
+        return x * 2
+
+    assert maybe_fused(ad.ones(2), False).tolist() == ad.ops.testing_lib.maybe_fused(ad.ones(2), False).tolist() == [2.0, 2.0]
+    assert maybe_fused(ad.ones(3, device="meta"), False).shape == (3,)
+    maybe_fused.register_autograd(lambda ctx, grad: (grad * 2, None))
+    x = ad.ones(2, requires_grad=True)
+    assert ad.autograd.grad(maybe_fused(x, False).sum(), x)[0].tolist() == [2.0, 2.0]
+    with pytest.raises(NotImplementedError, match="adjoint runs no Triton kernels"):
+        maybe_fused(ad.ones(2), True)
 
 
 def test_own_operations_by_name():
