@@ -14,7 +14,7 @@ from .ops._registry import composite
 from .ops.alias import alias
 
 # What adjoint itself keeps beside the user's own attributes of a tensor.
-INTERNAL = frozenset({"_accumulator", "_alias_of", "_cut", *(name for name in Tensor.__annotations__ if name.startswith("_"))})
+INTERNAL = frozenset({"_accumulator", "_alias_of", "_cut", "_hooks", *(name for name in Tensor.__annotations__ if name.startswith("_"))})
 
 
 def attributes_of(tensor: Tensor) -> dict[str, Any]:

@@ -24,6 +24,7 @@ sys.path.insert(0, str(ROOT))
 
 import adjoint  # noqa: E402
 from adjoint import _reference as reference  # noqa: E402
+from adjoint._compiled_members import member_in_python  # noqa: E402
 from adjoint._methods import OpMethods  # noqa: E402
 from adjoint.ops._generated import OpForm, SpreadForm  # noqa: E402
 from adjoint.ops._registry import FUNCTIONS, Op  # noqa: E402
@@ -162,7 +163,8 @@ def named_tuples(body: str) -> list[str]:
 
 
 def members() -> Iterator[str]:
-    for name, value in sorted(vars(OpMethods).items()):
+    for name in sorted(vars(OpMethods)):
+        value = member_in_python(name)  # a compiled one that took its place has no annotations
         if isinstance(value, property):
             yield f"    @property\n    def {name}(self) -> Tensor: ..."
         elif callable(value):

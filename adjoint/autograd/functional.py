@@ -365,11 +365,11 @@ def packed(tensors: Tensors, several: bool, connected: bool) -> Any:
 # ---- steps that libraries import although their names are private -------------------------------------------------------------------
 
 
-def _as_tuple(inp: Any, arg_name: str | None = None, fn_name: str | None = None) -> tuple[bool, tuple[Any, ...]]:
-    """Whether there are several tensors, and a tuple of them. With the names of an argument and its function, their types are checked."""
-    if arg_name is None or fn_name is None:
-        return isinstance(inp, tuple), inp if isinstance(inp, tuple) else (inp,)
-    given, several = tensors_of(inp, arg_name, fn_name)
+def _as_tuple(inp: Any, arg_name: str | None = None, fn_name: str | None = None) -> tuple[Any, ...]:
+    """A tuple of tensors. With the names of an argument and its function their types are checked: whether there are several, and they."""
+    if arg_name is None and fn_name is None:
+        return tuple(inp) if isinstance(inp, tuple | list) else (inp,)
+    given, several = tensors_of(inp, str(arg_name), str(fn_name))
     return several, given
 
 

@@ -290,7 +290,8 @@ def test_private_steps_that_others_import():
     def steps(library):
         f = library.autograd.functional
         x, y = library.ones(2, requires_grad=True), library.zeros(1, 1, dtype=library.float64)
-        assert f._as_tuple(x)[0] is False and f._as_tuple((x, y), "inputs", "jacobian")[0] is True
+        assert f._as_tuple(x) == (x,) and f._as_tuple([x, y]) == (x, y)  # nothing is checked, and nothing said of it
+        assert f._as_tuple(x, "inputs", "jacobian") == (False, (x,)) and f._as_tuple((x, y), "inputs", "jacobian") == (True, (x, y))
         with pytest.raises(TypeError, match="The inputs given to jacobian must be either a Tensor or a tuple of Tensors"):
             f._as_tuple([x], "inputs", "jacobian")
         yield from f._construct_standard_basis_for((x, y), (2, 1))
