@@ -26,6 +26,29 @@ def test_buffers_have_to_be_given() -> None:
     assert function(parameters, [b + 1 for b in buffers], ad.ones(1, 3)).abs().max() < 1e-3
 
 
+def test_the_function_is_a_module_that_holds_no_elements() -> None:
+    layer = ad.nn.Linear(3, 3)
+    function, parameters = functorch.make_functional(ad.nn.Sequential(layer, layer))
+    assert isinstance(function, functorch.FunctionalModule)
+    assert isinstance(function, ad.nn.Module)
+    assert function.param_names == ("0.weight", "0.bias")
+    assert function.names_map == {"0.weight": ["0.weight", "1.weight"], "0.bias": ["0.bias", "1.bias"]}
+    assert all(p.is_meta for p in function.parameters())
+    x = ad.arange(3.0)
+    assert function([2 * ad.eye(3), ad.ones(3)], x).tolist() == [3.0, 7.0, 11.0]  # both layers got them
+    assert all(isinstance(p, ad.nn.Parameter) and p is not own for p, own in zip(parameters, layer.parameters(), strict=True))
+
+    norm = ad.nn.BatchNorm1d(3)
+    function, parameters, buffers = functorch.make_functional_with_buffers(norm, disable_autograd_tracking=True)
+    assert isinstance(function, functorch.FunctionalModuleWithBuffers)
+    assert function.buffer_names == ("running_mean", "running_var", "num_batches_tracked")
+    assert not any(p.requires_grad for p in parameters)
+    function(parameters, buffers, ad.randn(4, 3))
+    assert buffers[2].item() == 1  # written to what was given,
+    assert norm.num_batches_tracked.item() == 0  # not to the module
+    assert norm.weight.requires_grad
+
+
 def test_an_ensemble_runs_at_once() -> None:
     models = [ad.nn.Linear(3, 2) for _ in range(4)]
     function, parameters, buffers = functorch.combine_state_for_ensemble(models)
