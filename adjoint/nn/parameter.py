@@ -9,7 +9,7 @@ import numpy as np
 
 from .._creation import empty
 from .._size import Size
-from .._tensor import Parameter, Tensor, wrap
+from .._tensor import Parameter, Tensor, _ParameterMeta, wrap  # noqa: F401  (torchrl imports the metaclass from here)
 from ..autograd.node import LEAF
 from ..autograd.together import MANY, change
 from ..autograd.views import counter_of
