@@ -30,7 +30,7 @@ def _overdrive_core_loop(waveform: Tensor, temp: Tensor, last_in: Tensor, last_o
 
 
 @refused("adjoint has torchaudio's filters only; write the loss with torch's own operations")
-def rnnt_loss_forward(
+def rnnt_loss_forward(  # type: ignore[empty-body]
     logits: Tensor, targets: Tensor, logit_lengths: Tensor, target_lengths: Tensor, blank: int, clamp: float, fused_log_softmax: bool
 ) -> tuple[Tensor, Tensor]: ...
 

@@ -277,11 +277,11 @@ def _deform_conv2d_backward(
     grad: Tensor, input: Tensor, weight: Tensor, offset: Tensor, mask: Tensor, bias: Tensor, stride_h: int, stride_w: int, pad_h: int,
     pad_w: int, dilation_h: int, dilation_w: int, groups: int, offset_groups: int, use_mask: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
-    settings = stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w, groups, offset_groups, use_mask
+    settings: Any = stride_h, stride_w, pad_h, pad_w, dilation_h, dilation_w, groups, offset_groups, use_mask
     given: Any = [tensor.detach().requires_grad_() for tensor in (input, weight, offset, mask, bias)]
     with enable_grad():
         out = deform_conv2d(*given, *settings)
-    return _grad(out, given, grad, allow_unused=True, materialize_grads=True)  # type: ignore[return-value]
+    return _grad(out, given, grad, allow_unused=True, materialize_grads=True)  # type: ignore[no-any-return]
 
 
 # ---- the rest -----------------------------------------------------------------------------------------------------------------------
@@ -293,11 +293,11 @@ def _cuda_version() -> int:
 
 
 @refused("adjoint has no quantized tensors; call torchvision.ops.nms with floating-point boxes")
-def qnms(dets: Tensor, scores: Tensor, iou_threshold: float) -> Tensor: ...
+def qnms(dets: Tensor, scores: Tensor, iou_threshold: float) -> Tensor: ...  # type: ignore[empty-body]
 
 
 @refused("adjoint has no quantized tensors; call torchvision.ops.roi_align with floating-point images")
-def qroi_align(
+def qroi_align(  # type: ignore[empty-body]
     input: Tensor, rois: Tensor, spatial_scale: float, pooled_height: int, pooled_width: int, sampling_ratio: int, aligned: bool
 ) -> Tensor: ...
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import adjoint as ad
@@ -115,7 +117,8 @@ def test_groups_of_groups(world):
 
 
 def test_names_of_operations_and_backends():
-    assert dist.ReduceOp.SUM == dist.ReduceOp.RedOpType.SUM and isinstance(dist.ReduceOp.SUM, dist.ReduceOp)
+    total: Any = dist.ReduceOp.SUM
+    assert total == dist.ReduceOp.RedOpType.SUM and isinstance(total, dist.ReduceOp)
     assert [op.name for op in dist.ReduceOp.RedOpType] == ["SUM", "AVG", "PRODUCT", "MIN", "MAX", "BAND", "BOR", "BXOR", "PREMUL_SUM"]
     assert dist.Backend("GLOO") == dist.Backend.GLOO == "gloo" and dist.Backend.default_device_backend_map["cuda"] == "nccl"
     from adjoint.distributed.distributed_c10d import ProcessGroup as Same

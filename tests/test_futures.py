@@ -2,6 +2,7 @@
 
 import pickle
 import threading
+from typing import Any
 
 import pytest
 
@@ -9,7 +10,7 @@ from adjoint.futures import Future, collect_all, wait_all
 
 
 def test_a_value_is_set_once():
-    future = Future()
+    future: Future[Any] = Future()
     assert not future.done()
     with pytest.raises(RuntimeError, match=r"wait\(\) waits for it"):
         future.value()
@@ -22,7 +23,8 @@ def test_a_value_is_set_once():
 
 
 def test_callbacks_run_in_order_before_and_after():
-    future, seen = Future(), []
+    future: Future[int] = Future()
+    seen: list[object] = []
     doubled = future.then(lambda done: 2 * done.wait())
     future.add_done_callback(lambda done: seen.append(done.value()))
     plus_one = doubled.then(lambda done: done.value() + 1)
@@ -32,7 +34,7 @@ def test_callbacks_run_in_order_before_and_after():
 
 
 def test_exceptions(capsys):
-    future = Future()
+    future: Future[Any] = Future()
     following = future.then(lambda done: done.wait())
     other = future.then(lambda done: 7)
     with pytest.raises(AssertionError, match="no is of type <class 'str'>, not an Exception"):
@@ -49,7 +51,7 @@ def test_exceptions(capsys):
 
 
 def test_all_of_several():
-    futures = [Future() for _ in range(3)]
+    futures: list[Future[int]] = [Future() for _ in range(3)]
     whole = collect_all(futures)
     for number, future in enumerate(futures):
         assert not whole.done()
@@ -66,7 +68,7 @@ def test_all_of_several():
 
 
 def test_another_thread_sets_it():
-    future = Future()
+    future: Future[Any] = Future()
     thread = threading.Thread(target=lambda: future.set_result("there"))
     thread.start()
     assert future.wait() == "there"
@@ -79,7 +81,7 @@ def test_wrong_arguments():
     with pytest.raises(TypeError, match=r"then\(\): expected a function"):
         Future().then(3)
     with pytest.raises(TypeError, match="one of them is int"):
-        collect_all([1])
+        collect_all([1])  # type: ignore[list-item]
     with pytest.raises(RuntimeError, match=r"Can not pickle torch.futures.Future"):
         pickle.dumps(Future())
 

@@ -46,7 +46,7 @@ def lib():
 
 
 def test_signatures_from_annotations():
-    def f(
+    def f(  # type: ignore[empty-body]
         x: Tensor, y: float = 2.0, z: Tensor | None = None, *, n: int = 3, s: str = "a", d: ad.dtype | None = None
     ) -> tuple[Tensor, Tensor]: ...
     def g(xs: Sequence[Tensor], out: Tensor, sizes: list[int], by: int | float | bool) -> None: ...
@@ -58,11 +58,11 @@ def test_signatures_from_annotations():
 
 
 def test_annotations_that_are_refused():
-    def nothing(x) -> Tensor: ...
-    def a_dict(x: dict) -> Tensor: ...
+    def nothing(x) -> Tensor: ...  # type: ignore[empty-body]
+    def a_dict(x: dict) -> Tensor: ...  # type: ignore[empty-body]
     def no_result(x: Tensor): ...
-    def default(x: Tensor, sizes: Sequence[int] = (1, 2)) -> Tensor: ...
-    def any_number(*xs: Tensor) -> Tensor: ...
+    def default(x: Tensor, sizes: Sequence[int] = (1, 2)) -> Tensor: ...  # type: ignore[empty-body]
+    def any_number(*xs: Tensor) -> Tensor: ...  # type: ignore[empty-body]
 
     for function, words in (
         (nothing, "Parameter x must have a type annotation"), (a_dict, "Parameter x has unsupported type <class 'dict'>"),
@@ -216,7 +216,7 @@ def test_results_that_are_refused():
 
     @custom_op("testing::number", mutates_args=())
     def number(x: Tensor) -> Tensor:
-        return 3
+        return 3  # type: ignore[return-value]
 
     with pytest.raises(RuntimeError, match="must not also be an input to this custom operator"):
         same(ad.ones(1))

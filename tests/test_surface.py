@@ -276,7 +276,7 @@ def test_settings_of_pipes_wherever_they_stand():
 def test_names_of_the_loaders_iterators():
     from adjoint.utils.data import _utils, dataloader
 
-    loader = DataLoader(range(3))
+    loader: DataLoader[int] = DataLoader(range(3))
     assert isinstance(iter(loader), dataloader._SingleProcessDataLoaderIter | dataloader._BaseDataLoaderIter)
     assert loader._dataset_kind == dataloader._DatasetKind.Map
     assert _utils.worker._generate_state(2**40, 1) == _utils.worker._generate_state(2**40, 1) != _utils.worker._generate_state(2**40, 2)
@@ -354,7 +354,7 @@ def test_what_works_in_floating_point():
     ops = ad.ao.nn.quantized.FloatFunctional()
     assert ops.add(x, x).tolist() == [2, -4] and ops.add_relu(x, x).tolist() == [2, 0] and ops.cat([x, x]).shape == (4,)
     assert repr(ad.export.Dim("b", min=1, max=4)) == "Dim('b', min=1, max=4)" and repr(ad.export.Dim.AUTO) == "DimHint(AUTO)"
-    assert ad.onnx.TensorProtoDataType.INT64 == 7 and ad.onnx.operators.shape_as_tensor(ad.ones(2, 3)).tolist() == [2, 3]
+    assert int(ad.onnx.TensorProtoDataType.INT64) == 7 and ad.onnx.operators.shape_as_tensor(ad.ones(2, 3)).tolist() == [2, 3]
     assert ad.onnx.symbolic_helper.parse_args("v")(len) is len and ad.onnx.register_custom_op_symbolic("a::b", len, 11) is None
 
 

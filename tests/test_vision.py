@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -88,8 +89,8 @@ def test_roi_pool():
         for c in range(3):
             pixels = {(r, column): x[image, c, r, column].item() for r in rows for column in columns}
             best = max(pixels, key=pixels.get) if pixels else None
-            assert found[k, c, i, j] == (pixels[best] if pixels else 0)
-            assert places[k, c, i, j] == (best[0] * 9 + best[1] if pixels else -1)
+            assert found[k, c, i, j] == (pixels[best] if best else 0)
+            assert places[k, c, i, j] == (best[0] * 9 + best[1] if best else -1)
 
 
 def test_ps_roi_pool():
@@ -151,7 +152,7 @@ def test_deform_conv2d(masked):
     offset, mask = RNG.standard_normal((2, 24, 3, 5)) * 2, RNG.standard_normal((2, 12, 3, 5))
     expected = naive_deform(x, weight, offset, mask if masked else None, bias, (2, 1), (1, 0), (1, 1), 2, 2)
     given = [ad.from_numpy(array) for array in (x, weight, offset, mask if masked else np.zeros((2, 1)), bias)]
-    settings = (2, 1, 1, 0, 1, 1, 2, 2, masked)
+    settings: Any = (2, 1, 1, 0, 1, 1, 2, 2, masked)
     np.testing.assert_allclose(vision.deform_conv2d(*given, *settings).numpy(), expected, atol=1e-12)
     assert ad.autograd.gradcheck(lambda *args: vision.deform_conv2d(*args, *settings), [one.requires_grad_() for one in given])
     g = ad.from_numpy(RNG.standard_normal(expected.shape))
@@ -166,7 +167,7 @@ def naive_nms(boxes, scores, threshold):
         shared = max(width, 0) * max(height, 0)
         return shared / ((a[2] - a[0]) * (a[3] - a[1]) + (b[2] - b[0]) * (b[3] - b[1]) - shared)
 
-    kept = []
+    kept: list[int] = []
     for place in sorted(range(len(boxes)), key=lambda i: -scores[i]):
         if all(overlap(boxes[place], boxes[other]) <= threshold for other in kept):
             kept.append(place)

@@ -1,5 +1,7 @@
 """All operations. Importing this package fills the registry and gives Tensor its methods."""
 
+from typing import Any
+
 from . import activation as activation
 from . import alias as alias
 from . import arithmetic as arithmetic
@@ -48,7 +50,7 @@ from . import transcendental as transcendental
 from . import vector_norm as vector_norm
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> Any:
     """`torch.ops.aten`, and the operators of programs: any name is a namespace of them (but that of a module here, which is imported)."""
     from importlib.util import find_spec
 

@@ -31,9 +31,9 @@ def test_users_follow_the_arguments():
     b.kwargs = {}
     b.update_arg(1, 3)
     b.insert_arg(1, a)
-    assert b.args == (x, a, 3)
+    assert list(b.args) == [x, a, 3]
     b.replace_input_with(a, x)
-    assert b.args == (x, x, 3) and b not in a.users
+    assert list(b.args) == [x, x, 3] and b not in a.users
 
 
 def test_uses_are_replaced_where_wanted():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
@@ -137,9 +138,9 @@ def test_asserts_and_changes():
     class Asserting(fx.Tracer):
         trace_asserts = True
 
-    names: dict[str, object] = {}
-    exec("def f(x):\n    assert x.shape[0] == 2\n    return x", names)  # pytest rewrites the assertions of this file
-    names = [node.name for node in Asserting().trace(names["f"]).nodes]
+    scope: dict[str, Any] = {}
+    exec("def f(x):\n    assert x.shape[0] == 2\n    return x", scope)  # pytest rewrites the assertions of this file
+    names = [node.name for node in Asserting().trace(scope["f"]).nodes]
     assert names == ["x", "getattr_1", "getitem", "eq", "assert_fn", "output"]
     tracer = fx.Tracer()
     tracer.check_mutable_operations = True
@@ -168,7 +169,7 @@ def test_lines_of_the_program_are_recorded():
 
     traces = [node.stack_trace for node in tracer.trace(f).nodes]
     assert traces[0] is None and traces[2] is None
-    assert traces[1].endswith("in f\n    return ad.exp(x)") and __file__ in traces[1]
+    assert traces[1] is not None and traces[1].endswith("in f\n    return ad.exp(x)") and __file__ in traces[1]
 
 
 def test_proxies_of_a_graph_by_hand():
@@ -283,7 +284,7 @@ def test_what_is_written_into_nodes_while_they_are_made():
 
 def test_tracers_may_take_fewer_arguments():
     class Older(fx.Tracer):
-        def create_proxy(self, kind, target, args, kwargs, name=None, type_expr=None):
+        def create_proxy(self, kind, target, args, kwargs, name=None, type_expr=None):  # type: ignore[override]
             return super().create_proxy(kind, target, args, kwargs, name, type_expr)
 
     class Model(nn.Module):

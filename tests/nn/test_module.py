@@ -430,7 +430,7 @@ def test_a_parameter_takes_the_name_of_a_property_that_has_no_value_yet():
             self.k = nn.Parameter(ad.ones(1))
             self.raw = nn.Parameter(ad.ones(1))
 
-        @property
+        @property  # type: ignore[no-redef]
         def k(self):
             return -self.raw
 
@@ -469,7 +469,7 @@ def test_classes_are_listed_in_the_files_where_pytorch_has_them():
 
 def test_a_class_may_move_itself_by_cpu():
     class Index(nn.Module):
-        def to(self, device):
+        def to(self, device):  # type: ignore[override]
             return self.cpu() if str(device) == "cpu" else self
 
     assert Index().to("cpu").training

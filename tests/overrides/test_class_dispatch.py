@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ def arrays_flow_back_afterwards(monkeypatch):
 class Logged(ad.Tensor):
     """Wraps a tensor, and remembers the names of the ops that it sees."""
 
-    log: list = []  # noqa: RUF012
+    log: list = []  # type: ignore[assignment]  # noqa: RUF012
 
     @staticmethod
     def __new__(cls, elem, requires_grad=False):
@@ -32,7 +33,7 @@ class Logged(ad.Tensor):
     def __init__(self, elem, requires_grad=False):
         self.elem = elem
 
-    __torch_function__ = _disabled_torch_function_impl
+    __torch_function__ = _disabled_torch_function_impl  # type: ignore[assignment]
 
     def __repr__(self):
         return f"Logged({self.elem})"
@@ -57,7 +58,7 @@ class Scaled(ad.Tensor):
     def __init__(self, whole, scale):
         self.whole, self.scale = whole, scale
 
-    __torch_function__ = _disabled_torch_function_impl
+    __torch_function__ = _disabled_torch_function_impl  # type: ignore[assignment]
 
     def __tensor_flatten__(self):
         return ["whole", "scale"], None
@@ -106,8 +107,9 @@ def test_a_wrapped_weight_that_is_not_trained():
     weight = Scaled(ad.tensor([[1, -2], [3, 4]], dtype=ad.int8), ad.tensor(0.5))
     x = ad.ones(1, 2, requires_grad=True)
     layer = ad.nn.Linear(2, 2, bias=False)
-    layer.weight = ad.nn.Parameter(weight, requires_grad=False)
-    assert type(layer.weight) is Scaled and isinstance(layer.weight, ad.nn.Parameter)
+    kept: Any = ad.nn.Parameter(weight, requires_grad=False)
+    layer.weight = kept
+    assert type(kept) is Scaled and isinstance(kept, ad.nn.Parameter) and layer.weight is kept
     y = layer(x)
     assert type(y) is ad.Tensor and y.tolist() == [[-0.5, 3.5]]
     y.sum().backward()
@@ -125,7 +127,7 @@ def test_what_wrappers_consist_of():
 
 def test_nobody_answers():
     class Silent(ad.Tensor):
-        __torch_function__ = _disabled_torch_function_impl
+        __torch_function__ = _disabled_torch_function_impl  # type: ignore[assignment]
 
         @classmethod
         def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
@@ -144,7 +146,7 @@ def test_a_class_with_elements_of_its_own():
     seen = []
 
     class Watched(ad.Tensor):
-        __torch_function__ = _disabled_torch_function_impl
+        __torch_function__ = _disabled_torch_function_impl  # type: ignore[assignment]
 
         @classmethod
         def __torch_dispatch__(cls, func, types, args=(), kwargs=None):

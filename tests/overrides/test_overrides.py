@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -285,5 +286,6 @@ def test_operands_of_einsum_in_one_list_are_told_one_by_one():
 
     a, b = Teller(), Teller()
     for operands in ((a, b), [a, b]):
-        func, args = ad.einsum("ij,jk->ik", operands)
+        answer: Any = ad.einsum("ij,jk->ik", operands)
+        func, args = answer
         assert func is ad.einsum and args[0] == "ij,jk->ik" and args[1] is a and args[2] is b

@@ -1,7 +1,7 @@
 """Datasets, samplers and the loader that makes batches of them."""
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _utils as _utils
 from ._collate import default_collate, default_convert
@@ -10,6 +10,11 @@ from .dataloader import DataLoader
 from .dataset import ChainDataset, ConcatDataset, Dataset, IterableDataset, StackDataset, Subset, TensorDataset, random_split
 from .distributed import DistributedSampler
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, SubsetRandomSampler, WeightedRandomSampler
+
+if TYPE_CHECKING:
+    from .datapipes import IterDataPipe as IterDataPipe
+    from .datapipes import MapDataPipe as MapDataPipe
+    from .datapipes import functional_datapipe as functional_datapipe
 
 __all__ = [
     "BatchSampler",

@@ -15,13 +15,14 @@ import traceback
 from collections.abc import Callable
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection, wait
+from multiprocessing.reduction import ForkingPickler
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ... import _sharing  # noqa: F401 - teaches ForkingPickler to send tensors
 from ..._kernels.pool import set_num_threads
 from ..._sampling import manual_seed
-from ..._sharing import ForkingPickler
 from ._fetch import Fetch
 
 DATA, END, ERROR = "data", "end", "error"
