@@ -379,6 +379,9 @@ def ufunc_shapes(ufunc: np.ufunc, method: str, shapes: list[Shape], kwargs: dict
         return [reduced(shapes[0], kwargs.get("axis", 0), kwargs.get("keepdims", False))]
     if method == "accumulate":
         return shapes[:1]
+    if method == "reduceat":
+        axis = kwargs.get("axis", 0) % len(shapes[0])
+        return [(*shapes[0][:axis], *shapes[1], *shapes[0][axis + 1 :])]
     if method == "outer":
         return [shapes[0] + shapes[1]]
     if method != "__call__":

@@ -400,6 +400,7 @@ EXEMPT = {
     "place_at": "how many elements a mask selects depends on its values",
     "place_masked": "how many elements a mask selects depends on its values",
     "repeat_interleave": "how often elements are repeated may be given by a tensor",
+    "unmasked_dense": "the gradient has the places of all that is not 0",
     "unique": "the shape of the result depends on the values",
     "unique_consecutive": "the shape of the result depends on the values",
     "where": "with one argument it is nonzero",

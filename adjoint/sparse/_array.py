@@ -38,13 +38,17 @@ class SparseArray(Sparse):
     """The values of a sparse tensor and their places."""
 
     __slots__ = ("dtype", "pattern", "values")
-    device = "cpu"
     flags = SimpleNamespace(c_contiguous=False, f_contiguous=False, forc=False)
 
     def __init__(self, pattern: Pattern, values: Array) -> None:
         self.pattern = pattern
         self.values = values
         self.dtype: np.dtype[Any] = marked(values.dtype)  # see Note [The dtype of a layer]
+
+    @property
+    def device(self) -> Any:
+        """That of the values: where they have none, on the meta device, their places are known all the same."""
+        return getattr(self.values, "device", "cpu")
 
     @property
     def layout(self) -> Any:
@@ -170,7 +174,7 @@ def joined(a: SparseArray, b: SparseArray) -> SparseArray:
         return SparseArray(made, values)
     pattern, parts = made.merged
     if parts is not None:
-        total = np.zeros(pattern.values_shape, values.dtype)
+        total = np.zeros_like(values, shape=pattern.values_shape, order="C")
         np.add.at(total, parts, values)
         values = total
     return SparseArray(pattern, values)
@@ -186,7 +190,8 @@ def add_to(target: Array, sparse: SparseArray) -> None:
         return
     from .._kernels.index_loops import add
 
-    if target.dtype is not values.dtype or not add.at_rows(lines, 0, pattern.flat, np.ascontiguousarray(values)):
+    usual = target.dtype is values.dtype and values.__class__ is np.ndarray
+    if not usual or not add.at_rows(lines, 0, pattern.flat, np.ascontiguousarray(values)):
         np.add.at(lines, pattern.flat, values)
 
 

@@ -120,7 +120,7 @@ def joined(a: Tensor, b: Tensor) -> Tensor:
 
 def added_to(dense: Tensor, sparse: Tensor) -> Tensor:
     pattern = pattern_of(sparse)
-    dense = dense.expand(pattern.shape) if dense.ndim else dense + zeros(pattern.shape, dtype=dense.dtype)
+    dense = dense.expand(pattern.shape) if dense.ndim else dense + zeros(pattern.shape, dtype=dense.dtype, device=dense.device)
     flat = dense.reshape(-1, *pattern.dense_shape)
     lines = lines_of(sparse)
     kind = np.result_type(flat._data.dtype, lines._data.dtype) if flat.dtype is not lines.dtype else None

@@ -63,7 +63,7 @@ def coalesced(x: Tensor) -> Tensor:
     merged, parts = pattern.merged
     values = values_of(x)
     if parts is not None:
-        values = index_add(zeros(merged.values_shape, dtype=values.dtype), 0, wrap(parts), values)
+        values = index_add(zeros(merged.values_shape, dtype=values.dtype, device=values.device), 0, wrap(parts), values)
     return made(values, merged)
 
 
@@ -71,7 +71,7 @@ def to_dense(x: Tensor) -> Tensor:
     """All elements of a sparse tensor."""
     pattern = pattern_of(x)
     lines = lines_of(x)
-    whole = zeros(math.prod(pattern.sparse_shape), *pattern.dense_shape, dtype=lines.dtype)
+    whole = zeros(math.prod(pattern.sparse_shape), *pattern.dense_shape, dtype=lines.dtype, device=lines.device)
     total: Tensor = index_add(whole, 0, wrap(pattern.flat), lines)
     return total.reshape(pattern.shape)
 
@@ -126,7 +126,8 @@ def put_in(lines: Tensor, layout: layout, flat: Array, shape: Shape, dense: int,
     """Values at these places, which are in order and all different, as a tensor of some layout."""
     pattern, where, scattered = pattern_in(layout, flat, shape, dense, block)
     if scattered:
-        whole = zeros(math.prod(pattern.values_shape[: len(pattern.values_shape) - dense]), *pattern.dense_shape, dtype=lines.dtype)
+        count = math.prod(pattern.values_shape[: len(pattern.values_shape) - dense])
+        whole = zeros(count, *pattern.dense_shape, dtype=lines.dtype, device=lines.device)
         lines = index_add(whole, 0, wrap(where), lines)
     elif where is not None:
         lines = rows_at(lines, where)

@@ -70,7 +70,7 @@ def values_of_array(input: Array, pattern: Any) -> Array:
 @op(nodes="ToDenseBackward0", jvp=LINEAR, **hidden, input=lambda g, pattern: whole_gradient(g, pattern))
 def unmasked_dense(input: Array, pattern: Any) -> Array:
     """All elements of a sparse tensor, whose gradient shall have the places of all that is not 0 in theirs."""
-    whole = np.zeros(pattern.shape, input.dtype.str)
+    whole = np.zeros_like(input.values, shape=pattern.shape, order="C")
     add_to(whole, input)
     return whole
 
@@ -87,10 +87,10 @@ def whole_gradient(g: Array, pattern: Any) -> Array:
 def looked_up(input: SparseArray, pattern: Pattern) -> Array:
     """What a sparse array has in the places of another pattern, 0 where it has nothing."""
     places, parts = np.unique(input.pattern.flat, return_inverse=True)
-    values = np.zeros((places.size, *pattern.dense_shape), input.values.dtype)
+    values = np.zeros_like(input.values, shape=(places.size, *pattern.dense_shape), order="C")
     np.add.at(values, parts.reshape(-1), input.values.reshape(-1, *pattern.dense_shape))
     if not places.size:
-        return np.zeros((pattern.flat.size, *pattern.dense_shape), input.values.dtype)
+        return np.zeros_like(input.values, shape=(pattern.flat.size, *pattern.dense_shape), order="C")
     found = np.minimum(np.searchsorted(places, pattern.flat), places.size - 1)
     there = (places[found] == pattern.flat).reshape(-1, *[1] * pattern.dense_dim)
     return np.where(there, values[found], 0).astype(input.values.dtype, copy=False)
@@ -116,7 +116,7 @@ def sampled_product(left: Array, right: Array, rows: Rows) -> Array:
 
 def multiplied(values: Array, dense: Array, rows: Rows) -> Array:
     """The product by NumPy."""
-    out = np.zeros((rows.shape[0], dense.shape[1]), np.result_type(values, dense))
+    out = np.zeros_like(dense, np.result_type(values, dense), "C", shape=(rows.shape[0], dense.shape[1]))
     if not rows.columns.size:
         return out
     terms = (values if rows.order is None else values[rows.order])[:, None] * dense[rows.columns]

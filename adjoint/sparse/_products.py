@@ -56,7 +56,7 @@ def sparse_by_sparse(a: Tensor, b: Tensor) -> Tensor:
     partner = np.arange(which.size) - np.repeat(ends - counts, counts) + np.repeat(other.starts[mine.columns], counts)
     flat, parts = np.unique(mine.of_each[which] * right.shape[1] + other.columns[partner], return_inverse=True)
     terms = rows_at(lines_of(a), mine.values_at(which)) * rows_at(lines_of(b), other.values_at(partner))
-    values: Tensor = index_add(zeros(flat.size, dtype=terms.dtype), 0, wrap(parts.reshape(-1)), terms)
+    values: Tensor = index_add(zeros(flat.size, dtype=terms.dtype, device=terms.device), 0, wrap(parts.reshape(-1)), terms)
     product = made(values, at_places(flat, (left.shape[0], right.shape[1]), 2))
     return product if left.layout is sparse_coo else converted(product, left.layout, left.block)
 
@@ -121,7 +121,7 @@ def reduced_product(mat1: Tensor, mat2: Tensor, reduce: str) -> Tensor:
     values = lines_of(mat1) if rows.order is None else rows_at(lines_of(mat1), rows.order)
     terms = values.unsqueeze(1) * rows_at(mat2, rows.columns)
     places = wrap(np.broadcast_to(rows.of_each[:, None], tuple(terms.shape)).copy())
-    empty = zeros(rows.shape[0], mat2.shape[1], dtype=terms.dtype)
+    empty = zeros(rows.shape[0], mat2.shape[1], dtype=terms.dtype, device=terms.device)
     found: Tensor = scatter_reduce(empty, 0, places, terms, reduce, include_self=False)
     return found
 

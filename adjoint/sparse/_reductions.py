@@ -91,6 +91,6 @@ def softmax(input: Tensor, dim: int, dtype: Any = None, log: bool = False) -> Te
     np.maximum.at(top, groups, array)
     shifted = values - wrap(top[groups])
     powers = shifted.exp()
-    total = index_add(zeros((count, *array.shape[1:]), dtype=values.dtype), 0, wrap(groups), powers)
+    total = index_add(zeros((count, *array.shape[1:]), dtype=values.dtype, device=values.device), 0, wrap(groups), powers)
     below = total.index_select(0, wrap(groups))
     return made(shifted - below.log() if log else powers / below, pattern)
