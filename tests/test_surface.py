@@ -409,8 +409,32 @@ def test_one_example_of_a_batch_can_be_told():
     ad.func.vmap(lambda x: (seen.append(ad._C._functorch.is_batchedtensor(x)), x)[1])(ad.ones(2))
     assert seen == [True] and not ad._C._functorch.is_batchedtensor(ad.ones(1))
     assert ad._functorch.vmap._get_name(len) == "len"
-    with pytest.raises(NotImplementedError, match=r"torch\.func\.vmap"):
+    with pytest.raises(RuntimeError, match=r"torch\.func\.vmap"):
         ad._functorch.vmap._add_batch_dim(ad.ones(1), 0, 1)
+
+
+def test_the_steps_of_vmap_can_be_replaced(monkeypatch):
+    import adjoint._functorch.vmap as steps
+
+    class Pair:
+        """A container that no tree knows, so that it is a leaf."""
+
+        def __init__(self, x, y):
+            self.x, self.y = x, y
+
+    def create(dims, flat, level, spec):
+        pair, (dim,) = flat[0], dims
+        return (Pair(steps._add_batch_dim(pair.x, dim, level), steps._add_batch_dim(pair.y, dim, level)),)
+
+    def unwrap(output, out_dims, level, size, func):
+        return Pair(*(steps._remove_batch_dim(part, level, size, out_dims) for part in (output.x, output.y)))
+
+    monkeypatch.setattr(steps, "_process_batched_inputs", lambda dims, args, func: (len(args[0].x), [dims], list(args), None))
+    monkeypatch.setattr(steps, "_create_batched_inputs", create)
+    monkeypatch.setattr(steps, "_unwrap_batched", unwrap)
+    result = ad.vmap(lambda pair: Pair(pair.x.sum(), pair.y * 2))(Pair(ad.ones(2, 3), ad.arange(2.0)))
+    assert result.x.tolist() == [3.0, 3.0]
+    assert result.y.tolist() == [0.0, 2.0]
 
 
 def test_tensors_of_modules_are_swapped():

@@ -1,4 +1,8 @@
-"""`vmap`: a function of one example becomes a function of a batch of them."""
+"""`vmap`: a function of one example becomes a function of a batch of them.
+
+The steps have PyTorch's names and arguments, and this module is `torch._functorch.vmap`: TensorDict puts steps of its own in their places,
+which take its dictionaries as leaves. The `vmap_level` they are given is the level's depth, by which `_add_batch_dim` finds it again.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,15 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from .._layer import level_of, opened
+from .._layer import level_of, levels, opened
 from .._sampling import get_rng_state, set_rng_state
 from .._state import get_mode
 from .._tensor import Tensor
 from ..ops._registry import FUNCTIONS
-from ..utils._pytree import TreeSpec, broadcast_prefix, tree_flatten, tree_unflatten
+from ..utils._pytree import TreeSpec, _broadcast_to_and_flatten, broadcast_prefix, tree_flatten, tree_unflatten
 from ._batched import VmapLevel
+
+__all__ = ["Tensor", "_broadcast_to_and_flatten", "tree_flatten", "tree_unflatten", "vmap"]
 
 RANDOMNESS = ("error", "different", "same")
 
@@ -35,15 +41,25 @@ def vmap(
 
     @functools.wraps(func)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        name = getattr(func, "__name__", None) or f"{type(func).__name__}(...)"
-        flat, spec = tree_flatten(args)
-        dims = checked_dims(name, in_dims, args, flat)
-        size = batch_size(name, dims, flat)
+        size, dims, flat, spec = _process_batched_inputs(in_dims, args, func)
         if chunk_size is None or size <= chunk_size:
-            return run(name, func, flat, dims, spec, size, out_dims, randomness, kwargs)
-        return in_chunks(name, func, flat, dims, spec, size, out_dims, randomness, kwargs, chunk_size)
+            return run(func, flat, dims, spec, size, out_dims, randomness, kwargs)
+        return in_chunks(func, flat, dims, spec, size, out_dims, randomness, kwargs, chunk_size)
 
     return wrapped
+
+
+def _get_name(func: Any) -> str:
+    return getattr(func, "__name__", None) or f"{type(func).__name__}(...)"
+
+
+def _process_batched_inputs(
+    in_dims: Any, args: tuple[Any, ...], func: Callable[..., Any]
+) -> tuple[int, list[int | None], list[Any], TreeSpec]:
+    """The number of examples, and the arguments as leaves with their batch dimensions."""
+    flat, spec = tree_flatten(args)
+    dims = checked_dims(_get_name(func), in_dims, args, flat)
+    return batch_size(dims, flat), dims, flat, spec
 
 
 def checked_dims(name: str, in_dims: Any, args: tuple[Any, ...], flat: list[Any]) -> list[int | None]:
@@ -85,7 +101,7 @@ def checked_dims(name: str, in_dims: Any, args: tuple[Any, ...], flat: list[Any]
     return found
 
 
-def batch_size(name: str, dims: list[int | None], flat: list[Any]) -> int:
+def batch_size(dims: list[int | None], flat: list[Any]) -> int:
     sizes = [x.shape[dim] for dim, x in zip(dims, flat, strict=True) if dim is not None]
     if not sizes:
         raise ValueError("vmap: Expected at least one Tensor to vmap over: in_dims has only None")
@@ -98,17 +114,40 @@ def batch_size(name: str, dims: list[int | None], flat: list[Any]) -> int:
 
 
 def run(
-    name: str, func: Callable[..., Any], flat: list[Any], dims: list[int | None], spec: TreeSpec, size: int, out_dims: Any, randomness: str,
+    func: Callable[..., Any], flat: list[Any], dims: list[int | None], spec: TreeSpec, size: int, out_dims: Any, randomness: str,
     kwargs: dict[str, Any],
 ) -> Any:  # fmt: skip
     level = VmapLevel(size, randomness)
-    inputs = [x if dim is None else level.given(x, dim) for x, dim in zip(flat, dims, strict=True)]
     with opened(level, get_mode()):
-        output = func(*tree_unflatten(inputs, spec), **kwargs)
-        leaves, output_spec = tree_flatten(output)
-        places = output_dims(name, out_dims, output)
-        results = [unbatched(name, level, leaf, dim) for leaf, dim in zip(leaves, places, strict=True)]
-    return tree_unflatten(results, output_spec)
+        inputs = _create_batched_inputs(dims, flat, level.depth, spec)
+        return _unwrap_batched(func(*inputs, **kwargs), out_dims, level.depth, size, func)
+
+
+def _create_batched_inputs(flat_in_dims: list[int | None], flat_args: list[Any], vmap_level: int, args_spec: TreeSpec) -> Any:
+    """The arguments as the function gets them."""
+    inputs = [x if dim is None else _add_batch_dim(x, dim, vmap_level) for x, dim in zip(flat_args, flat_in_dims, strict=True)]
+    return tree_unflatten(inputs, args_spec)
+
+
+def _unwrap_batched(batched_outputs: Any, out_dims: Any, vmap_level: int, batch_size: int, func: Callable[..., Any]) -> Any:
+    """The results with the batch where it is wanted."""
+    name = _get_name(func)
+    leaves, spec = tree_flatten(batched_outputs)
+    places = output_dims(name, out_dims, batched_outputs)
+    results = [_maybe_remove_batch_dim(name, x, vmap_level, batch_size, dim) for x, dim in zip(leaves, places, strict=True)]
+    return tree_unflatten(results, spec)
+
+
+def level_at(depth: int) -> VmapLevel:
+    for level in levels():
+        if level.depth == depth and isinstance(level, VmapLevel):
+            return level
+    raise RuntimeError(f"vmap: no vmap of level {depth} is running\n  fix: write torch.func.vmap(function)(...)")
+
+
+def _add_batch_dim(self: Tensor, batch_dim: int, level: int) -> Tensor:
+    """An example of all: what a function gets of a tensor whose dimension `batch_dim` counts them."""
+    return level_at(level).given(self, batch_dim)
 
 
 def output_dims(name: str, out_dims: Any, output: Any) -> list[int | None]:
@@ -130,8 +169,13 @@ def output_dims(name: str, out_dims: Any, output: Any) -> list[int | None]:
     return found
 
 
-def unbatched(name: str, level: VmapLevel, x: Any, dim: int | None) -> Any:
+def _remove_batch_dim(self: Tensor, level: int, batch_size: int, out_dim: int) -> Any:
+    return _maybe_remove_batch_dim("function", self, level, batch_size, out_dim)
+
+
+def _maybe_remove_batch_dim(name: str, x: Any, vmap_level: int, batch_size: int, dim: int | None) -> Any:
     """A result with its batch dimension where it is wanted."""
+    level = level_at(vmap_level)
     mine = level_of(x) is level
     if dim is None:
         if mine:
@@ -153,7 +197,7 @@ def unbatched(name: str, level: VmapLevel, x: Any, dim: int | None) -> Any:
 
 
 def in_chunks(
-    name: str, func: Callable[..., Any], flat: list[Any], dims: list[int | None], spec: TreeSpec, size: int, out_dims: Any, randomness: str,
+    func: Callable[..., Any], flat: list[Any], dims: list[int | None], spec: TreeSpec, size: int, out_dims: Any, randomness: str,
     kwargs: dict[str, Any], chunk_size: int,
 ) -> Any:  # fmt: skip
     """Some examples at a time, which takes less memory."""
@@ -164,9 +208,9 @@ def in_chunks(
             set_rng_state(state)
         length = min(chunk_size, size - start)
         part = [x if dim is None else x.narrow(dim, start, length) for x, dim in zip(flat, dims, strict=True)]
-        rows.append(run(name, func, part, dims, spec, length, out_dims, randomness, kwargs))
+        rows.append(run(func, part, dims, spec, length, out_dims, randomness, kwargs))
     flattened = [tree_flatten(row)[0] for row in rows]
-    places = output_dims(name, out_dims, rows[0])
+    places = output_dims(_get_name(func), out_dims, rows[0])
     columns = zip(*flattened, strict=True)
     joined = [column[0] if dim is None else FUNCTIONS["cat"](column, dim) for column, dim in zip(columns, places, strict=True)]
     return tree_unflatten(joined, tree_flatten(rows[0])[1])
