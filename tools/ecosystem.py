@@ -173,8 +173,12 @@ def compare_tests(library: Library, ours: Environment, theirs: Environment, effo
     except (OSError, subprocess.CalledProcessError, ValueError) as error:
         result.remark = f"no tests: {error}"
         return
-    expected, actual = (outcomes(library, side, folder, paths, effort) for side in (theirs, ours))
-    passed = {name for name, outcome in expected.items() if outcome == "passed"}
+    sampled, _ = outcomes(library, theirs, folder, paths, effort)
+    passed = {name for name, outcome in sampled.items() if outcome == "passed"}
+    actual, stopped = outcomes(library, ours, folder, paths, effort, passed)
+    if stopped:
+        passed &= actual.keys()
+        result.remark = f"as far as it came in {effort.minutes:g} minutes"
     both = {name for name in passed if actual.get(name) == "passed"}
     result.passed_pytorch, result.passed_both = len(passed), len(both)
     result.only_pytorch = sorted(passed - both)
@@ -202,27 +206,34 @@ def tests_of(library: Library, environment: Environment) -> tuple[Path, list[str
     return folder, library.tests
 
 
-def outcomes(library: Library, side: Environment, folder: Path, paths: list[str], effort: Effort) -> dict[str, str]:
-    """The outcome of each test of the sample."""
+def outcomes(
+    library: Library, side: Environment, folder: Path, paths: list[str], effort: Effort, wanted: set[str] | None = None
+) -> tuple[dict[str, str], bool]:
+    """The outcome of each test of a sample, or of those that are wanted, and whether time was up before all had run."""
     file = BUILD / "results" / f"{library.name}-{side.name}.jsonl"
     file.unlink(missing_ok=True)
     left_out = [f"--deselect={test}" for tests in library.deselect.values() for test in tests]
     options = ["-q", "-p", "no:cacheprovider", "-p", "outcomes", "--continue-on-collection-errors", "-W", "default", *left_out]
     variables = {**side.variables(library), "ECOSYSTEM_OUTCOMES": str(file), "ECOSYSTEM_SAMPLE": str(effort.sample)}
     variables["PYTHONPATH"] += f"{os.pathsep}{folder}"
+    if wanted is not None:
+        names = file.with_suffix(".txt")
+        names.write_text("\n".join(sorted(wanted)), encoding="utf-8")
+        variables["ECOSYSTEM_WANTED"] = str(names)
     log = BUILD / "results" / f"{library.name}-{side.name}.log"
     with log.open("w", encoding="utf-8") as output:
         command = side.command("-m", "pytest", *options, *paths)
         try:
             subprocess.run(command, stdout=output, stderr=output, env=variables, cwd=folder, timeout=60 * effort.minutes, check=False)
+            stopped = False
         except subprocess.TimeoutExpired:
-            output.write(f"\nstopped after {effort.minutes} minutes\n")
+            stopped = True
     lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
     found: dict[str, str] = {}
     for name, outcome in map(json.loads, lines):
         if found.get(name, "passed") == "passed":  # a test that fails when it is cleaned up has failed
             found[name] = outcome
-    return found
+    return found, stopped
 
 
 # ---- the page -----------------------------------------------------------------------------------------------------------------------
@@ -253,7 +264,8 @@ def page(results: dict[str, Result]) -> str:
         "|---|---|---|---|",
     ]
     for name, result in sorted(results.items()):
-        tests = f"{result.passed_both} of {result.passed_pytorch}" if result.passed_pytorch else result.remark or "not sampled"
+        counted = [f"{result.passed_both} of {result.passed_pytorch}"] if result.passed_pytorch else []
+        tests = ", ".join([*counted, *filter(None, [result.remark])]) or "not sampled"
         lines.append(f"| {name} | {result.version} | {cell(result.program)} | {cell(tests)} |")
     if failing := {name: result.only_pytorch for name, result in sorted(results.items()) if result.only_pytorch}:
         lines += ["", "## Tests that pass on PyTorch only", ""]
