@@ -184,13 +184,15 @@ def _with_facts(text: str, facts: Sequence[str], indent: int, apart: bool = Fals
     return text + ")"
 
 
-def sparse_text(parts: dict[str, Array], facts: Sequence[str], apart: bool, prefix: str = "tensor(") -> str:
+def sparse_text(parts: dict[str, Array], facts: Sequence[str], apart: bool, prefix: str = "tensor(", device: str = "cpu") -> str:
     """The text of a sparse tensor: its arrays by name, and what there is to say besides."""
     indent = len(prefix)
     lines = []
     for name, array in parts.items():
         opening = f"{name}=tensor("
-        inside = _body(np.asarray(array), indent + len(opening)) if array.size else f"[], size={tuple(array.shape)}"
+        shown = array.size and device != "meta"
+        empty = "..." if device == "meta" else "[]"
+        inside = _body(np.asarray(array), indent + len(opening)) if shown else f"{empty}, size={tuple(array.shape)}"
         lines.append(f"{opening}{inside})")
     return _with_facts(prefix + (",\n" + " " * indent).join(lines), facts, indent, apart)
 

@@ -14,7 +14,7 @@ import adjoint as ad
 from adjoint import _meta
 from adjoint._meta import MetaArray
 from tests.ops._check import Call
-from tests.ops.samples import load_dense
+from tests.ops.samples import load
 
 # ---- arrays: NumPy's functions ------------------------------------------------------------------------------------------------------
 
@@ -373,6 +373,24 @@ def test_moving_to_the_device_is_recorded():
         x.to("meta").sum().backward()
 
 
+def test_sparse_tensors_may_have_no_values():
+    x = ad.sparse_coo_tensor(ad.tensor([[0, 1], [2, 0]]), ad.ones(2), (2, 3))
+    moved = x.to("meta")
+    assert moved.is_meta and moved.is_sparse and moved.dtype is ad.float32 and x.to("meta", ad.float64).dtype is ad.float64
+    assert repr(moved) == (
+        "tensor(indices=tensor(..., size=(2, 2)),\n       values=tensor(..., size=(2,)),\n"
+        "       device='meta', size=(2, 3), layout=torch.sparse_coo)"
+    )
+    for y in (moved.to_dense(), moved.to_sparse_csr(), moved + moved, moved.coalesce(), moved @ on_meta(3, 2), ad.sparse.sum(moved, 0)):
+        assert y.is_meta
+
+
+def test_sparse_gradients_on_the_device():
+    weight = ad.ones(4, 2, device="meta", requires_grad=True)
+    ad.nn.functional.embedding(ad.zeros(3, dtype=ad.int64, device="meta"), weight, sparse=True).sum().backward()
+    assert weight.grad.is_meta and weight.grad.is_sparse and weight.grad.shape == (4, 2)
+
+
 # ---- every op -----------------------------------------------------------------------------------------------------------------------
 
 # Ops that cannot work without values, and why.
@@ -405,7 +423,7 @@ EXEMPT = {
     "unique_consecutive": "the shape of the result depends on the values",
     "where": "with one argument it is nonzero",
 }
-ROWS = load_dense()
+ROWS = load()
 
 
 def tensor_facts(x):

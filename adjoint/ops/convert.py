@@ -10,7 +10,7 @@ import numpy as np
 from .. import _dtype
 from .._device import CPU, META, device, require_usable, resolve
 from .._dtype import as_numpy_dtype, dtype, from_numpy_dtype
-from .._layout import copy_in_format, is_in_format, memory_format, preserve_format, strided
+from .._layout import Sparse, copy_in_format, is_in_format, memory_format, preserve_format, strided
 from .._quiet import mute, unmute
 from .._site import here, warn
 from .._state import GRAD, get_mode, recording
@@ -135,13 +135,20 @@ def _moved(self: Tensor, dtype: np.dtype[Any], where: device) -> Tensor:
             "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of "
             "torch.nn.Module.to() when moving module from meta to a different device."
         )
-    from .._meta import empty_like
-
-    moved = wrap(copy_in_format(empty_like(self._data), dtype, _PRESERVE))
+    moved = wrap(_without_elements(self._data, dtype))
     edge = edge_of(self)
     if edge is not None and recording() and dtype.kind not in "iub":
         moved._fn = new_node(ToCopyBackward0, (edge,), (), here())
     return moved
+
+
+def _without_elements(data: Any, dtype: np.dtype[Any]) -> Any:
+    from .._meta import empty_like
+
+    if isinstance(data, Sparse):
+        sparse: Any = data
+        return sparse.with_values(_without_elements(sparse.values, sparse.values.dtype if dtype == sparse.dtype else dtype))
+    return copy_in_format(empty_like(data), dtype, _PRESERVE)
 
 
 class ToCopyBackward0(Node):

@@ -102,12 +102,13 @@ class SparseArray(Sparse):
     def text(self, node: str | None, requires_grad: bool, prefix: str) -> str:
         """What is printed of a Tensor that holds it."""
         pattern = self.pattern
-        facts = [f"size={tuple(self.shape)}", f"nnz={pattern.nnz}"]
+        size = f"size={tuple(self.shape)}"
+        facts = [size, f"nnz={pattern.nnz}"] if self.device == "cpu" else [f"device='{self.device}'", size]
         if self.dtype not in (_dtype.default_numpy(), _dtype.default_complex_numpy(), _dtype.int64.numpy, _dtype.bool_.numpy):
             facts.append(f"dtype={_dtype.from_numpy_dtype(self.dtype)}")
         facts.append(f"layout={pattern.layout}")
         facts += [f"grad_fn=<{node}>"] if node else ["requires_grad=True"] * requires_grad
-        return sparse_text({**pattern.parts(), "values": self.values}, facts, pattern.layout is sparse_coo, prefix)
+        return sparse_text({**pattern.parts(), "values": self.values}, facts, pattern.layout is sparse_coo, prefix, self.device)
 
     def refuse_storage(self) -> NoReturn:
         raise RuntimeError(

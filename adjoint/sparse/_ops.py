@@ -116,7 +116,7 @@ def sampled_product(left: Array, right: Array, rows: Rows) -> Array:
 
 def multiplied(values: Array, dense: Array, rows: Rows) -> Array:
     """The product by NumPy."""
-    out = np.zeros_like(dense, np.result_type(values, dense), "C", shape=(rows.shape[0], dense.shape[1]))
+    out = np.zeros_like(dense, dtype=np.result_type(values, dense), order="C", shape=(rows.shape[0], dense.shape[1]))
     if not rows.columns.size:
         return out
     terms = (values if rows.order is None else values[rows.order])[:, None] * dense[rows.columns]

@@ -213,8 +213,7 @@ def load() -> dict[str, Row]:
 
 
 def load_dense() -> dict[str, Row]:
-    """All rows but those of the ops under sparse tensors: their arguments are patterns, which are on no other device, and are no examples
-    or symbols."""
+    """All rows but those of the ops under sparse tensors: their arguments are patterns, which are no examples or symbols."""
     own = f"{__name__}.sparse"
     return {name: row for name, row in load().items() if all(generator.__module__ != own for generator in row.generators)}
 
