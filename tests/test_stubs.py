@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import doctest
+import importlib
 import shutil
 import subprocess
 import sys
@@ -64,6 +65,11 @@ def test_the_check_notices_a_stale_file(tmp_path, monkeypatch, capsys):
     assert "run python tools/gen_stubs.py" in capsys.readouterr().out
     assert gen_stubs.main([]) == 0
     assert gen_stubs.main(["--check"]) == 0
+
+
+def test_modules_that_a_program_imports_are_not_the_packages():
+    importlib.import_module("adjoint.cli")
+    assert "cli" in dir(ad) and gen_stubs.main(["--check"]) == 0
 
 
 def test_compiled_members_stand_for_those_in_python():

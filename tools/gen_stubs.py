@@ -232,9 +232,16 @@ def export(name: str, value: Any) -> Iterator[str]:
         yield f"{name}: {'type[TypedStorage]' if name.endswith('Storage') else kind}"
 
 
+def own_modules() -> set[str]:
+    """The modules that the package itself imports. Others are among its names as soon as somebody imports them."""
+    tree = ast.parse(Path(str(adjoint.__file__)).read_text(encoding="utf-8"))
+    return {alias.name for node in tree.body if isinstance(node, ast.ImportFrom) and node.module is None for alias in node.names}
+
+
 def module_text() -> str:
     later = [name for name in PACKAGES if find_spec(f"adjoint.{name}") is not None]
     names = sorted({*dir(adjoint), *later} - {name for name in PACKAGES if name not in later})
+    own = own_modules()
     lines: list[str] = []
     for name in names:
         shown = not name.startswith("_") or name in ("__version__", *LATER, *PACKAGES)
@@ -242,8 +249,8 @@ def module_text() -> str:
             continue
         if name in PACKAGES:
             lines.append(f"from . import {name} as {name}")
-        else:
-            lines += export(name, getattr(adjoint, name))
+        elif not isinstance(value := getattr(adjoint, name), ModuleType) or name in own:
+            lines += export(name, value)
     imports = [line for line in lines if line.startswith("from ")]
     rest = [line for line in lines if not line.startswith("from ")]
     body = "\n".join(rest)
