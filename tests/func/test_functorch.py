@@ -39,11 +39,11 @@ def test_the_function_is_a_module_that_holds_no_elements() -> None:
     assert all(isinstance(p, ad.nn.Parameter) and p is not own for p, own in zip(parameters, layer.parameters(), strict=True))
 
     norm = ad.nn.BatchNorm1d(3)
-    function, parameters, buffers = functorch.make_functional_with_buffers(norm, disable_autograd_tracking=True)
-    assert isinstance(function, functorch.FunctionalModuleWithBuffers)
-    assert function.buffer_names == ("running_mean", "running_var", "num_batches_tracked")
+    normalize, parameters, buffers = functorch.make_functional_with_buffers(norm, disable_autograd_tracking=True)
+    assert isinstance(normalize, functorch.FunctionalModuleWithBuffers)
+    assert normalize.buffer_names == ("running_mean", "running_var", "num_batches_tracked")
     assert not any(p.requires_grad for p in parameters)
-    function(parameters, buffers, ad.randn(4, 3))
+    normalize(parameters, buffers, ad.randn(4, 3))
     assert buffers[2].item() == 1  # written to what was given,
     assert norm.num_batches_tracked.item() == 0  # not to the module
     assert norm.weight.requires_grad
