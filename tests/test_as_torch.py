@@ -240,3 +240,37 @@ def test_what_only_jupyter_runs_is_refused_before_anything_runs(tmp_path, cells,
     done = python("-m", "adjoint", "run", notebook(tmp_path / "book.ipynb", *cells))
     assert done.returncode == 2 and done.stdout == "" and len(done.stderr.splitlines()) == 1
     assert message in done.stderr and "python -m adjoint run -m jupyter lab" in done.stderr
+
+
+OPTREE = """
+import sys
+from types import SimpleNamespace
+
+registry = SimpleNamespace(__GLOBAL_NAMESPACE="everywhere")
+MappingEntry = object
+registered = {}
+
+
+def register_pytree_node(cls, flatten, unflatten, *, path_entry_type, namespace):
+    registered[cls] = flatten, unflatten, namespace
+"""
+
+
+@pytest.mark.parametrize("first", ["optree", "torch"])
+def test_optree_is_told_of_the_tables_of_modules(tmp_path, first):
+    """A stand-in for it, which notes what is registered."""
+    (tmp_path / "optree.py").write_text(OPTREE, encoding="utf-8")
+    program = f"""
+        import sys, adjoint
+        sys.path.append({str(tmp_path)!r})
+        {"import optree" if first == "optree" else ""}
+        adjoint.as_torch()
+        import optree, torch
+        table = torch.nn.Linear(2, 1)._parameters
+        flatten, unflatten, where = optree.registered[type(table)]
+        leaves, names, entries = flatten(table)
+        again = unflatten(names, leaves)
+        print(where, names, entries, [list(x.shape) for x in leaves], type(again) is dict, again == table)
+    """
+    done = python("-c", "\n".join(line[8:] for line in program.splitlines()))
+    assert printed(done) == ["everywhere ['bias', 'weight'] ['bias', 'weight'] [[1], [1, 2]] True True"]

@@ -38,10 +38,11 @@ def as_torch() -> ModuleType:
             "before anything imports torch, or start the program with `python -m adjoint run`"
         )
     from ..torch_version import TorchVersion
-    from . import finder, names, notes
+    from . import finder, names, notes, trees
 
     sys.meta_path.insert(0, finder.Finder())
     names.rename_all()
+    trees.register_tables()
     ours.torch = ours  # type: ignore[attr-defined]
     for module in (ours, names.loaded("adjoint.version")):
         module.__version__ = TorchVersion(VERSION)  # type: ignore[attr-defined]

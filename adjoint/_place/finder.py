@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.abc import InspectLoader, Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
@@ -11,16 +11,19 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from .names import OURS, our_name, rename
+from .trees import register_tables
 
 
 class Finder(MetaPathFinder):
-    """Finds what is below `torch` and `functorch` in adjoint, and sees to it that what is loaded of adjoint gets both its names."""
+    """Finds what is below `torch` and `functorch` in adjoint, and sees to it that what is loaded of adjoint gets both its names.
+    optree is told of the tables of modules when it is loaded."""
 
     def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
-        if fullname.startswith(f"{OURS}."):
+        after = rename if fullname.startswith(f"{OURS}.") else register_tables if fullname == "optree" else None
+        if after is not None:
             own = PathFinder.find_spec(fullname, path)
             if own is not None and own.loader is not None:
-                own.loader = _Renaming(own.loader)
+                own.loader = _Followed(own.loader, after)
             return own
         ours = our_name(fullname)
         own = None if ours is None else _spec_of(ours)
@@ -39,11 +42,12 @@ def _spec_of(ours: str) -> ModuleSpec | None:
         return None
 
 
-class _Renaming(Loader):
-    """Loads a module of adjoint as ever, and then gives it its names."""
+class _Followed(Loader):
+    """Loads a module as ever, and then does something with it: gives a module of adjoint its names."""
 
-    def __init__(self, loader: Loader) -> None:
+    def __init__(self, loader: Loader, after: Callable[[ModuleType], None]) -> None:
         self._loader = loader
+        self._after = after
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._loader, name)
@@ -55,7 +59,7 @@ class _Renaming(Loader):
         assert module.__spec__ is not None
         module.__loader__ = module.__spec__.loader = self._loader
         self._loader.exec_module(module)
-        rename(module)
+        self._after(module)
 
 
 class _Same(InspectLoader):

@@ -17,9 +17,17 @@ class Members(dict[str, Any]):
     __slots__ = ("attributes",)
     stands_for = dict  # for functions of trees
 
-    def __init__(self, attributes: dict[str, Any], entries: dict[str, Any] | None = None) -> None:
-        self.attributes = attributes  # the module's __dict__
-        self.update(entries or {})
+    attributes: dict[str, Any]  # the module's __dict__
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> dict[str, Any]:  # type: ignore[misc]
+        return dict(*args, **kwargs)  # a program that writes type(module._parameters)(...) means PyTorch's dictionary
+
+    @classmethod
+    def of(cls, attributes: dict[str, Any]) -> Members:
+        """The empty table of a module, by its `__dict__`."""
+        table = dict.__new__(cls)
+        table.attributes = attributes
+        return table
 
     def __setitem__(self, name: str, value: Any) -> None:
         super().__setitem__(name, value)

@@ -48,8 +48,8 @@ class Module(CallHooks, Conversion, StateDict):
         asked = type(self).__getattr__ is not Module.__getattr__  # a class's own, which is to see who reads its members
         own.update(
             training=True,
-            _parameters={} if asked else Members(own),
-            _buffers={} if asked else Members(own),
+            _parameters={} if asked else Members.of(own),
+            _buffers={} if asked else Members.of(own),
             _non_persistent_buffers_set=set(),
             _backward_pre_hooks=OrderedDict(),
             _backward_hooks=OrderedDict(),
@@ -63,7 +63,7 @@ class Module(CallHooks, Conversion, StateDict):
             _state_dict_pre_hooks=OrderedDict(),
             _load_state_dict_pre_hooks=OrderedDict(),
             _load_state_dict_post_hooks=OrderedDict(),
-            _modules={} if asked else Members(own),
+            _modules={} if asked else Members.of(own),
         )
         if self.call_super_init:
             super().__init__(*args, **kwargs)

@@ -33,6 +33,14 @@ def main() -> dict[str, Any]:
             optimizer.step()
             losses.append(loss.item())
         results[kind.__name__] = losses
+    scale, start = torch.tensor(1.0, requires_grad=True), torchopt.extract_state_dict(model)
+    for kind in (torchopt.MetaSGD, torchopt.MetaAdam):
+        inner = kind(model, lr=1e-2)
+        for _ in range(3):
+            inner.step((model(x) - scale * y).pow(2).mean())
+        results[kind.__name__] = torch.autograd.grad((model(x) - y).pow(2).mean(), scale)[0]
+        torchopt.recover_state_dict(model, start)
+
     @torchopt.diff.implicit.custom_root(torch.func.grad(ridge, argnums=0), argnums=1)
     def solve(start: torch.Tensor, weight: torch.Tensor, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         return torch.linalg.solve(x.T @ x / 8 + weight * torch.eye(2), x.T @ y / 8)

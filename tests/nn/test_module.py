@@ -281,6 +281,14 @@ def test_state_of_ones_own():
     assert [name for name, _ in twin.named_children()] == ["extra"]
 
 
+def test_the_class_of_a_table_makes_plain_dictionaries():
+    layer = ad.nn.Linear(2, 1)
+    table = type(layer._parameters)((name, value) for name, value in layer._parameters.items())
+    assert type(table) is dict and list(table) == ["weight", "bias"]
+    table["weight"] = None
+    assert layer.weight is layer._parameters["weight"] is not None
+
+
 def test_dir_has_members_and_no_numbers():
     names = dir(nn.Sequential(nn.Linear(1, 1)))
     assert "forward" in names and "training" in names and "0" not in names
