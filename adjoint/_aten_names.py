@@ -18,6 +18,16 @@ def slice(input: Any, dim: int = 0, start: int | None = None, end: int | None = 
     return input[(*(EVERYTHING,) * wrap_dim(dim, input.ndim), builtins.slice(start, end, step))]
 
 
+def index(input: Any, indices: Any) -> Any:
+    """The elements at tensors of places; None stands for a whole dimension."""
+    return input[tuple(EVERYTHING if item is None else item for item in indices)]
+
+
+def alias(input: Any) -> Any:
+    """A view of all elements."""
+    return input[...]
+
+
 def _batch_norm_with_update(
     input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, momentum: float, eps: float
 ) -> tuple[Any, Any, Any, Any]:

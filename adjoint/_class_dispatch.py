@@ -9,7 +9,7 @@ Nobody else pays: ops look here only if an operand is of a class of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from functools import partial
 from typing import Any
@@ -22,7 +22,7 @@ from ._layout import strided
 from ._methods import OpMethods
 from ._overriding import DisableTorchFunctionSubclass, _members
 from ._state import GRAD, swap_bits
-from ._tensor import Tensor, new
+from ._tensor import Tensor, new, wrap
 from ._watching import op_name
 from .autograd import differentiate
 from .ops._recording import finish
@@ -153,7 +153,12 @@ def run_op(op: Any, func: Any, args: tuple[Any, ...], operands: Sequence[Any]) -
         names.pop()
     keywords = {name: value for name, value in zip(op.args[cut:], args[cut:], strict=True) if value is not defaults.get(name)}
     inplace = func is not op.function
-    result = answer(op_name(op) + ("_" if inplace else ""), func, tuple(positional), keywords, op)
+    if op.name in PARTS:
+        result = answer_in_steps(*args)
+    elif op.name == "index":
+        result = answer_index(*args)
+    else:
+        result = answer(op_name(op) + ("_" if inplace else ""), func, tuple(positional), keywords, op)
     if result is NotImplemented or inplace:
         return result
     made = tuple(result) if op.several and isinstance(result, tuple | list) else (result,)
@@ -167,6 +172,56 @@ def run_op(op: Any, func: Any, args: tuple[Any, ...], operands: Sequence[Any]) -
                     x._data.twin = Twin(x)
             finish(without_view(op) if any(wraps(x) for x in (*bases, *made)) else op, list(operands), values, made)
     return result
+
+
+PARTS = ("select_part", "slice_part", "unsqueeze_part")  # the ops of basic indices (ops/parts.py)
+LAST = 2**63 - 1  # where PyTorch lets a slice end that has no end
+
+
+def view_steps(ndim: int, index: tuple[Any, ...]) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """A basic index as the ops by which PyTorch takes it, one item after the other: their names and arguments."""
+    rest = ndim - sum(item is not None and item is not Ellipsis for item in index)
+    dim = 0  # of the result so far
+    changed = False
+    for item in index:
+        if item is Ellipsis:
+            dim += rest
+            continue
+        if item is None:
+            yield "unsqueeze", (dim,)
+        elif not isinstance(item, slice):
+            yield "select", (dim, int(item))
+        elif item != slice(None):
+            step = () if item.step in (None, 1) else (item.step,)
+            yield "slice", (dim, item.start or 0, LAST if item.stop is None else item.stop, *step)
+        changed = changed or item != slice(None)
+        dim += item is None or isinstance(item, slice)
+    if not changed:
+        yield "alias", ()
+
+
+def answer_in_steps(x: Any, index: tuple[Any, ...]) -> Any:
+    """The answer for a basic index, which is one op here and several in PyTorch."""
+    from ._ops import function_named
+
+    result = x
+    for name, arguments in view_steps(x.ndim, index):
+        function = function_named(name)
+        made = answer(name, function, (result, *arguments), {})
+        if made is NotImplemented and result is x:
+            return made
+        result = function(result, *arguments) if made is NotImplemented else made
+    return result
+
+
+def answer_index(x: Any, indices: Sequence[Any]) -> Any:
+    """The answer for an index with tensors in it: the class gets tensors, and None for a whole dimension."""
+    from ._ops import function_named
+
+    items = [None if isinstance(item, slice) else item if isinstance(item, Tensor) else wrap(item) for item in indices]
+    while items and items[-1] is None:
+        items.pop()
+    return answer("index", function_named("index"), (x, items), {})
 
 
 def wraps(x: Tensor) -> bool:

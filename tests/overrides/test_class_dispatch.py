@@ -8,6 +8,7 @@ import pytest
 
 import adjoint as ad
 from adjoint._C import _disabled_torch_function_impl
+from adjoint._class_dispatch import disabled_torch_dispatch
 from adjoint._subclasses.fake_tensor import DataDependentOutputException, FakeTensor, FakeTensorMode, is_fake, unset_fake_temporarily
 from adjoint.autograd import differentiate
 from adjoint.utils._python_dispatch import is_traceable_wrapper_subclass, return_and_correct_aliasing, transform_subclass
@@ -204,3 +205,30 @@ def test_who_only_asks_whether_a_tensor_is_fake_does_not_pay():
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
     fake = FakeTensorMode().from_tensor(ad.ones(2, 3))
     assert all(map(is_fake, (fake.contiguous(), fake.detach(), fake.new_zeros(4), fake.cpu())))
+
+
+@pytest.mark.parametrize(("take", "calls"), [
+    (lambda x: x[0], [("select", (0, 0))]),
+    (lambda x: x.select(1, 2), [("select", (1, 2))]),
+    (lambda x: x[:, 1:3], [("slice", (1, 1, 3))]),
+    (lambda x: x[1:, ::2], [("slice", (0, 1, 2**63 - 1)), ("slice", (1, 0, 2**63 - 1, 2))]),
+    (lambda x: x[..., None, 0], [("unsqueeze", (1,)), ("select", (2, 0))]),
+    (lambda x: x[...], [("alias", ())]),
+    (lambda x: x[:, [0, 2]], [("index", ([None, [0, 2]],))]),
+])  # fmt: skip
+def test_a_class_sees_an_index_as_the_ops_that_pytorch_makes_of_it(take, calls):
+    seen = []
+
+    def shown(value):
+        return [item if item is None else item.tolist() for item in value] if isinstance(value, list) else value
+
+    class Seeing(ad.Tensor):
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            seen.append((func.overloadpacket.__name__, tuple(map(shown, args[1:]))))
+            return disabled_torch_dispatch(func, types, args, kwargs).as_subclass(Seeing)
+
+    x = ad.arange(6.0).reshape(2, 3)
+    result = take(x.as_subclass(Seeing))
+    assert seen == calls
+    assert result.tolist() == take(x).tolist()
