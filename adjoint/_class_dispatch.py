@@ -254,8 +254,10 @@ def seen(name: str) -> Callable[..., Any]:
     """A method of Tensor that asks the class first."""
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        from ._ops import function_named
+
         member = getattr(Tensor, name)
-        result = answer(name, member, (self, *args), kwargs)
+        result = answer(name, function_named(name), (self, *args), kwargs)
         return member(self, *args, **kwargs) if result is NotImplemented else result
 
     method.__name__ = method.__qualname__ = name
