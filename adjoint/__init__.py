@@ -181,6 +181,7 @@ _NAMES = {
     **dict.fromkeys(("OutOfMemoryError",), "cuda"),
     **dict.fromkeys(("compile",), "compiler"),
     **dict.fromkeys(("_grouped_mm",), "nn._grouped"),
+    "_has_compatible_shallow_copy_type": "nn._conversion",
     **dict.fromkeys(
         ("SymBool", "SymFloat", "SymInt", "_assert", "_assert_async", "_check", "_check_index", "_check_is_size", "_check_not_implemented",
          "_check_tensor_all", "_check_tensor_all_with", "_check_type", "_check_value", "_check_with", "sym_float", "sym_int", "sym_ite",

@@ -42,6 +42,7 @@ from . import _functorch as _functorch
 from ._native import _fused_sdp_choice as _fused_sdp_choice
 from .nn._grouped import _grouped_mm as _grouped_mm
 from . import _guards as _guards
+from .nn._conversion import _has_compatible_shallow_copy_type as _has_compatible_shallow_copy_type
 from . import _higher_order_ops as _higher_order_ops
 from . import _inductor as _inductor
 from . import _jit_internal as _jit_internal

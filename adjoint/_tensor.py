@@ -101,7 +101,7 @@ class Tensor(OpMethods):
         tensor._vc = counter_of(data)
         tensor._fn = None
         if require_grad:
-            tensor._set_requires_grad(True)
+            _require_grad(tensor)
         return tensor
 
     @staticmethod
@@ -561,6 +561,14 @@ def disabled_torch_function(func: Callable[..., Any], types: Any, args: Any = ()
         return func(*args, **(kwargs or {}))
 
 
+def _require_grad(tensor: Tensor) -> None:
+    """Turn recording on for an object that is being made: its own `__torch_function__` is not asked, for it has no attributes yet."""
+    if type(tensor) is Parameter:
+        tensor._set_requires_grad(True)
+    else:
+        disabled_torch_function(Tensor._set_requires_grad, (), (tensor, True))
+
+
 class _ParameterMeta(type):
     def __instancecheck__(cls, instance: object) -> bool:
         return super().__instancecheck__(instance) or (isinstance(instance, Tensor) and instance.__dict__.get("_is_param", False))
@@ -583,7 +591,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         tensor._vc = None if data is None else data._vc
         tensor._fn = None
         if requires_grad:
-            tensor._set_requires_grad(True)
+            _require_grad(tensor)
         return tensor
 
     def __repr__(self) -> str:

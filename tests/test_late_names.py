@@ -23,6 +23,14 @@ def test_facts():
     assert ad.get_device(x) == -1 and not x.is_distributed()
 
 
+def test_the_data_of_one_kind_of_tensor_is_not_set_to_another():
+    x = ad.ones(2)
+    assert ad._has_compatible_shallow_copy_type(x, ad.ones(3, dtype=ad.float64))
+    assert ad._has_compatible_shallow_copy_type(x.to_sparse(), x.to_sparse())
+    assert not ad._has_compatible_shallow_copy_type(x, x.to_sparse())
+    assert not ad._has_compatible_shallow_copy_type(x, ad.ones(2, device="meta"))
+
+
 def test_the_history_ends():
     x = ad.ones(2, requires_grad=True)
     assert not ad.detach(x * 2).requires_grad

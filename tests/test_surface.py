@@ -340,12 +340,21 @@ def test_models_come_from_a_directory(tmp_path):
         (lambda: ad.onnx.symbolic_opset11.select(1), "operations are not written in ONNX"),
         (lambda: ad.ao.quantization.fuse_modules(None, []), "computes in floating point"),
         (lambda: ad.nn.quantized.Linear(1, 1), "layer of the same name in torch.nn"),
+        (lambda: ad.nn.quantized.BatchNorm2d(1), "layer of the same name in torch.nn"),
         (lambda: ad.quantization.convert(None), "computes in floating point"),
     ],
 )
 def test_other_ways_of_running_models_are_refused(call, message):
     with pytest.raises(NotImplementedError, match=message):
         call()
+
+
+def test_classes_are_derived_from_quantized_layers():
+    class Mine(ad.nn.quantized.BatchNorm2d):
+        pass
+
+    assert issubclass(Mine, nn.Module) and ad.ao.nn.quantized.LSTM.__name__ == "LSTM"
+    assert all(issubclass(getattr(ad.nn.quantized, name), nn.Module) for name in ad.nn.quantized.__all__)
 
 
 def test_what_works_in_floating_point():
@@ -371,6 +380,7 @@ def test_absent_devices_answer(name):
 
 
 def test_cuda_without_a_gpu():
+    assert ad.cuda._initialized is False is ad._C._is_tracing()
     assert not isinstance(ad.ones(1), ad.cuda.FloatTensor) and ad.cuda.random.get_rng_state_all() == [] and ad.cuda.memory_stats() == {}
     with ad.cuda.device(-1), ad.cuda.device_of(ad.ones(1)):
         pass

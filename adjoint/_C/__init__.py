@@ -130,6 +130,11 @@ def _get_tracing_state() -> None:
     """None: nothing is being traced."""
 
 
+def _is_tracing() -> bool:
+    """False: nothing is being traced."""
+    return False
+
+
 def _are_functorch_transforms_active() -> bool:
     """Whether the program is inside a function that `func.grad`, `func.vmap` or the like calls."""
     return bool(_levels.get())

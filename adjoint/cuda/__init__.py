@@ -99,6 +99,9 @@ def memory_snapshot(mempool_id: Any = None) -> list[Any]:
     return []
 
 
+_initialized = False  # and never will be
+
+
 def _absent_type(name: str) -> type:
     """`torch.cuda.FloatTensor` and the like: no tensor is one."""
     reason = f"type torch.cuda.{name} not available. Torch not compiled with CUDA enabled: write torch.{name}"

@@ -27,6 +27,11 @@ def typename(value: object) -> str:
     return cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
 
 
+def _has_compatible_shallow_copy_type(input: Tensor, from_: Tensor) -> bool:
+    """Whether `input.data = from_` keeps the kind of tensor that `input` is: of the same layout, on the same device."""
+    return input.layout is from_.layout and input.device == from_.device
+
+
 class Conversion:
     """The part of `Module` that converts its tensors."""
 

@@ -154,6 +154,28 @@ def test_parameter_of_a_derived_class():
     assert type(copied) is Plain and len(list(twin.parameters())) == 2
 
 
+def test_an_object_that_is_being_made_is_not_asked():
+    class Wary(ad.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            raise TypeError(f"{func.__name__} was asked")
+
+    class WaryParameter(Wary, nn.Parameter):
+        def __new__(cls, data):
+            return super(Wary, cls).__new__(cls)
+
+        def __init__(self, data):
+            self.data_of_it = data
+
+    made = WaryParameter(ad.ones(2))
+    assert type(made) is WaryParameter and made.data_of_it.tolist() == [1, 1]
+    kept = ad.Tensor._make_subclass(Wary, ad.ones(2), True)
+    with ad._C.DisableTorchFunctionSubclass():
+        assert made.requires_grad and kept.requires_grad
+    with pytest.raises(TypeError, match="add was asked"):
+        made + 1
+
+
 def test_classes_derived_from_parameter_are_not_told():
     class Mine(nn.Parameter):
         pass

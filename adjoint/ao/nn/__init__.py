@@ -50,39 +50,28 @@ class FXFloatFunctional(FloatFunctional):
     """The same, for models that are traced."""
 
 
-@_floating
-class Linear(Module):
-    """A linear layer of 8-bit integers."""
+def _layer(name: str, doc: str) -> type[Module]:
+    return _floating(type(name, (Module,), {"__doc__": doc, "__module__": __name__}))  # type: ignore[no-any-return]
 
 
-@_floating
-class Conv1d(Module):
-    """A convolution of 8-bit integers."""
-
-
-@_floating
-class Conv2d(Module):
-    """A convolution of 8-bit integers."""
-
-
-@_floating
-class Conv3d(Module):
-    """A convolution of 8-bit integers."""
-
-
-@_floating
-class Quantize(Module):
-    """From floating point to 8-bit integers."""
-
-
-@_floating
-class DeQuantize(Module):
-    """From 8-bit integers to floating point."""
-
-
-@_floating
-class QFunctional(Module):
-    """Operations of 8-bit integers, as methods of a module."""
+Linear = _layer("Linear", "A linear layer of 8-bit integers.")
+Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d = (
+    _layer(name, "A convolution of 8-bit integers.")
+    for name in ("Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d")
+)
+BatchNorm2d, BatchNorm3d, GroupNorm, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d, LayerNorm = (
+    _layer(name, "A normalization of 8-bit integers.")
+    for name in ("BatchNorm2d", "BatchNorm3d", "GroupNorm", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "LayerNorm")
+)
+ELU, Hardswish, LeakyReLU, PReLU, ReLU6, Sigmoid, Softmax = (
+    _layer(name, "An activation of 8-bit integers.") for name in ("ELU", "Hardswish", "LeakyReLU", "PReLU", "ReLU6", "Sigmoid", "Softmax")
+)
+Embedding, EmbeddingBag = (_layer(name, "Vectors of 8-bit integers.") for name in ("Embedding", "EmbeddingBag"))
+LSTM, MultiheadAttention = (_layer(name, "A layer of 8-bit integers.") for name in ("LSTM", "MultiheadAttention"))
+Dropout = _layer("Dropout", "Dropout of 8-bit integers.")
+Quantize = _layer("Quantize", "From floating point to 8-bit integers.")
+DeQuantize = _layer("DeQuantize", "From 8-bit integers to floating point.")
+QFunctional = _layer("QFunctional", "Operations of 8-bit integers, as methods of a module.")
 
 
 settle(__name__, {"quantized": ("",), "quantized.modules": ("",), "quantized.dynamic": ("",), "quantized.dynamic.modules": ("",)})
