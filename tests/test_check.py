@@ -124,9 +124,12 @@ def test_what_a_program_handles_is_not_counted(text, expected):
     assert told(text, handled=True) == expected
 
 
-def test_a_submodule_counts_as_there_only_after_its_import():
+def test_a_submodule_counts_as_there_only_after_its_import(monkeypatch):
+    from adjoint import learn
     from adjoint.cli.check import names
 
+    monkeypatch.delitem(sys.modules, "adjoint.learn._judging", raising=False)  # another test may have imported it
+    monkeypatch.delattr(learn, "_judging", raising=False)
     assert told("import torch.utils.cpp_extension\nimport torch\ntorch.utils.cpp_extension.CUDA_HOME") == []
     assert told("import torch\ntorch.nn.functional.relu") == []
     assert names.looking_up("torch.learn._judging").kind == "unknown"
