@@ -350,7 +350,7 @@ def test_other_ways_of_running_models_are_refused(call, message):
 
 
 def test_classes_are_derived_from_quantized_layers():
-    class Mine(ad.nn.quantized.BatchNorm2d):
+    class Mine(ad.nn.quantized.BatchNorm2d):  # type: ignore[misc]
         pass
 
     assert issubclass(Mine, nn.Module) and ad.ao.nn.quantized.LSTM.__name__ == "LSTM"

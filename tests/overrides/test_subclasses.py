@@ -160,7 +160,7 @@ def test_an_object_that_is_being_made_is_not_asked():
         def __torch_function__(cls, func, types, args=(), kwargs=None):
             raise TypeError(f"{func.__name__} was asked")
 
-    class WaryParameter(Wary, nn.Parameter):
+    class WaryParameter(Wary, nn.Parameter):  # type: ignore[misc]
         def __new__(cls, data):
             return super(Wary, cls).__new__(cls)
 
