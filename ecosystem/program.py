@@ -28,7 +28,23 @@ def array(value: Any) -> Any:
     return (value.float() if str(value.dtype) == "torch.bfloat16" else value).numpy()
 
 
+def make_torchvision_importable() -> None:
+    """Beside a build of PyTorch that its compiled library does not belong to, torchvision misses two names that it registers more for."""
+    import torch
+
+    try:
+        import torchvision  # noqa: F401
+    except RuntimeError:
+        for name in [name for name in sys.modules if name.partition(".")[0] == "torchvision"]:
+            del sys.modules[name]
+        for name in ("nms", "qnms"):
+            torch.library.define(f"torchvision::{name}", "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+    except ImportError:  # it is not installed
+        pass
+
+
 def main(program: str, results: str) -> None:
+    make_torchvision_importable()
     np.savez(results, **dict(arrays("", runpy.run_path(program)["main"]())))
 
 
