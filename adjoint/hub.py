@@ -63,7 +63,8 @@ def load_state_dict_from_url(
 
 
 def download_url_to_file(url: str, dst: str | os.PathLike[str], hash_prefix: str | None = None, progress: bool = True) -> None:
-    """Copy the file that a URL names. Only files of this machine are copied; from others nothing is downloaded."""
+    """Copy the file that a URL names. Only files of this machine are copied, at once and without a bar of `progress`; from others nothing
+    is downloaded."""
     parts = urlparse(url)
     if parts.scheme not in ("file", ""):
         raise NotImplementedError(
@@ -126,7 +127,8 @@ def load(
     repo_or_dir: str | os.PathLike[str], model: str, *args: Any, source: str = "github", trust_repo: Any = "check",
     force_reload: bool = False, verbose: bool = True, skip_validation: bool = False, **kwargs: Any,
 ) -> Any:  # fmt: skip
-    """The model that a function of a directory's `hubconf.py` makes: `load(directory, "name", source="local")`."""
+    """The model that a function of a directory's `hubconf.py` makes: `load(directory, "name", source="local")`. The options are about
+    repositories on GitHub (whether to trust, check and fetch them anew), and mean nothing for a directory, as in PyTorch."""
     with _importing_from(_directory_of(repo_or_dir, source.lower())) as module:
         return _entry(module, model)(*args, **kwargs)
 
@@ -135,7 +137,7 @@ def list(
     github: str | os.PathLike[str], force_reload: bool = False, skip_validation: bool = False, trust_repo: Any = "check",
     verbose: bool = True,
 ) -> list_[str]:  # fmt: skip
-    """The functions of a directory's `hubconf.py`. Repositories on GitHub are not downloaded."""
+    """The functions of a directory's `hubconf.py`. Repositories on GitHub, which the options are about, are not downloaded."""
     with _importing_from(_directory_of(github, "local" if Path(github).is_dir() else "github")) as module:
         return [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")]
 

@@ -6,7 +6,9 @@ import contextlib
 import multiprocessing as _python
 import signal
 import sys
+import time
 import traceback
+import warnings
 from collections.abc import Callable
 from multiprocessing import *  # noqa: F403
 from multiprocessing import connection
@@ -42,6 +44,9 @@ class ProcessException(Exception):  # noqa: N818
         super().__init__(msg)
         self.msg, self.error_index, self.pid = msg, error_index, pid
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.msg, self.error_index, self.pid)
+
 
 class ProcessRaisedException(ProcessException):
     """It has raised an error."""
@@ -54,9 +59,13 @@ class ProcessExitedException(ProcessException):
         super().__init__(msg, error_index, error_pid)
         self.exit_code, self.signal_name = exit_code, signal_name
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.msg, self.error_index, self.pid, self.exit_code, self.signal_name)
+
 
 def _run(fn: Callable[..., Any], i: int, args: tuple[Any, ...], answer: Any) -> None:
     """What a process does; the text of an error goes to the one that has started it."""
+    _end_with_parent()
     try:
         fn(i, *args)
     except KeyboardInterrupt:
@@ -66,33 +75,69 @@ def _run(fn: Callable[..., Any], i: int, args: tuple[Any, ...], answer: Any) -> 
         sys.exit(1)
 
 
+def _end_with_parent() -> None:
+    """Let the system interrupt this process when the one that has started it is gone, however that came."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # as in what a shell runs in the background
+        ctypes.CDLL(None).prctl(1, signal.SIGTERM if ignored else signal.SIGINT)  # PR_SET_PDEATHSIG
+
+
 class ProcessContext:
     """The processes that run a function."""
 
     def __init__(self, processes: list[Any], answers: list[Any]) -> None:
-        self.processes, self._answers = processes, answers
+        self.processes = processes
+        self.sentinels = {process.sentinel: i for i, process in enumerate(processes)}  # those that have not been seen to end
+        self._answers: dict[Any, int] = dict(zip(answers, range(len(answers)), strict=True))  # that may still come
+        self._errors: dict[int, str] = {}
+        self._first: int | None = None  # the process that failed first
 
     def pids(self) -> list[int | None]:
         return [process.pid for process in self.processes]
 
     def join(self, timeout: float | None = None, grace_period: float | None = None) -> bool:
         """Wait until one process ends, or all. True if all have ended; where one fails, the others are stopped and so does this."""
-        running = {process.sentinel: i for i, process in enumerate(self.processes) if process.exitcode is None}
-        if running:
-            connection.wait(list(running), timeout)
-        failed = next((i for i, process in enumerate(self.processes) if process.exitcode), None)
-        if failed is None:
-            return all(process.exitcode == 0 for process in self.processes)
+        ready: list[Any] = connection.wait([*self._answers, *self.sentinels], timeout) if self.sentinels else []
+        # The text of an error comes before its process ends, and before others end because of it.
+        for one in sorted(ready, key=lambda one: one in self.sentinels):
+            i = self._hear(one) if one in self._answers else self._see_end(one)
+            if self._first is None and (i in self._errors or self.processes[i].exitcode):
+                self._first = i
+        if self._first is None:
+            return not self.sentinels
+        self._stop(30.0 if grace_period is None else grace_period)
+        raise self._failure(self._first)
+
+    def _hear(self, answer: Any) -> int:
+        """Whose answer it is, which may be that there is none."""
+        i = self._answers.pop(answer)
+        with contextlib.suppress(EOFError, OSError):
+            self._errors[i] = answer.recv()
+        return i
+
+    def _see_end(self, sentinel: int) -> int:
+        i = self.sentinels.pop(sentinel)
+        self.processes[i].join()  # a sentinel may come a moment before the exit code
+        return i
+
+    def _stop(self, seconds: float) -> None:
+        """End all processes: politely, and after some time not so."""
         for process in self.processes:
-            if process.is_alive():
+            if process.is_alive() and process is not self.processes[self._first or 0]:
                 process.terminate()
-            process.join(grace_period)
-        raise self._failure(failed)
+        deadline = time.monotonic() + seconds
+        for process in self.processes:
+            process.join(max(deadline - time.monotonic(), 0))
+            if process.is_alive():
+                process.kill()
+                process.join()
 
     def _failure(self, i: int) -> ProcessException:
-        process, answer = self.processes[i], self._answers[i]
-        with contextlib.suppress(EOFError):  # it has said nothing
-            text = f"\n\n-- Process {i} terminated with the following error:\n{answer.recv()}"
+        process = self.processes[i]
+        if i in self._errors:
+            text = f"\n\n-- Process {i} terminated with the following error:\n{self._errors[i]}"
             return ProcessRaisedException(text, i, process.pid)
         if process.exitcode < 0:
             name = signal.Signals(-process.exitcode).name
@@ -131,6 +176,12 @@ def spawn(
     fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: int = 1, join: bool = True, daemon: bool = False,
     start_method: str = "spawn",
 ) -> ProcessContext | None:  # fmt: skip
-    """`start_processes`."""
-    return start_processes(fn, args, nprocs, join, daemon, start_method)
-
+    """Run `fn(i, *args)` in process i of `nprocs`, each a new Python."""
+    if start_method != "spawn":
+        warnings.warn(
+            f"This method only supports start_method=spawn (got: {start_method}).\nTo use a different start_method use:\n\t\t "
+            "torch.multiprocessing.start_processes(...)",
+            FutureWarning,
+            stacklevel=2,
+        )
+    return start_processes(fn, args, nprocs, join, daemon, "spawn")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import pytest
@@ -10,8 +11,9 @@ import adjoint as ad
 from adjoint import distributed as dist
 from adjoint import nn
 from adjoint._standing import standing_of
-from adjoint.distributed._groups import GroupMember, ProcessGroup, _enrolled
+from adjoint.distributed._groups import GroupMember, ProcessGroup, _pg_map
 from adjoint.distributed._stores import HashStore
+from adjoint.distributed._transport import Alone
 
 
 @pytest.fixture
@@ -22,7 +24,7 @@ def world():
         dist.destroy_process_group()
 
 
-class Twin:
+class Twin(Alone):
     """A transport of two processes: the other one has the same values plus ten, and this one is the second."""
 
     rank, size = 1, 2
@@ -30,26 +32,33 @@ class Twin:
     def part(self, ranks):
         return self if 1 in ranks else None
 
-    def combine(self, value, operation):
-        return {"SUM": value + (value + 10), "MAX": value + 10}[operation]
+    def all_reduce(self, array, operation, later=False):
+        array[...] = {"SUM": array + (array + 10), "MAX": array + 10}[operation]
 
-    def gather(self, value):
-        return [value + 10, value]
+    def reduce_scatter(self, target, array, operation, later=False):
+        combined = array.reshape(2, -1)[1].copy()
+        self.all_reduce(combined, operation)
+        target[...] = combined
 
-    def spread(self, value, root):
-        return value if root == 1 else [one + 10 for one in value] if isinstance(value, list) else value + 10
+    def broadcast(self, array, root, later=False):
+        array += 10 * (root == 0)
 
-    def exchange(self, values):
-        return [values[1] + 10, values[1]]
+    def all_gather(self, target, array, later=False):
+        target.reshape(2, -1)[:] = array.reshape(-1) + 10, array.reshape(-1)
 
-    def barrier(self):
-        pass
+    def scatter(self, target, array, root, later=False):
+        target[...] = array.reshape(2, -1)[1]
+
+    def all_to_all(self, target, target_counts, array, counts, later=False):
+        part = array.reshape(-1)[counts[0] :]
+        target.reshape(2, -1)[:] = part + 10, part
 
 
 @pytest.fixture
 def twins():
-    GroupMember.WORLD = _enrolled(ProcessGroup(Twin(), (0, 1), "gloo", "0", "default_pg", HashStore()))
-    yield GroupMember.WORLD
+    GroupMember.WORLD = made = ProcessGroup(Twin(), (0, 1), "gloo", "0", "default_pg", HashStore())
+    _pg_map[made] = "gloo", made.get_group_store()  # without a watchdog: there is no other process to watch
+    yield made
     dist.destroy_process_group()
 
 
@@ -69,7 +78,7 @@ def test_before_there_is_a_group():
     [
         ({"backend": "nccl"}, RuntimeError, "doesn't have NCCL built in"),
         ({"backend": "foo"}, AssertionError, "Unknown backend type foo"),
-        ({"backend": "gloo", "rank": 1, "world_size": 2}, RuntimeError, "not as rank 1 of 2"),
+        ({"backend": "gloo", "rank": 1, "world_size": 2}, ValueError, "variable MASTER_ADDR expected.*python -m adjoint launch"),
         ({"store": HashStore()}, AssertionError, "world_size must be positive if using store"),
         ({"store": HashStore(), "world_size": 1}, AssertionError, "rank must be non-negative if using store"),
         ({"backend": "gloo", "timeout": 3}, TypeError, r"of type datetime\.timedelta"),
@@ -93,6 +102,23 @@ def test_the_environment_says_rank_and_size(monkeypatch):
     with pytest.raises(ValueError, match="twice"):
         dist.init_process_group()
     dist.destroy_process_group()
+
+
+def test_without_mpi_the_error_names_the_extra(monkeypatch):
+    for variable, value in (("OMPI_COMM_WORLD_RANK", "0"), ("OMPI_COMM_WORLD_SIZE", "2")):
+        monkeypatch.setenv(variable, value)  # as if mpiexec had started this process
+    monkeypatch.delenv("MASTER_ADDR", raising=False)
+    monkeypatch.setitem(sys.modules, "mpi4py", None)
+    with pytest.raises(RuntimeError, match=r"could not be loaded.*pip install 'adjoint\[mpi\]'"):
+        dist.init_process_group("gloo")
+    assert not dist.is_initialized()
+
+
+def test_mpi_is_available_where_it_is_installed(monkeypatch, tmp_path):
+    assert dist.is_mpi_available() and dist.is_backend_available("mpi")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    assert not dist.is_mpi_available() and not dist.is_backend_available("mpi") and dist.is_backend_available("gloo")
 
 
 def test_groups_of_groups(world):
@@ -127,21 +153,6 @@ def test_names_of_operations_and_backends():
     assert Same is dist.ProcessGroup and default_pg_timeout.total_seconds() == 1800
     with pytest.raises(ValueError, match="has not been initialized"):
         _get_default_group()
-
-
-def test_stores(tmp_path):
-    for store in (dist.HashStore(), dist.FileStore(tmp_path / "store", 1), dist.PrefixStore("p", dist.HashStore()),
-                  dist.TCPStore("localhost", 0, 1, is_master=True)):  # fmt: skip
-        store.set("a", "b")
-        assert store.get("a") == b"b" and store.add("n", 3) == 3 and store.add("n", 1) == 4 and store.get("n") == b"4"
-        assert store.check(["a"]) and not store.check(["z"]) and store.num_keys() == 2
-        assert store.compare_set("q", "", "v") == b"v" and store.compare_set("q", "v", "w") == b"w"
-        assert store.compare_set("q", "v", "x") == b"w"
-        assert store.delete_key("a") and not store.delete_key("a")
-        with pytest.raises(RuntimeError, match="nobody has set it"):
-            store.wait(["a"])
-    with pytest.raises(RuntimeError, match="in one process"):
-        dist.TCPStore("localhost", 0, 2, is_master=True)
 
 
 # ---- collectives --------------------------------------------------------------------------------------------------------------------
@@ -261,7 +272,7 @@ def test_functional_collectives(world):
 def test_device_mesh(world):
     mesh = dist.init_device_mesh("cpu", (1, 1), mesh_dim_names=("data", "model"))
     assert mesh.shape == (1, 1) and mesh.size() == mesh.size(0) == 1 and mesh.get_coordinate() == (0, 0) and mesh["data"].ndim == 1
-    assert repr(mesh["data", "model"]) == "DeviceMesh((data=1, model=1), 'cpu')" and mesh["data"].get_local_rank() == 0
+    assert repr(mesh["data", "model"]) == "DeviceMesh((data=1, model=1), 'cpu', stride=(1, 1))" and mesh["data"].get_local_rank() == 0
     assert mesh.get_group("model").size() == 1 and mesh._flatten().mesh_dim_names == ("data_model",) and mesh == mesh["data", "model"]
     assert dist.DeviceMesh.from_group(world, "cpu").get_group() is world
     for call, kind, message in (
@@ -282,24 +293,29 @@ def test_distributed_data_parallel(world):
     assert list(model.state_dict()) == ["module.weight", "module.bias"] and model.module.weight.grad.tolist() == [[1, 1]]
     with pytest.raises(ValueError, match="device_ids"):
         nn.parallel.DistributedDataParallel(nn.Linear(1, 1), device_ids=[0])
-    with pytest.raises(RuntimeError, match="without a communication hook"):
+    with pytest.raises(TypeError, match="hook must be callable"):
         model.register_comm_hook(None, None)
     with dist.algorithms.join.Join([model]):
         pass
 
 
-def test_fully_shard_leaves_parameters_as_they_are(world):
-    from adjoint.distributed.fsdp import FSDPModule, FullyShardedDataParallel, MixedPrecisionPolicy, fully_shard
+def test_fully_shard_in_one_process(world):
+    from adjoint.distributed.fsdp import FSDPModule, FullyShardedDataParallel, fully_shard
+    from adjoint.distributed.tensor import DTensor
 
     model = nn.Linear(2, 1)
-    weight = model.weight
-    assert fully_shard(fully_shard(model)) is model and isinstance(model, FSDPModule) and isinstance(model, nn.Linear)
-    assert type(model).__name__ == "FSDPLinear" and model.weight is weight and list(model.state_dict()) == ["weight", "bias"]
-    model.set_requires_gradient_sync(False)
+    data, expected = model.weight._data, model(ad.ones(1, 2))
+    assert fully_shard(model) is model and isinstance(model, FSDPModule) and isinstance(model, nn.Linear)
+    assert type(model).__name__ == "FSDPLinear" and list(model.state_dict()) == ["weight", "bias"]
+    assert isinstance(model.weight, DTensor) and model.weight._local_tensor._data is data
+    assert ad.equal(model(ad.ones(1, 2)), expected)
     model.unshard(async_op=True).wait()
-    assert model(ad.ones(1, 2)).shape == (1, 1)
-    with pytest.raises(NotImplementedError, match="autocast"):
-        fully_shard(nn.Linear(1, 1), mp_policy=MixedPrecisionPolicy(param_dtype=ad.bfloat16))
+    assert model.weight._data is data  # where there is one part, it is the whole, and nothing is copied
+    model.reshard()
+    optimizer = ad.optim.SGD(model.parameters(), lr=1.0)
+    model(ad.ones(1, 2)).sum().backward()
+    optimizer.step()
+    assert ad.equal(model(ad.ones(1, 2)), expected - 3)
     with pytest.raises(RuntimeError, match="FSDP needs a non-CPU accelerator device"):
         FullyShardedDataParallel(nn.Linear(1, 1))
 
@@ -310,28 +326,39 @@ def test_policies_of_wrapping():
     chosen = wrap.ModuleWrapPolicy([nn.Linear])
     assert chosen(nn.Linear(1, 1), False) and not chosen(nn.ReLU(), False) and chosen(nn.ReLU(), True)
     assert wrap.size_based_auto_wrap_policy(nn.ReLU(), False, 10, min_num_params=5)
+    attention, layers = nn.MultiheadAttention(2, 1), nn.ModuleList()
+    assert wrap.size_based_auto_wrap_policy(attention, False, 10, 5) and not wrap.size_based_auto_wrap_policy(attention, True, 10, 5)
+    assert wrap.size_based_auto_wrap_policy(layers, True, 10, 5) and not wrap.size_based_auto_wrap_policy(layers, False, 10, 5)
+    assert not wrap.size_based_auto_wrap_policy(nn.ReLU(), False, 10, 5, exclude_wrap_modules={nn.ReLU})
     module = nn.ReLU()
     assert wrap.wrap(module) is module
     with wrap.enable_wrap(wrapper_cls=nn.Sequential):
         assert wrap.wrap(module)[0] is module
 
 
-def test_tensors_are_whole(world):
+def test_tensors_in_one_part(world):
     from adjoint.distributed.tensor._utils import compute_local_shape_and_global_offset
-    from adjoint.distributed.tensor.placement_types import Partial
 
     from adjoint.distributed._tensor import DTensor
     from adjoint.distributed.tensor import Replicate, Shard, distribute_tensor
+    from adjoint.distributed.tensor.placement_types import Partial
 
     assert not isinstance(ad.ones(1), DTensor) and Shard(0) == Shard(0) != Shard(1) and Shard(1).is_shard(1) and Replicate().is_replicate()
     assert repr([Shard(0), Replicate(), Partial()]) == "[Shard(dim=0), Replicate(), Partial(sum)]"
     mesh = dist.init_device_mesh("cpu", (1,))
     assert compute_local_shape_and_global_offset((4, 2), mesh, (Shard(0),)) == ((4, 2), (0, 0))
     assert [Shard.local_shard_size_and_offset(5, 3, rank) for rank in range(3)] == [(2, 0), (2, 2), (1, 4)]
-    with pytest.raises(NotImplementedError, match="use the tensor itself"):
-        distribute_tensor(ad.ones(2), mesh, [Shard(0)])
-    with pytest.raises(NotImplementedError, match="use the tensor itself"):
-        DTensor.from_local(ad.ones(2))
+    x = distribute_tensor(ad.arange(3.0), mesh, [Shard(0)])
+    zeros = dist.tensor.zeros(3, 2, device_mesh=mesh, placements=[Shard(0)], requires_grad=True)
+    assert zeros.requires_grad and zeros.placements == (Shard(0),) and zeros.full_tensor().tolist() == [[0, 0]] * 3
+    assert dist.tensor.full((2,), 5.0, device_mesh=mesh).placements == (Replicate(),)
+    ad.manual_seed(3)
+    drawn = dist.tensor.randn((4, 2), device_mesh=mesh, placements=[Shard(1)], dtype=ad.float64)
+    assert ad.equal(drawn.full_tensor(), ad.randn(4, 2, dtype=ad.float64, generator=ad.Generator().manual_seed(3)))
+    assert (x + 1).full_tensor().tolist() == [1, 2, 3] and x.norm().item() == x.to_local().norm().item()
+    assert DTensor.from_local(ad.ones(2), mesh, [Shard(0)]).sum().to_local() == 2
+    with pytest.raises(NotImplementedError, match=r"parameters \(fully_shard\)"):
+        dist.tensor.parallel.parallelize_module(nn.Linear(1, 1), mesh, {})
 
 
 def test_optimizers_with_all_of_their_state(world):
@@ -396,18 +423,15 @@ def test_state_dicts_by_names(world):
 
 
 def test_what_needs_other_processes_says_so():
-    from adjoint.distributed.launcher.api import LaunchConfig, elastic_launch
+    from adjoint.distributed.launcher.api import LaunchConfig
 
-    from adjoint.distributed import checkpoint, pipelining, rpc
-    from adjoint.distributed.run import get_args_parser, run
+    from adjoint.distributed import pipelining, rpc
+    from adjoint.distributed.run import get_args_parser
 
     assert not rpc.is_available() and LaunchConfig(1, 1, 1).nproc_per_node == 1
     assert get_args_parser().parse_args(["--nproc_per_node", "2", "train.py", "--x"]).training_script_args == ["--x"]
     for call, kind, message in (
         (lambda: rpc.init_rpc("w"), RuntimeError, "call the function itself"),
-        (lambda: run(None), RuntimeError, "python program.py"),
-        (lambda: elastic_launch(None, None), RuntimeError, "call the function itself"),
-        (lambda: checkpoint.save({}), NotImplementedError, r"torch\.save\(state_dict, path\)"),
         (lambda: pipelining.pipeline(None, ()), RuntimeError, "call the model itself"),
     ):
         with pytest.raises(kind, match=message):
@@ -425,5 +449,5 @@ def test_functions_that_call_others_can_be_defined():
     def gather(x):
         return x
 
-    with pytest.raises(RuntimeError, match="has no others to call"):
+    with pytest.raises(RuntimeError, match="call no functions of each other"):
         gather(1)

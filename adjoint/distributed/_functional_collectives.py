@@ -72,8 +72,10 @@ def reduce_scatter_tensor_autograd(self: Tensor, reduceOp: str, scatter_dim: int
     found = require(_group(group))
     if self.shape[scatter_dim] % found.size():
         raise AssertionError(f"input dimension {scatter_dim} ({self.shape[scatter_dim]}) must be a multiple of group_size {found.size()}")
-    combined = _nn.all_reduce(self, _operation(reduceOp), found)
-    return combined.chunk(found.size(), scatter_dim)[found.rank()]
+    if self.requires_grad and reduceOp.upper() != "SUM":
+        raise RuntimeError(f"reduce_scatter_tensor backward only supports 'sum' reduction, got '{reduceOp}'")
+    parts = self.chunk(found.size(), scatter_dim)
+    return _nn.reduce_scatter(parts[0], parts, _operation(reduceOp), found)
 
 
 def all_to_all_single(

@@ -9,11 +9,15 @@ from enum import Enum
 from typing import Any, ClassVar, NoReturn
 
 from .._device import resolve
+from .._site import warn
+from . import _mpi
+from ._joining import join, shared_store
 from ._stores import DEFAULT_TIMEOUT as default_pg_timeout
-from ._stores import HashStore, PrefixStore, Store
-from ._transport import Alone, Transport
+from ._stores import PrefixStore, Store
+from ._transport import Transport
 
 GroupName = str
+TIMEOUT = "ADJOINT_DISTRIBUTED_TIMEOUT"  # the environment's word on how many seconds processes wait for each other
 
 
 class _Names(type):
@@ -58,14 +62,19 @@ class Backend(str):
 
     @classmethod
     def register_backend(cls, name: str, *args: Any, **kwargs: Any) -> NoReturn:
-        raise NotImplementedError(f"register_backend({name!r}): adjoint has one backend, 'gloo', for one process")
+        raise NotImplementedError(f"register_backend({name!r}): processes talk over MPI, which 'gloo' and 'mpi' both name here")
 
 
 class ProcessGroup:
     """Some of the processes of a program, or all of them."""
 
-    def __init__(self, transport: Transport, ranks: Sequence[int], backend: str, name: str, desc: str, store: Store) -> None:
+    def __init__(
+        self, transport: Transport, ranks: Sequence[int], backend: str, name: str, desc: str, store: Store,
+        timeout: timedelta | None = None,
+    ) -> None:  # fmt: skip
         self._transport = transport
+        self._timeout = timeout or default_pg_timeout
+        self._turns = 0  # how often all of them were to communicate: equal everywhere, unless some have not come
         self._ranks = tuple(ranks)  # in the program, by their number in the group
         self._backend = backend
         self._store = store
@@ -111,13 +120,14 @@ class group(metaclass=_World):
 
 
 _pg_map: dict[ProcessGroup, tuple[str, Store]] = {}  # the groups there are
+_numbers = [0]  # how many groups have been made: they are named by it, in all processes alike
 
 
 # ---- what there is ------------------------------------------------------------------------------------------------------------------
 
 
 def is_available() -> bool:
-    """True: there can be a group of one process."""
+    """True: there can be a group of one process, at least."""
     return True
 
 
@@ -138,7 +148,8 @@ def is_nccl_available() -> bool:
 
 
 def is_mpi_available() -> bool:
-    return False
+    """Whether there can be a group of several processes."""
+    return _mpi.available()
 
 
 def is_ucc_available() -> bool:
@@ -150,7 +161,7 @@ def is_xccl_available() -> bool:
 
 
 def is_backend_available(backend: str) -> bool:
-    return backend.lower() == Backend.GLOO
+    return backend.lower() == Backend.GLOO or (backend.lower() == Backend.MPI and is_mpi_available())
 
 
 def supports_complex(reduceOp: Any) -> bool:
@@ -184,11 +195,13 @@ def init_process_group(
     backend: str | None = None, init_method: str | None = None, timeout: timedelta | None = None, world_size: int = -1, rank: int = -1,
     store: Store | None = None, group_name: str = "", pg_options: Any = None, device_id: Any = None,
 ) -> None:  # fmt: skip
-    """Make the group. It may have one process only: `world_size`, or WORLD_SIZE in the environment, has to be 1."""
+    """Make the group of all processes. Their number and the rank of this one are given, or in the environment, as launchers set it."""
     if GroupMember.WORLD is not None:
         raise ValueError("trying to initialize the default process group twice!")
     if timeout is not None and not isinstance(timeout, timedelta):
         raise TypeError(f"Expected timeout argument to be of type datetime.timedelta, got {timeout}")
+    if timeout is None:
+        timeout = timedelta(seconds=float(os.environ[TIMEOUT])) if TIMEOUT in os.environ else default_pg_timeout
     name = _usable(backend)
     if store is not None and init_method is not None:
         raise AssertionError("Cannot specify both init_method and store.")
@@ -196,13 +209,28 @@ def init_process_group(
         raise AssertionError("world_size must be positive if using store")
     if store is not None and rank < 0:
         raise AssertionError("rank must be non-negative if using store")
-    number = _number(rank, "RANK", "rank")
-    size = _number(world_size, "WORLD_SIZE", "world_size")
-    if size != 1 or number:
-        raise RuntimeError(
-            f"adjoint runs a program in one process, not as rank {number} of {size}; start it without a launcher, with world_size=1"
-        )
-    GroupMember.WORLD = _enrolled(ProcessGroup(Alone(), (0,), name, group_name or "0", "default_pg", store or HashStore()))
+    transport, kept = join(init_method, rank, world_size, store, timeout)
+    _begin(ProcessGroup(transport, range(transport.size), name, group_name or "0", "default_pg", kept, timeout))
+
+
+def _begin(world: ProcessGroup) -> None:
+    GroupMember.WORLD = _enrolled(world)
+    if world.size() > 1:
+        from . import _watchdog
+
+        _watchdog.start(world)
+
+
+def replace_world(transport: Transport) -> None:
+    """Ranks were lost, or have come: the others are a world, and no group of before is one any more."""
+    old = require(None)
+    _pg_map.clear()
+    _numbers[0] = 0
+    os.environ.update(RANK=str(transport.rank), WORLD_SIZE=str(transport.size))
+    world = ProcessGroup(transport, range(transport.size), old._backend, old.group_name, old.group_desc, old._store, old._timeout)
+    GroupMember.WORLD = _enrolled(world)  # before anything is communicated, and may fail
+    world._store = shared_store(transport)
+    _begin(world)
 
 
 def _usable(backend: str | None) -> str:
@@ -212,20 +240,9 @@ def _usable(backend: str | None) -> str:
     wanted = pairs.get("cpu", Backend.GLOO if pairs else name)
     if wanted not in Backend.backend_list:
         raise AssertionError(f"Unknown backend type {wanted}: write backend='gloo'")
-    if wanted not in (Backend.GLOO, Backend.UNDEFINED):
+    if wanted not in (Backend.GLOO, Backend.MPI, Backend.UNDEFINED):
         raise RuntimeError(f"Distributed package doesn't have {wanted.upper()} built in: adjoint runs on the CPU; write backend='gloo'")
     return name
-
-
-def _number(given: int, variable: str, name: str) -> int:
-    if given >= 0:
-        return given
-    if variable not in os.environ:
-        raise ValueError(
-            f"Error initializing torch.distributed using env:// rendezvous: environment variable {variable} expected, but not set; "
-            f"write init_process_group('gloo', rank=0, world_size=1), or set it ({name})"
-        )
-    return int(os.environ[variable])
 
 
 def _enrolled(made: ProcessGroup) -> ProcessGroup:
@@ -238,11 +255,16 @@ def destroy_process_group(group: Any = None) -> None:
     if _rank_not_in_group(group):
         return
     gone = require(group)
+    if gone.size() > 1:
+        from . import _watchdog
+
+        _watchdog.forget(gone)
+    for one in list(_pg_map) if gone is GroupMember.WORLD else [gone]:
+        del _pg_map[one]
+        one._transport.free()
     if gone is GroupMember.WORLD:
-        _pg_map.clear()
         GroupMember.WORLD = None
-    else:
-        del _pg_map[gone]
+        _numbers[0] = 0
 
 
 def new_group(
@@ -260,11 +282,23 @@ def new_group(
     if len(set(chosen)) != len(chosen):
         raise ValueError(f"ranks list must not contain duplicate entries, got {chosen}")
     name = world._backend if backend is None else _usable(backend)
-    transport = world._transport.part(sorted(chosen) if sort_ranks else chosen)
+    if sort_ranks:
+        chosen.sort()
+    if use_local_synchronization:  # only the members count it
+        number = f"{chosen}.{sum(one._ranks == tuple(chosen) for one in _pg_map)}"
+    else:
+        _numbers[0] += 1
+        number = str(_numbers[0])
+    transport = world._transport.part(chosen)
     if transport is None:
         return GroupMember.NON_GROUP_MEMBER
-    number = str(len(_pg_map))
-    return _enrolled(ProcessGroup(transport, chosen, name, number, group_desc or "undefined", PrefixStore(number, world._store)))
+    kept = PrefixStore(number, world._store)
+    made = _enrolled(ProcessGroup(transport, chosen, name, number, group_desc or "undefined", kept, timeout or world._timeout))
+    if made.size() > 1:
+        from . import _watchdog
+
+        _watchdog.watch(made)
+    return made
 
 
 def new_subgroups(
@@ -291,6 +325,18 @@ def new_subgroups_by_enumeration(
     return next((one for one in made if one is not GroupMember.NON_GROUP_MEMBER), None), made
 
 
+def split_group(
+    parent_pg: ProcessGroup | None = None, split_ranks: Sequence[Sequence[int]] | None = None, timeout: timedelta | None = None,
+    pg_options: Any = None, group_desc: str | None = None, **options: Any,
+) -> ProcessGroup | None:  # fmt: skip
+    """Groups of the processes of a group, which are named by their numbers in it: the one of this process, or None."""
+    if not split_ranks:
+        raise ValueError("split_ranks cannot be None or empty")
+    parent = require(parent_pg)
+    parts = [[parent._ranks[rank] for rank in part] for part in split_ranks]
+    return new_subgroups_by_enumeration(parts, timeout, None, pg_options, group_desc)[0]  # type: ignore[no-any-return]
+
+
 # ---- asking groups ------------------------------------------------------------------------------------------------------------------
 
 
@@ -311,8 +357,33 @@ def _get_default_group() -> ProcessGroup:
     return require(None)
 
 
+def _get_default_store() -> Store:
+    return require(None)._store
+
+
 def _rank_not_in_group(group: Any) -> bool:
     return group is GroupMember.NON_GROUP_MEMBER or group == GroupMember.NON_GROUP_MEMBER
+
+
+def member(group: Any, name: str) -> ProcessGroup | None:
+    """The group that a collective of a name is for; None if this process is not in it, and has nothing to do."""
+    if _rank_not_in_group(group):
+        warn(f"Running {name} on global rank {-1 if GroupMember.WORLD is None else get_rank()} which does not belong to the given group.")
+        return None
+    return require(group)
+
+
+def root_of(group: ProcessGroup, rank: int | None, group_rank: int | None, otherwise: int | None = None) -> int:
+    """The number in its group of the process that gives or takes; it is named by its number in the program, or in the group."""
+    if group_rank is not None:
+        if rank is not None:
+            raise ValueError("Can't specify both group_rank and global_rank")
+        if not 0 <= group_rank < group.size():
+            raise ValueError(f"Group rank {group_rank} is not part of group {group}")
+        return group_rank
+    if rank is None and otherwise is None:
+        raise ValueError("Must specify global_rank or group_rank")
+    return get_group_rank(group, otherwise if rank is None else rank)  # type: ignore[arg-type]
 
 
 def get_rank(group: Any = None) -> int:
@@ -364,5 +435,5 @@ __all__ = [
     "get_backend_config", "get_default_backend_for_device", "get_global_rank", "get_group_rank", "get_node_local_rank", "get_pg_count",
     "get_process_group_ranks", "get_rank", "get_world_size", "group", "init_process_group", "is_available", "is_backend_available",
     "is_gloo_available", "is_initialized", "is_mpi_available", "is_nccl_available", "is_torchelastic_launched", "is_ucc_available",
-    "is_xccl_available", "new_group", "new_subgroups", "new_subgroups_by_enumeration", "reduce_op", "supports_complex",
+    "is_xccl_available", "new_group", "new_subgroups", "new_subgroups_by_enumeration", "reduce_op", "split_group", "supports_complex",
 ]  # fmt: skip

@@ -7,6 +7,6 @@ __path__: list[str] = []
 
 settle(
     __name__,
-    {name: ("tensor",) for name in ("api", "device_mesh", "experimental", "parallel", "placement_types")},
+    {name: ("tensor", "tensor.parallel") for name in ("api", "device_mesh", "experimental", "parallel", "placement_types")},
     within=__package__,
 )

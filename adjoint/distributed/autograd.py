@@ -6,7 +6,7 @@ from typing import Any
 
 from .._standing import refused
 
-_no_calls = refused("adjoint runs a program in one process; write loss.backward() and read parameter.grad", RuntimeError)
+_no_calls = refused("adjoint's processes call no functions of each other; write loss.backward() and read parameter.grad", RuntimeError)
 
 
 def is_available() -> bool:

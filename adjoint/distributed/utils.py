@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..nn import Module
-from ._collectives import broadcast
+from ._replicas import broadcast_coalesced
 
 
 def _sync_module_states(
@@ -14,12 +14,10 @@ def _sync_module_states(
     broadcast_buffers: bool = True,
 ) -> None:  # fmt: skip
     """Give the parameters and buffers of a module the values that process `src` has."""
-    buffers = module.named_buffers() if broadcast_buffers else ()
-    for name, tensor in (*module.named_parameters(), *buffers):
-        if name not in params_and_buffers_to_ignore:
-            broadcast(tensor, src, process_group)
+    named = [*module.named_parameters(), *(module.named_buffers() if broadcast_buffers else ())]
+    states = [tensor for name, tensor in named if name not in params_and_buffers_to_ignore]
+    _sync_params_and_buffers(process_group, states, broadcast_bucket_size, src)
 
 
 def _sync_params_and_buffers(process_group: Any, module_states: Sequence[Any], broadcast_bucket_size: int, src: int) -> None:
-    for tensor in module_states:
-        broadcast(tensor, src, process_group)
+    broadcast_coalesced(process_group, module_states, broadcast_bucket_size, src)

@@ -1,4 +1,8 @@
-"""PyTorch's `torch.distributed.checkpoint`: files that several processes write together. One process writes by `torch.save`."""
+"""PyTorch's `torch.distributed.checkpoint`: files that several processes write together, and any number of processes can read.
+
+`planner` says who writes and reads what, `filesystem` how it lies in a folder, `state_dict_saver` and `state_dict_loader` are what users
+call, and `state_dict` makes the state dicts. Files are PyTorch's, and exchanged with it.
+"""
 
 from __future__ import annotations
 
@@ -6,99 +10,59 @@ from typing import Any
 
 from ..._homes import settle
 from ..._standing import refused
+from . import format_utils as format_utils
 from . import state_dict as state_dict
+from .api import CheckpointException as CheckpointException
+from .filesystem import FileSystemReader as FileSystemReader
+from .filesystem import FileSystemWriter as FileSystemWriter
+from .metadata import BytesStorageMetadata as BytesStorageMetadata
+from .metadata import ChunkStorageMetadata as ChunkStorageMetadata
+from .metadata import Metadata as Metadata
+from .metadata import TensorStorageMetadata as TensorStorageMetadata
+from .planner import DefaultLoadPlanner as DefaultLoadPlanner
+from .planner import DefaultSavePlanner as DefaultSavePlanner
+from .planner import LoadPlan as LoadPlan
+from .planner import LoadPlanner as LoadPlanner
+from .planner import ReadItem as ReadItem
+from .planner import SavePlan as SavePlan
+from .planner import SavePlanner as SavePlanner
+from .planner import WriteItem as WriteItem
+from .planner import _EmptyStateDictLoadPlanner as _EmptyStateDictLoadPlanner
+from .state_dict_loader import _load_state_dict as _load_state_dict
+from .state_dict_loader import load as load
+from .state_dict_loader import load_state_dict as load_state_dict
+from .state_dict_saver import async_save as async_save
+from .state_dict_saver import save as save
+from .state_dict_saver import save_state_dict as save_state_dict
+from .stateful import Stateful as Stateful
+from .storage import StorageReader as StorageReader
+from .storage import StorageWriter as StorageWriter
 
-_one_file = refused("adjoint runs a program in one process; write torch.save(state_dict, path), and state_dict = torch.load(path)")
+_no_safetensors = refused(
+    "adjoint writes checkpoints as PyTorch's FileSystemWriter does; write save(state_dict, checkpoint_id=folder), and "
+    "load(state_dict, checkpoint_id=folder)"
+)
 
 
-class CheckpointException(Exception):  # noqa: N818
-    """What PyTorch raises where processes fail to write."""
-
-
-@_one_file
-def save(state_dict: Any, *, checkpoint_id: Any = None, storage_writer: Any = None, planner: Any = None, **options: Any) -> Any: ...
-
-
-@_one_file
-def async_save(state_dict: Any, *, checkpoint_id: Any = None, storage_writer: Any = None, planner: Any = None, **options: Any) -> Any: ...
-
-
-@_one_file
-def load(state_dict: Any, *, checkpoint_id: Any = None, storage_reader: Any = None, planner: Any = None, **options: Any) -> Any: ...
-
-
-@_one_file
-def save_state_dict(state_dict: Any, storage_writer: Any, **options: Any) -> Any: ...
-
-
-@_one_file
-def load_state_dict(state_dict: Any, storage_reader: Any, **options: Any) -> Any: ...
-
-
-@_one_file
-def _load_state_dict(state_dict: Any, storage_reader: Any, **options: Any) -> Any: ...
-
-
-@_one_file
+@refused(
+    "write state = get_optimizer_state_dict(model, optimizer), load({'optim': state}, checkpoint_id=folder) and "
+    "set_optimizer_state_dict(model, optimizer, state)"
+)
 def load_sharded_optimizer_state_dict(model_state_dict: Any, optimizer_key: str, storage_reader: Any, planner: Any = None) -> Any: ...
 
 
-@_one_file
+@_no_safetensors
 def consolidate_safetensors_files(input_dir: str, output_dir: str, **options: Any) -> Any: ...
 
 
-@_one_file
-class FileSystemReader:
-    """Reads such files."""
-
-
-@_one_file
-class FileSystemWriter:
-    """Writes such files."""
-
-
-@_one_file
+@_no_safetensors
 class HuggingFaceStorageReader:
     """Reads files of safetensors together with other processes."""
 
 
-@_one_file
+@_no_safetensors
 class HuggingFaceStorageWriter:
     """Writes files of safetensors together with other processes."""
 
 
-class LoadPlanner:
-    """Which process reads what."""
-
-
-class SavePlanner:
-    """Which process writes what."""
-
-
-class DefaultLoadPlanner(LoadPlanner):
-    """The usual plan."""
-
-    def __init__(self, flatten_state_dict: bool = True, flatten_sharded_tensors: bool = True, allow_partial_load: bool = False) -> None:
-        self.flatten_state_dict, self.flatten_sharded_tensors = flatten_state_dict, flatten_sharded_tensors
-        self.allow_partial_load = allow_partial_load
-
-
-class _EmptyStateDictLoadPlanner(DefaultLoadPlanner):
-    """For a state dict that is made while it is read."""
-
-
-class DefaultSavePlanner(SavePlanner):
-    """The usual plan."""
-
-    def __init__(self, flatten_state_dict: bool = True, flatten_sharded_tensors: bool = True, **options: Any) -> None:
-        self.flatten_state_dict, self.flatten_sharded_tensors = flatten_state_dict, flatten_sharded_tensors
-
-
-settle(
-    __name__,
-    dict.fromkeys(
-        ("_consolidate_hf_safetensors", "api", "default_planner", "filesystem", "format_utils", "hf_storage", "optimizer", "planner",
-         "state_dict_loader", "state_dict_saver"),
-        ("",),
-    ),
-)  # fmt: skip
+settle(__name__, {"default_planner": ("planner",), "_consolidate_hf_safetensors": ("",), "hf_storage": ("",), "optimizer": ("",)})

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ...nn import Module
+from ...nn import Module, ModuleDict, ModuleList, MultiheadAttention
 
 
 def always_wrap_policy(*args: Any, **kwargs: Any) -> bool:
@@ -30,10 +30,13 @@ _module_wrap_policy = transformer_auto_wrap_policy
 
 
 def size_based_auto_wrap_policy(
-    module: Module, recurse: bool, nonwrapped_numel: int, min_num_params: int = 100_000_000, **classes: Any
-) -> bool:
-    """The modules that have many parameters."""
-    return nonwrapped_numel >= min_num_params
+    module: Module, recurse: bool, nonwrapped_numel: int, min_num_params: int = 100_000_000,
+    force_leaf_modules: Iterable[type[Module]] | None = None, exclude_wrap_modules: Iterable[type[Module]] | None = None,
+) -> bool:  # fmt: skip
+    """The modules that have many parameters: not what is inside attention layers, nor lists and tables of modules themselves."""
+    whole = (MultiheadAttention,) if force_leaf_modules is None else tuple(force_leaf_modules)
+    holders = (ModuleList, ModuleDict) if exclude_wrap_modules is None else tuple(exclude_wrap_modules)
+    return nonwrapped_numel >= min_num_params and not isinstance(module, whole if recurse else holders)
 
 
 def _or_policy(module: Module, recurse: bool, nonwrapped_numel: int, policies: Iterable[Callable[..., bool]]) -> bool:

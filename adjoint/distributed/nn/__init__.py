@@ -12,7 +12,8 @@ from ..._homes import settle
 from ..._standing import refused
 from ..._tensor import Tensor
 from ...autograd.function import Function
-from .._groups import ReduceOp, get_rank, get_world_size
+from ...ops.join import cat, stack
+from .._groups import ReduceOp, get_group_rank, get_rank, get_world_size
 
 __all__ = [
     "RemoteModule", "all_gather", "all_reduce", "all_to_all", "all_to_all_single", "broadcast", "gather", "reduce",
@@ -44,7 +45,7 @@ class _Broadcast(Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
         total = _Reduce.apply(ctx.src, ReduceOp.SUM, ctx.group, grad.contiguous())
-        return None, None, total if get_rank(ctx.group) == ctx.src else zeros_like(total)
+        return None, None, total if get_rank() == ctx.src else zeros_like(total)
 
 
 class _Reduce(Function):
@@ -58,6 +59,36 @@ class _Reduce(Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
         return None, None, None, _Broadcast.apply(ctx.dst, ctx.group, grad.contiguous())
+
+
+class _AllGather(Function):
+    """The tensors of all processes, one after the other along a first dimension."""
+
+    @staticmethod
+    def forward(ctx: Any, group: Any, tensor: Tensor) -> Tensor:
+        ctx.group = group
+        result = tensor.new_empty((get_world_size(group), *tensor.shape))
+        _dist.all_gather_into_tensor(result, tensor.contiguous(), group)
+        return result
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
+        return None, _ReduceScatter.apply(ReduceOp.SUM, ctx.group, grad)
+
+
+class _ReduceScatter(Function):
+    """The combination of all processes' tensors, of whose first dimension each takes its part."""
+
+    @staticmethod
+    def forward(ctx: Any, op: Any, group: Any, tensor: Tensor) -> Tensor:
+        ctx.group = group
+        result = tensor.new_empty(tensor.shape[1:])
+        _dist.reduce_scatter_tensor(result, tensor.contiguous(), op, group)
+        return result
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Any, ...]:
+        return None, None, _AllGather.apply(ctx.group, grad)
 
 
 class _AllToAll(Function):
@@ -99,24 +130,23 @@ def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None) -> Ten
 
 def all_gather(tensor: Tensor, group: Any = None) -> tuple[Tensor, ...]:
     """The tensors of all processes."""
-    count = get_world_size(group)
-    return tuple(_AllToAll.apply(group, [empty_like(tensor)] * count, *[tensor] * count))
+    return tuple(_AllGather.apply(group, tensor))
 
 
 def gather(tensor: Tensor, dst: int = 0, group: Any = None) -> tuple[Tensor, ...]:
     """The tensors of all processes, in process `dst`; zeros in the others."""
     gathered = all_gather(tensor, group)
-    return gathered if get_rank(group) == dst else tuple(one * 0 for one in gathered)
+    return gathered if get_rank() == dst else tuple(one * 0 for one in gathered)
 
 
 def scatter(tensors: Sequence[Tensor], src: int = 0, group: Any = None) -> Tensor:
     """One of the tensors that process `src` gives."""
-    return all_to_all([empty_like(tensor) for tensor in tensors], list(tensors), group)[src]
+    return all_to_all([empty_like(tensor) for tensor in tensors], list(tensors), group)[get_group_rank(group, src)]
 
 
 def reduce_scatter(output: Tensor, input_list: Sequence[Tensor], op: Any = ReduceOp.SUM, group: Any = None) -> Tensor:
     """The combination of all processes' lists, tensor by tensor; each takes the one of its number."""
-    return [all_reduce(tensor, op, group) for tensor in input_list][get_rank(group)]
+    return _ReduceScatter.apply(op, group, stack(list(input_list)))  # type: ignore[no-any-return]
 
 
 def all_to_all(output_tensor_list: Sequence[Tensor], input_tensor_list: Sequence[Tensor], group: Any = None) -> tuple[Tensor, ...]:
@@ -129,8 +159,6 @@ def all_to_all_single(
     group: Any = None,
 ) -> Tensor:  # fmt: skip
     """The same for tensors that hold the lists, along their first dimension; in equal parts, unless sizes are given."""
-    from ...ops.join import cat
-
     count = get_world_size(group)
     outputs = output.split(list(output_split_sizes) if output_split_sizes else output.shape[0] // count)
     inputs = input.split(list(input_split_sizes) if input_split_sizes else input.shape[0] // count)

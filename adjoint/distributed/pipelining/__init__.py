@@ -9,7 +9,7 @@ from typing import Any
 from ..._homes import settle
 from ..._standing import refused
 
-_one_process = refused("adjoint runs a program in one process, which has all layers; call the model itself", RuntimeError)
+_one_process = refused("adjoint does not divide a model's layers over processes; call the model itself", RuntimeError)
 
 
 class SplitPoint(Enum):

@@ -13,7 +13,7 @@ __all__ = [
     "rpc_async", "rpc_sync", "shutdown",
 ]  # fmt: skip
 
-_no_calls = refused("adjoint runs a program in one process, which has no others to call; call the function itself", RuntimeError)
+_no_calls = refused("adjoint's processes call no functions of each other; call the function itself", RuntimeError)
 UNSET_RPC_TIMEOUT = -1.0
 DEFAULT_RPC_TIMEOUT_SEC = 60.0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from sys import modules
 from typing import Any
 
 import numpy as np
@@ -55,10 +56,28 @@ def get_total_norm(
     tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
 ) -> Tensor:
     """The norm of all tensors together, as if they were one vector."""
-    arrays = [tensor._data for tensor in _as_list(tensors)]
-    norm_type = float(norm_type)
-    if not arrays:
+    listed, norm_type = _as_list(tensors), float(norm_type)
+    if not listed:
         return wrap(np.zeros((), default_numpy()))
+    divided = _of_parts(listed)
+    total_norm = divided.total_norm(listed, norm_type, _norm_here) if divided else _norm_here(listed, norm_type)
+    if error_if_nonfinite and not np.isfinite(total_norm.item()):
+        raise RuntimeError(
+            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be clipped. "
+            "To disable this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
+        )
+    return total_norm
+
+
+def _of_parts(tensors: list[Tensor]) -> Any:
+    """The module that knows tensors of which each process has a part, if there is one among these."""
+    module = modules.get("adjoint.distributed.tensor")  # otherwise there is none
+    return module if module is not None and any(isinstance(tensor, module.DTensor) for tensor in tensors) else None
+
+
+def _norm_here(tensors: list[Tensor], norm_type: float) -> Tensor:
+    """The norm of tensors that this process has whole."""
+    arrays = [tensor._data for tensor in tensors]
     token = mute()
     try:
         blocks = in_blocks(arrays) if norm_type == 2 else None
@@ -70,11 +89,6 @@ def get_total_norm(
             total = np.asarray(_norm(np.asarray(norms, np.result_type(*norms)), norm_type))
     finally:
         unmute(token)
-    if error_if_nonfinite and not np.isfinite(total):
-        raise RuntimeError(
-            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be clipped. "
-            "To disable this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
-        )
     return wrap(total)
 
 
@@ -97,7 +111,14 @@ def _values(gradient: Tensor) -> Tensor:
     return wrap(data.values)
 
 
+def _parts(tensors: list[Tensor]) -> list[Tensor]:
+    """What this process has of tensors."""
+    divided = _of_parts(tensors)
+    return [divided.local_of(tensor) for tensor in tensors] if divided else tensors
+
+
 def _scale(gradients: list[Tensor], max_norm: float, total_norm: Tensor) -> None:
+    gradients, [total_norm] = _parts(gradients), _parts([total_norm])
     token = mute()
     try:
         total = total_norm._data
@@ -146,4 +167,4 @@ def clip_grad_norm(
 
 def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
     """Cut every element of the gradients off at `-clip_value` and `clip_value`."""
-    change(_gradients(_as_list(parameters)), _bounded, [float(clip_value)])
+    change(_parts(_gradients(_as_list(parameters))), _bounded, [float(clip_value)])

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..._sampling import Generator, randperm
-from ...distributed import get_rank, get_world_size
 from .sampler import Sampler
 
 
@@ -18,6 +17,8 @@ class DistributedSampler(Sampler[int]):
         self, dataset: Any, num_replicas: int | None = None, rank: int | None = None, shuffle: bool = True, seed: int = 0,
         drop_last: bool = False,
     ) -> None:  # fmt: skip
+        from ...distributed import get_rank, get_world_size  # most programs that load data have one process
+
         num_replicas = get_world_size() if num_replicas is None else num_replicas
         rank = get_rank() if rank is None else rank
         if not 0 <= rank < num_replicas:
