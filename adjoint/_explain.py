@@ -15,7 +15,7 @@ from ._tensor import Tensor
 from .autograd.causes import Cause, Reason, cut_behind, why_cut, why_no_history
 from .autograd.engine import passes_begun, reachable
 from .autograd.function import BackwardCFunction
-from .autograd.node import NOWHERE, Cut, Freed, Node
+from .autograd.node import NOWHERE, Cut, Freed, Node, cuts_before_last_pass
 from .autograd.views import edge_of
 
 __all__ = ["Cause", "Explanation", "explain"]
@@ -121,6 +121,9 @@ def explain_no_history(tensor: Tensor) -> Explanation:
 def explain_gradient(tensor: Tensor, gradient: Tensor) -> Explanation:
     if gradient.numel() and not bool((gradient != 0).any()):
         return Explanation(Reason(Cause.ZERO), f"{shown(tensor)} has a gradient, and it is exactly zero everywhere.")
+    if count := gradient.numel() - int(gradient.isfinite().sum()):
+        message = f"{shown(tensor)} has a gradient of which {count} of {gradient.numel()} elements are NaN or infinite."
+        return Explanation(Reason(Cause.NOT_FINITE), message)
     return Explanation(Reason(Cause.HAS_GRADIENT), f"{shown(tensor)} has a gradient.")
 
 
@@ -132,9 +135,26 @@ def explain_leaf(leaf: Tensor) -> Explanation:
     sites = {"made from a tensor that was cut": cut.site} if isinstance(cut, Cut) and cut.site is not None else {}
     if not passes_begun():
         return Explanation(Reason(Cause.NO_BACKWARD_YET), f"{shown(leaf)} has no gradient: backward() was not called yet.", sites)
-    return Explanation(
-        Reason(Cause.NOT_REACHED), f"{shown(leaf)} has no gradient: no backward() came here. explain(loss, tensor) says more.", sites
-    )
+    message = f"{shown(leaf)} has no gradient: no backward() came here. explain(loss, tensor) says more."
+    return with_recent_cuts(Explanation(Reason(Cause.NOT_REACHED), message, sites))
+
+
+def with_recent_cuts(found: Explanation) -> Explanation:
+    """The same with the lines that cut histories off lately: after a backward pass it is not known which of them did it."""
+    found.sites |= (recent := sites_of_cuts(cuts_before_last_pass()))
+    if recent:
+        found.advice = "where gradients shall flow through one of these lines, leave the cut out; otherwise " + found.advice
+    return found
+
+
+def sites_of_cuts(cuts: Iterable[Cut]) -> dict[str, Site]:
+    """The lines of cuts, by what cut."""
+    sites: dict[str, Site] = {}
+    for cut in cuts:
+        if cut.site is not None and cut.site not in sites.values():
+            role = f"cut by {cut.how}"
+            sites[role if role not in sites else f"{role} ({len(sites) + 1})"] = cut.site
+    return sites
 
 
 def explain_result(tensor: Tensor) -> Explanation:
@@ -199,7 +219,7 @@ def explain_reach(loss: Tensor, parameters: dict[str, Tensor]) -> Explanation:
     missing |= {name: e for name, p in parameters.items() if p in leaves and (e := why_none(p, nodes)) is not None}
     sites = {} if loss.grad_fn is None else {"loss": loss.grad_fn.site}
     cuts = list(cuts_below(nodes, leaves))
-    sites |= {f"cut by {cut.how}": cut.site for cut in cuts if cut.site is not None}
+    sites |= sites_of_cuts(cuts)
     if not missing:
         return Explanation(Reason(Cause.HAS_GRADIENT), f"The loss reaches all {len(parameters)} parameters.", sites)
     first = next(iter(missing.values()))
@@ -207,7 +227,10 @@ def explain_reach(loss: Tensor, parameters: dict[str, Tensor]) -> Explanation:
         Reason(first.cause), f"The loss does not give a gradient to {len(missing)} of {len(parameters)} parameters.", sites
     )
     found.parameters = missing
-    found.advice = first.advice if first.cause is not Cause.NOT_REACHED or not cuts else why_cut(cuts[0]).advice
+    if first.cause is Cause.NOT_REACHED and cuts:
+        found.advice = why_cut(cuts[0]).advice
+    elif first.cause is Cause.NOT_REACHED and any(isinstance(node.saved, Freed) for node in nodes):
+        with_recent_cuts(found)
     return found
 
 

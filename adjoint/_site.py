@@ -49,10 +49,8 @@ class Site(NamedTuple):
 
     @property
     def where(self) -> str:
-        """`train.py:41`."""
-        from pathlib import Path
-
-        return f"{Path(self.filename).name}:{self.line}"
+        """`src/train.py:41`, as seen from the working directory, which editors and terminals can follow; `cell 3, line 4` in a notebook."""
+        return f"cell {cell}, line {self.line}" if (cell := notebook_cell(self.filename)) else f"{relative(self.filename)}:{self.line}"
 
     @property
     def caret(self) -> str:
@@ -71,6 +69,36 @@ class Site(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.where}   {self.text}".rstrip()
+
+
+class StepSite(Site):
+    """A line that had an optimizer change parameters."""
+
+    __slots__ = ()
+
+
+def relative(filename: str) -> str:
+    """A path as seen from the working directory, if it lies there."""
+    import os
+
+    try:
+        inside = os.path.relpath(filename)
+    except (OSError, ValueError):  # the working directory is gone, or on another drive
+        return filename
+    return filename if inside.startswith(os.pardir) or filename.startswith("<") else inside
+
+
+def notebook_cell(filename: str) -> str:
+    """The number of the notebook cell whose code has this file name; empty for others."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    names = getattr(getattr(shell, "compile", None), "_filename_map", {})
+    return str(names.get(filename, ""))
+
+
+def is_users(frame: FrameType) -> bool:
+    """Whether a frame is not adjoint's own."""
+    filename = frame.f_code.co_filename
+    return filename in USER_FILES or (filename not in OWN_FILES and is_user(filename))
 
 
 def user_frame(frame: FrameType) -> FrameType:

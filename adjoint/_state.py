@@ -40,10 +40,6 @@ def grad_enabled() -> bool:
     return bool(get_mode() & GRAD)
 
 
-def inference_enabled() -> bool:
-    return bool(get_mode() & INFERENCE)
-
-
 def swap_bits(mask: int, bits: int) -> int:
     """Set the bits under `mask` and return what they were."""
     mode = get_mode()

@@ -11,8 +11,14 @@ import pytest
 import adjoint as ad
 from adjoint._explain import NO_HISTORY, Explanation
 from adjoint.autograd.causes import ADVICE, Cause
+from adjoint.autograd.node import RECENT_CUTS
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(autouse=True)
+def no_cuts_of_other_tests():
+    RECENT_CUTS.clear()
 
 
 class Doubled(ad.autograd.Function):
@@ -205,6 +211,13 @@ def kept_but_not_yet_there():
     return ad.explain(y)
 
 
+@shows(Cause.NOT_FINITE)
+def gradient_of_a_root_at_zero():
+    x = ad.tensor([0.0, 4.0], requires_grad=True)
+    x.sqrt().sum().backward()
+    return ad.explain(x)
+
+
 @shows(Cause.NOT_REACHED)
 def leaf_that_nobody_used():
     leaf().sum().backward()
@@ -252,6 +265,73 @@ def test_cause_and_line(name):
     assert "{" not in found.message + found.advice
 
 
+def test_each_block_without_recording_is_told_from_the_others():
+    x = leaf()
+    with ad.no_grad():
+        first = x * 2  # the block before is guilty
+    with ad.no_grad():
+        x * 3
+    after = ad.explain(first).site
+    assert after.text == "with ad.no_grad():" and after.line == first_line_of("with ad.no_grad():", "first = x * 2")
+
+    @ad.no_grad()
+    def decorated():
+        with ad.set_grad_enabled(False):
+            inner = x * 4
+        return x * 5, inner
+
+    outer, inner = decorated()
+    assert ad.explain(outer).site.text == "@ad.no_grad()" and ad.explain(inner).site.text == "with ad.set_grad_enabled(False):"
+
+
+def first_line_of(text, following):
+    lines = Path(__file__).read_text().splitlines()
+    return next(i + 1 for i, line in enumerate(lines) if line.strip() == text and lines[i + 1].strip().startswith(following))
+
+
+def test_parameters_that_were_never_reached_are_not_said_to_have_lost_a_gradient():
+    encoder, decoder = ad.nn.Linear(2, 2), ad.nn.Linear(2, 1)
+    optimizer = ad.optim.SGD([*encoder.parameters(), *decoder.parameters()], 0.1)
+    for _ in range(3):
+        optimizer.zero_grad()
+        decoder.zero_grad()
+        hidden = encoder(ad.ones(4, 2)).detach()  # the cut
+        loss = decoder(hidden).sum()
+        loss.backward()
+        optimizer.step()
+    ad.ones(1, requires_grad=True).detach()  # after the pass, and so without a part in it; yet it may be in that of the next
+    found = ad.explain(encoder.weight)
+    assert found.cause is Cause.NOT_REACHED and found.site.text.endswith("# the cut") and "leave the cut out" in found.advice
+    reach = ad.explain(loss, ad.nn.Sequential(encoder, decoder))
+    assert sorted(reach.parameters) == ["0.bias", "0.weight"] and reach.sites["cut by detach()"].text.endswith("# the cut")
+    loss = decoder(hidden).sum()
+    loss.backward()
+    loss = decoder(hidden).sum()
+    loss.backward()
+    assert ad.explain(encoder.weight).site is None  # what was cut off two passes ago had no part in the last one
+
+
+def test_backward_of_a_loss_that_was_only_declared_to_require_grad():
+    weights = ad.ones(3, requires_grad=True)
+    predicted = (weights * 2).argmax().float()  # no derivative
+    loss = (predicted - 1) ** 2
+    loss.requires_grad = True
+    with pytest.warns(UserWarning, match=r"to no other: its history was cut off by argmax\(\), tests/test_explain.py:") as told:
+        loss.backward()
+    assert "such as softmax for argmax" in str(told[0].message)
+    part = (weights * 2).detach().requires_grad_()  # where a program goes on with the gradient by hand: nothing is said
+    part.sum().backward()
+    (weights * 2).backward(part.grad)
+
+
+def test_copies_say_that_gradients_do_not_flow_back():
+    weights = ad.ones(3, requires_grad=True)
+    with pytest.warns(UserWarning, match="To copy construct from a tensor.*Neither leads gradients back to sourceTensor; use it as it is"):
+        ad.tensor(weights * 2, requires_grad=True)
+    with pytest.warns(UserWarning, match=r"rather than torch.tensor\(sourceTensor\)\.$"):
+        ad.tensor(ad.ones(3))
+
+
 def test_every_cause_has_a_case_and_advice():
     assert {cause for _, cause, _ in CASES.values()} == set(Cause) == set(ADVICE)
     assert set(NO_HISTORY) < set(Cause)
@@ -260,7 +340,7 @@ def test_every_cause_has_a_case_and_advice():
 def test_text_shows_lines_and_advice():
     lines = str(detached_and_computed_on()).splitlines()
     assert lines[0] == "This tensor (float32 []) requires no grad: detach() cut its history off."
-    assert lines[1].startswith("  cut  test_explain.py:") and lines[1].endswith("   y = (x * 2).detach()")
+    assert lines[1].startswith("  cut  tests/test_explain.py:") and lines[1].endswith("   y = (x * 2).detach()")
     assert lines[1][lines[2].index("^") : len(lines[2])] == "(x * 2).detach()"
     assert lines[3].startswith("  fix: detach() on line ")
 

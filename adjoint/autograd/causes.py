@@ -35,6 +35,7 @@ class Cause(Enum):
     FUNCTION_RETURNED_NONE = "function returned None"
     # there is a gradient
     ZERO = "zero"
+    NOT_FINITE = "not finite"
     HAS_GRADIENT = "has gradient"
 
 
@@ -59,6 +60,8 @@ ADVICE = {
     Cause.SET_TO_NONE: "look at .grad between backward() and zero_grad(), which sets it to None",
     Cause.FUNCTION_RETURNED_NONE: "return a gradient for this input from {how}",
     Cause.ZERO: "look for what is flat there: a relu that is negative for every input, a saturated sigmoid or tanh, round() or floor()",
+    Cause.NOT_FINITE: "run one step under torch.autograd.set_detect_anomaly(True), which names the line that made the first NaN; the usual "
+    "ones are log or sqrt of 0, a division by 0, exp of something large",
     Cause.HAS_GRADIENT: "nothing is missing",
 }
 
@@ -85,9 +88,7 @@ def cut_behind(tensor: Tensor) -> Cut | None:
 
 
 def why_cut(cut: Cut) -> Reason:
-    from .grad_mode import last_turned_off
-
-    return Reason(Cause(cut.kind), cut.how, last_turned_off() if cut is UNRECORDED else cut.site)
+    return Reason(Cause(cut.kind), cut.how, cut.site)
 
 
 def why_no_history(tensor: Tensor) -> Reason:
@@ -96,7 +97,7 @@ def why_no_history(tensor: Tensor) -> Reason:
         return Reason(Cause.INFERENCE_MODE)
     cut = cut_behind(tensor)
     if cut is None and isinstance(tensor._fn, View) and tensor._fn.base.requires_grad:
-        cut = UNRECORDED  # a view that was made while nothing was recorded
+        cut = UNRECORDED.last  # a view that was made while nothing was recorded
     if cut is not None:
         return why_cut(cut)
     return Reason(Cause.FROZEN if isinstance(tensor, Parameter) else Cause.CONSTANT)

@@ -11,7 +11,7 @@ from numpy import ndarray
 
 from .._errors import GradientError, NoGradError, UnusedInputError
 from .._layer import Layer, levels, top_level
-from .._site import here
+from .._site import here, warn
 from .._state import FORWARD_AD, get_mode
 from .._tensor import Tensor, wrap, wrap_result
 from . import engine
@@ -260,6 +260,8 @@ def starts(outputs: Sequence[Any], given: Sequence[Any], create_graph: bool) -> 
             output = template(output)
         if gradient is None:
             gradient = implicit_seed(output)
+            if edge is output and "_cut" in output.__dict__:
+                warn_of_leaf(output)
         elif output is not None:
             data, like = gradient._data, output._data
             if data.dtype is not like.dtype or data.shape != like.shape:
@@ -272,6 +274,18 @@ def starts(outputs: Sequence[Any], given: Sequence[Any], create_graph: bool) -> 
         arrays.append(array)
     as_tensors = nested or create_graph or through_tensors or get_mode() & FORWARD_AD != 0
     return edges, gradients if as_tensors else arrays, as_tensors
+
+
+def warn_of_leaf(loss: Tensor) -> None:
+    """Say that a loss leads nowhere: its history was cut off, and `requires_grad = True` made it a leaf, which silences the error only."""
+    from .causes import why_cut
+
+    reason = why_cut(loss.__dict__["_cut"])
+    where = "" if reason.site is None else f", {reason.site.where}"
+    warn(
+        f"backward() of a tensor that is a leaf gives a gradient to no other: its history was cut off by {reason.how}{where}, and "
+        f"requires_grad = True does not bring it back.\n  fix: {reason.advice}"
+    )
 
 
 def fitting(place: int, output: Tensor, given: Tensor) -> Tensor:
@@ -318,7 +332,7 @@ def implicit_seed(output: Any) -> Tensor:
         return wrap(np.ones(data.shape, output.dtype.numpy))
     if data.__class__ is not np.ndarray:
         if hasattr(output, "__torch_dispatch__"):
-            from .._class_dispatch import ones_like
+            from .._creation import ones_like
 
             return ones_like(output)
         return wrap(np.ones_like(data))

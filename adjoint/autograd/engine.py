@@ -26,7 +26,7 @@ from .._quiet import mute, unmute
 from .._site import Site
 from .._state import GRAD, get_mode, reset_mode, set_mode
 from .accumulate import accumulate, accumulate_recorded, add_by_numpy
-from .node import LEAF, SAME, Edge, Freed, Node, Output
+from .node import LEAF, RECENT_CUTS, SAME, Edge, Freed, Node, Output
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -52,6 +52,7 @@ class Task:
         self.partial = partial  # whether only some of the gradients are computed
         self.captures = captures  # whether they are returned instead of being added to `.grad`
         self.serial = Task.latest = next(self._serials)
+        RECENT_CUTS.append(None)
         self.callbacks: list[Callable[[], None]] = []
 
 
@@ -473,7 +474,7 @@ def _finish_leaf(leaf: Tensor, gradient: Any, owned: bool, create_graph: bool, s
     """All gradients of a leaf have arrived: add them to `.grad`. Returns what was added."""
     hooks = leaf._hooks
     if hooks is not None:
-        owned = False
+        owned = owned and not hooks.tensor and not hooks.pre  # which may have kept what they were given
         gradient = _leaf_hooked(leaf, gradient, create_graph)
         if hooks.pre:
             gradient = _plain(hooks.run_pre((as_tensor(gradient),))[0], create_graph)

@@ -9,25 +9,25 @@ import functools
 import inspect
 import sys
 import warnings
-from collections import deque
 from collections.abc import Callable, Generator
 from contextvars import ContextVar
 from types import CodeType
 from typing import Any, Self, TypeVar, overload
 
-from .._site import Site, is_user
+from .._site import OWN_FILES, USER_FILES, is_user
 from .._state import GRAD, INFERENCE, get_mode, grad_enabled, set_mode, swap_bits
+from .node import UNRECORDED, Cut
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-# Where recording was turned off lately, for errors about what was not recorded: code and instruction, or a decorated function.
-_turned_off: deque[tuple[CodeType, int]] = deque(maxlen=8)
-
-
-def last_turned_off() -> Site | None:
-    """The line of user code that last turned recording off."""
-    return next((Site(code, offset) for code, offset in reversed(_turned_off) if is_user(code.co_filename)), None)
+def turned_off(code: CodeType, offset: int) -> None:
+    """Recording is off from here on. Errors about what is not recorded name the line, if it is the user's."""
+    last = UNRECORDED.last
+    if last.code is code and last.offset == offset:  # the same block as before, as in a loop
+        UNRECORDED.cut = last
+    elif code.co_filename in USER_FILES or (code.co_filename not in OWN_FILES and is_user(code.co_filename)):
+        UNRECORDED.cut = UNRECORDED.last = Cut("no_grad", "no_grad()", code, offset)
 
 
 def around(context: Callable[[Any], Any], fn: Any) -> Any:
@@ -116,22 +116,23 @@ class _Mode(DecoratorContextManager):
     def __init__(self, mask: int, bits: int) -> None:
         self._mask = mask
         self._bits = bits
-        self._before: list[int] = []  # a stack, so that one object can be entered again inside itself
+        self._before: list[tuple[int, Cut]] = []  # a stack, so that one object can be entered again inside itself
 
     def __enter__(self) -> None:
         mask = self._mask
         mode = get_mode()
         set_mode(mode & ~mask | self._bits)
-        self._before.append(mode & mask)
+        self._before.append((mode & mask, UNRECORDED.cut))
         if not self._bits & GRAD:
             if self._decorated is None:
                 frame = sys._getframe(1)
-                _turned_off.append((frame.f_code, frame.f_lasti))
+                turned_off(frame.f_code, frame.f_lasti)
             else:
-                _turned_off.append((self._decorated, -1))
+                turned_off(self._decorated, -1)
 
     def __exit__(self, *_: object) -> None:
-        set_mode(get_mode() & ~self._mask | self._before.pop())
+        bits, UNRECORDED.cut = self._before.pop()
+        set_mode(get_mode() & ~self._mask | bits)
 
     def clone(self) -> Self:
         return self._during(None)
@@ -190,22 +191,22 @@ class set_grad_enabled(_Mode):
             raise TypeError(f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {type(mode).__name__}")
         before = get_mode()
         self._bits = bits = GRAD if mode else 0
-        self._first = before & GRAD
+        self._first, self._outside = before & GRAD, UNRECORDED.cut
         self._before = []
         set_mode(before & ~GRAD | bits)
         if not mode:
             frame = sys._getframe(1)
-            _turned_off.append((frame.f_code, frame.f_lasti))
+            turned_off(frame.f_code, frame.f_lasti)
 
     def __enter__(self) -> None:
         set_mode(get_mode() & ~GRAD | self._bits)
-        self._before.append(self._first)
+        self._before.append((self._first, self._outside))
         if not self._bits and self._decorated is not None:
-            _turned_off.append((self._decorated, -1))
+            turned_off(self._decorated, -1)
 
     def _during(self, function: Any) -> Self:
         again = super()._during(function)
-        again._first = GRAD if grad_enabled() else 0
+        again._first, again._outside = GRAD if grad_enabled() else 0, UNRECORDED.cut
         return again
 
     def __call__(self, fn: F) -> F:

@@ -80,6 +80,9 @@ class NodeHooks:
     def add_tensor(self, nr: int, hook: Hook) -> RemovableHandle:
         return self.tensor.setdefault(nr, _Hooks()).add(hook)
 
+    def set_tensor(self, nr: int, hooks: dict[int, Hook]) -> None:
+        self.tensor[nr] = _Hooks(hooks)
+
     def add_pre(self, hook: Hook) -> RemovableHandle:
         return self.pre.add(hook)
 

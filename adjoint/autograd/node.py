@@ -17,13 +17,14 @@ keeps nothing alive, and there is no cycle. PyTorch's AccumulateGrad node is mad
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from .._errors import GraphFreedError, InplaceError
-from .._site import Site
+from .._site import Site, StepSite
 from .._state import ANOMALY, get_mode, tick
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class VersionCounter:
         return bool(self.writes) and self.writes[-1][0] > stamp
 
     def first_write_after(self, stamp: int) -> Site | None:
-        return next((Site(*site) for when, site in self.writes if when > stamp), None)
+        return next((site if isinstance(site, Site) else Site(*site) for when, site in self.writes if when > stamp), None)
 
 
 # Inference tensors have no version of their own: they all share this counter, by which they are known.
@@ -170,6 +171,8 @@ class Cut:
         self.code = code
         self.offset = offset
         self.before = None
+        if code is not None and kind not in ("no_grad", "value taken"):  # neither need have been in the way: most are for looking
+            RECENT_CUTS.append(self)
 
     def resolve(self, tensor: Tensor) -> Edge:
         return None
@@ -182,8 +185,33 @@ class Cut:
         return None if self.code is None else Site(self.code, self.offset)
 
 
-# What is computed while nothing is recorded gets this one: to keep the line of each would slow down every evaluation.
-UNRECORDED = Cut("no_grad", "no_grad()")
+# Where histories were cut off lately, with None where a backward pass began: it frees what its graph kept, and the cuts in that.
+RECENT_CUTS: deque[Cut | None] = deque(maxlen=24)
+
+
+def cuts_before_last_pass() -> list[Cut]:
+    """The cuts since the last backward pass but one: those that can have kept the last one from coming somewhere."""
+    found: list[Cut] = []
+    passes = 0
+    for cut in reversed(RECENT_CUTS):
+        passes += cut is None
+        if passes > 1:
+            break
+        found += [] if cut is None else [cut]
+    return found[::-1]
+
+
+class _Unrecorded:
+    """What is computed now, while nothing is recorded, gets this cut: one for each block, with its line, since one for each operation
+    would slow down every evaluation. Views have none; of theirs the last one is named."""
+
+    __slots__ = ("cut", "last")
+
+    def __init__(self) -> None:
+        self.cut = self.last = Cut("no_grad", "no_grad()")
+
+
+UNRECORDED = _Unrecorded()
 
 
 class Freed:
@@ -370,10 +398,19 @@ def overwritten(node: Node, name: str, array: Any, counter: VersionCounter, edge
     if changed is not None:
         sites["changed"] = changed
     line = f" on line {changed.line}" if changed is not None else ""
+    fix = f"write the change{line} out of place (x = x + 1 instead of x += 1), or take a .clone() before changing it"
+    if isinstance(changed, StepSite):
+        from ..nn._owners import name_of_written
+
+        what = name_of_written(counter) or "a parameter"
+        fix = (
+            f"{what} was changed by the optimizer{line} after line {node.site.line} had used it: compute that again after the step, or "
+            "call backward() before it; where a state is carried over from an iteration before, cut it off: h = h.detach()"
+        )
     return InplaceError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
         f"[torch.{from_numpy_dtype(array.dtype).scalar_name}Tensor {list(array.shape)}]{origin} is at version {counter.version}; "
         f"expected version {expected} instead. {node.name()} needs it as {'its own result' if name == 'out' else 'one of its inputs'}.",
         sites,
-        f"write the change{line} out of place (x = x + 1 instead of x += 1), or take a .clone() before changing it",
+        fix,
     )

@@ -14,14 +14,16 @@ from .._watching import Span
 __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "Interval"]
 
 
-def in_units(microseconds: float) -> str:
+UNITS = {"s": 1e6, "ms": 1e3, "us": 1.0}  # in microseconds
+
+
+def in_units(microseconds: float, unit: str | None = None) -> str:
     """
-    >>> in_units(1234.5)
-    '1.234ms'
+    >>> in_units(1234.5), in_units(1234.5, "us")
+    ('1.234ms', '1234.500us')
     """
-    if microseconds >= 1e6:
-        return f"{microseconds / 1e6:.3f}s"
-    return f"{microseconds / 1e3:.3f}ms" if microseconds >= 1e3 else f"{microseconds:.3f}us"
+    unit = unit or next((name for name, size in UNITS.items() if microseconds >= size), "us")
+    return f"{microseconds / UNITS[unit]:.3f}{unit}"
 
 
 class Interval(NamedTuple):
@@ -162,7 +164,7 @@ class EventList(list[Any]):
     def key_averages(
         self, group_by_input_shapes: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
     ) -> EventList:
-        """An average for each name, or for each name and shapes of operands."""
+        """An average for each name, or for each name and shapes of operands. There are no stacks and no overloads to group by."""
         found: dict[tuple[str, str], FunctionEventAvg] = {}
         for event in self:
             shapes = str(event.input_shapes) if group_by_input_shapes else ""
@@ -197,14 +199,18 @@ class EventList(list[Any]):
         self, sort_by: str | None = None, row_limit: int = 100, max_src_column_width: int = 75, max_name_column_width: int = 55,
         max_shapes_column_width: int = 80, header: str | None = None, top_level_events_only: bool = False, time_unit: str | None = None,
     ) -> str:  # fmt: skip
-        """The events as text, sorted by `cpu_time_total`, `self_cpu_time_total`, `count`, ... ."""
+        """The events as text, sorted by `cpu_time_total`, `self_cpu_time_total`, `count`, ... . `time_unit`: "s", "ms" or "us" for all
+        times; otherwise each has one that suits it. There is no column of sources, whose width would matter."""
+        if time_unit not in (None, *UNITS):
+            raise ValueError(f"time_unit is {time_unit!r}; use one of {', '.join(UNITS)}, or None")
         rows: Iterable[Any] = self
         if sort_by is not None:
             key = sort_by.replace("cuda", "device")
             rows = sorted(self, key=lambda event: getattr(event, key), reverse=True)
         if top_level_events_only:
             rows = [event for event in rows if event.cpu_parent is None]
-        return table_of(list(rows), self.self_cpu_time_total, row_limit, max_name_column_width, max_shapes_column_width, header)
+        whole = self.self_cpu_time_total
+        return table_of(list(rows), whole, row_limit, max_name_column_width, max_shapes_column_width, header, time_unit)
 
     def __str__(self) -> str:
         return self.table()
@@ -214,7 +220,9 @@ def shortened(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 3] + "..."
 
 
-def table_of(rows: list[Any], whole: float, row_limit: int, name_width: int, shapes_width: int, header: str | None) -> str:
+def table_of(
+    rows: list[Any], whole: float, row_limit: int, name_width: int, shapes_width: int, header: str | None, unit: str | None
+) -> str:
     if not rows:
         return ""
 
@@ -224,10 +232,10 @@ def table_of(rows: list[Any], whole: float, row_limit: int, name_width: int, sha
     columns: dict[str, Callable[[Any], str]] = {
         "Name": lambda event: shortened(event.key, name_width),
         "Self CPU %": lambda event: share(event.self_cpu_time_total),
-        "Self CPU": lambda event: event.self_cpu_time_total_str,
+        "Self CPU": lambda event: in_units(event.self_cpu_time_total, unit),
         "CPU total %": lambda event: share(event.cpu_time_total),
-        "CPU total": lambda event: event.cpu_time_total_str,
-        "CPU time avg": lambda event: event.cpu_time_str,
+        "CPU total": lambda event: in_units(event.cpu_time_total, unit),
+        "CPU time avg": lambda event: in_units(event.cpu_time, unit),
         "# of Calls": lambda event: str(event.count),
     }
     if any(event.input_shapes for event in rows):
@@ -242,4 +250,4 @@ def table_of(rows: list[Any], whole: float, row_limit: int, name_width: int, sha
 
     titled = [] if header is None else ["=" * len(rule), header]
     body = [line(row) for row in zip(*cells.values(), strict=True)]
-    return "\n".join([*titled, rule, line(cells), rule, *body, rule, f"Self CPU time total: {in_units(whole)}", ""])
+    return "\n".join([*titled, rule, line(cells), rule, *body, rule, f"Self CPU time total: {in_units(whole, unit)}", ""])

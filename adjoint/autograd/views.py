@@ -188,7 +188,10 @@ def split_own(write: Node | None, grads: tuple[Any, ...]) -> tuple[Any, tuple[An
 def counter_of(tensor: Tensor) -> VersionCounter:
     counter: VersionCounter | None = tensor._vc
     if counter is None:
-        counter = tensor._vc = VersionCounter()
+        made = VersionCounter()
+        counter = tensor._vc
+        if counter is None:  # another thread may have been faster; between this question and the answer it cannot come
+            counter = tensor._vc = made
     return counter
 
 
@@ -207,7 +210,7 @@ def cut_of(*tensors: Tensor) -> Cut | None:
         if fn.__class__ is Cut:
             return fn
         if fn is not None:
-            return UNRECORDED
+            return UNRECORDED.cut
     return None
 
 

@@ -409,7 +409,8 @@ class Module(CallHooks, Conversion, StateDict):
         if not set_to_none:
             return zero_gradients(self.parameters())
         for parameter in self.parameters():
-            parameter._grad = None
+            if parameter._grad is not None:
+                parameter._grad = None
 
     # ---- printing ---------------------------------------------------------------------------------------------------------------
 

@@ -28,7 +28,7 @@ import numpy as np
 
 from .._dtype import default_numpy
 from .._quiet import mute, unmute
-from .._site import Site, here
+from .._site import Site, StepSite, here, make_tuple
 from .._state import GRAD, swap_bits
 from .._tensor import Tensor, wrap
 from ..autograd.node import INFERENCE_TENSOR
@@ -102,28 +102,32 @@ class Elementwise(Optimizer):
         loss = None
         if closure is not None:
             loss = with_grad(closure)
-        site = here()
+        site = make_tuple(StepSite, here())
         token = mute()
         try:
             for number, group in enumerate(self.param_groups):
                 params = [param for param in group["params"] if param._grad is not None]
                 if "adjoint.sparse" in modules:  # otherwise no gradient is sparse
                     params = modules["adjoint.sparse"].step_sparse(self, group, params, numeric)
-                if not params:
-                    continue
-                plan = self._plans.get(number)
-                if plan is None or not plan.fits(self, group, params) or group.get("differentiable"):
-                    check_devices(group, params)
-                    if group.get("differentiable") or not can_join(params):
-                        self._step_tensors(group, params)
-                        continue
-                    for param in params:
-                        check_writable(param, False)
-                    plan = self._plans[number] = Plan(self, group, params)
-                plan.run(self, group, site)
+                if "adjoint.distributed.tensor" in modules:  # otherwise no parameter is divided over processes
+                    params = modules["adjoint.distributed.tensor"].step_parts(self, number, group, params, site)
+                if params:
+                    self._step_group(number, group, params, site)
         finally:
             unmute(token)
         return loss
+
+    def _step_group(self, number: int, group: Group, params: list[Tensor], site: Site) -> None:
+        plan = self._plans.get(number)
+        if plan is None or not plan.fits(self, group, params) or group.get("differentiable"):
+            check_devices(group, params)
+            if group.get("differentiable") or not can_join(params):
+                self._step_tensors(group, params)
+                return
+            for param in params:
+                check_writable(param, False)
+            plan = self._plans[number] = Plan(self, group, params)
+        plan.run(self, group, site)
 
     def _step_tensors(self, group: Group, params: list[Tensor]) -> None:
         """The same with Tensors, one parameter at a time, recorded if the step is to be differentiated."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._quiet import mute, unmute
-from .._site import here
+from .._site import StepSite, here, make_tuple
 from .._tensor import Tensor
 from ..autograd.views import check_writable, counter_of
 from ._elementwise import numeric, with_grad
@@ -29,7 +29,7 @@ class Whole(Optimizer):
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update the parameters by their gradients. A `closure` computes the loss again and returns it."""
         loss = None if closure is None else with_grad(closure)
-        site = here()
+        site = make_tuple(StepSite, here())
         token = mute()
         try:
             for group in self.param_groups:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._site import here
+from .._site import StepSite, here, make_tuple
 from .._tensor import Tensor, wrap
 from ..autograd.views import counter_of
 from ._checks import check_lr
@@ -91,7 +91,7 @@ class LBFGS(Optimizer):
             move(params, t, direction)
             value = number(with_grad(closure))
             found = flat_gradient(params)
-            site = here()
+            site = make_tuple(StepSite, here())
             for param, array in zip(params, start, strict=True):
                 param._data[...] = array
                 counter_of(param).bump(site)
@@ -308,7 +308,7 @@ def flat_gradient(params: list[Tensor]) -> Vector:
 
 def move(params: list[Tensor], t: float, direction: Vector) -> None:
     """Add `t` times a direction to the parameters."""
-    site = here()
+    site = make_tuple(StepSite, here())
     start = 0
     for param in params:
         size = param._data.size * (2 if param._data.dtype.kind == "c" else 1)

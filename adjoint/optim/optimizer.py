@@ -13,6 +13,7 @@ import numpy as np
 
 from .._errors import compose
 from .._site import warn
+from .._standing import inert
 from .._tensor import Tensor, wrap
 from ..autograd.hooks import RemovableHandle
 from ..autograd.node import Node
@@ -102,6 +103,11 @@ class Optimizer:
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
                 f"torch.{params.dtype.scalar_name}Tensor\n  fix: put it into a list, {type(self).__name__}([tensor], ...)"
             )
+        given: Any = params
+        if not isinstance(given, Iterable):
+            has = hasattr(given, "parameters")
+            hint = f"{type(self).__name__}(model.parameters(), ...)" if has else "give a list of tensors, or model.parameters()"
+            raise TypeError(f"'{type(given).__name__}' object is not iterable\n  fix: {hint}")
         self.state = defaultdict(dict)
         self.param_groups = []
         groups = list(params)
@@ -154,7 +160,8 @@ class Optimizer:
         if set_to_none:
             for group in self.param_groups:
                 for param in group["params"]:
-                    param._grad = None
+                    if param._grad is not None:  # or else `explain` would take it for one that had a gradient
+                        param._grad = None
         else:
             from ..nn.parameter import zero_gradients
 
@@ -276,6 +283,18 @@ class Optimizer:
         for hook in self._optimizer_load_state_dict_post_hooks.values():
             hook(self)
 
+    @inert("there are no graphs of an accelerator to be captured")
+    def _accelerator_graph_capture_health_check(self) -> None:
+        """What optimizers of other libraries ask for at the beginning of a step."""
+
+    _cuda_graph_capture_health_check = _accelerator_graph_capture_health_check
+
+    @staticmethod
+    def _group_tensors_by_device_and_dtype(tensorlistlist: list[list[Tensor | None]], with_indices: bool = False) -> Any:
+        from ..utils._foreach_utils import _group_tensors_by_device_and_dtype
+
+        return _group_tensors_by_device_and_dtype(tensorlistlist, with_indices)
+
     def _all_params(self) -> list[Tensor]:
         return [param for group in self.param_groups for param in group["params"]]
 
@@ -308,6 +327,9 @@ class Optimizer:
 
 def as_state(value: Any, name: str, param: Tensor | None) -> Any:
     """A loaded value: a copy, tensors (ours or foreign) with the dtype of their parameter, except for `step`, which counts."""
+    if isinstance(value, Tensor) and hasattr(value._data, "twin"):  # a wrapper, such as a tensor of which each process has a part
+        copy = value.detach().clone()
+        return copy if param is None or name == "step" or not param.is_floating_point() else copy.to(param.dtype)
     if isinstance(value, Tensor) or hasattr(value, "__array__"):
         array = np.asarray(value._data if isinstance(value, Tensor) else value).copy()
         if param is not None and name != "step" and param.is_floating_point():
@@ -322,8 +344,9 @@ def as_state(value: Any, name: str, param: Tensor | None) -> Any:
 
 def __getattr__(name: str) -> Any:
     """What optimizers outside of this library import from here."""
-    from . import _helpers
+    if not name.startswith("__"):  # Python asks for its own names with every import
+        from . import _helpers
 
-    if name.startswith("__") or not hasattr(_helpers, name):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(_helpers, name)
+        if hasattr(_helpers, name):
+            return getattr(_helpers, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -451,3 +451,17 @@ def test_inputs_of_backward_and_hooks():
     x.register_post_accumulate_grad_hook(lambda t: order.append("x accumulated"))
     (x * y).backward(inputs=[x])
     assert order == ["x", "x accumulated"]
+
+
+def test_the_table_of_hooks_can_be_read_and_replaced():
+    x = ad.ones(2, requires_grad=True)
+    y = x * 2
+    assert x._backward_hooks is None and y._backward_hooks is None and ad.ones(1)._backward_hooks is None
+    handle = y.register_hook(lambda g: g * 10)
+    assert list(y._backward_hooks) == [handle.id]
+    y._backward_hooks = None
+    x._backward_hooks = {0: lambda g: g + 1}
+    y.sum().backward()
+    assert x.grad.tolist() == [3, 3]
+    with pytest.raises(RuntimeError, match="doesn't require gradient"):
+        ad.ones(1)._backward_hooks = {0: print}

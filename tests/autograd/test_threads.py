@@ -12,6 +12,7 @@ import pytest
 
 import adjoint as ad
 from adjoint import nn
+from adjoint.autograd import views
 
 THREADS = 8
 
@@ -249,6 +250,19 @@ def test_inplace_writes_to_own_views_of_one_tensor():
     together(work)
     assert base._version == 100 * THREADS
     np.testing.assert_array_equal(base.numpy(), 100)
+
+
+def test_threads_that_take_views_at_once_share_one_counter(monkeypatch):
+    """What counts the writes to a tensor is made when the first view is taken: here another thread comes while one is making it."""
+    base, others = ad.zeros(2, 2), []
+
+    def interrupted():
+        monkeypatch.undo()
+        others.append(views.counter_of(base))
+        return views.VersionCounter()
+
+    monkeypatch.setattr(views, "VersionCounter", interrupted)
+    assert views.counter_of(base) is others[0] is base._vc
 
 
 def test_first_use_of_an_op_by_all_threads_at_once():

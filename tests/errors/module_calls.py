@@ -6,6 +6,25 @@ from __future__ import annotations
 from tests.errors.wrong_calls import wrong
 
 
+@wrong(TypeError, "'Linear' object is not iterable\n  fix: SGD(model.parameters(), ...)")
+def optimizer_of_a_module(torch):
+    torch.optim.SGD(torch.nn.Linear(2, 2), lr=0.1)
+
+
+@wrong(TypeError, "'int' object is not iterable\n  fix: give a list of tensors, or model.parameters()")
+def optimizer_of_a_number(torch):
+    torch.optim.SGD(3, lr=0.1)
+
+
+@wrong(
+    ValueError,
+    "Expected more than 1 value per channel when training, got input size torch.Size([1, 3])\n"
+    "  fix: DataLoader(..., drop_last=True) leaves out a last batch of one sample; model.eval() if this is no training",
+)
+def batch_norm_of_one_sample(torch):
+    torch.nn.BatchNorm1d(3)(torch.ones(1, 3))
+
+
 @wrong(
     ValueError,
     "optimizer got an empty parameter list\n"

@@ -91,6 +91,26 @@ def linear_of_the_wrong_width(torch):
 
 @wrong(
     RuntimeError,
+    "mat1 and mat2 shapes cannot be multiplied (112x28 and 784x10)\n"
+    "  the last dimension of the input [4, 1, 28, 28] is 28, but the layer takes 784 features\n"
+    "  fix: input.flatten(1), which has 784 features in each row",
+)
+def layer_of_images_that_are_not_flat(torch):
+    torch.nn.Linear(784, 10)(torch.ones(4, 1, 28, 28))
+
+
+@wrong(
+    RuntimeError,
+    "mat1 and mat2 must have the same dtype, but got Double and Float\n"
+    "  input is torch.float64 and weight is torch.float32\n"
+    "  fix: input.to(torch.float32)",
+)
+def layer_of_doubles(torch):
+    torch.nn.Linear(3, 4)(torch.ones(2, 3, dtype=torch.float64))
+
+
+@wrong(
+    RuntimeError,
     "mat1 and mat2 shapes cannot be multiplied (2x5 and 3x4)\n"
     "  the last dimension of the input [2, 5] is 5, but the layer takes 3 features\n"
     "  fix: Linear(in_features=5, out_features=4)",

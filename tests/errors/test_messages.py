@@ -8,8 +8,11 @@ from __future__ import annotations
 import importlib
 import linecache
 import pickle
+import sys
 import textwrap
 import warnings
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,6 +22,12 @@ from tests.errors.wrong_calls import WRONG_CALLS
 
 for _table in ("graph", "write", "function", "tensor", "shape", "module"):
     importlib.import_module(f"tests.errors.{_table}_calls")
+
+
+@pytest.fixture(autouse=True)
+def beside_the_tables(monkeypatch):
+    """Files are named as seen from the working directory."""
+    monkeypatch.chdir(Path(__file__).parent)
 
 
 @pytest.mark.parametrize("name", WRONG_CALLS)
@@ -71,7 +80,8 @@ def message_of(code: Any) -> Any:
 
 
 @mistakes
-def test_lines_of_a_file(tmp_path, source, used, changed):
+def test_lines_of_a_file(tmp_path, monkeypatch, source, used, changed):
+    monkeypatch.chdir(tmp_path)
     file = tmp_path / "train.py"
     file.write_text(source)
     error = message_of(compile(source, str(file), "exec"))
@@ -79,6 +89,24 @@ def test_lines_of_a_file(tmp_path, source, used, changed):
     assert f"  used     train.py:{used}   {lines[used - 1]}\n" in str(error)
     assert f"  changed  train.py:{changed}   {lines[changed - 1]}\n" in str(error)
     assert (error.sites["used"].line, error.sites["changed"].line) == (used, changed)
+
+
+def test_files_are_named_as_seen_from_the_working_directory(tmp_path, monkeypatch):
+    source, used, _ = INPLACE_MISTAKES["factor"]
+    file = tmp_path / "models" / "train.py"
+    error = message_of(compile(source, str(file), "exec"))
+    assert f"  used     {file}:{used}\n" in str(error)  # it lies elsewhere
+    monkeypatch.chdir(tmp_path)
+    assert error.sites["used"].where == f"{Path('models', 'train.py')}:{used}"
+
+
+def test_cells_of_a_notebook_are_named_by_their_numbers(monkeypatch):
+    """IPython knows under which file names it has compiled which cells."""
+    source, used, changed = INPLACE_MISTAKES["factor"]
+    compiler = SimpleNamespace(_filename_map={"/tmp/ipykernel_1/2045.py": 3})
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: SimpleNamespace(compile=compiler)))
+    message = str(message_of(compile(source, "/tmp/ipykernel_1/2045.py", "exec")))
+    assert f"  used     cell 3, line {used}\n" in message and f"  changed  cell 3, line {changed}\n" in message
 
 
 @mistakes

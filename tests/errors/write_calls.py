@@ -331,8 +331,8 @@ def inplace_weight_between_forward_and_backward(torch):
     "[torch.FloatTensor [2]] is at version 1; expected version 0 instead. MulBackward0 needs it as one of its inputs.\n"
     "  used     {used}\n"
     "  changed  {changed}\n"
-    "  fix: write the change on line {changed.line} out of place (x = x + 1 instead of x += 1), or take a .clone() before "
-    "changing it",
+    "  fix: a parameter was changed by the optimizer on line {changed.line} after line {used.line} had used it: compute that again after "
+    "the step, or call backward() before it; where a state is carried over from an iteration before, cut it off: h = h.detach()",
 )
 def inplace_step_before_a_second_backward(torch):
     w = torch.ones(2, requires_grad=True)
