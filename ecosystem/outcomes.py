@@ -9,7 +9,13 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+from program import make_torchvision_importable
+
 OUTCOMES, SAMPLE, WANTED = "ECOSYSTEM_OUTCOMES", "ECOSYSTEM_SAMPLE", "ECOSYSTEM_WANTED"
+
+
+def pytest_configure(config: Any) -> None:
+    make_torchvision_importable()
 
 
 def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:

@@ -32,6 +32,8 @@ def make_torchvision_importable() -> None:
     """Beside a build of PyTorch that its compiled library does not belong to, torchvision misses two names that it registers more for."""
     import torch
 
+    if "adjoint" in sys.modules:  # which needs none
+        return
     try:
         import torchvision  # noqa: F401
     except RuntimeError:

@@ -47,6 +47,15 @@ MISSING = {
     "import torch\nplain = True\nif torch.rand(1) > 0:\n  plain = False\nif not plain:\n  torch.brew()": [(6, "missing", "torch.brew")],
     "import torch\nx = hasattr(torch, 'brew')\nif f(x):\n  x = hasattr(torch, 'add')\nif x:\n torch.brew()": [(6, "missing", "torch.brew")],
     "def f(): return F.brew\nif f:\n  x = 1\nimport torch.nn.functional as F": [(1, "missing", "torch.nn.functional.brew")],
+    "import torch\nready = True\ndef f():\n  global ready\n  ready = False\nif not ready:\n  torch.brew()": [(7, "missing", "torch.brew")],
+    "import torch\ntry:\n  start()\n  fast = True\nexcept ImportError:\n  fast = False\nif fast:\n  torch.brew()":
+        [(8, "missing", "torch.brew")],
+    "import torch\ntry:\n  import json\n  fast = True\nexcept ImportError:\n  fast = False\nif fast:\n  torch.brew()":
+        [(8, "missing", "torch.brew")],
+    "import torch\ndef is_fast():\n  return torch.rand(1) > 0\nif is_fast():\n  torch.brew()": [(5, "missing", "torch.brew")],
+    # PyTorch has them neither: another package may bring them
+    "import torch\ntorch.npu.synchronize()": [(2, "unknown", "torch.npu")],
+    "import torch\ntorch.ops.kettle.brew(1)": [(2, "unknown", "torch.ops.kettle.brew")],
     # caught by nothing: the errors are others, or the handler gives up
     "try:\n  import torch.tea\nexcept AttributeError: pass": [(2, "missing", "torch.tea")],
     "try:\n  import torch.tea\nexcept ImportError as e:\n  raise RuntimeError from e": [(2, "missing", "torch.tea")],
@@ -98,12 +107,24 @@ FINE = [
     "import torch\nKINDS = {torch.qint8: 'q'}\ntorch.zeros(1, dtype=torch.float32).to(torch.float16)",
     "import torch\nclass A(torch.nn.Module):\n  def _slow_forward(self): self._slow_forward()",
     "try:\n  from torch import nn\nexcept ImportError:\n  from torch import tea",
+    "import torch\nready = False\nif ready:\n  torch.brew()",
+    "import torch\ntry:\n  import a_kettle\n  HAS = True\nexcept ImportError:\n  HAS = False\ndef f():\n  if HAS:\n    torch.brew()",
+    "import torch\nHAS = False\ntry:\n  import a_kettle\n  HAS = True\nexcept Exception: pass\nif HAS:\n  torch.brew()",
+    "import torch\nfrom importlib.util import find_spec\nif find_spec('a_kettle') is not None:\n  torch.brew()",
+    "import torch\ndef has():\n  try:\n    import a_kettle\n    return 1\n  except ImportError:\n    return 0\nif has():\n  torch.brew()",
+    "import torch\ndef has():\n  'Whether.'\n  return hasattr(torch, 'brew')\ndef f():\n  if has() and torch.brew(): pass",
+    "import torch\nbrew = getattr(torch, 'brew', None)\nif brew is not None:\n  torch.brew()",
+    "import torch\ndef f(x: torch.Tensor, y):\n  if x.is_cuda or y.is_cuda or y.device.type == 'cuda':\n    torch.brew()",
+    "import torch\ntorch.flip(torch.ones(2), dims=[0])",
+    "from torch.version import cuda\nif cuda is not None:\n  cuda.split('.')",
 ]
 
 HANDLED = {
     "try:\n  from torch import tea\nexcept ImportError:\n  tea = None\ntea.green": [(2, "missing", "torch.tea")],
     "import torch\ntry:\n  torch.brew\nexcept (AttributeError, KeyError):\n  pass": [(3, "missing", "torch.brew")],
     "import torch\ntry:\n  torch.cuda.synchronize()\nexcept Exception:\n  pass": [(3, "refused", "torch.cuda.synchronize")],
+    "import torch\ntry:\n  from torch.tea import green\n  HAS = True\nexcept ImportError:\n  HAS = False\nif HAS:\n  torch.brew(green)":
+        [(3, "missing", "torch.tea")],
     "from contextlib import suppress\nwith suppress(ImportError):\n  import torch.tea": [(3, "missing", "torch.tea")],
 }
 
@@ -197,6 +218,13 @@ def test_an_import_fails_where_what_it_runs_fails(folder):
     assert not check(["user.py"]).having("missing")  # f is not called on import
     assert check(["user.py"], deep=True).having("missing")
     assert check(["user.py"]).packages == ["lazy"]
+
+
+def test_what_a_module_might_do_on_import_does_not_stop_it(folder):
+    ready = "def ready():\n  if not os.environ: return\n  torch.brew()\nready()\nif __name__ == '__main__':\n  torch.tea()"
+    folder({"main.py": "import part", "part.py": f"import os, torch\n{ready}"})
+    (found,) = check(["main.py"]).files[0].findings
+    assert found.kind == "unknown" and "fails here if it gets there" in found.what and "part.py:4" in found.what
 
 
 def test_functions_that_a_module_calls_on_import_belong_to_it(folder):

@@ -201,6 +201,7 @@ def tests_of(library: Library, environment: Environment) -> tuple[Path, list[str
             with tarfile.open(archive) as file:
                 file.extractall(target, filter="data")
     (folder,) = [path for path in target.iterdir() if path.is_dir()]
+    (folder / "__init__.py").unlink(missing_ok=True)  # with which pytest would take the whole distribution for a package
     if missing := [path for path in library.tests if not (folder / path).exists()]:
         raise ValueError(f"the source distribution has no {missing[0]}")
     return folder, library.tests
@@ -213,7 +214,8 @@ def outcomes(
     file = BUILD / "results" / f"{library.name}-{side.name}.jsonl"
     file.unlink(missing_ok=True)
     left_out = [f"--deselect={test}" for tests in library.deselect.values() for test in tests]
-    options = ["-q", "-p", "no:cacheprovider", "-p", "outcomes", "--continue-on-collection-errors", "-W", "default", *left_out]
+    plugins = ["-p", "no:cacheprovider", "-p", "no:benchmark", "-p", "outcomes"]
+    options = ["-q", *plugins, "--continue-on-collection-errors", "-W", "default", *left_out]
     variables = {**side.variables(library), "ECOSYSTEM_OUTCOMES": str(file), "ECOSYSTEM_SAMPLE": str(effort.sample)}
     variables["PYTHONPATH"] += f"{os.pathsep}{folder}"
     if wanted is not None:

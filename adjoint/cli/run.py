@@ -13,7 +13,8 @@ from types import ModuleType, TracebackType
 
 from .._place import as_torch
 
-_WAY = (str(Path(__file__).parent), "<frozen runpy>", str(runpy.__file__))  # files whose frames stand before those of the program
+_RANK = Path(__file__).parents[1] / "distributed" / "_rank.py"  # what the launcher starts
+_WAY = (str(Path(__file__).parent), str(_RANK), "<frozen runpy>", str(runpy.__file__))  # files whose frames stand before the program's
 
 
 class NoProgramError(Exception):

@@ -70,7 +70,7 @@ def _not_accepted(name: str, signature: inspect.Signature, call: ast.Call) -> It
     parameters = signature.parameters.values()
     kinds = {parameter.kind for parameter in parameters}
     if inspect.Parameter.VAR_KEYWORD not in kinds:
-        named = {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+        named = {p.name for p in parameters if p.kind is not p.POSITIONAL_ONLY}  # also `dims` of `flip(x, *dims)`
         for keyword in call.keywords:
             if keyword.arg is not None and keyword.arg not in named:
                 yield Trouble("refused", f"{name} takes no argument '{keyword.arg}' here", TypeError)

@@ -79,7 +79,9 @@ def _failing_imports(program: Program, modules: Modules, package: str) -> Iterab
         name = absolute(imported, package)
         stop = modules.stop_of(imported, package)
         if stop is not None:
-            kind, what = "missing", f"importing {name} fails here: {stop.path}:{stop.finding.line}: {stop.finding.what}"
+            certain = imported.certain and stop.finding.certain
+            kind, when = ("missing", "") if certain else ("unknown", " if it gets there")
+            what = f"importing {name} fails here{when}: {stop.path}:{stop.finding.line}: {stop.finding.what}"
         elif not modules.is_there(name) and not is_torch(name) and not imported.handled:
             kind, what = "unknown", f"{name} is not installed here, so it could not be looked at"
         else:

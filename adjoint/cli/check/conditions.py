@@ -82,3 +82,20 @@ def exceptions(node: ast.expr | None) -> list[type[BaseException]]:
     parts = node.elts if isinstance(node, ast.Tuple) else [node]
     found = [getattr(builtins, ast.unparse(part).rpartition(".")[2], None) for part in parts]
     return [error for error in found if isinstance(error, type) and issubclass(error, BaseException)]
+
+
+def flags(statements: list[ast.stmt]) -> frozenset[str]:
+    """The names that a module assigns outside of loops and functions only: what they are is known by the order of its statements."""
+    found: set[str] = set()
+    others = {name for statement in statements for node in ast.walk(statement) if isinstance(node, ast.Global) for name in node.names}
+    todo = list(statements)
+    while todo:
+        node: Any = todo.pop()
+        if isinstance(node, ast.Assign):
+            found |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+        elif isinstance(node, ast.If | ast.Try | ast.With):
+            handlers = [part for handler in getattr(node, "handlers", ()) for part in handler.body]
+            todo += [*node.body, *getattr(node, "orelse", ()), *handlers, *getattr(node, "finalbody", ())]
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            others |= {part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
+    return frozenset(found - others)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import builtins
 import sys
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 from . import calls, conditions, members, names
@@ -29,6 +31,7 @@ class Instance:
 
 
 Value = Ref | Instance | Const | None  # None: not known
+ELSEWHERE = ("is_cuda", "is_mps", "is_xpu")  # what no tensor says of itself here
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,7 @@ class Finding:
     handled: bool = False  # the program catches the error
     on_import: bool = False  # it happens when the module is imported
     called: bool = True  # a refused name that is only imported or passed on raises nothing yet
+    certain: bool = True  # no condition that is not known has to hold before it happens
 
     @property
     def raises(self) -> bool:
@@ -59,6 +63,7 @@ class Imported:
     names: tuple[str, ...]
     handled: bool
     on_import: bool
+    certain: bool = True
 
 
 @dataclass
@@ -84,7 +89,11 @@ class Expressions:
         self._other_stars = False
         self._catching: list[type[BaseException]] = []
         self._functions: list[Function] = []
-        self._called: set[str] = set()  # functions of the program that are called on import
+        self._called: dict[str, bool] = {}  # functions of the program that are called on import, and whether that is certain
+        self._own: dict[str, Function] = {}  # those that stand in the module itself
+        self._flags: frozenset[str] = frozenset()  # names of the module that only get constants, one after the other
+        self._imported = False  # what is walked through is a module, and not the program itself
+        self._perhaps = 0  # conditions that are not known, and have to hold
         self._calling: set[ast.AST] = set()  # expressions that are called where they stand
         self._cell: int | None = None
         self._silent = 0
@@ -98,12 +107,17 @@ class Expressions:
     def _tell(self, node: ast.AST, kind: str, name: str, what: str, error: type[Exception] | None, called: bool = True) -> None:
         if not self._silent:
             handled = error is not None and any(issubclass(error, caught) for caught in self._catching)
-            self.findings[Finding(getattr(node, "lineno", 0), self._cell, name, kind, what, handled, self._on_import, called)] = None
+            line, certain = getattr(node, "lineno", 0), not self._perhaps
+            found = Finding(line, self._cell, name, kind, what, handled, self._on_import, called, certain)
+            twin = replace(found, certain=not certain)
+            if certain or twin not in self.findings:
+                self.findings.pop(twin, None)
+                self.findings[found] = None
 
     def _found(self, node: ast.AST, answer: Answer) -> Value:
         """Note what is not simply there; the value is the name, where it can be used at all."""
-        if answer.kind == "there":
-            return Ref(answer.name)
+        if answer.kind == "there":  # (what was built in is a matter of facts, and mostly None)
+            return Const(answer.value) if answer.name.startswith("torch.version.") else Ref(answer.name)
         if answer.name in self._assigned:
             return None
         self._tell(node, answer.kind, answer.name, answer.what, answer.error, node in self._calling)
@@ -121,14 +135,25 @@ class Expressions:
     def _note_import(self, node: ast.AST, module: str, imported: tuple[str, ...]) -> None:
         if not self._silent:
             handled = any(issubclass(ImportError, caught) for caught in self._catching)
-            self.imports[Imported(getattr(node, "lineno", 0), self._cell, module, imported, handled, self._on_import)] = None
+            found = Imported(getattr(node, "lineno", 0), self._cell, module, imported, handled, self._on_import, not self._perhaps)
+            self.imports[found] = None
+
+    @contextmanager
+    def _maybe(self) -> Iterator[None]:
+        """What is walked through inside does not have to happen."""
+        self._perhaps += 1
+        try:
+            yield
+        finally:
+            self._perhaps -= 1
 
     def _bind(self, name: str, value: Value) -> None:
         self._scopes[-1][name] = value
 
     def _assign(self, target: ast.expr, value: Value, node: ast.expr | None = None) -> None:
         if isinstance(target, ast.Name):
-            self._bind(target.id, Const(node.value, settled=False) if isinstance(node, ast.Constant) else value)
+            settled = target.id in self._flags and len(self._scopes) == 1
+            self._bind(target.id, Const(node.value, settled) if isinstance(node, ast.Constant) else value)
         elif isinstance(target, ast.Attribute):
             owner = self._value(target.value)
             if isinstance(owner, Ref):
@@ -145,6 +170,12 @@ class Expressions:
             self._value(target)
 
     def _statement(self, node: ast.stmt) -> bool:
+        raise NotImplementedError
+
+    def _answer(self, function: Function) -> Value:
+        raise NotImplementedError
+
+    def _is_there(self, module: str) -> bool:
         raise NotImplementedError
 
     def _anything(self, node: ast.AST) -> None:
@@ -217,6 +248,8 @@ class Expressions:
     def _see_Name(self, node: ast.Name) -> Value:
         if node.id == "TYPE_CHECKING":
             return Const(False)
+        if node.id == "__name__" and self._imported:
+            return Const("the name of the module")
         for scope in reversed(self._scopes):
             if node.id in scope:
                 value = scope[node.id]
@@ -244,6 +277,8 @@ class Expressions:
             return self._found(node, self._look_up(name))
         if isinstance(owner, Instance):
             return self._member(node, owner)
+        if node.attr in ELSEWHERE and isinstance(node.ctx, ast.Load):
+            return Const(False)
         if (kind := members.perhaps_lacks(node.attr)) and isinstance(node.ctx, ast.Load):
             self._tell(node, "unknown", f".{node.attr}", f"if this is a {kind}: adjoint's have no .{node.attr}", AttributeError)
         elif isinstance(node.value, ast.Name) and node.value.id == "sys":
@@ -252,6 +287,8 @@ class Expressions:
 
     def _member(self, node: ast.Attribute, owner: Instance) -> Value:
         """An attribute of an object whose class is known."""
+        if node.attr in ELSEWHERE and owner.name == "torch.Tensor":
+            return Const(False)
         cls = self._look_up(owner.name).value
         if node.attr not in owner.own and isinstance(node.ctx, ast.Load) and isinstance(cls, type):
             name = f"{owner.name}.{node.attr}"
@@ -268,7 +305,7 @@ class Expressions:
         keywords = {str(keyword.arg): self._value(keyword.value) for keyword in node.keywords}
         called = node.func.id if isinstance(node.func, ast.Name) else node.func.attr if isinstance(node.func, ast.Attribute) else ""
         if self._on_import:
-            self._called.add(called)
+            self._called[called] = self._called.get(called, False) or (isinstance(node.func, ast.Name) and not self._perhaps)
         if function is None or isinstance(function, Const):
             for argument in arguments:
                 if conditions.is_version(argument):  # Version(torch.__version__), tuple(...), str(...)
@@ -301,6 +338,8 @@ class Expressions:
 
     def _call_of_something(self, node: ast.Call, called: str, arguments: list[Value], keywords: dict[str, Value]) -> Value:
         self._other_device(node, keywords.get("default"))  # of an option of the command line
+        if isinstance(node.func, ast.Name) and called in self._own and not (node.args or node.keywords):
+            return self._answer(self._own[called])
         first, second = [*arguments, None, None][:2]
         text = first.value if isinstance(first, Const) else None
         method = isinstance(node.func, ast.Attribute)
@@ -310,8 +349,10 @@ class Expressions:
             if names.is_torch(text):
                 return self._import(node, text)
             self._note_import(node, text, ())
-        elif called == "find_spec" and isinstance(text, str) and names.is_torch(text):
-            return Const(None if names.module(text) is None else text)
+        elif called == "find_spec" and isinstance(text, str):
+            if names.is_torch(text):
+                return Const(None if names.module(text) is None else text)
+            return Const(None) if not self._is_there(text) else None
         elif called == "cuda" and method:
             self._tell(node, "refused", ".cuda", ".cuda() is refused: adjoint computes on the CPU; leave it out", AssertionError)
         elif called == "pin_memory" and method:
@@ -336,7 +377,7 @@ class Expressions:
         if called == "hasattr":
             return Const(answer.kind not in ("missing", "unknown")) if answer.name not in self._assigned else None
         if len(node.args) > 2 and answer.kind == "missing":
-            return None
+            return self._value(node.args[2]) if answer.name not in self._assigned else None
         return self._found(node, answer)
 
     def _see_Lambda(self, node: ast.Lambda) -> Value:
@@ -353,7 +394,8 @@ class Expressions:
         test = self._truth(node.test)
         if test is not None:
             return self._value(node.body if test else node.orelse)
-        first, second = self._value(node.body), self._value(node.orelse)
+        with self._maybe():
+            first, second = self._value(node.body), self._value(node.orelse)
         return first if isinstance(first, Ref) else second if isinstance(second, Ref) else None
 
     def _see_BoolOp(self, node: ast.BoolOp) -> Value:
@@ -361,7 +403,10 @@ class Expressions:
         decides = isinstance(node.op, ast.Or)
         every: list[Value] = []
         for part in node.values:
+            open_ = any(not isinstance(value, Const) or not value.settled for value in every)
+            self._perhaps += open_
             every.append(self._value(part))
+            self._perhaps -= open_
             if isinstance(every[-1], Const) and every[-1].settled and bool(every[-1].value) is decides:
                 return Const(decides) if any(not isinstance(value, Const) for value in every) else every[-1]
         return every[-1] if all(isinstance(value, Const) and value.settled for value in every) else None
@@ -372,6 +417,9 @@ class Expressions:
 
     def _see_Compare(self, node: ast.Compare) -> Value:
         values = [self._value(part) for part in (node.left, *node.comparators)]
+        if isinstance(node.left, ast.Attribute) and node.left.attr == "type" and isinstance(node.ops[0], ast.Eq):  # x.device.type == "cuda"
+            if values[0] is None and isinstance(values[1], Const) and calls.is_other_device(values[1].value):
+                return Const(False)
         return conditions.compared(values[0], node.ops[0], values[1]) if len(values) == 2 else None
 
     def _see_Tuple(self, node: ast.Tuple) -> Value:

@@ -91,14 +91,17 @@ class Modules:
     def stop_of(self, imported: Imported, package: str) -> Stop | None:
         """What keeps an import from succeeding: the file in which it happens, and what it is."""
         seen: dict[str, None] = dict.fromkeys(self._targets(imported, package))
+        perhaps: Stop | None = None
         for module in seen_while_growing(seen):
             if module not in self._clean:
                 stop, further = self._look(module)
-                if stop is not None:
+                if stop is not None and stop.finding.certain:
                     return stop
+                perhaps = perhaps or stop
                 seen |= dict.fromkeys(further)
-        self._clean |= seen.keys()
-        return None
+        if perhaps is None:
+            self._clean |= seen.keys()
+        return perhaps
 
     def _targets(self, imported: Imported, package: str) -> list[str]:
         """The modules whose code an import runs: each package on the way, the module, and what it takes from it if those are modules."""
@@ -129,12 +132,11 @@ class Modules:
             return None, []
         source = read(Path(spec.origin))
         program = Program(source, whole=False)
-        for finding in program.findings:
-            if finding.on_import and finding.raises and not finding.handled:
-                return Stop(source.path, finding), []
+        stops = [finding for finding in program.findings if finding.on_import and finding.raises and not finding.handled]
+        stop = min(stops, key=lambda finding: not finding.certain, default=None)
         package = name if spec.submodule_search_locations else name.rpartition(".")[0]
-        return None, [
-            target for imported in program.imports if imported.on_import and not imported.handled
+        return Stop(source.path, stop) if stop else None, [
+            target for imported in program.imports if imported.on_import and imported.certain and not imported.handled
             for target in self._targets(imported, package)
         ]  # fmt: skip
 

@@ -77,6 +77,8 @@ def looking_up(name: str, imported: Collection[str] = ()) -> Answer:
         if inside is _NOTHING:
             if _is_imported(part, imported) and module(part) is not None:
                 inside = module(part)
+            elif _comes_with_others(part):
+                return Answer("unknown", part, f"{part} comes with another package than PyTorch", AttributeError)
             elif isinstance(value, ModuleType) and hasattr(value, "__path__") and _is_module(part):
                 return Answer("unknown", part, f"{part} is there only after `import {part}`", AttributeError)
             else:
@@ -89,6 +91,16 @@ def looking_up(name: str, imported: Collection[str] = ()) -> Answer:
 
 
 _NOTHING = object()
+# Names that packages for other devices put into torch: PyTorch itself has none of them.
+_DEVICES = frozenset(f"{TORCH}.{name}" for name in ("gcu", "hpu", "mlu", "musa", "neuron", "npu", "sdaa", "spyre"))
+
+
+def _comes_with_others(name: str) -> bool:
+    """Whether PyTorch does not have a name either, unless a compiled library or another package brings it."""
+    parts = name.split(".")
+    if len(parts) > 2 and parts[1] in ("classes", "ops"):
+        return parts[2] not in ("aten", "prim", "prims")
+    return ".".join(parts[:2]) in _DEVICES
 
 
 def _member(owner: Any, name: str) -> Any:

@@ -8,8 +8,11 @@ come after the module's own code, as they do when a program runs, and are told a
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from importlib.machinery import PathFinder
 
 from . import conditions, names
 from .calls import is_other_device
@@ -25,6 +28,9 @@ class Program(Expressions):
 
     def __init__(self, source: Source, whole: bool = True) -> None:
         super().__init__()
+        self._imported, self._folder = not whole, source.path.parent
+        self._asked: list[Function] = []  # functions whose answers are being looked for
+        self._flags = conditions.flags([statement for _, tree in source.pieces for statement in tree.body])
         for self._cell, tree in source.pieces:
             self._block(tree.body)
         self._walk_functions(whole)
@@ -33,12 +39,13 @@ class Program(Expressions):
         while now := [function for function in self._functions if getattr(function.node, "name", "") in self._called]:
             self._functions = [function for function in self._functions if function not in now]
             for function in now:
-                self._body(function)
+                self._body(function, self._called[getattr(function.node, "name", "")] and function.owner is None)
         self._on_import = False
         while whole and self._functions:
-            self._body(self._functions.pop(0))
+            self._body(self._functions.pop(0), False)
 
-    def _body(self, function: Function) -> None:
+    def _body(self, function: Function, certain: bool) -> None:
+        self._perhaps = int(not certain)
         self._scopes, self._cell, self._catching, self._owner = [*function.scopes, {}], function.cell, [], None
         arguments = function.node.args
         positional = [*arguments.posonlyargs, *arguments.args]
@@ -120,11 +127,14 @@ class Program(Expressions):
             return self._block(node.body if test else node.orelse)
         scope = self._scopes[-1]  # which functions that were defined hold on to
         before = dict(scope)
-        ended = self._block(node.body)
-        taken = dict(scope)
-        scope.clear()
-        scope.update(before)
-        other = self._block(node.orelse)
+        with self._maybe():
+            ended = self._block(node.body)
+            taken = dict(scope)
+            scope.clear()
+            scope.update(before)
+            other = self._block(node.orelse)
+        if (ended or other) and len(self._scopes) > 1:  # whether a function goes on from here is not known
+            self._perhaps += 1
         if other:
             scope.clear()
         if other or not ended:
@@ -137,7 +147,8 @@ class Program(Expressions):
         for name in [*others, *now]:
             first, second = others.get(name), now.get(name)
             if first != second:
-                now[name] = max(first, second, key=_worth)
+                kept = max(first, second, key=_worth)
+                now[name] = replace(kept, settled=False) if isinstance(kept, Const) else kept
 
     def _walk_While(self, node: ast.While) -> None:
         if self._truth(node.test) is not False:
@@ -154,7 +165,8 @@ class Program(Expressions):
 
     def _loop(self, body: list[ast.stmt]) -> None:
         before = dict(self._scopes[-1])
-        self._block(body)
+        with self._maybe():
+            self._block(body)
         self._join(before)
 
     def _walk_With(self, node: ast.With | ast.AsyncWith) -> bool:
@@ -181,23 +193,78 @@ class Program(Expressions):
 
     def _walk_Try(self, node: ast.Try) -> bool:
         caught = [error for handler in node.handlers if not _gives_up(handler) for error in conditions.exceptions(handler.type)]
-        already = len(self.findings)
+        already = set(self.findings)
+        ended, stopped = False, None
         with self._caught(caught):
-            ended = self._block(node.body)
-        failed = [finding for finding in list(self.findings)[already:] if finding.handled and finding.kind == "missing"]
+            for statement in node.body:
+                ended = self._statement(statement)
+                failed = [found for found in self.findings if found not in already and found.handled and found.kind == "missing"]
+                if stopped := self._surely_fails(statement, bool(failed), node.handlers):
+                    break
+        if stopped:
+            if stopped.name:
+                self._bind(stopped.name, None)
+            ended = self._block(stopped.body)
+            return self._block(node.finalbody) or ended
         if not failed:
             ended = self._block(node.orelse) or ended
-        settled = not failed and all(isinstance(statement, ast.Import | ast.ImportFrom) and _of_torch(statement) for statement in node.body)
-        if not settled:  # where all that is tried is there, no handler is reached
+        if failed or not all(map(_is_harmless, node.body)):  # where all that is tried is there, no handler is reached
             before = dict(self._scopes[-1])
-            for handler in node.handlers:
-                if handler.name:
-                    self._bind(handler.name, None)
-                self._block(handler.body)
-            if not failed:
-                self._join(before)
+            with self._maybe():
+                for handler in node.handlers:
+                    if handler.name:
+                        self._bind(handler.name, None)
+                    self._block(handler.body)
+            self._join(before)
             ended = False
         return self._block(node.finalbody) or ended
+
+    def _surely_fails(self, statement: ast.stmt, failed: bool, handlers: list[ast.ExceptHandler]) -> ast.ExceptHandler | None:
+        """What catches the error of an import that cannot succeed here."""
+        if not isinstance(statement, ast.Import | ast.ImportFrom):
+            return None
+        if not failed:
+            modules = [item.name for item in statement.names] if isinstance(statement, ast.Import) else [statement.module or ""]
+            relative = isinstance(statement, ast.ImportFrom) and statement.level
+            if relative or all(names.is_torch(module) or self._is_there(module) for module in modules):
+                return None
+        catching = (handler for handler in handlers if not _gives_up(handler))
+        return next((handler for handler in catching if _catches_import(handler)), None)
+
+    def _is_there(self, module: str) -> bool:
+        top = module.partition(".")[0]
+        if top in sys.stdlib_module_names or top in sys.modules:
+            return True
+        return PathFinder.find_spec(top, [str(self._folder), *sys.path]) is not None or (self._folder / top).exists()
+
+    def _answer(self, function: Function) -> Value:
+        """What a function without arguments returns, where that is a matter of what is installed."""
+        if function in self._asked:
+            return None
+        self._asked.append(function)
+        before, self._scopes = self._scopes, [*function.scopes, {}]
+        self._silent += 1
+        found = self._returned(function.node.body) if isinstance(function.node, ast.FunctionDef) else None
+        self._silent -= 1
+        self._scopes = before
+        self._asked.pop()
+        return found
+
+    def _returned(self, statements: list[ast.stmt]) -> Value:
+        for statement in statements:
+            if isinstance(statement, ast.Return):
+                return Const(None) if statement.value is None else self._value(statement.value)
+            if isinstance(statement, ast.Try):
+                stops = [self._surely_fails(part, False, statement.handlers) for part in statement.body]
+                handler = next(filter(None, stops), None)
+                return self._returned(handler.body) if handler is not None else None
+            if isinstance(statement, ast.If) and (test := self._truth(statement.test)) is not None:
+                if any(isinstance(part, ast.Return) for part in ast.walk(statement)):
+                    return self._returned([*(statement.body if test else statement.orelse), *statements[statements.index(statement) + 1 :]])
+                continue
+            if not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)):  # a docstring
+                return None
+        return None
 
     _walk_TryStar = _walk_Try
 
@@ -208,6 +275,8 @@ class Program(Expressions):
         self._signature(node.args)
         self._annotated(node.returns)
         self._bind(node.name, None)
+        if len(self._scopes) == 1:
+            self._own[node.name] = Function(node, list(self._scopes), self._cell, None)
         static = any(ast.unparse(decorator) == "staticmethod" for decorator in node.decorator_list)
         self._later(node, None if static else self._owner)
 
@@ -266,7 +335,14 @@ def _gives_up(handler: ast.ExceptHandler) -> bool:
     return bool(handler.body) and isinstance(handler.body[-1], ast.Raise)
 
 
-def _of_torch(statement: ast.Import | ast.ImportFrom) -> bool:
+def _catches_import(handler: ast.ExceptHandler) -> bool:
+    return any(issubclass(ModuleNotFoundError, error) for error in conditions.exceptions(handler.type))
+
+
+def _is_harmless(statement: ast.stmt) -> bool:
+    """Whether a statement raises nothing where what it names of torch is there: imports of it, and flags."""
     if isinstance(statement, ast.ImportFrom):
         return not statement.level and names.is_torch(statement.module or "")
-    return all(names.is_torch(item.name) for item in statement.names)
+    if isinstance(statement, ast.Import):
+        return all(names.is_torch(item.name) for item in statement.names)
+    return isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant)
