@@ -106,14 +106,15 @@ DeviceObjType = device  # the name that annotations use
 _PACKAGES = frozenset(
     {"_C", "__config__", "_custom_ops", "_dynamo", "_functorch", "_guards", "_higher_order_ops", "_inductor", "_jit_internal",
      "_ops", "_prims_common", "_subclasses", "_tensor_str", "_utils", "_vmap_internals", "accelerator", "amp", "ao", "backends",
-     "compiler", "cpu", "cuda", "debug", "distributed", "distributions", "export", "fft", "func", "functional", "futures", "fx",
+     "compiler", "cpu", "cuda", "distributed", "distributions", "export", "fft", "func", "functional", "futures", "fx",
      "hub", "io", "jit", "library", "linalg", "masked", "mps", "mtia", "multiprocessing", "nested", "nn", "onnx", "optim",
      "overrides", "profiler", "quantization", "quasirandom", "random", "return_types", "serialization", "signal", "sparse",
      "special", "storage", "testing", "torch_version", "types", "utils", "version", "viz", "xpu"}
 )  # fmt: skip
 _NAMES = {
     "PyTorchFileReader": "serialization",
-    "Future": "futures", "cond": "_higher_order_ops",
+    "Future": "futures", "classes": "_classes", "cond": "_higher_order_ops",
+    **dict.fromkeys(("has_cuda", "has_cudnn", "has_mkldnn", "has_mps"), "backends"),
     **dict.fromkeys(
         ("are_deterministic_algorithms_enabled", "get_deterministic_debug_mode", "get_float32_matmul_precision", "get_num_interop_threads",
          "is_deterministic_algorithms_warn_only_enabled", "is_storage", "is_warn_always_enabled", "set_default_tensor_type",
@@ -211,20 +212,16 @@ _NAMES = {
 
 def __getattr__(name: str) -> _Any:
     home = name if name in _PACKAGES else "_foreach" if name.startswith("_foreach_") else _NAMES.get(name)
-    try:
-        if home is not None:
-            module = _import_module(f".{home}", __name__)
-            if "adjoint._overriding" in _modules and _modules["adjoint._overriding"]._installed:
-                _modules["adjoint._overriding"].install()
-            if home == name:
-                return module
-            value = globals().setdefault(name, getattr(module, name))
-            _documented({name: value})
-            return value
-    except ModuleNotFoundError as error:
-        if error.name != f"{__name__}.{home}":  # a package that is to come is a missing name, so that `hasattr` answers
-            raise
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    if home is None:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    module = _import_module(f".{home}", __name__)
+    if "adjoint._overriding" in _modules and _modules["adjoint._overriding"]._installed:
+        _modules["adjoint._overriding"].install()
+    if home == name:
+        return module
+    value = globals().setdefault(name, getattr(module, name))
+    _documented({name: value})
+    return value
 
 
 def __dir__() -> list[str]:

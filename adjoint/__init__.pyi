@@ -839,6 +839,10 @@ def gt_(input: Any, other: Any) -> Tensor:
 half: Any
 def hardshrink(input: Any, lambd: _float = 0.5, *, out: Any = None) -> Tensor:
     """0 between `-lambd` and `lambd`, the element itself elsewhere."""
+has_cuda: Any
+has_cudnn: Any
+has_mkldnn: Any
+has_mps: Any
 def hash_tensor(
         input: Any, dim: Any = None, *, keepdim: _bool = False, mode: _int = 0, out: Any = None, axis: Any = ..., keepdims: Any = ...
 ) -> Tensor:

@@ -9,6 +9,7 @@ Nobody else pays: ops look here only if an operand is of a class of its own.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from functools import partial
@@ -21,11 +22,13 @@ from ._dtype import as_numpy_dtype
 from ._layout import strided
 from ._methods import OpMethods
 from ._overriding import DisableTorchFunctionSubclass, _members
+from ._site import is_users
 from ._state import GRAD, swap_bits
-from ._tensor import Tensor, new, wrap
+from ._tensor import Tensor, new
 from ._watching import op_name
 from .autograd import differentiate
 from .ops._recording import finish
+from .ops.advanced_index import as_tensors
 
 _off: ContextVar[bool] = ContextVar("adjoint_class_dispatch_off", default=False)
 
@@ -44,6 +47,26 @@ class WrapperArray(_meta.MetaArray):
     def alias(tensor: Any) -> Any:
         """The same wrapper as another object, without its history."""
         return Twin(tensor).shallow_copy()
+
+
+class SharedName:
+    """An attribute that a library's class and Tensor call by the same name, `_data`. Who asks from within adjoint means Tensor's."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.slot = name, vars(Tensor)[name]
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if instance is None:
+            return self
+        if self.name in instance.__dict__ and is_users(sys._getframe(1)):
+            return instance.__dict__[self.name]
+        return self.slot.__get__(instance, owner)
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        if is_users(sys._getframe(1)):
+            instance.__dict__[self.name] = value
+        else:
+            self.slot.__set__(instance, value)
 
 
 class Twin:
@@ -218,10 +241,7 @@ def answer_index(x: Any, indices: Sequence[Any]) -> Any:
     """The answer for an index with tensors in it: the class gets tensors, and None for a whole dimension."""
     from ._ops import function_named
 
-    items = [None if isinstance(item, slice) else item if isinstance(item, Tensor) else wrap(item) for item in indices]
-    while items and items[-1] is None:
-        items.pop()
-    return answer("index", function_named("index"), (x, items), {})
+    return answer("index", function_named("index"), (x, as_tensors(indices)), {})
 
 
 def wraps(x: Tensor) -> bool:
@@ -239,12 +259,12 @@ def without_view(op: Any) -> Any:
     return plain
 
 
-def ones_like(x: Tensor) -> Tensor:
-    """The gradient that a backward pass from a tensor of such a class starts with."""
-    from ._creation import ones_like
+def answer_like(name: str, x: Tensor, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """The answer for a function that makes a tensor like a wrapper: `zeros_like`, `full_like`, ..."""
+    from ._ops import function_named
 
-    made = answer("ones_like", ones_like, (x,), {})
-    return ones_like(x) if made is NotImplemented else made
+    given = {key: value for key, value in options.items() if value}
+    return answer(name, function_named(name), (x, *args), given)
 
 
 # ---- what is no op, and is to be seen ------------------------------------------------------------------------------------------------
@@ -265,11 +285,15 @@ def seen(name: str) -> Callable[..., Any]:
     return method
 
 
-METHODS = ("detach", "new_empty", "new_zeros", "new_ones", "new_full", "contiguous", "cpu")
+METHODS = (
+    "detach", "new_empty", "new_zeros", "new_ones", "new_full", "contiguous", "cpu", "copy_", "fill_", "zero_", "bernoulli_", "cauchy_",
+    "exponential_", "geometric_", "log_normal_", "normal_", "random_", "uniform_",
+)  # fmt: skip
 
 
 def derive(cls: Any) -> None:
     """Give a class that sees ops methods that ask it, in the place of those that compute without ops."""
+    cls._data = SharedName("_data")
     for name in METHODS:
         owner = next(base for base in cls.__mro__ if name in vars(base))
         if owner in (Tensor, OpMethods) or vars(owner)[name] is _members.get(name):  # it is none of the class's own

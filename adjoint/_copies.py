@@ -8,6 +8,7 @@ from typing import Any
 from ._layout import contiguous_format
 from ._methods import OpMethods
 from .ops._generated import NUMPY_NAMES
+from .ops._generated import publish as _publish
 from .ops._out import into
 from .ops._registry import FUNCTIONS, SAME
 from .ops._rules import wrap_dim
@@ -55,3 +56,4 @@ _VIEWS |= {name: FUNCTIONS[name] for name in ("view_as_complex", "view_as_real")
 _VIEWS |= {"alias": _alias, "view": _view, "detach": lambda input: input.detach(), "slice": _slice}
 
 globals().update({f"{name}_copy": _copy_of(name, view, name in _SEVERAL) for name, view in _VIEWS.items()})
+_publish(globals(), "", [name for name in globals() if name.endswith("_copy")])

@@ -466,6 +466,12 @@ def _like(
         if wanted is not strided:
             return sparse_zeros(name, value, input.shape, data.dtype if dtype is None else dtype, wanted, requires_grad)
     check_options(layout, pin_memory)
+    if hasattr(data, "twin"):  # a wrapper's, whose class says what is like it
+        from ._class_dispatch import answer_like
+
+        options = dict(dtype=dtype, device=device, requires_grad=requires_grad)
+        if (answer := answer_like(name, input, () if name != "full_like" else (value,), options)) is not NotImplemented:
+            return answer  # type: ignore[no-any-return]
     if isinstance(data, Layer) and memory_format is preserve_format:
         with data.level.left():  # in the order of all examples in memory
             below = _like(name, value, data.value, dtype, layout, device, pin_memory, False, memory_format)

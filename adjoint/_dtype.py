@@ -228,10 +228,6 @@ def category(numpy_dtype: NumpyDtype) -> int:
     return _FROM_NUMPY[numpy_dtype].category
 
 
-def is_floating(numpy_dtype: NumpyDtype) -> builtins.bool:
-    return _FROM_NUMPY[numpy_dtype].is_floating_point
-
-
 def is_complex(numpy_dtype: NumpyDtype) -> builtins.bool:
     return _FROM_NUMPY[numpy_dtype].is_complex
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ UNSET: Any = object()  # an argument that was not given
 Given = Any  # a number, numbers, a tensor without dimensions, or tensors
 
 PLAIN = frozenset((Tensor, Parameter))
+LISTS = list, tuple
 UNARY = (
     "abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round rsqrt sigmoid sign "
     "sin sinh sqrt tan tanh trunc"
@@ -35,7 +37,7 @@ TERNARY = "addcmul addcdiv".split()
 
 def tensors_in(name: str, value: Any, position: int = 1, argument: str = "self") -> Tensors:
     """The list that a function is called with, or another one."""
-    if not isinstance(value, list | tuple):
+    if not isinstance(value, LISTS):
         raise TypeError(f"{name}(): argument '{argument}' (position {position}) must be tuple of Tensors, not {type(value).__name__}")
     if not PLAIN.issuperset(map(type, value)):
         for place, item in enumerate(value):
@@ -53,20 +55,22 @@ def others_in(name: str, tensors: Tensors, value: Any, position: int, argument: 
     return found
 
 
-def one_for_each(name: str, tensors: Tensors, value: Given, packed: bool = False) -> Sequence[Any]:
+def one_for_each(name: str, tensors: Tensors, value: Given, packed: bool = False) -> Iterable[Any]:
     """What goes with each tensor: the same number, or one of a list of numbers or tensors; `packed` numbers may be one tensor."""
+    if value.__class__ is float or value.__class__ is int:
+        return repeat(value)
     if isinstance(value, Tensor):
         if not packed:
             if value.ndim:
                 size = f"{value.ndim} dimensions and {value.numel()} elements"
                 raise RuntimeError(f"scalar tensor expected to be 0 dim but it has {size}.")
-            return Same([value])
+            return repeat(value)
         if value.ndim != 1:
             raise RuntimeError(f"Expected packed scalar Tensor to be of dimension 1. Got {value.ndim} instead.")
         if len(value) != len(tensors):
             raise RuntimeError(f"Expected length of scalars to match input of length {len(tensors)} but got {len(value)} instead.")
         return value.tolist()  # type: ignore[no-any-return]
-    if isinstance(value, list | tuple):
+    if isinstance(value, LISTS):
         if value and isinstance(value[0], Tensor):
             return others_in(name, tensors, value, 2, "other")
         if len(value) != len(tensors):
@@ -77,11 +81,11 @@ def one_for_each(name: str, tensors: Tensors, value: Given, packed: bool = False
             f"{name}() received an invalid combination of arguments - got (list, {type(value).__name__}), but expected a number, a list of "
             "numbers, a tensor without dimensions or a list of tensors beside the list"
         )
-    return Same([value])
+    return repeat(value)
 
 
 def the_one(name: str, **given: Any) -> Any:
-    """The value of an argument that has several names."""
+    """The value of an argument that has several names, where it is not given by the first one alone."""
     found = [value for value in given.values() if value is not UNSET]
     if len(found) != 1:
         raise TypeError(f"{name}() received an invalid combination of arguments: give one of {', '.join(given)}")
@@ -91,26 +95,19 @@ def the_one(name: str, **given: Any) -> Any:
 # ---- running ------------------------------------------------------------------------------------------------------------------------
 
 
-class Same(list[Any]):
-    """One value for all tensors."""
-
-
-def run(name: str, writes: bool, tensors: Tensors, *columns: Sequence[Any], **options: Any) -> Any:
+def run(name: str, writes: bool, tensors: Tensors, *columns: Iterable[Any], **options: Any) -> Any:
     """The op on each tensor, with what goes with it."""
-    same = tuple(column.__class__ is Same for column in columns)
-    results = loop(name, writes, same, tuple(options))(
-        tensors, *[column[0] if alike else column for column, alike in zip(columns, same, strict=True)], *options.values()
-    )
+    results = loop(name, writes, len(columns), *options)(tensors, *columns, *options.values())
     return tensors if writes else tuple(results)
 
 
 @cache
-def loop(name: str, writes: bool, same: tuple[bool, ...], options: tuple[str, ...]) -> Callable[..., Any]:
+def loop(name: str, writes: bool, columns: int, *options: str) -> Callable[..., Any]:
     """The loop over the tensors, written out: Python calls a Python function faster from there than from `map`."""
-    values = [f"a{place}" for place in range(len(same))]
-    each = [value for value, alike in zip(values, same, strict=True) if not alike]
-    arguments = ", ".join([*(f"{value}_" if value in each else value for value in values), *(f"{option}={option}" for option in options)])
-    items = f"{', '.join(['x', *(f'{value}_' for value in each)])} in {f'zip(tensors, {chr(44).join(each)})' if each else 'tensors'}"
+    each = [f"a{place}" for place in range(columns)]
+    lists = ["tensors", *(f"{one}_each" for one in each)]
+    arguments = ", ".join([*each, *(f"{option}={option}" for option in options)])
+    items = f"{', '.join(['x', *each])} in {f'zip({chr(44).join(lists)})' if each else 'tensors'}"
     if not writes:
         body = f"return [function(x, {arguments}) for {items}]"
     elif hasattr(Tensor, f"{name}_"):
@@ -118,7 +115,7 @@ def loop(name: str, writes: bool, same: tuple[bool, ...], options: tuple[str, ..
     else:
         body = f"for {items}: x.copy_(function(x, {arguments}))"
     namespace: dict[str, Any] = {"function": FUNCTIONS.get(name)}
-    exec(f"def loop({', '.join(['tensors', *values, *options])}):\n    {body}", namespace)
+    exec(f"def loop({', '.join([*lists, *options])}):\n    {body}", namespace)
     return namespace["loop"]  # type: ignore[no-any-return]
 
 
@@ -133,11 +130,15 @@ def unary(name: str, full: str, writes: bool) -> Callable[..., Any]:
 
 
 def binary(name: str, full: str, writes: bool) -> Callable[..., Any]:
+    for_numbers = {"maximum": "clamp_min", "minimum": "clamp_max"}.get(name)  # of which ops take tensors only
+
     def function(self: Tensors, other: Given = UNSET, *, scalar: Any = UNSET, scalars: Any = UNSET) -> Any:
         tensors = tensors_in(full, self)
-        beside = one_for_each(full, tensors, the_one(full, other=other, scalar=scalar, scalars=scalars))
-        if name in ("maximum", "minimum") and not isinstance(beside[0], Tensor):  # the other names of these take numbers
-            return run(f"clamp_{'min' if name == 'maximum' else 'max'}", writes, tensors, beside)
+        if other is UNSET or scalar is not UNSET or scalars is not UNSET:
+            other = the_one(full, other=other, scalar=scalar, scalars=scalars)
+        beside = one_for_each(full, tensors, other)
+        if for_numbers and not isinstance(other[0] if isinstance(other, LISTS) else other, Tensor):
+            return run(for_numbers, writes, tensors, beside)
         return run(name, writes, tensors, beside)
 
     return function
@@ -150,7 +151,7 @@ def with_alpha(name: str, full: str, writes: bool) -> Callable[..., Any]:
         if alpha == 1:
             return plain(self, other, scalar=scalar, scalars=scalars)
         tensors = tensors_in(full, self)
-        if not isinstance(other, Tensor | list | tuple):
+        if not isinstance(other, (Tensor, *LISTS)):
             raise TypeError(f"{full}() received an invalid combination of arguments - 'alpha' is for tensors; multiply the number by it")
         beside = one_for_each(full, tensors, other) if isinstance(other, Tensor) else others_in(full, tensors, other, 2, "other")
         return run(name, writes, tensors, beside, alpha=alpha)
@@ -173,7 +174,9 @@ def lerp(name: str, full: str, writes: bool) -> Callable[..., Any]:
     def function(self: Tensors, tensors1: Tensors, weight: Given = UNSET, weights: Given = UNSET) -> Any:
         tensors = tensors_in(full, self)
         ends = others_in(full, tensors, tensors1, 2, "tensors1")
-        return run(name, writes, tensors, ends, one_for_each(full, tensors, the_one(full, weight=weight, weights=weights)))
+        if weight is UNSET or weights is not UNSET:
+            weight = the_one(full, weight=weight, weights=weights)
+        return run(name, writes, tensors, ends, one_for_each(full, tensors, weight))
 
     return function
 

@@ -45,7 +45,7 @@ def tensor(
             [3.0000, 4.5000]])
     """
     if isinstance(data, Tensor):
-        _warn_copy("torch.tensor(sourceTensor)")
+        _warn_copy("torch.tensor(sourceTensor)", data)
     array = copy_array(data, None if dtype is None else as_numpy_dtype(dtype))
     if usual(None, strided, device, pin_memory):
         made = finish(array, requires_grad)
@@ -60,10 +60,11 @@ def tensor(
     return made_inside(made) if levels() else made
 
 
-def _warn_copy(call: str) -> None:
+def _warn_copy(call: str, source: Tensor) -> None:
+    lost = " Neither leads gradients back to sourceTensor; use it as it is, or sourceTensor.clone(), if they shall flow."
     warn(
         "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
-        f"sourceTensor.detach().clone().requires_grad_(True), rather than {call}.",
+        f"sourceTensor.detach().clone().requires_grad_(True), rather than {call}.{lost if source.requires_grad else ''}",
     )
 
 
@@ -74,7 +75,7 @@ def new_tensor(
 ) -> Tensor:
     """A new tensor from data, with the dtype and device of this one."""
     if isinstance(data, Tensor):
-        _warn_copy("tensor.new_tensor(sourceTensor)")
+        _warn_copy("tensor.new_tensor(sourceTensor)", data)
     check_options(layout, pin_memory)
     dtype, device = like_self(self, dtype, device)
     array = copy_array(data, as_numpy_dtype(dtype))

@@ -112,5 +112,12 @@ TENSOR_TYPES = {f"{name}Tensor": _make_type(name, PUBLIC[of]) for name, of in _S
 
 @composite("new", function=False)
 def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
-    """A tensor of this one's dtype from sizes or data. Old: prefer `new_empty` and `new_tensor`."""
+    """A tensor of this one's dtype from sizes or data; of a sparse one, also from indices and values. Old: prefer `new_empty` and
+    `new_tensor`."""
+    if self.is_sparse:
+        from .sparse import sparse_coo_tensor
+
+        size = size_of("new", args) if args and not isinstance(args[0], Tensor) else (0,)
+        given = args if args and isinstance(args[0], Tensor) else (np.empty((len(size), 0), np.int64), [], size)
+        return sparse_coo_tensor(*given, dtype=self.dtype, device=device)
     return wrap(legacy_array(args, self._data.dtype, device))

@@ -12,9 +12,11 @@ from . import linalg
 from ._creation import empty_like, ones_like
 from ._dtype import bool_
 from ._state import ATTENTION_BACKENDS
+from ._tensor import Tensor
 from .nn import functional as F
 from .nn._attention import flash_serves, require_backend
 from .ops import grid, matmul, pixels
+from .ops._generated import publish as _publish
 from .ops._out import into
 from .ops.join import cat
 from .ops.parts import EVERYTHING
@@ -59,7 +61,7 @@ def convolution(
     return getattr(F, f"conv{dims}d")(input, weight, bias, *given[:3], groups)
 
 
-def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Any = None) -> Any:
     """`input1 @ weight[k] @ input2` for each k, plus `bias`."""
     return F.bilinear(input1, input2, weight, bias)
 
@@ -303,12 +305,12 @@ def native_dropout(input: Any, p: float, train: bool | None) -> tuple[Any, Any]:
 
 def rrelu(input: Any, lower: float = 0.125, upper: float = 1 / 3, training: bool = False, generator: Any = None) -> Any:
     """The input where it is positive, and a random fraction of it where it is negative."""
-    return F.rrelu(input, lower, upper, training)
+    return F._rrelu(input, lower, upper, training, False, generator)
 
 
 def rrelu_(input: Any, lower: float = 0.125, upper: float = 1 / 3, training: bool = False, generator: Any = None) -> Any:
     """In-place form of `rrelu`."""
-    return F.rrelu(input, lower, upper, training, True)
+    return F._rrelu(input, lower, upper, training, True, generator)
 
 
 # ---- losses: the reduction is given by its number -----------------------------------------------------------------------------------
@@ -320,7 +322,7 @@ def binary_cross_entropy_with_logits(input: Any, target: Any, weight: Any = None
     return F.binary_cross_entropy_with_logits(input, target, weight, reduction=REDUCTIONS[reduction], pos_weight=pos_weight)
 
 
-def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 0) -> Any:
+def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0) -> Any:
     """How far the angle between two vectors is from what the target wants."""
     return F.cosine_embedding_loss(input1, input2, target, margin, reduction=REDUCTIONS[reduction])
 
@@ -342,7 +344,7 @@ def kl_div(input: Any, target: Any, reduction: int = 0, *, log_target: bool = Fa
     return F.kl_div(input, target, reduction=REDUCTIONS[reduction], log_target=log_target)
 
 
-def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 0) -> Any:
+def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0) -> Any:
     """How far two scores are from being in the order that the target wants."""
     return F.margin_ranking_loss(input1, input2, target, margin, reduction=REDUCTIONS[reduction])
 
@@ -353,8 +355,9 @@ def poisson_nll_loss(input: Any, target: Any, log_input: bool, full: bool, eps: 
 
 
 def triplet_margin_loss(
-    anchor: Any, positive: Any, negative: Any, margin: float = 1.0, p: float = 2, eps: float = 1e-6, swap: bool = False, reduction: int = 0
-) -> Any:
+    anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-6, swap: bool = False,
+    reduction: int = 0,
+) -> Any:  # fmt: skip
     """How far the negative example is from being farther from the anchor than the positive one."""
     return F.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=REDUCTIONS[reduction])
 
@@ -372,7 +375,10 @@ def nuclear_norm(input: Any, dim: Any = (-2, -1), keepdim: bool = False, *, out:
     return linalg.matrix_norm(input, "nuc", dim, keepdim, out=out)
 
 
-def norm_except_dim(v: Any, pow: float = 2, dim: int = 0) -> Any:
+def norm_except_dim(v: Tensor, pow: float = 2, dim: int = 0) -> Any:
     """The norms of the slices along a dimension; of everything for -1."""
     others = tuple(d for d in range(v.ndim) if d != dim % v.ndim) if dim != -1 else None
     return vector_norm(v, pow, others, others is not None)
+
+
+_publish(globals(), "", list(globals()))

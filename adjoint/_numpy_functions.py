@@ -171,6 +171,10 @@ def _dims(axis: Any) -> Any:
     return tuple(axis) if isinstance(axis, list) else axis
 
 
+def _into(out: Any, result: Any) -> Any:
+    return result if out is None else out.copy_(result)
+
+
 def _reduction(name: str) -> Fn:
     """A reduction over `axis`: None is all of them, () none."""
 
@@ -182,7 +186,7 @@ def _reduction(name: str) -> Fn:
             result = FUNCTIONS[name](a, **options)
         else:
             result = FUNCTIONS[name](a, _every(a) if axis is None else _dims(axis), keepdims, **options)
-        return result if out is None else out.copy_(result)
+        return _into(out, result)
 
     return reduce
 
@@ -197,19 +201,18 @@ def _one_by_one(name: str) -> Fn:
     def reduce(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
         options = {} if dtype is None else {"dtype": as_dtype(np.dtype(dtype))}
         if axis is None and not keepdims:
-            return FUNCTIONS[name](a, **options)
+            return _into(out, FUNCTIONS[name](a, **options))
         dims = _every(a) if axis is None else tuple(axis) if isinstance(axis, tuple | list) else (axis,)
         for dim in sorted((dim % max(a.ndim, 1) for dim in dims), reverse=True):
             a = FUNCTIONS[name](a, dim, keepdims, **options)
-        return a
+        return _into(out, a)
 
     return reduce
 
 
 def _extremum(name: str) -> Fn:
     def reduce(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-        result = a if axis == () else FUNCTIONS[name](a, () if axis is None else _dims(axis), keepdims)
-        return result if out is None else out.copy_(result)
+        return _into(out, a if axis == () else FUNCTIONS[name](a, () if axis is None else _dims(axis), keepdims))
 
     return reduce
 
@@ -219,19 +222,20 @@ def _moment(name: str) -> Fn:
         ddof = rest.pop("correction", ddof)
         if rest:
             raise TypeError(f"{name}() got an unexpected keyword argument '{next(iter(rest))}'")
-        return FUNCTIONS[name](a, _dims(axis), correction=ddof, keepdim=keepdims)
+        a = a if dtype is None else a.to(as_dtype(np.dtype(dtype)))
+        return _into(out, FUNCTIONS[name](a, _dims(axis), correction=ddof, keepdim=keepdims))
 
     return reduce
 
 
 def _index_of(name: str) -> Fn:
-    return lambda a, axis=None, out=None, keepdims=False: FUNCTIONS[name](a, axis, keepdims)
+    return lambda a, axis=None, out=None, keepdims=False: _into(out, FUNCTIONS[name](a, axis, keepdims))
 
 
 def _accumulation(name: str) -> Fn:
     def accumulate(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
         options = {} if dtype is None else {"dtype": as_dtype(np.dtype(dtype))}
-        return FUNCTIONS[name](a.reshape(-1), 0, **options) if axis is None else FUNCTIONS[name](a, axis, **options)
+        return _into(out, FUNCTIONS[name](a.reshape(-1), 0, **options) if axis is None else FUNCTIONS[name](a, axis, **options))
 
     return accumulate
 

@@ -96,6 +96,8 @@ def read(file: Any, map_location: Any, module: Any, options: dict[str, Any]) -> 
     facts = following()
     result = following(older.described)
     keys = following()
+    if not isinstance(keys, list):
+        raise UnpicklingError(f"expected a list of the keys of storages, got {type(keys).__name__}; corrupt file?")
     foreign = isinstance(facts, dict) and facts.get("little_endian", True) != (sys.byteorder == "little")
     if not SKIPPED.data:
         for key in keys:
@@ -128,6 +130,9 @@ class _Older:
             raise RuntimeError(f"Unknown saved id type: {kind}")
         name, key, location, count, view = facts
         element = kind_of(name)
+        whole = view is None or (isinstance(view, tuple) and [*map(type, view[1:])] == [int, int])
+        if not isinstance(key, str | bytes | int) or not whole:
+            raise UnpicklingError("A storage is described in an unknown way")
         if key not in self._storages:
             if type(count) is not int or not 0 <= count * element.itemsize <= self._limit:
                 raise UnpicklingError("A storage is described in an unknown way")
@@ -141,7 +146,7 @@ class _Older:
         return TypedStorage(wrap_storage=storage, dtype=element, _internal=True)
 
     def fill(self, key: Any, data: bytes, at: int, foreign: bool) -> int:
-        if key not in self._storages:
+        if not isinstance(key, str | bytes | int) or key not in self._storages:
             raise AssertionError(f"storage key {key!r} not found in deserialized_objects")
         made, _, kind = self._storages[key]
         count = int.from_bytes(data[at : at + 8], "little")

@@ -23,17 +23,18 @@ def opcheck(
 ) -> dict[str, Any]:  # fmt: skip
     """Call an operator on sample arguments and check it: that it changes what its signature says and nothing else, that tensors without
     elements give the shapes and dtypes of the results, that gradients come with a registered derivative only and have the shapes of the
-    arguments.
+    arguments. `atol` and `rtol` are how far two passes may be apart.
 
     The answer says "SUCCESS" for each test, or the exception.
     """
     names = (test_utils,) if isinstance(test_utils, str) else tuple(test_utils)
+    near = {"atol": 1e-8 if atol is None else atol, "rtol": 1e-5 if rtol is None else rtol}
     results: dict[str, Any] = {}
     for name in names:
         if name not in CHECKS:
             raise ValueError(f"opcheck: there is no {name!r}; test_utils are {', '.join(CHECKS)}")
         try:
-            CHECKS[name](operator_of(op), args, dict(kwargs or {}))
+            CHECKS[name](operator_of(op), args, dict(kwargs or {}), near)
             results[name] = "SUCCESS"
         except Exception as error:
             if raise_exception:
@@ -48,7 +49,7 @@ def copied(value: Any) -> Any:
     return type(value)(copied(item) for item in value) if isinstance(value, list | tuple) else value
 
 
-def check_schema(operator: Any, args: Any, kwargs: Any) -> None:
+def check_schema(operator: Any, args: Any, kwargs: Any, _near: Any) -> None:
     values = operator._schema.bind(copied(args), {name: copied(value) for name, value in kwargs.items()})
     before = [[x.detach().clone() for x in tensors_in([value])] for value in values]
     operator.run(values)
@@ -58,13 +59,13 @@ def check_schema(operator: Any, args: Any, kwargs: Any) -> None:
             raise RuntimeError(f"Argument {argument.name} is not defined as mutable but was mutated")
 
 
-def check_autograd(operator: Any, args: Any, kwargs: Any) -> None:
+def check_autograd(operator: Any, args: Any, kwargs: Any, _near: Any) -> None:
     tensors = list(tensors_in(operator._schema.bind(args, kwargs)))
     if any(x.requires_grad for x in tensors) and operator.backward is None and not operator.own_graph:
         raise RuntimeError(f"{operator} got tensors that require grad, and has no derivative: register_autograd registers one")
 
 
-def check_fake(operator: Any, args: Any, kwargs: Any) -> None:
+def check_fake(operator: Any, args: Any, kwargs: Any, _near: Any) -> None:
     values = operator._schema.bind(args, kwargs)
     real = operator.run(copied(values))
     fake = operator.run([moved(value) for value in values])
@@ -83,7 +84,7 @@ def moved(value: Any) -> Any:
     return type(value)(moved(item) for item in value) if isinstance(value, list | tuple) else value
 
 
-def check_gradients(operator: Any, args: Any, kwargs: Any) -> None:
+def check_gradients(operator: Any, args: Any, kwargs: Any, near: dict[str, float]) -> None:
     """Two runs, forwards and backwards, agree."""
     from .autograd import grad
 
@@ -94,7 +95,7 @@ def check_gradients(operator: Any, args: Any, kwargs: Any) -> None:
         outputs = [x for x in results_in(operator.run(values)) if x.requires_grad]
         runs.append(grad([x.sum() for x in outputs], inputs, allow_unused=True) if inputs and outputs else ())
     for x, y in zip(*runs, strict=True):
-        if x is not None and not bool(x.isclose(y, equal_nan=True).all()):
+        if x is not None and not bool(x.isclose(y, **near, equal_nan=True).all()):
             raise RuntimeError("two backward passes of the same arguments gave different gradients")
 
 

@@ -52,6 +52,7 @@ _FOUR_BYTES, _SIGNED, _DOUBLE = struct.Struct("<I").pack, struct.Struct("<i").pa
 _SMALL = [b"K" + bytes([number]) for number in range(256)]
 _SINGLE = {None: b"N", True: b"\x88", False: b"\x89"}
 _ORDERED = named("collections", "OrderedDict")
+_GETATTR = named("__builtin__", "getattr")
 _NO_HOOKS = _ORDERED + b"(tR"  # an empty one, which each tensor has of its own
 _REBUILD = named("torch._utils", "_rebuild_tensor_v2")
 _REBUILD_PARAMETER = named("torch._utils", "_rebuild_parameter")
@@ -268,7 +269,11 @@ class Writer:
             raise NotFoundError(f"Can't pickle {value!r}: attribute lookup {name} on {module} failed ({_spelled(where)})") from None
         if found is not value:
             raise PicklingError(f"Can't pickle {value!r}: it's not the same object as {module}.{name} ({_spelled(where)})")
-        self.out += f"c{module}\n{name}\n".encode()
+        owner, _, last = name.rpartition(".")
+        if owner:  # in this protocol only what stands in a module has a name
+            self._called(_GETATTR, (attrgetter(owner)(import_module(module)), last), where)
+        else:
+            self.out += f"c{module}\n{name}\n".encode()
 
 
 def _bytes(writer: Writer, value: bytes, where: Where) -> None:

@@ -11,7 +11,7 @@ import inspect
 import re
 import types
 import typing
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -204,36 +204,32 @@ def parse_schema(text: str) -> FunctionSchema:
     return FunctionSchema(name, overload or "", tuple(arguments), returns)
 
 
-def in_parentheses(text: str, whole: str) -> tuple[str, str]:
-    """What stands in the parentheses that a text begins with, and what follows."""
+def with_depths(text: str) -> Iterator[tuple[str, int]]:
+    """Each character, with the number of brackets and quotes that are open after it."""
     depth, quote = 0, ""
-    for place, char in enumerate(text):
-        if quote:
-            quote = "" if char == quote else quote
-        elif char in "\"'":
-            quote = char
-        elif char in "([":
-            depth += 1
-        elif char in ")]":
-            depth -= 1
-            if not depth:
-                return text[1:place], text[place + 1 :]
-    raise RuntimeError(f"expected ) but found 'eof' here:\n{whole}")
-
-
-def parts_of(text: str) -> list[str]:
-    """What commas separate outside of brackets and quotes."""
-    parts, depth, quote = [""], 0, ""
     for char in text:
         if quote:
             quote = "" if char == quote else quote
         elif char in "\"'":
             quote = char
-        elif char in "([":
-            depth += 1
-        elif char in ")]":
-            depth -= 1
-        if char == "," and not depth and not quote:
+        else:
+            depth += (char in "([") - (char in ")]")
+        yield char, depth + bool(quote)
+
+
+def in_parentheses(text: str, whole: str) -> tuple[str, str]:
+    """What stands in the parentheses that a text begins with, and what follows."""
+    for place, (char, within) in enumerate(with_depths(text)):
+        if char in ")]" and not within:
+            return text[1:place], text[place + 1 :]
+    raise RuntimeError(f"expected ) but found 'eof' here:\n{whole}")
+
+
+def parts_of(text: str) -> list[str]:
+    """What commas separate outside of brackets and quotes."""
+    parts = [""]
+    for char, within in with_depths(text):
+        if char == "," and not within:
             parts.append("")
         else:
             parts[-1] += char

@@ -25,6 +25,9 @@ def segment_reduce(
         raise RuntimeError(f"Unsupported reduction given! {reduce}; use one of {', '.join(START)}")
     if indices is not None:
         raise RuntimeError("segment_reduce(): indices based reduction is not supported yet.\n  fix: give lengths")
+    if data.is_complex():
+        name = data.dtype.scalar_name
+        raise NotImplementedError(f"\"_segment_reduce_cpu\" not implemented for '{name}'\n  fix: torch.view_as_real(data)")
     if lengths is None and offsets is None:
         raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined.")
     axis %= data.ndim

@@ -191,10 +191,6 @@ def get_layout(name: str) -> Any:
     return found
 
 
-def _by_itself(*values: Any) -> dict[str, Named]:
-    return {f"torch.{value.__name__}": Named(value, value) for value in values}
-
-
 # The names that a file may use without being trusted.
 SAFE = {
     **PLAIN,

@@ -53,7 +53,12 @@ def stft(
         raise RuntimeError(f"stft: expected hop_length > 0, but got hop_length={hop}")
     batch = input if input.ndim == 2 else input.unsqueeze(0)
     if center:
+        if align_to_window is not None:
+            raise RuntimeError("stft align_to_window should only be set when center = false")
         batch = pad(batch.unsqueeze(1), (n_fft // 2, n_fft // 2), mode=pad_mode).squeeze(1)
+    elif align_to_window and win_length is not None and win_length < n_fft:
+        before = (n_fft - win_length) // 2
+        batch = pad(batch, (before, n_fft - win_length - before))
     if not 0 < n_fft <= batch.shape[-1]:
         raise RuntimeError(f"stft: expected 0 < n_fft <= {batch.shape[-1]}, but got n_fft={n_fft}")
     if window is None:

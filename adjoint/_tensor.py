@@ -428,6 +428,20 @@ class Tensor(OpMethods):
             )
         return self._hooks_of(edge).add_tensor(self.output_nr, hook)
 
+    @property
+    def _backward_hooks(self) -> dict[int, Hook] | None:
+        """The hooks of this tensor by the numbers of their handles, as PyTorch keeps them; None if there were never any."""
+        edge = edge_of(self)
+        return None if edge is None else self._hooks_of(edge).tensor.get(self.output_nr)
+
+    @_backward_hooks.setter
+    def _backward_hooks(self, hooks: dict[int, Hook] | None) -> None:
+        edge = edge_of(self)
+        if edge is not None:
+            self._hooks_of(edge).set_tensor(self.output_nr, hooks or {})
+        elif hooks:
+            self.register_hook(next(iter(hooks.values())))  # which is refused
+
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Call `hook(tensor)` each time a gradient has been added to this leaf's `.grad`."""
         if not self.requires_grad:

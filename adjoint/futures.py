@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from threading import Condition
 from typing import Any, Generic, NoReturn, TypeVar
 
@@ -36,15 +37,21 @@ class Future(Generic[T]):
         self._value: Any = None
         self._error: Exception | None = None
         self._callbacks: list[Callable[[Future[T]], Any]] = []
+        self._source: Any = None  # a communication that goes on only while somebody waits for it, or asks
 
     def done(self) -> bool:
         """Whether the value, or an exception instead of it, has been set."""
+        if not self._done and self._source is not None:
+            self._source.is_completed()
         return self._done
 
     def wait(self) -> T:
         """The value, as soon as it is there. Raises the exception that was set instead."""
+        if not self._done and self._source is not None:
+            with suppress(Exception):  # it is set here, or seen by the callback that sets this value
+                self._source.wait()
         with self._changed:
-            self._changed.wait_for(self.done)
+            self._changed.wait_for(lambda: self._done)
         return self.value()
 
     def value(self) -> T:
@@ -59,11 +66,12 @@ class Future(Generic[T]):
         """A future of what `callback(self)` will return."""
         check_callable("then", callback)
         following: Future[S] = Future()
+        following._source = self._source
 
         def run(done: Future[T]) -> None:
             try:
                 result = callback(done)
-            except Exception as error:
+            except Exception as error:  # whatever a callback raises is the result of the future that follows
                 words = f"Got the following error when running the callback: {type(error).__name__}: {error}"
                 wrapped = RuntimeError(words)
                 wrapped.__cause__ = error
@@ -81,7 +89,7 @@ class Future(Generic[T]):
         def run(done: Future[T]) -> None:
             try:
                 callback(done)
-            except Exception:
+            except Exception:  # nobody waits for this callback, and others follow
                 print("Got the following error when running the callback:", traceback.format_exc(), sep="\n", file=sys.stderr)
 
         self._when_done(run)
@@ -119,9 +127,30 @@ class Future(Generic[T]):
         raise RuntimeError("Can not pickle torch.futures.Future")
 
 
+def finished(value: T) -> Future[T]:
+    """A future whose value is there."""
+    made: Future[T] = Future()
+    made.set_result(value)
+    return made
+
+
 def check_callable(name: str, callback: Any) -> None:
     if not callable(callback):
         raise TypeError(f"{name}(): expected a function of the Future, not {type(callback).__name__}")
+
+
+class _All:
+    """Several communications, as the source of one future."""
+
+    def __init__(self, sources: list[Any]) -> None:
+        self.sources = sources
+
+    def is_completed(self) -> bool:
+        return all([source.is_completed() for source in self.sources])
+
+    def wait(self) -> None:
+        for source in self.sources:
+            source.wait()
 
 
 def collect_all(futures: list[Future[Any]]) -> Future[list[Future[Any]]]:
@@ -130,6 +159,7 @@ def collect_all(futures: list[Future[Any]]) -> Future[list[Future[Any]]]:
         if not isinstance(future, Future):
             raise TypeError(f"collect_all(): expected a list of Futures, but one of them is {type(future).__name__}")
     whole: Future[list[Future[Any]]] = Future()
+    whole._source = _All([future._source for future in futures if future._source is not None])
     waiting, changed = len(futures), Condition()
 
     def finish() -> None:

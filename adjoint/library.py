@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ._opcheck import opcheck
-from ._ops import define_operator, operator_of, remove_operator
+from ._ops import OPERATORS, define_operator, operator_of, remove_operator
 from ._schema import infer_schema, parse_schema
 from ._standing import refused
 
@@ -128,13 +128,21 @@ def check_name(name: str) -> None:
 
 
 def define(qualname: str, schema: str, *, lib: Library | None = None, tags: Sequence[Any] = ()) -> None:
-    """Define an operator by its signature: `define("mine::scale", "(Tensor x, float by) -> Tensor")`."""
+    """Define an operator by its signature: `define("mine::scale", "(Tensor x, float by) -> Tensor")`. It goes when `lib` is destroyed.
+
+    What else is registered for an operator (`register_kernel` and the others) stays as long as the operator, whichever `lib` it is for.
+    """
     if not isinstance(qualname, str):
         raise ValueError(f"define(qualname, schema): expected qualname to be instance of str, got {type(qualname)}")
     check_name(qualname)
     if not schema.lstrip().startswith("("):
         raise ValueError(f"define(qualname, schema, ...): expected schema to look like e.g. \"(Tensor x) -> Tensor\" but got \"{schema}\"")
-    define_operator(parse_schema(qualname + schema)).tags = listed(tags)
+    operator = define_operator(parse_schema(qualname + schema))
+    operator.tags = listed(tags)
+    for kernels in _early.pop(qualname, ()):
+        operator.kernels.update(kernels)
+    if lib is not None:
+        lib._op_defs.add(operator.name())
 
 
 def listed(tags: Any) -> list[Any]:
@@ -166,11 +174,24 @@ def impl(qualname: Any, types: Any, func: Any = None, *, lib: Library | None = N
     if isinstance(qualname, Library):
         library, name, key = qualname, types, "" if func is None else func
         return later(lambda fn: library.impl(name, fn, key), None)
-    return register_kernel(qualname, None if types == "default" else types, func)
+    keys = [types] if isinstance(types, str) else list(types)
+
+    def register(fn: Kernel) -> None:
+        kernels = {DEVICES.get(key, key): fn for key in keys}
+        if isinstance(qualname, str) and qualname not in OPERATORS:
+            _early.setdefault(qualname, []).append(kernels)
+        else:
+            operator_of(qualname).kernels.update(kernels)
+
+    return later(register, func)
+
+
+_early: dict[str, list[dict[str, Kernel]]] = {}  # implementations that came before the definition of their operator
 
 
 def register_fake(op: Any, func: Kernel | None = None, /, *, lib: Library | None = None, allow_override: bool = False) -> Any:
-    """What the result looks like for tensors without elements."""
+    """What the result looks like for tensors without elements. A later function takes the place of an earlier one, as in PyTorch, with
+    and without `allow_override`."""
     operator = operator_of(op)
     return later(lambda fn: operator.kernels.update(meta=fn), func)
 
@@ -279,7 +300,10 @@ class Library:
         return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})>"
 
     def define(self, schema: str, alias_analysis: str = "", *, tags: Sequence[Any] = ()) -> str:
-        """Define an operator, `scale(Tensor x) -> Tensor`; the answer is its name."""
+        """Define an operator, `scale(Tensor x) -> Tensor`; the answer is its name. Nothing is optimized, so `alias_analysis`, which says
+        what may be assumed for that, only has to be one that there is."""
+        if alias_analysis not in ("", "FROM_SCHEMA", "CONSERVATIVE"):
+            raise RuntimeError(f"Invalid alias_analysis type {alias_analysis}")
         if self.ns == "aten":
             raise ValueError("the operations of aten are adjoint's own: define yours in another namespace")
         parsed = parse_schema(f"{self.ns}::{schema.strip()}")
@@ -289,7 +313,10 @@ class Library:
         return schema.strip().partition("(")[0].strip()
 
     def impl(self, op_name: Any, fn: Kernel, dispatch_key: str = "", *, with_keyset: bool = False, allow_override: bool = False) -> None:
-        """Give an operator an implementation for a dispatch key: CPU, Meta, CompositeImplicitAutograd, ..."""
+        """Give an operator an implementation for a dispatch key: CPU, Meta, CompositeImplicitAutograd, ... A later one takes the place of
+        an earlier one."""
+        if with_keyset:
+            raise NotImplementedError("there are no sets of dispatch keys to pass on: write a function without one, and with_keyset=False")
         key = dispatch_key or self.dispatch_key
         if self.ns == "aten" or getattr(op_name, "namespace", "") == "aten":
             raise NotImplementedError(

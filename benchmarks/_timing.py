@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 SAMPLE_SECONDS = 0.002  # one sample repeats a short step for about this long, far above the clock's resolution
 LONG_SECONDS = 20e-6  # a step that takes longer than this is timed by itself,
@@ -55,7 +55,15 @@ class MeasuredCase:
         return Row(self.name, self.unit, ours, theirs)
 
 
-Case = TimedCase | MeasuredCase
+class Case(Protocol):
+    """What becomes a row."""
+
+    @property
+    def name(self) -> str: ...
+
+    def measure(self, libraries: Sequence[Any], seconds: float) -> Row: ...
+
+
 CASES: list[Case] = []
 
 

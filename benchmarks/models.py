@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
 from ._timing import Step, timed
+
+Wrap = Callable[[Any, Any], Any]  # from the library and a model to what is trained
+
+
+def as_it_is(lib: Any, model: Any) -> Any:
+    return model
 
 
 def training_step(lib: Any, model: Any, optimizer: Any, loss_of: Any, clip: float | None = None) -> Step:
@@ -22,22 +29,22 @@ def training_step(lib: Any, model: Any, optimizer: Any, loss_of: Any, clip: floa
 
 
 @timed("MLP 784-256-128-10, batch 64, Adam")
-def multilayer_perceptron(lib: Any) -> Step:
+def multilayer_perceptron(lib: Any, wrap: Wrap = as_it_is) -> Step:
     nn, F = lib.nn, lib.nn.functional
     lib.manual_seed(0)
-    model = nn.Sequential(nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 128), nn.ReLU(), nn.Linear(128, 10))
+    model = wrap(lib, nn.Sequential(nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 128), nn.ReLU(), nn.Linear(128, 10)))
     x, y = lib.randn(64, 784), lib.randint(0, 10, (64,))
     return training_step(lib, model, lib.optim.Adam(model.parameters(), lr=1e-3), lambda: F.cross_entropy(model(x), y))
 
 
 @timed("CNN of the MNIST example, batch 64, Adam")
-def convolutional_network(lib: Any) -> Step:
+def convolutional_network(lib: Any, wrap: Wrap = as_it_is) -> Step:
     nn, F = lib.nn, lib.nn.functional
     lib.manual_seed(0)
-    model = nn.Sequential(
+    model = wrap(lib, nn.Sequential(
         nn.Conv2d(1, 32, 3), nn.ReLU(), nn.Conv2d(32, 64, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Dropout(0.25), nn.Flatten(),
         nn.Linear(9216, 128), nn.ReLU(), nn.Dropout(0.5), nn.Linear(128, 10), nn.LogSoftmax(dim=1),
-    )  # fmt: skip
+    ))  # fmt: skip
     x, y = lib.randn(64, 1, 28, 28), lib.randint(0, 10, (64,))
     return training_step(lib, model, lib.optim.Adam(model.parameters(), lr=1e-3), lambda: F.nll_loss(model(x), y))
 
@@ -80,9 +87,9 @@ def transformer(lib: Any) -> Any:
 
 
 @timed("GPT of 4 layers, 4 heads, width 128, block 64, batch 12, AdamW, clipping")
-def language_model(lib: Any) -> Step:
+def language_model(lib: Any, wrap: Wrap = as_it_is) -> Step:
     lib.manual_seed(0)
-    model = transformer(lib)
+    model = wrap(lib, transformer(lib))
     text = lib.randint(0, VOCABULARY, (BATCH, BLOCK + 1))
     x, y = text[:, :-1], text[:, 1:].reshape(-1)
     optimizer = lib.optim.AdamW(model.parameters(), lr=1e-3)

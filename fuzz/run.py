@@ -76,6 +76,7 @@ class Difference:
     ours: str
     statement: str
     program: str
+    errors: str = ""  # of PyTorch's, in all statements
 
     def __str__(self) -> str:
         return f"{self.place}: {self.what}\n  statement: {self.statement}\n  PyTorch: {self.theirs}\n  adjoint: {self.ours}"
@@ -225,7 +226,8 @@ class Comparison:
             what = self.unlike(place, self.record.get(place, "nothing"), ours.get(place, "nothing"))
             if what:
                 shown = str(self.record.get(place, "nothing")), str(ours.get(place, "nothing"))
-                found = Difference(place, what, *shown, self.source(place), "\n".join(self.statements))
+                errors = "\n".join(value.text for value in self.record.values() if isinstance(value, Raised))
+                found = Difference(place, what, *shown, self.source(place), "\n".join(self.statements), errors)
                 if excused(found, self.record.get(place), ours.get(place)):
                     # What follows from it would be reported next: nothing after this can be compared.
                     return None

@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 MODULE_BUDGET = 117  # modules that `import adjoint` adds to those of `import numpy`
-NEVER_IMPORTED = ("llvmlite", "ml_dtypes", "scipy", "torch")
+NEVER_IMPORTED = ("llvmlite", "ml_dtypes", "mpi4py", "scipy", "torch")
 
 LIST_MODULES = """
 import json, sys
@@ -32,6 +32,29 @@ assert x.grad.shape == (1000,)
 
 assert importlib.util.find_spec("llvmlite") is None
 assert not any(name.partition(".")[0] == "llvmlite" for name in sys.modules)
+"""
+
+
+USE_ONE_PROCESS = """
+import sys, threading
+import adjoint as ad
+
+def step(model):
+    model(ad.ones(2, 3)).sum().backward()
+    ad.optim.SGD(model.parameters(), 0.1).step()
+
+step(ad.nn.Linear(3, 1))
+before = threading.enumerate()  # kernels have workers
+assert not any(name.startswith("adjoint.distributed") for name in sys.modules), "who does not ask for it has not loaded it"
+
+ad.distributed.init_process_group("gloo", rank=0, world_size=1)
+step(ad.nn.parallel.DistributedDataParallel(ad.nn.Linear(3, 1)))
+values = ad.ones(3)
+ad.distributed.all_reduce(values)
+ad.distributed.barrier()
+assert "mpi4py" not in sys.modules
+assert threading.enumerate() == before, threading.enumerate()
+ad.distributed.destroy_process_group()
 """
 
 
@@ -60,3 +83,7 @@ def test_import_stays_within_the_module_budget(added_modules):
 
 def test_gradients_work_without_llvmlite():
     run_python(USE_WITHOUT_LLVM, PYTHONPATH=str(ROOT / "tests" / "without_llvm"))
+
+
+def test_one_process_needs_neither_mpi_nor_a_thread():
+    run_python(USE_ONE_PROCESS)

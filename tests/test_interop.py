@@ -512,3 +512,14 @@ def test_at_least_so_many_dimensions_are_an_array_unless_a_gradient_would_be_los
         assert type(call(x)) is np.ndarray
     assert ad.func.jvp(lambda x: call(x).sum(), (ad.ones(2),), (ad.ones(2),))[1].item() == 2
     assert ad.func.vmap(lambda x: call(x).sum())(ad.ones(3, 2)).tolist() == [2, 2, 2]
+
+
+@pytest.mark.parametrize("reduce", [np.prod, np.var, np.argmax, np.cumsum, np.sum, np.max], ids=lambda fn: fn.__name__)
+def test_results_of_numpys_functions_go_into_out(reduce):
+    x = ad.tensor([[1.0, 2.0], [5.0, 3.0]])
+    out = ad.zeros_like(reduce(x, axis=0))
+    assert reduce(x, axis=0, out=out) is out and out.equal(reduce(x, axis=0))
+
+
+def test_moments_are_computed_in_the_dtype_that_is_asked_for():
+    assert np.var(ad.tensor([1.0, 2.0]), dtype=np.float64).dtype is ad.float64

@@ -366,3 +366,45 @@ def test_own_operations_by_name():
     assert repr(ad.ops.aten.add.Tensor) == "<OpOverload(op='aten.add', overload='Tensor')>"
     with pytest.raises(AttributeError, match="object has no attribute 'no_such_op' that can be called"):
         ad.ops.aten.no_such_op(x)
+
+
+def test_an_operator_goes_with_its_library():
+    library = Library("goes", "FRAGMENT")
+    define("goes::one", "(Tensor x) -> Tensor", lib=library)
+    assert hasattr(ad.ops.goes, "one")
+    library._destroy()
+    assert not hasattr(ad.ops.goes, "one")
+
+
+def test_options_of_a_library_that_mean_nothing_here_are_refused():
+    library = Library("options", "FRAGMENT")
+    with pytest.raises(RuntimeError, match="Invalid alias_analysis type ELSEWHERE"):
+        library.define("one(Tensor x) -> Tensor", "ELSEWHERE")
+    assert library.define("one(Tensor x) -> Tensor", "CONSERVATIVE") == "one"
+    with pytest.raises(NotImplementedError, match="no sets of dispatch keys"):
+        library.impl("one", lambda keys, x: x, "CPU", with_keyset=True)
+    library._destroy()
+
+
+def test_opcheck_allows_for_rounding_as_it_is_told():
+    calls = iter(range(100))
+
+    @custom_op("docs_rounding::scaled", mutates_args=())
+    def scaled(x: ad.Tensor) -> ad.Tensor:
+        return x * 2
+
+    scaled.register_autograd(lambda ctx, g: g * (2 + 1e-3 * next(calls)))
+    x = ad.ones(3, requires_grad=True)
+    near = opcheck(scaled, (x,), test_utils="test_aot_dispatch_static", rtol=0.1)
+    far = opcheck(scaled, (x,), test_utils="test_aot_dispatch_static", raise_exception=False)
+    assert near == {"test_aot_dispatch_static": "SUCCESS"} and "different gradients" in str(far["test_aot_dispatch_static"])
+
+
+def test_implementations_may_come_before_the_definition():
+    @ad.library.impl("early::scale", ["CPU"])
+    def scale(x, by):
+        return x * by
+
+    assert not hasattr(ad.ops.early, "scale")
+    ad.library.define("early::scale", "(Tensor x, int by) -> Tensor")
+    assert ad.ops.early.scale(ad.ones(2), 3).tolist() == [3, 3]

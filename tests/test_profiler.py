@@ -169,3 +169,13 @@ def test_anomaly_mode_goes_on_while_profiling():
     with pytest.warns(UserWarning), ad.autograd.detect_anomaly(), profile():
         with pytest.raises(RuntimeError, match="returned nan values"):
             (x.sqrt() * 0).sum().backward()
+
+
+def test_times_in_one_unit():
+    with profile() as prof:
+        ad.ones(3).exp()
+    lines = prof.key_averages().table(time_unit="s").splitlines()
+    assert all(field.endswith("s") and not field.endswith(("ms", "us")) for line in lines[3:-2] for field in line.split()[2::2][:1])
+    assert lines[-1].endswith("s") and not lines[-1].endswith(("ms", "us"))
+    with pytest.raises(ValueError, match="time_unit is 'h'"):
+        prof.key_averages().table(time_unit="h")

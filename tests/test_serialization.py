@@ -120,6 +120,19 @@ def test_classes_are_kept():
         assert again(Point(1, 2)) == Point(1, 2)
 
 
+class Outer:
+    class Inner:
+        pass
+
+    @staticmethod
+    def rate(step):
+        return step
+
+
+def test_what_stands_inside_a_class_is_kept(tmp_path):
+    assert again({"f": Outer.rate, "c": Outer.Inner}, weights_only=False) == {"f": Outer.rate, "c": Outer.Inner}
+
+
 def test_attributes_of_tensors_are_kept():
     x, weight = ad.ones(2), nn.Parameter(ad.ones(2))
     x.note, weight.note = "a", ["b"]
@@ -409,6 +422,11 @@ def bomb():
     return buffer
 
 
+def older(keys):
+    """A file in the format without archive, with these keys of storages."""
+    return io.BytesIO(b"".join(pickle.dumps(part, 2) for part in (0x1950A86A20F9469CFC6C, 1001, {"little_endian": True}, [1], keys)))
+
+
 CALL = b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n"
 
 
@@ -418,6 +436,7 @@ CALL = b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n"
         (lambda: io.BytesIO(b"PK\3\4"), "failed reading zip archive"),
         (lambda: io.BytesIO(b"nonsense" * 100), "Unsupported operand"),
         (lambda: io.BytesIO(pickle.dumps(3, 2)), "Invalid magic number"),
+        (lambda: older(5), "expected a list of the keys of storages, got int"),
         (lambda: archive({"x": b""}), "data.pkl: file not found"),
         (lambda: archive({"data.pkl": b"N"}), "truncated"),
         (lambda: archive({"data.pkl": b"."}), "damaged"),
@@ -586,3 +605,9 @@ def test_records_of_a_file_are_read_one_by_one(tmp_path):
     assert content[start : start + 24] == reader.get_record("data/0")
     with pytest.raises(RuntimeError, match="failed locating file data/7"):
         reader.get_record("data/7")
+
+
+@pytest.mark.parametrize("key", ["0", ["0"], ("0", [1])])
+def test_a_storage_that_nothing_uses(key):
+    with pytest.raises(AssertionError, match="not found in deserialized_objects"):
+        ad.load(older([key]))

@@ -79,3 +79,12 @@ def test_pca_lowrank_centers():
     np.testing.assert_allclose((v.mT @ v).numpy(), np.eye(3), atol=1e-12)
     with pytest.raises(ValueError, match="must be non-negative integer and not greater than min"):
         ad.pca_lowrank(rows, 9)
+
+
+def test_windows_can_begin_where_the_signal_does():
+    x = ad.arange(20.0)
+    options = {"window": ad.ones(4), "center": False, "return_complex": True}
+    assert ad.stft(x, 8, 4, 4, **options, align_to_window=True)[0].real.tolist() == [6.0, 22.0, 38.0, 54.0, 70.0]
+    assert ad.stft(x, 8, 4, 4, **options, align_to_window=False)[0].real.tolist() == [14.0, 30.0, 46.0, 62.0]
+    with pytest.raises(RuntimeError, match="align_to_window should only be set when center = false"):
+        ad.stft(x, 8, 4, 4, window=ad.ones(4), return_complex=True, align_to_window=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib.util
 import pickle
 import warnings
 from typing import Optional
@@ -273,6 +274,21 @@ def test_settings_of_pipes_wherever_they_stand():
     assert list(apply_random_seed(pipe, ad.Generator().manual_seed(3))) == first
 
 
+def test_groups_of_workers_divide_what_the_ones_before_have_left():
+    from adjoint.utils.data.datapipes import SHARDING_PRIORITIES
+    from adjoint.utils.data.graph_settings import apply_sharding
+
+    pipe, one_group = (IterableWrapper(range(24)).sharding_filter(only) for only in (None, SHARDING_PRIORITIES.DISTRIBUTED))
+    for each in (pipe, one_group):
+        apply_sharding(each, 2, 1, SHARDING_PRIORITIES.DISTRIBUTED)
+        apply_sharding(each, 3, 2, SHARDING_PRIORITIES.MULTIPROCESSING)
+    assert list(pipe) == [5, 11, 17, 23] and list(one_group) == list(range(1, 24, 2))
+    with pytest.raises(RuntimeError, match="cannot mix DEFAULT and non DEFAULT groups"):
+        apply_sharding(pipe, 2, 0)
+    with pytest.raises(ValueError, match=r"instance_id\(2\) should be smaller than num_of_instances\(2\)"):
+        apply_sharding(pipe, 2, 2, SHARDING_PRIORITIES.DISTRIBUTED)
+
+
 def test_names_of_the_loaders_iterators():
     from adjoint.utils.data import _utils, dataloader
 
@@ -488,3 +504,27 @@ def test_ranges_of_nvtx_can_decorate_and_are_refused_when_entered():
 
     with pytest.raises(RuntimeError, match="NVTX functions not installed"):
         step()
+
+
+def test_classes_of_compiled_libraries():
+    assert ad.classes.pyg is ad.classes.pyg and not hasattr(ad.classes, "__path__")
+    with pytest.raises(RuntimeError, match=r"Tried to instantiate class 'pyg\.HashMap'"):
+        _ = ad.classes.pyg.HashMap
+    with pytest.raises(NotImplementedError, match="compiled for PyTorch"):
+        ad.classes.load_library("libpyg.so")
+
+
+def test_old_names_of_what_was_built_in():
+    assert [ad.has_cuda, ad.has_cudnn, ad.has_mkldnn, ad.has_mps] == [False] * 4
+
+
+def test_helpers_that_optimizers_of_others_use():
+    optimizer = ad.optim.SGD([ad.ones(2, requires_grad=True)], lr=0.1)
+    assert optimizer._cuda_graph_capture_health_check() is None and optimizer._accelerator_graph_capture_health_check() is None
+    a, b, c = ad.ones(1), ad.ones(1, dtype=ad.float64), ad.zeros(1)
+    groups = optimizer._group_tensors_by_device_and_dtype([[a, b, c]], with_indices=True)
+    assert groups[a.device, ad.float32] == ([[a, c]], [0, 2]) and groups[a.device, ad.float64] == ([[b]], [1])
+
+
+def test_every_package_that_is_imported_when_used_exists():
+    assert [name for name in vars(ad)["_PACKAGES"] if importlib.util.find_spec(f"adjoint.{name}") is None] == []

@@ -51,6 +51,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
         (
             "_archive",
             "_class_dispatch",
+            "_classes",
             "_copies",
             "_copying",
             "_creation",
@@ -157,7 +158,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "xpu",
         ),
     ),
-    ("top", ("__main__", "_explain", "_place", "_reference", "as_torch", "cli", "compile", "debug", "viz")),
+    ("top", ("__main__", "_explain", "_place", "_reference", "as_torch", "cli", "viz")),
     ("public surface", ("", "cli.build", "lab", "learn")),  # which uses the library as programs do
 )
 

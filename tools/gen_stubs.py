@@ -239,8 +239,7 @@ def own_modules() -> set[str]:
 
 
 def module_text() -> str:
-    later = [name for name in PACKAGES if find_spec(f"adjoint.{name}") is not None]
-    names = sorted({*dir(adjoint), *later} - {name for name in PACKAGES if name not in later})
+    names = sorted({*dir(adjoint), *PACKAGES})
     own = own_modules()
     lines: list[str] = []
     for name in names:

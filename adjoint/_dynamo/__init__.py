@@ -96,7 +96,7 @@ def check_if_dynamo_supported() -> None:
 
 
 def optimize(backend: Any = "inductor", *, disable: bool = False, **options: Any) -> Callable[[Any], Any]:
-    """A decorator: `torch.compile` with these options."""
+    """A decorator: `torch.compile`, which calls the function as it is; there is nothing that the other options would be for."""
     return lambda model: _compile(model, backend=backend, disable=disable)
 
 
@@ -177,4 +177,9 @@ class TransformGetItemToIndex:
         pass
 
 
-settle(__name__, dict.fromkeys(("_trace_wrapped_higher_order_op", "decorators", "eval_frame", "external_utils", "utils"), ("",)))
+@refused("nothing is compiled, so there are no graphs to count; test what a function returns")
+class CompileCounter:
+    """PyTorch's `torch._dynamo.testing.CompileCounter`: a backend for `torch.compile` that counts graphs."""
+
+
+settle(__name__, dict.fromkeys(("_trace_wrapped_higher_order_op", "decorators", "eval_frame", "external_utils", "testing", "utils"), ("",)))

@@ -35,7 +35,7 @@ class Emitter:
         self.kind = kind
         self.type = self.types[kind]
         self.inputs = inputs
-        self.known: dict[str, Any] = {}  # formula -> register: a formula that occurs twice is computed once
+        self.known: dict[int, Any] = {}  # the registers of formulas, by `id`: a formula that occurs twice is computed once
         self.lines: list[str] = within.lines if within else []
         self.declared: set[str] = within.declared if within else set()
         self.maths: set[tuple[str, str]] = within.maths if within else set()
@@ -80,10 +80,13 @@ class Emitter:
         """The register of a formula; that of a number is a double."""
         if type(formula) is Number and self.kind != "f64":
             return self.doubles.register(formula)
-        key = repr(formula)
-        if key not in self.known:
-            self.known[key] = self.compute(formula)
-        return self.known[key]
+        if id(formula) not in self.known:
+            for part in formula.nodes(self.known):  # operands first, so that formulas of any depth need no recursion
+                if type(part) is Number and self.kind != "f64":
+                    self.doubles.register(part)
+                else:
+                    self.known[id(part)] = self.compute(part)
+        return self.known[id(formula)]
 
     def compute(self, formula: Expr) -> Any:
         name, args, t = formula.name, formula.args, self.type

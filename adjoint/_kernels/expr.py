@@ -5,6 +5,8 @@
 add(multiply(x0, x1), 1)
 >>> np.where(x > 0, np.exp(x), 0)
 where(greater(x0, 0), exp(x0), 0)
+>>> (z := x * y) + z
+t0 = multiply(x0, x1); add(t0, t0)
 
 A symbol stands for an array (`Expr`) or for a Python number (`Number`). Code that asks about a number (`if exponent == 2`) is run once for
 each answer, and so yields a formula for each case (`trace_cases`). Code that asks about the values in an array has no formula.
@@ -13,8 +15,9 @@ each answer, and so yields a formula for each case (`trace_cases`). Code that as
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any, Self
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -26,16 +29,31 @@ class Untraceable(Exception):  # noqa: N818
 
 
 class Expr:
-    """A formula: a function of other formulas and numbers, or an input (`x0`)."""
+    """A formula: a function of other formulas and numbers, or an input (`x0`).
 
-    __slots__ = ("_dtype", "args", "is_bool", "name")
+    Formulas are hash-consed: those that are equal are one object, so that a formula is a graph in which what occurs twice stands once,
+    and comparing is `is`. (`==` builds a formula.)
+    """
+
+    __slots__ = ("__weakref__", "_dtype", "args", "is_bool", "name")
     __array_priority__ = 2000
+    name: str
+    args: tuple[Any, ...]
+    is_bool: bool
+    _dtype: np.dtype[Any] | None
 
-    def __init__(self, name: str, args: tuple[Any, ...] = (), dtype: np.dtype[Any] | None = None) -> None:
-        self.name = name
-        self.args = args
-        self.is_bool = name in COMPARISONS or name in LOGICAL or dtype == np.bool_
-        self._dtype = np.dtype(bool) if self.is_bool else dtype
+    def __new__(cls, name: str, args: tuple[Any, ...] = (), dtype: np.dtype[Any] | None = None) -> Self:
+        # A number is told by its text: 0.0 equals -0.0, 1 equals True, and NaN not even itself. Operands live as long as the formula does.
+        operands = tuple(id(arg) if isinstance(arg, Expr) else (arg.__class__, repr(arg)) for arg in args)
+        key = (cls, name, operands, dtype)
+        made: Any = _interned.get(key)
+        if made is None:
+            made = object.__new__(cls)
+            made.name, made.args = name, args
+            made.is_bool = name in COMPARISONS or name in LOGICAL or dtype == np.bool_
+            made._dtype = np.dtype(bool) if made.is_bool else dtype
+            _interned[key] = made
+        return made  # type: ignore[no-any-return]
 
     @staticmethod
     def inputs(kinds: str | int, dtype: np.dtype[Any] | None = None) -> list[Any]:
@@ -44,19 +62,38 @@ class Expr:
         return [Number(f"x{i}") if k == "S" else Expr(f"x{i}", (), np.dtype(bool) if k == "B" else dtype) for i, k in enumerate(kinds)]
 
     def __repr__(self) -> str:
-        return f"{self.name}({', '.join(map(repr, self.args))})" if self.args else self.name
+        """The formula as nested calls. Parts that occur twice, and those far down, get names (`t0`) and come first."""
+        nodes = [*self.nodes()]
+        uses = Counter(id(arg) for node in nodes for arg in node.args)
+        texts, depths, lines = dict[int, str](), dict[int, int](), list[str]()
+        for node in nodes:
+            operands = (texts[id(arg)] if isinstance(arg, Expr) else repr(arg) for arg in node.args)
+            text = f"{node.name}({', '.join(operands)})" if node.args else node.name
+            depth = 1 + max((depths[id(arg)] for arg in node.args if isinstance(arg, Expr)), default=0)
+            if node is not self and node.args and (uses[id(node)] > 1 or depth > DEEP):
+                lines.append(f"t{len(lines)} = {text}; ")
+                text, depth = f"t{len(lines) - 1}", 0
+            texts[id(node)], depths[id(node)] = text, depth
+        return "".join(lines) + texts[id(self)]
+
+    def nodes(self, known: Collection[int] = ()) -> Iterator[Expr]:
+        """The formulas that this one consists of, each once and after its operands, itself last. Those whose `id` is known are left out."""
+        seen, waiting = set(known), [(self, False)]
+        while waiting:
+            expr, operands_done = waiting.pop()
+            if operands_done:
+                yield expr
+            elif id(expr) not in seen:
+                seen.add(id(expr))
+                waiting.append((expr, True))
+                waiting += [(arg, False) for arg in reversed(expr.args) if isinstance(arg, Expr)]
 
     def functions(self) -> Counter[str]:
-        """How often functions occur, by name."""
-        found, waiting = Counter[str](), [self]
-        while waiting:
-            expr = waiting.pop()
-            found[expr.name] += 1
-            waiting += [arg for arg in expr.args if isinstance(arg, Expr)]
-        return found
+        """How many times functions are computed, by name."""
+        return Counter(expr.name for expr in self.nodes())
 
     def count(self, names: Collection[str]) -> int:
-        """How often functions of these names occur."""
+        """How many times functions of these names are computed."""
         return sum(uses for name, uses in self.functions().items() if name in names)
 
     @property
@@ -195,6 +232,10 @@ class Expr:
 
     def __invert__(self) -> Any:
         return function("invert", self)
+
+
+DEEP = 30  # nested calls that are still read as one
+_interned: WeakValueDictionary[tuple[Any, ...], Expr] = WeakValueDictionary()
 
 
 class Number(Expr):

@@ -268,10 +268,11 @@ class Reduction(Along):
             return down_columns(f"{name}_{what}_columns", beside=level_itself, **parts), along_rows(f"{name}_{what}_rows", **parts)
 
         super().__init__(name, shapes("whole", term, finish))
-        self.first = shapes("first", term, unfinished)
+        as_it_is = finish is unfinished  # then the first and the last part of a long reduction are the same code
+        self.first = self.kernels if as_it_is else shapes("first", term, unfinished)
         self.of_strided = along_strided_rows(f"{name}_strided_rows", start=start, step=step, term=term)
         self.last = self.kernels if term is itself else shapes("last", itself, finish)
-        self.between = self.first if term is itself else shapes("between", itself, unfinished)
+        self.between = self.first if term is itself else self.last if as_it_is else shapes("between", itself, unfinished)
         self.kinds, self.results, self.mean = kinds, results, mean
         self.finish_part = finish_part  # how to finish a part of a complex number, if parts are reduced each by itself
         if finish_part is not None:

@@ -27,7 +27,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import FunctionType, MethodDescriptorType, ModuleType
 from typing import Any
 
 from ..ops._generated import Doc
@@ -178,6 +178,10 @@ def resolved(name: str) -> Any:
     value: Any = adjoint
     for part in name.split("."):
         value = getattr(value, part)
+    if isinstance(value, MethodDescriptorType) and name.startswith("Tensor."):
+        from .._compiled_members import member_in_python
+
+        return member_in_python(part)  # a compiled one has no signature
     return value
 
 

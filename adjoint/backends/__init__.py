@@ -20,6 +20,8 @@ nnpack = Absent()
 opt_einsum = Absent(enabled=False, strategy=None)
 quantized = Absent(engine="none", supported_engines=["none"])
 
+has_cuda = has_cudnn = has_mkldnn = has_mps = False  # old names of what `is_built` says, at PyTorch's top
+
 fp32_precision = "none"  # as in PyTorch, where nothing was chosen
 
 

@@ -25,7 +25,8 @@ _IN_C = {
         "softplus", "softshrink")},
     "logsigmoid": "torch._C._nn.log_sigmoid",
     **{name: f"torch.{name}" for name in (
-        "bilinear", "celu_", "pixel_shuffle", "pixel_unshuffle", "relu_", "rrelu_", "selu_", "threshold_")},
+        "adaptive_avg_pool1d", "avg_pool1d", "bilinear", "celu_", "channel_shuffle", "cosine_similarity", "hardshrink",
+        "pairwise_distance", "pdist", "pixel_shuffle", "pixel_unshuffle", "prelu", "relu_", "rrelu_", "selu_", "threshold_")},
 }  # fmt: skip
 # Of `torch`: what is written in Python there, and where.
 _IN_PYTHON = {

@@ -84,7 +84,10 @@ def batch_norm(
     if input.numel() == 0:
         return _of_nothing(input, weight, bias)
     if training and math.prod(input.shape) == input.shape[1]:
-        raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
+        raise ValueError(
+            f"Expected more than 1 value per channel when training, got input size {input.shape}\n"
+            "  fix: DataLoader(..., drop_last=True) leaves out a last batch of one sample; model.eval() if this is no training"
+        )
     channels = input.shape[1]
     for name, tensor in dict(running_mean=running_mean, running_var=running_var, weight=weight, bias=bias).items():
         if tensor is not None and tensor.numel() != channels:

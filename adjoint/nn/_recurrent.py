@@ -10,6 +10,7 @@ from typing import Any
 from .._state import GRAD, get_mode
 from .._tensor import Tensor
 from ..ops._cells import CELLS
+from ..ops._generated import publish
 from ..ops._precision import is_half
 from ..ops._recurrence import Steps, gates_of
 from ..ops.join import cat, stack
@@ -243,3 +244,6 @@ def rnn_relu_cell(
 ) -> Tensor:
     """One step of a layer with relu."""
     return _step("rnn_relu", input, (hx,), w_ih, w_hh, b_ih, b_hh)["state"]
+
+
+publish(globals(), "", ("gru", "gru_cell", "lstm", "lstm_cell", "rnn_relu", "rnn_relu_cell", "rnn_tanh", "rnn_tanh_cell"))

@@ -270,18 +270,18 @@ def gelu(input: Tensor, approximate: str = "none", *, out: Tensor | None = None)
     return _activation.gelu(input, approximate, out=out)  # type: ignore[no-any-return]
 
 
-def _slopes(x: Any, lower: float, upper: float) -> Any:
+def _slopes(x: Any, lower: float, upper: float, generator: Any = None) -> Any:
     """A random slope for each element that is not positive, and one for the others."""
     facts = x, float(lower), float(upper - lower), float(upper)
     if upper - lower < 1e30 and x.__class__ is np.ndarray:
-        if (made := _draws.slopes.new((x.shape,), x.dtype, _default_generator._words, *facts)) is not None:
+        if (made := _draws.slopes.new((x.shape,), x.dtype, (generator or _default_generator)._words, *facts)) is not None:
             return made
     slopes = np.empty_like(x)
-    if upper - lower < 1e30 and _fill_by_kernel(slopes, "slopes", None, *facts):
+    if upper - lower < 1e30 and _fill_by_kernel(slopes, "slopes", generator, *facts):
         return slopes
     below = x <= 0
     slopes[...] = 1
-    slopes[below] = _wrap(np.empty(int(below.sum()))).uniform_(lower, upper)._data
+    slopes[below] = _wrap(np.empty(int(below.sum()))).uniform_(lower, upper, generator=generator)._data
     return slopes
 
 
@@ -289,6 +289,10 @@ def rrelu(
     input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
     """`leaky_relu` with a random slope for each element in training, and the mean of the bounds otherwise."""
+    return _rrelu(input, lower, upper, training, inplace, None)
+
+
+def _rrelu(input: Tensor, lower: float, upper: float, training: bool, inplace: bool, generator: Any) -> Tensor:
     for name, bound in (("lower", lower), ("upper", upper)):
         if not _isfinite(bound):
             raise RuntimeError(f"rrelu: {name} bound must be finite, got {bound}")
@@ -299,9 +303,9 @@ def rrelu(
     if not input.is_floating_point():
         raise NotImplementedError(f"\"rrelu_with_noise_out_cpu\" not implemented for '{input.dtype.scalar_name}'\n  fix: x.float()")
     if isinstance(input._data, _Layer):
-        drawn = input.detach().clone().uniform_(lower, upper)
+        drawn = input.detach().clone().uniform_(lower, upper, generator=generator)
         return input * np.where(input.detach() > 0, 1.0, drawn)
-    slopes = _wrap(_slopes(input._data, lower, upper))
+    slopes = _wrap(_slopes(input._data, lower, upper, generator))
     return input.mul_(slopes) if inplace else input * slopes
 
 

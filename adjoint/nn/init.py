@@ -24,6 +24,8 @@ def _unrecorded(fill: Fill) -> Fill:
     def filled(*args: Any, **kwargs: Any) -> Tensor:
         if args and is_lazy(args[0]):
             refuse_uninitialized(fill.__name__)
+        if args and "_fill_part" in vars(type(args[0])):  # of which each process has a part, filled as the whole would be
+            return args[0]._fill_part(filled, *args[1:], **kwargs)  # type: ignore[no-any-return]
         bits = swap_bits(GRAD, 0)
         try:
             return fill(*args, **kwargs)

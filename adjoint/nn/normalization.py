@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from .._creation import empty, ones, zeros
-from .._dtype import int64
+from .._dtype import bfloat16, float16, int64
 from .._site import warn
 from .._tensor import Parameter, Tensor, wrap
+from ..autograd.grad_mode import no_grad
+from ..ops.join import cat, stack
 from . import functional as F
 from . import init
 from .module import Module as AnyModule
@@ -233,13 +235,18 @@ class _NormBase(_Affine):
 
 
 class _BatchNorm(_NormBase):
-    def forward(self, input: Tensor) -> Tensor:
-        self._check_input_dim(input)
+    def _count_batch(self) -> float:
+        """Count a batch that is trained on. Returns its weight in the running statistics."""
         momentum = 0.0 if self.momentum is None else self.momentum
         if self.training and self.track_running_stats and self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
             if self.momentum is None:  # a plain average of all batches
                 momentum = 1.0 / self.num_batches_tracked.item()
+        return momentum
+
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
+        momentum = self._count_batch()
         use_running = not self.training or self.track_running_stats
         mean, var = (self.running_mean, self.running_var) if use_running else (None, None)
         by_batch = self.training or (self.running_mean is None and self.running_var is None)
@@ -265,7 +272,7 @@ class BatchNorm3d(_BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch normalization of any input, with statistics over all processes; this is one process, so over its batch."""
+    """Batch normalization of any input. When training, the statistics are those of the batches of all processes of a group."""
 
     def __init__(
         self,
@@ -287,6 +294,26 @@ class SyncBatchNorm(_BatchNorm):
         if input.ndim < 2:
             raise ValueError(f"expected at least 2D input (got {input.ndim}D input)")
 
+    def forward(self, input: Tensor) -> Tensor:
+        from ..distributed import is_initialized, require
+
+        by_batch = self.training or self.running_mean is None
+        group = require(self.process_group) if by_batch and is_initialized() else None
+        if group is None or group.size() == 1:
+            return super().forward(input)
+        self._check_input_dim(input)
+        momentum = self._count_batch()
+        mean, var, count = _moments_everywhere(input, group)
+        if self.training and self.running_mean is not None and self.running_var is not None:
+            with no_grad():
+                self.running_mean.lerp_(mean.to(self.running_mean.dtype), momentum)
+                self.running_var.lerp_((var * (count / (count - 1))).to(self.running_var.dtype), momentum)
+        factor = (var + self.eps).rsqrt()
+        factor = factor if self.weight is None else factor * self.weight
+        shift = -mean * factor if self.bias is None else self.bias - mean * factor
+        shape = (1, -1) + (1,) * (input.ndim - 2)
+        return (input * factor.view(shape) + shift.view(shape)).to(input.dtype)
+
     @classmethod
     def convert_sync_batchnorm(cls, module: AnyModule, process_group: Any = None) -> AnyModule:
         """The module with every batch normalization in it replaced by one of this class, with the same parameters and buffers."""
@@ -303,6 +330,24 @@ class SyncBatchNorm(_BatchNorm):
         for name, child in module.named_children():
             converted.add_module(name, cls.convert_sync_batchnorm(child, process_group))
         return converted
+
+
+def _moments_everywhere(input: Tensor, group: Any) -> tuple[Tensor, Tensor, float]:
+    """The mean and the variance of each channel over the batches of all processes, and how many elements a channel has. Each process sends
+    those of its own batch, and gradients come back the same way; differences of means are small, so nothing cancels."""
+    from ..distributed.nn import all_gather
+
+    dims = [0, *range(2, input.ndim)]
+    own = input.numel() // input.shape[1]
+    wide = input.float() if input.dtype in (float16, bfloat16) else input
+    mean = wide.sum(dims) / max(own, 1)
+    var = (wide - mean.view((1, -1) + (1,) * (input.ndim - 2))).square().sum(dims) / max(own, 1)
+    rows = stack(all_gather(cat([mean, var, mean.new_full((1,), own)]), group))
+    counts = rows[:, -1:].detach()
+    means, variances = rows[:, :-1].chunk(2, 1)
+    count = float(counts.sum())
+    mean = (counts * means).sum(0) / count
+    return mean, (counts * (variances + (means - mean).square())).sum(0) / count, count
 
 
 class _InstanceNorm(_NormBase):

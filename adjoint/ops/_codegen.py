@@ -341,7 +341,7 @@ def body(op: Op, kinds: str, sort: str = USUAL) -> list[str]:
         "node.offset = frame.f_lasti",
     ]
     lines += [" if node is not None:", *indented(2, recorded)] if op.view or op.several else indented(1, recorded)
-    return [*lines, *indented(1, finished(op, "node")), *finished(op, why_unrecorded(op, kinds, "UNRECORDED"), "NO_GRAD")]
+    return [*lines, *indented(1, finished(op, "node")), *finished(op, why_unrecorded(op, kinds, "UNRECORDED.cut"), "NO_GRAD")]
 
 
 def finished(op: Op, node: str, creation: str = "") -> list[str]:
@@ -368,7 +368,7 @@ def why_unrecorded(op: Op, kinds: str, why: str = "") -> str:
     if why:
         return " or ".join(f"{name}._fn and {why}" for name in names)
     constant = [f"((f_ := {name}._fn) is None or f_.__class__ is View and (f_ := f_.base._fn) is None)" for name in names]
-    return f"None if {' and '.join(constant)} else f_ if f_.__class__ is Cut else UNRECORDED"
+    return f"None if {' and '.join(constant)} else f_ if f_.__class__ is Cut else UNRECORDED.cut"
 
 
 def computed(op: Op, call: str, kinds: str, sort: str) -> list[str]:
@@ -411,7 +411,7 @@ MANY = 4  # inputs; of more, too many nodes would have to be made ready for whic
 def record(op: Op, kinds: str, differentiable: list[str], sort: str) -> list[str]:
     """Make the node for whichever inputs require grad; `node` is None where none does."""
     if len(differentiable) > MANY:
-        lines = record_any(op, kinds, differentiable)
+        lines = record_any(op, kinds, differentiable, sort)
     else:
         lines = record_each(op, kinds, differentiable, sort)
     if op.view or op.several:
@@ -419,13 +419,18 @@ def record(op: Op, kinds: str, differentiable: list[str], sort: str) -> list[str
     return [*lines, f"else: made._fn = {why_unrecorded(op, kinds)}; return made"]
 
 
-def record_any(op: Op, kinds: str, differentiable: list[str]) -> list[str]:
+def suffix_of(op: Op, sort: str) -> str:
+    """How the names of node classes end, for elements of a sort whose rules are other ones."""
+    return sort if sort == HALF or (op.holomorphic and not op.sequence and sort != NESTED) else ""
+
+
+def record_any(op: Op, kinds: str, differentiable: list[str], sort: str) -> list[str]:
     """One way for all, which looks for the class of the node and for what that wants to keep."""
     needs = " | ".join(f"(f_{name} is not None) << {op.inputs.index(name)}" for name in differentiable)
     values = ", ".join(f"'{name}': {saved_value(op, name)}" for name in saved_names(op, differentiable))
     return [
         f"if needs := {needs}:",
-        f" node = OP.variants[f'{kinds}{{needs}}']()",
+        f" node = OP.variants[f'{kinds}{{needs}}{suffix_of(op, sort)}']()",
         f" node.next = tuple([f for f in {tuple_of(f'f_{name}' for name in differentiable)} if f is not None])",
         f" node.saved = saved_by(node, {{{values}}})",
     ]
@@ -445,8 +450,7 @@ def record_each(op: Op, kinds: str, differentiable: list[str], sort: str) -> lis
             if name in op.inputs and name not in needing and kinds[op.inputs.index(name)] == "T":
                 lines.append(f" if {name}._vc is not None: refuse_inference({name})")
         bits = sum(1 << op.inputs.index(name) for name in needing)
-        suffix = sort if sort == HALF or (op.holomorphic and not op.sequence and sort != NESTED) else ""
-        lines.append(f" node = {op.name}_{kinds}{bits}{suffix}()")
+        lines.append(f" node = {op.name}_{kinds}{bits}{suffix_of(op, sort)}()")
         lines.append(f" node.next = {f'f_{needing[0]}' if op.sequence else tuple_of(f'f_{name}' for name in needing)}")
         lines.append(f" node.saved = {tuple_of(saved_value(op, name) for name in layout)}")
         if "out" in layout:

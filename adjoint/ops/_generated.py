@@ -13,6 +13,8 @@ from typing import Any
 
 from .._site import GENERATED
 
+Names = tuple[str, ...]
+
 
 def function_from(text: str, name: str, namespace: dict[str, Any]) -> FunctionType:
     found: dict[str, Any] = {}  # not the namespace itself, where another thread may be making the same function
@@ -56,14 +58,7 @@ UNSET: Any = _Unset()  # the default of these, and of what may follow them
 
 def numpy_names(args: Sequence[str]) -> list[str]:
     """NumPy's names for some of these arguments, which are given by keyword."""
-    return [theirs for theirs, ours in NUMPY_NAMES.items() if ours in args]
-
-
-def refuse_others(function: str, names: Sequence[str], error: AttributeError, *args: Any, **kwargs: Any) -> None:
-    """Say which argument of a function is no tensor, if that is why it lacks an attribute. To ask before would cost time in every call."""
-    for place, (name, value) in enumerate({**dict(zip(names, args, strict=False)), **kwargs}.items(), 1):
-        if value is error.obj and not hasattr(value, "_data"):
-            raise TypeError(f"{function}(): argument '{name}' (position {place}) must be Tensor, not {type(value).__name__}") from None
+    return [theirs for theirs, ours in NUMPY_NAMES.items() if ours in args and theirs not in args] if "dim" in args else []
 
 
 def left_open(positional: Sequence[str], defaults: tuple[Any, ...] | None) -> tuple[str, ...]:
@@ -86,38 +81,83 @@ def missing(name: str, **opened: Any) -> TypeError:
     return TypeError(f"{name}() missing {len(names)} required positional argument{'s' * (len(names) == 1)}: {', '.join(names)}")
 
 
-def with_numpy_names(fn: FunctionType, prefix: str = "") -> FunctionType:
-    """The same function, which takes NumPy's names as well, and says which argument is no tensor. Errors put `prefix` before its name."""
-    code = fn.__code__
-    positional = code.co_varnames[: code.co_argcount]
-    keywords = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+def public(fn: FunctionType, name: str) -> FunctionType:
+    """The form of a function that is called from outside: it says which argument is no tensor, and takes NumPy's names as well as ours."""
+    positional, keywords, (any_more, any_named) = arguments_of(fn)
     theirs = numpy_names((*positional, *keywords))
-    opened = left_open(positional, fn.__defaults__)
+    opened = left_open(positional, written(fn).__defaults__)
 
     def generate() -> None:
-        call = ", ".join([*positional, *(f"{name}={name}" for name in keywords)])
-        lines = [f"def {fn.__name__}({', '.join([*positional, *(['*', *keywords, *theirs] if keywords or theirs else [])])}):"]
-        lines += renaming(fn.__name__, (*positional, *keywords), opened)
-        lines += [f" try: return fn({call})", f" except AttributeError as error: refuse_others(error, {call}); raise"]
+        given, named = [*positional, *any_more], [*(f"{name}={name}" for name in keywords), *any_named]
+        form = [*positional, *(any_more or ["*"] if keywords or theirs or any_more else []), *keywords, *theirs, *any_named]
+        lines = [f"def {fn.__name__}({', '.join(form)}):", *renaming(fn.__name__, (*positional, *keywords), opened)]
+        lines += [f" try: return fn({', '.join(given + named)})"]
+        # Whatever went wrong, it is because of an argument that is no tensor, if there is one. To ask before would cost time in every call.
+        lines += [f" except Exception as error: refuse_others(error, [{', '.join(given)}], dict({', '.join(named)})); raise"]
         made = function_from("\n".join(lines), fn.__name__, namespace)
-        renamed.__defaults__ = (UNSET,) * len(opened) + (fn.__defaults__ or ())
-        renamed.__kwdefaults__ = (fn.__kwdefaults__ or {}) | dict.fromkeys(theirs, UNSET)
-        renamed.__code__ = made.__code__
+        outer.__defaults__ = (UNSET,) * len(opened) + (written(fn).__defaults__ or ())
+        outer.__kwdefaults__ = (written(fn).__kwdefaults__ or {}) | dict.fromkeys(theirs, UNSET)
+        outer.__code__ = made.__code__
 
-    namespace = {"fn": fn, "UNSET": UNSET, "missing": missing, "refuse_others": partial(refuse_others, prefix + fn.__name__, positional)}
-    renamed = generated_when_called(fn.__name__, namespace, generate)
-    renamed.__module__, renamed.__doc__, renamed.__annotations__ = fn.__module__, fn.__doc__, fn.__annotations__
-    renamed.__dict__.update(fn.__dict__)
-    renamed.__wrapped__ = Form(fn)  # type: ignore[attr-defined]
-    return renamed
+    namespace = {"fn": fn, "UNSET": UNSET, "missing": missing, "refuse_others": partial(refuse_others, name, fn)}
+    outer = generated_when_called(fn.__name__, namespace, generate)
+    outer.__module__, outer.__doc__, outer.__annotations__ = fn.__module__, fn.__doc__, fn.__annotations__
+    outer.__dict__.update(fn.__dict__)
+    outer.__wrapped__ = Form(fn)  # type: ignore[attr-defined]
+    return outer
+
+
+def written(fn: FunctionType) -> FunctionType:
+    """The function whose arguments it has, if a decorator takes any and passes them on."""
+    return fn.__wrapped__ if isinstance(getattr(fn, "__wrapped__", None), FunctionType) else fn  # type: ignore[attr-defined]
+
+
+def arguments_of(fn: FunctionType) -> tuple[Names, Names, tuple[Names, Names]]:
+    """The names of a function's arguments: those that can be given by position, by keyword only, and `*rest` and `**rest`."""
+    code = written(fn).__code__
+    cut = code.co_argcount + code.co_kwonlyargcount
+    several, named = bool(code.co_flags & inspect.CO_VARARGS), bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    rest = code.co_varnames[cut : cut + several + named]
+    stars = tuple(f"*{name}" for name in rest[:several]), tuple(f"**{name}" for name in rest[several:])
+    return code.co_varnames[: code.co_argcount], code.co_varnames[code.co_argcount : cut], stars
+
+
+def tensors_among(fn: FunctionType) -> list[str]:
+    """The names of those that are declared to be tensors."""
+    positional, keywords, (any_more, _) = arguments_of(fn)
+    notes = fn.__annotations__
+    return [name for name in (*positional, *any_more, *keywords) if name == "input" or notes.get(name.strip("*")) in ("Array", "Tensor")]
+
+
+def refuse_others(function: str, fn: FunctionType, error: Exception, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+    """Raise an error that names the argument of a failed call that should be a tensor and is none, if there is one: one that is declared to
+    be a tensor, or whose attribute was missed. Numbers may stand for tensors in many places."""
+    names, _, (any_more, _) = arguments_of(fn)
+    tensors, blamed = tensors_among(fn), getattr(error, "obj", None)
+    optional = {*names[len(names) - len(written(fn).__defaults__ or ()) :], *(written(fn).__kwdefaults__ or ())}
+
+    def wrong(value: Any, declared: bool) -> bool:
+        if hasattr(value, "_data") or hasattr(value, "__array_interface__") or hasattr(value, "__torch_function__"):
+            return False
+        return declared if value is None else value is blamed or (declared and not isinstance(value, int | float | complex))
+
+    for place, (name, value) in enumerate({**dict(zip(names, args, strict=False)), **kwargs}.items(), 1):
+        if wrong(value, name in tensors and not (value is None and name in optional)):
+            raise TypeError(f"{function}(): argument '{name}' (position {place}) must be Tensor, not {type(value).__name__}") from None
+    if any_more and any_more[0] in tensors:
+        one_list = len(args) == 1 and isinstance(args[0], tuple | list) and args[0] is not blamed
+        for place, value in enumerate(args[0] if one_list else args):
+            if wrong(value, True):
+                raise TypeError(f"expected Tensor as element {place} in argument 0, but got {type(value).__name__}") from None
 
 
 def publish(namespace: dict[str, Any], prefix: str, names: Iterable[str]) -> None:
-    """Do so for functions that a module defines."""
+    """Give functions that a module defines their public form."""
+    made: dict[FunctionType, FunctionType] = {}  # several names may stand for one
     for name in names:
         fn = namespace[name]
         if isinstance(fn, FunctionType) and fn.__globals__ is namespace and fn.__code__.co_argcount:
-            namespace[name] = with_numpy_names(fn, prefix)
+            namespace[name] = made[fn] = made.get(fn) or public(fn, prefix + fn.__name__)
 
 
 # ---- what they say about themselves -------------------------------------------------------------------------------------------------
@@ -242,3 +282,5 @@ def documented(namespace: Mapping[str, Any], prefix: str = "") -> None:
                 doc = Doc(words or "")
                 doc.name = prefix + name
                 value.__doc__ = doc
+                if isinstance(form := getattr(value, "__wrapped__", None), Form) and isinstance(form.fn, FunctionType):
+                    form.fn.__doc__ = doc  # which may be the method of that name

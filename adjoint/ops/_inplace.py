@@ -6,7 +6,7 @@ would have to grow, a dtype that cannot hold the result.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import repeat
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from .._dtype import can_cast, from_numpy_dtype
 from .._layer import Layer, Pending, entered, refuse_out, settled
+from .._methods import OpMethods
 from .._site import here
 from .._state import WATCHED, get_mode, recording
 from .._tensor import Parameter, Tensor, wrap
@@ -113,6 +114,20 @@ def check_read(op: Op, target: Any, operands: Iterable[Any]) -> None:
                 check_apart(target, x._data, op.overlap)
 
 
+def write_to_watch(op: Op, values: dict[str, Any], given: Sequence[Any]) -> tuple[Any, ...]:
+    """What `watched` is to be asked about a write, if anybody might want to see it instead of having it done here; empty if not."""
+    if not get_mode() & WATCHED and all(x.__class__ in PLAIN or not hasattr(x, "__torch_function__") for x in given):
+        return ()
+    from .._watching import op_name
+
+    changing = getattr(op, "inplace_function", None) or getattr(OpMethods, f"{op_name(op)}_")
+    if op.indexed:
+        from .advanced_index import as_tensors
+
+        values = {**values, "indices": as_tensors(values["indices"])}
+    return op, changing, tuple(values[name] for name in op.args), given
+
+
 def write_inplace(op: Op, values: dict[str, Any]) -> Tensor:
     target = values[op.inputs[0]]
     if isinstance(target, Tensor) and len(op.inputs) > 1:
@@ -122,10 +137,8 @@ def write_inplace(op: Op, values: dict[str, Any]) -> Tensor:
     if op.factors:
         factors_last(op, values)
     given = inputs_of(op, values)
-    if get_mode() & WATCHED or any(x.__class__ not in PLAIN and hasattr(x, "__torch_function__") for x in given):
-        answer = watched(op, op.inplace_function, tuple(values.values()), given)
-        if answer is not NotImplemented:
-            return answer  # type: ignore[no-any-return]
+    if (call := write_to_watch(op, values, given)) and (answer := watched(*call)) is not NotImplemented:
+        return answer  # type: ignore[no-any-return]
     if is_sparse(given):
         from ..sparse._forms import write_form
 

@@ -35,7 +35,7 @@ def finish(op: Op, operands: list[Any], values: dict[str, Any], tensors: tuple[T
                 tensor._fn = Output(node, nr) if op.several else node
             elif level is None:
                 tensor._fn = cut_of(*(x for x in operands if isinstance(x, Tensor)))
-                if tensor._fn is UNRECORDED and not op.differentiable:
+                if tensor._fn is UNRECORDED.cut and not op.differentiable:
                     tensor._fn = no_derivative(op.name)
             if mode & INFERENCE:
                 tensor._vc = INFERENCE_TENSOR

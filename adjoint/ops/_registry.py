@@ -185,8 +185,11 @@ class Op:
         known = {"g", "out", "needs", *self.args}
         known |= {f"{name}_{what}" for name in self.inputs for what in ("shape", "dtype")}
         for name, rule in self.named_rules():
+            if name and name not in self.inputs:
+                wanted = f"annotate it: def {self.name}({name}: Array, ...)" if name in self.args else f"the forward has {list(self.args)}"
+                raise TypeError(f"op {self.name!r}: there is a rule for {name!r}, which is no tensor argument of the forward; {wanted}")
             unknown = set(parameters(rule)) - known
-            if unknown or (name and name not in self.inputs):
+            if unknown:
                 raise TypeError(f"op {self.name!r}: rule for {name!r} names {sorted(unknown)}, which is not among {sorted(known)}")
 
     def named_rules(self) -> Iterable[tuple[str, Rule]]:
@@ -377,22 +380,30 @@ def op(
 
 
 def composite(
-    *names: str, method: bool = True, function: bool = True, operators: tuple[str, ...] = ()
+    *names: str, method: bool = True, function: bool = True, operators: tuple[str, ...] = (), direct: bool = False
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A function written with ops: it needs no rules. Exported, and made a method of Tensor, under its own name and the given ones."""
+    """A function written with ops: it needs no rules. Exported, and made a method of Tensor, under its own name and the given ones.
+
+    What is exported as a function refuses arguments that are no tensors, and so does a method for its further ones, unless the arguments
+    go `direct`ly to ops, which do so themselves."""
 
     def export(fn: Callable[..., Any]) -> Callable[..., Any]:
         assert isinstance(fn, FunctionType)
-        own = fn.__code__.co_varnames[: fn.__code__.co_argcount + fn.__code__.co_kwonlyargcount]
-        if "dim" in own and "axis" not in own:
-            from ._generated import with_numpy_names
+        from ._generated import arguments_of, public, tensors_among
 
-            fn = with_numpy_names(fn)
-        for name in (*names,) or (fn.__name__,):
+        called = names or (fn.__name__,)
+        positional, keywords, _ = arguments_of(fn)
+        tensors = tensors_among(fn)
+        outside = fn if direct or not tensors else public(fn, called[0])
+        if "dim" in (*positional, *keywords) and "axis" not in keywords:
+            fn = outside  # which takes NumPy's names: as a method too
+        elif outside is not fn:
+            outside.__module__ = "adjoint"  # where it is found by its name
+        for name in called:
             if function:
-                FUNCTIONS[name] = fn
+                FUNCTIONS[name] = outside
             if method:
-                setattr(OpMethods, name, fn)
+                setattr(OpMethods, name, outside if len(tensors) > 1 and name[0] != "_" else fn)
         for name in operators:
             setattr(OpMethods, name, fn)
         return fn

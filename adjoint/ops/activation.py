@@ -285,7 +285,7 @@ def _gelu_backward(grad_output: Array, input: Array) -> Array:
 
 
 gelu_backward: Any = elementwise(  # an op: see "rules that are ops" in transcendental.py
-    "gelu_backward", _gelu_backward, scalars=False, inplace=False, **HIDDEN,
+    "gelu_backward", _gelu_backward, scalars=False, inplace=False, check=refuse("c", "gelu_backward"), **HIDDEN,
     grad_output=lambda g, input: call(gelu_backward, g, input),
     input=lambda g, grad_output, input: g * grad_output * (np.exp(input * input * -0.5) * (2 - input * input)) * DENSITY,
 )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -107,6 +108,14 @@ def put_batch(input: Tensor, indices: Indices, values: Tensor, accumulate: bool,
 def as_arrays(indices: Any) -> Indices:
     """Indices with arrays in place of tensors."""
     return tuple(item._data if isinstance(item, Tensor) else item for item in indices)
+
+
+def as_tensors(indices: Sequence[Any]) -> list[Tensor | None]:
+    """Indices as PyTorch hands them on: tensors, and None for a whole dimension, of which there are none at the end."""
+    items = [None if item.__class__ is slice else item if isinstance(item, Tensor) else wrap(item) for item in indices]
+    while items and items[-1] is None:
+        items.pop()
+    return items
 
 
 @op("index", method=False, function=False, jvp=LINEAR, warns=False, batch=index_batch, narrow=True,

@@ -122,7 +122,7 @@ def factor_last(name: str, other: Any, alpha: Any) -> tuple[Any, Any]:
     return alpha, other
 
 
-@composite()
+@composite(direct=True)
 def add(input: Array, other: Array, alpha: Any = 1, *, out: Array = None) -> Array:
     """`input + alpha * other`."""
     return add_plain(input, other, out=out) if alpha is ONE else add_scaled(input, *factor_last("add", other, alpha), out=out)
@@ -131,13 +131,13 @@ def add(input: Array, other: Array, alpha: Any = 1, *, out: Array = None) -> Arr
 add_plain_, add_scaled_ = inplace_of(add_plain), inplace_of(add_scaled)
 
 
-@composite("add_", function=False)
+@composite("add_", function=False, direct=True)
 def add_(input: Array, other: Array, alpha: Any = 1) -> Array:
     """In-place form of `add`."""
     return add_plain_(input, other) if alpha is ONE else add_scaled_(input, *factor_last("add_", other, alpha))
 
 
-@composite("sub", "subtract")
+@composite("sub", "subtract", direct=True)
 def sub(input: Array, other: Array, alpha: Any = 1, *, out: Array = None) -> Array:
     """`input - alpha * other`."""
     return sub_plain(input, other, out=out) if alpha is ONE else sub_scaled(input, *factor_last("sub", other, alpha), out=out)
@@ -146,7 +146,7 @@ def sub(input: Array, other: Array, alpha: Any = 1, *, out: Array = None) -> Arr
 sub_plain_, sub_scaled_ = inplace_of(sub_plain), inplace_of(sub_scaled)
 
 
-@composite("sub_", "subtract_", function=False)
+@composite("sub_", "subtract_", function=False, direct=True)
 def sub_(input: Array, other: Array, alpha: Any = 1) -> Array:
     """In-place form of `sub`."""
     return sub_plain_(input, other) if alpha is ONE else sub_scaled_(input, *factor_last("sub_", other, alpha))
@@ -255,7 +255,7 @@ def check_rounding_mode(mode: str | None) -> None:
         raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'")
 
 
-@composite("div", "divide", "true_divide")
+@composite("div", "divide", "true_divide", direct=True)
 def div(input: Array, other: Array, *, rounding_mode: str | None = None, out: Array = None) -> Array:
     """The quotient; with `rounding_mode` "floor" or "trunc" rounded, and integers stay integers."""
     if rounding_mode is None:
@@ -264,7 +264,7 @@ def div(input: Array, other: Array, *, rounding_mode: str | None = None, out: Ar
     return div_rounded(input, other, rounding_mode=rounding_mode, out=out)
 
 
-@composite("div_", "divide_", "true_divide_", function=False)
+@composite("div_", "divide_", "true_divide_", function=False, direct=True)
 def div_(input: Array, other: Array, *, rounding_mode: str | None = None) -> Array:
     """In-place form of `div`."""
     if rounding_mode is None:
@@ -404,7 +404,7 @@ pow_tensor = elementwise(
 )  # fmt: skip
 
 
-@composite("pow")
+@composite("pow", direct=True)
 def pow(input: Array, exponent: Array, *, out: Array = None) -> Array:
     """The power; the base, the exponent or both may be tensors."""
     if isinstance(exponent, NUMBERS) and isinstance(input, OpMethods):
@@ -412,7 +412,7 @@ def pow(input: Array, exponent: Array, *, out: Array = None) -> Array:
     return pow_tensor(input, exponent, out=out)
 
 
-@composite("pow_", function=False)
+@composite("pow_", function=False, direct=True)
 def pow_(input: Array, exponent: Array) -> Array:
     """In-place form of `pow`."""
     if isinstance(exponent, NUMBERS):
@@ -440,7 +440,7 @@ def ipow(input: Array, exponent: Array) -> Array:
     return pow_(input, exponent) if isinstance(exponent, OPERANDS) else NotImplemented
 
 
-@composite()
+@composite(direct=True)
 def square(input: Array, *, out: Array = None) -> Array:
     """`input ** 2`."""
     if input.__class__ is Tensor and input._data.dtype.kind == "f":  # as most are: without asking what a number makes of it
@@ -527,13 +527,13 @@ lerp_tensor = elementwise(
 )  # fmt: skip
 
 
-@composite()
+@composite(direct=True)
 def lerp(input: Array, end: Array, weight: Array, *, out: Array = None) -> Array:
     """`input + weight * (end - input)`."""
     return (lerp_number if isinstance(weight, NUMBERS) else lerp_tensor)(input, end, weight, out=out)
 
 
-@composite("lerp_", function=False)
+@composite("lerp_", function=False, direct=True)
 def lerp_(input: Array, end: Array, weight: Array) -> Array:
     """In-place form of `lerp`."""
     return inplace_of(lerp_number if isinstance(weight, NUMBERS) else lerp_tensor)(input, end, weight)

@@ -23,8 +23,8 @@ from ..autograd.views import check_writable, edge_of, overlaps_itself, set_histo
 from ._batching import behind_batch
 from ._conversions import converted
 from ._forward import NUMBERS
-from ._general import array_to_write, is_sparse, operand, plain_array, settled_pending
-from ._inplace import check_read, overwritten_operands, shares_memory, write_inplace
+from ._general import array_to_write, is_sparse, operand, plain_array, settled_pending, watched
+from ._inplace import check_read, overwritten_operands, shares_memory, write_inplace, write_to_watch
 from ._operands import zero
 from ._recording import edges_of, record
 from ._registry import ELEMENTWISE, LEADING, LINEAR, Array, Op, composite, op
@@ -42,7 +42,10 @@ def write_through(fn: Callable[..., Any], write: Callable[..., None], *, one_val
     op: Op = fn.op  # type: ignore[attr-defined]
     if written_at_once(op, write, values, one_value):
         return values[op.inputs[0]]._written()  # type: ignore[no-any-return]
-    inputs = [operand(op, slot, values[name]) for slot, name in enumerate(op.inputs)]
+    given = [values[name] for name in op.inputs]
+    if (call := write_to_watch(op, values, given)) and (answer := watched(*call)) is not NotImplemented:
+        return answer  # type: ignore[no-any-return]
+    inputs = [operand(op, slot, value) for slot, value in enumerate(given)]
     if inputs[0]._data.__class__ is Pending or is_sparse(inputs) or top_level((*inputs, *indices_in(values))) is not None:
         return write_inplace(op, values)
     inputs = list(map(settled_pending, inputs))
@@ -312,7 +315,7 @@ def fill_array(array: Array, value: float) -> None:
         loops("copy").fill(array, value)
 
 
-@composite()
+@composite(direct=True)
 def fill_(input: Tensor, value: Any) -> Tensor:
     """Write one value everywhere."""
     data = array_to_write(input)
@@ -335,7 +338,7 @@ def _write_zero(input: Array) -> None:
     input[...] = 0
 
 
-@composite()
+@composite(direct=True)
 def zero_(input: Tensor) -> Tensor:
     """Write zeros everywhere."""
     data = array_to_write(input)

@@ -217,4 +217,4 @@ def whole_truth(x: Any, refusal: str) -> bool:
         if data.level.hides_dimension:
             raise RuntimeError(f"{refusal}: the answer is a Python number, and each example has its own\n  fix: (x == y).all() is a tensor")
         data = data.value._data
-    return bool(np.all(data))
+    return bool(x.all() if hasattr(data, "twin") else np.all(data))  # of a wrapper its class says it

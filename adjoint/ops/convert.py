@@ -181,7 +181,7 @@ def cuda(
     raise AssertionError("Torch not compiled with CUDA enabled: adjoint computes on the CPU; leave .cuda() out")
 
 
-@composite(function=False)
+@composite(function=False, direct=True)
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """This tensor with the dtype of another."""
     return convert(self, other._data.dtype)
@@ -228,12 +228,6 @@ for _name, _of in {
 # ---- questions ----------------------------------------------------------------------------------------------------
 
 
-def _tensor_argument(name: str, input: Any) -> Tensor:
-    if not isinstance(input, Tensor):
-        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
-    return input
-
-
 @composite(method=False)
 def is_tensor(obj: Any) -> builtins.bool:
     """Whether `obj` is a tensor."""
@@ -243,41 +237,41 @@ def is_tensor(obj: Any) -> builtins.bool:
 @composite(method=False)
 def is_floating_point(input: Tensor) -> builtins.bool:
     """Whether the tensor's dtype is a floating-point type."""
-    return _tensor_argument("is_floating_point", input).is_floating_point()
+    return input.is_floating_point()
 
 
 @composite(method=False)
 def is_complex(input: Tensor) -> builtins.bool:
     """Whether the tensor's dtype is a complex type."""
-    return _tensor_argument("is_complex", input).is_complex()
+    return input.is_complex()
 
 
 @composite(method=False)
 def is_signed(input: Tensor) -> builtins.bool:
     """Whether the tensor's dtype has negative numbers."""
-    return _tensor_argument("is_signed", input).is_signed()
+    return input.is_signed()
 
 
 @composite(method=False)
 def is_inference(input: Tensor) -> builtins.bool:
     """Whether the tensor was made in inference mode."""
-    return _tensor_argument("is_inference", input).is_inference()
+    return input.is_inference()
 
 
 @composite()
 def is_nonzero(input: Tensor) -> builtins.bool:
     """Whether the one element of the tensor is not zero."""
-    return builtins.bool(_tensor_argument("is_nonzero", input))
+    return input.__bool__()
 
 
 @composite(method=False)
 def numel(input: Tensor) -> builtins.int:
     """The number of elements."""
-    return _tensor_argument("numel", input).numel()
+    return input.numel()
 
 
 @composite(method=False)
-def result_type(tensor1: Any, tensor2: Any) -> dtype:
+def result_type(tensor1: Array, tensor2: Array) -> dtype:
     """The dtype of arithmetic between two tensors or numbers."""
     operands = [x._data if isinstance(x, Tensor) else x for x in (tensor1, tensor2)]
     return from_numpy_dtype(_dtype.result_numpy_dtype(operands))

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from .._methods import OpMethods
 from ._batching import behind_batch
+from ._operands import refuse
 from ._registry import COMMON, FUNCTIONS, Array, composite, op
 from ._rules import call, loops, sum_to
+from .join import broadcast_tensors
 from .matmul import product
 from .vector_norm import divided, linalg_vector_norm, norm_rule, vector_norm
 
@@ -117,7 +118,7 @@ def cosine_similarity(x1: Array, x2: Array, dim: int = 1, eps: float = 1e-8) -> 
     common = FUNCTIONS["result_type"](x1, x2)
     if not common.is_floating_point:
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {common.scalar_name}")
-    x1, x2 = (x.to(common) for x in FUNCTIONS["broadcast_tensors"](x1, x2))
+    x1, x2 = (x.to(common) for x in broadcast_tensors(x1, x2))
     sizes = [vector_norm(x, 2, dim, True) for x in (x1, x2)]
     first, second = (size + (size.clamp(min=eps) - size).detach() for size in sizes)  # the slope is that of the length, below `eps` too
     return (x1 / first * (x2 / second)).sum(dim)
@@ -167,7 +168,7 @@ def distances_of_batches(x1: Any, x2: Any) -> Any:
 
 
 @op(method=False, function=False, out=False, wide=True, promote=COMMON, nodes="CdistBackward0", joint=distances_rule, jvp=distances_jvp,
-    batch=distances_of_batches)  # fmt: skip
+    check=refuse("c", "cdist"), batch=distances_of_batches)  # fmt: skip
 def euclidean_distances(x1: Array, x2: Array) -> Array:
     """`|a - b|` of all pairs of rows, by `a² + b² - 2ab`."""
     if x1.__class__ is x2.__class__ is np.ndarray and x1.size and x2.size:
@@ -203,6 +204,7 @@ def crossed_jvp(x1: Array, x1_t: Any, x2: Array, x2_t: Any, out: Array, p: float
 
 
 @op(method=False, function=False, out=False, promote=COMMON, nodes="CdistBackward0", joint=crossed_rule, jvp=crossed_jvp,
+    check=refuse("c", "cdist"),
     batch=lambda x1, x2, p: distances(*(behind_batch(x, max(x1.ndim, x2.ndim)) for x in (x1, x2)), p))  # fmt: skip
 def distances(x1: Array, x2: Array, p: float) -> Array:
     """The p-norms of the differences of all pairs of rows."""
@@ -278,7 +280,8 @@ def paired_batch(input: Array, p: float) -> Array:
     return norms(input[:, first] - input[:, second], p)
 
 
-@op(method=False, function=False, out=False, nodes="PdistBackward0", input=paired_rule, jvp=paired_jvp, batch=paired_batch)
+@op(method=False, function=False, out=False, nodes="PdistBackward0", input=paired_rule, jvp=paired_jvp, check=refuse("c", "pdist"),
+    batch=paired_batch)  # fmt: skip
 def distances_of_pairs(input: Array, p: float) -> Array:
     if input.__class__ is np.ndarray and (found := loops("distance").paired(input, p)) is not None:
         return found
@@ -301,7 +304,5 @@ def pdist(input: Array, p: float = 2.0) -> Array:
 @composite()
 def dist(input: Array, other: Array, p: float = 2) -> Array:
     """The p-norm of the difference."""
-    for place, (name, x) in enumerate((("input", input), ("other", other)), 1):
-        if not isinstance(x, OpMethods):
-            raise TypeError(f"dist(): argument '{name}' (position {place}) must be Tensor, not {type(x).__name__}")
+    input, other = broadcast_tensors(input, other)
     return vector_norm(input - other, p)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._quiet import mute, unmute
+from ._operands import refuse
 from ._registry import ALONG, LINEAR, Array, op
 from ._rules import call
 
@@ -87,7 +88,7 @@ def _r2c_rule(g: Array, input_shape: tuple[int, ...], dim: int, scale: float) ->
     return np.real(call(fft_c2c, extended(g, dim, input_shape[dim]), (dim,), scale, True)) * 1
 
 
-@op(batch=ALONG, nodes="FftR2CBackward0", holomorphic=False, jvp=LINEAR, input=_r2c_rule, **HIDDEN)
+@op(batch=ALONG, nodes="FftR2CBackward0", holomorphic=False, check=refuse("c", "fft_r2c"), jvp=LINEAR, input=_r2c_rule, **HIDDEN)
 def fft_r2c(input: Array, dim: int, scale: float) -> Array:
     """The first half of the transform of real numbers; the other half mirrors it."""
     if input.__class__ is np.ndarray and (found := kernels().from_real(input, dim, scale)) is not None:

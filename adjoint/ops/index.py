@@ -32,6 +32,7 @@ from .parts import EVERYTHING, select_part, slice_part, unsqueeze_part
 from .shape import expanded_shape
 
 FEW = 1 << 10  # elements of an array that NumPy writes to as fast as kernels do
+KNOWN = frozenset({np.ndarray, slice})  # what most indices consist of
 INT64, INT32, BOOL = np.dtype(np.int64), np.dtype(np.int32), np.dtype(bool)
 
 
@@ -224,7 +225,18 @@ def getitem(input: Tensor, index: Any) -> Tensor:
         if part is None:
             part = slice_part if index.__class__ is slice else None
         return alias(input) if part is None else part(input, basic)  # type: ignore[no-any-return]
-    return index_at(input if part is None else part(input, basic), kept(indices, input))  # type: ignore[no-any-return]
+    target = input if part is None else part(input, basic)
+    if not KNOWN.issuperset(map(type, indices)) and (found := answer_of_wrappers(target, index, indices)) is not NotImplemented:
+        return found  # type: ignore[no-any-return]
+    return index_at(target, kept(indices, input))  # type: ignore[no-any-return]
+
+
+def answer_of_wrappers(input: Tensor, index: Any, indices: Indices) -> Any:
+    """What the classes of tensors without elements, which stand among the indices, make of it."""
+    from .._class_dispatch import WrapperArray, answer_index
+
+    given = {id(item._data): item for item in as_items(index) if isinstance(item, Tensor) and item._data.__class__ is WrapperArray}
+    return answer_index(input, [given.get(id(item), item) for item in indices]) if given else NotImplemented
 
 
 def goes_forwards(item: slice) -> bool:
@@ -387,7 +399,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     return put_at(input, kept(given_indices(input, indices, "index_put"), input, values), values, accumulate)  # type: ignore[no-any-return]
 
 
-@composite()
+@composite(direct=True)
 def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """Write (or add) `values` at the given indices."""
     if indices.__class__ is tuple and indices and (given := arrays_to_write((input, values), (0, 1))) is not None:

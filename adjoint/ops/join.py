@@ -138,19 +138,19 @@ def _with_dims(tensor: Any, ndim: int) -> Any:
 
 
 @composite(method=False)
-def atleast_1d(*tensors: Any) -> Any:
+def atleast_1d(*tensors: Array) -> Any:
     """Tensors with at least one dimension."""
     return _at_least(1, *tensors)
 
 
 @composite(method=False)
-def atleast_2d(*tensors: Any) -> Any:
+def atleast_2d(*tensors: Array) -> Any:
     """Tensors with at least two dimensions; a vector becomes a row."""
     return _at_least(2, *tensors)
 
 
 @composite(method=False)
-def atleast_3d(*tensors: Any) -> Any:
+def atleast_3d(*tensors: Array) -> Any:
     """Tensors with at least three dimensions."""
     return _at_least(3, *tensors)
 
@@ -219,7 +219,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
 
 
 @composite(method=False)
-def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
+def broadcast_tensors(*tensors: Array) -> tuple[Any, ...]:
     """The tensors expanded to one shape."""
     given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], tuple | list) else tensors
     shape = check_shapes([tensor._data for tensor in given])
@@ -227,7 +227,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
 
 
 @composite(method=False)
-def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
+def meshgrid(*tensors: Array, indexing: str | None = None) -> tuple[Any, ...]:
     """Vectors expanded over the grid that they span: each becomes the coordinates of the grid's points along its own dimension."""
     given = list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], tuple | list) else list(tensors)
     if not given:
@@ -259,7 +259,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
 
 
 @composite(method=False)
-def cartesian_prod(*tensors: Any) -> Any:
+def cartesian_prod(*tensors: Array) -> Any:
     """All ways to take one element from each vector, one row for each."""
     for tensor in tensors:
         if tensor.ndim != 1:

@@ -11,6 +11,7 @@ import numpy as np
 from .._dtype import float32, float64
 from ._batching import Composed
 from ._loss import finished, is_mixed, reduced, reduction_of, refuse_gradient
+from ._operands import refuse
 from ._precision import INT64, wide
 from ._registry import FUNCTIONS, Array, op
 from ._rules import cast, loops
@@ -218,7 +219,7 @@ def multilabel_margin_by_ops(input: Array, target: Array, reduction: str) -> Arr
 
 
 @op("multilabel_margin_loss", method=False, function=False, out=False, nodes="MultilabelMarginLossBackward0",
-    input=multilabel_margin_rule, batch=Composed(multilabel_margin_by_ops),
+    check=refuse("c", "multilabel_margin_loss_forward_out_frame"), input=multilabel_margin_rule, batch=Composed(multilabel_margin_by_ops),
     jvp=lambda input, input_t, target, reduction, out: along_rows(
         multilabel_margin_rule(np.ones_like(out), input, target, reduction, []), input_t, reduction))  # fmt: skip
 def multilabel_margin_op(input: Array, target: Array, reduction: str, kept: Kept) -> Array:

@@ -39,12 +39,10 @@ def _where(input: Array, other: Array, condition: Array) -> Array:
 
 
 @composite(method=False)
-def where(condition: Any, input: Any = None, other: Any = None, *, out: Any = None) -> Any:
+def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Any = None) -> Any:
     """`input` where the condition is true, `other` elsewhere. Of the condition alone: the indices where it is true, as a tuple."""
     if input is None and other is None:
         return nonzero(condition, as_tuple=True)
-    if not isinstance(condition, Tensor):
-        raise TypeError(f"where(): argument 'condition' (position 1) must be Tensor, not {type(condition).__name__}")
     if condition._data.dtype.kind != "b":
         if condition._data.dtype != np.uint8:
             raise RuntimeError(
@@ -80,7 +78,7 @@ def _as_operand(value: Any, dtype: np.dtype[Any]) -> Tensor:
     return wrap(number_as(value, dtype) if dtype.kind in "iu" and isinstance(value, int) else np.asarray(value).astype(dtype))
 
 
-@composite("where", function=False)
+@composite("where", function=False, direct=True)
 def _where_method(input: Any, condition: Any, other: Any) -> Any:
     """This tensor where the condition is true, `other` elsewhere."""
     return where(condition, input, other)
@@ -147,7 +145,7 @@ def _check_value(input: Array, mask: Array, value: Array) -> None:
         raise_overflow(input.dtype)
 
 
-@composite()
+@composite(direct=True)
 def masked_fill(input: Any, mask: Any, value: Any) -> Any:
     """A copy with one value where the mask is true."""
     return _masked_fill_tensor(input, mask, value) if isinstance(value, Tensor) else _masked_fill(input, mask, value)

@@ -121,11 +121,14 @@ def plain_pair(a: Array, b: Array) -> bool:
     return a.__class__ is b.__class__ is np.ndarray and a.dtype is b.dtype and a.dtype.char in KINDS
 
 
-def check_dtypes(first: str, a: Array, second: str, b: Array, words: str = MULTIPLIED) -> None:
-    """Refuse operands of different dtypes. `words` is said of their names: those of C++, or with "{0}" and "{1}" those of PyTorch."""
+def check_dtypes(first: str, a: Array, second: str, b: Array, words: str = MULTIPLIED, keep: str = "") -> None:
+    """Refuse operands of different dtypes. `words` is said of their names: those of C++, or with "{0}" and "{1}" those of PyTorch. The
+    narrower one is to be converted, unless that is the one to `keep`, a layer's weight."""
     if a.dtype != b.dtype:
         left, right = from_numpy_dtype(a.dtype), from_numpy_dtype(b.dtype)
         narrow, name = (left, first) if (left.category, left.itemsize) < (right.category, right.itemsize) else (right, second)
+        if name == keep:
+            narrow, name = (right, second) if narrow is left else (left, first)
         wide = right if narrow is left else left
         names = (C_NAMES[left.name], C_NAMES[right.name]) if "{}" in words else (left.scalar_name, right.scalar_name)
         raise RuntimeError(
@@ -351,7 +354,7 @@ def promoted(*operands: Array) -> list[Tensor]:
     return [(x if isinstance(x, Tensor) else wrap(x)).to(dtype) for x in operands]
 
 
-@composite()
+@composite(direct=True)
 def matmul(input: Array, other: Array, *, out: Any = None) -> Array:
     """The matrix product: of vectors, matrices and batches of them, broadcasting the batches."""
     if isinstance(input, Tensor) and isinstance(other, Tensor):
@@ -448,10 +451,16 @@ def refuse_linear(input: Array, weight: Array, bias: Array | None) -> NoReturn:
         raise RuntimeError(
             f"mat1 and mat2 shapes cannot be multiplied ({rows}x{columns} and {takes}x{outputs})\n"
             f"  the last dimension of the input {list(input.shape)} is {columns}, but the layer takes {takes} features\n"
-            f"  fix: Linear(in_features={columns}, out_features={outputs})"
+            f"  fix: {rows_of_features(input.shape, takes) or f'Linear(in_features={columns}, out_features={outputs})'}"
         )
-    check_dtypes("input", input, "weight", weight, *([] if bias is None else [ADDED]))
+    check_dtypes("input", input, "weight", weight, MULTIPLIED if bias is None else ADDED, keep="weight")
     raise AssertionError("unreachable: nothing is wrong with these operands")
+
+
+def rows_of_features(shape: Sequence[int], features: int) -> str:
+    """What makes rows of so many numbers of an input: images, for example, that were not flattened; empty if nothing does."""
+    dims = [dim for dim in range(1, len(shape) - 1) if math.prod(shape[dim:]) == features]
+    return f"input.flatten({dims[0]}), which has {features} features in each row" if dims else ""
 
 
 def check_bias(shape: tuple[int, ...], bias: Array, input: Array) -> None:

@@ -184,7 +184,7 @@ round_decimals = elementwise(
 )
 
 
-@composite()
+@composite(direct=True)
 def round(input: Array, *, decimals: int = 0, out: Array = None) -> Array:
     """The nearest integer, or the nearest number with that many decimals; halves go to the even neighbour."""
     return round_integer(input, out=out) if decimals == 0 else round_decimals(input, decimals=decimals, out=out)

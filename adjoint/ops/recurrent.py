@@ -151,6 +151,8 @@ def recurrent_layer(
     w = Weights(weight_ih, weight_hh, bias_ih, bias_hh, weight_hr)
     check_products((input, w.ih), (hx, w.hh))
     kind = CELLS[cell]
+    if cell == "rnn_relu" and input.dtype.kind == "c":
+        raise NotImplementedError("clamp is not supported for complex types\n  fix: nonlinearity='tanh'")
     check_sizes(kind, input, hx, cx, w, steps)
     if input.__class__ is not np.ndarray:
         shapes = [(input.shape[0], hx.shape[1]), hx.shape, *([] if cx is None else [cx.shape])]

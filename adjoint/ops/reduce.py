@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import _return_types as return_types
-from .._dtype import as_dtype, as_numpy_dtype, bool_, from_numpy_dtype
+from .._dtype import as_dtype, as_numpy_dtype, from_numpy_dtype
 from .._methods import OpMethods
 from .._state import GRAD, get_mode
 from .._tensor import Tensor, wrap
@@ -129,7 +129,7 @@ def sum_dim(input: Array, dim: Dims, keepdim: bool = False, *, dtype: Any = None
 # The hottest of these functions take NumPy's names for `dim` and `keepdim` themselves; for the others `composite` translates them.
 
 
-@composite()
+@composite(direct=True)
 def sum(
     input: Array, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None, axis: Dims = None, keepdims: bool = False, out: Any = None
 ) -> Array:
@@ -186,7 +186,7 @@ def mean_dim(input: Array, dim: Dims, keepdim: bool = False, *, dtype: Any = Non
     return averaged(input, dim, keepdim, dtype)
 
 
-@composite()
+@composite(direct=True)
 def mean(
     input: Array, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None, axis: Dims = None, keepdims: bool = False, out: Any = None
 ) -> Array:
@@ -418,25 +418,25 @@ def extreme(name: str, input: Array, dim: Any, keepdim: bool, other: Any, out: A
     largest = name == "max"
     if other is not None or isinstance(dim, OpMethods):
         return FUNCTIONS[f"{name}imum"](input, dim if other is None else other, out=out)
-    if not isinstance(dim, int) or isinstance(input, int | float | complex):
+    if not isinstance(dim, int) or not hasattr(input, "_data"):
         raise TypeError(
             f"{name}() received an invalid combination of arguments - got ({type(input).__name__}, {type(dim).__name__}), but expected a "
             "Tensor, and an int or a Tensor"
             f"\n  fix: x.a{name}(dim=...) reduces several dimensions"
         )
-    data = input._data
+    data: Array = input._data
     if not data.size:
         wrap_dim(dim, len(data.shape))
         require_elements(name, data, dim)
     if data.dtype.kind == "c":
         refuse_complex(name, data)
-    order = input.byte() if input.dtype is bool_ else input
+    order = input.byte() if data.dtype.kind == "b" else input
     index = (argmax if largest else argmin)(order, dim, keepdim)
     select, result = (max_values, return_types.max) if largest else (min_values, return_types.min)
     return selected(select, result, input, index, dim, keepdim, out)
 
 
-@composite()
+@composite(direct=True)
 def max(
     input: Array, dim: Any = None, keepdim: bool = False, *, other: Array | None = None, axis: Any = None, keepdims: bool = False,
     out: Any = None,
@@ -448,7 +448,7 @@ def max(
     return extreme("max", input, dim, keepdim, other, out)
 
 
-@composite()
+@composite(direct=True)
 def min(
     input: Array, dim: Any = None, keepdim: bool = False, *, other: Array | None = None, axis: Any = None, keepdims: bool = False,
     out: Any = None,

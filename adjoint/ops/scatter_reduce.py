@@ -133,7 +133,7 @@ def _product_weights(
     single = zero & (call(gather, zeros, dim, index) == 1)
     rest = call(scatter_reduce, base, dim, index, np.where(single, 1, used), "prod")
     others = np.where(single, call(gather, g * rest, dim, index), call(gather, g * out, dim, index) / np.where(zero, 1, used))
-    if holds(np.any(zeros > 1)):
+    if holds(np.any(np.real(zeros) > 1)):
         # The product of the others is constantly zero here, though it depends on each of two zeros.
         others = call(
             once, others, "scatter_reduce(): Double backward is unsupported for src when >1 zeros in src are scattered to the same "
@@ -171,9 +171,9 @@ scatter_reduce_ = inplace_form(scatter_reduce, _combine_into, lambda: _combined_
 
 
 @composite()
-def index_reduce(input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True, out: Any = None) -> Any:
+def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True, out: Any = None) -> Any:
     """A copy in which the slices of `source` are combined with those that `index` names along a dimension."""
-    check_slices("index_reduce", input, dim, index, source, reduce)
+    check_slices(input, dim, index, source, reduce)
     arrays = [plain_array(x) for x in (input, index, source)]
     if out is None and input._fn is source._fn is None and not any([array is None for array in arrays]):
         result = copied(arrays[0])
@@ -183,19 +183,16 @@ def index_reduce(input: Any, dim: int, index: Any, source: Any, reduce: str, *, 
 
 
 @composite(function=False)
-def index_reduce_(input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Any:
+def index_reduce_(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True) -> Any:
     """Combine the slices of `source` with those that `index` names along a dimension, in place."""
-    check_slices("index_reduce_", input, dim, index, source, reduce)
+    check_slices(input, dim, index, source, reduce)
     given = arrays_to_write((input, index, source), (0, 1, 2))
     if given is not None and _index_reduce_into(given[0], dim, given[1], given[2], reduce, include_self):
         return input._written()
     return scatter_reduce_(input, dim, _spread_index(index, source, dim), source, reduce, include_self=include_self)
 
 
-def check_slices(name: str, input: Any, dim: int, index: Any, source: Any, reduce: str) -> None:
-    for place, (argument, value) in enumerate((("index", index), ("source", source)), 2):
-        if not isinstance(value, Tensor):
-            raise TypeError(f"{name}(): argument '{argument}' (position {place}) must be Tensor, not {type(value).__name__}")
+def check_slices(input: Any, dim: int, index: Any, source: Any, reduce: str) -> None:
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     check_combined("index_reduce", input._data, dim, index._data, source._data)

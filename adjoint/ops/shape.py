@@ -49,7 +49,7 @@ def spread_arguments(name: str, keyword: str, fn: Callable[..., Any], *, functio
     front.__doc__ = fn.__doc__
     front.op = getattr(fn, "op", None)  # type: ignore[attr-defined]
     front.__wrapped__ = SpreadForm(fn, keyword)  # type: ignore[attr-defined]
-    return composite(function=function)(front)
+    return composite(function=function, direct=True)(front)
 
 
 def sizes_given(name: str, keyword: str, values: tuple[Any, ...], named: dict[str, Any]) -> tuple[int, ...]:
@@ -304,7 +304,7 @@ def transpose(input: Array, dim0: int, dim1: int) -> Array:
     return input.swapaxes(dim0, dim1) if ndim else input[...]
 
 
-@composite()
+@composite(direct=True)
 def swapaxes(input: Any, axis0: int, axis1: int) -> Any:
     """Exchange two dimensions; NumPy's name for `transpose`."""
     return transpose(input, axis0, axis1)
@@ -484,7 +484,7 @@ def _squeeze_dims(input: Array, dim: Shape) -> Array:
     return _without(input, normalize_dims(dim, len(input.shape)) if dim else ())
 
 
-@composite()
+@composite(direct=True)
 def squeeze(input: Any, dim: Any = None, *, axis: Any = None) -> Any:
     """Drop dimensions of size one: all of them, or those named."""
     dim = axis if dim is None else dim

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,8 @@ from ._registry import FUNCTIONS, SAME, Array, composite, op
 from ._rules import cast, loops, wrap_dim
 
 
-def prepared(name: str, input: Array, dim: Any, dtype: Any) -> Array:
-    """The input in the dtype of the result."""
+def prepared(name: str, input: Array, dim: Any, dtype: Any) -> tuple[Array, int]:
+    """The input in the dtype of the result, and the dimension counted from the front."""
     if not isinstance(dim, int) and not (hasattr(dim, "__index__") and not getattr(dim, "ndim", 0)):
         raise TypeError(f"{name}(): argument 'dim' (position 2) must be int, not {type(dim).__name__}\n  fix: torch.{name}(x, dim=-1)")
     input = with_dtype(input, dtype)
@@ -25,21 +24,21 @@ def prepared(name: str, input: Array, dim: Any, dtype: Any) -> Array:
             f"\"{kernel}\" not implemented for '{from_numpy_dtype(input.dtype).scalar_name}'"
             f"\n  fix: x.{name}({dim}, dtype=torch.float32)"
         )
-    wrap_dim(dim, len(input.shape))
-    return input
+    return input, wrap_dim(dim, len(input.shape))
 
 
 def along_rows(fn: Any, dim: int, *arrays: Array) -> Array:
     """Apply a function of rows along any dimension."""
-    dim = operator.index(dim)
-    if dim in (-1, len(arrays[0].shape) - 1):
+    ndim = len(arrays[0].shape)
+    dim = wrap_dim(dim, ndim)
+    if dim == ndim - 1:
         return fn(*arrays)
     return np.moveaxis(fn(*(np.moveaxis(x, dim, -1) for x in arrays)), -1, dim)
 
 
 def blocks_of_columns(shape: tuple[int, ...], dim: int) -> tuple[int, int, int, int]:
     """What the kernels for columns work with: the length of a column, the columns of one matrix and of all, and the blocks of columns."""
-    inner = math.prod(shape[dim % len(shape) + 1 :])
+    inner = math.prod(shape[dim + 1 :])
     columns = math.prod(shape) // shape[dim]
     return shape[dim], inner, columns, columns // inner * -(-inner // loops("softmax").COLUMNS)
 
@@ -47,9 +46,9 @@ def blocks_of_columns(shape: tuple[int, ...], dim: int) -> tuple[int, int, int, 
 def gradient_by_kernel(g: Array, out: Array, dim: int, logs: int) -> Array | None:
     if g.__class__ is not np.ndarray or not out.size:
         return None
-    shape, dim = out.shape, operator.index(dim)
+    shape, dim = out.shape, wrap_dim(dim, len(out.shape))
     g, out, grad = np.ascontiguousarray(g), np.ascontiguousarray(out), np.empty(shape, out.dtype)
-    if dim in (-1, len(shape) - 1):
+    if dim == len(shape) - 1:
         size = shape[-1]
         rows = out.size // size
         if logs:
@@ -88,12 +87,12 @@ def softmax_jvp(input_t: Array, out: Array, dim: int) -> Array:
 @op(along="softmax.softmax", same=SAME, input=softmax_rule, jvp=softmax_jvp)
 def softmax(input: Array, dim: int, dtype: Any = None) -> Array:
     """`exp(x) / exp(x).sum(dim)`, computed without overflow."""
-    x = prepared("softmax", input, dim, dtype)
+    x, dim = prepared("softmax", input, dim, dtype)
     if not x.shape:
         return cast(np.exp(wide(x) - wide(x)), x.dtype)  # one, unless it is infinite or NaN
     if not x.size:
         return np.empty_like(x)
-    out = loops("softmax").softmax.run(x, operator.index(dim), False)
+    out = loops("softmax").softmax.run(x, dim, False)
     return cast(along_rows(softmax_of_rows, dim, wide(x)) if out is None else out, x.dtype)
 
 
@@ -118,18 +117,18 @@ def log_softmax_rule(g: Array, out: Array, dim: int, input_dtype: Any) -> Array:
 
 def log_softmax_jvp(input_t: Array, out: Array, dim: int) -> Array:
     t = cast(input_t, out._data.dtype)
-    return t - np.sum(np.exp(out) * t, axis=operator.index(dim), keepdims=True) if out.shape else t - np.exp(out) * t
+    return t - np.sum(np.exp(out) * t, axis=wrap_dim(dim, len(out.shape)), keepdims=True) if out.shape else t - np.exp(out) * t
 
 
 @op(along="softmax.log_softmax", same=SAME, input=log_softmax_rule, jvp=log_softmax_jvp)
 def log_softmax(input: Array, dim: int, dtype: Any = None) -> Array:
     """`log(softmax(x, dim))`, computed without overflow or cancellation."""
-    x = prepared("log_softmax", input, dim, dtype)
+    x, dim = prepared("log_softmax", input, dim, dtype)
     if not x.shape:
         return cast(wide(x) - wide(x), x.dtype)
     if not x.size:
         return np.empty_like(x)
-    out = loops("softmax").log_softmax.run(x, operator.index(dim), False)
+    out = loops("softmax").log_softmax.run(x, dim, False)
     return cast(along_rows(log_softmax_of_rows, dim, wide(x)) if out is None else out, x.dtype)
 
 

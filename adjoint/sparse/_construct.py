@@ -150,12 +150,19 @@ def check_compressed(
         )
 
 
+def check_layout(name: str, given: layout, own: layout) -> None:
+    if given is not own:
+        words = NAMES.get(given, "Strided")
+        raise RuntimeError(f"{name}: layout must be {NAMES[own]} but got {words}; torch.sparse_compressed_tensor takes any compressed one")
+
+
 def sparse_csr_tensor(
     crow_indices: Any, col_indices: Any, values: Any, size: Sequence[int] | None = None, *, dtype: Any = None, device: Any = None,
     pin_memory: bool = False, requires_grad: bool = False, check_invariants: bool | None = None, layout: layout = sparse_csr,
 ) -> Tensor:  # fmt: skip
     """A sparse matrix by rows: `crow_indices` says where each row begins among the values, `col_indices` the column of each value."""
     options: dict[str, Any] = dict(dtype=dtype, device=device, requires_grad=requires_grad)
+    check_layout("sparse_csr_tensor", layout, sparse_csr)
     return sparse_compressed_tensor(crow_indices, col_indices, values, size, layout=sparse_csr, **options)
 
 
@@ -165,6 +172,7 @@ def sparse_csc_tensor(
 ) -> Tensor:  # fmt: skip
     """A sparse matrix by columns: `ccol_indices` says where each column begins among the values, `row_indices` the row of each value."""
     options: dict[str, Any] = dict(dtype=dtype, device=device, requires_grad=requires_grad)
+    check_layout("sparse_csc_tensor", layout, sparse_csc)
     return sparse_compressed_tensor(ccol_indices, row_indices, values, size, layout=sparse_csc, **options)
 
 
@@ -174,6 +182,7 @@ def sparse_bsr_tensor(
 ) -> Tensor:  # fmt: skip
     """A sparse matrix of dense blocks, by rows of blocks."""
     options: dict[str, Any] = dict(dtype=dtype, device=device, requires_grad=requires_grad)
+    check_layout("sparse_bsr_tensor", layout, sparse_bsr)
     return sparse_compressed_tensor(crow_indices, col_indices, values, size, layout=sparse_bsr, **options)
 
 
@@ -183,4 +192,5 @@ def sparse_bsc_tensor(
 ) -> Tensor:  # fmt: skip
     """A sparse matrix of dense blocks, by columns of blocks."""
     options: dict[str, Any] = dict(dtype=dtype, device=device, requires_grad=requires_grad)
+    check_layout("sparse_bsc_tensor", layout, sparse_bsc)
     return sparse_compressed_tensor(ccol_indices, row_indices, values, size, layout=sparse_bsc, **options)

@@ -134,7 +134,7 @@ def put_in(lines: Tensor, layout: layout, flat: Array, shape: Shape, dense: int,
     return made(lines, pattern)
 
 
-def converted(x: Tensor, layout: layout, block: tuple[int, int] | None = None, dense_dim: int | None = None) -> Tensor:
+def converted(x: Tensor, layout: layout, block: tuple[int, int] | None = None) -> Tensor:
     """A sparse tensor in another layout."""
     pattern = pattern_of(x)
     if pattern.layout is layout and (block is None or block == pattern.block):

@@ -121,6 +121,11 @@ def to_sparse(x: Tensor, sparse_dim: Any, wanted: Any, blocksize: Any, dense_dim
                 f"to_sparse: conversion from {NAMES[x.layout]} to Sparse with sparse_dim argument !=self.sparse_dim() is not supported: "
                 "use x.to_dense().to_sparse(sparse_dim)"
             )
+        if dense_dim is not None:
+            raise RuntimeError(
+                f"to_sparse: conversion from {NAMES[x.layout]} to {NAMES[wanted]} with dense_dim argument given is not supported: use "
+                "x.to_dense() first"
+            )
         return converted(x, wanted, block)
     if sparse_dim is None:
         sparse_dim = x.ndim - (dense_dim or 0)

@@ -68,7 +68,7 @@ def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False)
 
 @form("any")
 def any_of(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
-    return NotImplemented if dim is not None else values_of(coalesced(input) if input.layout is sparse_coo else input).any()
+    return NotImplemented if dim is not None or keepdim else values_of(coalesced(input) if input.layout is sparse_coo else input).any()
 
 
 def softmax(input: Tensor, dim: int, dtype: Any = None, log: bool = False) -> Tensor:

@@ -6,6 +6,8 @@ import statistics
 import timeit
 from typing import Any
 
+from .._kernels.pool import get_num_threads, set_num_threads
+
 
 class Measurement:
     """Times of a statement, in seconds for one run."""
@@ -45,26 +47,42 @@ class Timer:
         globals: dict[str, Any] | None = None, label: str | None = None, sub_label: str | None = None, description: str | None = None,
         env: str | None = None, num_threads: int = 1, language: Any = "python",
     ) -> None:  # fmt: skip
+        if language not in ("python", "py"):
+            raise NotImplementedError(f"statements in {language} are not compiled; measure Python, or time the program from outside")
+        if global_setup:
+            raise ValueError(f"global_setup is C++ only, got `{global_setup}`. Most likely this code can simply be moved to `setup`.")
         self._timer = timeit.Timer(stmt, setup, timer, globals)
-        self._names = label or stmt, sub_label or stmt, description or ""
+        self._threads = num_threads
+        self._names = label or stmt, sub_label or stmt, description or env or ""
+
+    def _time(self, number: int) -> float:
+        before = get_num_threads()
+        set_num_threads(self._threads)
+        try:
+            return self._timer.timeit(number)
+        finally:
+            set_num_threads(before)
 
     def timeit(self, number: int = 1_000_000) -> Measurement:
         """The mean of `number` runs."""
-        self._timer.timeit(1)
-        return Measurement([self._timer.timeit(number) / number], number, *self._names)
+        self._time(1)
+        return Measurement([self._time(number) / number], number, *self._names)
 
     def blocked_autorange(self, callback: Any = None, min_run_time: float = 0.2) -> Measurement:
-        """Runs until `min_run_time` seconds have passed, in blocks long enough to measure."""
-        self._timer.timeit(1)
-        runs, elapsed = 1, self._timer.timeit(1)
+        """Runs until `min_run_time` seconds have passed, in blocks long enough to measure. `callback(runs, seconds)` is told of each."""
+        self._time(1)
+        runs, elapsed = 1, self._time(1)
         while elapsed < min_run_time / 1000 and runs < 1_000_000:
             runs *= 10
-            elapsed = self._timer.timeit(runs)
-        times, total = [elapsed / runs], elapsed
-        while total < min_run_time:
-            elapsed = self._timer.timeit(runs)
+            elapsed = self._time(runs)
+        times: list[float] = []
+        total = 0.0
+        while not times or total < min_run_time:
+            elapsed = self._time(runs) if times else elapsed
             times.append(elapsed / runs)
             total += elapsed
+            if callback is not None:
+                callback(runs, elapsed)
         return Measurement(times, runs, *self._names)
 
 

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any, Self
 
+from .._site import warn
 from .._tensor import Tensor
 from ..nn._hooks import register_module_forward_hook, register_module_forward_pre_hook
 from ._python_dispatch import TorchDispatchMode
@@ -77,6 +78,8 @@ class FlopCounterMode(TorchDispatchMode):
     """
 
     def __init__(self, mods: Any = None, depth: int = 2, display: bool = True, custom_mapping: dict[Any, Any] | None = None) -> None:
+        if mods is not None:
+            warn("mods argument is not needed anymore, you can stop passing it: modules are found by themselves")
         self.depth, self.display = depth, display
         self.flop_counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
         self.flop_registry = flop_registry | {_name(op): formula for op, formula in (custom_mapping or {}).items()}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint._kernels import builtin, entry, memory, pool
+from adjoint._kernels import builtin, emit, entry, memory, pool
 from adjoint._kernels.expr import Expr, Untraceable, trace, trace_cases
 
 PASSED = object()
@@ -32,6 +32,37 @@ def test_equal_to_numpy(mul, shape, dtype):
     result = mul(a, b)
     assert type(result) is np.ndarray and result.shape == shape and result.dtype == dtype
     np.testing.assert_array_equal(result, a * b)
+
+
+def test_equal_formulas_are_one():
+    (x,) = Expr.inputs(1)
+    assert x + 1 is x + 1 and np.exp(x) is np.exp(x) and x + float("nan") is x + float("nan")
+    different = [x + 1, 1 + x, x + True, x + 1.0, x + 0.0, x + -0.0, Expr.inputs(1, np.dtype("float32"))[0] + 1]
+    assert len({id(formula) for formula in different}) == len(different)
+
+
+def test_what_occurs_twice_is_computed_once():
+    (x,) = Expr.inputs(1)
+    formula = x
+    for _ in range(60):  # written out, it has 2 ** 60 inputs
+        formula = formula * formula + 1
+    assert formula.functions() == {"x0": 1, "multiply": 60, "add": 60}
+    computed = builtin.load([builtin.Formula("iterated", formula, "T")], [lambda *args: PASSED])[0]
+    a, expected = np.full(3, -0.5), np.full(3, -0.5)
+    with np.errstate(over="ignore"):
+        for _ in range(60):
+            expected = expected * expected + 1
+    np.testing.assert_array_equal(computed(a), expected)
+
+
+def test_formulas_of_any_depth():
+    (x,) = Expr.inputs(1)
+    formula = x
+    for _ in range(3 * sys.getrecursionlimit()):
+        formula = formula + 1
+    assert formula.functions()["add"] == 3 * sys.getrecursionlimit()
+    text = emit.scalar_function("deep", formula, [["double"]], emit.Emitter, "f64").text
+    assert text.count("fadd") == 3 * sys.getrecursionlimit()
 
 
 A = np.ones((4, 6), "float32")

@@ -94,7 +94,7 @@ DRAWS = {
     "bits": (filled(_random.random, 0, 2), "bool int64", "integers"),
     "bernoulli": (filled(_random.bernoulli, 0.3), "bool uint8 int64 float32 float64", "flips"),
     "bernoulli of each": (lambda size, dtype: chances(size), "float32", "chances"),
-    "slopes": (lambda size, dtype: F._slopes(np.sin(np.arange(size)).astype(dtype), 0.125, 0.5), "float32 float64", "slopes"),
+    "slopes": (lambda size, dtype: F._slopes(np.sin(np.arange(size)).astype(dtype), 0.125, 0.5, None), "float32 float64", "slopes"),
     "never": (filled(_random.bernoulli, 0.0), "float32", "flips"),
     "always": (filled(_random.bernoulli, 1.0), "float32", "flips"),
     "uniform": (filled(_random.uniform, -1.0, 3.0), "float32", "uniform"),

@@ -561,3 +561,15 @@ def test_the_slope_of_elu_at_nan_is_that_above():
     x = ad.tensor([math.nan], requires_grad=True)
     F.elu(x).sum().backward()
     assert x.grad.tolist() == [1]
+
+
+@pytest.mark.parametrize("shape", [(4,), (3, 50)])
+def test_slopes_of_rrelu_come_from_the_given_generator(shape):
+    x = -ad.ones(shape)
+    ad.manual_seed(3)
+    expected = F.rrelu(x, 0.1, 0.3, True)
+    state = ad.get_rng_state()
+    assert ad.rrelu(x, 0.1, 0.3, True, ad.Generator().manual_seed(3)).equal(expected)
+    changed = x.clone()
+    assert ad.rrelu_(changed, 0.1, 0.3, True, ad.Generator().manual_seed(3)) is changed and changed.equal(expected)
+    assert ad.get_rng_state().equal(state)

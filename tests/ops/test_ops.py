@@ -53,6 +53,40 @@ def test_gradients(name: str) -> None:
             raise
 
 
+# Where a number is not a function of complex inputs that can be differentiated, or not at these samples.
+NOT_AT_THE_SAMPLES = {
+    "linalg_svd": "the phases of singular vectors are anyone's choice; tests/ops/test_linalg.py has functions that do not depend on them",
+    "masked.logaddexp": "an excluded element, which counts as minus infinity, has no phase",
+}
+
+
+@pytest.mark.filterwarnings("ignore:Casting complex values to real discards")
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in NOT_AT_THE_SAMPLES])
+def test_gradients_of_complex_numbers(name: str) -> None:
+    """Whatever takes complex numbers where its samples have real ones has the right derivatives, from the first call on and after."""
+    row, random = ROWS[name], np.random.default_rng(0)
+    for sample in row.samples():
+        call = Call(row, sample)
+        if not (sample.differences and differentiable(row) and call.differentiable()):
+            continue
+        call.arrays = [a + 0.5j * random.uniform(-1, 1, a.shape) if a.dtype == np.float64 else a for a in call.arrays]
+        try:
+            call(call.tensors())
+        except (RuntimeError, TypeError, ValueError, NotImplementedError, IndexError):
+            continue  # refused
+        derivative = Derivative(call)
+        if derivative.smooth:
+            try:
+                _check.check_gradient(derivative)
+                _check.check_gradient(derivative)
+                _check.check_forward_mode(derivative)
+                if row.second_order:
+                    _check.check_second(derivative)
+            except Exception as error:
+                error.add_note(f"in {name}{sample}, with complex numbers")
+                raise
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_memory_layout_does_not_matter(name: str) -> None:
     row = ROWS[name]

@@ -11,7 +11,7 @@ from adjoint._C import _disabled_torch_function_impl
 from adjoint._class_dispatch import disabled_torch_dispatch
 from adjoint._subclasses.fake_tensor import DataDependentOutputException, FakeTensor, FakeTensorMode, is_fake, unset_fake_temporarily
 from adjoint.autograd import differentiate
-from adjoint.utils._python_dispatch import is_traceable_wrapper_subclass, return_and_correct_aliasing, transform_subclass
+from adjoint.utils._python_dispatch import TorchDispatchMode, is_traceable_wrapper_subclass, return_and_correct_aliasing, transform_subclass
 from adjoint.utils._pytree import tree_map
 
 
@@ -232,3 +232,56 @@ def test_a_class_sees_an_index_as_the_ops_that_pytorch_makes_of_it(take, calls):
     result = take(x.as_subclass(Seeing))
     assert seen == calls
     assert result.tolist() == take(x).tolist()
+
+
+def test_wrappers_among_indices(log):
+    """They have no elements, so their class has to say what is meant."""
+    x, index = ad.arange(12.0).view(4, 3), Logged(ad.tensor([2, 0]))
+    assert ad.equal(x[index].elem, x[ad.tensor([2, 0])]) and ad.equal(x[1:, index].elem, x[1:][:, [2, 0]])
+    assert ad.zeros(3).scatter_add_(0, index, ad.tensor([1.0, 5])).elem.tolist() == [5, 0, 1]
+    assert log == ["index", "index", "scatter_add_"]
+
+
+def test_names_of_attributes_that_tensors_have_too(tmp_path):
+    class Shared(Logged):
+        def __init__(self, elem, requires_grad=False):
+            super().__init__(elem, requires_grad)
+            self._data = elem * 10
+
+    x = Shared(ad.ones(2, 3))
+    assert x.shape == (2, 3) and x.dtype is ad.float32 and x._data.tolist() == [[10] * 3] * 2
+    assert (x + 1)._data.tolist() == [[20] * 3] * 2 and (x + 1).shape == (2, 3)
+    x._data = "mine"
+    assert x._data == "mine" and x.sum().elem.item() == 6
+
+
+def test_modes_see_what_is_written_to_a_part():
+    seen = []
+
+    class Ops(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            seen.append(str(func).split(".")[1])
+            return func(*args, **(kwargs or {}))
+
+    x, index, ones = ad.zeros(3), ad.tensor([0, 1]), ad.ones(2)
+    with Ops():
+        x.scatter_add_(0, index, ones)
+        x.index_add_(0, index, ones)
+        x[index] = 3.0
+        x.index_put_((index,), ones, accumulate=True)
+        x.masked_fill_(ad.tensor([True, False, False]), 7.0)
+        x.copy_(x + 1)
+    assert x.tolist() == [8, 5, 1]
+    assert seen == ["scatter_add_", "index_add_", "index_put_", "index_put_", "masked_fill_", "add", "copy_"]
+
+
+def test_wrappers_see_what_fills_them_and_what_is_made_like_them():
+    x = Logged(ad.ones(2))
+    Logged.log.clear()
+    x.copy_(Logged(ad.zeros(2)))
+    x.fill_(3.0)
+    x.zero_()
+    ad.nn.init.uniform_(x)
+    made = ad.zeros_like(x), ad.full_like(x, 2.0)
+    assert Logged.log == ["copy_", "fill_", "zero_", "uniform_", "zeros_like", "full_like"]
+    assert made[1].elem.tolist() == [2, 2] and x.elem.any()

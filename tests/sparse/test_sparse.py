@@ -303,3 +303,18 @@ def test_checks_of_invariants_are_a_context():
             ad.sparse_coo_tensor([[1, 0]], [1.0, 2.0], is_coalesced=True)
     assert not checks.is_enabled()
     assert checks()(checks.is_enabled)()
+
+
+def test_the_old_way_to_make_another():
+    x = ad.eye(3, dtype=ad.float64).to_sparse()
+    again = x.new(x._indices(), x._values() * 2, ad.Size([4, 3]))
+    assert again.shape == (4, 3) and again.dtype is ad.float64 and again.sum().item() == 6
+    assert x.new(x._indices(), x._values()).shape == (3, 3)
+    assert x.new(2, 3).shape == (2, 3) and x.new(2, 3)._nnz() == 0 and x.new().shape == (0,) and x.new().is_sparse
+
+
+def test_options_that_mean_nothing_for_a_layout_are_refused():
+    with pytest.raises(RuntimeError, match="sparse_csr_tensor: layout must be SparseCsr but got SparseCsc"):
+        ad.sparse_csr_tensor([0, 1], [0], [1.0], (1, 1), layout=ad.sparse_csc)
+    with pytest.raises(RuntimeError, match="conversion from Sparse to SparseCsr with dense_dim argument given is not supported"):
+        ad.eye(3).to_sparse().to_sparse_csr(dense_dim=1)

@@ -143,3 +143,32 @@ def test_modes_of_autograd_are_such_context_managers():
     with off.clone():
         assert not ad.is_grad_enabled()
     assert ad.is_grad_enabled()
+
+
+# ---- timing -------------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_timer_uses_as_many_threads_as_it_is_told_and_tells_of_each_block():
+    from adjoint.utils.benchmark import Timer
+
+    seen: set[int] = set()
+    blocks, before = [], ad.get_num_threads()
+    timer = Timer("seen.add(ad.get_num_threads())", globals={"seen": seen, "ad": ad}, num_threads=2, env="branch")
+    measured = timer.blocked_autorange(lambda runs, seconds: blocks.append(seconds / runs), min_run_time=0.001)
+    assert seen == {2} and ad.get_num_threads() == before and blocks == measured.times and measured.description == "branch"
+
+
+def test_a_timer_measures_python():
+    from adjoint.utils.benchmark import Timer
+
+    with pytest.raises(NotImplementedError, match="statements in c\\+\\+ are not compiled"):
+        Timer("int x;", language="c++")
+    with pytest.raises(ValueError, match=r"global_setup is C\+\+ only"):
+        Timer("pass", global_setup="int x;")
+
+
+def test_modules_need_not_be_given_to_be_counted():
+    from adjoint.utils.flop_counter import FlopCounterMode
+
+    with pytest.warns(UserWarning, match="mods argument is not needed"):
+        FlopCounterMode(ad.nn.Linear(1, 1), display=False)

@@ -148,7 +148,7 @@ def test_names_values_lines_and_saved_tensors() -> None:
     graph = check(loss, picture=ad.viz.graph(loss))
     assert (vertex(graph, "x").kind, vertex(graph, "x").value) == ("leaf", "[1, 2]")
     assert vertex(graph, "h").op == "mul"
-    assert vertex(graph, "h").where.startswith("test_graph.py:")
+    assert vertex(graph, "h").where.startswith("tests/viz/test_graph.py:")
     assert vertex(graph, "h").text == "h = x * 3"
     assert [(s.name, s.value) for s in vertex(graph, "h").saved] == [("other", "3")]
     assert vertex(graph, "h").shape == vertex(graph, "exp").shape == (2,)
@@ -162,7 +162,7 @@ def test_freed_graphs_can_be_drawn() -> None:
     loss = (x * x).sum()
     loss.backward()
     graph = check(loss, picture=ad.viz.graph(loss))
-    assert vertex(graph, "mul").freed.startswith("test_graph.py:")
+    assert vertex(graph, "mul").freed.startswith("tests/viz/test_graph.py:")
     assert vertex(graph, "mul").saved == []
     assert "freed" in graph.svg()
 
@@ -175,7 +175,7 @@ def test_writes_in_place_and_cuts_are_shown() -> None:
     h.add_(1)
     graph = check(loss, picture=ad.viz.graph(loss))
     (saved,) = [s for s in vertex(graph, "exp").saved]
-    assert re.fullmatch(r"changed in place by test_graph.py:\d+: version 1, saved at version 0", saved.stale)
+    assert re.fullmatch(r"changed in place by tests/viz/test_graph.py:\d+: version 1, saved at version 0", saved.stale)
     assert vertex(graph, "fixed").kind == "data"
     assert vertex(graph, "fixed").cut.startswith("detach()")
     assert "changed in place: version 1" in graph.svg()

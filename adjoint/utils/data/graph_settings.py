@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .datapipes import IterDataPipe, MapDataPipe, ShardingFilterIterDataPipe, ShufflerIterDataPipe
+from .datapipes import SHARDING_PRIORITIES, IterDataPipe, MapDataPipe, ShardingFilterIterDataPipe, ShufflerIterDataPipe
 
 __all__ = ["apply_random_seed", "apply_sharding", "apply_shuffle_seed", "apply_shuffle_settings"]
 
@@ -45,9 +45,11 @@ def apply_random_seed(datapipe: Any, rng: Any) -> Any:
 apply_shuffle_seed = apply_random_seed
 
 
-def apply_sharding(datapipe: Any, num_of_instances: int, instance_id: int, sharding_group: Any = None) -> Any:
+def apply_sharding(
+    datapipe: Any, num_of_instances: int, instance_id: int, sharding_group: SHARDING_PRIORITIES = SHARDING_PRIORITIES.DEFAULT
+) -> Any:
     """Tell every pipe that takes only a part of the samples which part it is."""
     for pipe in _pipes(datapipe):
         if isinstance(pipe, ShardingFilterIterDataPipe):
-            pipe.apply_sharding(num_of_instances, instance_id)
+            pipe.apply_sharding(num_of_instances, instance_id, sharding_group)
     return datapipe

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Iterator
+from enum import Enum
 from functools import partial
 from itertools import chain
 from typing import Any, ClassVar, TypeVar
@@ -52,7 +53,7 @@ class MapDataPipe(_Steps, Dataset[Any]):
 
 
 class functional_datapipe:
-    """A decorator that makes a class of pipes a method of all others."""
+    """A decorator that makes a class of pipes a method of all others. There are no pipes of data frames, which would be traced."""
 
     def __init__(self, name: str, enable_df_api_tracing: bool = False) -> None:
         self.name = name
@@ -232,16 +233,40 @@ class ZipperIterDataPipe(ConcaterIterDataPipe):
         return min(map(len, self.datapipes))
 
 
+class SHARDING_PRIORITIES(Enum):
+    """The groups of workers among which samples are divided, in this order."""
+
+    DEFAULT = 1
+    DISTRIBUTED = 2
+    MULTIPROCESSING = 3
+
+
 @functional_datapipe("sharding_filter")
 class ShardingFilterIterDataPipe(_Step):
-    """Every n-th sample, once `apply_sharding` has said of which worker."""
+    """Every n-th sample, once `apply_sharding` has said of which worker. Groups divide what the ones before them have left; with
+    `sharding_group_filter` only one of them counts."""
 
-    def __init__(self, datapipe: Any, sharding_group_filter: Any = None) -> None:
+    def __init__(self, datapipe: Any, sharding_group_filter: SHARDING_PRIORITIES | None = None) -> None:
         super().__init__(datapipe)
+        self.sharding_group_filter = sharding_group_filter
+        self.groups: dict[SHARDING_PRIORITIES, tuple[int, int]] = {}
         self.num_of_instances, self.instance_id = 1, 0
 
-    def apply_sharding(self, num_of_instances: int, instance_id: int, sharding_group: Any = None) -> None:
-        self.num_of_instances, self.instance_id = num_of_instances, instance_id
+    def apply_sharding(
+        self, num_of_instances: int, instance_id: int, sharding_group: SHARDING_PRIORITIES = SHARDING_PRIORITIES.DEFAULT
+    ) -> None:
+        if instance_id >= num_of_instances:
+            raise ValueError(f"instance_id({instance_id}) should be smaller than num_of_instances({num_of_instances})")
+        default = SHARDING_PRIORITIES.DEFAULT
+        if any((group is default) != (sharding_group is default) for group in self.groups):
+            raise RuntimeError("ShardingFilter cannot mix DEFAULT and non DEFAULT groups")
+        self.groups[sharding_group] = num_of_instances, instance_id
+        self.num_of_instances, self.instance_id = 1, 0
+        for group in sorted(self.groups, key=lambda group: group.value, reverse=True):
+            if self.sharding_group_filter in (None, group):
+                count, place = self.groups[group]
+                self.instance_id += self.num_of_instances * place
+                self.num_of_instances *= count
 
     def __iter__(self) -> Iterator[Any]:
         return (sample for place, sample in enumerate(self.datapipe) if place % self.num_of_instances == self.instance_id)
@@ -258,7 +283,7 @@ settle(
     __name__,
     dict.fromkeys(
         ("_decorator", "datapipe", "iter", "iter.callable", "iter.combinatorics", "iter.combining", "iter.grouping", "iter.selecting",
-         "iter.utils"),
+         "iter.sharding", "iter.utils"),
         ("",),
     ),
 )  # fmt: skip
