@@ -405,7 +405,7 @@ def in_layout(op: Op, tensors: list[str]) -> str:
     return f"if not ({contiguous}): result = {lay}(result, {tuple_of(f'a_{name}' for name in tensors)})"
 
 
-MANY = 4  # inputs; of more, too many nodes would have to be made ready for whichever of them require grad
+MANY = 3  # inputs; of more, too many nodes would have to be made ready for whichever of them require grad
 
 
 def record(op: Op, kinds: str, differentiable: list[str], sort: str) -> list[str]:
@@ -427,9 +427,11 @@ def suffix_of(op: Op, sort: str) -> str:
 def record_any(op: Op, kinds: str, differentiable: list[str], sort: str) -> list[str]:
     """One way for all, which looks for the class of the node and for what that wants to keep."""
     needs = " | ".join(f"(f_{name} is not None) << {op.inputs.index(name)}" for name in differentiable)
-    values = ", ".join(f"'{name}': {saved_value(op, name)}" for name in saved_names(op, differentiable))
+    layout = saved_names(op, differentiable)
+    values = ", ".join(f"'{name}': {saved_value(op, name)}" for name in layout)
     return [
         f"if needs := {needs}:",
+        *([" made._vc = VersionCounter()"] if "out" in layout else []),
         f" node = OP.variants[f'{kinds}{{needs}}{suffix_of(op, sort)}']()",
         f" node.next = tuple([f for f in {tuple_of(f'f_{name}' for name in differentiable)} if f is not None])",
         f" node.saved = saved_by(node, {{{values}}})",

@@ -1,0 +1,45 @@
+"""What keeps the source fit to be read: how much code is made at run time."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+from adjoint.ops._codegen import function_text
+from adjoint.ops._registry import OPS
+
+LINES_MADE_FOR_AN_OP = 280
+
+FIRST_CALL = """
+import json, sys
+import adjoint as ad
+from adjoint.ops._registry import OPS
+
+made = []
+def note(event, args):
+    if event == "compile" and str(args[1]).startswith("<adjoint "):
+        source = args[0]
+        made.append(len((source.decode() if isinstance(source, bytes) else source).splitlines()))
+sys.addaudithook(note)
+
+before = sum(len(op.variants) for op in OPS.values())
+layer = ad.nn.LSTM(8, 16)
+result, _ = layer(ad.ones(5, 3, 8))
+result.sum().backward()
+print(json.dumps([len(made), sum(made), sum(len(op.variants) for op in OPS.values()) - before]))
+"""
+
+
+def test_the_code_made_for_an_op_is_bounded() -> None:
+    lengths = {name: function_text(op, True).count("\n") + 1 for name, op in OPS.items()}
+    assert {name: length for name, length in lengths.items() if length > LINES_MADE_FOR_AN_OP} == {}
+    assert sum(lengths.values()) < 60 * len(lengths)
+
+
+def test_a_first_call_makes_only_the_nodes_that_it_uses() -> None:
+    """An op of eight inputs could have 255 classes of nodes; those are made that a call needs."""
+    ran = subprocess.run([sys.executable, "-c", FIRST_CALL], capture_output=True, text=True, check=True)
+    compiled, lines, classes = json.loads(ran.stdout)
+    assert classes <= 6 and compiled <= 16, "one function for each op, and one for each class"
+    assert lines <= 700
