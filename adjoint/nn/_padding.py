@@ -43,7 +43,7 @@ def pad_rule(g: Array, pads: Pads) -> Array:
 
 @op(method=False, function=False, images=("input",), nodes="ConstantPadNdBackward0", warns=False, input=pad_rule,
     batch=lambda input, pads, value: constant_pad(input, ((0, 0), *pads), value),
-    jvp=lambda input_t, pads: constant_pad(input_t, pads, 0))  # fmt: skip
+    holomorphic=True, jvp=lambda input_t, pads: constant_pad(input_t, pads, 0))  # fmt: skip
 def constant_pad(input: Array, pads: Pads, value: Any) -> Array:
     """A number before and after the elements."""
     shape, place, part, maps = layout(input.shape, pads)

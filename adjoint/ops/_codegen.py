@@ -227,7 +227,7 @@ def dtypes_by_sort(op: Op) -> dict[str, list[str]]:
             found[WHOLE].append(f"DT_{dtype.name}")
         elif not op.floats:
             continue
-        elif dtype.kind == "c" and (op.broadcasts != (op.promote == KEEP) or chooses(op)):
+        elif dtype.kind == "c" and op.holomorphic is not None and (op.broadcasts != (op.promote == KEEP) or chooses(op)):
             found.setdefault(COMPLEX, []).append(f"DT_{dtype.name}")
         elif is_half(dtype) and (op.broadcasts != (op.promote == KEEP) or op.wide):
             found.setdefault(HALF if op.wide else USUAL, []).append(f"DT_{dtype.name}")

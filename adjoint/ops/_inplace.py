@@ -27,7 +27,7 @@ from ._forward import NUMBERS, forward
 from ._general import OPERANDS, array_to_write, factors_last, inputs_of, is_sparse, operand, plain_array, settled_pending, watched
 from ._recording import edges_of, record
 from ._registry import Op
-from ._rules import cast
+from ._rules import cast, conjugates
 
 PLAIN = (Tensor, Parameter)
 FAST = (np.dtype("float32"), np.dtype("float64"))
@@ -162,6 +162,8 @@ def write_inplace(op: Op, values: dict[str, Any]) -> Tensor:
     )
     erases = not op.differentiable and recording() and self.requires_grad
     check_writable(self, recorded or erases)
+    if recorded or carries_tangent(operands):
+        conjugates(op, operands)  # or it is refused, before anything is written
     result = forward(op, operands if level is None else [unwritten(self), *operands[1:]], values)
     check_fits(op, result, self)
     dual = carries_tangent(operands)

@@ -16,7 +16,7 @@ from ..autograd.views import INFERENCE_VIEW, NO_GRAD, ORDINARY, SEVERAL, View, c
 from ._forward import common_dtype
 from ._precision import is_half
 from ._registry import KEEP, Op
-from ._rules import cast
+from ._rules import cast, conjugates
 from ._several import nth
 
 
@@ -79,8 +79,7 @@ def record(
         kinds, next_edges = "T", tuple(edges)
     else:
         kinds, next_edges = "".join("T" if isinstance(x, Tensor) else "S" for x in operands), tuple(edges[slot] for slot in needed)
-    arrays = [x._data for x in (*operands, *tensors) if isinstance(x, Tensor)]
-    conj = op.holomorphic and not op.sequence and any(a.dtype.kind == "c" for a in arrays)
+    conj = conjugates(op, (*operands, *tensors)) and not op.sequence
     suffix = "c" if conj else "h" if op.wide and is_half(tensors[0]._data.dtype) else ""
     cls = op.variants[f"{kinds}{1 if op.sequence else sum(1 << slot for slot in needed)}{suffix}"]
     saved = [saved_value(op, name, operands, values, tensors, needed, originals or {}) for name in cls.layout]

@@ -8,7 +8,9 @@
 - A rule per input, under the input's name, gives its gradient from `g`, that of the output. The names in its signature say what it needs,
   and just that is saved: inputs, `out` (the result), parameters, and `<input>_shape` / `<input>_dtype` where the values are not needed.
   Rules are NumPy code too, so they run on arrays in an ordinary backward and on Tensors under `create_graph`.
-- For complex values a holomorphic op's rules stand as they are: the gradient is `conj(rule(conj(g)))` in PyTorch's convention.
+- For complex values a holomorphic op's rules stand as they are: the gradient is `conj(rule(conj(g)))` in PyTorch's convention. An op
+  that is linear, or only moves elements, is holomorphic unless it says otherwise; others say `holomorphic=True`, or False if their rules
+  give that gradient themselves. An op that says nothing has no gradients of complex values, and who asks for one is told so.
 - Forward mode is derived: ELEMENTWISE applies the rules to the tangents, LINEAR the op itself, MULTILINEAR the op to one tangent at a time,
   REDUCTION sums the tangents with the weights that the rule gives for a gradient of ones.
 """
@@ -70,7 +72,7 @@ class Op:
         view: bool = False,
         several: bool = False,
         scalars: bool | str = False,
-        holomorphic: bool = True,
+        holomorphic: bool | None = None,
         nodes: str | dict[str, str] | None = None,
         edges: tuple[int, ...] = (),
         differentiable: bool = True,
@@ -93,6 +95,7 @@ class Op:
     ) -> None:
         self.name = name
         self.impl = impl
+        self._read_signature()
         self.rules = rules
         self.joint = joint
         self.jvp = jvp
@@ -101,15 +104,17 @@ class Op:
         self.view = view
         self.several = several  # returns a tuple
         self.scalars = scalars  # Python numbers may stand for tensors: for any but not for all; for the named one; or for "all"
-        self.holomorphic = holomorphic
         self.nodes = nodes or f"{camel(name)}Backward0"
         self.edges = edges  # the order in which a node of all inputs shows their edges, where PyTorch's is another
         self.differentiable = differentiable
         self.warns = warns and not view and not isinstance(impl, np.ufunc)  # NumPy may warn, so the forward runs muted (_quiet.py)
         self.narrow = narrow or view  # 8-bit and packed numbers are welcome: they are moved, and not computed with
+        self.holomorphic = (self.narrow or jvp in (LINEAR, MULTILINEAR) or None) if holomorphic is None else holomorphic
         self.floats = floats  # float32 and float64 are welcome; otherwise there is no fast path
-        # Whether half precision is computed in single precision, as in PyTorch: forward and rules get float32 arrays instead.
-        self.wide = broadcasts and promote != KEEP if wide is None else wide
+        # Whether half precision is computed in single precision, as in PyTorch: forward and rules get float32 arrays instead. Sums with
+        # weights are, unless they have a `dtype=` to be computed in, and whatever works element by element.
+        sums = jvp == REDUCTION and "dtype" not in self.params
+        self.wide = sums or (broadcasts and promote != KEEP) if wide is None else wide
         self.exact = exact  # a number as the second operand beside half precision is taken as it is; others are rounded to that first
         self.check = check  # refuses operands other than float32 and float64, which are always welcome
         self.batch = batch  # how `vmap` runs it on batches, where that does not follow from the rest; see _batching.py
@@ -118,7 +123,6 @@ class Op:
         self.widens = self.wide and not along
         # Inputs that are images: if the strides of one look like channels last, so do those of the results. See Note [Memory formats].
         self.images = images
-        self._read_signature()
         # Inputs whose strides decide on those of the result, the first one first, in what works element by element.
         self.like = like or (self.inputs if broadcasts else ())
         self._validate()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from ._conversions import converted
 
 if TYPE_CHECKING:
     from ..autograd.node import Node
+    from ._registry import Op
 
 
 ARRAYS = (np.ndarray, np.generic)
@@ -144,6 +146,18 @@ def conjugated(rule: Any) -> Any:
         return conjugate(rule(*args[:place], *map(conjugate, args[place : place + 1]), *args[place + 1 :]))
 
     return of_conjugate
+
+
+def conjugates(op: Op, tensors: Iterable[Any]) -> bool:
+    """Whether gradients of these operands and results need `conjugated` rules. An op that says nothing about complex values has none."""
+    if not any(isinstance(x, OpMethods) and x._data.dtype.kind == "c" for x in tensors):
+        return False
+    if op.holomorphic is None:
+        raise RuntimeError(
+            f"{op.name} does not support automatic differentiation for outputs with complex dtype.\n"
+            "  fix: compute it of x.real and x.imag; an op that is holomorphic has to say so in its declaration, by holomorphic=True"
+        )
+    return op.holomorphic
 
 
 def broadcast_restore(node: Node, shapes: tuple[Any, ...], shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[Any, ...] | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ._forward import common_dtype
 from ._registry import ELEMENTWISE, KEEP, LINEAR, MULTILINEAR, REDUCTION, Op, parameters
-from ._rules import cast
+from ._rules import cast, conjugates
 
 
 def tangents_of(op: Op, primals: list[Any], values: dict[str, Any], outs: tuple[Any, ...], tangents: list[Any]) -> list[Any]:
@@ -20,6 +20,7 @@ def tangents_of(op: Op, primals: list[Any], values: dict[str, Any], outs: tuple[
 
 def derived(op: Op, primals: list[Any], values: dict[str, Any], outs: tuple[Any, ...], tangents: list[Any]) -> list[Any]:
     """The tangents by the rule that the declaration names."""
+    conjugates(op, (*primals, *outs))  # or it is refused
     if op.jvp == LINEAR:
         names = op.inputs * len(primals) if op.sequence else op.inputs
         linear = [_or_zero(x, t) if op.differentiates(name) else x for name, x, t in zip(names, primals, tangents, strict=True)]

@@ -48,7 +48,7 @@ def _threshold_backward(grad_output: Array, input: Array, threshold: float) -> A
 
 
 threshold_backward: Any = elementwise(  # an op: see "rules that are ops" in transcendental.py
-    "threshold_backward", _threshold_backward, scalars=False, inplace=False, **HIDDEN,
+    "threshold_backward", _threshold_backward, scalars=False, inplace=False, check=refuse("c", "threshold_cpu"), **HIDDEN,
     grad_output=lambda g, input, threshold: call(threshold_backward, g, input, threshold),
     input=zero,  # and yet it depends on the input: the derivative of a derivative is zero, not missing
 )  # fmt: skip
@@ -237,7 +237,7 @@ def silu_rule(g: Array, input: Array) -> Array:
     return g * (gate * (1 + input * (1 - gate)))
 
 
-silu = activation("silu", _silu, silu_rule, refused="biu", **HIDDEN)
+silu = activation("silu", _silu, silu_rule, holomorphic=True, refused="biu", **HIDDEN)
 
 
 def _mish(input: Array) -> Array:

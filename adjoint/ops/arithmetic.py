@@ -22,7 +22,7 @@ from ._rules import call, holds
 # ---- sums ---------------------------------------------------------------------------------------------------------------------------
 
 add_plain = elementwise(
-    "add", np.add, scalars="all", operators=("__add__", "__radd__"), inplace_operator="__iadd__",
+    "add", np.add, holomorphic=True, scalars="all", operators=("__add__", "__radd__"), inplace_operator="__iadd__",
     input=lambda g: g,
     other=lambda g: g,
 )  # fmt: skip
@@ -43,7 +43,7 @@ def refuse_bool_subtraction(input: Array, other: Array) -> None:
 
 
 sub_plain = elementwise(
-    "sub", np.subtract, scalars="all", operators=("__sub__",), inplace_operator="__isub__", check=refuse_bool_subtraction,
+    "sub", np.subtract, holomorphic=True, scalars="all", operators=("__sub__",), inplace_operator="__isub__", check=refuse_bool_subtraction,
     input=lambda g: g,
     other=lambda g: -g,
 )  # fmt: skip
@@ -75,7 +75,7 @@ def _add_scaled(input: Array, other: Array, alpha: float = 1) -> Array:
 
 
 add_scaled = elementwise(
-    "add_scaled", _add_scaled, scalars="all", nodes="AddBackward0", method=False, function=False,
+    "add_scaled", _add_scaled, holomorphic=True, scalars="all", nodes="AddBackward0", method=False, function=False,
     input=lambda g: g,
     other=lambda g, alpha: g * alpha,
 )  # fmt: skip
@@ -88,7 +88,8 @@ def _sub_scaled(input: Array, other: Array, alpha: float = 1) -> Array:
 
 
 sub_scaled = elementwise(
-    "sub_scaled", _sub_scaled, scalars="all", nodes="SubBackward0", method=False, function=False, check=refuse_bool_subtraction,
+    "sub_scaled", _sub_scaled, holomorphic=True, scalars="all", nodes="SubBackward0", method=False, function=False,
+    check=refuse_bool_subtraction,
     input=lambda g: g,
     other=lambda g, alpha: g * -alpha,
 )  # fmt: skip
@@ -100,7 +101,7 @@ def _rsub(input: Array, other: Array, alpha: float = 1) -> Array:
 
 
 rsub = elementwise(
-    "rsub", _rsub, operators=("__rsub__",), nodes={"TS": "RsubBackward1", "default": "RsubBackward0"},
+    "rsub", _rsub, holomorphic=True, operators=("__rsub__",), nodes={"TS": "RsubBackward1", "default": "RsubBackward0"},
     scalars="other", inplace=False, method=False, check=refuse_bool_subtraction,
     input=lambda g, alpha: g * -alpha,
     other=lambda g: g,
@@ -161,8 +162,8 @@ def refuse_bool_negation(input: Array) -> None:
 
 
 neg = elementwise(
-    "neg", np.negative, operators=("__neg__",), aliases=("negative",), same=FOUND, check=refuse_bool_negation, input=lambda g: -g,
-    doc="The negative.",
+    "neg", np.negative, holomorphic=True, operators=("__neg__",), aliases=("negative",), same=FOUND, check=refuse_bool_negation,
+    input=lambda g: -g, doc="The negative.",
 )  # fmt: skip
 
 
@@ -177,7 +178,8 @@ def positive(input: Array) -> Array:
 # ---- products -----------------------------------------------------------------------------------------------------------------------
 
 mul = elementwise(
-    "mul", np.multiply, scalars="all", exact=True, operators=("__mul__", "__rmul__"), inplace_operator="__imul__", aliases=("multiply",),
+    "mul", np.multiply, holomorphic=True, scalars="all", exact=True, operators=("__mul__", "__rmul__"), inplace_operator="__imul__",
+    aliases=("multiply",),
     input=lambda g, other: g * other,
     other=lambda g, input: g * input,
     doc="The product.",
@@ -190,7 +192,7 @@ def _addcmul(input: Array, tensor1: Array, tensor2: Array, value: float = 1) -> 
 
 
 addcmul = elementwise(
-    "addcmul", _addcmul, scalars=False, check=refuse("b", "addcmul_cpu_out"),
+    "addcmul", _addcmul, holomorphic=True, scalars=False, check=refuse("b", "addcmul_cpu_out"),
     input=lambda g: g,
     tensor1=lambda g, tensor2, value: scaled(g * tensor2, value),
     tensor2=lambda g, tensor1, value: scaled(g * tensor1, value),
@@ -211,7 +213,7 @@ def _addcdiv(input: Array, tensor1: Array, tensor2: Array, value: float = 1) -> 
 
 
 addcdiv = elementwise(
-    "addcdiv", _addcdiv, scalars=False, check=refuse_integer_quotient,
+    "addcdiv", _addcdiv, holomorphic=True, scalars=False, check=refuse_integer_quotient,
     input=lambda g: g,
     tensor1=lambda g, tensor2, value: scaled(g, value) / tensor2,
     tensor2=lambda g, tensor1, tensor2, value: g * scaled(tensor1, -value) / (tensor2 * tensor2),
@@ -221,7 +223,8 @@ addcdiv = elementwise(
 # ---- quotients ----------------------------------------------------------------------------------------------------------------------
 
 div_true = elementwise(
-    "div", np.true_divide, scalars="all", exact=True, promote=FLOAT, operators=("__truediv__",), inplace_operator="__itruediv__",
+    "div", np.true_divide, holomorphic=True, scalars="all", exact=True, promote=FLOAT, operators=("__truediv__",),
+    inplace_operator="__itruediv__",
     input=lambda g, other: g / other,
     other=lambda g, input, other: -g * (input / other / other),
 )  # fmt: skip
@@ -273,7 +276,9 @@ def div_(input: Array, other: Array, *, rounding_mode: str | None = None) -> Arr
     return inplace_of(div_rounded)(input, other, rounding_mode=rounding_mode)
 
 
-reciprocal = elementwise("reciprocal", np.reciprocal, promote=FLOAT, input=lambda g, out: -g * (out * out), doc="One over each element.")
+reciprocal = elementwise(
+    "reciprocal", np.reciprocal, holomorphic=True, promote=FLOAT, input=lambda g, out: -g * (out * out), doc="One over each element."
+)
 
 
 @composite("__rtruediv__", "__rdiv__", function=False)
@@ -377,7 +382,7 @@ def pow_number_rule(g: Array, input: Array, exponent: Any) -> Array:
 
 
 pow_number = elementwise(
-    "pow_number", _pow_number, nodes="PowBackward0", scalars=False, method=False, function=False, input=pow_number_rule
+    "pow_number", _pow_number, holomorphic=True, nodes="PowBackward0", scalars=False, method=False, function=False, input=pow_number_rule
 )
 
 
@@ -398,7 +403,7 @@ def pow_rule_exponent(g: Array, input: Array, exponent: Array, out: Array) -> Ar
 
 
 pow_tensor = elementwise(
-    "pow", _pow, check=refuse("b", "pow"), nodes={"ST": "PowBackward2", "default": "PowBackward1"},
+    "pow", _pow, holomorphic=True, check=refuse("b", "pow"), nodes={"ST": "PowBackward2", "default": "PowBackward1"},
     input=lambda g, input, exponent: np.where(exponent == 0, 0, g * (exponent * np.power(input, exponent - 1))),
     exponent=pow_rule_exponent,
 )  # fmt: skip
@@ -514,13 +519,14 @@ def _lerp_tensor(input: Array, end: Array, weight: Array) -> Array:
 
 
 lerp_number = elementwise(
-    "lerp_number", _lerp_number, nodes="LerpBackward0", method=False, function=False, scalars=False, check=check_lerp,
+    "lerp_number", _lerp_number, holomorphic=True, nodes="LerpBackward0", method=False, function=False, scalars=False, check=check_lerp,
     input=lambda g, weight: g * (1 - weight),
     end=lambda g, weight: g * weight,
 )  # fmt: skip
 
 lerp_tensor = elementwise(
-    "lerp_tensor", _lerp_tensor, nodes="LerpBackward1", same=FOUND, method=False, function=False, scalars=False, check=check_lerp,
+    "lerp_tensor", _lerp_tensor, holomorphic=True, nodes="LerpBackward1", same=FOUND, method=False, function=False, scalars=False,
+    check=check_lerp,
     input=lambda g, weight: g * (1 - weight),
     end=lambda g, weight: g * weight,
     weight=lambda g, input, end: g * (end - input),

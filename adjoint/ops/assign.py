@@ -381,7 +381,7 @@ def _fill_diagonals(input: Any, fill_value: Any, wrap: bool) -> Any:
     return input.masked_fill(tensor_of(mask), fill_value)
 
 
-@op("fill_diagonal", method=False, function=False, jvp=ELEMENTWISE, input=_off_diagonal, batch=_fill_diagonals)
+@op("fill_diagonal", method=False, function=False, holomorphic=True, jvp=ELEMENTWISE, input=_off_diagonal, batch=_fill_diagonals)
 def _fill_diagonal(input: Array, fill_value: Any, wrap: bool = False) -> Array:
     result = copied(input)
     _set_diagonal(result, number_as(fill_value, input.dtype), wrap)

@@ -202,7 +202,7 @@ def weight_rule(
 
 
 @op(
-    nodes="ConvolutionBackward0", method=False, function=False, jvp=convolution_jvp,
+    nodes="ConvolutionBackward0", method=False, function=False, holomorphic=True, jvp=convolution_jvp,
     batch=lambda input, weight, bias, stride, padding, dilation, groups, batched, examples: convolved_examples(
         lambda x, w, b, n: convolution(x, w, b, stride, padding, dilation, n), input, weight, bias, batched, examples, groups
     ),
@@ -234,7 +234,7 @@ def transposed_jvp(
 
 
 @op(
-    nodes="ConvolutionBackward0", method=False, function=False, jvp=transposed_jvp,
+    nodes="ConvolutionBackward0", method=False, function=False, holomorphic=True, jvp=transposed_jvp,
     batch=lambda input, weight, bias, size, stride, padding, dilation, groups, batched, examples: convolved_examples(
         lambda x, w, b, n: convolution_transposed(x, w, b, size, stride, padding, dilation, n),
         input, weight, bias, batched, examples, groups,

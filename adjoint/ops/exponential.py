@@ -70,7 +70,7 @@ def _exp_rule(g: Array, A: Array) -> Array:
     return exponential_along(transposed(A), g)
 
 
-@op(batch=LEADING, jvp=exponential_along, A=_exp_rule, **HIDDEN)
+@op(batch=LEADING, holomorphic=True, jvp=exponential_along, A=_exp_rule, **HIDDEN)
 def linalg_matrix_exp(A: Array) -> Array:
     """The exponential of each matrix."""
     check_matrices("linalg.matrix_exp", A)

@@ -190,7 +190,7 @@ def check_exchanges(factors: Array, pivots: Array) -> None:
             raise RuntimeError(message)
 
 
-@op("linalg_ldl_factor_ex", batch=LEADING, several=True, **HIDDEN,
+@op("linalg_ldl_factor_ex", batch=LEADING, several=True, holomorphic=False, **HIDDEN,
     jvp=no_tangent("linalg_ldl_factor_ex"), A=no_derivative("linalg_ldl_factor_ex"))  # fmt: skip
 def linalg_ldl_factor_ex(A: Array, hermitian: bool) -> tuple[Array, Array, Array]:
     """L and D in one matrix, the exchanges, and the row of the first zero in D."""
@@ -204,7 +204,7 @@ def linalg_ldl_factor_ex(A: Array, hermitian: bool) -> tuple[Array, Array, Array
     return by_columns(factors), pivots, info
 
 
-@op("linalg_ldl_solve", **HIDDEN,
+@op("linalg_ldl_solve", holomorphic=False, **HIDDEN,
     jvp=no_tangent("linalg_ldl_solve"), LD=no_derivative("linalg_ldl_solve"), B=no_derivative("linalg_ldl_solve"),
     batch=lambda LD, pivots, B, hermitian: linalg_ldl_solve(
         behind_batch(LD, B.ndim), behind_batch(pivots, B.ndim - 1), behind_batch(B, LD.ndim), hermitian))  # fmt: skip
@@ -223,7 +223,7 @@ def linalg_ldl_solve(LD: Array, pivots: Array, B: Array, hermitian: bool) -> Arr
 # ---- QR in its packed form ----------------------------------------------------------------------------------------------------------
 
 
-@op("geqrf", batch=LEADING, several=True, jvp=no_tangent("geqrf"), input=no_rule("geqrf"), **HIDDEN)
+@op("geqrf", batch=LEADING, several=True, holomorphic=False, jvp=no_tangent("geqrf"), input=no_rule("geqrf"), **HIDDEN)
 def geqrf(input: Array) -> tuple[Array, Array]:
     """R, with the vectors of the reflections below its diagonal, and the factors of the reflections."""
     if len(input.shape) < 2:

@@ -160,7 +160,7 @@ def _inv_rule(g: Array, out: Array) -> Array:
     return -times(turned, g, turned)
 
 
-@op(batch=LEADING, nodes="LinalgInvExBackward0", jvp=lambda A_t, out: -times(out, A_t, out), A=_inv_rule, **HIDDEN)
+@op(batch=LEADING, nodes="LinalgInvExBackward0", holomorphic=True, jvp=lambda A_t, out: -times(out, A_t, out), A=_inv_rule, **HIDDEN)
 def linalg_inv(A: Array) -> Array:
     """The inverse of each matrix."""
     check_matrices("linalg.inv", A)
@@ -209,7 +209,7 @@ def _solve_examples(A: Any, B: Any, triangle: int) -> Any:
     return linalg_solve(*aligned(A, B), triangle)
 
 
-@op(nodes="LinalgSolveExBackward0", jvp=_solve_jvp, A=_solve_left, B=_solve_right, batch=_solve_examples, **HIDDEN)
+@op(nodes="LinalgSolveExBackward0", holomorphic=True, jvp=_solve_jvp, A=_solve_left, B=_solve_right, batch=_solve_examples, **HIDDEN)
 def linalg_solve(A: Array, B: Array, triangle: int = GENERAL) -> Array:
     """The solution X of A X = B; batches broadcast. Of a triangular matrix the other triangle is not read."""
     if triangle and real(A) and B.__class__ is np.ndarray and B.ndim > 1:
@@ -252,7 +252,7 @@ def _det_rule(g: Array, A: Array, out: Array) -> Array:
     return g[..., None, None] * cofactors(A, out)
 
 
-@op(batch=LEADING, jvp=lambda A, A_t, out: np.sum(cofactors(A, out) * A_t, axis=(-2, -1)), A=_det_rule, **HIDDEN)
+@op(batch=LEADING, holomorphic=True, jvp=lambda A, A_t, out: np.sum(cofactors(A, out) * A_t, axis=(-2, -1)), A=_det_rule, **HIDDEN)
 def linalg_det(A: Array) -> Array:
     """The determinant of each matrix."""
     check_matrices("linalg.det", A)

@@ -45,7 +45,7 @@ def mse_rule(g: Array, input: Array, target: Array, reduction: str) -> Array:
     return mse_slope(g, input, target, reduction, 1.0)
 
 
-@op("mse_loss", batch=REDUCED, like=("input", "target"), method=False, function=False, promote=COMMON, jvp=REDUCTION,
+@op("mse_loss", batch=REDUCED, like=("input", "target"), method=False, function=False, promote=COMMON, wide=False, jvp=REDUCTION,
     input=mse_rule,
     target=lambda g, input, target, reduction: mse_slope(g, input, target, reduction, -1.0))  # fmt: skip
 def mse_loss_op(input: Array, target: Array, reduction: str) -> Array:
@@ -96,7 +96,7 @@ def l1_rule(g: Array, input: Array, input_dtype: Any, target: Array, reduction: 
     return l1_slope(g, input, target, reduction, 1.0, input_dtype)
 
 
-@op("l1_loss", batch=REDUCED, method=False, function=False, nodes="MeanBackward0", jvp=REDUCTION,
+@op("l1_loss", batch=REDUCED, method=False, function=False, nodes="MeanBackward0", wide=False, jvp=REDUCTION,
     input=l1_rule,
     target=lambda g, input, target, target_dtype, reduction: l1_slope(g, input, target, reduction, -1.0, target_dtype))  # fmt: skip
 def l1_loss_op(input: Array, target: Array, reduction: str) -> Array:
@@ -140,7 +140,7 @@ def smooth_l1_rule(g: Array, input: Array, target: Array, reduction: str, beta: 
 
 
 @op("smooth_l1_loss", batch=REDUCED, like=("input", "target"), method=False, function=False, nodes="SmoothL1LossBackward0",
-    promote=COMMON, jvp=REDUCTION, input=smooth_l1_rule,
+    promote=COMMON, wide=False, jvp=REDUCTION, input=smooth_l1_rule,
     target=lambda g, input, target, reduction, beta: smooth_l1_slope(g, input, target, reduction, beta, -1.0))  # fmt: skip
 def smooth_l1_loss_op(input: Array, target: Array, reduction: str, beta: float) -> Array:
     out = reduced_by_kernel("smooth_l1_loss", input, target, reduction, beta)
@@ -177,7 +177,7 @@ def huber_rule(g: Array, input: Array, target: Array, reduction: str, delta: flo
     return huber_slope(g, input, target, reduction, delta, 1.0)
 
 
-@op("huber_loss", batch=REDUCED, like=("input", "target"), method=False, function=False, promote=COMMON, jvp=REDUCTION,
+@op("huber_loss", batch=REDUCED, like=("input", "target"), method=False, function=False, promote=COMMON, wide=False, jvp=REDUCTION,
     input=huber_rule,
     target=lambda g, input, target, reduction, delta: huber_slope(g, input, target, reduction, delta, -1.0))  # fmt: skip
 def huber_loss_op(input: Array, target: Array, reduction: str, delta: float) -> Array:
@@ -266,7 +266,7 @@ def bce_target(g: Array, input: Array, weight: Array | None, reduction: str) -> 
     return unreduced(g, input, reduction) * (slope if weight is None else slope * weight)
 
 
-@op("binary_cross_entropy", batch=REDUCED, method=False, function=False, jvp=REDUCTION, input=bce_input, target=bce_target)
+@op("binary_cross_entropy", batch=REDUCED, method=False, function=False, wide=False, jvp=REDUCTION, input=bce_input, target=bce_target)
 def binary_cross_entropy_op(input: Array, target: Array, weight: Array | None, reduction: str) -> Array:
     out = reduced_by_kernel("binary_cross_entropy", input, target, reduction, 0.0, weight)
     if out is not None:
@@ -329,7 +329,7 @@ def logits_target(g: Array, input: Array, weight: Array | None, pos_weight: Arra
 
 
 @op("binary_cross_entropy_with_logits", batch=REDUCED, like=("target", "input"), method=False, function=False, promote=COMMON,
-    jvp=REDUCTION, input=logits_input, target=logits_target)  # fmt: skip
+    wide=False, jvp=REDUCTION, input=logits_input, target=logits_target)  # fmt: skip
 def binary_cross_entropy_with_logits_op(
     input: Array, target: Array, pos_weight: Array | None, weight: Array | None, reduction: str
 ) -> Array:
@@ -385,7 +385,8 @@ def kl_div_target(g: Array, input: Array, target: Array, reduction: str, log_tar
     return unreduced(g, input, reduction) * slope
 
 
-@op("kl_div", batch=REDUCED, method=False, function=False, nodes="SumBackward0", jvp=REDUCTION, input=kl_div_input, target=kl_div_target)
+@op("kl_div", batch=REDUCED, method=False, function=False, nodes="SumBackward0", wide=False, jvp=REDUCTION,
+    input=kl_div_input, target=kl_div_target)  # fmt: skip
 def kl_div_op(input: Array, target: Array, reduction: str, log_target: bool) -> Array:
     out = reduced_by_kernel("log_kl_div" if log_target else "kl_div", input, target, reduction)
     if out is not None:

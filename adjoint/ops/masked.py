@@ -100,7 +100,8 @@ def check_target(target: Array, mask: Array) -> None:
         raise RuntimeError(f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(shape)}")
 
 
-@op("masked_fill", method=False, function=False, broadcasts=True, jvp=ELEMENTWISE, warns=False, input=lambda g, mask: np.where(mask, 0, g))
+@op("masked_fill", method=False, function=False, broadcasts=True, holomorphic=True, jvp=ELEMENTWISE, warns=False,
+    input=lambda g, mask: np.where(mask, 0, g))  # fmt: skip
 def _masked_fill(input: Array, mask: Array, value: Any) -> Array:
     check_mask("masked_fill_", mask)
     fill = number_for if input.dtype.kind in "fc" else number_as

@@ -423,8 +423,8 @@ def linear_batch(input: Array, weight: Array, bias: Array | None, batched: list[
     return result + (behind_batch(bias, result.ndim) if batched[2] else bias)
 
 
-@op(method=False, function=False, nodes={"TTT": "AddmmBackward0", "default": "MmBackward0"}, edges=(2, 0, 1), jvp=linear_jvp, warns=False,
-    batch=linear_batch, input=linear_input, weight=linear_weight, bias=sum_rows)  # fmt: skip
+@op(method=False, function=False, nodes={"TTT": "AddmmBackward0", "default": "MmBackward0"}, edges=(2, 0, 1), warns=False,
+    holomorphic=True, jvp=linear_jvp, batch=linear_batch, input=linear_input, weight=linear_weight, bias=sum_rows)  # fmt: skip
 def linear(input: Array, weight: Array, bias: Array | None = None) -> Array:
     """`input @ weight.T + bias`."""
     if (kernel := KERNELS.get(input.dtype)) and input.ndim == 2 == weight.ndim:
@@ -535,7 +535,7 @@ def added_jvp(out: Array, beta: float, alpha: float, input_t: Array, multiply: A
 @op(inplace=True, wide=True, input=added_input,
     mat1=lambda g, mat2, alpha: scaled(product(g, transposed(mat2)), alpha),
     mat2=lambda g, mat1, alpha: scaled(product(transposed(mat1), g), alpha),
-    jvp=lambda out, beta, alpha, input_t, mat1, mat2, mat1_t, mat2_t: added_jvp(
+    holomorphic=True, jvp=lambda out, beta, alpha, input_t, mat1, mat2, mat1_t, mat2_t: added_jvp(
         out, beta, alpha, input_t, mm, mat1, mat2, mat1_t, mat2_t),
     batch=lambda input, mat1, mat2, beta, alpha: added_batch("mm", (2, 2), matmul)(input, mat1, mat2, beta, alpha))  # fmt: skip
 def addmm(input: Array, mat1: Array, mat2: Array, beta: float = 1, alpha: float = 1) -> Array:
@@ -552,7 +552,7 @@ def addmm(input: Array, mat1: Array, mat2: Array, beta: float = 1, alpha: float 
 @op(inplace=True, wide=True, input=added_input,
     mat=lambda g, vec, alpha: scaled(outer_product(g, vec), alpha),
     vec=lambda g, mat, alpha: scaled(product(transposed(mat), g), alpha),
-    jvp=lambda out, beta, alpha, input_t, mat, vec, mat_t, vec_t: added_jvp(
+    holomorphic=True, jvp=lambda out, beta, alpha, input_t, mat, vec, mat_t, vec_t: added_jvp(
         out, beta, alpha, input_t, mv, mat, vec, mat_t, vec_t),
     batch=lambda input, mat, vec, beta, alpha: added_batch("mv", (2, 1), lambda a, b: matmul(a, b.unsqueeze(-1)).squeeze(-1))(
         input, mat, vec, beta, alpha))  # fmt: skip
@@ -567,7 +567,7 @@ def addmv(input: Array, mat: Array, vec: Array, beta: float = 1, alpha: float = 
 @op(inplace=True, wide=True, input=added_input,
     batch1=lambda g, batch2, alpha: scaled(product(g, transposed(batch2)), alpha),
     batch2=lambda g, batch1, alpha: scaled(product(transposed(batch1), g), alpha),
-    jvp=lambda out, beta, alpha, input_t, batch1, batch2, batch1_t, batch2_t: added_jvp(
+    holomorphic=True, jvp=lambda out, beta, alpha, input_t, batch1, batch2, batch1_t, batch2_t: added_jvp(
         out, beta, alpha, input_t, bmm, batch1, batch2, batch1_t, batch2_t),
     batch=lambda input, batch1, batch2, beta, alpha: added_batch("bmm", (3, 3), matmul)(input, batch1, batch2, beta, alpha))  # fmt: skip
 def baddbmm(input: Array, batch1: Array, batch2: Array, beta: float = 1, alpha: float = 1) -> Array:
@@ -579,7 +579,7 @@ def baddbmm(input: Array, batch1: Array, batch2: Array, beta: float = 1, alpha: 
 @op(inplace=True, input=added_input,
     batch1=lambda g, batch2, alpha: scaled(product(np.expand_dims(g, 0), transposed(batch2)), alpha),
     batch2=lambda g, batch1, alpha: scaled(product(transposed(batch1), np.expand_dims(g, 0)), alpha),
-    jvp=lambda out, beta, alpha, input_t, batch1, batch2, batch1_t, batch2_t: added_jvp(
+    holomorphic=True, jvp=lambda out, beta, alpha, input_t, batch1, batch2, batch1_t, batch2_t: added_jvp(
         out, beta, alpha, input_t, lambda a, b: np.sum(bmm(a, b), axis=0), batch1, batch2, batch1_t, batch2_t),
     batch=lambda input, batch1, batch2, beta, alpha: added_batch("bmm", (3, 3), lambda a, b: matmul(a, b).sum(1))(
         input, batch1, batch2, beta, alpha))  # fmt: skip
@@ -592,7 +592,7 @@ def addbmm(input: Array, batch1: Array, batch2: Array, beta: float = 1, alpha: f
 @op(inplace=True, promote=COMMON, overlap=PARTIAL, input=added_input,
     vec1=lambda g, vec2, alpha: scaled(product(g, vec2), alpha),
     vec2=lambda g, vec1, alpha: scaled(product(transposed(g), vec1), alpha),
-    jvp=lambda out, beta, alpha, input_t, vec1, vec2, vec1_t, vec2_t: added_jvp(
+    holomorphic=True, jvp=lambda out, beta, alpha, input_t, vec1, vec2, vec1_t, vec2_t: added_jvp(
         out, beta, alpha, input_t, lambda a, b: np.expand_dims(a, -1) * b, vec1, vec2, vec1_t, vec2_t),
     batch=lambda input, vec1, vec2, beta, alpha: added_batch("addr", (1, 1), lambda a, b: a.unsqueeze(-1) * b.unsqueeze(-2))(
         input, vec1, vec2, beta, alpha))  # fmt: skip

@@ -75,7 +75,7 @@ def var_rule(g: Array, input: Array, input_shape: Any, input_dtype: Any, dim: Di
     return cast(unreduce(g, input_shape, dim, keepdim) * slope * centered(wide(input), dim), input_dtype)
 
 
-@op("var", method=False, function=False, holomorphic=False, input=var_rule, jvp=REDUCTION)
+@op("var", method=False, function=False, holomorphic=False, wide=False, input=var_rule, jvp=REDUCTION)
 def var_op(input: Array, dim: Dims, correction: float, keepdim: bool) -> Array:
     if (found := by_kernel("variance", input, dim, correction, keepdim)) is not None:
         return found[0]
@@ -88,7 +88,7 @@ def std_rule(
     return var_rule(divided(g, wide(out) * 2), input, input_shape, input_dtype, dim, correction, keepdim)
 
 
-@op("std", method=False, function=False, holomorphic=False, input=std_rule, jvp=REDUCTION)
+@op("std", method=False, function=False, holomorphic=False, wide=False, input=std_rule, jvp=REDUCTION)
 def std_op(input: Array, dim: Dims, correction: float, keepdim: bool) -> Array:
     if (found := by_kernel("deviation", input, dim, correction, keepdim)) is not None:
         return found[0]

@@ -12,6 +12,7 @@ import numpy as np
 from .. import _return_types as return_types
 from .._methods import OpMethods
 from ._batching import rows
+from ._operands import refuse
 from ._out import into
 from ._precision import INT64
 from ._registry import FUNCTIONS, REDUCTION, Array, composite, op
@@ -105,14 +106,14 @@ def middle_of_rows(find: Any, input: Any) -> Any:
     return find(input, 1)[0] if input.shape[1] else input.new_full((input.shape[0],), math.nan)
 
 
-@op(nodes="MedianBackward0", method=False, function=False, warns=False, jvp=REDUCTION, input=share_all,
-    batch=lambda input: middle_of_rows(median, rows(input)))  # fmt: skip
+@op(nodes="MedianBackward0", method=False, function=False, warns=False, wide=False, check=refuse("c", "median_cpu"),
+    jvp=REDUCTION, input=share_all, batch=lambda input: middle_of_rows(median, rows(input)))  # fmt: skip
 def median_all(input: Array) -> Array:
     return median_of_all(input, find_median, MEDIAN)
 
 
-@op(nodes="NanmedianBackward0", method=False, function=False, warns=False, jvp=REDUCTION, input=share_all,
-    batch=lambda input: middle_of_rows(nanmedian, rows(input)))  # fmt: skip
+@op(nodes="NanmedianBackward0", method=False, function=False, warns=False, wide=False, check=refuse("c", "median_cpu"),
+    jvp=REDUCTION, input=share_all, batch=lambda input: middle_of_rows(nanmedian, rows(input)))  # fmt: skip
 def nanmedian_all(input: Array) -> Array:
     return median_of_all(input, find_nanmedian, NANMEDIAN)
 

@@ -14,7 +14,7 @@ from .. import _random
 from .._layer import levels
 from .._tensor import Tensor, wrap
 from . import _implicit_math as numerics
-from ._operands import no_rule
+from ._operands import no_rule, refuse
 from ._registry import LEADING, Array, elementwise, op
 from ._rules import call
 
@@ -35,12 +35,12 @@ def _beta_slope(x: Array, alpha: Array, total: Array) -> Array:
 
 
 _standard_gamma_grad: Any = elementwise(
-    "_standard_gamma_grad", _gamma_slope, inplace=False, scalars=False, input=no_rule("_standard_gamma_grad"),
-    output=no_rule("_standard_gamma_grad"), **hidden,
+    "_standard_gamma_grad", _gamma_slope, inplace=False, scalars=False, check=refuse("c", "_standard_gamma_grad_cpu"),
+    input=no_rule("_standard_gamma_grad"), output=no_rule("_standard_gamma_grad"), **hidden,
 )  # fmt: skip
 _dirichlet_grad: Any = elementwise(
-    "_dirichlet_grad", _beta_slope, inplace=False, scalars=False, x=no_rule("_dirichlet_grad"), alpha=no_rule("_dirichlet_grad"),
-    total=no_rule("_dirichlet_grad"), **hidden,
+    "_dirichlet_grad", _beta_slope, inplace=False, scalars=False, check=refuse("c", "_dirichlet_grad_cpu"),
+    x=no_rule("_dirichlet_grad"), alpha=no_rule("_dirichlet_grad"), total=no_rule("_dirichlet_grad"), **hidden,
 )  # fmt: skip
 
 

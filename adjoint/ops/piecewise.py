@@ -338,8 +338,8 @@ def _nan_to_num(input: Array, nan: float | None = None, posinf: float | None = N
 
 
 nan_to_num = elementwise(
-    "nan_to_num", _nan_to_num, same="nan_to_num: dtype of out: {given} should be same as input: {wanted}", scalars=False, wide=False,
-    input=lambda g, input: np.where(np.isfinite(input), g, 0)
+    "nan_to_num", _nan_to_num, holomorphic=True, same="nan_to_num: dtype of out: {given} should be same as input: {wanted}",
+    scalars=False, wide=False, input=lambda g, input: np.where(np.isfinite(input), g, 0),
 )
 
 

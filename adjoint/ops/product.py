@@ -88,13 +88,14 @@ def prod_all_rule(g: Array, input: Array, out: Array, input_shape: Any, input_dt
     return cast(np.reshape(g * others(flat, out, 0), input_shape), input_dtype)
 
 
-@op(nodes="ProdBackward0", along="reduce.product", adopts=True, method=False, function=False, jvp=REDUCTION, input=prod_all_rule,
-    batch=lambda input, dtype: prod_dim(rows(input), 1, dtype=dtype))  # fmt: skip
+@op(nodes="ProdBackward0", along="reduce.product", adopts=True, method=False, function=False, holomorphic=True, jvp=REDUCTION,
+    input=prod_all_rule, batch=lambda input, dtype: prod_dim(rows(input), 1, dtype=dtype))  # fmt: skip
 def prod_all(input: Array, *, dtype: Any = None) -> Array:
     return multiplied(input, None, False, dtype)
 
 
-@op(nodes="ProdBackward1", along="reduce.product", adopts=True, method=False, function=False, jvp=REDUCTION, input=prod_rule)
+@op(nodes="ProdBackward1", along="reduce.product", adopts=True, method=False, function=False, holomorphic=True, jvp=REDUCTION,
+    input=prod_rule)  # fmt: skip
 def prod_dim(input: Array, dim: int, keepdim: bool = False, *, dtype: Any = None) -> Array:
     return multiplied(input, axes_of(wrap_dim(dim, len(input.shape)), len(input.shape)), keepdim, dtype)
 
@@ -150,7 +151,7 @@ def cumprod_jvp(input: Array, input_t: Array, out: Array, dim: int) -> Array:
     return np.sum(np.where(later, running * np.expand_dims(input_t, dim + 1), 0), axis=dim)
 
 
-@op(inplace=True, along="scan.products", adopts=True, overlap=PARTIAL, input=cumprod_rule, jvp=cumprod_jvp)
+@op(inplace=True, along="scan.products", adopts=True, overlap=PARTIAL, input=cumprod_rule, holomorphic=True, jvp=cumprod_jvp)
 def cumprod(input: Array, dim: int, *, dtype: Any = None) -> Array:
     """The product of the elements up to each one, along a dimension."""
     dim = wrap_dim(dim, len(input.shape))

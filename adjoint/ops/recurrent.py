@@ -142,7 +142,7 @@ def layer_step_by_step(
     return tuple(result for result in results if result is not None)
 
 
-@op(method=False, function=False, several=True, joint=layer_grads, jvp=layer_jvp, batch=Composed(layer_step_by_step))
+@op(method=False, function=False, several=True, joint=layer_grads, holomorphic=True, jvp=layer_jvp, batch=Composed(layer_step_by_step))
 def recurrent_layer(
     input: Array, hx: Array, weight_ih: Array, weight_hh: Array, bias_ih: Array | None, bias_hh: Array | None, cx: Array | None,
     weight_hr: Array | None, cell: str, steps: Steps, kept: Kept | None = None,

@@ -223,7 +223,7 @@ def share_all(g: Array, input: Array, out: Array, input_dtype: Any) -> Array:
     return shared(g, alike, input_dtype)
 
 
-@op(wide=True, nodes="MaxBackward1", along="reduce.largest", converts=True, method=False, function=False, jvp=REDUCTION, input=share_all,
+@op(nodes="MaxBackward1", along="reduce.largest", converts=True, method=False, function=False, jvp=REDUCTION, input=share_all,
     batch=lambda input: amax(rows(input), 1))  # fmt: skip
 def max_all(input: Array) -> Array:
     found = loops("reduce").largest.run(input, None, False)
@@ -234,7 +234,7 @@ def max_all(input: Array) -> Array:
     return np.max(input)
 
 
-@op(wide=True, nodes="MinBackward1", along="reduce.smallest", converts=True, method=False, function=False, jvp=REDUCTION, input=share_all,
+@op(nodes="MinBackward1", along="reduce.smallest", converts=True, method=False, function=False, jvp=REDUCTION, input=share_all,
     batch=lambda input: amin(rows(input), 1))  # fmt: skip
 def min_all(input: Array) -> Array:
     found = loops("reduce").smallest.run(input, None, False)
@@ -257,7 +257,7 @@ def share_dim(g: Array, input: Array, out: Array, input_shape: Any, input_dtype:
 _MATCH = "Expected the dtype for input and out to match, but got {wanted} for input's dtype and {given} for out's dtype."
 
 
-@op(wide=True, along="reduce.largest", same=_MATCH, jvp=REDUCTION, input=share_dim)
+@op(along="reduce.largest", same=_MATCH, jvp=REDUCTION, input=share_dim)
 def amax(input: Array, dim: Dims = (), keepdim: bool = False) -> Array:
     """The largest element along dimensions; equal ones share the gradient evenly."""
     axes = axes_of(dim, len(input.shape))
@@ -269,7 +269,7 @@ def amax(input: Array, dim: Dims = (), keepdim: bool = False) -> Array:
     return np.max(input, axis=axes, keepdims=keepdim)
 
 
-@op(wide=True, along="reduce.smallest", same=_MATCH, jvp=REDUCTION, input=share_dim)
+@op(along="reduce.smallest", same=_MATCH, jvp=REDUCTION, input=share_dim)
 def amin(input: Array, dim: Dims = (), keepdim: bool = False) -> Array:
     """The smallest element along dimensions; equal ones share the gradient evenly."""
     axes = axes_of(dim, len(input.shape))
@@ -515,7 +515,7 @@ def logsumexp_rule(g: Array, input: Array, out: Array, input_shape: Any, input_d
     return cast(g * np.exp(input - out), input_dtype)
 
 
-@op(wide=True, promote=FLOAT, input=logsumexp_rule, jvp=REDUCTION)
+@op(promote=FLOAT, input=logsumexp_rule, holomorphic=True, jvp=REDUCTION)
 def logsumexp(input: Array, dim: Dims, keepdim: bool = False) -> Array:
     """`log(exp(x).sum(dim))`, computed without overflow."""
     axes = axes_of(dim, len(input.shape))

@@ -95,7 +95,7 @@ def logcumsumexp_jvp(input: Array, input_t: Array, out: Array, dim: int) -> Arra
     return part(input_t) - part(-input_t)
 
 
-@op(along="scan.log_sums", same=WRONG, input=logcumsumexp_rule, jvp=logcumsumexp_jvp)
+@op(along="scan.log_sums", same=WRONG, input=logcumsumexp_rule, holomorphic=True, jvp=logcumsumexp_jvp)
 def logcumsumexp(input: Array, dim: int) -> Array:
     """`log(cumsum(exp(x)))`, computed without overflow."""
     dim = wrap_dim(dim, len(input.shape))

@@ -142,7 +142,7 @@ def _scatter(input: Array, dim: int, index: Array, src: Array) -> Array:
 
 @op(
     "scatter_value", batch=ALONG, overlap=ANY, method=False, function=False, nodes="ScatterBackward1", warns=False,
-    jvp=lambda input_t, dim, index: scatter_value(input_t, dim, index, 0),
+    holomorphic=True, jvp=lambda input_t, dim, index: scatter_value(input_t, dim, index, 0),
     input=lambda g, dim, index: call(scatter_value, g, dim, index, 0),
 )  # fmt: skip
 def scatter_value(input: Array, dim: int, index: Array, value: Any) -> Array:
@@ -421,7 +421,7 @@ inplace_form(index_copy, _index_copy_into, lambda: _index_copy_by_kernel)
     batch=lambda input, dim, index, value, examples, batched: write_in_batch(
         input, dim, index, input.new_full((), value), False, examples, [*batched, False]
     ),
-    jvp=lambda input_t, dim, index: _index_fill(input_t, dim, index, 0),
+    holomorphic=True, jvp=lambda input_t, dim, index: _index_fill(input_t, dim, index, 0),
     input=lambda g, dim, index: call(_index_fill, g, dim, index, 0),
 )  # fmt: skip
 def _index_fill(input: Array, dim: int, index: Array, value: Any) -> Array:

@@ -159,7 +159,7 @@ def _tangent(
     return result if src_t is None else scatter_add(result, dim, index, others * used_part(src_t, index))
 
 
-@op(batch=ALONG, overlap=ANY, joint=_grads, jvp=_tangent)
+@op(batch=ALONG, overlap=ANY, joint=_grads, holomorphic=True, jvp=_tangent)
 def scatter_reduce(input: Array, dim: int, index: ConstantArray, src: Array, reduce: str, *, include_self: bool = True) -> Array:
     """A copy in which the elements of `src` are combined (sum, prod, mean, amax, amin) at the places that `index` names."""
     result = copied(input)

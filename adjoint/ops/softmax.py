@@ -84,7 +84,7 @@ def softmax_jvp(input_t: Array, out: Array, dim: int) -> Array:
     return softmax_rule(t, out, dim, out._data.dtype)  # the Jacobian is symmetric
 
 
-@op(along="softmax.softmax", same=SAME, input=softmax_rule, jvp=softmax_jvp)
+@op(along="softmax.softmax", same=SAME, input=softmax_rule, holomorphic=True, jvp=softmax_jvp)
 def softmax(input: Array, dim: int, dtype: Any = None) -> Array:
     """`exp(x) / exp(x).sum(dim)`, computed without overflow."""
     x, dim = prepared("softmax", input, dim, dtype)
@@ -120,7 +120,7 @@ def log_softmax_jvp(input_t: Array, out: Array, dim: int) -> Array:
     return t - np.sum(np.exp(out) * t, axis=wrap_dim(dim, len(out.shape)), keepdims=True) if out.shape else t - np.exp(out) * t
 
 
-@op(along="softmax.log_softmax", same=SAME, input=log_softmax_rule, jvp=log_softmax_jvp)
+@op(along="softmax.log_softmax", same=SAME, input=log_softmax_rule, holomorphic=True, jvp=log_softmax_jvp)
 def log_softmax(input: Array, dim: int, dtype: Any = None) -> Array:
     """`log(softmax(x, dim))`, computed without overflow or cancellation."""
     x, dim = prepared("log_softmax", input, dim, dtype)

@@ -18,14 +18,19 @@ def unary(name: str, function: Any, rule: Any, **options: Any) -> Any:
     return elementwise(name, function, promote=FLOAT, input=rule, **options)
 
 
+def analytic(name: str, function: Any, rule: Any, **options: Any) -> Any:
+    """A unary function that has a derivative at complex numbers, by the same rule."""
+    return unary(name, function, rule, holomorphic=True, **options)
+
+
 # ---- exponentials and logarithms ----------------------------------------------------------------------------------------------------
 
-exp = unary("exp", np.exp, lambda g, out: g * out, doc="The exponential.")
-exp2 = unary("exp2", np.exp2, lambda g, out: g * (out * LOG_2), doc="Two to the power of each element.")
-expm1 = unary("expm1", np.expm1, lambda g, out: g * (out + 1), doc="The exponential minus one, exact near 0.")
-log = unary("log", np.log, lambda g, input: g / input, doc="The natural logarithm.")
-log2 = unary("log2", np.log2, lambda g, input: g / (input * LOG_2), doc="The logarithm to base 2.")
-log10 = unary("log10", np.log10, lambda g, input: g / (input * LOG_10), doc="The logarithm to base 10.")
+exp = analytic("exp", np.exp, lambda g, out: g * out, doc="The exponential.")
+exp2 = analytic("exp2", np.exp2, lambda g, out: g * (out * LOG_2), doc="Two to the power of each element.")
+expm1 = analytic("expm1", np.expm1, lambda g, out: g * (out + 1), doc="The exponential minus one, exact near 0.")
+log = analytic("log", np.log, lambda g, input: g / input, doc="The natural logarithm.")
+log2 = analytic("log2", np.log2, lambda g, input: g / (input * LOG_2), doc="The logarithm to base 2.")
+log10 = analytic("log10", np.log10, lambda g, input: g / (input * LOG_10), doc="The logarithm to base 10.")
 
 
 def _log1p(input: Array) -> Array:
@@ -40,11 +45,11 @@ def _log1p(input: Array) -> Array:
     return result
 
 
-log1p = unary("log1p", _log1p, lambda g, input: g / (input + 1))
+log1p = analytic("log1p", _log1p, lambda g, input: g / (input + 1))
 
 # ---- roots --------------------------------------------------------------------------------------------------------------------------
 
-sqrt = unary("sqrt", np.sqrt, lambda g, out: g / (out * 2), doc="The square root.")
+sqrt = analytic("sqrt", np.sqrt, lambda g, out: g / (out * 2), doc="The square root.")
 
 
 def _rsqrt(input: Array) -> Array:
@@ -52,16 +57,16 @@ def _rsqrt(input: Array) -> Array:
     return 1 / np.sqrt(input)
 
 
-rsqrt = unary("rsqrt", _rsqrt, lambda g, out: g * (out * out * out * -0.5))
+rsqrt = analytic("rsqrt", _rsqrt, lambda g, out: g * (out * out * out * -0.5))
 
 # ---- trigonometric ------------------------------------------------------------------------------------------------------------------
 
-sin = unary("sin", np.sin, lambda g, input: g * np.cos(input), doc="The sine.")
-cos = unary("cos", np.cos, lambda g, input: g * -np.sin(input), doc="The cosine.")
-tan = unary("tan", np.tan, lambda g, out: g * (out * out + 1), doc="The tangent.")
-asin = unary("asin", np.arcsin, lambda g, input: g / np.sqrt(1 - input * input), aliases=("arcsin",), doc="The inverse sine.")
-acos = unary("acos", np.arccos, lambda g, input: -g / np.sqrt(1 - input * input), aliases=("arccos",), doc="The inverse cosine.")
-atan = unary("atan", np.arctan, lambda g, input: g / (input * input + 1), aliases=("arctan",), doc="The inverse tangent.")
+sin = analytic("sin", np.sin, lambda g, input: g * np.cos(input), doc="The sine.")
+cos = analytic("cos", np.cos, lambda g, input: g * -np.sin(input), doc="The cosine.")
+tan = analytic("tan", np.tan, lambda g, out: g * (out * out + 1), doc="The tangent.")
+asin = analytic("asin", np.arcsin, lambda g, input: g / np.sqrt(1 - input * input), aliases=("arcsin",), doc="The inverse sine.")
+acos = analytic("acos", np.arccos, lambda g, input: -g / np.sqrt(1 - input * input), aliases=("arccos",), doc="The inverse cosine.")
+atan = analytic("atan", np.arctan, lambda g, input: g / (input * input + 1), aliases=("arctan",), doc="The inverse tangent.")
 
 # ---- hyperbolic ---------------------------------------------------------------------------------------------------------------------
 
@@ -72,15 +77,15 @@ def acosh_rule(g: Array, input: Array) -> Array:
     return g / (np.sqrt(input - 1) * np.sqrt(input + 1)) if is_complex(input) else g / np.sqrt(input * input - 1)
 
 
-sinh = unary("sinh", np.sinh, lambda g, input: g * np.cosh(input), doc="The hyperbolic sine.")
-cosh = unary("cosh", np.cosh, lambda g, input: g * np.sinh(input), doc="The hyperbolic cosine.")
-tanh = unary("tanh", np.tanh, lambda g, out: call(tanh_backward, g, out), doc="The hyperbolic tangent.")
-asinh = unary(
+sinh = analytic("sinh", np.sinh, lambda g, input: g * np.cosh(input), doc="The hyperbolic sine.")
+cosh = analytic("cosh", np.cosh, lambda g, input: g * np.sinh(input), doc="The hyperbolic cosine.")
+tanh = analytic("tanh", np.tanh, lambda g, out: call(tanh_backward, g, out), doc="The hyperbolic tangent.")
+asinh = analytic(
     "asinh", np.arcsinh, lambda g, input: g / np.sqrt(input * input + 1), aliases=("arcsinh",),
     doc="The inverse hyperbolic sine.",
 )  # fmt: skip
-acosh = unary("acosh", np.arccosh, acosh_rule, aliases=("arccosh",), doc="The inverse hyperbolic cosine.")
-atanh = unary("atanh", np.arctanh, lambda g, input: g / (1 - input * input), aliases=("arctanh",), doc="The inverse hyperbolic tangent.")
+acosh = analytic("acosh", np.arccosh, acosh_rule, aliases=("arccosh",), doc="The inverse hyperbolic cosine.")
+atanh = analytic("atanh", np.arctanh, lambda g, input: g / (1 - input * input), aliases=("arctanh",), doc="The inverse hyperbolic tangent.")
 
 # ---- of two arguments ---------------------------------------------------------------------------------------------------------------
 
@@ -119,7 +124,7 @@ def _logaddexp(input: Array, other: Array) -> Array:
 
 
 logaddexp = elementwise(
-    "logaddexp", _logaddexp, scalars=False, inplace=False, check=refuse("biu", "logaddexp"),
+    "logaddexp", _logaddexp, holomorphic=True, scalars=False, inplace=False, check=refuse("biu", "logaddexp"),
     input=lambda g, input, other: g * call(sigmoid, input - other),
     other=lambda g, input, other: g * call(sigmoid, other - input),
 )  # fmt: skip
@@ -143,7 +148,7 @@ def _ldexp(input: Array, other: Array) -> Array:
 
 
 ldexp = elementwise(
-    "ldexp", _ldexp, promote=FLOAT, scalars=False,
+    "ldexp", _ldexp, holomorphic=True, promote=FLOAT, scalars=False,
     input=lambda g, other: g * power_of_2(other),
     other=lambda g, input, other: g * (input * power_of_2(other) * LOG_2),
 )  # fmt: skip
@@ -202,7 +207,7 @@ def sinc_rule(g: Array, input: Array) -> Array:
     return np.where(input == 0, 0, g * ((np.cos(angle) * angle - np.sin(angle)) / angle / input))
 
 
-sinc = unary("sinc", _sinc, sinc_rule)
+sinc = analytic("sinc", _sinc, sinc_rule)
 
 
 def _logit(input: Array, eps: float | None = None) -> Array:
@@ -227,7 +232,7 @@ def _sigmoid(input: Array) -> Array:
     return 1 / (1 + np.exp(-input))
 
 
-sigmoid: Any = unary("sigmoid", _sigmoid, lambda g, out: call(sigmoid_backward, g, out))
+sigmoid: Any = analytic("sigmoid", _sigmoid, lambda g, out: call(sigmoid_backward, g, out))
 
 # ---- rules that are ops -------------------------------------------------------------------------------------------------------------
 
@@ -238,7 +243,7 @@ sigmoid: Any = unary("sigmoid", _sigmoid, lambda g, out: call(sigmoid_backward, 
 def rule_op(name: str, formula: Any, slope: Any) -> Any:
     """`formula(grad, output)`, linear in `grad`, as an op; `slope` is its derivative by `output` times `g`."""
     rules = {"grad": lambda g, output: call(made, g, output), "output": slope}
-    made: Any = elementwise(name, formula, scalars=False, inplace=False, method=False, function=False, **rules)
+    made: Any = elementwise(name, formula, holomorphic=True, scalars=False, inplace=False, method=False, function=False, **rules)
     return made
 
 

@@ -72,7 +72,7 @@ def compiled_rule(g: Array, x: Array, out: Array, shape: Any, ord: float, axis: 
     return slopes.by_power(shape, axis, share_of_power(g, out, ord), x, None, ord - 1) if ord else None
 
 
-@op("linalg_vector_norm", method=False, function=False, holomorphic=False, jvp=REDUCTION, x=norm_rule)
+@op("linalg_vector_norm", method=False, function=False, holomorphic=False, wide=False, jvp=REDUCTION, x=norm_rule)
 def linalg_vector_norm(x: Array, ord: float, dim: Dims, keepdim: bool) -> Array:
     axes = axes_of(dim, len(x.shape))
     if math.isinf(ord) or ord < 0:

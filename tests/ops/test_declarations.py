@@ -1,4 +1,4 @@
-"""Declarations that cannot be: what is said of them when the op is made."""
+"""Declarations: what is said of those that cannot be, and what follows from what one does not say."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adjoint.ops._registry import ELEMENTWISE, Array, Op
+import adjoint as ad
+from adjoint.ops import _registry
+from adjoint.ops._registry import ELEMENTWISE, FLOAT, OPS, REDUCTION, Array, Op, elementwise
 
 
 def scaled(input: Array, factor: float) -> Array:
@@ -34,3 +36,64 @@ def test_what_is_wrong_with_a_declaration(forward: Any, rules: dict[str, Any], o
 def test_a_declaration_that_can_be() -> None:
     op = Op("scaled", scaled, {"input": lambda g, factor: g * factor}, jvp=ELEMENTWISE)
     assert op.inputs == ("input",) and op.params == ("factor",) and op.rules["input"](np.ones(2), 3.0).tolist() == [3, 3]
+
+
+# ---- complex numbers ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def softsign(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """An op with |x| in it, whose declaration says nothing about complex numbers."""
+
+    def forward(input: Array) -> Array:
+        return input / (1 + np.abs(input))
+
+    monkeypatch.setattr(_registry, "OPS", {})  # this one is not the library's
+    rule = lambda g, input: g / (1 + np.abs(input)) ** 2  # noqa: E731
+    return elementwise("softsign", forward, promote=FLOAT, input=rule, method=False, function=False)
+
+
+REFUSED = "softsign does not support automatic differentiation for outputs with complex dtype"
+
+
+def test_who_says_nothing_has_no_gradients_of_complex_numbers(softsign: Any) -> None:
+    z = ad.tensor([3.0 + 4.0j], dtype=ad.complex128)
+    for _ in range(3):  # the first call, and those that take a fast path
+        assert softsign(z).tolist() == [(3 + 4j) / 6]
+        with pytest.raises(RuntimeError, match=REFUSED):
+            softsign(z.clone().requires_grad_())
+    with pytest.raises(RuntimeError, match=REFUSED):
+        ad.func.grad(lambda z: softsign(z).abs().sum())(z)
+    with pytest.raises(RuntimeError, match=REFUSED):
+        ad.func.jvp(softsign, (z,), (z,))
+    assert ad.autograd.gradcheck(softsign, ad.tensor([1.5, -2.0], dtype=ad.float64, requires_grad=True), check_forward_ad=True)
+
+
+def test_nothing_is_written_if_it_is_refused(softsign: Any) -> None:
+    z = ad.tensor([3.0 + 4.0j], requires_grad=True).clone()
+    with pytest.raises(RuntimeError, match=REFUSED):
+        softsign.inplace(z)
+    assert z.tolist() == [3 + 4j] and z._version == 0
+
+
+def test_what_is_linear_or_moves_elements_is_holomorphic() -> None:
+    assert OPS["sum_dim"].holomorphic and OPS["mm"].holomorphic and OPS["permute"].holomorphic
+    assert OPS["exp"].holomorphic and OPS["abs"].holomorphic is False and OPS["erf"].holomorphic is None
+
+
+# ---- half precision -----------------------------------------------------------------------------------------------------------------
+
+
+def test_a_reduction_computes_half_precision_wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    def forward(input: Array) -> Array:
+        return np.sqrt(np.mean(input * input))
+
+    monkeypatch.setattr(_registry, "OPS", {})
+    rule = lambda g, input, out: g * (input / (out * input.size))  # noqa: E731
+    rms = _registry.op("rms", input=rule, jvp=REDUCTION, method=False, function=False)(forward)
+    x = ad.full((4,), 300.0, dtype=ad.float16, requires_grad=True)
+    for _ in range(3):
+        x.grad = None
+        y = rms(x)
+        y.backward()
+        assert y.item() == 300.0 and x.grad.tolist() == [0.25] * 4 and x.grad.dtype == y.dtype == ad.float16
