@@ -7,12 +7,14 @@
 
 Gradients are plain arrays, nothing is recorded; under `create_graph` they are Tensors, and the same rules record themselves.
 
-Who follows a pass is a Watch (anomaly.py). Of the same source stepping.py makes a generator, which stops where the Watch is told something.
+`deliver` does that and nothing else. What a pass may do besides stands beside it: hooks run, gradients that somebody asked for are captured
+(Asked), and who follows the pass is told (a Watch, anomaly.py). Of the functions that tell it something stepping.py makes generators, which
+stop there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar, copy_context
 from heapq import heappop, heappush
 from itertools import count
@@ -38,19 +40,37 @@ PASSES_ON_ONE_STACK = 50  # how many backward passes, one started by the other, 
 Target = Any  # a Node, or a leaf Tensor: where edges end
 
 
-class Task:
-    """A backward pass that is running: its number, what to call when it has finished, and who follows it in anomaly mode."""
+class Asked:
+    """The gradients that somebody asked for, where that is not all: which, and the nodes that have to run for them."""
 
-    __slots__ = ("callbacks", "captures", "deliveries", "depth", "partial", "serial", "watch")
+    __slots__ = ("into_grad", "needed", "results", "wanted")
+
+    def __init__(self, edges: Sequence[Edge], roots: Sequence[Edge], into_grad: bool) -> None:
+        self.into_grad = into_grad  # whether those of leaves are added to `.grad` instead of being returned
+        self.results: list[Any] = [None] * len(edges)
+        self.wanted: dict[Target, list[tuple[int, int]]] = {}  # target -> (output number, place in the results)
+        for place, edge in enumerate(edges):
+            nr = edge.nr if edge.__class__ is Output else 0
+            self.wanted.setdefault(target_of(edge), []).append((nr, place))
+        self.needed = leading_to(set(self.wanted), roots)
+
+    def capture(self, target: Target, g: Any) -> None:
+        for nr, place in self.wanted[target]:
+            self.results[place] = g[nr] if isinstance(g, list) else g
+
+
+class Task:
+    """A backward pass that is running: its number, what to call when it has finished, and what it does besides."""
+
+    __slots__ = ("asked", "callbacks", "deliveries", "depth", "serial", "watch")
     deliveries: dict[Target, Delivery]  # to whom gradients will come
     _serials = count()
     latest: ClassVar[int] = -1  # the number of the pass that was begun last
 
-    def __init__(self, watch: Watch | None, partial: bool, captures: bool, outer: Task | None) -> None:
+    def __init__(self, watch: Watch | None, asked: Asked | None, outer: Task | None) -> None:
         self.depth: int = 1 if outer is None else outer.depth + 1  # how many passes are running, one started by the other
-        self.watch = watch
-        self.partial = partial  # whether only some of the gradients are computed
-        self.captures = captures  # whether they are returned instead of being added to `.grad`
+        self.watch = watch  # who follows it, in anomaly mode for instance
+        self.asked = asked  # None if all gradients are computed, and added to `.grad`
         self.serial = Task.latest = next(self._serials)
         RECENT_CUTS.append(None)
         self.callbacks: list[Callable[[], None]] = []
@@ -76,7 +96,7 @@ def graph_task_id() -> int:
 def computes_all_gradients() -> bool:
     """Whether the backward pass of this thread goes to all leaves, not only to those that somebody asked for."""
     task = _task.get()
-    return task is None or not task.partial
+    return task is None or task.asked is None
 
 
 def passes_begun() -> bool:
@@ -106,7 +126,7 @@ def will_run(target: Target) -> bool:
     """Whether a gradient will come to a node or leaf in the backward pass of this thread."""
     task = _task.get()
     assert task is not None
-    if task.captures and not isinstance(target, Node):
+    if task.asked is not None and not task.asked.into_grad and not isinstance(target, Node):
         raise RuntimeError(
             "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). This is currently not "
             "supported.\n  fix: call backward(), or register the hook on results only"
@@ -155,8 +175,9 @@ def leading_to(wanted: set[Target], roots: Sequence[Edge]) -> set[Target]:
 Delivery = list[Any]
 
 
-def expected(roots: Sequence[Edge], needed: set[Target] | None, wanted: Container[Target]) -> dict[Target, Delivery]:
+def expected(roots: Sequence[Edge], asked: Asked | None) -> dict[Target, Delivery]:
     """The deliveries that will be made to each node and leaf."""
+    needed, wanted = (None, ()) if asked is None else (asked.needed, asked.wanted)
     deliveries: dict[Target, Delivery] = {}
     stack: list[Node] = []
     edges = roots
@@ -198,9 +219,9 @@ def run(
 ) -> list[Any]:
     """Differentiate. With `captured`, compute only what leads there and return the gradients that arrive, or add them to `.grad`.
     `as_tensors`: gradients are Tensors even if they are not recorded, because they hold something else than arrays."""
-    task = Task(anomaly, captured is not None, captured is not None and not into_grad, _task.get())
+    task = Task(anomaly, None if captured is None else Asked(captured, roots, into_grad), _task.get())
     pass_ = follow if task.depth % PASSES_ON_ONE_STACK else on_a_new_stack
-    return pass_(task, roots, gradients, keep_graph, create_graph, as_tensors, site, captured, into_grad)
+    return pass_(task, roots, gradients, keep_graph, create_graph, as_tensors, site)
 
 
 def on_a_new_stack(*args: Any) -> list[Any]:
@@ -231,35 +252,42 @@ def follow(
     create_graph: bool,
     as_tensors: bool,
     site: Site,
-    captured: Sequence[Edge] | None,
-    into_grad: bool,
 ) -> list[Any]:
-    """Follow the edges from the roots to the leaves."""
-    wanted: dict[Target, list[tuple[int, int]]] = {}  # target -> (output number, place in the results)
-    results: list[Any] = []
-    needed: set[Target] | None = None
-    anomaly = task.watch
-    if captured is not None:
-        results = [None] * len(captured)
-        for place, edge in enumerate(captured):
-            nr = edge.nr if edge.__class__ is Output else 0
-            wanted.setdefault(target_of(edge), []).append((nr, place))
-        needed = leading_to(set(wanted), roots)
-    task.deliveries = deliveries = expected(roots, needed, wanted)
-    ready: list[tuple[int, Delivery]] = []  # a heap; the latest node first
+    """Follow the edges from the roots to the leaves, in the mode that rules run in. Returns what somebody asked for."""
+    watch = task.watch
+    task.deliveries = expected(roots, task.asked)
     freed = None if keep_graph else Freed(site)
-    node: Any = None
     mode = get_mode()
     moded = set_mode(mode | GRAD if create_graph else mode & ~GRAD)
     running = _task.set(task)
     muted = mute()
-    create_graph = create_graph or as_tensors
     try:
-        if anomaly is not None:
-            anomaly.begin(roots, gradients, keep_graph)
-        if not deliveries and len(roots) == 1:
+        if watch is not None:
+            watch.begin(roots, gradients, keep_graph)
+        if not task.deliveries and len(roots) == 1:
             _run_hooks_of_root(roots[0], gradients[0])
-        edges, grads, g = roots, gradients, None
+        deliver(task, roots, gradients, create_graph or as_tensors, freed, site)
+        if watch is not None:
+            watch.end()
+        for callback in task.callbacks:
+            callback()
+        return [] if task.asked is None else task.asked.results
+    finally:
+        unmute(muted)
+        _task.reset(running)
+        reset_mode(moded)
+
+
+def deliver(
+    task: Task, edges: Sequence[Edge], grads: Sequence[Any], create_graph: bool, freed: Freed | None, site: Site
+) -> None:
+    """Deliver gradients along edges, and run whatever is ready then, until there is nothing left to do."""
+    deliveries = task.deliveries
+    ready: list[tuple[int, Delivery]] = []  # a heap; the latest node first
+    plain = task.asked is None and task.watch is None
+    node: Any = None
+    g: Any = None
+    try:
         while True:
             following = None
             for target, grad in zip(edges, grads):  # noqa: B905  (strict=True costs 0.1 µs a node)
@@ -286,15 +314,10 @@ def follow(
                     fresh = delivery[3] or (
                         delivery[1] is grad and grad is not g and node is not None and node.op is not None and node.hooks is None
                     )
-                    if anomaly is not None:
-                        anomaly.arrive(target, delivery[1])
-                    if captured is None or into_grad:
-                        total = _finish_leaf(target, delivery[1], fresh, create_graph, site)
+                    if plain:
+                        _finish_leaf(target, delivery[1], fresh, create_graph, site)
                     else:
-                        total = _leaf_hooked(target, delivery[1], create_graph)
-                        _capture(target, total, wanted, results)
-                    if anomaly is not None:
-                        anomaly.finish(target, total, captured is None or into_grad)
+                        _finish_beside(task, target, delivery[1], fresh, create_graph, site)
                 elif following is None and not ready:
                     following = delivery
                 else:
@@ -304,70 +327,87 @@ def follow(
                     heappush(ready, (-delivery[2].seq, delivery))
             if following is None:
                 if not ready:
-                    break
+                    return
                 following = heappop(ready)[1]
             _, g, node, _ = following
             following[1] = None
-            hooks = node.hooks
-            if needed is not None and node in wanted and node in needed:
-                _capture(node, g, wanted, results)  # before the hooks, which is PyTorch's order where the node has to run as well
-                if anomaly is not None:
-                    anomaly.capture(node, g)
-            if hooks is not None:
-                if anomaly is not None:
-                    anomaly.arrive(node, g)
-                g = _run_tensor_hooks(node, g, create_graph)
-            if needed is not None and node not in needed:
-                _capture(node, g, wanted, results)
-                if anomaly is not None:
-                    anomaly.capture(node, g)
-                if into_grad:
-                    _run_for_nothing(node, g, create_graph, freed)
-                edges = grads = ()
-                continue
             edges = node.next
-            if anomaly is not None:
-                anomaly.enter(node, g)
-            if hooks is not None and (hooks.pre or hooks.post):
-                grads = _apply_with_hooks(node, g, create_graph, None if needed is None else deliveries)
-            elif g is None and not node.takes_undefined:
+            if node.hooks is not None or not plain:
+                grads = _run_beside(task, node, g, create_graph, freed)
+                continue
+            if g is None and not node.takes_undefined:
                 grads = (None,) * len(edges)
-            elif needed is not None and node.applied_partly is not None:
-                grads = _apply_needed(node, g, create_graph, deliveries)
             else:
                 grads = node.apply_recorded(g) if create_graph else node.apply(g)
-            if anomaly is not None:
-                anomaly.leave(node, grads, g)
             if freed is not None and node.keeps_tensors:
                 node.saved = freed
-        if anomaly is not None:
-            anomaly.end()
-    except GraphFreedError as error:
-        if anomaly is not None:
-            anomaly.fail(node)
-        raise _freed_error(node, error, site) from None
     except Exception as error:
-        if anomaly is not None:
-            anomaly.fail(node)
+        if task.watch is not None:
+            task.watch.fail(node)
+        if isinstance(error, GraphFreedError):
+            raise _freed_error(node, error, site) from None
         if isinstance(node, Node):
             error.add_note(f"adjoint: in the backward of {node.name()}, recorded at {node.site}")
         raise
+
+
+# ---- beside the loop ----------------------------------------------------------------------------------------------------------------
+
+
+def _run_beside(task: Task, node: Any, g: Any, create_graph: bool, freed: Freed | None) -> Sequence[Any]:
+    """Run a node with hooks, or in a pass that captures gradients or is followed. Returns nothing if it does not have to run."""
+    watch, asked, hooks = task.watch, task.asked, node.hooks
+    if asked is not None and node in asked.wanted and node in asked.needed:
+        asked.capture(node, g)  # before the hooks, which is PyTorch's order where the node has to run as well
+        if watch is not None:
+            watch.capture(node, g)
+    if hooks is not None:
+        if watch is not None:
+            watch.arrive(node, g)
+        g = _run_tensor_hooks(node, g, create_graph)
+    if asked is not None and node not in asked.needed:
+        asked.capture(node, g)
+        if watch is not None:
+            watch.capture(node, g)
+        if asked.into_grad:
+            _run_for_nothing(node, g, create_graph, freed)
+        return ()
+    if watch is not None:
+        watch.enter(node, g)
+    if hooks is not None and (hooks.pre or hooks.post):
+        grads = _apply_with_hooks(node, g, create_graph, None if asked is None else task.deliveries)
     else:
-        for callback in task.callbacks:
-            callback()
-        return results
-    finally:
-        unmute(muted)
-        _task.reset(running)
-        reset_mode(moded)
+        grads = _apply_needed(node, g, create_graph, None if asked is None else task.deliveries)
+    if watch is not None:
+        watch.leave(node, grads, g)
+    if freed is not None and node.keeps_tensors:
+        node.saved = freed
+    return grads
 
 
-def _apply_needed(node: Any, g: Any, create_graph: bool, deliveries: dict[Target, Delivery]) -> tuple[Any, ...]:
-    """The gradients of the inputs that lead to what was asked for; None for the others."""
-    wanted = tuple(target_of(edge) in deliveries for edge in node.next)
-    if all(wanted):
-        return node.apply_recorded(g) if create_graph else node.apply(g)  # type: ignore[no-any-return]
-    return node.applied_partly((wanted, create_graph))(node, g)  # type: ignore[no-any-return]
+def _finish_beside(task: Task, leaf: Tensor, g: Any, fresh: bool, create_graph: bool, site: Site) -> None:
+    """A leaf is ready, in a pass that captures gradients or is followed."""
+    watch, asked = task.watch, task.asked
+    if watch is not None:
+        watch.arrive(leaf, g)
+    if asked is None or asked.into_grad:
+        total = _finish_leaf(leaf, g, fresh, create_graph, site)
+    else:
+        total = _leaf_hooked(leaf, g, create_graph)
+        asked.capture(leaf, total)
+    if watch is not None:
+        watch.finish(leaf, total, asked is None or asked.into_grad)
+
+
+def _apply_needed(node: Any, g: Any, create_graph: bool, asked: dict[Target, Delivery] | None) -> tuple[Any, ...]:
+    """The gradients of the inputs; None for those that lead nowhere where somebody asked for one."""
+    if g is None and not node.takes_undefined:
+        return (None,) * len(node.next)
+    if asked is not None and node.applied_partly is not None:
+        wanted = tuple([target_of(edge) in asked for edge in node.next])
+        if not all(wanted):
+            return node.applied_partly((wanted, create_graph))(node, g)  # type: ignore[no-any-return]
+    return node.apply_recorded(g) if create_graph else node.apply(g)  # type: ignore[no-any-return]
 
 
 def _deliver_output(delivery: Delivery, nr: int, grad: Any) -> None:
@@ -429,12 +469,7 @@ def _apply_with_hooks(node: Any, g: Any, create_graph: bool, asked: dict[Target,
     if hooks.pre:
         outputs = hooks.run_pre(outputs)
         g = _inputs(node, outputs, create_graph)
-    if g is None and not node.takes_undefined:
-        grads: tuple[Any, ...] = (None,) * len(node.next)
-    elif asked is not None and node.applied_partly is not None:
-        grads = _apply_needed(node, g, create_graph, asked)
-    else:
-        grads = node.apply_recorded(g) if create_graph else node.apply(g)
+    grads = _apply_needed(node, g, create_graph, asked)
     if hooks.post:
         edges = zip(node.next, grads, strict=True)
         changed = hooks.run_post(node.in_public_order([None if edge is None else as_tensor(grad) for edge, grad in edges]), outputs)
@@ -455,11 +490,6 @@ def _run_for_nothing(node: Node, g: Any, create_graph: bool, freed: Freed | None
         hooks.run_post(node.in_public_order(made), outputs)
     if freed is not None and node.keeps_tensors:
         node.saved = freed
-
-
-def _capture(target: Target, g: Any, wanted: dict[Target, list[tuple[int, int]]], results: list[Any]) -> None:
-    for nr, place in wanted[target]:
-        results[place] = g[nr] if isinstance(g, list) else g
 
 
 def _leaf_hooked(leaf: Tensor, gradient: Any, create_graph: bool) -> Any:

@@ -10,8 +10,8 @@
 `back()` undoes events as far as they can be seen from outside (`.grad` of leaves and of tensors that retain theirs, saved tensors), and
 going on does them again from memory: rules and hooks run once.
 
-There is one engine. Its source is compiled once more, as a generator that yields what the pass's Watch returns whenever it is told
-something; `backward` runs the function as it stands, and pays nothing for this.
+There is one engine. Those of its functions that tell the pass's Watch something are compiled once more, as generators that yield what the
+Watch returns; `backward` runs the functions as they stand, and pays nothing for this.
 """
 
 from __future__ import annotations
@@ -213,25 +213,38 @@ class Follower(Watch):
             super().fail(node)
 
 
-class Yielding(ast.NodeTransformer):
-    """Yields what `anomaly.enter(...)` and the others return, where the engine drops it."""
+TELLING = ("follow", "deliver", "_run_beside", "_finish_beside")  # the functions of the engine that tell a Watch something
 
-    def visit_Expr(self, statement: ast.Expr) -> ast.Expr:
+
+class Yielding(ast.NodeTransformer):
+    """Yields what `watch.enter(...)` and the others return, where the engine drops it, and all that the functions yield that it calls."""
+
+    def visit_FunctionDef(self, function: ast.FunctionDef) -> ast.AST:
+        function.name += "_stepwise"
+        return self.generic_visit(function)
+
+    def visit_Expr(self, statement: ast.Expr) -> ast.AST:
         match statement.value:
-            case ast.Call(func=ast.Attribute(value=ast.Name("anomaly"), attr=told)) if told != "fail":
-                return ast.copy_location(ast.Expr(ast.Yield(statement.value)), statement)
-        return statement
+            case ast.Call(func=ast.Attribute(value=ast.Name("watch"))):
+                return ast.Expr(ast.Yield(statement.value))
+        return self.generic_visit(statement)
+
+    def visit_Call(self, call: ast.Call) -> ast.AST:
+        match call.func:
+            case ast.Name(name) if name in TELLING:
+                return ast.YieldFrom(ast.Call(ast.Name(f"{name}_stepwise", ast.Load()), call.args, call.keywords))
+        return self.generic_visit(call)
 
 
 @cache
 def follow_stepwise() -> Callable[..., Iterator[list[Event]]]:
-    """`engine.follow` as a generator."""
-    tree = Yielding().visit(ast.parse(inspect.getsource(engine.follow)))
-    namespace: dict[str, Any] = {}
-    source = inspect.getsourcefile(engine) or "<adjoint engine>"
-    ast.increment_lineno(tree, engine.follow.__code__.co_firstlineno - 1)  # so that tracebacks show the engine's lines
-    exec(compile(ast.fix_missing_locations(tree), source, "exec"), vars(engine), namespace)
-    return namespace["follow"]  # type: ignore[no-any-return]
+    """`engine.follow` as a generator. It stands in the engine's namespace, with the others, since it reads what is there now."""
+    module = ast.parse(inspect.getsource(engine))
+    module.body = [Yielding().visit(part) for part in module.body if isinstance(part, ast.FunctionDef) and part.name in TELLING]
+    source = inspect.getsourcefile(engine) or "<adjoint engine>"  # tracebacks show the engine's lines
+    namespace = vars(engine)
+    exec(compile(ast.fix_missing_locations(module), source, "exec"), namespace)
+    return namespace["follow_stepwise"]  # type: ignore[no-any-return]
 
 
 class Steps(Iterator[Event]):
@@ -310,8 +323,9 @@ def steps(
 
     def run(roots: Sequence[Edge], gradients: Sequence[Any], *, captured: Any, into_grad: bool, anomaly: Any, **options: Any) -> Steps:
         # Not `anomaly`: a Follower looks for what is not a number itself, if that is asked for.
-        task = engine.Task(Follower(roots), captured is not None, captured is not None and not into_grad, engine.task_now())
-        return Steps(lambda: follow_stepwise()(task, roots, gradients, captured=captured, into_grad=into_grad, **options))
+        asked = None if captured is None else engine.Asked(captured, roots, into_grad)
+        task = engine.Task(Follower(roots), asked, engine.task_now())
+        return Steps(lambda: follow_stepwise()(task, roots, gradients, **options))
 
     made: Steps = begin_backward(run, tensors, grad_tensors, retain_graph, create_graph, None, inputs)
     return made

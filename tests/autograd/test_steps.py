@@ -1,6 +1,9 @@
 """`autograd.steps`: the engine, event by event."""
 
+import ast
 import gc
+import inspect
+import re
 import warnings
 
 import numpy as np
@@ -8,7 +11,7 @@ import pytest
 from hypothesis import given
 
 import adjoint as ad
-from adjoint.autograd.stepping import Follower, follow_stepwise
+from adjoint.autograd.stepping import TELLING, Follower, follow_stepwise
 from tests.programs import Machine, gradient_of, gradients, programs, pure, views, writes
 
 
@@ -221,8 +224,14 @@ def test_the_generator_is_the_engine_itself():
     """All that the engine tells a Watch is yielded, and there is no other difference."""
     told = [name for name in vars(Follower) if not name.startswith("_")]
     assert {"begin", "arrive", "capture", "enter", "leave", "finish", "end"} <= set(told)
-    assert follow_stepwise().__code__.co_flags & 0x20
-    assert follow_stepwise().__code__.co_varnames == ad.autograd.engine.follow.__code__.co_varnames
+    follow_stepwise()
+    engine = vars(ad.autograd.engine)
+    for name in TELLING:
+        assert engine[f"{name}_stepwise"].__code__.co_flags & inspect.CO_GENERATOR
+        assert engine[f"{name}_stepwise"].__code__.co_varnames == engine[name].__code__.co_varnames
+    source = inspect.getsource(ad.autograd.engine)
+    functions = [part for part in ast.parse(source).body if isinstance(part, ast.FunctionDef)]
+    assert {part.name for part in functions if re.search(r"\bwatch\.\w+\(", ast.unparse(part))} <= set(TELLING)
 
 
 def test_back_undoes_a_leaf_once_though_nodes_run_after_it():
