@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from . import chunks as job
-from .blocks import Function
+from .blocks import Function, Variable
 from .objects import DATA, NDIM, SHAPE, STRIDES
 from .vectors import repeated
 
@@ -33,79 +33,101 @@ def broadcast_text(new: bool, streams: bool) -> str:
 
 
 def layout_text(new: bool, streams: bool) -> str:
-    f = Function("layout", "ptr %args", "ptr %kinds", "i64 %count", "i64 %tells", "i64 %item", "i64 %out_item", "i64 %largest", "ptr %job")
+    return Layout(new, streams).text()
 
-    def put(place: str | int, value: str) -> None:
-        f.store("i64", value, f.at("i64", "%job", place))
 
-    def field(array: str, offset: int, type_: str = "ptr") -> str:
-        return f.load(type_, f.at("i8", array, offset))
+class Layout:
+    """Writes the function `layout`: each method a part of it, in the order in which they run. What a part finds out are attributes."""
 
-    def dimensions(array: str) -> str:
-        return f.let(f"sext i32 {field(array, NDIM, 'i32')} to i64")
+    def __init__(self, new: bool, streams: bool) -> None:
+        self.new, self.streams = new, streams
+        arguments = ("ptr %args", "ptr %kinds", "i64 %count", "i64 %tells", "i64 %item", "i64 %out_item", "i64 %largest", "ptr %job")
+        self.f = Function("layout", *arguments)
+
+    def text(self) -> str:
+        self.find_extents()
+        self.order_dimensions()
+        self.join_axes()
+        self.compare_operands()
+        if not self.new:
+            self.compare_target()
+        self.put(job.AXES, self.f.pick(self.fits.get(), "i64", self.axes.get(), 0))
+        self.cut_chunks()
+        return self.f.text(internal=True, inline=False)
+
+    def put(self, place: str | int, value: str) -> None:
+        """Write a word of the job."""
+        self.f.store("i64", value, self.f.at("i64", "%job", place))
+
+    def field(self, array: str, offset: int, type_: str = "ptr") -> str:
+        return self.f.load(type_, self.f.at("i8", array, offset))
+
+    def dimensions(self, array: str) -> str:
+        return self.f.let(f"sext i32 {self.field(array, NDIM, 'i32')} to i64")
 
     @contextmanager
-    def each_operand(first: str = "0") -> Iterator[tuple[str, str, str]]:
+    def each_operand(self, first: str = "0") -> Iterator[tuple[str, str, str]]:
         """For each operand: its number, the array, and where its steps are."""
+        f = self.f
         with f.loop("%count") as place:
             k = place if first == "0" else f.let(f"urem i64 {f.add(place, first)}, %count")
             kind = f.load("i64", "%kinds", k)
             with f.when(f.invert(f.equal(kind, job.NUMBER))):
-                yield k, f.load("ptr", "%args", f.add(k, int(streams))), f.at("i64", "%job", f.add(f.mul(k, job.DIMENSIONS), job.STEPS))
+                array = f.load("ptr", "%args", f.add(k, int(self.streams)))
+                yield k, array, f.at("i64", "%job", f.add(f.mul(k, job.DIMENSIONS), job.STEPS))
 
-    def extent_of(array: str, d: str, keep: bool = False) -> tuple[str, str]:
+    def extent_of(self, array: str, d: str, keep: bool = False) -> tuple[str, str]:
         """The extent and the step of an array along a dimension, counted from the last; 1 and 0 where it has none. The step is 0 too where
         there is but one element, unless `keep` asks for it."""
+        f = self.f
         extent, step = f.variable("i64", "1"), f.variable("i64", "0")
-        ndim = dimensions(array)
+        ndim = self.dimensions(array)
         with f.when(f.less(d, ndim)):
             place = f.sub(f.sub(ndim, d), 1)
-            extent.set(f.load("i64", field(array, SHAPE), place))
+            extent.set(f.load("i64", self.field(array, SHAPE), place))
             with f.when("true" if keep else f.invert(f.equal(extent.get(), 1))):
-                step.set(f.load("i64", field(array, STRIDES), place))
+                step.set(f.load("i64", self.field(array, STRIDES), place))
         return extent.get(), step.get()
 
-    rank, size, axes = f.variable("i64", "0"), f.variable("i64", "1"), f.variable("i64", "0")
-    with each_operand() as (_, array, _):
-        rank.set(f.larger(rank.get(), dimensions(array)))
-    fits = f.variable("i1", f.less(rank.get(), job.DIMENSIONS + 1))
-    ndim = f.pick(fits.get(), "i64", rank.get(), 0)
-    put(job.RANK, ndim)
-    with f.loop(ndim) as d:
-        extent = f.variable("i64", "1")
-        with each_operand() as (_, array, _):
-            own, _ = extent_of(array, d)
-            with f.when(f.invert(f.equal(own, 1))):
-                agrees = f.either(f.equal(extent.get(), 1), f.equal(extent.get(), own))
-                fits.set(f.both(fits.get(), agrees))
-                extent.set(own)
-        put(f.add(f.sub(ndim, d), job.EXTENTS - 1), extent.get())
-        size.set(f.mul(size.get(), extent.get()))
+    def whole_extent(self, d: str) -> str:
+        """The extent of the result."""
+        return self.f.load("i64", "%job", self.f.add(self.f.sub(self.ndim, d), job.EXTENTS - 1))
 
-    def whole_extent(d: str) -> str:
-        return f.load("i64", "%job", f.add(f.sub(ndim, d), job.EXTENTS - 1))
+    def find_extents(self) -> None:
+        """The shape of the result, and whether the operands broadcast to it."""
+        f = self.f
+        self.rank, self.size, self.axes = rank, size, _ = f.variable("i64", "0"), f.variable("i64", "1"), f.variable("i64", "0")
+        with self.each_operand() as (_, array, _):
+            rank.set(f.larger(rank.get(), self.dimensions(array)))
+        self.fits = fits = f.variable("i1", f.less(rank.get(), job.DIMENSIONS + 1))
+        self.ndim = ndim = f.pick(fits.get(), "i64", rank.get(), 0)
+        self.put(job.RANK, ndim)
+        with f.loop(ndim) as d:
+            extent = f.variable("i64", "1")
+            with self.each_operand() as (_, array, _):
+                own, _ = self.extent_of(array, d)
+                with f.when(f.invert(f.equal(own, 1))):
+                    agrees = f.either(f.equal(extent.get(), 1), f.equal(extent.get(), own))
+                    fits.set(f.both(fits.get(), agrees))
+                    extent.set(own)
+            self.put(f.add(f.sub(ndim, d), job.EXTENTS - 1), extent.get())
+            size.set(f.mul(size.get(), extent.get()))
 
-    order = f.room(f"[{job.DIMENSIONS} x i64]")  # the dimensions, counted from the last: first the one that varies fastest
-    with f.loop(ndim) as d:
-        f.store("i64", d, f.at("i64", order, d))
-    if new:
+    def order_dimensions(self) -> None:
+        """The dimensions, counted from the last: first the one that varies fastest. Those of a new result are sorted by the strides of the
+        operands, and have strides of their own."""
+        f, ndim = self.f, self.ndim
+        self.order = order = f.room(f"[{job.DIMENSIONS} x i64]")
+        with f.loop(ndim) as d:
+            f.store("i64", d, f.at("i64", order, d))
+        if not self.new:
+            return
         with f.loop(ndim, 1) as i:
             at, moving = f.variable("i64", i), f.variable("i1", "true")
             with f.loop(i) as passed, f.when(moving.get()):
                 before = f.sub(f.sub(i, passed), 1)
                 inner, outer = f.load("i64", order, before), f.load("i64", order, at.get())
-                verdict = f.variable("i64", "0")
-                with each_operand("%tells") as (_, array, _), f.when(f.equal(verdict.get(), 0)):
-                    steps_of = []
-                    for d in (inner, outer):
-                        own, step = extent_of(array, d, keep=True)
-                        repeated_there = f.both(f.equal(own, 1), f.invert(f.equal(whole_extent(d), 1)))
-                        steps_of.append(f.pick(repeated_there, "i64", 0, step))
-                    one, other = steps_of
-                    tells = f.invert(f.either(f.equal(one, 0), f.equal(other, 0)))
-                    swaps = f.either(f.less(other, one), f.both(f.equal(one, other), f.less(whole_extent(outer), whole_extent(inner))))
-                    said = f.pick(swaps, "i64", 1, f.pick(f.less(one, other), "i64", -1, 0))
-                    verdict.set(f.pick(tells, "i64", said, 0))
+                verdict = self.verdict(inner, outer)
                 with f.when(f.less("0", verdict.get())):
                     f.store("i64", outer, f.at("i64", order, before))
                     f.store("i64", inner, f.at("i64", order, at.get()))
@@ -114,86 +136,113 @@ def layout_text(new: bool, streams: bool) -> str:
         stride = f.variable("i64", "%out_item")
         with f.loop(ndim) as a:
             d = f.load("i64", order, a)
-            put(f.add(f.sub(ndim, d), job.STRIDES - 1), stride.get())
-            stride.set(f.mul(stride.get(), f.larger(whole_extent(d), 1)))
-    with f.loop(ndim) as turn:
-        d = f.load("i64", order, turn)
-        extent = f.variable("i64", whole_extent(d))
-        with f.when(f.invert(f.equal(extent.get(), 1))):
-            next_axis, before = axes.get(), f.larger(f.sub(axes.get(), 1), 0)
-            here = f.at("i64", "%job", f.add(before, job.AXIS))
-            joins = f.variable("i1", f.less("0", next_axis))
-            with each_operand() as (_, array, steps):
-                _, step = extent_of(array, d)
-                f.store("i64", step, f.at("i64", steps, next_axis))
-                goes_on = f.equal(step, f.mul(f.load("i64", steps, before), f.load("i64", here)))
-                joins.set(f.both(joins.get(), goes_on))
-            with f.when(joins.get()):
-                f.store("i64", f.mul(f.load("i64", here), extent.get()), here)
-            with f.when(f.invert(joins.get())):
-                put(f.add(next_axis, job.AXIS), extent.get())
-                axes.set(f.add(next_axis, 1))
-    with f.when(f.equal(axes.get(), 0)):  # a single element
-        put(job.AXIS, "1")
-        axes.set("1")
-        with each_operand() as (_, _, steps):
-            f.store("i64", "0", steps)
+            self.put(f.add(f.sub(ndim, d), job.STRIDES - 1), stride.get())
+            stride.set(f.mul(stride.get(), f.larger(self.whole_extent(d), 1)))
 
-    # Which operands lie in memory like the result. If it is given, those that do not have to be in C order, if there is none that does.
-    row = f.larger(f.load("i64", "%job", job.AXIS), 1)
-    long, may_stand = f.less(str(LONG - 1), row), f.both(f.less(str(SHORT), row), f.less(str(MANY), size.get()))
-    gathered, still, buffered = f.variable("i64", "0"), f.variable("i64", "0"), f.variable("i1", "false")
-    ordered, some_dense = f.variable("i1", "true"), f.variable("i1", "false")
-    with each_operand() as (k, array, steps):
-        kind = f.load("i64", "%kinds", k)
-        item = f.pick(f.equal(kind, job.TRUTH), "i64", 1, "%item")
-        put(f.add(k, job.ITEMS), item)
-        put(f.add(k, job.OPERANDS), field(array, DATA, "i64"))
-        dense, like_result, last = f.variable("i64", item), f.variable("i1", "true"), f.variable("i64", "0")
-        with f.loop(axes.get()) as a:
-            step = f.load("i64", steps, a)
-            like_result.set(f.both(like_result.get(), f.equal(step, dense.get())))
-            dense.set(f.mul(dense.get(), f.load("i64", "%job", f.add(a, job.AXIS))))
-            length = f.pick(f.less(step, 0), "i64", f.sub("0", step), step)
-            with f.when(f.invert(f.equal(step, 0))):
-                ordered.set(f.both(ordered.get(), f.invert(f.less(length, last.get()))))
-                last.set(length)
-        some_dense.set(f.either(some_dense.get(), like_result.get()))
-        bit = f.let(f"shl i64 {f.let(f'zext i1 {f.invert(like_result.get())} to i64')}, {k}")
-        gathered.set(f.let(f"or i64 {gathered.get()}, {bit}"))
-        first_step = f.load("i64", steps)
-        stands = f.both(f.both(may_stand, f.equal(still.get(), 0)), f.equal(first_step, 0))
-        still.set(f.pick(stands, "i64", f.add(k, 1), still.get()))
-        buffered.set(f.either(buffered.get(), f.invert(f.either(stands, f.equal(first_step, item)))))
-    in_place = f.both(f.invert(buffered.get()), f.either(long, f.less("0", still.get())))
-    by_row = f.either(in_place, long)  # otherwise a chunk may have several rows, in which nothing stands still
-    put(job.GATHERED, gathered.get())
-    put(job.STILL, f.pick(by_row, "i64", still.get(), 0))
-    if not new:
-        fits.set(f.both(fits.get(), f.either(ordered.get(), some_dense.get())))
+    def verdict(self, inner: str, outer: str) -> Variable:
+        """Whether two dimensions change places: 1 if so, -1 if not, 0 if no operand tells."""
+        f = self.f
+        verdict = f.variable("i64", "0")
+        with self.each_operand("%tells") as (_, array, _), f.when(f.equal(verdict.get(), 0)):
+            steps_of = []
+            for d in (inner, outer):
+                own, step = self.extent_of(array, d, keep=True)
+                repeated_there = f.both(f.equal(own, 1), f.invert(f.equal(self.whole_extent(d), 1)))
+                steps_of.append(f.pick(repeated_there, "i64", 0, step))
+            one, other = steps_of
+            tells = f.invert(f.either(f.equal(one, 0), f.equal(other, 0)))
+            falls = f.less(other, one)
+            ties = f.both(f.equal(one, other), f.less(self.whole_extent(outer), self.whole_extent(inner)))
+            said = f.pick(f.either(falls, ties), "i64", 1, f.pick(f.less(one, other), "i64", -1, 0))
+            verdict.set(f.pick(tells, "i64", said, 0))
+        return verdict
+
+    def join_axes(self) -> None:
+        """Walk the dimensions as few axes: neighbours along which all operands go on evenly are one."""
+        f, axes = self.f, self.axes
+        with f.loop(self.ndim) as turn:
+            d = f.load("i64", self.order, turn)
+            extent = f.variable("i64", self.whole_extent(d))
+            with f.when(f.invert(f.equal(extent.get(), 1))):
+                next_axis, before = axes.get(), f.larger(f.sub(axes.get(), 1), 0)
+                here = f.at("i64", "%job", f.add(before, job.AXIS))
+                joins = f.variable("i1", f.less("0", next_axis))
+                with self.each_operand() as (_, array, steps):
+                    _, step = self.extent_of(array, d)
+                    f.store("i64", step, f.at("i64", steps, next_axis))
+                    goes_on = f.equal(step, f.mul(f.load("i64", steps, before), f.load("i64", here)))
+                    joins.set(f.both(joins.get(), goes_on))
+                with f.when(joins.get()):
+                    f.store("i64", f.mul(f.load("i64", here), extent.get()), here)
+                with f.when(f.invert(joins.get())):
+                    self.put(f.add(next_axis, job.AXIS), extent.get())
+                    axes.set(f.add(next_axis, 1))
+        with f.when(f.equal(axes.get(), 0)):  # a single element
+            self.put(job.AXIS, "1")
+            axes.set("1")
+            with self.each_operand() as (_, _, steps):
+                f.store("i64", "0", steps)
+
+    def compare_operands(self) -> None:
+        """Which operands lie in memory like the result, and which one stands still along the first axis. If the result is given, operands
+        that do not lie like it have to be in C order, if there is none that does."""
+        f = self.f
+        self.row = row = f.larger(f.load("i64", "%job", job.AXIS), 1)
+        long, may_stand = f.less(str(LONG - 1), row), f.both(f.less(str(SHORT), row), f.less(str(MANY), self.size.get()))
+        gathered, still, buffered = f.variable("i64", "0"), f.variable("i64", "0"), f.variable("i1", "false")
+        self.ordered, self.some_dense = ordered, some_dense = f.variable("i1", "true"), f.variable("i1", "false")
+        with self.each_operand() as (k, array, steps):
+            kind = f.load("i64", "%kinds", k)
+            item = f.pick(f.equal(kind, job.TRUTH), "i64", 1, "%item")
+            self.put(f.add(k, job.ITEMS), item)
+            self.put(f.add(k, job.OPERANDS), self.field(array, DATA, "i64"))
+            dense, like_result, last = f.variable("i64", item), f.variable("i1", "true"), f.variable("i64", "0")
+            with f.loop(self.axes.get()) as a:
+                step = f.load("i64", steps, a)
+                like_result.set(f.both(like_result.get(), f.equal(step, dense.get())))
+                dense.set(f.mul(dense.get(), f.load("i64", "%job", f.add(a, job.AXIS))))
+                length = f.pick(f.less(step, 0), "i64", f.sub("0", step), step)
+                with f.when(f.invert(f.equal(step, 0))):
+                    ordered.set(f.both(ordered.get(), f.invert(f.less(length, last.get()))))
+                    last.set(length)
+            some_dense.set(f.either(some_dense.get(), like_result.get()))
+            bit = f.let(f"shl i64 {f.let(f'zext i1 {f.invert(like_result.get())} to i64')}, {k}")
+            gathered.set(f.let(f"or i64 {gathered.get()}, {bit}"))
+            first_step = f.load("i64", steps)
+            stands = f.both(f.both(may_stand, f.equal(still.get(), 0)), f.equal(first_step, 0))
+            still.set(f.pick(stands, "i64", f.add(k, 1), still.get()))
+            buffered.set(f.either(buffered.get(), f.invert(f.either(stands, f.equal(first_step, item)))))
+        self.in_place = f.both(f.invert(buffered.get()), f.either(long, f.less("0", still.get())))
+        self.by_row = f.either(self.in_place, long)  # otherwise a chunk may have several rows, in which nothing stands still
+        self.put(job.GATHERED, gathered.get())
+        self.put(job.STILL, f.pick(self.by_row, "i64", still.get(), 0))
+
+    def compare_target(self) -> None:
+        """A result that is given has the right shape, and lies in memory in an order that operands can be read in."""
+        f, fits = self.f, self.fits
+        fits.set(f.both(fits.get(), f.either(self.ordered.get(), self.some_dense.get())))
         target = f.load("ptr", "%args")
-        fits.set(f.both(fits.get(), f.equal(dimensions(target), rank.get())))
-        with f.when(fits.get()), f.loop(ndim) as d:
-            same = f.equal(f.load("i64", field(target, SHAPE), d), f.load("i64", "%job", f.add(d, job.EXTENTS)))
+        fits.set(f.both(fits.get(), f.equal(self.dimensions(target), self.rank.get())))
+        with f.when(fits.get()), f.loop(self.ndim) as d:
+            same = f.equal(f.load("i64", self.field(target, SHAPE), d), f.load("i64", "%job", f.add(d, job.EXTENTS)))
             fits.set(f.both(fits.get(), same))
-    put(job.AXES, f.pick(fits.get(), "i64", axes.get(), 0))
 
-    # Chunks.
-    most = f.pick(in_place, "i64", "%largest", f.let(f"udiv i64 {job.ROOM}, %item"))
-    if streams:
-        most = f.smaller(most, f.let(f"udiv i64 {job.BUFFER}, %out_item"))
-    rows = f.pick(by_row, "i64", 1, f.larger(f.quotient(most, row), 1))
-    block = f.mul(row, rows)
-    chunk = f.smaller(block, most)
-    pieces = f.quotient_up(block, chunk)
-    units = f.mul(f.quotient_up(size.get(), block), pieces)
-    by_rows = f.let(f"zext i1 {f.both(f.both(in_place, f.equal(pieces, 1)), f.less('1', axes.get()))} to i64")
-    for where, value in (
-        (job.SIZE, size.get()), (job.ROWS, rows), (job.BLOCK, block), (job.CHUNK, chunk), (job.PIECES, pieces), (job.UNITS, units),
-        (job.BY_ROWS, by_rows),
-    ):  # fmt: skip
-        put(where, value)
-    return f.text(internal=True, inline=False)
+    def cut_chunks(self) -> None:
+        f, row, size = self.f, self.row, self.size.get
+        most = f.pick(self.in_place, "i64", "%largest", f.let(f"udiv i64 {job.ROOM}, %item"))
+        if self.streams:
+            most = f.smaller(most, f.let(f"udiv i64 {job.BUFFER}, %out_item"))
+        rows = f.pick(self.by_row, "i64", 1, f.larger(f.quotient(most, row), 1))
+        block = f.mul(row, rows)
+        chunk = f.smaller(block, most)
+        pieces = f.quotient_up(block, chunk)
+        units = f.mul(f.quotient_up(size(), block), pieces)
+        by_rows = f.let(f"zext i1 {f.both(f.both(self.in_place, f.equal(pieces, 1)), f.less('1', self.axes.get()))} to i64")
+        for where, value in (
+            (job.SIZE, size()), (job.ROWS, rows), (job.BLOCK, block), (job.CHUNK, chunk), (job.PIECES, pieces), (job.UNITS, units),
+            (job.BY_ROWS, by_rows),
+        ):  # fmt: skip
+            self.put(where, value)
 
 
 def gather_text() -> str:

@@ -38,21 +38,34 @@ PATIENCE = 500  # looks at the state before a thread sleeps, each with a few pau
 def text() -> str:
     declaration, wait = target.current().pause
     pauses = "\n  ".join([wait] * 8)
+    share = claim_text() + publish_text() + finish_text(pauses)
+    serve = look_text(pauses) + sleep_text() + join_text()
+    return f"{declaration}\n{pieces_text()}{share}{serve}"
 
-    def at(register: str, word: int) -> str:
-        return f"%{register} = getelementptr i64, ptr %state, i64 {word}"
 
-    def read(register: str, word: int, type_: str = "i64") -> str:
-        return f"{at(register + '_at', word)}\n  %{register} = load {type_}, ptr %{register}_at"
+def at(register: str, word: int) -> str:
+    """Where a word of the state is."""
+    return f"%{register} = getelementptr i64, ptr %state, i64 {word}"
 
-    def now(register: str, word: int) -> str:
-        return f"{at(register + '_at', word)}\n  %{register} = load atomic i64, ptr %{register}_at seq_cst, align 8"
 
-    def change(register: str, operation: str, word: int, by: int = 1) -> str:
-        return f"{at(register + '_at', word)}\n  %{register} = atomicrmw {operation} ptr %{register}_at, i64 {by} seq_cst"
+def read(register: str, word: int, type_: str = "i64") -> str:
+    """Read a word that nobody writes meanwhile."""
+    return f"{at(register + '_at', word)}\n  %{register} = load {type_}, ptr %{register}_at"
 
-    return f"""{declaration}
-define internal i64 @first_piece(i64 %seat, i64 %seats, i64 %units, i64 %step) {{
+
+def now(register: str, word: int) -> str:
+    """Read a word that others may be writing."""
+    return f"{at(register + '_at', word)}\n  %{register} = load atomic i64, ptr %{register}_at seq_cst, align 8"
+
+
+def change(register: str, operation: str, word: int, by: int = 1) -> str:
+    """Change a word that others may be changing."""
+    return f"{at(register + '_at', word)}\n  %{register} = atomicrmw {operation} ptr %{register}_at, i64 {by} seq_cst"
+
+
+def pieces_text() -> str:
+    """`pieces`: work on the pieces of a seat, then on what is left of the others."""
+    return f"""define internal i64 @first_piece(i64 %seat, i64 %seats, i64 %units, i64 %step) {{
   %up = add i64 %units, %step
   %up_less = sub i64 %up, 1
   %pieces = sdiv i64 %up_less, %step
@@ -98,7 +111,12 @@ done:
   ret void
 }}
 
-define void @share(ptr %state, ptr %work, ptr %arguments, i64 %units, i64 %step) {{
+"""
+
+
+def claim_text() -> str:
+    """`share`, if there are no helpers or somebody else has them: do it all."""
+    return f"""define void @share(ptr %state, ptr %work, ptr %arguments, i64 %units, i64 %step) {{
 entry:
   {read("helpers", HELPERS)}
   %alone = icmp sle i64 %helpers, 0
@@ -119,7 +137,12 @@ a_do:
   br label %all
 a_done:
   ret void
-publish:
+"""
+
+
+def publish_text() -> str:
+    """`share`, otherwise: say what there is to do, and wake who sleeps."""
+    return f"""publish:
   {at("p_work", WORK)}
   store ptr %work, ptr %p_work
   {at("p_arguments", ARGUMENTS)}
@@ -161,7 +184,12 @@ wake:
   %b = call i32 %broadcast(ptr %condition)
   %u = call i32 %unlock(ptr %mutex)
   br label %help
-help:
+"""
+
+
+def finish_text(pauses: str) -> str:
+    """The end of `share`: take part, and wait for those who have begun."""
+    return f"""help:
   call void @pieces(ptr %state, i64 0)
   store atomic i64 0, ptr %p_open seq_cst, align 8
   br label %others
@@ -187,7 +215,12 @@ finished:
   ret void
 }}
 
-define void @serve(ptr %state, i64 %place) {{
+"""
+
+
+def look_text(pauses: str) -> str:
+    """`serve`: look for a new job, for a while."""
+    return f"""define void @serve(ptr %state, i64 %place) {{
 entry:
   br label %begin
 begin:
@@ -213,7 +246,12 @@ yields:
   br label %again
 again:
   br label %look
-sleep:
+"""
+
+
+def sleep_text() -> str:
+    """`serve`, after a while: sleep until there is one."""
+    return f"""sleep:
   {read("mutex", MUTEX, "ptr")}
   {read("condition", CONDITION, "ptr")}
   {read("lock", LOCK, "ptr")}
@@ -233,7 +271,12 @@ awake:
   {change("t", "sub", SLEEPING)}
   %u = call i32 %unlock(ptr %mutex)
   br label %arrived
-arrived:
+"""
+
+
+def join_text() -> str:
+    """`serve`: take part in a job that is still open, if invited, and look for the next."""
+    return f"""arrived:
   {change("a", "add", ACTIVE)}
   {now("current", GENERATION)}
   {now("open", OPEN)}
