@@ -24,9 +24,10 @@ from ._methods import OpMethods
 from ._overriding import DisableTorchFunctionSubclass, _members
 from ._site import is_users
 from ._state import GRAD, swap_bits
-from ._tensor import Tensor, new
+from ._tensor import T, Tensor, _require_grad, new
 from ._watching import op_name
 from .autograd import differentiate
+from .autograd.views import counter_of
 from .ops._recording import finish
 from .ops.advanced_index import as_tensors
 
@@ -85,6 +86,17 @@ class Twin:
         return made
 
 
+def make_subclass(cls: type[T], data: Tensor, requires_grad: bool) -> T:
+    """An object of a class derived from Tensor, on the memory of another tensor, without its history."""
+    made = new(cls)
+    made._data = data._data
+    made._vc = counter_of(data)
+    made._fn = None
+    if requires_grad:
+        _require_grad(made)
+    return made
+
+
 def make_wrapper(
     cls: Any, size: Any, strides: Any = None, storage_offset: Any = None, memory_format: Any = None, dtype: Any = None,
     layout: Any = strided, device: Any = None, pin_memory: bool = False, requires_grad: bool = False, **policies: Any,
@@ -108,6 +120,19 @@ def make_wrapper(
     if requires_grad:
         made._set_requires_grad(True)
     return made
+
+
+def marked_parameter(data: Any, requires_grad: bool) -> Any:
+    """A Parameter made of an object of a class derived from Tensor: one of that class, with a mark."""
+    found = data.detach()._set_requires_grad(requires_grad)
+    if type(found) is not type(data):
+        raise RuntimeError(
+            f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() returns an instance of the same "
+            f"type, but return type {type(found).__name__} was found instead. To use the type as a Parameter, please correct the detach() "
+            "semantics defined by its __torch_dispatch__() implementation."
+        )
+    found._is_param = True
+    return found
 
 
 def dispatches(cls: type) -> bool:

@@ -11,7 +11,7 @@ from ._layer import Layer, Pending
 from ._tensor import Parameter, Tensor
 from .autograd.node import LEAF
 from .ops._registry import composite
-from .ops.alias import alias
+from .ops.memory import alias
 
 # What adjoint itself keeps beside the user's own attributes of a tensor.
 INTERNAL = frozenset({"_accumulator", "_alias_of", "_cut", "_hooks", *(name for name in Tensor.__annotations__ if name.startswith("_"))})

@@ -24,8 +24,9 @@ from ._layout import strided
 from ._quiet import nameless
 from ._site import warn
 from ._state import INFERENCE, get_mode
-from ._tensor import Tensor, mark_cut, wrap
+from ._tensor import Tensor, wrap
 from .autograd.taken import mark_taken
+from .autograd.views import mark_cut
 from .ops._conversions import converted as conversion
 from .ops._registry import composite
 

@@ -297,6 +297,13 @@ def refuse_inside(call: str, besides: str = "") -> NoReturn:
     )
 
 
+def refuse_other_memory(*tensors: Any) -> None:
+    """Refuse `x.data = value` where one of them belongs to a transform."""
+    if any(isinstance(x._data, Layer) for x in tensors):
+        where = "under vmap transform" if any(level.hides_dimension for level in levels()) else "inside functorch transform"
+        raise RuntimeError(f"mutating directly with `.data` {where} is not allowed.\n  fix: x = value, or x.copy_(value)")
+
+
 def refuse_out(name: str, given: Iterable[Any]) -> None:
     """Refuse `out=` for levels that hide something of their tensors: an example, or a value with its tangent, has no memory of its own."""
     level = top_level(given)

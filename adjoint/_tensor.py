@@ -10,23 +10,21 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeVar
-from weakref import ref
 
 import numpy as np
 
 from . import _device, _dtype
 from ._dtype import from_numpy_dtype
-from ._layer import Layer, levels, refuse_inside
+from ._layer import Layer, levels, refuse_inside, refuse_other_memory
 from ._layout import Sparse, layout, sparse_coo, sparse_csr, strided
 from ._methods import OpMethods
 from ._serving import OFTEN, SOON
 from ._site import USER_FILES, user_frame
 from ._size import KNOWN_SIZES, Size
-from ._state import INFERENCE, get_mode, tick
-from .autograd.node import INFERENCE_TENSOR, LEAF, NOWHERE, SAME, Cut, Edge, Node, Output, leaf_history
+from .autograd.node import INFERENCE_TENSOR, LEAF, SAME, Cut, Edge, Node, Output
 from .autograd.regions import leave_memory
 from .autograd.taken import take
-from .autograd.views import View, counter_of, cut_of, edge_of
+from .autograd.views import View, counter_of, cut_off, edge_of, mark_cut, set_requires_grad
 
 if TYPE_CHECKING:
     from .autograd.hooks import Hook, NodeHooks, RemovableHandle
@@ -96,13 +94,9 @@ class Tensor(OpMethods):
     @staticmethod
     def _make_subclass(subclass: type[T], data: Tensor, require_grad: bool = False, **options: Any) -> T:
         """An object of a class derived from Tensor, on the memory of another tensor, without its history."""
-        tensor = new(subclass)
-        tensor._data = data._data
-        tensor._vc = counter_of(data)
-        tensor._fn = None
-        if require_grad:
-            _require_grad(tensor)
-        return tensor
+        from ._class_dispatch import make_subclass
+
+        return make_subclass(subclass, data, require_grad)
 
     @staticmethod
     def _make_wrapper_subclass(subclass: type[T], size: Any, *args: Any, **options: Any) -> T:
@@ -228,27 +222,7 @@ class Tensor(OpMethods):
         return self._set_requires_grad(requires_grad)
 
     def _set_requires_grad(self, requires_grad: bool) -> Self:
-        if requires_grad == self.requires_grad and (not requires_grad or edge_of(self) is not NOWHERE):
-            return self
-        if not requires_grad:
-            if not self.is_leaf:
-                raise RuntimeError(
-                    "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph "
-                    "that doesn't require differentiation use var_no_grad = var.detach()."
-                )
-            self._fn = None
-            return self
-        dtype = self.dtype
-        if not (dtype.is_floating_point or dtype.is_complex):
-            raise RuntimeError(
-                f"only Tensors of floating point and complex dtype can require gradients (this one is {dtype})\n"
-                "  fix: make it floating point first, for example x.float().requires_grad_()"
-            )
-        if self._vc is INFERENCE_TENSOR and not get_mode() & INFERENCE:
-            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
-        if self._fn.__class__ is Cut:
-            self.__dict__["_cut"] = self._fn  # so that it can be told why nothing flows on from here
-        self._fn = leaf_history(self)
+        set_requires_grad(self, requires_grad)
         return self
 
     @property
@@ -357,9 +331,8 @@ class Tensor(OpMethods):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         if self.requires_grad and not (value.is_floating_point() or value.is_complex()):
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
-        if levels() and any(isinstance(x._data, Layer) for x in (self, value)):
-            where = "under vmap transform" if any(level.hides_dimension for level in levels()) else "inside functorch transform"
-            raise RuntimeError(f"mutating directly with `.data` {where} is not allowed.\n  fix: x = value, or x.copy_(value)")
+        if levels():
+            refuse_other_memory(self, value)
         leave_memory(self)
         self._data = value._data
 
@@ -387,16 +360,7 @@ class Tensor(OpMethods):
                 "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be called "
                 "on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function."
             )
-        before, self._fn = self._fn, None
-        if before is not None:
-            frame = user_frame(sys._getframe(1))
-            self._fn = Cut("detach", "detach_()", frame.f_code, frame.f_lasti)
-            if before.__class__ is Cut:
-                self._fn.before = before.before
-            elif before is not LEAF:
-                counter = counter_of(self)
-                self._fn.before = (id(before), counter.version)
-                counter.stamp = tick()  # who has saved it looks again, see saved.py
+        cut_off(self, "detach", "detach_()")
         self.__dict__.pop("_tangent", None)
         return self
 
@@ -452,17 +416,9 @@ class Tensor(OpMethods):
 
     def retain_grad(self) -> None:
         """Keep the gradient of a non-leaf tensor in `.grad`."""
-        if levels():
-            refuse_inside("retain_grad()")
-        edge = edge_of(self)
-        if edge is None:
-            raise RuntimeError(
-                "can't retain_grad on Tensor that has requires_grad=False\n  fix: call x.requires_grad_() before the computation"
-            )
-        if edge is self or self._retains:
-            return
-        self._hooks_of(edge).retained[self.output_nr] = ref(self)
-        self._retains = True
+        from .autograd.hooks import retain
+
+        retain(self, edge_of(self))
 
     @property
     def retains_grad(self) -> bool:
@@ -599,7 +555,9 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Self:
         if data is not None and data.__class__ is not Tensor and not issubclass(data.__class__, Parameter):
-            return _marked_parameter(data, requires_grad)  # type: ignore[no-any-return]
+            from ._class_dispatch import marked_parameter
+
+            return marked_parameter(data, requires_grad)  # type: ignore[no-any-return]
         tensor = new(cls)
         tensor._data = np.empty(0, _dtype.default_numpy()) if data is None else data._data
         tensor._vc = None if data is None else data._vc
@@ -612,18 +570,6 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         return "Parameter containing:\n" + super().__repr__()
 
 
-def _marked_parameter(data: Any, requires_grad: bool) -> Any:
-    found = data.detach()._set_requires_grad(requires_grad)
-    if type(found) is not type(data):
-        raise RuntimeError(
-            f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() returns an instance of the same "
-            f"type, but return type {type(found).__name__} was found instead. To use the type as a Parameter, please correct the detach() "
-            "semantics defined by its __torch_dispatch__() implementation."
-        )
-    found._is_param = True
-    return found
-
-
 def wrap(data: Any) -> Tensor:
     """A Tensor around an array, without history."""
     tensor = new(Tensor)
@@ -631,30 +577,6 @@ def wrap(data: Any) -> Tensor:
     tensor._fn = None
     tensor._vc = None
     return tensor
-
-
-def mark_cut(tensor: Tensor, source: Tensor, kind: str, how: str) -> None:
-    """Remember what made a tensor without the history of its source, and on which line, for the error that may come of it."""
-    fn = source._fn
-    if fn is None:
-        return
-    if fn is LEAF or fn.direct or source.requires_grad:
-        frame = user_frame(sys._getframe(2))
-        cut: Cut | None = Cut(kind, how, frame.f_code, frame.f_lasti)
-    else:
-        cut = cut_of(source)
-    if tensor._fn is None or tensor._fn.__class__ is Cut:
-        tensor._fn = cut
-    elif tensor._fn is LEAF and cut is not None:
-        tensor.__dict__["_cut"] = cut
-
-
-def locate_cut(tensor: Tensor) -> None:
-    """Keep the line that is running with a cut that has none, that of an op without derivative."""
-    cut = tensor._fn
-    if cut.__class__ is Cut and cut.code is None and cut.kind == "no derivative":
-        frame = user_frame(sys._getframe(2))
-        tensor._fn = Cut(cut.kind, cut.how, frame.f_code, frame.f_lasti)
 
 
 def wrap_result(data: Any) -> Tensor:

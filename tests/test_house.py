@@ -1,14 +1,21 @@
-"""What keeps the source fit to be read: how much code is made at run time."""
+"""What keeps the source fit to be read: the size of its files and functions, and how much code is made at run time."""
 
 from __future__ import annotations
 
+import ast
 import json
 import subprocess
 import sys
+from functools import cache
+from pathlib import Path
 
+import adjoint as ad
 from adjoint.ops._codegen import function_text
 from adjoint.ops._registry import OPS
 
+PACKAGE = Path(ad.__file__).parent
+LINES_OF_A_FILE = 600
+LINES_OF_A_FUNCTION = 120
 LINES_MADE_FOR_AN_OP = 280
 
 FIRST_CALL = """
@@ -29,6 +36,27 @@ result, _ = layer(ad.ones(5, 3, 8))
 result.sum().backward()
 print(json.dumps([len(made), sum(made), sum(len(op.variants) for op in OPS.values()) - before]))
 """
+
+
+@cache
+def sources() -> dict[str, str]:
+    return {str(path.relative_to(PACKAGE)): path.read_text() for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+def test_no_file_is_too_long() -> None:
+    lengths = {name: text.count("\n") for name, text in sources().items()}
+    assert {name: length for name, length in lengths.items() if length > LINES_OF_A_FILE} == {}, "split them by idea"
+
+
+def test_no_function_is_too_long() -> None:
+    long = {}
+    for name, text in sources().items():
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                length = (node.end_lineno or 0) - node.lineno + 1
+                if length > LINES_OF_A_FUNCTION:
+                    long[f"{name}:{node.name}"] = length
+    assert long == {}, "split them into parts that read in order"
 
 
 def test_the_code_made_for_an_op_is_bounded() -> None:

@@ -218,7 +218,7 @@ def alias(tensor: Tensor) -> Tensor:
 
 def primal(tensor: Tensor) -> Tensor:
     """A view of the whole tensor that has no tangent, and never gets that of its base."""
-    from ..ops.alias import primal as op
+    from ..ops.memory import primal as op
 
     bits = swap_bits(FORWARD_AD, 0)
     try:

@@ -423,7 +423,7 @@ def own_output(ctx: BackwardCFunction, operands: tuple[Any, ...], result: Any, r
     is_input = among(result, operands) is not None
     if recorded and has_derivative(ctx, result):
         if is_input and among(result, ctx.dirty_tensors) is None:
-            from ..ops.alias import alias
+            from ..ops.memory import alias
 
             return alias(result)
         return result

@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from .._errors import GradientError
+from .._layer import levels, refuse_inside
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
+    from .node import Edge
 
 Hook = Callable[..., Any]
 _ids = count()
@@ -155,3 +157,16 @@ def checked(result: Any, gradient: Tensor | None, hook: Hook) -> Tensor:
             kind = {"shape": "size", "dtype": "type", "device": "device"}[what]
             raise GradientError(f"hook {name!r} has changed the {kind} of value: it was given {expected} and returned {got}")
     return result
+
+
+def retain(tensor: Tensor, edge: Edge) -> None:
+    """Let a tensor that is no leaf keep its gradient."""
+    if levels():
+        refuse_inside("retain_grad()")
+    if edge is None:
+        raise RuntimeError(
+            "can't retain_grad on Tensor that has requires_grad=False\n  fix: call x.requires_grad_() before the computation"
+        )
+    if edge is not tensor and not tensor._retains:
+        tensor._hooks_of(edge).retained[tensor.output_nr] = ref(tensor)
+        tensor._retains = True

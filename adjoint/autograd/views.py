@@ -15,15 +15,29 @@ made, and makes it anew when it is asked and finds another (`View.resolve`).
 
 from __future__ import annotations
 
+import sys
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._errors import InplaceError
-from .._site import here
-from .._state import GRAD, INFERENCE, SAVED_HOOKS, get_mode, swap_bits
-from .node import INFERENCE_TENSOR, LEAF, NOWHERE, UNRECORDED, Cut, Edge, Freed, Node, VersionCounter, new_node, public_edge
+from .._site import here, user_frame
+from .._state import GRAD, INFERENCE, SAVED_HOOKS, get_mode, swap_bits, tick
+from .node import (
+    INFERENCE_TENSOR,
+    LEAF,
+    NOWHERE,
+    UNRECORDED,
+    Cut,
+    Edge,
+    Freed,
+    Node,
+    VersionCounter,
+    leaf_history,
+    new_node,
+    public_edge,
+)
 from .regions import Region, replayed
 
 if TYPE_CHECKING:
@@ -214,6 +228,45 @@ def cut_of(*tensors: Tensor) -> Cut | None:
     return None
 
 
+def mark_cut(tensor: Tensor, source: Tensor, kind: str, how: str) -> None:
+    """Remember what made a tensor without the history of its source, and on which line, for the error that may come of it."""
+    fn = source._fn
+    if fn is None:
+        return
+    if fn is LEAF or fn.direct or source.requires_grad:
+        frame = user_frame(sys._getframe(2))
+        cut: Cut | None = Cut(kind, how, frame.f_code, frame.f_lasti)
+    else:
+        cut = cut_of(source)
+    if tensor._fn is None or tensor._fn.__class__ is Cut:
+        tensor._fn = cut
+    elif tensor._fn is LEAF and cut is not None:
+        tensor.__dict__["_cut"] = cut
+
+
+def locate_cut(tensor: Tensor) -> None:
+    """Keep the line that is running with a cut that has none, that of an op without derivative."""
+    cut = tensor._fn
+    if cut.__class__ is Cut and cut.code is None and cut.kind == "no derivative":
+        frame = user_frame(sys._getframe(2))
+        tensor._fn = Cut(cut.kind, cut.how, frame.f_code, frame.f_lasti)
+
+
+def cut_off(tensor: Tensor, kind: str, how: str) -> None:
+    """Take a tensor its history, and remember what did it, on which line."""
+    before, tensor._fn = tensor._fn, None
+    if before is None:
+        return
+    frame = user_frame(sys._getframe(2))
+    tensor._fn = cut = Cut(kind, how, frame.f_code, frame.f_lasti)
+    if before.__class__ is Cut:
+        cut.before = before.before
+    elif before is not LEAF:
+        counter = counter_of(tensor)
+        cut.before = (id(before), counter.version)
+        counter.stamp = tick()  # who has saved it looks again, see saved.py
+
+
 @cache
 def no_derivative(name: str) -> Cut:
     """The history of what an op without derivative computes from tensors that have one. (Its line is kept where it is made a float.)"""
@@ -226,6 +279,31 @@ def unrecorded(tensor: Tensor) -> bool:
     if fn.__class__ is View:
         fn = fn.base._fn if fn.node is None and fn.creation is ORDINARY else fn
     return fn is None or fn.__class__ is Cut
+
+
+def set_requires_grad(tensor: Tensor, wanted: bool) -> None:
+    """Make a tensor a leaf that gets a gradient, or one that does not."""
+    if wanted == tensor.requires_grad and (not wanted or edge_of(tensor) is not NOWHERE):
+        return
+    if not wanted:
+        if not tensor.is_leaf:
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph "
+                "that doesn't require differentiation use var_no_grad = var.detach()."
+            )
+        tensor._fn = None
+        return
+    dtype = tensor.dtype
+    if not (dtype.is_floating_point or dtype.is_complex):
+        raise RuntimeError(
+            f"only Tensors of floating point and complex dtype can require gradients (this one is {dtype})\n"
+            "  fix: make it floating point first, for example x.float().requires_grad_()"
+        )
+    if tensor._vc is INFERENCE_TENSOR and not get_mode() & INFERENCE:
+        raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+    if tensor._fn.__class__ is Cut:
+        tensor.__dict__["_cut"] = tensor._fn  # so that it can be told why nothing flows on from here
+    tensor._fn = leaf_history(tensor)
 
 
 def set_history(tensor: Tensor, node: Node | None, site: Site) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from .._site import warn
 from .._tensor import Tensor
 from ..ops.resample import ANTIALIASED, UPSAMPLING, Maps, Taps
-from ._pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
+from ._adaptive_pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
 MODES = "nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact"
 NEEDED_DIMS = {"linear": 3, "bilinear": 4, "trilinear": 5}

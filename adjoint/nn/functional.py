@@ -33,6 +33,7 @@ from ..ops._rules import holds as _holds
 from ..ops._rules import loops as _loops
 from ..ops.einsum import einsum as _einsum
 from . import (
+    _adaptive_pooling,
     _attention,
     _conv,
     _dropout,
@@ -70,12 +71,12 @@ conv_transpose1d = _conv.conv_transpose1d
 conv_transpose2d = _conv.conv_transpose2d
 conv_transpose3d = _conv.conv_transpose3d
 
-adaptive_avg_pool1d = _pooling.adaptive_avg_pool1d
-adaptive_avg_pool2d = _pooling.adaptive_avg_pool2d
-adaptive_avg_pool3d = _pooling.adaptive_avg_pool3d
-adaptive_max_pool1d = _pooling.adaptive_max_pool1d
-adaptive_max_pool2d = _pooling.adaptive_max_pool2d
-adaptive_max_pool3d = _pooling.adaptive_max_pool3d
+adaptive_avg_pool1d = _adaptive_pooling.adaptive_avg_pool1d
+adaptive_avg_pool2d = _adaptive_pooling.adaptive_avg_pool2d
+adaptive_avg_pool3d = _adaptive_pooling.adaptive_avg_pool3d
+adaptive_max_pool1d = _adaptive_pooling.adaptive_max_pool1d
+adaptive_max_pool2d = _adaptive_pooling.adaptive_max_pool2d
+adaptive_max_pool3d = _adaptive_pooling.adaptive_max_pool3d
 avg_pool1d = _pooling.avg_pool1d
 avg_pool2d = _pooling.avg_pool2d
 avg_pool3d = _pooling.avg_pool3d

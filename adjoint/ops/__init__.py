@@ -3,7 +3,7 @@
 from typing import Any
 
 from . import activation as activation
-from . import alias as alias
+from . import added_product as added_product
 from . import arithmetic as arithmetic
 from . import assign as assign
 from . import compare as compare

@@ -14,9 +14,9 @@ from .._layout import Sparse, copy_in_format, is_in_format, memory_format, prese
 from .._quiet import mute, unmute
 from .._site import here, warn
 from .._state import GRAD, get_mode, recording
-from .._tensor import Tensor, locate_cut, mark_cut, wrap
+from .._tensor import Tensor, wrap
 from ..autograd.node import Node, new_node
-from ..autograd.views import edge_of
+from ..autograd.views import edge_of, locate_cut, mark_cut
 from ._conversions import KERNELS, converted
 from ._registry import LEADING, LINEAR, Array, composite, op
 from ._rules import cast

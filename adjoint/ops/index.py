@@ -26,8 +26,8 @@ from ._inplace import shares_memory
 from ._registry import FUNCTIONS, Array, composite
 from ._rules import loops
 from .advanced_index import Indices, Shape, assign_at, index_at, put_at
-from .alias import alias
 from .assign import SMALL, arrays_to_write, copy_, fill_, number_as, warn_if_expanded, write_through
+from .memory import alias
 from .parts import EVERYTHING, select_part, slice_part, unsqueeze_part
 from .shape import expanded_shape
 

@@ -1,4 +1,4 @@
-"""Facts about the memory of a tensor: sizes, strides, addresses; and copies that change how it is laid out."""
+"""Facts about the memory of a tensor: sizes, strides, addresses; copies that change how it is laid out, and tensors on the same memory."""
 
 from __future__ import annotations
 
@@ -110,3 +110,15 @@ def contiguous(input: Any, memory_format: Any = contiguous_format) -> Any:
     if memory_format is preserve_format:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
     return input if is_contiguous(input, memory_format) else clone(input, memory_format=memory_format)
+
+
+@op(view=True, method=False, function=False, jvp=LINEAR, batch=LEADING, input=lambda g: g)
+def alias(input: Array) -> Array:
+    """The tensor again, as another object on the same memory."""
+    return input[...]
+
+
+@op(view=True, method=False, function=False, jvp=LINEAR, batch=LEADING, nodes="Identity", input=lambda g: g)
+def primal(input: Array) -> Array:
+    """The same in forward mode, where it leaves the tangent behind."""
+    return input[...]

@@ -24,8 +24,7 @@ from ._codegen import sizes
 from ._generated import SpreadForm
 from ._registry import LEADING, LINEAR, Array, composite, op
 from ._rules import call, in_order, normalize_dims, sum_to, whole_number, wrap_dim
-from .alias import alias
-from .memory import element_strides, offset_of
+from .memory import alias, element_strides, offset_of
 
 Shape = tuple[int, ...]
 

@@ -9,8 +9,8 @@ import numpy as np
 from .._layout import sparse_bsc, sparse_bsr, sparse_csc, sparse_csr
 from .._tensor import Tensor
 from ..ops._registry import FUNCTIONS
-from ..ops.alias import alias as whole
-from ..ops.alias import primal as without_tangent
+from ..ops.memory import alias as whole
+from ..ops.memory import primal as without_tangent
 from ._forms import form
 from ._make import made, pattern_of, rows_at, values_of, with_values
 from ._pattern import Compressed, Coo, flattened, starts_of
