@@ -20,7 +20,7 @@ from ._precision import INT64, UINT8, compute_dtype, wide
 from ._registry import FUNCTIONS, Array, op
 from ._rules import call, cast, loops
 from .reduce import total
-from .softmax import log_softmax, log_softmax_of_rows, softmax
+from .softmax import log_softmax, log_softmax_along, softmax
 
 Kept = list[Any]
 
@@ -301,7 +301,7 @@ def cross_entropy_by_numpy(
     input: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str, label_smoothing: float
 ) -> Array:
     check_classes("log_softmax_lastdim_kernel_impl", input, target, weight, ignore_index)
-    logs = log_softmax_of_rows(rows_of(wide(input)))
+    logs = log_softmax_along(rows_of(wide(input)), -1)
     losses = -at_target(logs, safe_target(target, ignore_index))[..., 0]
     losses = weighted(losses, class_weights(target, weight, ignore_index, losses.dtype))
     if label_smoothing:

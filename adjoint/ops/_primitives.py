@@ -1,0 +1,99 @@
+"""Primitives: what is computed, in NumPy, and who else may compute it.
+
+    @primitive("softmax.gradient")
+    def softmax_gradient(g: Array, out: Array, dim: int) -> Array:
+        return (g - np.sum(g * out, axis=dim, keepdims=True)) * out
+
+The function is the *text*: NumPy code that says what is computed, and never asks what flows through it. The name is that of a kernel,
+`gradient` in `_kernels/softmax_loops.py`, which takes the same arguments and gives the same result, or None for what it does not serve;
+to find that out is its own affair. Forwards, rules, and what they are written with, can be primitives.
+
+Who computes is decided here and nowhere else. Arrays go to the kernel, and to the text if it declines. Everything else that behaves like an
+array (Tensors, tracing arrays, symbols) flows through the text, unless its class has a `__primitive__`: that is given the primitive and the
+arguments, and may keep the call as the one step that it is. PRIMITIVES lists all there are, which is what a compiler may call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, update_wrapper
+from importlib import import_module
+from types import CodeType, FunctionType
+from typing import Any, TypeVar
+
+import numpy as np
+
+from .._site import GENERATED
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+PRIMITIVES: dict[str, Primitive] = {}
+
+
+@cache
+def loops(family: str) -> Any:
+    """A module of kernels, imported when it is first needed. Its functions give None where NumPy has to compute."""
+    return import_module(f".._kernels.{family}_loops", __package__)
+
+
+class Primitive:
+    """A NumPy text and the kernel that serves for it."""
+
+    def __init__(self, name: str, text: FunctionType, kernel: Callable[..., Any] | None, meta: Callable[..., Any] | None) -> None:
+        self.name = name
+        self.text = text
+        self.meta = meta  # the result on the meta device, where the text would compute more than its shape
+        self.arrays = tuple(place for place, name in enumerate(parameters(text)) if "Array" in str(text.__annotations__.get(name)))
+        self.namespace: dict[str, Any] = {"kernel": kernel or self.first, "others": self.others, "text": text, "ndarray": np.ndarray}
+
+    def first(self, *args: Any) -> Any:
+        """The first call, which finds the kernel."""
+        family, name = self.name.split(".")
+        self.namespace["kernel"] = kernel = getattr(loops(family), name)
+        return kernel(*args)
+
+    def others(self, *args: Any) -> Any:
+        """A call with arguments that are not all arrays; None where it is for the text."""
+        for x in args:
+            if hasattr(x.__class__, "__primitive__"):
+                return x.__primitive__(self, args)
+        if any(isinstance(args[place], np.generic) for place in self.arrays):  # what NumPy makes of arrays without dimensions
+            args = tuple(np.asarray(x) if isinstance(x, np.generic) else x for x in args)
+            if all(args[place] is None or args[place].__class__ is np.ndarray for place in self.arrays):
+                return self.namespace["kernel"](*args)
+        return None
+
+
+def primitive(
+    name: str, kernel: Callable[..., Any] | None = None, *, meta: Callable[..., Any] | None = None
+) -> Callable[[Function], Function]:
+    """Declare a primitive by decorating its NumPy text. The kernel is found by its name, "family.kernel", unless it is given."""
+
+    def declare(text: Function) -> Function:
+        assert isinstance(text, FunctionType)
+        code, notes = text.__code__, [str(text.__annotations__.get(name, "")) for name in parameters(text)]
+        PRIMITIVES[name] = made = Primitive(name, text, kernel, meta)
+        served = choosing(tuple("None" if "None" in note else "Array" if "Array" in note else "" for note in notes))
+        served = served.replace(co_varnames=(*parameters(text), "found"), co_name=code.co_name, co_qualname=code.co_qualname)
+        return update_wrapper(FunctionType(served, made.namespace, text.__name__, text.__defaults__), text)  # type: ignore[return-value]
+
+    return declare
+
+
+@cache
+def choosing(notes: tuple[str, ...]) -> CodeType:
+    """The code that chooses who computes, for parameters that are arrays, arrays or None, or anything else. Made of text, since a call must
+    not cost more than the question that it asks."""
+    names = [f"a{place}" for place in range(len(notes))]
+    arrays = [name for name, note in zip(names, notes, strict=True) if note == "Array"]
+    known = [" is ".join([*(f"{name}.__class__" for name in arrays), "ndarray"])] if arrays else []
+    known += [f"({name} is None or {name}.__class__ is ndarray)" for name, note in zip(names, notes, strict=True) if note == "None"]
+    given = ", ".join(names)
+    text = f"""def served({given}):
+        found = kernel({given}) if {" and ".join(known)} else others({given})
+        return text({given}) if found is None else found"""
+    (code,) = (part for part in compile(text, f"{GENERATED}primitive>", "exec").co_consts if isinstance(part, CodeType))
+    return code
+
+
+def parameters(text: FunctionType) -> tuple[str, ...]:
+    return text.__code__.co_varnames[: text.__code__.co_argcount]
