@@ -27,6 +27,7 @@ from .._site import GENERATED
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 PRIMITIVES: dict[str, Primitive] = {}
+KINDS = {"Array": "array", "ConstantArray": "array", "Array | None": "array or None", "ConstantArray | None": "array or None"}
 
 
 @cache
@@ -42,7 +43,8 @@ class Primitive:
         self.name = name
         self.text = text
         self.meta = meta  # the result on the meta device, where the text would compute more than its shape
-        self.arrays = tuple(place for place, name in enumerate(parameters(text)) if "Array" in str(text.__annotations__.get(name)))
+        self.kinds = tuple(KINDS.get(str(text.__annotations__.get(name)), "") for name in parameters(text))
+        self.arrays = [place for place, kind in enumerate(self.kinds) if kind]
         self.namespace: dict[str, Any] = {"kernel": kernel or self.first, "others": self.others, "text": text, "ndarray": np.ndarray}
 
     def first(self, *args: Any) -> Any:
@@ -70,26 +72,24 @@ def primitive(
 
     def declare(text: Function) -> Function:
         assert isinstance(text, FunctionType)
-        code, notes = text.__code__, [str(text.__annotations__.get(name, "")) for name in parameters(text)]
         PRIMITIVES[name] = made = Primitive(name, text, kernel, meta)
-        served = choosing(tuple("None" if "None" in note else "Array" if "Array" in note else "" for note in notes))
-        served = served.replace(co_varnames=(*parameters(text), "found"), co_name=code.co_name, co_qualname=code.co_qualname)
-        return update_wrapper(FunctionType(served, made.namespace, text.__name__, text.__defaults__), text)  # type: ignore[return-value]
+        code = choosing(made.kinds).replace(co_varnames=(*parameters(text), "found"), co_name=text.__name__, co_qualname=text.__qualname__)
+        return update_wrapper(FunctionType(code, made.namespace, text.__name__, text.__defaults__), text)  # type: ignore[return-value]
 
     return declare
 
 
 @cache
-def choosing(notes: tuple[str, ...]) -> CodeType:
-    """The code that chooses who computes, for parameters that are arrays, arrays or None, or anything else. Made of text, since a call must
-    not cost more than the question that it asks."""
-    names = [f"a{place}" for place in range(len(notes))]
-    arrays = [name for name, note in zip(names, notes, strict=True) if note == "Array"]
-    known = [" is ".join([*(f"{name}.__class__" for name in arrays), "ndarray"])] if arrays else []
-    known += [f"({name} is None or {name}.__class__ is ndarray)" for name, note in zip(names, notes, strict=True) if note == "None"]
+def choosing(kinds: tuple[str, ...]) -> CodeType:
+    """The code that chooses who computes, by the kinds of parameters. Made of text: a call must not cost more than the question it asks."""
+    names = [f"a{place}" for place in range(len(kinds))]
+    known = " is ".join([*(f"{name}.__class__" for name, kind in zip(names, kinds, strict=True) if kind == "array"), "ndarray"])
+    for name, kind in zip(names, kinds, strict=True):
+        if kind == "array or None":
+            known += f" and ({name} is None or {name}.__class__ is ndarray)"
     given = ", ".join(names)
     text = f"""def served({given}):
-        found = kernel({given}) if {" and ".join(known)} else others({given})
+        found = kernel({given}) if {known} else others({given})
         return text({given}) if found is None else found"""
     (code,) = (part for part in compile(text, f"{GENERATED}primitive>", "exec").co_consts if isinstance(part, CodeType))
     return code

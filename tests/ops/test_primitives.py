@@ -118,8 +118,8 @@ REMAINING = {
     "ops/moments": 5, "ops/order": 10, "ops/pathwise": 2, "ops/piecewise": 1, "ops/pixels": 4, "ops/pool": 8, "ops/product": 5,
     "ops/rearrange": 13, "ops/recurrent": 1, "ops/reduce": 26, "ops/resample": 4, "ops/scan": 6, "ops/scatter": 25,
     "ops/scatter_reduce": 8, "ops/shape": 2, "ops/sort": 14, "ops/strides": 8, "ops/transcendental": 1, "ops/vector_norm": 4,
-    "nn/_attention": 2, "nn/_dropout": 4, "nn/_fast_norms": 6, "nn/_fractional_pooling": 1, "nn/_multihead": 1, "nn/_native": 3,
-    "nn/_padding": 1, "nn/_pooling": 3, "nn/_state_dict": 2, "nn/functional": 3, "nn/parameter": 1,
+    "nn/_attention": 2, "nn/_dropout": 4, "nn/_fractional_pooling": 1, "nn/_multihead": 1, "nn/_native": 3, "nn/_padding": 1,
+    "nn/_pooling": 3, "nn/_state_dict": 2, "nn/functional": 3, "nn/parameter": 1,
 }  # fmt: skip
 
 
