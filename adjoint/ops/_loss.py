@@ -10,8 +10,8 @@ import numpy as np
 from .._dtype import from_numpy_dtype, get_default_dtype
 from .._methods import OpMethods
 from .._site import warn
+from ._primitives import loops
 from ._registry import FUNCTIONS, Array
-from ._rules import loops
 
 REDUCTIONS = ("none", "mean", "sum")  # in the order of PyTorch's numbers for them
 

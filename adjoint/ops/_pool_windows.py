@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from .._serving import serves
+from ._primitives import loops
 from ._registry import Array
-from ._rules import loops
 
 INDEX = np.dtype("int64")
 MANY = 8  # places from which on a row of them is computed tap by tap

@@ -17,9 +17,9 @@ from .._quiet import mute, unmute
 from ._batching import expanded
 from ._loss import finished, reduction_of, refuse_gradient, require_floats
 from ._precision import INT64, UINT8, compute_dtype, wide
-from ._primitives import primitive
+from ._primitives import loops, primitive
 from ._registry import FUNCTIONS, Array, op
-from ._rules import call, cast, holds, loops
+from ._rules import call, cast, holds
 from .reduce import total
 from .softmax import log_softmax, log_softmax_along, softmax
 

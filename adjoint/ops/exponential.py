@@ -10,8 +10,9 @@ import numpy as np
 
 from ._matrices import check_floating, check_matrices
 from ._precision import FLOAT32, is_half
+from ._primitives import loops
 from ._registry import LEADING, Array, op
-from ._rules import call, cast, loops
+from ._rules import call, cast
 from .linalg import HIDDEN, real, times
 from .matmul import transposed
 

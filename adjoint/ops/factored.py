@@ -9,8 +9,9 @@ import numpy as np
 from ._batching import aligned, behind_batch
 from ._matrices import check_matrices, check_supported, scalar_name
 from ._operands import no_derivative, no_rule, no_tangent
+from ._primitives import loops
 from ._registry import LEADING, Array, op
-from ._rules import call, loops, sum_to
+from ._rules import call, sum_to
 from .linalg import HIDDEN, LOWER, UPPER, LinAlgError, by_columns, first_failure, hermitian, main_diagonal, real, solved, times, zero_on
 
 # ---- Cholesky -----------------------------------------------------------------------------------------------------------------------

@@ -8,8 +8,9 @@ from functools import lru_cache
 import numpy as np
 
 from .._dtype import from_numpy_dtype
+from ._primitives import loops
 from ._registry import LEADING, LINEAR, Array, op
-from ._rules import call, loops
+from ._rules import call
 from ._windows import Sizes, folded, output_size, padded, windows
 
 

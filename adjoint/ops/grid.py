@@ -19,8 +19,9 @@ import numpy as np
 
 from .._dtype import from_numpy_dtype
 from ._precision import compute_dtype
+from ._primitives import loops
 from ._registry import FOLDED, LINEAR, Array, op
-from ._rules import call, cast, loops, zeros_on
+from ._rules import call, cast, zeros_on
 from .scatter import gather, scatter_add
 
 INT64 = np.dtype("int64")

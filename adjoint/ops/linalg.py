@@ -14,8 +14,9 @@ import numpy as np
 
 from ._batching import aligned
 from ._matrices import check_batches, check_floating, check_matrices
+from ._primitives import loops
 from ._registry import LEADING, Array, op
-from ._rules import call, conjugate, holds, loops, sum_to
+from ._rules import call, conjugate, holds, sum_to
 from .matmul import product, transposed
 
 

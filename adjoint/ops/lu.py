@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ._primitives import loops
 from ._registry import LEADING, Array, op
-from ._rules import cast, loops
+from ._rules import cast
 from .linalg import HIDDEN, LOWER, UPPER, by_columns, hermitian, pivoted_lu, real, solved, times
 from .matmul import transposed
 

@@ -13,9 +13,9 @@ from ._batching import Composed
 from ._loss import finished, is_mixed, reduced, reduction_of, refuse_gradient
 from ._operands import refuse
 from ._precision import INT64, wide
-from ._primitives import primitive
+from ._primitives import loops, primitive
 from ._registry import FUNCTIONS, Array, op
-from ._rules import cast, holds, loops
+from ._rules import cast, holds
 from .activation import logsigmoid, softplus
 from .cross_entropy import at_target, one_hot_rows
 from .distance import pairwise_distance

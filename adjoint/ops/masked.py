@@ -16,8 +16,9 @@ from ._batching import Composed, aligned, behind_batch, by_example, rows
 from ._forward import NUMBERS, check_shapes
 from ._general import array_to_write, plain_array
 from ._out import into
+from ._primitives import loops
 from ._registry import DYNAMIC, ELEMENTWISE, FUNCTIONS, LINEAR, Array, composite, op
-from ._rules import call, cast, copied, holds, loops, sum_to, zeros_on
+from ._rules import call, cast, copied, holds, sum_to, zeros_on
 from .assign import SMALL, inplace_form, number_as, number_for, raise_overflow, warn_if_expanded, write_through
 from .convert import convert
 from .scatter import gather, scatter_add

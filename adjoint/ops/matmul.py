@@ -16,8 +16,9 @@ from ..autograd.regions import PARTIAL
 from ._batching import behind_batch
 from ._out import into
 from ._precision import FLOAT32, is_half
+from ._primitives import loops
 from ._registry import COMMON, MULTILINEAR, SAME, Array, composite, op
-from ._rules import cast, loops, sum_to
+from ._rules import cast, sum_to
 
 # ---- what the ops are made of -------------------------------------------------------------------------------------------------------
 

@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 
+from ._primitives import loops
 from ._registry import FOLDED, LEADING, LINEAR, Array, op
-from ._rules import call, copied, in_order, loops
+from ._rules import call, copied, in_order
 
 
 def check_dims(name: str, input: Array) -> None:

@@ -15,8 +15,9 @@ from .._dtype import from_numpy_dtype
 from .._layer import Pending
 from ._pool_windows import INDEX, Plan, maxima, means_directly, put_directly, set_directly, spread, spread_directly, sums
 from ._precision import is_half, wide
+from ._primitives import loops
 from ._registry import LEADING, LINEAR, Array, Held, camel, op
-from ._rules import call, cast, loops, zeros_on
+from ._rules import call, cast, zeros_on
 from .scatter import gather, scatter_add
 
 

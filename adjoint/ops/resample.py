@@ -17,8 +17,9 @@ from .._dtype import from_numpy_dtype
 from .._layout import as_images, by_pixels, suggests_channels_last
 from ._pool_windows import along
 from ._precision import is_half, wide
+from ._primitives import loops
 from ._registry import LEADING, LINEAR, Array, op
-from ._rules import call, cast, contiguous, loops
+from ._rules import call, cast, contiguous
 
 NOTHING = -(1 << 40)  # the number of an element that is not there
 
