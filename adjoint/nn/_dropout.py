@@ -16,7 +16,7 @@ from .._layout import empty_like_array
 from .._sampling import ones_and_zeros
 from .._site import warn
 from .._tensor import Tensor
-from ..ops._primitives import primitive
+from ..ops._primitives import opaque, primitive
 from ..ops._registry import Array, Held, op
 from ..ops._rules import contiguous
 
@@ -44,16 +44,12 @@ def _noise(input: Tensor, p: float, channels: bool) -> Tensor:
 Kept = list[Any]  # what the forward drew, for the backward pass: the mask, and what it is multiplied by
 
 
-def drawn_mask(x: np.ndarray, p: float) -> np.ndarray:
+@opaque("random.mask", meta=lambda x, p: np.empty_like(x, dtype=bool))
+def random_mask(x: Array, p: float) -> Array:
+    """True with probability `p`, for each element."""
     mask = empty_like_array(x, np.dtype(bool))  # laid out as the input is, for that decides which element gets which random number
     _random.bernoulli(mask, p)
     return mask
-
-
-@primitive("random.mask", drawn_mask, meta=lambda x, p: np.empty_like(x, dtype=bool))
-def random_mask(x: Array, p: float) -> Array:
-    """True with probability `p`, for each element. There is no NumPy text for that: an array that does not know it must not skip it."""
-    raise NotImplementedError(f"random numbers cannot be drawn for {type(x).__name__}")
 
 
 def masked_by_kernel(x: np.ndarray, mask: np.ndarray, scale: Any) -> np.ndarray | None:

@@ -39,13 +39,19 @@ def loops(family: str) -> Any:
 class Primitive:
     """A NumPy text and the kernel that serves for it."""
 
-    def __init__(self, name: str, text: FunctionType, kernel: Callable[..., Any] | None, meta: Callable[..., Any] | None) -> None:
+    def __init__(
+        self, name: str, like: FunctionType, text: Callable[..., Any], kernel: Callable[..., Any] | None, meta: Callable[..., Any] | None
+    ) -> None:
         self.name = name
         self.text = text
         self.meta = meta  # the result on the meta device, where the text would compute more than its shape
-        self.kinds = tuple(KINDS.get(str(text.__annotations__.get(name)), "") for name in parameters(text))
+        names = like.__code__.co_varnames[: like.__code__.co_argcount]
+        self.kinds = tuple(KINDS.get(str(like.__annotations__.get(name)), "") for name in names)
         self.arrays = [place for place, kind in enumerate(self.kinds) if kind]
         self.namespace: dict[str, Any] = {"kernel": kernel or self.first, "others": self.others, "text": text, "ndarray": np.ndarray}
+        code = choosing(self.kinds).replace(co_varnames=(*names, "found"), co_name=like.__name__, co_qualname=like.__qualname__)
+        self.function = update_wrapper(FunctionType(code, self.namespace, like.__name__, like.__defaults__), like)
+        PRIMITIVES[name] = self
 
     def first(self, *args: Any) -> Any:
         """The first call, which finds the kernel."""
@@ -72,9 +78,23 @@ def primitive(
 
     def declare(text: Function) -> Function:
         assert isinstance(text, FunctionType)
-        PRIMITIVES[name] = made = Primitive(name, text, kernel, meta)
-        code = choosing(made.kinds).replace(co_varnames=(*parameters(text), "found"), co_name=text.__name__, co_qualname=text.__qualname__)
-        return update_wrapper(FunctionType(code, made.namespace, text.__name__, text.__defaults__), text)  # type: ignore[return-value]
+        return Primitive(name, text, text, kernel, meta).function  # type: ignore[return-value]
+
+    return declare
+
+
+def opaque(name: str, *, meta: Callable[..., Any] | None = None) -> Callable[[Function], Function]:
+    """Declare a primitive that is a kernel alone: random numbers, or a decomposition of matrices. What it does to arrays means nothing to
+    others, so one that does not know the primitive is refused."""
+
+    def declare(kernel: Function) -> Function:
+        def refuse(*args: Any) -> Any:
+            others = {type(x).__name__ for place, x in enumerate(args) if made.kinds[place] and x.__class__ is not np.ndarray}
+            raise NotImplementedError(f"{name} computes with arrays, and not with {' or '.join(sorted(others)) or 'these'}")
+
+        assert isinstance(kernel, FunctionType)
+        made = Primitive(name, kernel, refuse, kernel, meta)
+        return made.function  # type: ignore[return-value]
 
     return declare
 
@@ -93,7 +113,3 @@ def choosing(kinds: tuple[str, ...]) -> CodeType:
         return text({given}) if found is None else found"""
     (code,) = (part for part in compile(text, f"{GENERATED}primitive>", "exec").co_consts if isinstance(part, CodeType))
     return code
-
-
-def parameters(text: FunctionType) -> tuple[str, ...]:
-    return text.__code__.co_varnames[: text.__code__.co_argcount]
