@@ -108,6 +108,10 @@ class MetaArray(NDArrayOperatorsMixin):
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
         self.tolist()
 
+    def __primitive__(self, primitive: Any, args: tuple[Any, ...]) -> Any:
+        """The result of a primitive (`ops/_primitives.py`), if it has a rule for arrays without elements."""
+        return primitive.meta(*args) if primitive.meta else None
+
     # ---- views ------------------------------------------------------------------------------------------------------------------
 
     @property

@@ -14,7 +14,7 @@ from ._layout import layout, strided
 from ._quiet import mute, unmute
 from ._site import warn
 from ._tensor import Tensor, wrap
-from .ops._rules import loops
+from .ops._primitives import loops
 
 FLOAT32 = np.dtype(np.float32)
 PLAIN = {int, float}  # numbers as they are

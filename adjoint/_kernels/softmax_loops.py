@@ -202,6 +202,14 @@ softmax = Softmax("softmax", no)
 log_softmax = Softmax("log_softmax", yes)
 
 
+def values(x: np.ndarray, dim: int) -> np.ndarray | None:
+    return softmax.run(x, dim, False)
+
+
+def log_values(x: np.ndarray, dim: int) -> np.ndarray | None:
+    return log_softmax.run(x, dim, False)
+
+
 # ---- backward -----------------------------------------------------------------------------------------------------------------------
 
 
@@ -254,6 +262,27 @@ def softmax_columns_back(
                     grad[at] = (g[at] - narrow(sums[place + k])) * out[at]
 
 
+def gradient(g: np.ndarray, out: np.ndarray, dim: int, scale: float = 1.0, logs: int = 0) -> np.ndarray | None:
+    """That of `softmax(x * scale)`, or of its logarithm."""
+    if not out.size or (found := matrices(out.shape, dim)) is None:
+        return None
+    (outer, n, inner), grad, g, out = found, np.empty(out.shape, out.dtype), dense(g), dense(out)
+    if inner > 1:
+        if scale != 1.0:
+            return None
+        tiles, work = outer * -(-inner // COLUMNS), n * min(inner, COLUMNS) * (COST if logs else 1)
+        done = softmax_columns_back.run(grad, g, out, np.empty(outer * inner), logs, n, inner, tiles, work)
+    elif logs:
+        done = log_softmax_rows_back.run(grad, g, out, n, outer, n * COST)
+    else:
+        done = softmax_rows_back.run(grad, g, out, scale, n, outer, n)
+    return grad if done else None
+
+
+def log_gradient(g: np.ndarray, out: np.ndarray, dim: int) -> np.ndarray | None:
+    return gradient(g, out, dim, 1.0, 1)
+
+
 # ---- attention ----------------------------------------------------------------------------------------------------------------------
 
 
@@ -301,6 +330,29 @@ def attention_rows(
             out[j] = out[j] * share
         for j in range(stop, start + size):
             out[j] = 0.0
+
+
+def attention(scores: np.ndarray, mask: np.ndarray | None, scale: float, causal: int) -> np.ndarray | None:
+    """The same of arrays, with a mask that broadcasts against the scores: what is allowed, or what is added."""
+    shape = scores.shape
+    if not scores.size or (mask is not None and not goes_with(mask.shape, shape)):
+        return None
+    allowed = bias = None
+    masks, size = 1, shape[-1]
+    if mask is not None:
+        while mask.ndim > 2 and mask.shape[0] == 1:
+            mask = mask[0]
+        mask = np.ascontiguousarray(np.broadcast_to(mask, shape[len(shape) - mask.ndim :]))
+        masks = mask.size // size
+        allowed, bias = (mask, None) if mask.dtype == bool else (None, mask)
+    out = np.empty(shape, scores.dtype)
+    done = attention_rows.run(out, dense(scores), allowed, bias, scale, causal, size, shape[-2], masks, scores.size // size, size)
+    return out if done else None
+
+
+def goes_with(mask: tuple[int, ...], scores: tuple[int, ...]) -> bool:
+    """Whether a mask of this shape broadcasts to that of the scores."""
+    return len(mask) <= len(scores) and all(size in (1, wanted) for size, wanted in zip(mask[::-1], scores[::-1], strict=False))
 
 
 @loop(reorder=True)

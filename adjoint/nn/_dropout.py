@@ -16,6 +16,7 @@ from .._layout import empty_like_array
 from .._sampling import ones_and_zeros
 from .._site import warn
 from .._tensor import Tensor
+from ..ops._primitives import opaque, primitive
 from ..ops._registry import Array, Held, op
 from ..ops._rules import contiguous
 
@@ -43,21 +44,26 @@ def _noise(input: Tensor, p: float, channels: bool) -> Tensor:
 Kept = list[Any]  # what the forward drew, for the backward pass: the mask, and what it is multiplied by
 
 
-def dropout_rule(g: Array, kept: Kept) -> Array:
-    mask, scale = kept
-    if g.__class__ is np.ndarray:
-        g = contiguous(g)
-        grad = np.empty(g.shape, g.dtype)
-        if loops.masked.run(grad, g, mask, float(scale), g.size, 1):
-            return grad.reshape(mask.shape)
-    return g * (mask * scale)
+@opaque("random.mask", meta=lambda x, p: np.empty_like(x, dtype=bool))
+def random_mask(x: Array, p: float) -> Array:
+    """True with probability `p`, for each element."""
+    mask = empty_like_array(x, np.dtype(bool))  # laid out as the input is, for that decides which element gets which random number
+    _random.bernoulli(mask, p)
+    return mask
 
 
-def dropout_tangent(input_t: Array, kept: Kept) -> Array:
-    return dropout_rule(input_t, kept)
+def masked_by_kernel(x: np.ndarray, mask: np.ndarray, scale: Any) -> np.ndarray | None:
+    x, out = contiguous(x), np.empty(x.shape, x.dtype)
+    return out.reshape(mask.shape) if loops.masked.run(out, x, mask, float(scale), x.size, 1) else None
 
 
-@op("dropout", like=("input",), method=False, function=False, nodes="MulBackward0", input=dropout_rule, jvp=dropout_tangent)
+@primitive("random.masked", masked_by_kernel)
+def masked(x: Array, mask: Array, scale: Any) -> Array:
+    return x * (mask * scale)
+
+
+@op("dropout", like=("input",), method=False, function=False, nodes="MulBackward0", input=lambda g, kept: masked(g, *kept),
+    jvp=lambda input_t, kept: masked(input_t, *kept))  # fmt: skip
 def dropped(input: Array, p: float, kept: Held) -> Array:
     if input.dtype.kind == "c":
         raise NotImplementedError(f"\"bernoulli_scalar_cpu_\" not implemented for '{from_numpy_dtype(input.dtype).scalar_name}'")
@@ -65,26 +71,21 @@ def dropped(input: Array, p: float, kept: Held) -> Array:
         raise RuntimeError(
             f"result type Float can't be cast to the desired output type {from_numpy_dtype(input.dtype).scalar_name}\n  fix: x.float()"
         )
-    scale = input.dtype.type(1) / input.dtype.type(1 - p)
-    if input.__class__ is not np.ndarray:
-        kept[:] = 1, scale
-        return input * scale
-    mask = empty_like_array(input, np.dtype(bool))  # laid out as the input is, for that decides which element gets which random number
-    _random.bernoulli(mask, 1 - p)
-    kept[:] = mask, scale
-    out = np.empty(input.shape, input.dtype)
-    return out if loops.masked.run(out, input, mask, float(scale), input.size, 1) else input * (mask * scale)
+    kept[:] = random_mask(input, 1 - p), input.dtype.type(1) / input.dtype.type(1 - p)
+    return masked(input, *kept)
 
 
 # ---- dropout of channels ------------------------------------------------------------------------------------------------------------
 
 
+def channels_by_kernel(x: np.ndarray, scale: np.ndarray, shift: np.ndarray | None) -> np.ndarray | None:
+    out, size = np.empty(x.shape, x.dtype), x.size // scale.size
+    return out if loops.scale_channels.run(out, np.ascontiguousarray(x), scale, shift, size, scale.size, size) else None
+
+
+@primitive("random.scaled_channels", channels_by_kernel)
 def scaled_channels(x: Array, scale: Array, shift: Array | None) -> Array:
     """Each channel of each sample times a number, plus another."""
-    if x.__class__ is np.ndarray:
-        out, x = np.empty(x.shape, x.dtype), np.ascontiguousarray(x)
-        if loops.scale_channels.run(out, x, scale, shift, x.size // scale.size, scale.size, x.size // scale.size):
-            return out
     return x * scale if shift is None else x * scale + shift
 
 

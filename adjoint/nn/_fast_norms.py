@@ -1,4 +1,4 @@
-"""Normalization of arrays by kernels. Each function returns None where no kernel serves.
+"""The kernels of the primitives in `_norms.py`: normalization of arrays. Each function returns None where no kernel serves.
 
 The forward ones put what they found out on the way, means and factors, into the list `kept`; the backward ones need it.
 """
@@ -30,6 +30,10 @@ def zeros_unless(bias: Array | None, size: int, dtype: np.dtype[Any]) -> Array:
     return np.zeros(size, dtype) if bias is None else bias
 
 
+def have_shape(shape: tuple[int, ...], weight: Array | None, bias: Array | None) -> bool:
+    return (weight is None or weight.shape == shape) and (bias is None or bias.shape == shape)
+
+
 def totalled(parts: Array, shape: tuple[int, ...]) -> Array:
     """The sum of parts, which lie along the first axis."""
     return (parts[0] if len(parts) == 1 else np.add.reduce(parts, 0)).reshape(shape)
@@ -38,9 +42,11 @@ def totalled(parts: Array, shape: tuple[int, ...]) -> Array:
 # ---- rows ---------------------------------------------------------------------------------------------------------------------------
 
 
-def rows(x: Array, shape: tuple[int, ...], weight: Array | None, bias: Array | None, eps: float, centred: int, kept: Kept) -> Array | None:
+def rows(
+    x: Array, shape: tuple[int, ...], weight: Array | None, bias: Array | None, eps: float, kept: Kept, centred: int = 1
+) -> Array | None:
     """Layer norm over the last axes, which have this shape; not `centred`, rms norm."""
-    if x.__class__ is not np.ndarray or not x.size:
+    if not x.size or x.shape[-len(shape) :] != shape or not have_shape(shape, weight, bias):
         return None
     x, dtype, size = np.ascontiguousarray(x), x.dtype, math.prod(shape)
     count = x.size // size
@@ -53,10 +59,12 @@ def rows(x: Array, shape: tuple[int, ...], weight: Array | None, bias: Array | N
     return out
 
 
-def rows_back(g: Array, x: Array, shape: tuple[int, ...], weight: Array | None, centred: int, kept: Kept, affine: bool) -> Grads | None:
-    if not kept or g.__class__ is not np.ndarray:
+def rows_back(
+    g: Array, x: Array, weight: Array | None, shape: tuple[int, ...], eps: float, kept: Kept, needs: tuple[bool, ...], centred: int = 1
+) -> Grads | None:
+    if not kept:
         return None
-    g, x, dtype, size = np.ascontiguousarray(g), np.ascontiguousarray(x), x.dtype, math.prod(shape)
+    g, x, dtype, size, affine = np.ascontiguousarray(g), np.ascontiguousarray(x), x.dtype, math.prod(shape), any(needs[1:])
     stats = kept[0]
     count = stats.size // 2
     blocks = -(-count // loops.ROWS)
@@ -72,7 +80,7 @@ def rows_back(g: Array, x: Array, shape: tuple[int, ...], weight: Array | None, 
 
 
 def groups(x: Array, count: int, weight: Array | None, bias: Array | None, eps: float, kept: Kept) -> Array | None:
-    if x.__class__ is not np.ndarray or not x.size:
+    if x.ndim < 2 or not x.size or count <= 0 or x.shape[1] % count or not have_shape(x.shape[1:2], weight, bias):
         return None
     x, dtype, (samples, channels) = np.ascontiguousarray(x), x.dtype, x.shape[:2]
     plane, units = x.size // (samples * channels), samples * count
@@ -85,8 +93,10 @@ def groups(x: Array, count: int, weight: Array | None, bias: Array | None, eps: 
     return out
 
 
-def groups_back(g: Array, x: Array, count: int, weight: Array | None, kept: Kept) -> Grads | None:
-    if not kept or g.__class__ is not np.ndarray:
+def groups_back(
+    g: Array, x: Array, weight: Array | None, count: int, eps: float, kept: Kept, needs: tuple[bool, ...]
+) -> Grads | None:
+    if not kept:
         return None
     g, x, dtype, (samples, channels) = np.ascontiguousarray(g), np.ascontiguousarray(x), x.dtype, x.shape[:2]
     plane, per = x.size // (samples * channels), channels // count
@@ -104,7 +114,7 @@ def channels(
     x: Array, weight: Array | None, bias: Array | None, eps: float, kept: Kept, given: tuple[Array, Array] | None = None
 ) -> Array | None:
     """Batch norm, by the statistics of the batch or by a mean and a variance for each channel that are given."""
-    if x.__class__ is not np.ndarray or not x.size:
+    if not x.size:
         return None
     if not x.flags.c_contiguous and suggests_channels_last(x):  # every pixel is a sample
         pixels = by_pixels(x)
@@ -128,7 +138,7 @@ def channels_back(
     g: Array, x: Array, weight: Array | None, means: Array, factors: Array, eps: float = 0.0, given: int = 0
 ) -> Grads | None:
     """If statistics were `given`, variances stand for `factors`."""
-    if g.__class__ is not np.ndarray or not g.size:
+    if not g.size:
         return None
     if not x.flags.c_contiguous and suggests_channels_last(x):
         pixels = by_pixels(x)
@@ -144,6 +154,13 @@ def channels_back(
     else:
         done = loops.norm_channels_back.run(*numbers, plane, count, samples * plane)
     return (grad, weight_grad, bias_grad) if done else None
+
+
+def inference_back(
+    g: Array, x: Array, mean: Array, variance: Array, weight: Array | None, eps: float, needs: tuple[bool, ...]
+) -> Grads | None:
+    found: Any = channels_back(g, x, weight, mean, variance, eps, 1)
+    return None if found is None else (found[0], None, None, *found[1:])
 
 
 def blocks_of_columns(samples: int, count: int) -> tuple[int, int, int]:

@@ -11,8 +11,8 @@ from .._sampling import rand
 from .._tensor import Tensor
 from ..ops import pool as ops
 from ..ops._pool_windows import INDEX
+from ..ops._primitives import loops
 from ..ops._registry import FOLDED, Array, op
-from ..ops._rules import loops
 from ._pooling import Numbers
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from .._dtype import from_numpy_dtype
 from ..ops._batching import expanded
 from ..ops._index_checks import first_outside
+from ..ops._primitives import loops
 from ..ops._registry import LINEAR, Array, op
-from ..ops._rules import loops
 from ..ops.scatter import index_select_rule
 
 

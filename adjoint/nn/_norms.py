@@ -1,12 +1,13 @@
 """The ops behind normalization layers: one node each, where a composition of smaller ops would make ten.
 
-Arrays go to kernels (`_fast_norms.py`), which leave what they found out on the way in a list that the caller made (`kept`), for the
-backward pass. What runs on Tensors, and on arrays that no kernel takes, is the code below, which computes it anew.
+They are primitives: the kernels (`_fast_norms.py`) leave what they found out on the way in a list that the caller made (`kept`), for the
+backward pass. The code below computes it anew.
 """
 
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from .._dtype import from_numpy_dtype
 from ..ops._batching import behind_batch, expanded
 from ..ops._precision import wide
+from ..ops._primitives import primitive
 from ..ops._registry import Array, op
 from ..ops._rules import cast, contiguous
 from . import _fast_norms as fast
@@ -84,12 +86,10 @@ def last_axes(x: Array, normalized_shape: tuple[int, ...]) -> Axes:
     return tuple(range(len(x.shape) - len(normalized_shape), len(x.shape)))
 
 
+@primitive("norm.layer_back", fast.rows_back)
 def layer_norm_grads(
     g: Array, input: Array, weight: Array | None, normalized_shape: tuple[int, ...], eps: float, kept: Kept, needs: tuple[bool, ...]
 ) -> Grads:
-    found = fast.rows_back(g, input, normalized_shape, weight, 1, kept, needs[1] or needs[2])
-    if found is not None:
-        return found
     axes = last_axes(input, normalized_shape)
     others = tuple(range(axes[0]))
     normal, factor = standardized(wide(input), axes, eps)
@@ -131,14 +131,12 @@ def layer_norm_batch(
 
 @op(method=False, function=False, nodes="NativeLayerNormBackward0", joint=layer_norm_grads, jvp=layer_norm_jvp,
     batch=layer_norm_batch)  # fmt: skip
+@primitive("norm.layer", fast.rows)
 def layer_norm(
     input: Array, normalized_shape: tuple[int, ...], weight: Array | None, bias: Array | None, eps: float, kept: Kept
 ) -> Array:
     """The input with mean 0 and variance 1 over its last dimensions, times `weight` plus `bias`."""
     check_normalized_shape(input, normalized_shape, weight, bias)
-    out = fast.rows(input, normalized_shape, weight, bias, eps, 1, kept)
-    if out is not None:
-        return out
     check_dtypes("LayerNormKernelImpl", input, weight, bias)
     normal, _ = standardized(wide(input), last_axes(input, normalized_shape), eps)
     return contiguous(cast(affine(normal, weight, bias, normalized_shape), input.dtype))
@@ -148,12 +146,10 @@ def rms_factor(x: Array, axes: Axes, eps: float) -> Array:
     return 1 / np.sqrt(mean_over(x * x, axes) + eps)
 
 
+@primitive("norm.rms_back", partial(fast.rows_back, centred=0))
 def rms_norm_grads(
     g: Array, input: Array, weight: Array | None, normalized_shape: tuple[int, ...], eps: float, kept: Kept, needs: tuple[bool, ...]
 ) -> Grads:
-    found = fast.rows_back(g, input, normalized_shape, weight, 0, kept, needs[1])
-    if found is not None:
-        return found
     axes, wide_g = last_axes(input, normalized_shape), wide(g)
     factor = rms_factor(wide(input), axes, eps)
     normal = wide(input) * factor
@@ -182,11 +178,9 @@ def rms_norm_batch(input: Any, normalized_shape: tuple[int, ...], weight: Any, e
 
 
 @op(method=False, function=False, images=("input",), nodes="MulBackward0", joint=rms_norm_grads, jvp=rms_norm_jvp, batch=rms_norm_batch)
+@primitive("norm.rms", lambda x, shape, weight, eps, kept: fast.rows(x, shape, weight, None, eps, kept, 0))
 def rms_norm(input: Array, normalized_shape: tuple[int, ...], weight: Array | None, eps: float, kept: Kept) -> Array:
     """The input divided by the root of its mean square over the last dimensions, times `weight`."""
-    out = fast.rows(input, normalized_shape, weight, None, eps, 0, kept)
-    if out is not None:
-        return out
     check_dtypes("rms_norm", input, weight)
     x = wide(input)
     normal = x * rms_factor(x, last_axes(input, normalized_shape), eps)
@@ -194,8 +188,7 @@ def rms_norm(input: Array, normalized_shape: tuple[int, ...], weight: Array | No
 
 
 def check_normalized_shape(input: Array, normalized_shape: tuple[int, ...], weight: Array | None, bias: Array | None) -> None:
-    fits = input.shape[-len(normalized_shape) :] == normalized_shape
-    if fits and (weight is None or weight.shape == normalized_shape) and (bias is None or bias.shape == normalized_shape):
+    if input.shape[-len(normalized_shape) :] == normalized_shape and fast.have_shape(normalized_shape, weight, bias):
         return
     given = list(normalized_shape)
     if not given:
@@ -224,10 +217,8 @@ def cast_like(x: Array, like: Array) -> Array:
 # ---- batch norm ---------------------------------------------------------------------------------------------------------------------
 
 
+@primitive("norm.batch_back", lambda g, x, weight, eps, kept, needs: fast.channels_back(g, x, weight, *kept[:2]) if kept else None)
 def batch_norm_grads(g: Array, input: Array, weight: Array | None, eps: float, kept: Kept, needs: tuple[bool, ...]) -> Grads:
-    found = fast.channels_back(g, input, weight, kept[0], kept[1]) if kept else None
-    if found is not None:
-        return found
     axes, channels = all_but_channel(input), (input.shape[1],)
     normal, factor = standardized(wide(input), axes, eps)
     wide_g = wide(g)
@@ -257,11 +248,9 @@ def with_channels_of(normalize: Any, input: Any, weight: Any, bias: Any) -> Any:
 @op(wide=True, method=False, function=False, images=("input",), nodes="NativeBatchNormBackward0", joint=batch_norm_grads,
     jvp=batch_norm_jvp, batch=lambda input, weight, bias, eps: with_channels_of(
         lambda x, w, b: batch_norm_training(x, w, b, eps, []), input, weight, bias))  # fmt: skip
+@primitive("norm.batch", fast.channels)
 def batch_norm_training(input: Array, weight: Array | None, bias: Array | None, eps: float, kept: Kept) -> Array:
     """The input with mean 0 and variance 1 in every channel, times `weight` plus `bias`."""
-    out = fast.channels(input, weight, bias, eps, kept)
-    if out is not None:
-        return out
     check_dtypes("batch_norm", input, weight, bias)
     normal, _ = standardized(wide(input), all_but_channel(input), eps)
     return contiguous(cast(affine(normal, weight, bias, channel_shape(input)), input.dtype))
@@ -273,12 +262,10 @@ def inference_normal(input: Array, running_mean: Array, running_var: Array, eps:
     return (wide(input) - np.reshape(running_mean, shape)) * np.reshape(1 / np.sqrt(running_var + eps), shape)
 
 
+@primitive("norm.inference_back", fast.inference_back)
 def inference_grads(
     g: Array, input: Array, running_mean: Array, running_var: Array, weight: Array | None, eps: float, needs: tuple[bool, ...]
 ) -> Grads:
-    found = fast.channels_back(g, input, weight, running_mean, running_var, eps, 1)
-    if found is not None:
-        return found[0], None, None, found[1], found[2]
     factor = 1 / np.sqrt(running_var + eps)
     axes, shape, channels = all_but_channel(input), channel_shape(input), (input.shape[1],)
     wide_g = wide(g)
@@ -305,13 +292,11 @@ def inference_jvp(
     jvp=inference_jvp, batch=lambda input, running_mean, running_var, weight, bias, eps: with_channels_of(
         lambda x, w, b: batch_norm_inference(x, running_mean.reshape(-1), running_var.reshape(-1), w, b, eps),
         input, weight, bias))  # fmt: skip
+@primitive("norm.inference", lambda x, mean, variance, weight, bias, eps: fast.channels(x, weight, bias, eps, [], (mean, variance)))
 def batch_norm_inference(
     input: Array, running_mean: Array, running_var: Array, weight: Array | None, bias: Array | None, eps: float
 ) -> Array:
     """The same with a mean and a variance that are given."""
-    out = fast.channels(input, weight, bias, eps, [], (running_mean, running_var))
-    if out is not None:
-        return out
     check_dtypes("batch_norm", input, weight, bias)
     normal = inference_normal(input, running_mean, running_var, eps)
     return contiguous(cast(affine(normal, weight, bias, channel_shape(input)), input.dtype))
@@ -324,12 +309,10 @@ def in_groups(x: Array, groups: int) -> Array:
     return np.reshape(x, (x.shape[0], groups, math.prod(x.shape[1:]) // groups))
 
 
+@primitive("norm.groups_back", fast.groups_back)
 def group_norm_grads(
     g: Array, input: Array, weight: Array | None, num_groups: int, eps: float, kept: Kept, needs: tuple[bool, ...]
 ) -> Grads:
-    found = fast.groups_back(g, input, num_groups, weight, kept)
-    if found is not None:
-        return found
     axes, channels = all_but_channel(input), (input.shape[1],)
     normal, factor = standardized(in_groups(wide(input), num_groups), (2,), eps)
     wide_g = wide(g)
@@ -365,6 +348,7 @@ def group_norm_batch(input: Any, num_groups: int, weight: Any, bias: Any, eps: f
 
 @op(wide=True, method=False, function=False, images=("input",), nodes="NativeGroupNormBackward0", joint=group_norm_grads,
     jvp=group_norm_jvp, batch=group_norm_batch)  # fmt: skip
+@primitive("norm.groups", fast.groups)
 def group_norm(input: Array, num_groups: int, weight: Array | None, bias: Array | None, eps: float, kept: Kept) -> Array:
     """The input with mean 0 and variance 1 in every group of channels of every sample, times `weight` plus `bias`."""
     shape = list(input.shape)
@@ -381,9 +365,6 @@ def group_norm(input: Array, num_groups: int, weight: Array | None, bias: Array 
                 f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
                 f"{list(tensor.shape)} and input of shape {shape}"
             )
-    out = fast.groups(input, num_groups, weight, bias, eps, kept)
-    if out is not None:
-        return out
     check_dtypes("GroupNormKernelImpl", input, weight, bias)
     normal, _ = standardized(in_groups(wide(input), num_groups), (2,), eps)
     return contiguous(cast(affine(np.reshape(normal, input.shape), weight, bias, channel_shape(input)), input.dtype))

@@ -29,8 +29,8 @@ from ..ops import softmax as _softmax
 from ..ops import transcendental as _transcendental
 from ..ops._generated import documented as _documented
 from ..ops._operands import inplace_of as _inplace_of
+from ..ops._primitives import loops as _loops
 from ..ops._rules import holds as _holds
-from ..ops._rules import loops as _loops
 from ..ops.einsum import einsum as _einsum
 from . import (
     _adaptive_pooling,

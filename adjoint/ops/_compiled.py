@@ -20,8 +20,9 @@ from .._layout import laid_out
 from .._quiet import mute, nameless, unmute
 from .._serving import compiles
 from ._precision import FLOAT32, in_single
+from ._primitives import loops
 from ._registry import Op, parameters
-from ._rules import conjugated, loops
+from ._rules import conjugated
 
 HALF = ("f16", "bf16")
 

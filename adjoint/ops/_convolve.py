@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._serving import KINDS, serves
+from ._primitives import primitive
 from ._registry import Array
+from ._rules import contiguous
 from ._windows import Sizes, folded, output_size, padded, windows
-from .fold import Blocks, blocks_of
+from .fold import Blocks, added_up, blocks_of, unfolded
 from .matmul import product
 
 if TYPE_CHECKING:
@@ -78,7 +80,7 @@ def matrices(
 
 def taken(blocks: Blocks, x: Array) -> Array:
     """The columns of one image: (channels x kernel, places)."""
-    return blocks.taken(x[0] if x.ndim == 4 else x.reshape(x.shape[1], 1, x.shape[2]))
+    return unfolded(x[0] if x.ndim == 4 else x.reshape(x.shape[1], 1, x.shape[2]), blocks)
 
 
 def upright(bias: Array | None) -> Array | None:
@@ -110,9 +112,9 @@ def add_bias(out: Array, bias: Array | None) -> Array:
 # ---- the output ---------------------------------------------------------------------------------------------------------------------
 
 
-def correlated(
+def correlated_directly(
     x: Array, weight: Array, bias: Array | None, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
-) -> Array:
+) -> Array | None:
     way = matrices(x.shape, weight.shape, shape, stride, padding, dilation, groups, x.dtype.char)
     if way == "linear":
         return product(as_matrix(x, len(x)), as_matrix(weight, len(weight)).T, bias).reshape(shape)
@@ -123,6 +125,13 @@ def correlated(
         plan = correlation_for(x.shape, weight.shape, shape, stride, padding, dilation, groups, KINDS[x.dtype.char])
         if (found := in_order(plan, x, weight, bias)) is not None:
             return found.reshape(shape)
+    return None
+
+
+@primitive("conv.correlated", correlated_directly, meta=lambda x, weight, bias, shape, *how: np.empty_like(x, order="C", shape=shape))
+def correlated(
+    x: Array, weight: Array, bias: Array | None, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+) -> Array:
     cols = columns(x, weight.shape[2:], shape[2:], stride, padding, dilation, groups)
     return add_bias(np.matmul(rows(weight, groups), cols).reshape(shape), bias)
 
@@ -168,9 +177,9 @@ def in_order(plan: Correlation | Depthwise, x: Array, weight: Array, bias: Array
 # ---- the gradient of the input ------------------------------------------------------------------------------------------------------
 
 
-def scattered(
+def scattered_directly(
     x: Array, weight: Array, bias: Array | None, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
-) -> Array:
+) -> Array | None:
     way = matrices(shape, weight.shape, x.shape, stride, padding, dilation, groups, x.dtype.char)
     if way == "linear":
         return add_bias(product(as_matrix(x, len(x)), as_matrix(weight, len(weight))).reshape(shape), bias)
@@ -178,16 +187,23 @@ def scattered(
         return product(as_matrix(weight, len(weight)).T, as_matrix(x, x.shape[1]), upright(bias)).reshape(shape)
     if isinstance(way, Blocks):
         cols = product(as_matrix(weight, len(weight)).T, as_matrix(x, x.shape[1]))
-        return add_bias(way.added_up(cols).reshape(shape), bias)
+        return add_bias(added_up(cols, way).reshape(shape), bias)
     if direct(x, weight, math.prod(x.shape) * math.prod(weight.shape[1:])):
         plan = scattering_for(x.shape, weight.shape, shape, stride, padding, dilation, groups, KINDS[x.dtype.char])
         if (found := in_order(plan, x, weight, bias)) is not None:
             return found.reshape(shape)
+    return None
+
+
+@primitive("conv.scattered", scattered_directly, meta=lambda x, weight, bias, shape, *how: np.empty_like(x, order="C", shape=shape))
+def scattered(
+    x: Array, weight: Array, bias: Array | None, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+) -> Array:
     batch, outputs = shape[:2]
     given = x.reshape(batch, groups, x.shape[1] // groups, math.prod(x.shape[2:]))
     cols = np.matmul(rows(weight, groups).mT, given)
     taps = cols.reshape(batch, outputs, *weight.shape[2:], *x.shape[2:])
-    return add_bias(np.ascontiguousarray(folded(taps, shape[2:], stride, padding, dilation)), bias)
+    return add_bias(contiguous(folded(taps, shape[2:], stride, padding, dilation)), bias)
 
 
 # Note [Phases of a transposed convolution]
@@ -231,7 +247,9 @@ def scattering_for(
 # ---- the gradient of the weight -----------------------------------------------------------------------------------------------------
 
 
-def products(x: Array, grad: Array, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Array:
+def products_directly(
+    x: Array, grad: Array, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+) -> Array | None:
     way = matrices(x.shape, shape, grad.shape, stride, padding, dilation, groups, x.dtype.char)
     if way == "linear":
         return product(as_matrix(grad, len(grad)).T, as_matrix(x, len(x))).reshape(shape)
@@ -245,6 +263,11 @@ def products(x: Array, grad: Array, shape: Sizes, stride: Sizes, padding: Sizes,
         plan = gradient_for(x.shape, grad.shape, shape, stride, padding, dilation, groups, KINDS[x.dtype.char])
         if (found := plan(np.ascontiguousarray(x), np.ascontiguousarray(grad))) is not None:
             return found.reshape(shape)
+    return None
+
+
+@primitive("conv.products", products_directly, meta=lambda x, grad, shape, *how: np.empty_like(x, order="C", shape=shape))
+def products(x: Array, grad: Array, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int) -> Array:
     batch, outputs = grad.shape[:2]
     cols = columns(x, shape[2:], grad.shape[2:], stride, padding, dilation, groups)
     given = grad.reshape(batch, groups, outputs // groups, math.prod(grad.shape[2:]))

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from .._dtype import from_numpy_dtype
+from ._primitives import loops
 from ._registry import Array
-from ._rules import loops, wrap_dim
+from ._rules import wrap_dim
 
 INT64, INT32 = np.dtype(np.int64), np.dtype(np.int32)
 

@@ -10,8 +10,8 @@ import numpy as np
 from .._dtype import from_numpy_dtype, get_default_dtype
 from .._methods import OpMethods
 from .._site import warn
+from ._primitives import loops
 from ._registry import FUNCTIONS, Array
-from ._rules import ARRAYS, loops
 
 REDUCTIONS = ("none", "mean", "sum")  # in the order of PyTorch's numbers for them
 
@@ -75,7 +75,7 @@ def finished(notes: Array, blocks: int, dtype: Any, mean: bool) -> Array | None:
 
 def alike(like: Array, *others: Array) -> list[Array] | None:
     """Arrays as kernels read them, in the shape of the first; None where they cannot be."""
-    if like.__class__ is not np.ndarray or not like.size or any(x.__class__ is not np.ndarray for x in others):
+    if not like.size:
         return None
     shape = like.shape
     try:
@@ -86,7 +86,7 @@ def alike(like: Array, *others: Array) -> list[Array] | None:
 
 def reduced_by_kernel(name: str, input: Array, target: Array, reduction: str, p: float = 0.0, weight: Array | None = None) -> Array | None:
     """A loss of elements, computed and reduced in one pass; None where no kernel serves."""
-    if input.__class__ is not np.ndarray or not input.size or target.shape != input.shape:
+    if not input.size or target.shape != input.shape:
         return None
     if weight is not None:
         both = alike(input, weight)
@@ -108,10 +108,10 @@ def reduced_by_kernel(name: str, input: Array, target: Array, reduction: str, p:
 
 
 def slope_by_kernel(
-    name: str, g: Array, input: Array, target: Array, reduction: str, p: float = 0.0, weight: Array | None = None, sign: float = 1.0
+    name: str, g: Array, input: Array, target: Array, reduction: str, sign: float = 1.0, p: float = 0.0, weight: Array | None = None
 ) -> Array | None:
     """The gradient of a loss by its input, times `sign`."""
-    if input.__class__ is not np.ndarray or not isinstance(g, ARRAYS) or not input.size or target.shape != input.shape:
+    if not input.size or target.shape != input.shape:
         return None
     if weight is not None:
         both = alike(input, weight)
@@ -140,12 +140,29 @@ def positive_by_kernel(input: Array, target: Array, pos_weight: Array, reduction
 
 
 def positive_slope_by_kernel(g: Array, input: Array, target: Array, pos_weight: Array, reduction: str) -> Array | None:
-    arrays = alike(input, target, pos_weight) if isinstance(g, ARRAYS) else None
+    arrays = alike(input, target, pos_weight)
     if arrays is None:
         return None
     grad, scale, each = np.empty(input.shape, input.dtype), 1 / input.size if reduction == "mean" else 1.0, int(reduction == "none")
     done = loops("element_loss").positive_slopes.run(grad, np.ascontiguousarray(g), *arrays, scale, each, input.size, 1)
     return grad if done else None
+
+
+LOGITS = "binary_cross_entropy_with_logits"
+
+
+def logits_by_kernel(input: Array, target: Array, pos_weight: Array | None, weight: Array | None, reduction: str) -> Array | None:
+    if pos_weight is None:
+        return reduced_by_kernel(LOGITS, input, target, reduction, 0.0, weight)
+    return positive_by_kernel(input, target, pos_weight, reduction) if weight is None else None
+
+
+def logits_slope_by_kernel(
+    g: Array, input: Array, target: Array, weight: Array | None, pos_weight: Array | None, reduction: str
+) -> Array | None:
+    if pos_weight is None:
+        return slope_by_kernel(LOGITS, g, input, target, reduction, 1.0, 0.0, weight)
+    return positive_slope_by_kernel(g, input, target, pos_weight, reduction) if weight is None else None
 
 
 def check_sizes(input: Array, target: Array) -> tuple[Array, Array]:

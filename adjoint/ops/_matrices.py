@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .._dtype import can_cast, from_numpy_dtype
+from ._rules import holds
 
 Shape = tuple[int, ...]
 
@@ -103,7 +104,7 @@ def check_pivots(name: str, pivots: Any, limit: int, batch: Shape, count: int) -
         raise RuntimeError(
             f"{name}: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with shape {list(pivots.shape)} instead"
         )
-    if isinstance(pivots, np.ndarray) and pivots.size and not (1 <= pivots.min() and pivots.max() <= limit):
+    if holds(np.any((pivots < 1) | (pivots > limit))):
         raise RuntimeError(
             f"Pivots given to {name.rpartition('.')[2]} must all be greater or equal to 1. Did you properly pass the result of lu_factor?"
             if pivots.min() < 1

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from .._serving import serves
+from ._primitives import loops, primitive
 from ._registry import Array
-from ._rules import loops
+from ._rules import in_order
 
 INDEX = np.dtype("int64")
 MANY = 8  # places from which on a row of them is computed tap by tap
@@ -138,21 +139,32 @@ def picks(windows: Windows) -> list[tuple[Any, Array]]:
     return found
 
 
+def maxima_by_kernel(x: Array, plan: Plan, places: bool = True) -> tuple[Array, Array | None] | None:
+    shape = x.shape[: x.ndim - plan.dims] + plan.shape
+    if 0 in shape or not serves(x):
+        return None
+    values, found = np.empty(shape, x.dtype), np.empty(shape, INDEX) if places else None
+    if plan.dims == 1 and plan.taps and not places:
+        kernel = loops("pool").maxima_in_line
+        if kernel.run(values, np.ascontiguousarray(x), plan.table, values.size // plan.columns, plan.work):
+            return values, None
+    done = search()(values, found, np.ascontiguousarray(x), plan.table, x.size // plan.plane, plan.plane)
+    return (values, found) if done else None
+
+
+def maxima_of_nothing(x: Array, plan: Plan, places: bool = True) -> tuple[Array, Array]:
+    """What they look like."""
+    shape = x.shape[: x.ndim - plan.dims] + plan.shape
+    return np.empty_like(x, order="C", shape=shape), np.empty_like(x, INDEX, order="C", shape=shape)
+
+
+@primitive("pool.maxima", maxima_by_kernel, meta=maxima_of_nothing)
 def maxima(x: Array, plan: Plan, places: bool = True) -> tuple[Array, Array | None]:
     """The maximum over each window of the last dimensions, and its position in them laid out in one line: of several the first, but the
     last NaN if there is one. Where `places` are not asked for, there may be none."""
     lead = x.ndim - plan.dims
-    shape = x.shape[:lead] + plan.shape
-    if 0 in shape:
-        return np.empty(shape, x.dtype), np.empty(shape, INDEX)
-    if serves(x):
-        values, found = np.empty(shape, x.dtype), np.empty(shape, INDEX) if places else None
-        if plan.dims == 1 and plan.taps and not places:
-            kernel = loops("pool").maxima_in_line
-            if kernel.run(values, np.ascontiguousarray(x), plan.table, values.size // plan.columns, plan.work):
-                return values, None
-        if search()(values, found, np.ascontiguousarray(x), plan.table, x.size // plan.plane, plan.plane):
-            return values, found
+    if 0 in x.shape[:lead] + plan.shape:
+        return maxima_of_nothing(x, plan)
     index: Array = np.zeros((), INDEX)
     weight = 1
     for axis, line in reversed(list(enumerate(plan.windows, lead))):
@@ -170,7 +182,7 @@ def maxima(x: Array, plan: Plan, places: bool = True) -> tuple[Array, Array | No
             best, source_of_best = np.where(better, values, best), np.where(better, source, source_of_best)
         x, index = best, np.broadcast_to(source_of_best, best.shape)
         weight *= line.size
-    return np.array(x, order="C"), np.array(index, order="C")
+    return in_order(x), in_order(index)
 
 
 # ---- by compiled code ---------------------------------------------------------------------------------------------------------------
@@ -256,16 +268,30 @@ def spread_directly(g: Array, plan: Plan) -> Array | None:
     return out if kernel.run(out, g, plan.table, plan.by, out.size // plan.plane, max(plan.plane, plan.by.size)) else None
 
 
-def put_directly(g: Array, index: Array, shape: tuple[int, ...], dims: int) -> Array | None:
+def put_directly(g: Array, index: Array, dims: int, shape: tuple[int, ...], dtype: Any) -> Array | None:
     """Zeros of a shape, with `g` added at the positions that `index` names, counted in the last `dims` dimensions."""
+    if not g.size:
+        return None
     out, plane = np.empty(shape, g.dtype), math.prod(shape[len(shape) - dims :])
     planes = out.size // plane
     return out if loops("pool").put.run(out, np.ascontiguousarray(g), index, g.size // planes, plane, planes, plane) else None
 
 
-def set_directly(x: Array, index: Array, shape: tuple[int, ...], plane: int) -> Array | None:
+def take_directly(g: Array, index: Array, dims: int) -> Array | None:
+    if not g.size or not index.size:
+        return None
+    g, index, grad = np.ascontiguousarray(g), np.ascontiguousarray(index), np.empty(index.shape, g.dtype)
+    plane = math.prod(g.shape[g.ndim - dims :])
+    planes = g.size // plane
+    return grad if loops("pool").take_back.run(grad, g, index, index.size // planes, plane, planes, plane) else None
+
+
+def set_directly(x: Array, index: Array, size: tuple[int, ...]) -> Array | None:
     """The same without adding: of several numbers for a position the last. None too if a position is not inside its plane."""
-    out = np.empty(shape, x.dtype)
+    plane = math.prod(size)
+    if not index.size or not plane:
+        return None
+    out = np.empty((*x.shape[: x.ndim - len(size)], *size), x.dtype)
     planes = out.size // plane
     x, index, strange = np.ascontiguousarray(x), np.ascontiguousarray(index), np.zeros(planes, INDEX)
     done = loops("pool").set_back.run(out, x, index, strange, x.size // planes, plane, planes, plane)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable
-from functools import cache
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +11,7 @@ import numpy as np
 from .._layer import Layer
 from .._methods import OpMethods
 from ._conversions import converted
+from ._primitives import loops
 
 if TYPE_CHECKING:
     from ..autograd.node import Node
@@ -22,12 +21,6 @@ if TYPE_CHECKING:
 ARRAYS = (np.ndarray, np.generic)
 LARGE = 1 << 14  # elements of which a copy is worth a kernel,
 MIDDLE = 1 << 12  # and if those of a row are apart
-
-
-@cache
-def loops(family: str) -> Any:
-    """A module of kernels, imported when it is first needed. Its functions give None where NumPy has to compute."""
-    return import_module(f".._kernels.{family}_loops", __package__)
 
 
 def call(fn: Any, *args: Any, **kwargs: Any) -> Any:

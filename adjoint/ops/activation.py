@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from ._operands import inplace_of, number_like, refuse, zero
+from ._primitives import loops
 from ._registry import FOUND, Array, composite, elementwise, op
-from ._rules import call, loops, wrap_dim
+from ._rules import call, wrap_dim
 from .arithmetic import div, sub
 from .piecewise import abs as absolute
 from .special import numerics

@@ -16,8 +16,9 @@ from ..autograd.regions import ANY
 from ._batching import Index, behind_batch
 from ._index_checks import first_outside
 from ._inplace import shares_memory
+from ._primitives import loops
 from ._registry import LINEAR, Array, Held, op
-from ._rules import call, copied, loops, sum_to
+from ._rules import call, copied, sum_to
 from .parts import EVERYTHING
 from .shape import inverse_order
 

@@ -26,9 +26,10 @@ from ._forward import NUMBERS
 from ._general import array_to_write, is_sparse, operand, plain_array, settled_pending, watched
 from ._inplace import check_read, overwritten_operands, shares_memory, write_inplace, write_to_watch
 from ._operands import zero
+from ._primitives import loops
 from ._recording import edges_of, record
 from ._registry import ELEMENTWISE, LEADING, LINEAR, Array, Op, composite, op
-from ._rules import LARGE, cast, copied, loops, sum_to
+from ._rules import LARGE, cast, copied, sum_to
 from ._writing_codegen import Kernel, Write, by_name, quietly, writing_function
 
 # ---- writing a part -----------------------------------------------------------------------------------------------------------------

@@ -10,35 +10,28 @@ import numpy as np
 
 from .._serving import serves
 from ._batching import Composed, behind_batch, expanded
+from ._forward import check_shapes
 from ._precision import wide
+from ._primitives import primitive
 from ._registry import Array, ConstantArray, op
-from ._rules import call, cast, loops, sum_to
+from ._rules import call, cast, sum_to
 from .matmul import product, transposed
-from .softmax import softmax_back, softmax_of_rows
+from .softmax import softmax_along, softmax_gradient
 
 # ---- the weights --------------------------------------------------------------------------------------------------------------------
 
 
-def attention_back(g: Array, out: Array, scale: float) -> Array:
-    if g.__class__ is np.ndarray and out.size:
-        g, out = np.ascontiguousarray(g), np.ascontiguousarray(out)
-        grad, size = np.empty(out.shape, out.dtype), out.shape[-1]
-        if loops("softmax").softmax_rows_back.run(grad, g, out, scale, size, out.size // size, size):
-            return grad
-    return softmax_back(g, out) * scale
-
-
 def attention_scores(g: Array, out: Array, scores_shape: tuple[int, ...], scale: float) -> Array:
-    return sum_to(attention_back(g, out, scale), scores_shape)
+    return sum_to(softmax_gradient(g, out, -1, scale), scores_shape)
 
 
 def attention_mask(g: Array, out: Array, mask_shape: tuple[int, ...]) -> Array:
-    return sum_to(attention_back(g, out, 1.0), mask_shape)
+    return sum_to(softmax_gradient(g, out, -1), mask_shape)
 
 
 def weights_jvp(scores_t: Array, mask_t: Array, out: Array, scale: float) -> Array:
     tangents = [t for t in (None if scores_t is None else scores_t * scale, mask_t) if t is not None]
-    return softmax_back(sum(tangents[1:], tangents[0]), out)
+    return softmax_gradient(sum(tangents[1:], tangents[0]), out, -1)
 
 
 def weights_batch(scores: Any, mask: Any, scale: float, causal: bool, batched: list[bool], examples: int) -> Any:
@@ -54,43 +47,22 @@ def attention_weights(scores: Array, mask: Array | None, scale: float, causal: b
     return weighted(scores, mask, scale, int(causal))
 
 
+@primitive("softmax.attention")
 def weighted(scores: Array, mask: Array | None, scale: float, causal: int) -> Array:
     """The same, where the first query sees so many keys as `causal` says, and each later one one more; with 0 all see all."""
-    out = attention_by_kernel(scores, mask, scale, causal)
-    if out is not None:
-        return out
+    if mask is not None:
+        check_shapes((scores, mask))
     x = wide(scores) * scale
     if causal:
         mask = np.tri(scores.shape[-2], scores.shape[-1], causal - 1, dtype=bool)
     if not scores.size:
         return np.zeros_like(scores)
     if mask is None:
-        return cast(softmax_of_rows(x), scores.dtype)
+        return cast(softmax_along(x, -1), scores.dtype)
     forbidden = np.logical_not(mask) if mask.dtype == bool else mask == -np.inf
     blocked = np.all(forbidden, axis=-1, keepdims=True)
     x = np.where(forbidden, -np.inf, x) if mask.dtype == bool else x + wide(mask)
-    return cast(np.where(blocked, 0, softmax_of_rows(np.where(blocked, 0, x))), scores.dtype)
-
-
-def attention_by_kernel(scores: Array, mask: Array | None, scale: float, causal: int) -> Array | None:
-    if scores.__class__ is not np.ndarray or not scores.size or scores.dtype.char not in "fd":
-        return None
-    allowed = bias = None
-    masks, size = 1, scores.shape[-1]
-    if mask is not None:
-        from ._forward import check_shapes
-
-        if check_shapes((scores, mask)) != scores.shape:
-            return None
-        while mask.ndim > 2 and mask.shape[0] == 1:
-            mask = mask[0]
-        mask = np.ascontiguousarray(np.broadcast_to(mask, scores.shape[scores.ndim - mask.ndim :]))
-        masks = mask.size // size
-        allowed, bias = (mask, None) if mask.dtype == bool else (None, mask)
-    x, out = np.ascontiguousarray(scores), np.empty(scores.shape, scores.dtype)
-    queries, rows = scores.shape[-2], scores.size // size
-    done = loops("softmax").attention_rows.run(out, x, allowed, bias, scale, causal, size, queries, masks, rows, size)
-    return out if done else None
+    return cast(np.where(blocked, 0, softmax_along(np.where(blocked, 0, x), -1)), scores.dtype)
 
 
 # ---- all of it ----------------------------------------------------------------------------------------------------------------------
@@ -177,7 +149,7 @@ def grads_of(
     of_value = product(transposed(weights), g) if needs[2] else None
     if not needs[0] and not needs[1]:
         return None, None, of_value, None
-    scores = attention_back(product(g, transposed(value)), weights, scale)
+    scores = softmax_gradient(product(g, transposed(value)), weights, -1, scale)
     return product(scores, key) if needs[0] else None, product(transposed(scores), query) if needs[1] else None, of_value, None
 
 
@@ -187,9 +159,9 @@ def attention_jvp(
     weights = attention_weights(product(query, transposed(key)), mask, scale, causal)
     parts = []
     if query_t is not None:
-        parts.append(product(softmax_back(product(query_t, transposed(key)) * scale, weights), value))
+        parts.append(product(softmax_gradient(product(query_t, transposed(key)) * scale, weights, -1), value))
     if key_t is not None:
-        parts.append(product(softmax_back(product(query, transposed(key_t)) * scale, weights), value))
+        parts.append(product(softmax_gradient(product(query, transposed(key_t)) * scale, weights, -1), value))
     if value_t is not None:
         parts.append(product(weights, value_t))
     return sum(parts[1:], parts[0])

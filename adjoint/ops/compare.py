@@ -10,8 +10,8 @@ from .._dtype import from_numpy_dtype
 from .._layer import Layer
 from .._layout import strided
 from ._operands import OPERANDS, refuse
+from ._primitives import loops
 from ._registry import FOUND, Array, composite, elementwise
-from ._rules import loops
 
 # ---- comparison ---------------------------------------------------------------------------------------------------------------------
 

@@ -12,8 +12,9 @@ import numpy as np
 from .._methods import OpMethods
 from ._batching import expanded
 from ._out import into
+from ._primitives import loops
 from ._registry import FUNCTIONS, MULTILINEAR, RANKED, Array, composite, op
-from ._rules import call, loops, wrap_dim
+from ._rules import call, wrap_dim
 from .matmul import C_NAMES, dot, mm
 from .parts import EVERYTHING
 

@@ -214,7 +214,7 @@ def convolution(
     """Cross-correlation of a batch (N, C, spatial...) with kernels (O, C / groups, kernel...)."""
     shape = convolution_shape(input.shape, weight.shape, None if bias is None else bias.shape, stride, padding, dilation, groups)
     check_dtypes(input, weight, bias)
-    if input.__class__ is not np.ndarray or not input.shape[1]:
+    if not input.shape[1]:
         return np.empty_like(input, order="C", shape=shape)
     if is_half(input.dtype):
         bias = None if bias is None else wide(bias)
@@ -257,8 +257,6 @@ def convolution_transposed(
     check_channels("transposed=1", input.shape, weight.shape[0], weight.shape, None if bias is None else bias.shape, channels)
     check_dtypes(input, weight, bias, transposed=True)
     shape = (input.shape[0], channels, *size)
-    if input.__class__ is not np.ndarray:
-        return np.empty_like(input, order="C", shape=shape)
     if is_half(input.dtype):
         bias = None if bias is None else wide(bias)
         found = cast(_convolve.scattered(wide(input), wide(weight), bias, shape, stride, padding, dilation, groups), input.dtype)
@@ -284,8 +282,6 @@ def convolution_weight(
 ) -> Array:
     """The gradient of a convolution with respect to its weight."""
     shape = (grad.shape[1], input.shape[1] // groups, *kernel_size)
-    if input.__class__ is not np.ndarray:
-        return np.empty_like(input, order="C", shape=shape)
     if is_half(input.dtype):
         return cast(_convolve.products(wide(input), wide(grad), shape, stride, padding, dilation, groups), input.dtype)
     return in_format(_convolve.products(input, grad, shape, stride, padding, dilation, groups), input, grad, groups)

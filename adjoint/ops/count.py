@@ -14,8 +14,9 @@ from .._tensor import Tensor, wrap, wrap_result
 from ._batching import by_example, refuse_batches
 from ._out import into, several_into
 from ._precision import wide
+from ._primitives import loops
 from ._registry import SAME, Array, composite
-from ._rules import loops, whole_number, wrap_dim
+from ._rules import whole_number, wrap_dim
 
 # ---- distinct values ----------------------------------------------------------------------------------------------------------------
 

@@ -17,10 +17,11 @@ from .._quiet import mute, unmute
 from ._batching import expanded
 from ._loss import finished, reduction_of, refuse_gradient, require_floats
 from ._precision import INT64, UINT8, compute_dtype, wide
+from ._primitives import loops, primitive
 from ._registry import FUNCTIONS, Array, op
-from ._rules import call, cast, loops
+from ._rules import call, cast, holds
 from .reduce import total
-from .softmax import log_softmax, log_softmax_of_rows, softmax
+from .softmax import log_softmax, log_softmax_along, softmax
 
 Kept = list[Any]
 
@@ -93,7 +94,7 @@ def places_of(input: Array, target: Array, weight: Array | None) -> tuple[int, i
     shape = input.shape
     classes = shape[class_axis(input)]
     count = target.size
-    if input.__class__ is not np.ndarray or not input.size or target.dtype is not INT64 or count * classes != input.size:
+    if not input.size or target.dtype is not INT64 or count * classes != input.size:
         return None
     if weight is not None and weight.shape != (classes,):
         return None
@@ -136,9 +137,10 @@ def cross_entropy_by_kernel(
 
 
 def cross_entropy_back(
-    g: Array, input: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str, smoothing: float, kept: Kept
-) -> Array | None:
-    found = places_of(input, target, weight) if kept and g.__class__ is np.ndarray else None
+    g: Array, input: Array, input_dtype: Any, target: Array, weight: Array | None, ignore_index: int, reduction: str, smoothing: float,
+    kept: Kept,
+) -> Array | None:  # fmt: skip
+    found = places_of(input, target, weight) if kept else None
     if found is None:
         return None
     classes, inner, count = found
@@ -184,7 +186,7 @@ def nll_by_kernel(input: Array, target: Array, weight: Array | None, ignore_inde
 def nll_back(
     g: Array, shape: tuple[int, ...], dtype: Any, target: Array, weight: Array | None, ignore_index: int, reduction: str, kept: Kept
 ) -> Array | None:
-    if not kept or g.__class__ is not np.ndarray:
+    if not kept:
         return None
     grad = np.zeros(shape, dtype)
     classes, inner, count = shape[class_axis(grad)], math.prod(shape[2:]), target.size
@@ -197,12 +199,10 @@ def nll_back(
 # ---- the ops ------------------------------------------------------------------------------------------------------------------------
 
 
+@primitive("loss.nll_back", nll_back)
 def nll_rule(
     g: Array, input_shape: Any, input_dtype: Any, target: Array, weight: Array | None, ignore_index: int, reduction: str, kept: Kept
 ) -> Array:
-    found = nll_back(g, input_shape, input_dtype, target, weight, ignore_index, reduction, kept)
-    if found is not None:
-        return found
     dtype = compute_dtype(input_dtype)
     each = row_gradients(-g, target, weight, ignore_index, reduction, dtype)
     if weight is not None:
@@ -239,23 +239,19 @@ def losses_of_examples(
 @op("nll_loss", wide=True, method=False, function=False, out=False, input=nll_rule, jvp=nll_tangent,
     batch=lambda input, target, weight, ignore_index, reduction, batched: losses_of_examples(
         nll_loss_op, input, target, weight, ignore_index, reduction, batched))  # fmt: skip
+@primitive("loss.nll", nll_by_kernel)
 def nll_loss_op(input: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str, kept: Kept) -> Array:
-    out = nll_by_kernel(input, target, weight, ignore_index, reduction, kept)
-    if out is not None:
-        return out
     check_classes("nll_loss_out_frame", input, target, weight, ignore_index)
     losses = -wide(at_target(rows_of(input), safe_target(target, ignore_index)))[..., 0]
     losses = weighted(losses, class_weights(target, weight, ignore_index, losses.dtype))
     return combined(losses, target, weight, ignore_index, reduction, input.dtype)
 
 
+@primitive("loss.cross_entropy_back", cross_entropy_back)
 def cross_entropy_rule(
     g: Array, input: Array, input_dtype: Any, target: Array, weight: Array | None, ignore_index: int, reduction: str,
     label_smoothing: float, kept: Kept,
 ) -> Array:  # fmt: skip
-    found = cross_entropy_back(g, input, target, weight, ignore_index, reduction, label_smoothing, kept)
-    if found is not None:
-        return found
     rows, dtype = rows_of(wide(input)), compute_dtype(input_dtype)
     classes = rows.shape[-1]
     each = row_gradients(g, target, weight, ignore_index, reduction, dtype)[..., None]
@@ -284,12 +280,10 @@ def cross_entropy_tangent(
     input=cross_entropy_rule, jvp=cross_entropy_tangent,
     batch=lambda input, target, weight, ignore_index, reduction, label_smoothing, batched: losses_of_examples(
         cross_entropy_op, input, target, weight, ignore_index, reduction, batched, label_smoothing))  # fmt: skip
+@primitive("loss.cross_entropy", cross_entropy_by_kernel)
 def cross_entropy_op(
     input: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str, label_smoothing: float, kept: Kept
 ) -> Array:
-    out = cross_entropy_by_kernel(input, target, weight, ignore_index, reduction, label_smoothing, kept)
-    if out is not None:
-        return out
     token = mute()  # only here, for a kernel does not warn
     try:
         return cross_entropy_by_numpy(input, target, weight, ignore_index, reduction, label_smoothing)
@@ -301,7 +295,7 @@ def cross_entropy_by_numpy(
     input: Array, target: Array, weight: Array | None, ignore_index: int, reduction: str, label_smoothing: float
 ) -> Array:
     check_classes("log_softmax_lastdim_kernel_impl", input, target, weight, ignore_index)
-    logs = log_softmax_of_rows(rows_of(wide(input)))
+    logs = log_softmax_along(rows_of(wide(input)), -1)
     losses = -at_target(logs, safe_target(target, ignore_index))[..., 0]
     losses = weighted(losses, class_weights(target, weight, ignore_index, losses.dtype))
     if label_smoothing:
@@ -327,10 +321,8 @@ def check_classes(name: str, input: Array, target: Array, weight: Array | None, 
         if weight.dtype != input.dtype:
             ours, theirs = from_numpy_dtype(input.dtype), from_numpy_dtype(weight.dtype)
             raise RuntimeError(f"expected scalar type {ours.scalar_name} but found {theirs.scalar_name}\n  fix: weight.to({ours})")
-    if target.__class__ is not np.ndarray:
-        return
     wrong = (target != ignore_index) & ((target < 0) | (target >= classes))
-    if wrong.any():
+    if holds(np.any(wrong)):
         raise IndexError(
             f"Target {target[wrong].flat[0]} is out of bounds.\n  the input has {classes} classes, so targets are 0 to {classes - 1} "
             f"(or ignore_index={ignore_index})"

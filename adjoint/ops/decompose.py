@@ -11,8 +11,9 @@ import numpy as np
 
 from .._state import GRAD, get_mode
 from ._matrices import check_floating, check_matrices, check_supported, scalar_name
+from ._primitives import loops
 from ._registry import LEADING, Array, op
-from ._rules import call, cast, conjugate, holds, loops
+from ._rules import call, cast, conjugate, holds
 from .linalg import (
     HIDDEN,
     UPPER,

@@ -9,8 +9,9 @@ import numpy as np
 
 from ._batching import behind_batch
 from ._operands import refuse
+from ._primitives import loops
 from ._registry import COMMON, FUNCTIONS, Array, composite, op
-from ._rules import call, loops, sum_to
+from ._rules import call, sum_to
 from .join import broadcast_tensors
 from .matmul import product
 from .vector_norm import divided, linalg_vector_norm, norm_rule, vector_norm

@@ -10,14 +10,18 @@ import numpy as np
 
 from ._matrices import check_floating, check_matrices
 from ._precision import FLOAT32, is_half
+from ._primitives import loops, opaque
 from ._registry import LEADING, Array, op
-from ._rules import call, cast, loops
+from ._rules import call, cast
 from .linalg import HIDDEN, real, times
 from .matmul import transposed
 
 
+@opaque("exponential.matrices", meta=lambda a: a * 1)
 def exponential(a: Array) -> Array:
-    """The exponentials of matrices that are arrays."""
+    """The exponentials of matrices."""
+    if not a.size:
+        return a * 1
     if real(a) and (found := loops("exponential").exponential(a)) is not None:
         return found[0]
     return squared_series(a, halvings_of(a), times)
@@ -76,6 +80,4 @@ def linalg_matrix_exp(A: Array) -> Array:
     check_matrices("linalg.matrix_exp", A)
     if A.dtype.kind in "iub":
         check_floating("linalg.matrix_exp", A)
-    if not A.size or not isinstance(A, np.ndarray):
-        return A * 1
     return cast(exponential(cast(A, FLOAT32)), A.dtype) if is_half(A.dtype) else exponential(A)

@@ -9,8 +9,9 @@ import numpy as np
 from ._batching import aligned, behind_batch
 from ._matrices import check_matrices, check_supported, scalar_name
 from ._operands import no_derivative, no_rule, no_tangent
+from ._primitives import loops, opaque
 from ._registry import LEADING, Array, op
-from ._rules import call, loops, sum_to
+from ._rules import call, sum_to
 from .linalg import HIDDEN, LOWER, UPPER, LinAlgError, by_columns, first_failure, hermitian, main_diagonal, real, solved, times, zero_on
 
 # ---- Cholesky -----------------------------------------------------------------------------------------------------------------------
@@ -195,29 +196,39 @@ def check_exchanges(factors: Array, pivots: Array) -> None:
 def linalg_ldl_factor_ex(A: Array, hermitian: bool) -> tuple[Array, Array, Array]:
     """L and D in one matrix, the exchanges, and the row of the first zero in D."""
     check_matrices("torch.linalg.ldl_factor_ex", A)
-    batch = A.shape[:-2]
-    factors = np.empty_like(A)
-    pivots, info = np.zeros(A.shape[:-1], np.int32, like=A), np.zeros(batch, np.int32, like=A)
-    if isinstance(A, np.ndarray):
-        for place in np.ndindex(*batch):
-            factors[place], pivots[place], info[place] = ldl_factored(A[place], hermitian)
-    return by_columns(factors), pivots, info
+    return ldl_factors(A, hermitian)
+
+
+def room_for_ldl(A: Array, hermitian: bool) -> tuple[Array, Array, Array]:
+    return by_columns(np.empty_like(A)), np.zeros(A.shape[:-1], np.int32, like=A), np.zeros(A.shape[:-2], np.int32, like=A)
+
+
+@opaque("lapack.ldl", meta=room_for_ldl)
+def ldl_factors(A: Array, hermitian: bool) -> tuple[Array, Array, Array]:
+    factors, pivots, info = room_for_ldl(A, hermitian)
+    for place in np.ndindex(*A.shape[:-2]):
+        factors[place], pivots[place], info[place] = ldl_factored(A[place], hermitian)
+    return factors, pivots, info
 
 
 @op("linalg_ldl_solve", holomorphic=False, **HIDDEN,
     jvp=no_tangent("linalg_ldl_solve"), LD=no_derivative("linalg_ldl_solve"), B=no_derivative("linalg_ldl_solve"),
     batch=lambda LD, pivots, B, hermitian: linalg_ldl_solve(
         behind_batch(LD, B.ndim), behind_batch(pivots, B.ndim - 1), behind_batch(B, LD.ndim), hermitian))  # fmt: skip
+@opaque("lapack.ldl_solution", meta=lambda LD, pivots, B, hermitian: room_for_solution(LD, B))
 def linalg_ldl_solve(LD: Array, pivots: Array, B: Array, hermitian: bool) -> Array:
     """The solution X of A X = B from the factors of A."""
-    batch = np.broadcast_shapes(LD.shape[:-2], B.shape[:-2])
-    result = np.empty_like(B, shape=(*batch, *B.shape[-2:]))
-    if isinstance(B, np.ndarray):
-        factors, order = np.broadcast_to(LD, (*batch, *LD.shape[-2:])), np.broadcast_to(pivots, (*batch, pivots.shape[-1]))
-        right = np.broadcast_to(B, result.shape)
-        for place in np.ndindex(*batch):
-            result[place] = ldl_solved(factors[place], order[place], right[place], hermitian)
-    return by_columns(result)
+    result = room_for_solution(LD, B)
+    batch = result.shape[:-2]
+    factors, order = np.broadcast_to(LD, (*batch, *LD.shape[-2:])), np.broadcast_to(pivots, (*batch, pivots.shape[-1]))
+    right = np.broadcast_to(B, result.shape)
+    for place in np.ndindex(*batch):
+        result[place] = ldl_solved(factors[place], order[place], right[place], hermitian)
+    return result
+
+
+def room_for_solution(LD: Array, B: Array) -> Array:
+    return by_columns(np.empty_like(B, shape=(*np.broadcast_shapes(LD.shape[:-2], B.shape[:-2]), *B.shape[-2:])))
 
 
 # ---- QR in its packed form ----------------------------------------------------------------------------------------------------------
@@ -229,8 +240,16 @@ def geqrf(input: Array) -> tuple[Array, Array]:
     if len(input.shape) < 2:
         raise RuntimeError("torch.geqrf: input must have at least 2 dimensions.")
     check_supported("geqrf_cpu", input)
-    rows, columns = input.shape[-2:]
-    if not input.size or not isinstance(input, np.ndarray):
-        return by_columns(np.zeros_like(input)), np.zeros((*input.shape[:-2], min(rows, columns)), input.dtype, like=input)
+    return reflections(input)
+
+
+def no_reflections(x: Array) -> tuple[Array, Array]:
+    return by_columns(np.zeros_like(x)), np.zeros((*x.shape[:-2], min(x.shape[-2:])), x.dtype, like=x)
+
+
+@opaque("lapack.reflections", meta=no_reflections)
+def reflections(input: Array) -> tuple[Array, Array]:
+    if not input.size:
+        return no_reflections(input)
     turned, factors = np.linalg.qr(input, mode="raw")
     return np.swapaxes(np.ascontiguousarray(turned), -1, -2), factors

@@ -8,8 +8,9 @@ from functools import lru_cache
 import numpy as np
 
 from .._dtype import from_numpy_dtype
+from ._primitives import loops, primitive
 from ._registry import LEADING, LINEAR, Array, op
-from ._rules import call, loops
+from ._rules import call, contiguous, in_order
 from ._windows import Sizes, folded, output_size, padded, windows
 
 
@@ -40,10 +41,7 @@ def im2col(input: Array, kernel_size: Sizes, dilation: Sizes, padding: Sizes, st
     """The blocks of images (N, C, H, W) as columns (N, C * KH * KW, L)."""
     blocks = blocks_of(input.shape[-2:], kernel_size, dilation, padding, stride)
     check_dtype("im2col_out_cpu", input)
-    if input.__class__ is not np.ndarray:
-        shape = (*input.shape[:-3], input.shape[-3] * blocks.volume, blocks.count)
-        return np.empty_like(input, order="C", shape=shape)
-    return blocks.taken(input)
+    return unfolded(input, blocks)
 
 
 class Blocks:
@@ -61,32 +59,44 @@ class Blocks:
         self.volume, self.count, self.plane = math.prod(kernel), math.prod(places), math.prod(size)
         self.plan = np.array([*size, *kernel, *places, *stride, *padding, *dilation], np.int64)  # see `_kernels/pixel_loops.py`
 
-    def taken(self, images: Array) -> Array:
-        """The blocks as columns."""
-        *lead, channels, _, _ = images.shape
-        shape = (*lead, channels * self.volume, self.count)
-        if images.size:
-            out = np.empty(shape, images.dtype)
-            if loops("pixel").unfold.run(out, np.ascontiguousarray(images), self.plan, out.size // self.count, self.count):
-                return out
-        samples = padded(images.reshape(math.prod(lead), channels, *self.size), self.padding, self.padding)
-        return np.array(windows(samples, self.kernel, self.stride, self.dilation)).reshape(shape)
+    def unfolded(self, images: Array) -> Sizes:
+        """The shape of the columns of images."""
+        return (*images.shape[:-3], images.shape[-3] * self.volume, self.count)
 
-    def added_up(self, columns: Array) -> Array:
-        """Images, from columns."""
-        *lead, rows, _ = columns.shape
-        channels = rows // self.volume
-        if columns.size:
-            out = np.empty((*lead, channels, *self.size), columns.dtype)
-            work = max(self.plane, self.volume * self.count)
-            if loops("pixel").fold.run(out, np.ascontiguousarray(columns), self.plan, out.size // self.plane, work):
-                return out
-        cols = columns.reshape(math.prod(lead), channels, *self.kernel, *self.places)
-        images = folded(cols, self.size, self.stride, self.padding, self.dilation)
-        return np.ascontiguousarray(images).reshape(*lead, channels, *self.size)
+    def folded(self, columns: Array) -> Sizes:
+        """The shape of the images that columns are of."""
+        return (*columns.shape[:-2], columns.shape[-2] // self.volume, *self.size)
 
 
 blocks_of = lru_cache(maxsize=256)(Blocks)
+
+
+def unfolded_by_kernel(images: Array, blocks: Blocks) -> Array | None:
+    out = np.empty(blocks.unfolded(images), images.dtype)
+    units = out.size // blocks.count
+    return out if units and loops("pixel").unfold.run(out, np.ascontiguousarray(images), blocks.plan, units, blocks.count) else None
+
+
+@primitive("pixel.unfolded", unfolded_by_kernel, meta=lambda x, blocks: np.empty_like(x, order="C", shape=blocks.unfolded(x)))
+def unfolded(images: Array, blocks: Blocks) -> Array:
+    """The blocks of images as columns."""
+    samples = images.reshape(math.prod(images.shape[:-3]), images.shape[-3], *blocks.size)
+    view = windows(padded(samples, blocks.padding, blocks.padding), blocks.kernel, blocks.stride, blocks.dilation)
+    return in_order(view).reshape(blocks.unfolded(images))
+
+
+def added_up_by_kernel(columns: Array, blocks: Blocks) -> Array | None:
+    out, work = np.empty(blocks.folded(columns), columns.dtype), max(blocks.plane, blocks.volume * blocks.count)
+    done = columns.size and loops("pixel").fold.run(out, np.ascontiguousarray(columns), blocks.plan, out.size // blocks.plane, work)
+    return out if done else None
+
+
+@primitive("pixel.added_up", added_up_by_kernel, meta=lambda x, blocks: np.empty_like(x, order="C", shape=blocks.folded(x)))
+def added_up(columns: Array, blocks: Blocks) -> Array:
+    """Images, from columns."""
+    *lead, channels, _, _ = shape = blocks.folded(columns)
+    cols = columns.reshape(math.prod(lead), channels, *blocks.kernel, *blocks.places)
+    return contiguous(folded(cols, blocks.size, blocks.stride, blocks.padding, blocks.dilation)).reshape(shape)
 
 
 @op(
@@ -97,12 +107,9 @@ def col2im(input: Array, output_size: Sizes, kernel_size: Sizes, dilation: Sizes
     """Columns (N, C * KH * KW, L) as the blocks of images (N, C, H, W), added up where they overlap."""
     check_dtype("col2im_out_cpu", input)
     check_blocks(tuple(input.shape), output_size, kernel_size, dilation, padding, stride)
-    shape = (*input.shape[:-2], input.shape[-2] // math.prod(kernel_size), *output_size)
-    if input.__class__ is not np.ndarray:
-        return np.empty_like(input, order="C", shape=shape)
     if not input.shape[-1]:
-        return np.zeros(shape, input.dtype)
-    return blocks_of(output_size, kernel_size, dilation, padding, stride).added_up(input)
+        return np.zeros_like(input, order="C", shape=(*input.shape[:-2], input.shape[-2] // math.prod(kernel_size), *output_size))
+    return added_up(input, blocks_of(output_size, kernel_size, dilation, padding, stride))
 
 
 def block_counts(size: Sizes, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Sizes:

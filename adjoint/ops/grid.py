@@ -19,8 +19,9 @@ import numpy as np
 
 from .._dtype import from_numpy_dtype
 from ._precision import compute_dtype
+from ._primitives import loops, primitive
 from ._registry import FOLDED, LINEAR, Array, op
-from ._rules import call, cast, loops, zeros_on
+from ._rules import call, cast, zeros_on
 from .scatter import gather, scatter_add
 
 INT64 = np.dtype("int64")
@@ -199,20 +200,16 @@ def facts(
     return told, (samples * -(-points // most), min(points, most) * (channels + 1) * taps)
 
 
-def facts_of(arrays: tuple[Array, ...], shape: tuple[int, ...], mode: str, padding_mode: str, align_corners: bool) -> Any:
-    """The same, if these are all arrays, of which the last is the grid; else None."""
-    for array in arrays:
-        if array.__class__ is not np.ndarray:
-            return None
-    grid = arrays[-1]
-    return facts(shape, grid.shape, grid.dtype.char, mode, padding_mode, align_corners)
+def sampled_by_kernel(input: Array, grid: Array, *how: Any) -> Array | None:
+    if (known := facts(input.shape, grid.shape, grid.dtype.char, *how)) is None:
+        return None
+    out = np.empty((*input.shape[:2], *grid.shape[1:-1]), input.dtype)
+    return out if loops("grid").read.run(out, np.ascontiguousarray(input), np.ascontiguousarray(grid), *known[0], *known[1]) else None
 
 
+@primitive("grid.sampled", sampled_by_kernel,
+           meta=lambda x, grid, *how: np.empty_like(x, order="C", shape=(*x.shape[:2], *grid.shape[1:-1])))  # fmt: skip
 def sampled(input: Array, grid: Array, mode: str, padding_mode: str, align_corners: bool) -> Array:
-    if (known := facts_of((input, grid), input.shape, mode, padding_mode, align_corners)) is not None:
-        out = np.empty((*input.shape[:2], *grid.shape[1:-1]), input.dtype)
-        if loops("grid").read.run(out, np.ascontiguousarray(input), np.ascontiguousarray(grid), *known[0], *known[1]):
-            return out
     image = in_line(input)
     total: Array = None
     for corner in corners(grid, tuple(input.shape[2:]), mode, padding_mode, align_corners):
@@ -234,14 +231,17 @@ def moved(input: Array, grid: Array, grid_t: Array, mode: str, padding_mode: str
     return np.reshape(np.broadcast_to(total, shape), (*input.shape[:2], *grid.shape[1:-1]))
 
 
+def image_by_kernel(g: Array, grid: Array, shape: tuple[int, ...], dtype: Any, how: tuple[str, str, bool]) -> Array | None:
+    if (known := facts(shape, grid.shape, grid.dtype.char, *how)) is None:
+        return None
+    (told, _), kernels, grad, channels = known, loops("grid"), np.empty(shape, dtype), shape[1]
+    units, work = shape[0] * -(-channels // kernels.CHANNELS), min(channels, kernels.CHANNELS) * told[-1] * told[5]
+    return grad if kernels.read_back.run(grad, np.ascontiguousarray(g), np.ascontiguousarray(grid), *told, units, work) else None
+
+
+@primitive("grid.image_gradient", image_by_kernel)
 def image_gradient(g: Array, grid: Array, input_shape: tuple[int, ...], input_dtype: Any, how: tuple[str, str, bool]) -> Array:
     batch, channels, *size = input_shape
-    if (known := facts_of((g, grid), input_shape, *how)) is not None:
-        told, _ = known
-        kernels, grad = loops("grid"), np.empty(input_shape, input_dtype)
-        units, work = batch * -(-channels // kernels.CHANNELS), min(channels, kernels.CHANNELS) * told[-1] * told[5]
-        if kernels.read_back.run(grad, np.ascontiguousarray(g), np.ascontiguousarray(grid), *told, units, work):
-            return grad
     given, dtype = in_line(g), compute_dtype(input_dtype)
     total = zeros_on(g, (batch, channels, math.prod(size)), dtype)
     for corner in corners(grid, tuple(size), *how):
@@ -251,13 +251,17 @@ def image_gradient(g: Array, grid: Array, input_shape: tuple[int, ...], input_dt
     return cast(np.reshape(total, input_shape), input_dtype)
 
 
+def grid_by_kernel(g: Array, input: Array, grid: Array, how: tuple[str, str, bool]) -> Array | None:
+    if (known := facts(input.shape, grid.shape, grid.dtype.char, *how)) is None:
+        return None
+    if how[0] == "nearest":
+        return np.zeros(grid.shape, grid.dtype)
+    grad, arrays = np.empty(grid.shape, grid.dtype), map(np.ascontiguousarray, (g, input, grid))
+    return grad if loops("grid").moved.run(grad, *arrays, *known[0], *known[1]) else None
+
+
+@primitive("grid.grid_gradient", grid_by_kernel)
 def grid_gradient(g: Array, input: Array, grid: Array, how: tuple[str, str, bool]) -> Array:
-    if (known := facts_of((g, input, grid), input.shape, *how)) is not None:
-        if how[0] == "nearest":
-            return np.zeros(grid.shape, grid.dtype)
-        grad, arrays = np.empty(grid.shape, grid.dtype), map(np.ascontiguousarray, (g, input, grid))
-        if loops("grid").moved.run(grad, *arrays, *known[0], *known[1]):
-            return grad
     image, given = in_line(input), in_line(g)
     totals: list[Any] = [None] * grid.shape[-1]
     for corner in corners(grid, tuple(input.shape[2:]), *how):
@@ -300,8 +304,6 @@ def sampler(dims: int) -> Any:
         if input.dtype is not grid.dtype and input.dtype != grid.dtype:
             names = [from_numpy_dtype(x.dtype).scalar_name for x in (input, grid)]
             raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}\n  fix: grid.to(input.dtype)")
-        if input.__class__ is not np.ndarray:
-            return np.empty_like(input, order="C", shape=(*input.shape[:2], *grid.shape[1:-1]))
         return cast(sampled(input, grid, mode, padding_mode, align_corners), input.dtype)
 
     return sample
@@ -339,11 +341,8 @@ def mapped_examples(fn: Any, input: Any, size: tuple[int, ...], align_corners: b
     grad=lambda g, size, align_corners: call(affine_grid_generator, g, size, align_corners))  # fmt: skip
 def affine_grid_back(grad: Array, size: tuple[int, ...], align_corners: bool) -> Array:
     """The gradient of the affine maps that a grid was made by."""
-    count = len(size) - 2
-    if grad.__class__ is not np.ndarray:
-        return np.empty_like(grad, order="C", shape=(size[0], count, count + 1))
-    points = grad.reshape(size[0], math.prod(size[2:]), count)
-    return np.matmul(points.mT, base_grid(tuple(size[2:]), align_corners, grad.dtype))
+    points = grad.reshape(size[0], math.prod(size[2:]), len(size) - 2)
+    return np.matmul(points.mT, np.asarray(base_grid(tuple(size[2:]), align_corners, grad.dtype), like=grad))
 
 
 @op(method=False, function=False, out=False, jvp=LINEAR,
@@ -351,8 +350,5 @@ def affine_grid_back(grad: Array, size: tuple[int, ...], align_corners: bool) ->
     theta=lambda g, size, align_corners: call(affine_grid_back, g, size, align_corners))  # fmt: skip
 def affine_grid_generator(theta: Array, size: tuple[int, ...], align_corners: bool) -> Array:
     """The points of an image after an affine map (N, dimensions, dimensions + 1), one for each sample."""
-    count = len(size) - 2
-    if theta.__class__ is not np.ndarray:
-        return np.empty_like(theta, order="C", shape=(size[0], *size[2:], count))
-    points = np.matmul(base_grid(tuple(size[2:]), align_corners, theta.dtype), np.swapaxes(theta, 1, 2))
-    return points.reshape(size[0], *size[2:], count)
+    points = np.matmul(np.asarray(base_grid(tuple(size[2:]), align_corners, theta.dtype), like=theta), np.swapaxes(theta, 1, 2))
+    return points.reshape(size[0], *size[2:], len(size) - 2)

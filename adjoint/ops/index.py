@@ -23,8 +23,8 @@ from ..autograd.views import check_writable
 from ._forward import NUMBERS
 from ._general import array_to_write, plain_array
 from ._inplace import shares_memory
+from ._primitives import loops
 from ._registry import FUNCTIONS, Array, composite
-from ._rules import loops
 from .advanced_index import Indices, Shape, assign_at, index_at, put_at
 from .assign import SMALL, arrays_to_write, copy_, fill_, number_as, warn_if_expanded, write_through
 from .memory import alias

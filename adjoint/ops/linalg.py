@@ -14,8 +14,9 @@ import numpy as np
 
 from ._batching import aligned
 from ._matrices import check_batches, check_floating, check_matrices
+from ._primitives import loops, opaque
 from ._registry import LEADING, Array, op
-from ._rules import call, conjugate, holds, loops, sum_to
+from ._rules import call, conjugate, holds, sum_to
 from .matmul import product, transposed
 
 
@@ -353,10 +354,19 @@ def _pinv_jvp(A: Array, A_t: Array, out: Array) -> Array:
 @op(batch=LEADING, holomorphic=False, converts=True, jvp=_pinv_jvp, A=_pinv_rule, **HIDDEN)
 def linalg_pinv(A: Array, atol: Any, rtol: Any, symmetric: bool) -> Array:
     """The pseudoinverse; singular values up to max(atol, rtol · the largest) count as zero."""
+    return pseudoinverse(A, atol, rtol, symmetric)
+
+
+def no_inverse(A: Array, *how: Any) -> Array:
+    return np.zeros((*A.shape[:-2], A.shape[-1], A.shape[-2]), A.dtype, like=A)
+
+
+@opaque("lapack.pseudoinverse", meta=no_inverse)
+def pseudoinverse(A: Array, atol: Any, rtol: Any, symmetric: bool) -> Array:
     from .decompose import eigenvectors, singular_vectors
 
-    if 0 in A.shape[-2:] or not isinstance(A, np.ndarray):
-        return np.zeros((*A.shape[:-2], A.shape[-1], A.shape[-2]), A.dtype, like=A)
+    if 0 in A.shape[-2:]:
+        return no_inverse(A)
     if symmetric:
         found = loops("lapack").eigenvalues(A, False, True) if real(A) else None
         s, u = found or eigenvectors(A, False)

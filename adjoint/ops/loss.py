@@ -7,6 +7,7 @@ former is derived too: their gradient for ones is the weight of each element's t
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,8 @@ from ._loss import (
     REDUCTIONS,
     check_sizes,
     is_mixed,
-    positive_by_kernel,
-    positive_slope_by_kernel,
+    logits_by_kernel,
+    logits_slope_by_kernel,
     reduced,
     reduced_by_kernel,
     reduction_of,
@@ -28,6 +29,7 @@ from ._loss import (
     unreduced,
 )
 from ._precision import wide
+from ._primitives import primitive
 from ._registry import COMMON, FUNCTIONS, REDUCED, REDUCTION, Array, op
 from ._rules import call, cast, holds
 from .activation import logsigmoid
@@ -36,9 +38,9 @@ from .transcendental import sigmoid
 # ---- regression ---------------------------------------------------------------------------------------------------------------------
 
 
+@primitive("element_loss.mse_slope", partial(slope_by_kernel, "mse_loss"))
 def mse_slope(g: Array, input: Array, target: Array, reduction: str, sign: float) -> Array:
-    grad = slope_by_kernel("mse_loss", g, input, target, reduction, sign=sign)
-    return unreduced(g * (2 * sign), input, reduction) * (input - target) if grad is None else grad
+    return unreduced(g * (2 * sign), input, reduction) * (input - target)
 
 
 def mse_rule(g: Array, input: Array, target: Array, reduction: str) -> Array:
@@ -48,10 +50,8 @@ def mse_rule(g: Array, input: Array, target: Array, reduction: str) -> Array:
 @op("mse_loss", batch=REDUCED, like=("input", "target"), method=False, function=False, promote=COMMON, wide=False, jvp=REDUCTION,
     input=mse_rule,
     target=lambda g, input, target, reduction: mse_slope(g, input, target, reduction, -1.0))  # fmt: skip
+@primitive("element_loss.mse", partial(reduced_by_kernel, "mse_loss"))
 def mse_loss_op(input: Array, target: Array, reduction: str) -> Array:
-    out = reduced_by_kernel("mse_loss", input, target, reduction)
-    if out is not None:
-        return out
     require_floats("mse_cpu", input)
     difference = wide(input - target)
     return cast(reduced(difference * difference, reduction), input.dtype)
@@ -84,24 +84,22 @@ def weighted_mean(losses: Array, weight: Array, reduction: str) -> Array:
     return losses.sum() / weight.sum() if reduction == "mean" else reduced(losses, reduction)
 
 
-def l1_slope(g: Array, input: Array, target: Array, reduction: str, sign: float, dtype: Any) -> Array:
-    grad = slope_by_kernel("l1_loss", g, input, target, reduction, sign=sign)
-    if grad is not None:
-        return grad
+@primitive("element_loss.l1_slope", partial(slope_by_kernel, "l1_loss"))
+def l1_slope(g: Array, input: Array, target: Array, reduction: str, sign: float) -> Array:
     error = input - target
-    return cast(unreduced(g * sign, input, reduction) * np.sign(np.where(np.isnan(error), 0, error)), dtype)  # the sign of NaN is 0
+    return unreduced(g * sign, input, reduction) * np.sign(np.where(np.isnan(error), 0, error))  # the sign of NaN is 0
 
 
 def l1_rule(g: Array, input: Array, input_dtype: Any, target: Array, reduction: str) -> Array:
-    return l1_slope(g, input, target, reduction, 1.0, input_dtype)
+    return cast(l1_slope(g, input, target, reduction, 1.0), input_dtype)
 
 
 @op("l1_loss", batch=REDUCED, method=False, function=False, nodes="MeanBackward0", wide=False, jvp=REDUCTION,
     input=l1_rule,
-    target=lambda g, input, target, target_dtype, reduction: l1_slope(g, input, target, reduction, -1.0, target_dtype))  # fmt: skip
+    target=lambda g, input, target, target_dtype, reduction: cast(l1_slope(g, input, target, reduction, -1.0), target_dtype))  # fmt: skip
+@primitive("element_loss.l1", partial(reduced_by_kernel, "l1_loss"))
 def l1_loss_op(input: Array, target: Array, reduction: str) -> Array:
-    out = reduced_by_kernel("l1_loss", input, target, reduction)
-    return cast(reduced(np.abs(wide(input - target)), reduction), input.dtype) if out is None else out
+    return cast(reduced(np.abs(wide(input - target)), reduction), input.dtype)
 
 
 def same_floats(input: Array, target: Array) -> bool:
@@ -126,26 +124,22 @@ def l1_loss(
     return reduced(losses, reduction) if weight is None else weighted_mean(losses, weight, reduction)
 
 
-def smooth_l1_slope(g: Array, input: Array, target: Array, reduction: str, beta: float, sign: float) -> Array:
-    grad = slope_by_kernel("smooth_l1_loss", g, input, target, reduction, beta, sign=sign)
-    if grad is not None:
-        return grad
+@primitive("element_loss.smooth_l1_slope", partial(slope_by_kernel, "smooth_l1_loss"))
+def smooth_l1_slope(g: Array, input: Array, target: Array, reduction: str, sign: float, beta: float) -> Array:
     error = input - target
     slope = np.sign(error) if beta == 0 else np.clip(error / beta, -1, 1)
     return unreduced(g * sign, input, reduction) * slope
 
 
 def smooth_l1_rule(g: Array, input: Array, target: Array, reduction: str, beta: float) -> Array:
-    return smooth_l1_slope(g, input, target, reduction, beta, 1.0)
+    return smooth_l1_slope(g, input, target, reduction, 1.0, beta)
 
 
 @op("smooth_l1_loss", batch=REDUCED, like=("input", "target"), method=False, function=False, nodes="SmoothL1LossBackward0",
     promote=COMMON, wide=False, jvp=REDUCTION, input=smooth_l1_rule,
-    target=lambda g, input, target, reduction, beta: smooth_l1_slope(g, input, target, reduction, beta, -1.0))  # fmt: skip
+    target=lambda g, input, target, reduction, beta: smooth_l1_slope(g, input, target, reduction, -1.0, beta))  # fmt: skip
+@primitive("element_loss.smooth_l1", partial(reduced_by_kernel, "smooth_l1_loss"))
 def smooth_l1_loss_op(input: Array, target: Array, reduction: str, beta: float) -> Array:
-    out = reduced_by_kernel("smooth_l1_loss", input, target, reduction, beta)
-    if out is not None:
-        return out
     require_floats("smooth_l1_cpu", input)
     size = np.abs(wide(input - target))
     losses = np.where(size < beta, 0.5 * size * size / beta, size - 0.5 * beta) if beta else size
@@ -168,22 +162,20 @@ def smooth_l1_loss(
     return smooth_l1_loss_op(input, target, reduction, beta)
 
 
-def huber_slope(g: Array, input: Array, target: Array, reduction: str, delta: float, sign: float) -> Array:
-    grad = slope_by_kernel("huber_loss", g, input, target, reduction, delta, sign=sign)
-    return unreduced(g * sign, input, reduction) * np.clip(input - target, -delta, delta) if grad is None else grad
+@primitive("element_loss.huber_slope", partial(slope_by_kernel, "huber_loss"))
+def huber_slope(g: Array, input: Array, target: Array, reduction: str, sign: float, delta: float) -> Array:
+    return unreduced(g * sign, input, reduction) * np.clip(input - target, -delta, delta)
 
 
 def huber_rule(g: Array, input: Array, target: Array, reduction: str, delta: float) -> Array:
-    return huber_slope(g, input, target, reduction, delta, 1.0)
+    return huber_slope(g, input, target, reduction, 1.0, delta)
 
 
 @op("huber_loss", batch=REDUCED, like=("input", "target"), method=False, function=False, promote=COMMON, wide=False, jvp=REDUCTION,
     input=huber_rule,
-    target=lambda g, input, target, reduction, delta: huber_slope(g, input, target, reduction, delta, -1.0))  # fmt: skip
+    target=lambda g, input, target, reduction, delta: huber_slope(g, input, target, reduction, -1.0, delta))  # fmt: skip
+@primitive("element_loss.huber", partial(reduced_by_kernel, "huber_loss"))
 def huber_loss_op(input: Array, target: Array, reduction: str, delta: float) -> Array:
-    out = reduced_by_kernel("huber_loss", input, target, reduction, delta)
-    if out is not None:
-        return out
     require_floats("huber_cpu", input)
     size = np.abs(wide(input - target))
     losses = np.where(size <= delta, 0.5 * size * size, delta * (size - 0.5 * delta))
@@ -253,10 +245,9 @@ def gaussian_nll_loss(
 # ---- probabilities ------------------------------------------------------------------------------------------------------------------
 
 
+@primitive("element_loss.entropy_slope", lambda g, input, input_dtype, target, weight, reduction: slope_by_kernel(
+    "binary_cross_entropy", g, input, target, reduction, 1.0, 0.0, weight))  # fmt: skip
 def bce_input(g: Array, input: Array, input_dtype: Any, target: Array, weight: Array | None, reduction: str) -> Array:
-    grad = slope_by_kernel("binary_cross_entropy", g, input, target, reduction, 0.0, weight)
-    if grad is not None:
-        return grad
     slope = (input - target) / np.clip((1 - input) * input, 1e-12, None)
     return cast(unreduced(g, input, reduction) * (slope if weight is None else slope * weight), input_dtype)
 
@@ -267,16 +258,15 @@ def bce_target(g: Array, input: Array, weight: Array | None, reduction: str) -> 
 
 
 @op("binary_cross_entropy", batch=REDUCED, method=False, function=False, wide=False, jvp=REDUCTION, input=bce_input, target=bce_target)
+@primitive("element_loss.entropy", lambda input, target, weight, reduction: reduced_by_kernel(
+    "binary_cross_entropy", input, target, reduction, 0.0, weight))  # fmt: skip
 def binary_cross_entropy_op(input: Array, target: Array, weight: Array | None, reduction: str) -> Array:
-    out = reduced_by_kernel("binary_cross_entropy", input, target, reduction, 0.0, weight)
-    if out is not None:
-        return out
     require_floats("binary_cross_entropy", input)
     for other in (target, weight):
         if other is not None and other.dtype != input.dtype:
             found, expected = from_numpy_dtype(other.dtype), from_numpy_dtype(input.dtype)
             raise RuntimeError(f"Found dtype {found.scalar_name} but expected {expected.scalar_name}\n  fix: target.to({expected})")
-    if input.__class__ is np.ndarray and not ((input >= 0) & (input <= 1)).all():
+    if holds(np.any(np.logical_not((input >= 0) & (input <= 1)))):
         raise RuntimeError(
             "all elements of input should be between 0 and 1\n  fix: binary_cross_entropy_with_logits takes any numbers, "
             "or apply torch.sigmoid first"
@@ -311,14 +301,8 @@ def times(x: Array, factor: Array | None) -> Array:
     return x if factor is None else x * factor
 
 
+@primitive("element_loss.logits_slope", logits_slope_by_kernel)
 def logits_input(g: Array, input: Array, target: Array, weight: Array | None, pos_weight: Array | None, reduction: str) -> Array:
-    grad = None
-    if pos_weight is None:
-        grad = slope_by_kernel("binary_cross_entropy_with_logits", g, input, target, reduction, 0.0, weight)
-    elif weight is None:
-        grad = positive_slope_by_kernel(g, input, target, pos_weight, reduction)
-    if grad is not None:
-        return grad
     positive = times(target, pos_weight)
     return unreduced(g, input, reduction) * times((positive + 1 - target) * call(sigmoid, input) - positive, weight)
 
@@ -330,16 +314,10 @@ def logits_target(g: Array, input: Array, weight: Array | None, pos_weight: Arra
 
 @op("binary_cross_entropy_with_logits", batch=REDUCED, like=("target", "input"), method=False, function=False, promote=COMMON,
     wide=False, jvp=REDUCTION, input=logits_input, target=logits_target)  # fmt: skip
+@primitive("element_loss.logits", logits_by_kernel)
 def binary_cross_entropy_with_logits_op(
     input: Array, target: Array, pos_weight: Array | None, weight: Array | None, reduction: str
 ) -> Array:
-    out = None
-    if pos_weight is None:
-        out = reduced_by_kernel("binary_cross_entropy_with_logits", input, target, reduction, 0.0, weight)
-    elif weight is None:
-        out = positive_by_kernel(input, target, pos_weight, reduction)
-    if out is not None:
-        return out
     require_floats("binary_cross_entropy_with_logits", input)
     x = wide(input)
     weights = 1 if pos_weight is None else (pos_weight - 1) * target + 1
@@ -374,9 +352,10 @@ def binary_cross_entropy_with_logits(
     return binary_cross_entropy_with_logits_op(input, target, pos_weight, weight, reduction)
 
 
+@primitive("element_loss.divergence_slope", lambda g, input, target, reduction, log_target: slope_by_kernel(
+    "log_kl_div" if log_target else "kl_div", g, input, target, reduction))  # fmt: skip
 def kl_div_input(g: Array, input: Array, target: Array, reduction: str, log_target: bool) -> Array:
-    grad = slope_by_kernel("log_kl_div" if log_target else "kl_div", g, input, target, reduction)
-    return unreduced(-g, input, reduction) * (np.exp(target) if log_target else target) if grad is None else grad
+    return unreduced(-g, input, reduction) * (np.exp(target) if log_target else target)
 
 
 def kl_div_target(g: Array, input: Array, target: Array, reduction: str, log_target: bool) -> Array:
@@ -387,10 +366,9 @@ def kl_div_target(g: Array, input: Array, target: Array, reduction: str, log_tar
 
 @op("kl_div", batch=REDUCED, method=False, function=False, nodes="SumBackward0", wide=False, jvp=REDUCTION,
     input=kl_div_input, target=kl_div_target)  # fmt: skip
+@primitive("element_loss.divergence", lambda input, target, reduction, log_target: reduced_by_kernel(
+    "log_kl_div" if log_target else "kl_div", input, target, reduction))  # fmt: skip
 def kl_div_op(input: Array, target: Array, reduction: str, log_target: bool) -> Array:
-    out = reduced_by_kernel("log_kl_div" if log_target else "kl_div", input, target, reduction)
-    if out is not None:
-        return out
     x, t = wide(input), wide(target)
     losses = np.exp(t) * (t - x) if log_target else np.where(t == 0, 0, t * np.log(t)) - t * x
     return cast(reduced(losses, reduction), input.dtype)

@@ -8,9 +8,9 @@ import numpy as np
 
 from ._batching import Composed
 from ._cells import CELLS
+from ._primitives import loops
 from ._recurrence import blocks, side_by_side
 from ._registry import Array, op
-from ._rules import loops
 
 LSTM = CELLS["lstm"]
 

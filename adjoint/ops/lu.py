@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ._primitives import loops, opaque
 from ._registry import LEADING, Array, op
-from ._rules import cast, loops
+from ._rules import cast, holds
 from .linalg import HIDDEN, LOWER, UPPER, by_columns, hermitian, pivoted_lu, real, solved, times
 from .matmul import transposed
 
@@ -22,21 +23,27 @@ def regular_factors(A: Array) -> tuple[Array, Array] | None:
     return loops("small").regular_lu(A) if A.ndim > 1 and real(A) else None
 
 
+def room_for_lu(A: Array, pivot: bool) -> tuple[Array, Array, Array, Array]:
+    *batch, rows, columns = A.shape
+    pivots, info = np.empty_like(A, np.int32, shape=(*batch, min(rows, columns))), np.zeros_like(A, np.int32, shape=tuple(batch))
+    return by_columns(np.empty_like(A)), pivots, info, np.empty_like(A, np.int64, shape=(*batch, rows))
+
+
 @op(batch=LEADING, several=True, differentiable=False, out=False, **HIDDEN)
+@opaque("lapack.lu", meta=room_for_lu)
 def linalg_lu_found(A: Array, pivot: bool) -> tuple[Array, Array, Array, Array]:
     """L and U in one matrix, the exchanges, the first pivot that is zero (both counted from one), and the order of rows."""
-    if pivot and A.__class__ is np.ndarray and (found := factors(A)) is not None:
+    if pivot and (found := factors(A)) is not None:
         return found
     *batch, rows, columns = A.shape
-    packed, orders = np.empty_like(A), np.empty_like(A, np.int64, shape=(*batch, rows))
-    pivots, info = np.empty_like(A, np.int32, shape=(*batch, min(rows, columns))), np.zeros_like(A, np.int32, shape=tuple(batch))
-    for place in np.ndindex(*batch) if isinstance(A, np.ndarray) else ():
+    packed, pivots, info, orders = room_for_lu(A, pivot)
+    for place in np.ndindex(*batch):
         order, lower, upper = pivoted_lu(A[place], pivot)
         packed[place] = together(lower, upper)
         pivots[place], orders[place] = exchanges(order, min(rows, columns)), order
         zero = np.flatnonzero(np.diagonal(upper) == 0)
         info[place] = zero[0] + 1 if zero.size else 0
-    return by_columns(packed), pivots, info, orders
+    return packed, pivots, info, orders
 
 
 def exchanges(order: list[int], count: int) -> list[int]:
@@ -51,16 +58,16 @@ def exchanges(order: list[int], count: int) -> list[int]:
 
 def within(pivots: Array, rows: int) -> bool:
     """Whether exchanges are of rows that are there."""
-    return not isinstance(pivots, np.ndarray) or not pivots.size or bool(1 <= pivots.min() and pivots.max() <= rows)
+    return not holds(np.any((pivots < 1) | (pivots > rows)))
 
 
+@opaque("lapack.order", meta=lambda pivots, rows: np.empty_like(pivots, np.int64, shape=(*pivots.shape[:-1], rows)))
 def order_after(pivots: Array, rows: int) -> Array:
     """The order of rows to which exchanges lead."""
-    orders = loops("lapack").order_after(pivots, rows) if pivots.__class__ is np.ndarray else None
-    if orders is not None:
+    if (orders := loops("lapack").order_after(pivots, rows)) is not None:
         return orders
-    orders = np.empty_like(pivots, np.int64, shape=(*pivots.shape[:-1], rows))
-    for place in np.ndindex(*pivots.shape[:-1]) if isinstance(pivots, np.ndarray) else ():
+    orders = np.empty((*pivots.shape[:-1], rows), np.int64)
+    for place in np.ndindex(*pivots.shape[:-1]):
         order = list(range(rows))
         for k, other in enumerate(pivots[place]):
             order[k], order[other - 1] = order[other - 1], order[k]
@@ -149,9 +156,12 @@ def _lu_jvp(A_t: Array, orders: Array, out: Array) -> Array:
 @op(batch=LEADING, nodes="LinalgLuFactorExBackward0", holomorphic=False, jvp=_lu_jvp, A=_lu_rule, **HIDDEN)
 def linalg_lu_packed(A: Array, orders: Array, found: Any = None) -> Array:
     """L and U in one matrix, for a given order of rows; `found`, if it is known."""
-    if found is not None:
-        return found
-    ordered, packed = in_order(A, orders), np.empty_like(A)
-    for place in np.ndindex(*A.shape[:-2]) if isinstance(A, np.ndarray) else ():
+    return packed_lu(in_order(A, orders)) if found is None else found
+
+
+@opaque("lapack.packed_lu", meta=lambda ordered: by_columns(np.empty_like(ordered)))
+def packed_lu(ordered: Array) -> Array:
+    packed = np.empty_like(ordered, order="C")
+    for place in np.ndindex(*ordered.shape[:-2]):
         packed[place] = together(*pivoted_lu(ordered[place], pivot=False)[1:])
     return by_columns(packed)

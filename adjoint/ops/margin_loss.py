@@ -13,8 +13,9 @@ from ._batching import Composed
 from ._loss import finished, is_mixed, reduced, reduction_of, refuse_gradient
 from ._operands import refuse
 from ._precision import INT64, wide
+from ._primitives import loops, primitive
 from ._registry import FUNCTIONS, Array, op
-from ._rules import cast, loops
+from ._rules import cast, holds
 from .activation import logsigmoid, softplus
 from .cross_entropy import at_target, one_hot_rows
 from .distance import pairwise_distance
@@ -116,14 +117,22 @@ def gaps(input: Array, target: Array, weight: Array | None, p: int, margin: floa
     return values * factor, slopes * factor
 
 
+def multi_margin_back(
+    g: Array, input: Array, target: Array, weight: Array | None, p: int, margin: float, reduction: str
+) -> Array | None:
+    count, classes = input.shape
+    if not input.size:
+        return None
+    grad, scale = np.empty(input.shape, input.dtype), 1 / classes / (count if reduction == "mean" else 1)
+    arrays = (None if x is None else np.ascontiguousarray(x) for x in (g, input, target, weight))
+    each = int(reduction == "none")
+    done = loops("margin").multi_margin_back.run(grad, *arrays, margin, int(p == 2), scale, each, classes, count, classes)
+    return grad if done else None
+
+
+@primitive("margin.one_back", multi_margin_back)
 def multi_margin_rule(g: Array, input: Array, target: Array, weight: Array | None, p: int, margin: float, reduction: str) -> Array:
     count, classes = input.shape
-    if g.__class__ is np.ndarray and input.__class__ is np.ndarray and input.size:
-        grad, scale = np.empty(input.shape, input.dtype), 1 / classes / (count if reduction == "mean" else 1)
-        arrays = (None if x is None else np.ascontiguousarray(x) for x in (g, input, target, weight))
-        each = int(reduction == "none")
-        if loops("margin").multi_margin_back.run(grad, *arrays, margin, int(p == 2), scale, each, classes, count, classes):
-            return grad
     slopes = gaps(input, target, weight, p, margin)[1] * (for_rows(g, count, reduction) / classes)
     return slopes - one_hot_rows(target, np.sum(slopes, axis=-1, keepdims=True), classes)
 
@@ -132,18 +141,23 @@ def multi_margin_by_ops(input: Array, target: Array, weight: Array | None, p: in
     return reduced(np.sum(gaps(input, target, weight, p, margin)[0], axis=-1) / input.shape[-1], reduction)
 
 
+def multi_margin_by_kernel(
+    input: Array, target: Array, weight: Array | None, p: int, margin: float, reduction: str
+) -> Array | None:
+    if not input.size:
+        return None
+    arrays = (None if x is None else np.ascontiguousarray(x) for x in (input, target, weight))
+    return by_kernel("multi_margin", reduction, input.dtype, *input.shape, *arrays, margin, int(p == 2))
+
+
 @op("multi_margin_loss", method=False, function=False, out=False, input=multi_margin_rule, batch=Composed(multi_margin_by_ops),
     jvp=lambda input, input_t, target, weight, p, margin, reduction, out: along_rows(
         multi_margin_rule(np.ones_like(out), input, target, weight, p, margin, reduction), input_t, reduction))  # fmt: skip
+@primitive("margin.one", multi_margin_by_kernel)
 def multi_margin_op(input: Array, target: Array, weight: Array | None, p: int, margin: float, reduction: str) -> Array:
     """Of rows of scores."""
-    count, classes = input.shape
-    if input.__class__ is np.ndarray and input.size:
-        arrays = (None if x is None else np.ascontiguousarray(x) for x in (input, target, weight))
-        out = by_kernel("multi_margin", reduction, input.dtype, count, classes, *arrays, margin, int(p == 2))
-        if out is not None:
-            return out
-    if target.__class__ is np.ndarray and ((target < 0) | (target >= classes)).any():
+    classes = input.shape[1]
+    if holds(np.any((target < 0) | (target >= classes))):
         raise RuntimeError(f"target out of range: there are {classes} classes, so targets are 0 to {classes - 1}")
     return cast(multi_margin_by_ops(wide(input), target, weight, p, margin, reduction), input.dtype)
 
@@ -199,14 +213,19 @@ def label_gaps(input: Array, target: Array) -> tuple[Array, Array, Array]:
     return listed, places, np.where(counted & (gap > 0), gap, 0)
 
 
+def multilabel_margin_back(g: Array, input: Array, target: Array, reduction: str, kept: Kept) -> Array | None:
+    if not kept:
+        return None
+    count, classes = input.shape
+    grad, scale = np.empty(input.shape, input.dtype), 1 / classes / (count if reduction == "mean" else 1)
+    arrays = (np.ascontiguousarray(x) for x in (g, kept[0], input, target))
+    each, work = int(reduction == "none"), classes * classes
+    return grad if loops("margin").multilabel_margin_back.run(grad, *arrays, scale, each, classes, count, work) else None
+
+
+@primitive("margin.several_back", multilabel_margin_back)
 def multilabel_margin_rule(g: Array, input: Array, target: Array, reduction: str, kept: Kept) -> Array:
     count, classes = input.shape
-    if kept and g.__class__ is np.ndarray:
-        grad, scale = np.empty(input.shape, input.dtype), 1 / classes / (count if reduction == "mean" else 1)
-        arrays = (np.ascontiguousarray(x) for x in (g, kept[0], input, target))
-        work = classes * classes
-        if loops("margin").multilabel_margin_back.run(grad, *arrays, scale, int(reduction == "none"), classes, count, work):
-            return grad
     listed, places, gap = label_gaps(input, target)
     slopes = np.sign(gap) * np.expand_dims(for_rows(g, count, reduction) / classes, -1)
     given = np.where(listed, np.sum(slopes, axis=-1), 0)
@@ -218,20 +237,25 @@ def multilabel_margin_by_ops(input: Array, target: Array, reduction: str) -> Arr
     return reduced(np.sum(label_gaps(input, target)[2], axis=(-1, -2)) / input.shape[-1], reduction)
 
 
+def multilabel_margin_by_kernel(input: Array, target: Array, reduction: str, kept: Kept) -> Array | None:
+    """It keeps which classes are no targets."""
+    if not input.size:
+        return None
+    x, others = np.ascontiguousarray(input), np.empty(input.shape, input.dtype)
+    out = by_kernel("multilabel_margin", reduction, input.dtype, *input.shape, others, x, np.ascontiguousarray(target))
+    kept += [] if out is None else [others]
+    return out
+
+
 @op("multilabel_margin_loss", method=False, function=False, out=False, nodes="MultilabelMarginLossBackward0",
     check=refuse("c", "multilabel_margin_loss_forward_out_frame"), input=multilabel_margin_rule, batch=Composed(multilabel_margin_by_ops),
     jvp=lambda input, input_t, target, reduction, out: along_rows(
         multilabel_margin_rule(np.ones_like(out), input, target, reduction, []), input_t, reduction))  # fmt: skip
+@primitive("margin.several", multilabel_margin_by_kernel)
 def multilabel_margin_op(input: Array, target: Array, reduction: str, kept: Kept) -> Array:
-    """Of rows of scores. A kernel keeps which classes are no targets."""
-    count, classes = input.shape
-    if input.__class__ is np.ndarray and input.size:
-        x, others = np.ascontiguousarray(input), np.empty(input.shape, input.dtype)
-        out = by_kernel("multilabel_margin", reduction, input.dtype, count, classes, others, x, np.ascontiguousarray(target))
-        if out is not None:
-            kept.append(others)
-            return out
-    if target.__class__ is np.ndarray and ((target < -1) | (target >= classes)).any():
+    """Of rows of scores."""
+    classes = input.shape[1]
+    if holds(np.any((target < -1) | (target >= classes))):
         raise RuntimeError(f"argument #2 'target' is out of range: there are {classes} classes, so targets are 0 to {classes - 1}, or -1")
     return cast(multilabel_margin_by_ops(wide(input), target, reduction), input.dtype)
 

@@ -16,8 +16,9 @@ from ._batching import Composed, aligned, behind_batch, by_example, rows
 from ._forward import NUMBERS, check_shapes
 from ._general import array_to_write, plain_array
 from ._out import into
+from ._primitives import loops, opaque
 from ._registry import DYNAMIC, ELEMENTWISE, FUNCTIONS, LINEAR, Array, composite, op
-from ._rules import call, cast, copied, holds, loops, sum_to, zeros_on
+from ._rules import call, cast, copied, holds, sum_to, zeros_on
 from .assign import SMALL, inplace_form, number_as, number_for, raise_overflow, warn_if_expanded, write_through
 from .convert import convert
 from .scatter import gather, scatter_add
@@ -297,12 +298,16 @@ def _scatter_into(input: Array, mask: Array, source: Array) -> None:
         raise RuntimeError(f"masked_scatter: expected self and source to have same dtypes but got {names[0]} and {names[1]}")
     check_broadcast(input.shape, mask.shape)
     check_target(input, mask)
-    if input.__class__ is not np.ndarray:
-        return  # the meta device: nothing to write
+    write_where(input, mask, source)
+
+
+@opaque("mask.write", meta=lambda input, mask, source: input)
+def write_where(input: Array, mask: Array, source: Array) -> Array:
     mask = np.broadcast_to(mask, input.shape)
     count = int(np.count_nonzero(mask))
     check_source(count, source.size)
     input[mask] = source.reshape(-1)[:count]
+    return input
 
 
 inplace_form(masked_scatter, _scatter_into, lambda: _scatter_by_kernel)

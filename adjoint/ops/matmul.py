@@ -15,8 +15,9 @@ from .._tensor import Tensor, wrap
 from ._batching import behind_batch
 from ._out import into
 from ._precision import FLOAT32, is_half
+from ._primitives import loops
 from ._registry import MULTILINEAR, SAME, Array, composite, op
-from ._rules import cast, loops, sum_to
+from ._rules import cast, sum_to
 
 # ---- what the ops are made of -------------------------------------------------------------------------------------------------------
 

@@ -13,8 +13,9 @@ from .._tensor import wrap_result
 from ._general import plain_array
 from ._joined import joined
 from ._precision import real_dtype, wide
+from ._primitives import loops
 from ._registry import FUNCTIONS, REDUCTION, Array, composite, op
-from ._rules import as_axis, cast, contiguous, holds, loops, normalize_dims, unreduce
+from ._rules import as_axis, cast, contiguous, holds, normalize_dims, unreduce
 from .matmul import matmul
 from .reduce import Dims, axes_of, count_of, mean, mean_of, total
 from .vector_norm import divided

@@ -15,8 +15,9 @@ from ._batching import rows
 from ._operands import refuse
 from ._out import into
 from ._precision import INT64
+from ._primitives import loops
 from ._registry import FUNCTIONS, REDUCTION, Array, composite, op
-from ._rules import holds, loops, wrap_dim
+from ._rules import holds, wrap_dim
 from .reduce import refuse_complex, require_elements, selected, selected_at_once, selection, share_all
 from .sort import in_order
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
+from ._primitives import loops, primitive
 from ._registry import FOLDED, LEADING, LINEAR, Array, op
-from ._rules import call, copied, in_order, loops
+from ._rules import call, copied, in_order
 
 
 def check_dims(name: str, input: Array) -> None:
@@ -17,7 +19,7 @@ def check_dims(name: str, input: Array) -> None:
 
 def moved(name: str, input: Array, shape: tuple[int, ...], r: int, height: int, width: int) -> Array | None:
     """By compiled code, from or to small images of a height and width."""
-    if input.__class__ is not np.ndarray or not input.size:
+    if not input.size:
         return None
     out, row = np.empty(shape, input.dtype), r * width
     kernel = getattr(loops("pixel"), name)
@@ -38,9 +40,12 @@ def pixel_shuffle(input: Array, upscale_factor: int) -> Array:
             "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
             f"input.size(-3)={channels} is not divisible by {r * r}"
         )
-    shape = (*batch, channels // (r * r), height * r, width * r)
-    if (out := moved("shuffle", input, shape, r, height, width)) is not None:
-        return out
+    return shuffled(input, (*batch, channels // (r * r), height * r, width * r), r, height, width)
+
+
+@primitive("pixel.shuffled", partial(moved, "shuffle"))
+def shuffled(input: Array, shape: tuple[int, ...], r: int, height: int, width: int) -> Array:
+    *batch, channels, _, _ = input.shape
     parts = np.reshape(input, (*batch, channels // (r * r), r, r, height, width))
     n = len(batch)
     return np.reshape(in_order(np.transpose(parts, (*range(n + 1), n + 3, n + 1, n + 4, n + 2))), shape)
@@ -64,9 +69,13 @@ def pixel_unshuffle(input: Array, downscale_factor: int) -> Array:
     shape = (*batch, channels * r * r, height // r, width // r)
     if 0 in input.shape:  # of which PyTorch does not change the shape
         return copied(input)
-    if (out := moved("unshuffle", input, shape, r, height // r, width // r)) is not None:
-        return out
-    parts = np.reshape(input, (*batch, channels, height // r, r, width // r, r))
+    return unshuffled(input, shape, r, height // r, width // r)
+
+
+@primitive("pixel.unshuffled", partial(moved, "unshuffle"))
+def unshuffled(input: Array, shape: tuple[int, ...], r: int, height: int, width: int) -> Array:
+    *batch, channels, _, _ = input.shape
+    parts = np.reshape(input, (*batch, channels, height, r, width, r))
     n = len(batch)
     return np.reshape(in_order(np.transpose(parts, (*range(n + 1), n + 2, n + 4, n + 1, n + 3))), shape)
 
@@ -79,14 +88,23 @@ def channel_shuffle(input: Array, groups: int) -> Array:
         raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}")
     if groups <= 0:
         raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
-    batch, channels, *rest = input.shape
+    channels = input.shape[1]
     if channels % groups:
         raise RuntimeError(f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups.")
+    return shuffled_channels(input, groups)
+
+
+def channels_by_kernel(input: Array, groups: int) -> Array | None:
+    if not input.size:
+        return None
+    (batch, channels), out = input.shape[:2], np.empty(input.shape, input.dtype)
+    plane, kernel = math.prod(input.shape[2:]), loops("pixel").shuffle_channels
+    return out if kernel.run(out, np.ascontiguousarray(input), groups, channels, plane, batch * channels, plane) else None
+
+
+@primitive("pixel.shuffled_channels", channels_by_kernel)
+def shuffled_channels(input: Array, groups: int) -> Array:
+    batch, channels, *rest = input.shape
     plane = math.prod(rest)
-    if input.__class__ is np.ndarray and input.size:
-        out = np.empty(input.shape, input.dtype)
-        kernel = loops("pixel").shuffle_channels
-        if kernel.run(out, np.ascontiguousarray(input), groups, channels, plane, batch * channels, plane):
-            return out
     parts = np.reshape(input, (batch, groups, channels // groups, plane))
     return np.reshape(in_order(np.swapaxes(parts, 1, 2)), input.shape)

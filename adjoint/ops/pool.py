@@ -13,10 +13,11 @@ import numpy as np
 
 from .._dtype import from_numpy_dtype
 from .._layer import Pending
-from ._pool_windows import INDEX, Plan, maxima, means_directly, put_directly, set_directly, spread, spread_directly, sums
+from ._pool_windows import Plan, maxima, means_directly, put_directly, set_directly, spread, spread_directly, sums, take_directly
 from ._precision import is_half, wide
+from ._primitives import primitive
 from ._registry import LEADING, LINEAR, Array, Held, camel, op
-from ._rules import call, cast, loops, zeros_on
+from ._rules import call, cast, contiguous, holds, zeros_on
 from .scatter import gather, scatter_add
 
 
@@ -42,25 +43,35 @@ def refuse_empty(name: str, grad: Array) -> None:
 # ---- means --------------------------------------------------------------------------------------------------------------------------
 
 
-def means(input: Array, plan: Plan) -> Array:
-    x = np.ascontiguousarray(wide(input))
-    if (found := means_directly(x, plan)) is not None:
-        return cast(found, input.dtype)
+def means_by_kernel(input: Array, plan: Plan) -> Array | None:
+    if (found := means_directly(input, plan)) is not None:
+        return found
+    found = means_directly(np.ascontiguousarray(wide(input)), plan)
+    return None if found is None else cast(found, input.dtype)
+
+
+@primitive("pool.means", means_by_kernel, meta=lambda x, plan: np.empty_like(x, order="C", shape=shape_of(x, plan, plan.shape)))
+def means(input: Array, plan: Held) -> Array:
+    x = contiguous(wide(input))
     for axis, line in enumerate(plan.windows, x.ndim - plan.dims):
         x = sums(x, axis, line)
     by = plan.by.astype(x.dtype)
     return cast(np.trunc(x / by).astype(x.dtype) if x.dtype.kind == "i" else x / by, input.dtype)
 
 
+def shares_by_kernel(grad: Array, plan: Plan) -> Array | None:
+    found = spread_directly(wide(grad), plan)
+    return None if found is None else cast(found, grad.dtype)
+
+
+@primitive("pool.shares", shares_by_kernel, meta=lambda g, plan: np.empty_like(g, order="C", shape=shape_of(g, plan, plan.sizes)))
 def shares(grad: Array, plan: Plan) -> Array:
     """The transpose of `means`."""
     g = wide(grad)
-    if (found := spread_directly(g, plan)) is not None:
-        return cast(found, grad.dtype)
     g = g / plan.by.astype(g.dtype)
     for axis, line in enumerate(plan.windows, g.ndim - plan.dims):
         g = spread(g, axis, line)
-    return cast(np.ascontiguousarray(g), grad.dtype)
+    return cast(contiguous(g), grad.dtype)
 
 
 def mean_op(name: str, kinds: str, images: bool = True, called: str = "", half: bool = True) -> Any:
@@ -70,21 +81,14 @@ def mean_op(name: str, kinds: str, images: bool = True, called: str = "", half: 
         images=("grad",) * images, grad=lambda g, plan: call(forward, g, plan))  # fmt: skip
     def backward(grad: Array, plan: Plan) -> Array:
         refuse_empty(name, grad)
-        if grad.__class__ is not np.ndarray:
-            return np.empty_like(grad, order="C", shape=shape_of(grad, plan, plan.sizes))
         return shares(grad, plan)
 
-    @op(name, nodes=f"{camel(name)}Backward0", method=False, function=False, out=False, jvp=LINEAR, batch=LEADING,
-        images=("input",) * images, input=lambda g, plan: call(backward, g, plan))  # fmt: skip
-    def forward(input: Array, plan: Held) -> Array:
-        if input.__class__ is np.ndarray and (found := means_directly(input, plan)) is not None:
-            return found
+    def check(input: Array) -> None:
         if (input.dtype.kind in "biuc" and input.dtype.name not in kinds) or (not half and is_half(input.dtype)):
             refuse(called or name, input)
-        if input.__class__ is not np.ndarray:
-            return np.empty_like(input, order="C", shape=shape_of(input, plan, plan.shape))
-        return means(input, plan)
 
+    forward: Any = op(name, nodes=f"{camel(name)}Backward0", method=False, function=False, out=False, jvp=LINEAR, batch=LEADING,
+                      check=check, images=("input",) * images, input=lambda g, plan: call(backward, g, plan))(means)  # fmt: skip
     return forward
 
 
@@ -104,9 +108,6 @@ def search(input: Array, plan: Plan, places: bool = True) -> tuple[Array, Array 
         refuse(f"max_pool{max(2, plan.dims)}d", input)
     if input.__class__ is Pending:
         input = input.resolved()
-    if input.__class__ is not np.ndarray:
-        shape = shape_of(input, plan, plan.shape)
-        return np.empty_like(input, order="C", shape=shape), np.empty_like(input, INDEX, order="C", shape=shape)
     return maxima(input, plan, places)
 
 
@@ -131,12 +132,8 @@ def look_up_tangent(input_t: Array, index: Array, dims: int) -> Array:
     return look_up(input_t, index, dims)
 
 
-def put_back(name: str, g: Array, index: Array, dims: int, input_shape: tuple[int, ...], input_dtype: Any) -> Array:
-    refuse_empty(name, g)
-    if g.__class__ is np.ndarray and g.size:
-        found = put_directly(g, index, input_shape, dims)
-        if found is not None:
-            return found
+@primitive("pool.put_back", put_directly)
+def put_back(g: Array, index: Array, dims: int, input_shape: tuple[int, ...], input_dtype: Any) -> Array:
     lead = len(input_shape) - dims
     flat = (*input_shape[:lead], math.prod(input_shape[lead:]))
     put = call(scatter_add, zeros_on(g, flat, input_dtype), lead, in_line(index, dims), in_line(g, dims))
@@ -146,10 +143,13 @@ def put_back(name: str, g: Array, index: Array, dims: int, input_shape: tuple[in
 def selection(name: str, node: str, images: bool = True) -> Any:
     """The op for the elements of the last `dims` dimensions that a search has found. Usually it has found their values, too."""
 
+    def back(g: Array, index: Array, dims: int, input_shape: tuple[int, ...], input_dtype: Any) -> Array:
+        refuse_empty(name, g)
+        return put_back(g, index, dims, input_shape, input_dtype)
+
     @op(
         f"{name}_values", nodes=node, method=False, function=False, out=False, warns=False, images=("input",) * images,
-        input=lambda g, index, dims, input_shape, input_dtype: put_back(name, g, index, dims, input_shape, input_dtype),
-        jvp=look_up_tangent,
+        input=back, jvp=look_up_tangent,
         batch=lambda input, index, dims: select(input, index, dims),
     )  # fmt: skip
     def select(input: Array, index: Array, dims: int, values: Any = None) -> Array:
@@ -166,14 +166,9 @@ fractional_max_pool2d = selection("fractional_max_pool2d", "FractionalMaxPool2DB
 fractional_max_pool3d = selection("fractional_max_pool3d", "FractionalMaxPool3DBackward0", images=False)
 
 
+@primitive("pool.taken", take_directly)
 def taken(g: Array, index: Array, dims: int) -> Array:
     """The gradient at the positions that maxima were put back to."""
-    if g.__class__ is np.ndarray and g.size and index.size:
-        g, index, grad = np.ascontiguousarray(g), np.ascontiguousarray(index), np.empty(index.shape, g.dtype)
-        plane = math.prod(g.shape[g.ndim - dims :])
-        planes = g.size // plane
-        if loops("pool").take_back.run(grad, g, index, index.size // planes, plane, planes, plane):
-            return grad
     return look_up(g, index, dims)
 
 
@@ -182,14 +177,14 @@ def unpool_op(dims: int) -> Any:
 
     @op(f"max_unpool{dims}d", nodes=f"MaxUnpool{dims}DBackward0", method=False, function=False, out=False, jvp=LINEAR, batch=LEADING,
         images=("input",) * (dims == 2), input=lambda g, index: taken(g, index, dims))  # fmt: skip
+    @primitive(f"pool.unpool{dims}d", set_directly)
     def unpool(input: Array, index: Array, size: tuple[int, ...]) -> Array:
         lead = input.shape[: len(input.shape) - dims]
         volume = math.prod(size)
-        if index.__class__ is np.ndarray and index.size and volume:
-            if (out := set_directly(input, index, (*lead, *size), volume)) is not None:
-                return out
-            if not 0 <= index.min() <= index.max() < volume:
-                wrong = int(index[(index < 0) | (index >= volume)].flat[0])
+        if volume:
+            outside = (index < 0) | (index >= volume)
+            if holds(np.any(outside)):
+                wrong = int(index[outside].flat[0])
                 raise RuntimeError(f"Found an invalid max index: {wrong} (output volumes are of size {'x'.join(map(str, size))})")
         out = np.zeros_like(input, order="C", shape=(*lead, volume))
         np.put_along_axis(out, in_line(index, dims), in_line(input, dims), len(lead))

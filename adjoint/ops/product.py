@@ -16,8 +16,9 @@ from .._methods import OpMethods
 from ..autograd.regions import PARTIAL
 from ._batching import rows
 from ._precision import INT64, compute_dtype, wide, with_dtype
+from ._primitives import loops
 from ._registry import REDUCTION, Array, composite, op
-from ._rules import call, cast, flipped, loops, unreduce, wrap_dim
+from ._rules import call, cast, flipped, unreduce, wrap_dim
 from .reduce import axes_of
 
 

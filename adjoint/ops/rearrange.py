@@ -14,8 +14,9 @@ from .._dtype import as_numpy_dtype, from_numpy_dtype
 from .._tensor import Tensor, wrap, wrap_result
 from ._batching import behind_batch, by_example, moved, refuse_batches, rows
 from ._index_checks import first_outside
+from ._primitives import loops
 from ._registry import LEADING, LINEAR, Array, composite, op
-from ._rules import call, cast, in_order, joined, loops, normalize_dims, sum_to, whole_number, wrap_dim
+from ._rules import call, cast, in_order, joined, normalize_dims, sum_to, whole_number, wrap_dim
 from .assign import inplace_form
 from .parts import EVERYTHING
 from .scatter import index_select

@@ -17,6 +17,7 @@ from .._methods import OpMethods
 from ._batching import Composed
 from ._cells import CELLS, Cell
 from ._fused_recurrence import Traced, by_block, compiles, plain, traced, traced_back, weight_gradient
+from ._primitives import primitive
 from ._recurrence import Slopes, Step, Steps, Weights, stepwise, stepwise_back
 from ._registry import Array, op
 
@@ -154,16 +155,23 @@ def recurrent_layer(
     if cell == "rnn_relu" and input.dtype.kind == "c":
         raise NotImplementedError("clamp is not supported for complex types\n  fix: nonlinearity='tanh'")
     check_sizes(kind, input, hx, cx, w, steps)
-    if input.__class__ is not np.ndarray:
-        shapes = [(input.shape[0], hx.shape[1]), hx.shape, *([] if cx is None else [cx.shape])]
-        return tuple(np.empty_like(input, shape=shape) for shape in shapes)
-    results: tuple[Array, ...]
-    done: Any
-    if compiles(steps, input, w, hx, cx):
-        results, done = traced(kind, input, hx, cx, w, steps)
-    else:
-        (out, state, memory), done = stepwise(kind, input, hx, cx, w, steps)
-        results = out, np.array(state), None if memory is None else np.array(memory)  # copies: `done` has these arrays too
+    results, done = layer(input, hx, cx, kind, w, steps)
     if kept is not None:
         kept.value = done
     return tuple(result for result in results if result is not None)
+
+
+def layer_by_kernel(input: Array, hx: Array, cx: Array | None, kind: Any, w: Weights, steps: Steps) -> tuple[Any, Any] | None:
+    return traced(kind, input, hx, cx, w, steps) if compiles(steps, input, w, hx, cx) else None
+
+
+def room_for_layer(input: Array, hx: Array, cx: Array | None, *how: Any) -> tuple[Any, Any]:
+    shapes = [(input.shape[0], hx.shape[1]), hx.shape, *([] if cx is None else [cx.shape])]
+    return [np.empty_like(input, shape=shape) for shape in shapes], None
+
+
+@primitive("recurrence.layer", layer_by_kernel, meta=room_for_layer)
+def layer(input: Array, hx: Array, cx: Array | None, kind: Any, w: Weights, steps: Steps) -> tuple[Any, Any]:
+    """The results, and what the backward pass needs."""
+    (out, state, memory), done = stepwise(kind, input, hx, cx, w, steps)
+    return (out, np.copy(state), None if memory is None else np.copy(memory)), done  # copies: `done` has these arrays too

@@ -22,8 +22,9 @@ from ._batching import rows
 from ._joined import joined
 from ._out import several_into
 from ._precision import FLOAT32, INT64, compute_dtype, wide, with_dtype
+from ._primitives import loops
 from ._registry import FLOAT, FUNCTIONS, LINEAR, REDUCTION, SAME, Array, composite, op
-from ._rules import as_axis, call, cast, contiguous, loops, normalize_dims, spread, sum_to, unreduce, whole_number, wrap_dim, zeros_on
+from ._rules import as_axis, call, cast, contiguous, normalize_dims, spread, sum_to, unreduce, whole_number, wrap_dim, zeros_on
 from .scatter import scatter_add
 
 Dims = Any  # an int, a sequence of them, or None for all dimensions

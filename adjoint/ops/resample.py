@@ -17,8 +17,9 @@ from .._dtype import from_numpy_dtype
 from .._layout import as_images, by_pixels, suggests_channels_last
 from ._pool_windows import along
 from ._precision import is_half, wide
+from ._primitives import loops, primitive
 from ._registry import LEADING, LINEAR, Array, op
-from ._rules import call, cast, contiguous, loops
+from ._rules import call, cast, contiguous
 
 NOTHING = -(1 << 40)  # the number of an element that is not there
 
@@ -161,6 +162,14 @@ class Maps:
         self.weighted = any(one.weight is not None for one in taps)
         self.lines: dict[tuple[int, int], Maps] = {}
 
+    def places(self, x: Array) -> tuple[int, ...]:
+        """The shape of the result for an input."""
+        return (*x.shape[: len(x.shape) - self.dims], *self.counts)
+
+    def sources(self, g: Array) -> tuple[int, ...]:
+        """The shape of the input for a result."""
+        return (*g.shape[: len(g.shape) - self.dims], *self.sizes)
+
     @cached_property
     def rows(self) -> Taps:
         """All dimensions but the last as one."""
@@ -218,7 +227,7 @@ def applied(x: Array, axis: int, taps: Taps) -> Array:
     total: Array = None
     for t in range(taps.index.shape[1]):
         term = np.take(x, taps.index[:, t], axis) * shaped(taps.weight[:, t], axis, x.ndim, x.dtype)
-        total = term if total is None else np.add(total, term, out=total)
+        total = term if total is None else total + term
     return total
 
 
@@ -236,22 +245,26 @@ def applied_back(g: Array, axis: int, taps: Taps) -> Array:
     return out
 
 
-def resampled(input: Array, maps: Maps) -> Array:
-    shape = input.shape[: len(input.shape) - maps.dims] + maps.counts
-    if input.__class__ is not np.ndarray or 0 in shape:
-        return np.empty_like(input, order="C", shape=shape)
+def resampled_by_kernel(input: Array, maps: Maps) -> Array | None:
+    if 0 in (shape := maps.places(input)):
+        return np.empty(shape, input.dtype)
     if input.dtype.kind == "u" and maps.weighted:
-        return resampled_bytes(input, maps)
+        return None
     if not maps.weighted and is_half(input.dtype):  # the bits will do
         return resampled(input.view(np.int16), maps).view(input.dtype)
     if not input.flags.c_contiguous and maps.dims == input.ndim - 2 and suggests_channels_last(input):
         return pixel_by_pixel(input, maps)
-    if (out := directly(input, maps.there, shape)) is not None:
-        return out
+    return directly(input, maps.there, shape)
+
+
+@primitive("resample.there", resampled_by_kernel, meta=lambda x, maps: np.empty_like(x, order="C", shape=maps.places(x)))
+def resampled(input: Array, maps: Maps) -> Array:
+    if input.dtype.kind == "u" and maps.weighted:
+        return resampled_bytes(input, maps)
     x = wide(input) if maps.weighted else input
     for axis, taps in enumerate(maps.taps, x.ndim - maps.dims):
         x = applied(x, axis, taps)
-    return cast(np.ascontiguousarray(x), input.dtype)
+    return cast(contiguous(x), input.dtype)
 
 
 def pixel_by_pixel(images: Array, maps: Maps, back: bool = False) -> Array:
@@ -281,23 +294,23 @@ def resample(input: Array, maps: Maps) -> Array:
     return resampled(input, maps)
 
 
-@op("resample_back", batch=LEADING, images=("grad",), method=False, function=False, out=False, jvp=LINEAR,
-    grad=lambda g, maps: call(resample, g, maps))  # fmt: skip
-def resample_back(grad: Array, maps: Maps) -> Array:
-    """The gradient of a resampling."""
-    shape = grad.shape[: len(grad.shape) - maps.dims] + maps.sizes
-    if grad.__class__ is not np.ndarray:
-        return np.empty_like(grad, order="C", shape=shape)
-    if not grad.size:
-        return np.zeros(shape, grad.dtype)
+def resampled_back_by_kernel(grad: Array, maps: Maps) -> Array | None:
     if not grad.flags.c_contiguous and maps.dims == grad.ndim - 2 and suggests_channels_last(grad):
         return pixel_by_pixel(grad, maps, back=True)
-    if (out := directly(grad, maps.back, shape)) is not None:
-        return out
+    return directly(grad, maps.back, maps.sources(grad)) if grad.size else None
+
+
+@op("resample_back", batch=LEADING, images=("grad",), method=False, function=False, out=False, jvp=LINEAR,
+    grad=lambda g, maps: call(resample, g, maps))  # fmt: skip
+@primitive("resample.back", resampled_back_by_kernel, meta=lambda g, maps: np.empty_like(g, order="C", shape=maps.sources(g)))
+def resample_back(grad: Array, maps: Maps) -> Array:
+    """The gradient of a resampling."""
+    if not grad.size:
+        return np.zeros_like(grad, order="C", shape=maps.sources(grad))
     g = wide(grad)
     for axis, taps in reversed(list(enumerate(maps.taps, g.ndim - maps.dims))):
         g = applied_back(g, axis, taps)
-    return cast(np.ascontiguousarray(g), grad.dtype)
+    return cast(contiguous(g), grad.dtype)
 
 
 def resampling(

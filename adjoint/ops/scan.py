@@ -14,8 +14,9 @@ from .._methods import OpMethods
 from ..autograd.regions import PARTIAL
 from ._out import into
 from ._precision import INT64, compute_dtype, wide, with_dtype
+from ._primitives import loops
 from ._registry import ALONG, FUNCTIONS, LINEAR, Array, composite, op
-from ._rules import call, cast, copied, flipped, loops, normalize_dims, wrap_dim, zeros_on
+from ._rules import call, cast, copied, flipped, normalize_dims, wrap_dim, zeros_on
 from .product import from_the_end, refuse_truths
 from .reduce import look_up, refuse_complex, selected, selected_at_once
 from .scatter import scatter_add

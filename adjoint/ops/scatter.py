@@ -15,8 +15,9 @@ from ._batching import Index, expanded
 from ._index_checks import check_along, check_combined, check_copied, check_filled, check_selected
 from ._out import into
 from ._precision import is_half, wide
+from ._primitives import loops
 from ._registry import ALONG, LINEAR, SAME, Array, composite, op
-from ._rules import call, cast, copied, loops, wrap_dim, zeros_on
+from ._rules import call, cast, copied, wrap_dim, zeros_on
 from .advanced_index import add_at, check_unlocked
 from .assign import in_common_cases, inplace_form, number_as, number_for, warn_if_expanded, writing_form
 from .index import INT64

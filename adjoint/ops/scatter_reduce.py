@@ -13,8 +13,9 @@ from ..autograd.regions import ANY
 from ._batching import rows
 from ._general import plain_array
 from ._index_checks import check_along, check_combined, first_outside
+from ._primitives import loops
 from ._registry import ALONG, LEADING, LINEAR, Array, ConstantArray, composite, op
-from ._rules import call, copied, holds, loops, wrap_dim, zeros_on
+from ._rules import call, copied, holds, wrap_dim, zeros_on
 from .advanced_index import add_at
 from .assign import arrays_to_write, inplace_form
 from .scatter import (

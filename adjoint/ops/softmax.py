@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from .._dtype import from_numpy_dtype
 from ._precision import wide, with_dtype
+from ._primitives import primitive
 from ._registry import FUNCTIONS, SAME, Array, composite, op
-from ._rules import cast, loops, wrap_dim
+from ._rules import as_axis, cast, wrap_dim
 
 
 def prepared(name: str, input: Array, dim: Any, dtype: Any) -> tuple[Array, int]:
@@ -27,109 +27,65 @@ def prepared(name: str, input: Array, dim: Any, dtype: Any) -> tuple[Array, int]
     return input, wrap_dim(dim, len(input.shape))
 
 
-def along_rows(fn: Any, dim: int, *arrays: Array) -> Array:
-    """Apply a function of rows along any dimension."""
-    ndim = len(arrays[0].shape)
-    dim = wrap_dim(dim, ndim)
-    if dim == ndim - 1:
-        return fn(*arrays)
-    return np.moveaxis(fn(*(np.moveaxis(x, dim, -1) for x in arrays)), -1, dim)
-
-
-def blocks_of_columns(shape: tuple[int, ...], dim: int) -> tuple[int, int, int, int]:
-    """What the kernels for columns work with: the length of a column, the columns of one matrix and of all, and the blocks of columns."""
-    inner = math.prod(shape[dim + 1 :])
-    columns = math.prod(shape) // shape[dim]
-    return shape[dim], inner, columns, columns // inner * -(-inner // loops("softmax").COLUMNS)
-
-
-def gradient_by_kernel(g: Array, out: Array, dim: int, logs: int) -> Array | None:
-    if g.__class__ is not np.ndarray or not out.size:
-        return None
-    shape, dim = out.shape, wrap_dim(dim, len(out.shape))
-    g, out, grad = np.ascontiguousarray(g), np.ascontiguousarray(out), np.empty(shape, out.dtype)
-    if dim == len(shape) - 1:
-        size = shape[-1]
-        rows = out.size // size
-        if logs:
-            return grad if loops("softmax").log_softmax_rows_back.run(grad, g, out, size, rows, size * loops("softmax").COST) else None
-        return grad if loops("softmax").softmax_rows_back.run(grad, g, out, 1.0, size, rows, size) else None
-    size, inner, columns, blocks = blocks_of_columns(shape, dim)
-    work = size * min(inner, loops("softmax").COLUMNS) * (loops("softmax").COST if logs else 1)
-    done = loops("softmax").softmax_columns_back.run(grad, g, out, np.empty(columns), logs, size, inner, blocks, work)
-    return grad if done else None
+def axis_of(x: Array, dim: int) -> int | None:
+    """The dimension as NumPy takes it: a number is a row of itself."""
+    return dim if x.shape else None
 
 
 # ---- softmax ------------------------------------------------------------------------------------------------------------------------
 
 
-def softmax_of_rows(x: Array) -> Array:
-    powers = np.exp(x - np.max(x, axis=-1, keepdims=True))
-    return powers / np.sum(powers, axis=-1, keepdims=True)
+@primitive("softmax.values")
+def softmax_along(x: Array, dim: int) -> Array:
+    x, axis, dtype = wide(x), axis_of(x, dim), x.dtype
+    powers = np.exp(x - np.max(x, axis=axis, keepdims=True))
+    return cast(powers / np.sum(powers, axis=axis, keepdims=True), dtype)
 
 
-def softmax_back(g: Array, out: Array) -> Array:
-    return (g - np.sum(g * out, axis=-1, keepdims=True)) * out
+@primitive("softmax.gradient")
+def softmax_gradient(g: Array, out: Array, dim: int, scale: float = 1.0) -> Array:
+    """That of `softmax(x * scale)`; the Jacobian is symmetric, so tangents become tangents by it."""
+    g, out = wide(g), wide(out)
+    slopes = (g - np.sum(g * out, axis=axis_of(out, dim), keepdims=True)) * out
+    return slopes if scale == 1.0 else slopes * scale
 
 
-def softmax_rule(g: Array, out: Array, dim: int, input_dtype: Any) -> Array:
-    if not out.shape:
-        return cast((g - g * out) * out, input_dtype)
-    grad = gradient_by_kernel(g, out, dim, 0)
-    return cast(along_rows(softmax_back, dim, wide(g), wide(out)) if grad is None else grad, input_dtype)
-
-
-def softmax_jvp(input_t: Array, out: Array, dim: int) -> Array:
-    t = cast(input_t, out._data.dtype)
-    return softmax_rule(t, out, dim, out._data.dtype)  # the Jacobian is symmetric
-
-
-@op(along="softmax.softmax", same=SAME, input=softmax_rule, holomorphic=True, jvp=softmax_jvp)
+@op(along="softmax.softmax", same=SAME, holomorphic=True,
+    input=lambda g, out, dim, input_dtype: cast(softmax_gradient(g, out, as_axis(dim)), input_dtype),
+    jvp=lambda input_t, out, dim: softmax_gradient(cast(input_t, out._data.dtype), out, as_axis(dim)))  # fmt: skip
 def softmax(input: Array, dim: int, dtype: Any = None) -> Array:
     """`exp(x) / exp(x).sum(dim)`, computed without overflow."""
     x, dim = prepared("softmax", input, dim, dtype)
-    if not x.shape:
-        return cast(np.exp(wide(x) - wide(x)), x.dtype)  # one, unless it is infinite or NaN
-    if not x.size:
-        return np.empty_like(x)
-    out = loops("softmax").softmax.run(x, dim, False)
-    return cast(along_rows(softmax_of_rows, dim, wide(x)) if out is None else out, x.dtype)
+    return softmax_along(x, dim) if x.size else np.empty_like(x)
 
 
 # ---- log_softmax --------------------------------------------------------------------------------------------------------------------
 
 
-def log_softmax_of_rows(x: Array) -> Array:
-    shifted = x - np.max(x, axis=-1, keepdims=True)
-    return shifted - np.log(np.sum(np.exp(shifted), axis=-1, keepdims=True))
+@primitive("softmax.log_values")
+def log_softmax_along(x: Array, dim: int) -> Array:
+    x, axis, dtype = wide(x), axis_of(x, dim), x.dtype
+    shifted = x - np.max(x, axis=axis, keepdims=True)
+    return cast(shifted - np.log(np.sum(np.exp(shifted), axis=axis, keepdims=True)), dtype)
 
 
-def log_softmax_back(g: Array, out: Array) -> Array:
-    return g - np.exp(out) * np.sum(g, axis=-1, keepdims=True)
-
-
-def log_softmax_rule(g: Array, out: Array, dim: int, input_dtype: Any) -> Array:
-    if not out.shape:
-        return cast(g - np.exp(out) * g, input_dtype)
-    grad = gradient_by_kernel(g, out, dim, 1)
-    return cast(along_rows(log_softmax_back, dim, wide(g), wide(out)) if grad is None else grad, input_dtype)
+@primitive("softmax.log_gradient")
+def log_softmax_gradient(g: Array, out: Array, dim: int) -> Array:
+    g, out = wide(g), wide(out)
+    return g - np.exp(out) * np.sum(g, axis=axis_of(out, dim), keepdims=True)
 
 
 def log_softmax_jvp(input_t: Array, out: Array, dim: int) -> Array:
     t = cast(input_t, out._data.dtype)
-    return t - np.sum(np.exp(out) * t, axis=wrap_dim(dim, len(out.shape)), keepdims=True) if out.shape else t - np.exp(out) * t
+    return t - np.sum(np.exp(out) * t, axis=axis_of(out, as_axis(dim)), keepdims=True)
 
 
-@op(along="softmax.log_softmax", same=SAME, input=log_softmax_rule, holomorphic=True, jvp=log_softmax_jvp)
+@op(along="softmax.log_softmax", same=SAME, holomorphic=True, jvp=log_softmax_jvp,
+    input=lambda g, out, dim, input_dtype: cast(log_softmax_gradient(g, out, as_axis(dim)), input_dtype))  # fmt: skip
 def log_softmax(input: Array, dim: int, dtype: Any = None) -> Array:
     """`log(softmax(x, dim))`, computed without overflow or cancellation."""
     x, dim = prepared("log_softmax", input, dim, dtype)
-    if not x.shape:
-        return cast(wide(x) - wide(x), x.dtype)
-    if not x.size:
-        return np.empty_like(x)
-    out = loops("softmax").log_softmax.run(x, dim, False)
-    return cast(along_rows(log_softmax_of_rows, dim, wide(x)) if out is None else out, x.dtype)
+    return log_softmax_along(x, dim) if x.size else np.empty_like(x)
 
 
 @composite(method=False)

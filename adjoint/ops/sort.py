@@ -15,8 +15,9 @@ from ..autograd.views import no_derivative
 from ._batching import expanded, rows
 from ._out import into, several_into
 from ._precision import wide
+from ._primitives import loops
 from ._registry import ALONG, LINEAR, SAME, Array, composite, op
-from ._rules import call, copied, loops, whole_number, wrap_dim, zeros_on
+from ._rules import call, copied, whole_number, wrap_dim, zeros_on
 from .scatter import as_vector, scatter_add
 
 NO_DERIVATIVE = no_derivative("sort")

@@ -17,8 +17,9 @@ from . import _several
 from ._batching import expanded
 from ._out import into
 from ._precision import wide
+from ._primitives import loops
 from ._registry import LINEAR, SAME, Array, composite, op
-from ._rules import call, cast, copied, loops, wrap_dim, zeros_on
+from ._rules import call, cast, copied, wrap_dim, zeros_on
 from .advanced_index import index_at, place_at
 from .memory import element_strides, offset_of, owner_of
 from .parts import EVERYTHING, selection

@@ -10,8 +10,9 @@ import numpy as np
 from .._dtype import as_dtype, promote_types
 from ._out import into
 from ._precision import compute_dtype, real_dtype, wide
+from ._primitives import loops
 from ._registry import FUNCTIONS, REDUCTION, SAME, Array, composite, op
-from ._rules import as_axis, cast, contiguous, loops, normalize_dims, unreduce, wrap_dim
+from ._rules import as_axis, cast, contiguous, normalize_dims, unreduce, wrap_dim
 from .reduce import Dims, axes_of, shared, total
 
 

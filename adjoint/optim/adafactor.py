@@ -10,7 +10,7 @@ import numpy as np
 
 from .._dtype import finfo, from_numpy_dtype
 from .._tensor import Tensor, wrap
-from ..ops._rules import loops
+from ..ops._primitives import loops
 from ._checks import check_tensor_lr
 from ._elementwise import scalar_dtype
 from ._whole import Array, Whole

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._tensor import Tensor, wrap
-from ..ops._rules import loops
+from ..ops._primitives import loops
 from ._checks import check_tensor_lr
 from ._whole import Array, Whole
 from .optimizer import Group, Params

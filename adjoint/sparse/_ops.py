@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from .._methods import OpMethods
+from ..ops._primitives import loops
 from ..ops._registry import LINEAR, MULTILINEAR, Array, op
-from ..ops._rules import call, loops
+from ..ops._rules import call
 from ..ops.advanced_index import index_at
 from ._array import SparseArray, add_to
 from ._pattern import Pattern, Rows, at_places
