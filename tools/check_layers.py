@@ -37,6 +37,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "_size",
             "_state",
             "_switches",
+            "_tracebacks",
             "_unset",
             "_version",
             "_serving",
