@@ -33,6 +33,11 @@ class Site(NamedTuple):
     code: CodeType
     offset: int
 
+    @classmethod
+    def at_line(cls, code: CodeType, line: int) -> Site:
+        """The first instruction of a line."""
+        return cls(code, next((2 * place for place, position in enumerate(code.co_positions()) if position[0] == line), -1))
+
     @property
     def filename(self) -> str:
         return self.code.co_filename
@@ -73,6 +78,12 @@ class Site(NamedTuple):
 
 class StepSite(Site):
     """A line that had an optimizer change parameters."""
+
+    __slots__ = ()
+
+
+class PassSite(Site):
+    """A line that ran a backward pass."""
 
     __slots__ = ()
 

@@ -35,6 +35,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "_return_types",
             "_site",
             "_size",
+            "_source",
             "_state",
             "_switches",
             "_tracebacks",

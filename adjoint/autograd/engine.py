@@ -349,7 +349,7 @@ def follow(
     except Exception as error:
         if anomaly is not None:
             anomaly.fail(node)
-        if isinstance(node, Node):
+        if isinstance(node, Node) and node.site not in getattr(error, "sites", {}).values():
             error.add_note(f"adjoint: in the backward of {node.name()}, recorded at {node.site}")
         raise
     else:
@@ -499,7 +499,10 @@ def _freed_error(node: Node, error: GraphFreedError, site: Site) -> GraphFreedEr
     sites = {"recorded": node.site, **error.sites, "now": site}
     first = error.sites.get("freed")
     if first is not None and (first.code, first.line) == (site.code, site.line):
-        fix = (
+        from .._source import carried_by
+
+        cut = next((f"cut off the state that line {node.site.line} carries over: {h} = {h}.detach()" for h in carried_by(node.site)), "")
+        fix = cut or (
             "the same line ran before on this graph: compute the loss again inside the loop, or .detach() the state that is carried "
             "from one iteration to the next"
         )

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._dtype import from_numpy_dtype
+from .._errors import spelled
 from .._site import warn
 from ._loss import (
     REDUCTIONS,
@@ -278,8 +279,10 @@ def binary_cross_entropy_op(input: Array, target: Array, weight: Array | None, r
             raise RuntimeError(f"Found dtype {found.scalar_name} but expected {expected.scalar_name}\n  fix: target.to({expected})")
     if input.__class__ is np.ndarray and not ((input >= 0) & (input <= 1)).all():
         raise RuntimeError(
-            "all elements of input should be between 0 and 1\n  fix: binary_cross_entropy_with_logits takes any numbers, "
-            "or apply torch.sigmoid first"
+            spelled(
+                "all elements of input should be between 0 and 1\n  fix: binary_cross_entropy_with_logits takes any numbers, "
+                "or apply torch.sigmoid first"
+            )
         )
     p = wide(input)
     losses = (target - 1) * np.maximum(np.log1p(-p), -100) - target * np.maximum(np.log(p), -100)
