@@ -197,6 +197,8 @@ def sites_of_cuts(cuts: Iterable[Cut]) -> dict[str, Site]:
 
 def explain_result(tensor: Tensor) -> Explanation:
     """A tensor that was computed, whose gradient is None."""
+    from ._source import subtraction_in_place
+
     node: Node = tensor.grad_fn
     sites = {"made": node.site}
     if tensor.retains_grad:
@@ -204,7 +206,9 @@ def explain_result(tensor: Tensor) -> Explanation:
         return Explanation(Reason(Cause.NO_BACKWARD_YET), message, sites)
     if replaces_leaf(node):
         message = f"{shown(tensor)} is no leaf: it was computed from one that has a gradient, and seems to have taken its place."
-        return Explanation(Reason(Cause.REPLACED_LEAF), message, sites)
+        found = Explanation(Reason(Cause.REPLACED_LEAF), message, sites)
+        found.advice = found.advice.replace("w -= lr * w.grad", subtraction_in_place(node.site) or "w -= lr * w.grad")
+        return found
     return Explanation(
         Reason(Cause.NOT_A_LEAF), f"{shown(tensor)} is no leaf: it was computed, by {node.name()}, and does not keep its gradient.", sites
     )
