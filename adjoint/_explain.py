@@ -115,6 +115,7 @@ NO_HISTORY = {
     Cause.REWRAPPED: "{how} copied the values and left the history behind",
     Cause.VALUE_TAKEN: "it was made of the plain numbers that {how} gave",
     Cause.NON_DIFFERENTIABLE_OUTPUT: "it is an output of {how} that is marked as not differentiable",
+    Cause.CHECKPOINT: "{how} records nothing where no input requires grad",
     Cause.NO_CREATE_GRAPH: "it was computed from what {how} gave, and that was not recorded",
     Cause.KEPT_ON_CTX: "it was computed from {how}, an intermediate result that the forward of a custom function kept",
     Cause.FROZEN: "requires_grad is False: it is frozen",

@@ -52,7 +52,7 @@ def called(value: Any, otherwise: str) -> str:
     from ._tensor import Parameter, Tensor
 
     for name, found in variables():
-        if isinstance(found, Tensor) and (found is value or found._data is value):
+        if issubclass(type(found), Tensor) and (found is value or found._data is value):
             return name
     if isinstance(value, Parameter):
         from .nn._owners import name_of
@@ -103,7 +103,8 @@ def statements_in(code: CodeType) -> list[ast.stmt]:
 def simple_statement(site: Site) -> str:
     """A line that is one statement, and not the beginning of a block."""
     statements = statements_at(site)
-    return ast.unparse(statements[-1]) if statements and isinstance(statements[-1], ast.Assign | ast.AugAssign | ast.Expr) else ""
+    simple = ast.Assign | ast.AugAssign | ast.Expr | ast.Return
+    return ast.unparse(statements[-1]) if statements and isinstance(statements[-1], simple) else ""
 
 
 def is_all_of(value: ast.expr | None, site: Site) -> bool:
@@ -126,13 +127,19 @@ def assigned_at(site: Site) -> str:
 
 def carried_by(site: Site) -> list[str]:
     """The variables that a line in a loop computes from themselves, as `h` in `h = cell(x, h)`: states, of which old graphs hang."""
-    *around, statement = statements_at(site) or [None]
+    *around, statement = statements_at(site) or [ast.Pass()]
     if not isinstance(statement, ast.Assign) or not any(isinstance(outer, ast.For | ast.While | ast.FunctionDef) for outer in around):
         return []
     names = ast.Name | ast.Attribute
     read = {ast.unparse(node) for node in ast.walk(statement.value) if isinstance(node, names)}
     written = [ast.unparse(node) for target in statement.targets for node in ast.walk(target) if isinstance(node, names)]
     return [name for name in written if name in read and name != "self"]
+
+
+def is_before_loop(first: Site, inside: Site) -> bool:
+    """Whether a line is in the same file as a loop around another line, and not in that loop."""
+    loops = [node for node in statements_at(inside) if isinstance(node, ast.For | ast.While)]
+    return bool(loops) and first.code is inside.code and not loops[-1].lineno <= first.line <= last_line(loops[-1])
 
 
 def subtraction_in_place(site: Site) -> str:
@@ -148,7 +155,7 @@ FILLED = {"zero_": "torch.zeros_like({0})", "fill_": "torch.full_like({0}, {1})"
 
 def repair_of_write(site: Site) -> str:
     """What to write in the place of a line that writes in place, so that backward has the values before; empty where that is not clear."""
-    *around, statement = statements_at(site) or [None]
+    *around, statement = statements_at(site) or [ast.Pass()]
     line = f"line {site.line}"
     match statement:
         case ast.Assign(targets=[ast.Subscript(target, index)]) | ast.AugAssign(target=ast.Subscript(target, index)):
@@ -161,8 +168,6 @@ def repair_of_write(site: Site) -> str:
             return f"write {name} = {name}.clone() before {line}, so that the values before stay there for backward"
         case ast.AugAssign(target=ast.Name() | ast.Attribute() as target, op=operator, value=value):
             return f"write {line} as {ast.unparse(ast.Assign([target], ast.BinOp(target, operator, value), lineno=0))}"
-    if statement is None:
-        return ""
     for call in (node for node in ast.walk(statement) if isinstance(node, ast.Call)):
         if any(keyword.arg == "inplace" for keyword in call.keywords):
             call.keywords = [keyword for keyword in call.keywords if keyword.arg != "inplace"]

@@ -48,7 +48,7 @@ def folded(error: BaseException, traceback: TracebackType | None) -> Iterator[No
         for one, own in whole:
             one.__traceback__ = of_frames(shown(traceback if one is error else own))
         hidden = len(frames_of(traceback)) - len(frames_of(error.__traceback__))
-        if hidden > SHALLOW and "fix: " not in "".join(format_exception_only(error)):
+        if hidden > SHALLOW and isinstance(error, Exception) and "fix: " not in "".join(format_exception_only(error)):
             error.add_note(f"({hidden} frames inside adjoint are not shown; ADJOINT_TRACEBACK=full shows them.)")
         yield
     finally:

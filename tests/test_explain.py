@@ -389,6 +389,16 @@ def computed_from_what_a_function_kept():
     return ad.explain(g.sum())
 
 
+@shows(Cause.CHECKPOINT, "y = checkpoint(layer, ad.ones(1, 2), use_reentrant=True)")
+def checkpointed():
+    from adjoint.utils.checkpoint import checkpoint
+
+    layer = ad.nn.Linear(2, 1)
+    with pytest.warns(UserWarning, match="None of the inputs"):
+        y = checkpoint(layer, ad.ones(1, 2), use_reentrant=True)
+    return ad.explain(y.sum())
+
+
 @shows(Cause.NO_CREATE_GRAPH, "(g,) = ad.autograd.grad((x**3).sum(), x)")
 def computed_from_a_gradient():
     x = leaf()

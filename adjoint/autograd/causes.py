@@ -24,6 +24,7 @@ class Cause(Enum):
     REWRAPPED = "rewrapped"
     VALUE_TAKEN = "value taken"
     NON_DIFFERENTIABLE_OUTPUT = "non-differentiable output"
+    CHECKPOINT = "checkpoint"
     NO_CREATE_GRAPH = "no create_graph"
     KEPT_ON_CTX = "kept on ctx"
     CONSTANT = "constant"
@@ -53,6 +54,7 @@ ADVICE = {
     Cause.REWRAPPED: "{how}{line} cut the graph: use the tensor itself, and torch.stack(tensors) to join several",
     Cause.VALUE_TAKEN: "compute with the tensor itself; .item(), .tolist() and .numpy() give plain numbers, which have no history",
     Cause.NON_DIFFERENTIABLE_OUTPUT: "{how}{line} marked this output with ctx.mark_non_differentiable: do not, if it has a derivative",
+    Cause.CHECKPOINT: "{how}{line} records nothing if no input requires grad, even if parameters do: pass use_reentrant=False",
     Cause.NO_CREATE_GRAPH: "{how}{line} was not recorded: pass create_graph=True to it where its result is to be differentiated",
     Cause.KEPT_ON_CTX: "{how}{line} keeps an intermediate result: ctx.save_for_backward the inputs and compute it again in backward, or "
     "return it from forward as one more output and save that",

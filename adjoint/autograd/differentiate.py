@@ -376,7 +376,7 @@ def frozen_models() -> list[str]:
     from .._source import variables
     from ..nn.module import Module
 
-    held = {name: value for name, value in variables() if isinstance(value, Module)}
+    held = {name: value for name, value in variables() if issubclass(type(value), Module)}
     flags = {name: [parameter.requires_grad for parameter in model.parameters()] for name, model in held.items()}
     return [name for name, required in flags.items() if required and not any(required)]
 

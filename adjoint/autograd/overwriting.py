@@ -55,10 +55,11 @@ def repair(node: Node, changed: Site | None, whose: str, is_leaf: bool) -> str:
         return "write the change out of place (x = x + 1 instead of x += 1), or take a .clone() before changing it"
     what, used = whose or "a parameter", f"line {node.site.line}"
     if isinstance(changed, StepSite):
-        states = carried_by(node.site)[:1]
+        states = carried_by(node.site)
         return (
             f"{what} was changed by the optimizer on line {changed.line} after {used} had used it: compute that again after the step, or "
-            "call backward() before it" + "".join(f"; cut off the state that {used} carries over: {h} = {h}.detach()" for h in states)
+            "call backward() before it"
+            + (f"; cut off the state that {used} carries over: {', '.join(f'{h} = {h}.detach()' for h in states)}" if states else "")
         )
     if is_leaf:
         return f"call backward() before line {changed.line} changes {what}, or compute what {used} computes again after that"
@@ -74,7 +75,8 @@ def repair_of_module(changed: Site) -> str:
     from ..nn._owners import name_of_module
     from ..nn.module import Module
 
-    found = [one for one in gc.get_objects() if isinstance(one, Module) and getattr(one, "inplace", False) is True]
+    modules = [one for one in gc.get_objects() if issubclass(type(one), Module)]  # (isinstance would wake objects that stand for others)
+    found = [one for one in modules if getattr(one, "inplace", False) is True]
     if not found:
         return ""
     kinds = sorted({type(one).__name__ for one in found})

@@ -53,7 +53,9 @@ def channels_for(input: list[int], channels: int) -> str:
         return "input.unsqueeze(1), if these are images without a dimension for their one channel"
     if input[1] == 1:
         return f"input.expand(-1, {channels}{', -1' * (len(input) - 2)}) repeats the one channel, or make the layer with in_channels=1"
-    return f"make the layer with in_channels={input[1]}, or the one before it with {channels} output channels"
+    from ..nn._owners import layer_here
+
+    return f"make {layer_here() or 'the layer'} with in_channels={input[1]}, or the one before it with out_channels={channels}"
 
 
 def check_dtypes(input: Array, weight: Array, bias: Array | None, transposed: bool = False) -> None:

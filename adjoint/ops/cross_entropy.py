@@ -372,8 +372,11 @@ def fitting_target(target: Array, shape: tuple[int, ...], given: tuple[int, ...]
             raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {given[0]}")
         return target.reshape(())
     if len(shape) == 2 and len(given) > 1:
+        from .._source import called
+
         raise RuntimeError(
-            "0D or 1D target tensor expected, multi-target not supported\n  fix: target.squeeze(1), or class probabilities as floats"
+            "0D or 1D target tensor expected, multi-target not supported\n"
+            f"  fix: {called(target, 'target')}.squeeze(1), or class probabilities as floats"
         )
     if given[:1] != shape[:1]:
         raise ValueError(f"Expected input batch_size ({shape[0]}) to match target batch_size ({given[0] if given else 0}).")

@@ -276,7 +276,10 @@ def binary_cross_entropy_op(input: Array, target: Array, weight: Array | None, r
     for other in (target, weight):
         if other is not None and other.dtype != input.dtype:
             found, expected = from_numpy_dtype(other.dtype), from_numpy_dtype(input.dtype)
-            raise RuntimeError(f"Found dtype {found.scalar_name} but expected {expected.scalar_name}\n  fix: target.to({expected})")
+            from .._source import called, converted
+
+            fix = converted(called(other, "target" if other is target else "weight"), expected)
+            raise RuntimeError(spelled(f"Found dtype {found.scalar_name} but expected {expected.scalar_name}\n  fix: {fix}"))
     if input.__class__ is np.ndarray and not ((input >= 0) & (input <= 1)).all():
         raise RuntimeError(
             spelled(
@@ -370,10 +373,10 @@ def binary_cross_entropy_with_logits(
     if not input.is_floating_point():
         raise NotImplementedError(f"\"log_sigmoid_cpu\" not implemented for '{input.dtype.scalar_name}'\n  fix: input.float()")
     if not target.is_floating_point():
-        raise RuntimeError(
-            f"result type {input.dtype.scalar_name} can't be cast to the desired output type {target.dtype.scalar_name}"
-            f"\n  fix: target.to({input.dtype})"
-        )
+        from .._source import called, converted
+
+        words = f"result type {input.dtype.scalar_name} can't be cast to the desired output type {target.dtype.scalar_name}"
+        raise RuntimeError(spelled(f"{words}\n  fix: {converted(called(target, 'target'), input.dtype)}"))
     return binary_cross_entropy_with_logits_op(input, target, pos_weight, weight, reduction)
 
 

@@ -90,7 +90,7 @@ def meta_to_cpu(torch):
     RuntimeError,
     "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.\n"
     "  here  {here}\n"
-    "  fix: torch.ones(3, requires_grad=True).detach().numpy()  # here",
+    "  fix: torch.ones(3, requires_grad=True).detach().numpy()",
 )
 def numpy_of_a_leaf(torch):
     torch.ones(3, requires_grad=True).numpy()  # here
@@ -98,9 +98,7 @@ def numpy_of_a_leaf(torch):
 
 @wrong(
     RuntimeError,
-    "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.\n"
-    "  here  {here}\n"
-    "  fix: y.detach().numpy()  # here",
+    "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.\n  here  {here}\n  fix: y.detach().numpy()",
 )
 def numpy_of_a_result(torch):
     y = torch.ones(3, requires_grad=True) * 2

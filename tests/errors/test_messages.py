@@ -20,7 +20,7 @@ import pytest
 import adjoint as ad
 from tests.errors.wrong_calls import WRONG_CALLS
 
-for _table in ("graph", "write", "function", "tensor", "shape", "module"):
+for _table in ("graph", "write", "function", "tensor", "shape", "module", "training", "model"):
     importlib.import_module(f"tests.errors.{_table}_calls")
 
 
