@@ -54,7 +54,8 @@ WRITES = {
     "y[:2].mul_(3)": "write y = y.clone() before line 4, so that",
     "y.detach().add_(1)": "write y = y.clone() before line 4, so that",
     "ad.nn.functional.elu(y, inplace=True)": "leave inplace=True out on line 4: ad.nn.functional.elu(y)",
-    "for i in range(2): y[i] = 0": "collect the parts in a list, parts.append(...) in place of line 4, and join them after the loop: y = ad.stack(parts)",
+    "for i in range(2): y[i] = 0": "collect the parts in a list, parts.append(...) in place of line 4, and join them "
+    "after the loop: y = ad.stack(parts)",
     "ad.add(y, 1, out=y) if 0 else y.add_(1)": "write line 4 as y = y.add(1)",
 }
 

@@ -372,13 +372,13 @@ def no_history(place: int, output: Tensor) -> NoGradError:
 
 
 def frozen_models() -> list[str]:
-    """The variables of the program that hold models none of whose parameters requires grad."""
+    """The variables of the program that hold models, if none of their parameters requires grad."""
     from .._source import variables
     from ..nn.module import Module
 
-    held = {name: value for name, value in variables() if issubclass(type(value), Module)}
-    flags = {name: [parameter.requires_grad for parameter in model.parameters()] for name, model in held.items()}
-    return [name for name, required in flags.items() if required and not any(required)]
+    held = {name: list(value.parameters()) for name, value in variables() if issubclass(type(value), Module)}
+    trained = any(parameter.requires_grad for parameters in held.values() for parameter in parameters)
+    return [] if trained else [name for name, parameters in held.items() if parameters]
 
 
 def check_requires_grad(tensor: Any, place: int) -> None:

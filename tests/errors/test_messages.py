@@ -233,3 +233,14 @@ def test_no_warning_where_the_gradient_is_kept(make):
 def retained(y: Any) -> Any:
     y.retain_grad()
     return y
+
+
+def test_frozen_models_are_blamed_only_if_no_other_could_learn():
+    teacher = ad.nn.Linear(2, 1).requires_grad_(False)
+    loss = teacher(ad.ones(1, 2)).sum()
+    with pytest.raises(RuntimeError, match=r"no parameter of teacher requires grad: teacher.requires_grad_\(\)"):
+        loss.backward()
+    student = ad.nn.Linear(2, 1)
+    with pytest.raises(RuntimeError, match="make the inputs with requires_grad=True"):
+        loss.backward()
+    assert student.weight.requires_grad
