@@ -74,6 +74,7 @@ from ._sampling import randn_like as randn_like
 from ._sampling import randperm as randperm
 from ._sampling import seed as seed
 from ._sampling import set_rng_state as set_rng_state
+from ._site import fold_tracebacks as _fold_tracebacks
 from ._size import Size as Size
 from ._tensor import Tensor as Tensor
 from ._version import __version__ as __version__
@@ -94,6 +95,7 @@ globals().update(_FUNCTIONS)
 _documented(globals())
 _documented(vars(Tensor.__base__) | vars(Tensor), "Tensor.")
 _documented(vars(autograd), "autograd.")
+_fold_tracebacks()
 
 pi = _math.pi
 e = _math.e
@@ -193,6 +195,7 @@ _NAMES = {
     **dict.fromkeys(("Event", "Stream", "get_device_module"), "_streams"),
     **dict.fromkeys(("ScriptFunction", "ScriptModule"), "jit"),
     **dict.fromkeys(("explain",), "_explain"),
+    **dict.fromkeys(("set_full_tracebacks",), "_tracebacks"),
     **dict.fromkeys(("as_torch",), "_place"),
     **dict.fromkeys(
         ("_convert_indices_from_coo_to_csr", "_convert_indices_from_csr_to_coo", "hsmm", "hspmm", "saddmm", "smm",

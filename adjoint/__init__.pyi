@@ -255,6 +255,7 @@ from ._settings import set_default_tensor_type as set_default_tensor_type
 from ._settings import set_deterministic_debug_mode as set_deterministic_debug_mode
 from ._settings import set_float32_matmul_precision as set_float32_matmul_precision
 from ._settings import set_flush_denormal as set_flush_denormal
+from ._tracebacks import set_full_tracebacks as set_full_tracebacks
 from .autograd.grad_mode import set_grad_enabled as set_grad_enabled
 from ._settings import set_num_interop_threads as set_num_interop_threads
 from ._kernels.pool import set_num_threads as set_num_threads

@@ -20,8 +20,9 @@ class AdjointError(Exception):
 
     def __init__(self, message: str, sites: dict[str, Site] | None = None, fix: str | None = None) -> None:
         self.sites = sites or {}
-        self.fix = fix
-        super().__init__(compose(message, self.sites, fix, self.carets))
+        text = compose(message, self.sites, fix, self.carets)
+        self.fix = None if fix is None else text.rpartition(FIX)[2]
+        super().__init__(text)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Across processes go the message, which names the lines, and the fix; code objects cannot."""
@@ -75,6 +76,15 @@ def compose(message: str, sites: dict[str, Site] | None = None, fix: str | None 
         lines.append(f"  {role:<{width}}  {site}")
         if carets and site.caret:
             lines.append(f"  {'':<{width}}  {site.caret}")
-    if fix:
-        lines.append(f"  fix: {fix}")
-    return "\n".join(lines)
+    return "\n".join(lines) if not fix else spelled("\n".join(lines) + FIX + fix)
+
+
+FIX = "\n  fix: "
+
+
+def spelled(message: str) -> str:
+    """A message whose advice calls adjoint what the program calls it: `ad.stack` where there is `import adjoint as ad`."""
+    from ._source import in_own_words
+
+    text, mark, fix = message.partition(FIX)
+    return text + mark + in_own_words(fix)

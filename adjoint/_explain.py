@@ -10,13 +10,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from typing import Any
 
-from ._site import Site
+from ._site import PassSite, Site
 from ._tensor import Tensor
 from .autograd.causes import Cause, Reason, cut_behind, why_cut, why_no_history
 from .autograd.engine import passes_begun, reachable
 from .autograd.function import BackwardCFunction
-from .autograd.node import NOWHERE, Cut, Freed, Node, cuts_before_last_pass
+from .autograd.node import NOWHERE, RETURNED_NONE, Cut, Freed, Node, cuts_before_last_pass
 from .autograd.views import edge_of
+from .autograd.warnings import replaces_leaf
 
 __all__ = ["Cause", "Explanation", "explain"]
 
@@ -92,7 +93,14 @@ def explain(tensor: Tensor, parameters: Any = None) -> Explanation:
 
 
 def shown(tensor: Tensor) -> str:
-    return f"This tensor ({str(tensor.dtype).removeprefix('torch.')} {list(tensor.shape)})"
+    from ._source import called
+    from .nn._owners import name_of
+
+    return described(name_of(tensor) or called(tensor, "This tensor"), tensor)
+
+
+def described(name: str, tensor: Tensor) -> str:
+    return f"{name} ({str(tensor.dtype).removeprefix('torch.')} {list(tensor.shape)})"
 
 
 # ---- one tensor -------------------------------------------------------------------------------------------------------------------------
@@ -107,6 +115,9 @@ NO_HISTORY = {
     Cause.REWRAPPED: "{how} copied the values and left the history behind",
     Cause.VALUE_TAKEN: "it was made of the plain numbers that {how} gave",
     Cause.NON_DIFFERENTIABLE_OUTPUT: "it is an output of {how} that is marked as not differentiable",
+    Cause.CHECKPOINT: "{how} records nothing where no input requires grad",
+    Cause.NO_CREATE_GRAPH: "it was computed from what {how} gave, and that was not recorded",
+    Cause.KEPT_ON_CTX: "it was computed from {how}, an intermediate result that the forward of a custom function kept",
     Cause.FROZEN: "requires_grad is False: it is frozen",
     Cause.CONSTANT: "nothing that it was computed from requires grad",
 }
@@ -124,19 +135,47 @@ def explain_gradient(tensor: Tensor, gradient: Tensor) -> Explanation:
     if count := gradient.numel() - int(gradient.isfinite().sum()):
         message = f"{shown(tensor)} has a gradient of which {count} of {gradient.numel()} elements are NaN or infinite."
         return Explanation(Reason(Cause.NOT_FINITE), message)
+    if passes := passes_added(gradient):
+        message = f"{shown(tensor)} has a gradient, which was added up over {len(passes) + 1} backward passes since the last zero_grad()."
+        return Explanation(Reason(Cause.ACCUMULATED), message, {"added": passes[-1]})
     return Explanation(Reason(Cause.HAS_GRADIENT), f"{shown(tensor)} has a gradient.")
+
+
+def passes_added(gradient: Tensor) -> list[Site]:
+    """The lines of the backward passes that were added to the gradient of the first one (the last few of them)."""
+    writes = gradient._vc.writes if gradient._vc is not None else []
+    lines: list[Site] = []
+    for _, site in reversed(writes):
+        if not isinstance(site, PassSite):
+            return lines[1:]  # such as zero_(): the pass after it was the first one
+        lines.insert(0, site)
+    return lines
 
 
 def explain_leaf(leaf: Tensor) -> Explanation:
     """A leaf whose gradient is None."""
     if "_grad" in leaf.__dict__:
         return Explanation(Reason(Cause.SET_TO_NONE), f"{shown(leaf)} had its gradient set to None, as zero_grad() does.")
+    if (none := returned_none_above(leaf)) is not None:
+        return none
     cut = leaf.__dict__.get("_cut")
     sites = {"made from a tensor that was cut": cut.site} if isinstance(cut, Cut) and cut.site is not None else {}
     if not passes_begun():
         return Explanation(Reason(Cause.NO_BACKWARD_YET), f"{shown(leaf)} has no gradient: backward() was not called yet.", sites)
     message = f"{shown(leaf)} has no gradient: no backward() came here. explain(loss, tensor) says more."
     return with_recent_cuts(Explanation(Reason(Cause.NOT_REACHED), message, sites))
+
+
+def returned_none_above(leaf: Tensor) -> Explanation | None:
+    """The custom function that returned None on the way to a leaf."""
+    for below, name, site in reversed(RETURNED_NONE):
+        target = below()
+        if target is leaf or (isinstance(target, Node) and leaf in leaves_below([target])):
+            function = name.removesuffix("Backward")
+            return Explanation(
+                Reason(Cause.FUNCTION_RETURNED_NONE, f"{function}.backward", site), f"{function}.backward returned None on the way to it."
+            )
+    return None
 
 
 def with_recent_cuts(found: Explanation) -> Explanation:
@@ -159,15 +198,18 @@ def sites_of_cuts(cuts: Iterable[Cut]) -> dict[str, Site]:
 
 def explain_result(tensor: Tensor) -> Explanation:
     """A tensor that was computed, whose gradient is None."""
+    from ._source import subtraction_in_place
+
     node: Node = tensor.grad_fn
     sites = {"made": node.site}
     if tensor.retains_grad:
         message = f"{shown(tensor)} keeps its gradient, and backward() did not come here yet."
         return Explanation(Reason(Cause.NO_BACKWARD_YET), message, sites)
-    # `w = w - lr * w.grad`: a leaf minus a constant, while the leaf has a gradient.
-    if node.name() == "SubBackward0" and len(node.next) == 1 and isinstance(leaf := node.next[0], Tensor) and leaf._grad is not None:
+    if replaces_leaf(node):
         message = f"{shown(tensor)} is no leaf: it was computed from one that has a gradient, and seems to have taken its place."
-        return Explanation(Reason(Cause.REPLACED_LEAF), message, sites)
+        found = Explanation(Reason(Cause.REPLACED_LEAF), message, sites)
+        found.advice = found.advice.replace("w -= lr * w.grad", subtraction_in_place(node.site) or "w -= lr * w.grad")
+        return found
     return Explanation(
         Reason(Cause.NOT_A_LEAF), f"{shown(tensor)} is no leaf: it was computed, by {node.name()}, and does not keep its gradient.", sites
     )
@@ -227,6 +269,7 @@ def explain_reach(loss: Tensor, parameters: dict[str, Tensor]) -> Explanation:
         Reason(first.cause), f"The loss does not give a gradient to {len(missing)} of {len(parameters)} parameters.", sites
     )
     found.parameters = missing
+    found.advice = first.advice
     if first.cause is Cause.NOT_REACHED and cuts:
         found.advice = why_cut(cuts[0]).advice
     elif first.cause is Cause.NOT_REACHED and any(isinstance(node.saved, Freed) for node in nodes):
@@ -239,13 +282,15 @@ def why_unreached(parameter: Tensor) -> Explanation:
         return explain_no_history(parameter)
     if not parameter.is_leaf:
         return explain_result(parameter)
-    return Explanation(Reason(Cause.NOT_REACHED), f"{shown(parameter)} has no part in the graph of the loss.")
+    return Explanation(Reason(Cause.NOT_REACHED), f"{described('This tensor', parameter)} has no part in the graph of the loss.")
 
 
 def why_none(parameter: Tensor, nodes: list[Node]) -> Explanation | None:
     """Why a parameter that a loss reaches has no gradient after backward; None if it has one, or backward did not run yet."""
-    if parameter._grad is not None or "_grad" in parameter.__dict__ or not any(isinstance(node.saved, Freed) for node in nodes):
+    if parameter._grad is not None or "_grad" in parameter.__dict__:
         return None
+    if (none := returned_none_above(parameter)) is not None or not any(isinstance(node.saved, Freed) for node in nodes):
+        return none
     for node in nodes:
         if isinstance(node, BackwardCFunction) and parameter in leaves_below([node]):
             name = node.name().removesuffix("Backward")

@@ -51,8 +51,10 @@ def plain_array(tensor: Tensor) -> Ndarray:
 
 
 def _refuse_history() -> NoReturn:
+    from ._source import simple_statement
+
     site = here()
-    line = site.text
+    line = simple_statement(site) or site.text
     fix = line.replace(".numpy(", ".detach().numpy(") if ".numpy(" in line and ".detach()" not in line else "t.detach().numpy()"
     message = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
     raise RuntimeError(compose(message, {"here": site}, fix))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._dtype import int64
+from ._errors import spelled
 from ._tensor import Tensor, wrap
 from .ops import _matrices, decompose, linalg
 from .ops._generated import publish
@@ -67,8 +68,10 @@ def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, out
         return vector_norm(A, 2, dim, keepdim, dtype=dtype, out=out)
     if dim is None and A.ndim not in (1, 2):
         raise RuntimeError(
-            f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.ndim}D.\n"
-            "  fix: torch.linalg.vector_norm(A, ord), or say dim=(-2, -1)"
+            spelled(
+                f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.ndim}D.\n"
+                "  fix: torch.linalg.vector_norm(A, ord), or say dim=(-2, -1)"
+            )
         )
     if dim is not None and not isinstance(dim, int) and len(dim) not in (1, 2):
         raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")

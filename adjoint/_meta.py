@@ -22,6 +22,8 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.lib.stride_tricks import as_strided
 
+from ._errors import spelled
+
 Shape = tuple[int, ...]
 _MANY_DIMS = 10  # beyond this a stand-in of two elements per dimension is no longer small, and C order is assumed
 
@@ -93,16 +95,20 @@ class MetaArray(NDArrayOperatorsMixin):
 
     def item(self) -> NoReturn:
         raise RuntimeError(
-            "Tensor.item() cannot be called on meta tensors: they have a shape and a dtype, but no values\n"
-            "  fix: compute on the CPU, for example with x = torch.zeros(x.shape)"
+            spelled(
+                "Tensor.item() cannot be called on meta tensors: they have a shape and a dtype, but no values\n"
+                "  fix: compute on the CPU, for example with x = torch.zeros(x.shape)"
+            )
         )
 
     __bool__ = __int__ = __float__ = __complex__ = __index__ = item
 
     def tolist(self) -> NoReturn:
         raise NotImplementedError(
-            "Cannot copy out of meta tensor; no data! A meta tensor has a shape and a dtype only\n"
-            "  fix: make a new tensor to fill with values, for example torch.empty_like(x, device='cpu')"
+            spelled(
+                "Cannot copy out of meta tensor; no data! A meta tensor has a shape and a dtype only\n"
+                "  fix: make a new tensor to fill with values, for example torch.empty_like(x, device='cpu')"
+            )
         )
 
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:

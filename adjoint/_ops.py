@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ._errors import spelled
 from ._layer import Layer
 from ._schema import FunctionSchema
 from ._site import warn
@@ -231,13 +232,18 @@ class Operator(OpOverload):
     def _refuse_device(self, place: str) -> None:
         if place == "meta" and not self.own_graph:
             raise RuntimeError(
-                f"There was no fake impl registered for <CustomOpDef({self.name()})>. It says what the result for tensors without elements "
-                f"looks like\n  fix: @{self.overloadpacket.__name__}.register_fake above a function that returns torch.empty_like(...)"
+                spelled(
+                    f"There was no fake impl registered for <CustomOpDef({self.name()})>. It says what the result for tensors without "
+                    "elements looks like\n"
+                    f"  fix: @{self.overloadpacket.__name__}.register_fake above a function that returns torch.empty_like(...)"
+                )
             )
         known = ", ".join(self.kernels) or "none"
         raise NotImplementedError(
-            f"Could not run '{self.name()}' with arguments from the '{place.upper() if place == 'cpu' else place.title()}' backend. "
-            f"Kernels are there for: {known}\n  fix: @torch.library.register_kernel('{self.name()}', '{place}') above a function"
+            spelled(
+                f"Could not run '{self.name()}' with arguments from the '{place.upper() if place == 'cpu' else place.title()}' backend. "
+                f"Kernels are there for: {known}\n  fix: @torch.library.register_kernel('{self.name()}', '{place}') above a function"
+            )
         )
 
     def _checked(self, result: Any, tensors: Sequence[Tensor]) -> Any:
@@ -330,7 +336,9 @@ def operator_of(op: Any) -> Operator:
     if name is None:
         raise ValueError(f"Expected the name of an operator, 'mine::scale', or an operator of custom_op, not {type(op).__name__}")
     if name not in OPERATORS:
-        raise RuntimeError(f"Could not find an operator {name}\n  fix: torch.library.define('{name}', '(Tensor x) -> Tensor') comes first")
+        raise RuntimeError(spelled(
+            f"Could not find an operator {name}\n  fix: torch.library.define('{name}', '(Tensor x) -> Tensor') comes first"
+        ))
     return OPERATORS[name]
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ._errors import compose
+from ._errors import compose, spelled
 from ._layer import Layer, Level, Pending, _levels, dressed_for, level_of, levels
 from ._site import here
 from ._tensor import Tensor
@@ -136,8 +136,10 @@ def under(level: Any, x: Any) -> Any:
 def refuse_unbatched(level: Any) -> None:
     if level.randomness == "different":
         raise RuntimeError(
-            "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same randomness.\n"
-            "  fix: draw new numbers, torch.rand_like(x), or fill a tensor that is made from a batched one, x.new_empty(...)"
+            spelled(
+                "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same randomness.\n"
+                "  fix: draw new numbers, torch.rand_like(x), or fill a tensor that is made from a batched one, x.new_empty(...)"
+            )
         )
 
 

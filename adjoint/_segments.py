@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ._errors import spelled
 from ._tensor import wrap
 from .ops.scatter import scatter_add
 from .ops.scatter_reduce import scatter_reduce
@@ -27,7 +28,7 @@ def segment_reduce(
         raise RuntimeError("segment_reduce(): indices based reduction is not supported yet.\n  fix: give lengths")
     if data.is_complex():
         name = data.dtype.scalar_name
-        raise NotImplementedError(f"\"_segment_reduce_cpu\" not implemented for '{name}'\n  fix: torch.view_as_real(data)")
+        raise NotImplementedError(spelled(f"\"_segment_reduce_cpu\" not implemented for '{name}'\n  fix: torch.view_as_real(data)"))
     if lengths is None and offsets is None:
         raise RuntimeError("segment_reduce(): Either lengths or offsets must be defined.")
     axis %= data.ndim

@@ -10,7 +10,7 @@ import linecache
 import sys
 import warnings
 from types import CodeType, FrameType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 make_tuple = tuple.__new__  # in half the time that `Site(...)` takes
 _PACKAGE = __file__.removesuffix("_site.py")
@@ -32,6 +32,11 @@ def is_user(filename: str) -> bool:
 class Site(NamedTuple):
     code: CodeType
     offset: int
+
+    @classmethod
+    def at_line(cls, code: CodeType, line: int) -> Site:
+        """The first instruction of a line."""
+        return cls(code, next((2 * place for place, position in enumerate(code.co_positions()) if position[0] == line), -1))
 
     @property
     def filename(self) -> str:
@@ -77,6 +82,12 @@ class StepSite(Site):
     __slots__ = ()
 
 
+class PassSite(Site):
+    """A line that ran a backward pass."""
+
+    __slots__ = ()
+
+
 def relative(filename: str) -> str:
     """A path as seen from the working directory, if it lies there."""
     import os
@@ -90,9 +101,35 @@ def relative(filename: str) -> str:
 
 def notebook_cell(filename: str) -> str:
     """The number of the notebook cell whose code has this file name; empty for others."""
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    names = getattr(getattr(shell, "compile", None), "_filename_map", {})
+    names = getattr(getattr(ipython_shell(), "compile", None), "_filename_map", {})
     return str(names.get(filename, ""))
+
+
+def ipython_shell() -> Any:
+    """The IPython that runs this program; None if none does."""
+    return getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+
+
+def fold_tracebacks() -> None:
+    """Have errors that nobody catches printed without adjoint's own frames (_tracebacks.py), by Python or by IPython. Who prints them in
+    a way of its own goes on to do so."""
+    reporter = getattr(ipython_shell(), "InteractiveTB", None)
+    if reporter is not None:
+
+        def lines(*args: Any, **keywords: Any) -> Any:
+            from ._tracebacks import lines_of_ipython
+
+            return lines_of_ipython(reporter, *args, **keywords)
+
+        reporter.structured_traceback = lines
+    elif sys.excepthook is sys.__excepthook__:
+
+        def show_uncaught(*args: Any) -> None:
+            from ._tracebacks import show
+
+            show(*args)
+
+        sys.excepthook = show_uncaught
 
 
 def is_users(frame: FrameType) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 from . import fft
 from ._creation import ones
 from ._dtype import default_numpy, float32, from_numpy_dtype
+from ._errors import spelled
 from .nn.functional import fold, pad
 from .ops._deprecation import warn_once
 from .ops._generated import pass_options
@@ -44,8 +45,10 @@ def stft(
     if return_complex is None:
         if not (input.is_complex() or (window is not None and window.is_complex())):
             raise RuntimeError(
-                "stft requires the return_complex parameter be given for real inputs, and will further require that return_complex=True "
-                "in a future PyTorch release.\n  fix: torch.stft(..., return_complex=True)"
+                spelled(
+                    "stft requires the return_complex parameter be given for real inputs, and will further require that "
+                    "return_complex=True in a future PyTorch release.\n  fix: torch.stft(..., return_complex=True)"
+                )
             )
         return_complex = True
     hop = n_fft // 4 if hop_length is None else hop_length
@@ -86,8 +89,10 @@ def istft(
     """The signal of which `stft` gives these transforms: the pieces are added up, and divided by what the windows add up to."""
     if not input.is_complex():
         raise RuntimeError(
-            "istft requires a complex-valued input tensor matching the output from stft with return_complex=True.\n"
-            "  fix: torch.view_as_complex(x)"
+            spelled(
+                "istft requires a complex-valued input tensor matching the output from stft with return_complex=True.\n"
+                "  fix: torch.view_as_complex(x)"
+            )
         )
     if input.ndim not in (2, 3) or not input.numel():
         raise RuntimeError(f"istft: expected a non-empty tensor with 2 or 3 dimensions, but got {list(input.shape)}")

@@ -441,9 +441,12 @@ class Tensor(OpMethods):
     def item(self) -> Any:
         """The value of a one-element tensor as a Python number."""
         if self._data.size != 1:
+            from ._source import called
+
+            name = called(self, "x")
             raise RuntimeError(
                 f"a Tensor with {self.numel()} elements cannot be converted to Scalar\n"
-                "  fix: reduce it first, for example x.sum().item(), or use x.tolist()"
+                f"  fix: reduce it first, for example {name}.mean().item(), or use {name}.tolist()"
             )
         value = self._data.item()
         fn = self._fn
@@ -457,7 +460,10 @@ class Tensor(OpMethods):
     def __bool__(self) -> bool:
         if self._data.size != 1:
             count = "no values" if self._data.size == 0 else "more than one value"
-            raise RuntimeError(f"Boolean value of Tensor with {count} is ambiguous; use x.any() or x.all()")
+            raise RuntimeError(
+                f"Boolean value of Tensor with {count} is ambiguous\n"
+                "  fix: write condition.any() or condition.all(), or torch.where(condition, a, b) to choose for each element"
+            )
         return bool(self._data)
 
     def __float__(self) -> float:

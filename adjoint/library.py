@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from ._errors import spelled
 from ._opcheck import opcheck
 from ._ops import OPERATORS, define_operator, operator_of, remove_operator
 from ._schema import infer_schema, parse_schema
@@ -320,8 +321,10 @@ class Library:
         key = dispatch_key or self.dispatch_key
         if self.ns == "aten" or getattr(op_name, "namespace", "") == "aten":
             raise NotImplementedError(
-                f"{op_name}: adjoint's own operations cannot be replaced\n  fix: a torch.utils._python_dispatch.TorchDispatchMode sees "
-                "them as they run"
+                spelled(
+                    f"{op_name}: adjoint's own operations cannot be replaced\n  fix: a torch.utils._python_dispatch.TorchDispatchMode sees "
+                    "them as they run"
+                )
             )
         if isinstance(op_name, str):
             op_name = op_name if "::" in op_name else f"{self.ns}::{op_name}"

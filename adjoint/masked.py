@@ -14,6 +14,7 @@ from ._dtype import as_dtype as _as_dtype
 from ._dtype import bool_ as _bool
 from ._dtype import float32 as _float32
 from ._dtype import int64 as _int64
+from ._errors import spelled
 from ._linalg_norms import norm as _norm
 from .ops._registry import FUNCTIONS as _FUNCTIONS
 from .ops._rules import normalize_dims as _normalize_dims
@@ -123,7 +124,7 @@ def argmin(input: Any, dim: int | None = None, *, keepdim: bool | None = False, 
 def mean(input: Any, dim: Any = None, *, keepdim: bool | None = False, dtype: Any = None, mask: Any = None) -> Any:
     """The mean of the elements that are not masked out; NaN if all are."""
     if input.dtype is _bool and dtype is None:
-        raise ValueError("mean: expected a dtype for truth values\n  fix: dtype=torch.float32")
+        raise ValueError(spelled("mean: expected a dtype for truth values\n  fix: dtype=torch.float32"))
     dims = _dims(input, dim)
     total = sum(input, dims, keepdim=keepdim, dtype=dtype, mask=mask)
     return total / _counted(input, mask, dims, bool(keepdim))

@@ -11,14 +11,17 @@ import pytest
 import adjoint as ad
 from adjoint._explain import NO_HISTORY, Explanation
 from adjoint.autograd.causes import ADVICE, Cause
-from adjoint.autograd.node import RECENT_CUTS
+from adjoint.autograd.kept import _told
+from adjoint.autograd.node import RECENT_CUTS, RETURNED_NONE
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
 @pytest.fixture(autouse=True)
-def no_cuts_of_other_tests():
+def nothing_of_other_tests():
     RECENT_CUTS.clear()
+    RETURNED_NONE.clear()
+    _told.clear()
 
 
 class Doubled(ad.autograd.Function):
@@ -330,6 +333,137 @@ def test_copies_say_that_gradients_do_not_flow_back():
         ad.tensor(weights * 2, requires_grad=True)
     with pytest.warns(UserWarning, match=r"rather than torch.tensor\(sourceTensor\)\.$"):
         ad.tensor(ad.ones(3))
+
+
+class ExpTwice(ad.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        t = x.exp()
+        ctx.t = t
+        return t * t
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2 * ctx.t * ctx.t
+
+
+class SavesIntermediate(ad.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        t = x.exp()
+        ctx.save_for_backward(t)
+        return t * t
+
+    @staticmethod
+    def backward(ctx, g):
+        (t,) = ctx.saved_tensors
+        return g * 2 * t * t
+
+
+class Clipped(ad.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mask = (x > 0).float()
+        return x * ctx.mask
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.mask
+
+
+class FirstOnly(ad.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y):
+        return x + y
+
+    @staticmethod
+    def backward(ctx, g):
+        return g, None
+
+
+@shows(Cause.KEPT_ON_CTX, "ctx.t = t")
+def computed_from_what_a_function_kept():
+    x = leaf()
+    with pytest.warns(UserWarning, match="through which no gradient flows"):
+        (g,) = ad.autograd.grad(ExpTwice.apply(x).sum(), x, create_graph=True)
+    return ad.explain(g.sum())
+
+
+@shows(Cause.CHECKPOINT, "y = checkpoint(layer, ad.ones(1, 2), use_reentrant=True)")
+def checkpointed():
+    from adjoint.utils.checkpoint import checkpoint
+
+    layer = ad.nn.Linear(2, 1)
+    with pytest.warns(UserWarning, match="None of the inputs"):
+        y = checkpoint(layer, ad.ones(1, 2), use_reentrant=True)
+    return ad.explain(y.sum())
+
+
+@shows(Cause.NO_CREATE_GRAPH, "(g,) = ad.autograd.grad((x**3).sum(), x)")
+def computed_from_a_gradient():
+    x = leaf()
+    (g,) = ad.autograd.grad((x**3).sum(), x)
+    return ad.explain(g.pow(2).sum())
+
+
+@shows(Cause.ACCUMULATED, "(x * 2).sum().backward()  # again and again")
+def added_up():
+    x = leaf()
+    for _ in range(3):
+        (x * 2).sum().backward()  # again and again
+    return ad.explain(x)
+
+
+@shows(Cause.FUNCTION_RETURNED_NONE, "loss = FirstOnly.apply(x, y * 2).sum()")
+def below_a_function_that_returned_none_and_saved_nothing():
+    x, y = leaf(), leaf()
+    loss = FirstOnly.apply(x, y * 2).sum()
+    loss.backward()
+    assert ad.explain(loss, [x, y]).parameters["[1]"].cause is Cause.FUNCTION_RETURNED_NONE
+    assert "from FirstOnly.backward" in ad.explain(loss, [x, y]).advice
+    return ad.explain(y)
+
+
+def test_how_many_passes_were_added_up():
+    assert "added up over 3 backward passes" in added_up().message
+    x = leaf()
+    for _ in range(2):  # zeroed in place: each pass is the first one
+        if x.grad is not None:
+            x.grad.zero_()
+        (x * 2).sum().backward()
+        assert ad.explain(x).cause is Cause.HAS_GRADIENT
+    (x * 2).sum().backward()
+    assert "added up over 2 backward passes" in ad.explain(x).message
+
+
+def test_an_error_names_what_a_function_kept():
+    x = leaf()
+    with pytest.warns(UserWarning, match=r"ExpTwice.backward is differentiated, and ctx.t keeps .* \(tests/test_explain.py:\d+\)"):
+        (g,) = ad.autograd.grad(ExpTwice.apply(x).sum(), x, create_graph=True)
+    with pytest.raises(RuntimeError, match=r"ctx.t on line \d+ keeps an intermediate result: ctx.save_for_backward the inputs"):
+        g.sum().backward()
+    with pytest.warns(UserWarning, match=r"ctx.save_for_backward\(...\) keeps an intermediate result of SavesIntermediate.forward"):
+        ad.autograd.grad((SavesIntermediate.apply(x) ** 2).sum(), x, create_graph=True)
+
+
+def test_masks_on_ctx_lose_nothing():
+    x = leaf()
+    (g,) = ad.autograd.grad((Clipped.apply(x) ** 2).sum(), x, create_graph=True)
+    g.sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0]
+
+
+def test_explanations_name_parameters_and_variables():
+    model = ad.nn.Sequential(ad.nn.Linear(2, 2), ad.nn.ReLU())
+    assert ad.explain(model[0].weight).message.startswith("model.0.weight (float32 [2, 2]) has no gradient")
+    frozen = ad.ones(3)
+    assert ad.explain(frozen).message.startswith("frozen (float32 [3]) requires no grad")
+
+
+def test_advice_calls_adjoint_what_the_program_calls_it():
+    x = leaf()
+    x.grad = ad.tensor([float("nan"), 1.0])
+    assert "ad.autograd.set_detect_anomaly(True)" in ad.explain(x).advice
 
 
 def test_every_cause_has_a_case_and_advice():

@@ -10,6 +10,7 @@ from weakref import ref
 
 import numpy as np
 
+from .._errors import spelled
 from .._fork import hold
 from .._layout import Sparse, is_dense
 from .._site import Site
@@ -132,8 +133,10 @@ def check_gradient(tensor: Tensor, value: Any) -> None:
     dtype = tensor.dtype if tensor._grad_dtype is SAME else tensor._grad_dtype
     if dtype is not None and value.dtype != dtype:
         raise RuntimeError(
-            f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with grad_dtype '{dtype}'\n"
-            f"  fix: x.grad = g.to({dtype}), or x.grad_dtype = {value.dtype} before"
+            spelled(
+                f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with grad_dtype '{dtype}'\n"
+                f"  fix: x.grad = g.to({dtype}), or x.grad_dtype = {value.dtype} before"
+            )
         )
     if value.device != tensor.device:
         raise RuntimeError(

@@ -24,6 +24,9 @@ class Cause(Enum):
     REWRAPPED = "rewrapped"
     VALUE_TAKEN = "value taken"
     NON_DIFFERENTIABLE_OUTPUT = "non-differentiable output"
+    CHECKPOINT = "checkpoint"
+    NO_CREATE_GRAPH = "no create_graph"
+    KEPT_ON_CTX = "kept on ctx"
     CONSTANT = "constant"
     FROZEN = "frozen"
     # why the `.grad` of one that does is None
@@ -34,6 +37,7 @@ class Cause(Enum):
     SET_TO_NONE = "set to none"
     FUNCTION_RETURNED_NONE = "function returned None"
     # there is a gradient
+    ACCUMULATED = "accumulated"
     ZERO = "zero"
     NOT_FINITE = "not finite"
     HAS_GRADIENT = "has gradient"
@@ -50,6 +54,10 @@ ADVICE = {
     Cause.REWRAPPED: "{how}{line} cut the graph: use the tensor itself, and torch.stack(tensors) to join several",
     Cause.VALUE_TAKEN: "compute with the tensor itself; .item(), .tolist() and .numpy() give plain numbers, which have no history",
     Cause.NON_DIFFERENTIABLE_OUTPUT: "{how}{line} marked this output with ctx.mark_non_differentiable: do not, if it has a derivative",
+    Cause.CHECKPOINT: "{how}{line} records nothing if no input requires grad, even if parameters do: pass use_reentrant=False",
+    Cause.NO_CREATE_GRAPH: "{how}{line} was not recorded: pass create_graph=True to it where its result is to be differentiated",
+    Cause.KEPT_ON_CTX: "{how}{line} keeps an intermediate result: ctx.save_for_backward the inputs and compute it again in backward, or "
+    "return it from forward as one more output and save that",
     Cause.CONSTANT: "make the inputs with requires_grad=True, and compute the result outside no_grad(), without detach(), .data, .item(), "
     ".numpy() or torch.tensor(...) in between; setting requires_grad on the result itself does not reach the inputs",
     Cause.FROZEN: "call requires_grad_() on it, or on the module that owns it, before the computation",
@@ -59,6 +67,7 @@ ADVICE = {
     Cause.NOT_REACHED: "use it in the computation of the loss, or pass the very tensor that the loss was computed from, not a copy",
     Cause.SET_TO_NONE: "look at .grad between backward() and zero_grad(), which sets it to None",
     Cause.FUNCTION_RETURNED_NONE: "return a gradient for this input from {how}",
+    Cause.ACCUMULATED: "call zero_grad() before each backward(), unless the gradients of several passes are meant to be added up",
     Cause.ZERO: "look for what is flat there: a relu that is negative for every input, a saturated sigmoid or tanh, round() or floor()",
     Cause.NOT_FINITE: "run one step under torch.autograd.set_detect_anomaly(True), which names the line that made the first NaN; the usual "
     "ones are log or sqrt of 0, a division by 0, exp of something large",
@@ -76,7 +85,9 @@ class Reason:
 
     @property
     def advice(self) -> str:
-        return ADVICE[self.cause].format(how=self.how, line="" if self.site is None else f" on line {self.site.line}")
+        from .._source import in_own_words
+
+        return in_own_words(ADVICE[self.cause].format(how=self.how, line="" if self.site is None else f" on line {self.site.line}"))
 
 
 def cut_behind(tensor: Tensor) -> Cut | None:
@@ -88,7 +99,12 @@ def cut_behind(tensor: Tensor) -> Cut | None:
 
 
 def why_cut(cut: Cut) -> Reason:
-    return Reason(Cause(cut.kind), cut.how, cut.site)
+    cause, site = Cause(cut.kind), cut.site
+    if cause is Cause.KEPT_ON_CTX:
+        from .kept import line_that_kept
+
+        site = line_that_kept(cut)
+    return Reason(cause, cut.how, site)
 
 
 def why_no_history(tensor: Tensor) -> Reason:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._errors import spelled
 from .._size import Size
 from .._tensor import Tensor, wrap
 from . import forward_ad
@@ -428,8 +429,10 @@ def checked_inputs(inputs: tuple[Any, ...]) -> list[int]:
             )
     if not places:
         raise ValueError(
-            "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True.\n"
-            "  fix: pass for example torch.randn(3, dtype=torch.double, requires_grad=True)"
+            spelled(
+                "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True.\n"
+                "  fix: pass for example torch.randn(3, dtype=torch.double, requires_grad=True)"
+            )
         )
     return places
 

@@ -11,13 +11,13 @@ from numpy import ndarray
 
 from .._errors import GradientError, NoGradError, UnusedInputError
 from .._layer import Layer, levels, top_level
-from .._site import here, warn
+from .._site import PassSite, here, make_tuple, warn
 from .._state import FORWARD_AD, get_mode
 from .._tensor import Tensor, wrap, wrap_result
 from . import engine
 from .accumulate import AccumulateGrad
 from .anomaly import watch
-from .node import NOWHERE, Edge, Node, Output
+from .node import NOWHERE, Cut, Edge, Node, Output
 from .views import edge_of
 
 
@@ -88,7 +88,7 @@ def begin_backward(
         keep_graph=create_graph if retain_graph is None else retain_graph,
         create_graph=create_graph,
         as_tensors=as_tensors,
-        site=here(),
+        site=make_tuple(PassSite, here()),
         captured=captured,
         into_grad=True,
         anomaly=watch(edges),
@@ -138,13 +138,14 @@ def grad(
     edges, gradients, as_tensors = starts(roots, given, create_graph)
     for place, tensor in enumerate(wanted):
         check_requires_grad(tensor, place)
+    site = here()
     results = engine.run(
         edges,
         gradients,
         keep_graph=keep,
         create_graph=create_graph,
         as_tensors=as_tensors,
-        site=here(),
+        site=site,
         captured=[resolve(tensor) for tensor in wanted],
         anomaly=watch(edges),
     )
@@ -152,7 +153,14 @@ def grad(
         check_used(results, wanted)
     if materialize_grads:
         results = [zeros_for(t, create_graph) if g is None else g for g, t in zip(results, wanted, strict=True)]
-    return tuple(g if g is None or isinstance(g, Tensor) else wrap_result(g) for g in results)
+    unrecorded = Cut("no create_graph", "autograd.grad()", *site)
+    return tuple(g if g is None or isinstance(g, Tensor) else marked(wrap_result(g), unrecorded) for g in results)
+
+
+def marked(gradient: Tensor, cut: Cut) -> Tensor:
+    """A gradient that says why it has no history."""
+    gradient._fn = cut
+    return gradient
 
 
 def batched(
@@ -320,11 +328,14 @@ def implicit_seed(output: Any) -> Tensor:
         raise RuntimeError("grad_outputs must be given for a GradientEdge whose shape is not known: use get_gradient_edge(tensor)")
     data = output._data
     if data.size != 1:
-        fn = output.grad_fn
+        from .._source import called
+
+        fn, y = output.grad_fn, called(output, "y")
         raise GradientError(
             f"grad can be implicitly created only for scalar outputs (this one has shape {list(data.shape)})",
             {"made": fn.site} if isinstance(fn, Node) else None,
-            "reduce it: y.sum().backward() or y.mean().backward(), or weight its elements: y.backward(gradient=torch.ones_like(y))",
+            f"reduce it: {y}.sum().backward() or {y}.mean().backward(), or weight its elements: "
+            f"{y}.backward(gradient=torch.ones_like({y}))",
         )
     if data.dtype.kind == "c":
         raise GradientError(f"grad can be implicitly created only for real scalar outputs but got {output.dtype}")
@@ -347,7 +358,9 @@ def no_history(place: int, output: Tensor) -> NoGradError:
 
     reason = why_no_history(output)
     fix = reason.advice
-    if reason.cause is Cause.CONSTANT and not (output.is_floating_point() or output.is_complex()):
+    if reason.cause is Cause.CONSTANT and (frozen := frozen_models()):
+        fix = f"no parameter of {frozen[0]} requires grad: {frozen[0]}.requires_grad_() before the computation"
+    elif reason.cause is Cause.CONSTANT and not (output.is_floating_point() or output.is_complex()):
         fix = f"the result is {output.dtype}, and integers have no derivative: differentiate a floating-point quantity"
     error = NoGradError(
         f"element {place} of tensors does not require grad and does not have a grad_fn",
@@ -358,22 +371,39 @@ def no_history(place: int, output: Tensor) -> NoGradError:
     return error
 
 
+def frozen_models() -> list[str]:
+    """The variables of the program that hold models, if none of their parameters requires grad."""
+    from .._source import variables
+    from ..nn.module import Module
+
+    held = {name: list(value.parameters()) for name, value in variables() if issubclass(type(value), Module)}
+    trained = any(parameter.requires_grad for parameters in held.values() for parameter in parameters)
+    return [] if trained else [name for name, parameters in held.items() if parameters]
+
+
 def check_requires_grad(tensor: Any, place: int) -> None:
     if isinstance(tensor, Tensor) and not tensor.requires_grad:
+        from .._source import called
+
+        name = called(tensor, "x")
         raise NoGradError(
             f"One of the differentiated Tensors does not require grad (input {place}, shape {list(tensor.shape)})",
-            fix="call x.requires_grad_() on it before the computation",
+            fix=f"call {name}.requires_grad_() before the computation",
         )
 
 
 def check_used(results: Sequence[Any], wanted: Sequence[Any]) -> None:
     for place, gradient in enumerate(results):
         if gradient is None:
+            from .._source import called
+
             shape = f" It has shape {list(wanted[place].shape)}." if isinstance(wanted[place], Tensor) else ""
+            name = called(wanted[place], "")
+            unused = f"{name} has no part in the output: " if name else ""
             raise UnusedInputError(
                 f"The differentiated Tensor at index {place} appears to not have been used in the graph. "
                 f"Set allow_unused=True if this is the desired behavior.{shape}",
-                fix="pass the very tensor that the output was computed from, not a copy, a view or an earlier value of it",
+                fix=f"{unused}pass the very tensor that the output was computed from, not a copy, a view or an earlier value of it",
             )
 
 

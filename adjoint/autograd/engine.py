@@ -346,7 +346,7 @@ def deliver(
             task.watch.fail(node)
         if isinstance(error, GraphFreedError):
             raise _freed_error(node, error, site) from None
-        if isinstance(node, Node):
+        if isinstance(node, Node) and node.site not in getattr(error, "sites", {}).values():
             error.add_note(f"adjoint: in the backward of {node.name()}, recorded at {node.site}")
         raise
 
@@ -523,16 +523,28 @@ def _finish_leaf(leaf: Tensor, gradient: Any, owned: bool, create_graph: bool, s
     return gradient
 
 
+def repair_in_loop(recorded: Site, now: Site) -> str:
+    """What to do about a line that runs backward a second time on what was recorded the first time."""
+    from .._source import carried_by, is_before_loop
+
+    if states := carried_by(recorded):
+        cut = f"{', '.join(states)} = {', '.join(f'{state}.detach()' for state in states)}"
+        return f"cut off the state that line {recorded.line} carries over: {cut}"
+    if is_before_loop(recorded, now):
+        return f"line {recorded.line} runs once, before the loop: compute it again inside the loop"
+    return (
+        "the same line ran before on this graph: compute the loss again inside the loop, or .detach() the state that is carried "
+        "from one iteration to the next"
+    )
+
+
 def _freed_error(node: Node, error: GraphFreedError, site: Site) -> GraphFreedError:
     """Which part of the graph was freed, by which call, and which of the usual three mistakes it looks like."""
     message = str(error).split("\n", 1)[0]
     sites = {"recorded": node.site, **error.sites, "now": site}
     first = error.sites.get("freed")
     if first is not None and (first.code, first.line) == (site.code, site.line):
-        fix = (
-            "the same line ran before on this graph: compute the loss again inside the loop, or .detach() the state that is carried "
-            "from one iteration to the next"
-        )
+        fix = repair_in_loop(node.site, site)
     else:
         where = f" on line {first.line}" if first is not None else ""
         fix = f"sum the losses and call backward() once, or pass retain_graph=True to the first backward{where}"

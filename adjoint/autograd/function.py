@@ -31,6 +31,7 @@ from .._site import here
 from .._state import ANOMALY, FORWARD_AD, GRAD, get_mode, recording, swap_bits, tick
 from .._tensor import Tensor, wrap, wrap_result
 from .anomaly import trace
+from .kept import mark_kept, note_none, warn_of_kept
 from .node import INFERENCE_TENSOR, Cut, Edge, LeafAlias, Node, Output, VersionCounter, public_edge
 from .packed import Packed, SavedTensor
 from .saved import SavedOutput, check_input, output_tensor, pack_saved, refuse_inference
@@ -159,6 +160,8 @@ class BackwardCFunction(Node, FunctionCtx):
         return tuple([None if grad is None else grad._data for grad in self.apply_recorded(g)])
 
     def apply_recorded(self, g: Any) -> tuple[Any, ...]:
+        if recording():
+            warn_of_kept(self)
         results = self._forward_cls.pull_back(self, self._gradients(g))
         return self._checked(results if isinstance(results, tuple) else (results,))
 
@@ -199,6 +202,8 @@ class BackwardCFunction(Node, FunctionCtx):
                 )
             if edge is not None:
                 grads.append(None if grad is None else self._fitted(grad, place))
+                if grad is None:
+                    note_none(edge, name, self.site)
         return tuple(grads)
 
     def _fitted(self, grad: Tensor, place: int) -> Tensor:
@@ -454,6 +459,7 @@ def connect(ctx: BackwardCFunction, operands: tuple[Any, ...], results: tuple[An
     ctx.outputs = len(outputs) if len(outputs) > 1 else None
     ctx.saved = tuple([saved_entry(ctx, tensor, operands, results, outputs) for tensor in ctx.to_save])
     ctx.keeps_tensors = bool(ctx.saved)  # type: ignore[misc]
+    mark_kept(ctx, ctx._forward_cls)
     ctx.seq = tick()
     pack_saved(ctx)
     if get_mode() & ANOMALY:

@@ -14,8 +14,9 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from .._errors import GradientError
+from .._errors import GradientError, compose
 from .._layer import levels, refuse_inside
+from .._site import Site, here
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -56,14 +57,24 @@ class RemovableHandle:
 
 
 class _Hooks(dict[int, Hook]):
-    """Hooks by handle, in the order of registration."""
+    """Hooks by handle, in the order of registration, and the lines that registered them."""
 
-    __slots__ = ("__weakref__",)
+    __slots__ = ("__weakref__", "sites")
+
+    def __init__(self, hooks: dict[int, Hook] | None = None) -> None:
+        super().__init__(hooks or {})
+        self.sites: dict[int, Site] = {}
 
     def add(self, hook: Hook) -> RemovableHandle:
-        handle = RemovableHandle(self)
+        handle = RemovableHandle(self, extra_dict=self.sites)
         self[handle.id] = hook
+        self.sites[handle.id] = here()
         return handle
+
+    def site_of(self, hook: Hook) -> dict[str, Site]:
+        """The line that registered a hook, for a message about it."""
+        sites = [self.sites[number] for number, one in self.items() if one is hook and number in self.sites]
+        return dict.fromkeys(("registered",), sites[0]) if sites else {}
 
 
 class NodeHooks:
@@ -93,10 +104,11 @@ class NodeHooks:
 
     def run_tensor(self, nr: int, gradient: Tensor | None) -> Tensor | None:
         """Pass a gradient through the hooks of one output, and keep it if that was asked for."""
-        for hook in list(self.tensor.get(nr, _Hooks()).values()):
+        hooks = self.tensor.get(nr, _NONE)
+        for hook in list(hooks.values()):
             result = hook(gradient)
             if result is not None:
-                gradient = checked(result, gradient, hook)
+                gradient = checked(result, gradient, hook, hooks)
         kept = self.retained.get(nr)
         tensor = kept() if kept is not None else None
         if tensor is not None and gradient is not None:
@@ -108,14 +120,14 @@ class NodeHooks:
         for hook in list(self.pre.values()):
             result = hook(gradients)
             if result is not None:
-                gradients = all_checked(result, gradients, hook)
+                gradients = all_checked(result, gradients, hook, self.pre)
         return gradients
 
     def run_post(self, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> tuple[Any, ...]:
         for hook in list(self.post.values()):
             result = hook(inputs, outputs)
             if result is not None:
-                inputs = all_checked(result, inputs, hook)
+                inputs = all_checked(result, inputs, hook, self.post)
         return inputs
 
     def run_post_accumulate(self, leaf: Tensor) -> None:
@@ -124,38 +136,48 @@ class NodeHooks:
         for hook in list(self.post_accumulate.values()):
             result = hook(leaf)
             if isinstance(result, Tensor):
-                raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+                raise RuntimeError(compose("Tensor post accumulate grad hooks should return None.", self.post_accumulate.site_of(hook)))
             if result is not None:
                 raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}' (it should return nothing)")
 
 
-def all_checked(result: Any, gradients: tuple[Any, ...], hook: Hook) -> tuple[Any, ...]:
+_NONE = _Hooks()
+
+
+def all_checked(result: Any, gradients: tuple[Any, ...], hook: Hook, hooks: _Hooks) -> tuple[Any, ...]:
     """What a hook of a node returned: as many gradients as it was given."""
     name = getattr(hook, "__name__", repr(hook))
     if not isinstance(result, tuple):
-        raise TypeError(f"expected tuple, but hook returned '{type(result).__name__}' (hook {name!r}; write return (gradient,))")
+        message = f"expected tuple, but hook returned '{type(result).__name__}' (hook {name!r})"
+        raise TypeError(compose(message, hooks.site_of(hook), "return (gradient,)"))
     if len(result) != len(gradients):
         raise GradientError(
             f"hook {name!r} has returned an incorrect number of values (got {len(result)}, but expected {len(gradients)})",
-            fix="return a tuple with a gradient or None for each that came in, or return nothing",
+            hooks.site_of(hook),
+            "return a tuple with a gradient or None for each that came in, or return nothing",
         )
-    return tuple(None if new is None else checked(new, old, hook) for new, old in zip(result, gradients, strict=True))
+    return tuple(None if new is None else checked(new, old, hook, hooks) for new, old in zip(result, gradients, strict=True))
 
 
-def checked(result: Any, gradient: Tensor | None, hook: Hook) -> Tensor:
+def checked(result: Any, gradient: Tensor | None, hook: Hook, hooks: _Hooks) -> Tensor:
     """What a tensor hook returned, refused unless it can stand for the gradient it was given."""
     from .._tensor import Tensor
 
     name = getattr(hook, "__name__", repr(hook))
     if not isinstance(result, Tensor):
-        raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}' (hook {name!r})")
+        message = f"expected Variable, but hook returned '{type(result).__name__}' (hook {name!r})"
+        raise TypeError(compose(message, hooks.site_of(hook), "return a tensor like the one that came in, or nothing to leave it as it is"))
     if gradient is None:
         raise GradientError(f"can't replace a None gradient with a non-None value (hook {name!r})")
     for what in ("shape", "dtype", "device"):
         got, expected = getattr(result, what), getattr(gradient, what)
         if got != expected:
             kind = {"shape": "size", "dtype": "type", "device": "device"}[what]
-            raise GradientError(f"hook {name!r} has changed the {kind} of value: it was given {expected} and returned {got}")
+            raise GradientError(
+                f"hook {name!r} has changed the {kind} of value: it was given {expected} and returned {got}",
+                hooks.site_of(hook),
+                f"return a gradient of the {what} that came in, {list(expected) if what == 'shape' else expected}",
+            )
     return result
 
 

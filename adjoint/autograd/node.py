@@ -16,15 +16,15 @@ keeps nothing alive, and there is no cycle. PyTorch's AccumulateGrad node is mad
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
+from weakref import ref
 
 import numpy as np
 
-from .._errors import GraphFreedError, InplaceError
-from .._site import Site, StepSite
+from .._errors import GraphFreedError
+from .._site import Site
 from .._state import ANOMALY, get_mode, tick
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ class Cut:
         self.code = code
         self.offset = offset
         self.before = None
-        if code is not None and kind not in ("no_grad", "value taken"):  # neither need have been in the way: most are for looking
+        if code is not None and kind not in MOSTLY_HARMLESS:
             RECENT_CUTS.append(self)
 
     def resolve(self, tensor: Tensor) -> Edge:
@@ -185,8 +185,14 @@ class Cut:
         return None if self.code is None else Site(self.code, self.offset)
 
 
+MOSTLY_HARMLESS = ("kept on ctx", "no create_graph", "no_grad", "value taken")  # need not be in the way: most are for looking
+
 # Where histories were cut off lately, with None where a backward pass began: it frees what its graph kept, and the cuts in that.
 RECENT_CUTS: deque[Cut | None] = deque(maxlen=24)
+
+
+# What custom functions returned None for lately, where a gradient was wanted: the node or leaf below, the function's name, and its line.
+RETURNED_NONE: deque[tuple[ref[Any], str, Site]] = deque(maxlen=16)
 
 
 def cuts_before_last_pass() -> list[Cut]:
@@ -383,34 +389,3 @@ def new_node(cls: type[Node], edges: tuple[Edge, ...], saved: Any, site: Site) -
 
         trace(node)
     return node
-
-
-def overwritten(node: Node, name: str, array: Any, counter: VersionCounter, edge: Edge) -> InplaceError:
-    """The error for a saved value that was changed before backward could use it. `edge`: where it came from."""
-    changed = counter.first_write_after(node.seq)
-    expected = counter.version_at(node.seq)
-    from .._dtype import from_numpy_dtype
-
-    maker, nr = public_edge(edge) if isinstance(edge, Node | Output) else (None, 0)
-    origin = "" if maker is None else f", which is output {nr} of {re.sub('Backward[0-9]*$', '', maker.name())},"
-    sites = {"made": maker.site} if maker is not None else {}
-    sites["used"] = node.site
-    if changed is not None:
-        sites["changed"] = changed
-    line = f" on line {changed.line}" if changed is not None else ""
-    fix = f"write the change{line} out of place (x = x + 1 instead of x += 1), or take a .clone() before changing it"
-    if isinstance(changed, StepSite):
-        from ..nn._owners import name_of_written
-
-        what = name_of_written(counter) or "a parameter"
-        fix = (
-            f"{what} was changed by the optimizer{line} after line {node.site.line} had used it: compute that again after the step, or "
-            "call backward() before it; where a state is carried over from an iteration before, cut it off: h = h.detach()"
-        )
-    return InplaceError(
-        "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[torch.{from_numpy_dtype(array.dtype).scalar_name}Tensor {list(array.shape)}]{origin} is at version {counter.version}; "
-        f"expected version {expected} instead. {node.name()} needs it as {'its own result' if name == 'out' else 'one of its inputs'}.",
-        sites,
-        fix,
-    )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._state import FORWARD_AD, get_mode
-from .node import INFERENCE_TENSOR, NOWHERE, Cut, Edge, Node, Output, VersionCounter, overwritten
+from .node import INFERENCE_TENSOR, NOWHERE, Cut, Edge, Node, Output, VersionCounter
 from .packed import Packed, SavedTensor, hooks_now
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ def check_input(node: Node, name: str, tensor: Tensor, edge: Edge = None) -> Non
             edge = edge_when_saved(node, node.op.inputs.index(name))
         if not counter.written_after(node.seq):
             return check_detached(tensor, edge)
+        from .overwriting import overwritten
+
         raise overwritten(node, name, tensor._data, counter, edge)
 
 
@@ -58,6 +60,8 @@ def edge_when_saved(node: Node, slot: int) -> Edge:
 
 def output_array(node: Node, saved: SavedOutput) -> Any:
     if saved.counter.stamp > node.seq and saved.counter.written_after(node.seq):
+        from .overwriting import overwritten
+
         raise overwritten(node, "out", saved.array, saved.counter, node if node.outputs is None else Output(node, saved.nr))
     return saved.array
 

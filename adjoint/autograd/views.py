@@ -359,18 +359,26 @@ def check_writable(tensor: Tensor, recorded: bool, *, one_value: bool = False) -
     if not recorded:
         return
     if fn is LEAF:
-        raise InplaceError(
-            "a leaf Variable that requires grad is being used in an in-place operation.",
-            fix="with torch.no_grad(): x.add_(...) to change a parameter, or x = x + ... to compute with it",
-        )
+        raise leaf_written(tensor, "a leaf Variable")
     if isinstance(fn, View):
         if fn.creation is not ORDINARY:
             raise refused(fn, "is being modified inplace")
         if fn.base.is_leaf and tensor.requires_grad:
-            raise InplaceError(
-                "a view of a leaf Variable that requires grad is being used in an in-place operation.",
-                fix="with torch.no_grad(): around the write, or write to a copy: y = x.clone(); y[...] = value",
-            )
+            raise leaf_written(fn.base, "a view of a leaf Variable")
+
+
+def leaf_written(leaf: Tensor, what: str) -> InplaceError:
+    """The error for a recorded write to a leaf that requires grad, or to a part of it."""
+    from .._site import here
+    from .._source import called, simple_statement
+
+    name, line = called(leaf, ""), simple_statement(here())
+    copied = name.rpartition(".")[2] or "x"
+    return InplaceError(
+        f"{what} that requires grad is being used in an in-place operation.",
+        fix=f"with torch.no_grad(): {line or 'around the write'}, to change {name or 'the leaf'} itself; to compute with other values, "
+        f"write to a copy: {copied} = {name or copied}.clone()",
+    )
 
 
 def refused(view: View, happened: str) -> InplaceError:

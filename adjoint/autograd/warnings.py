@@ -53,13 +53,24 @@ def warn_of_cycle() -> None:
     )
 
 
+def replaces_leaf(node: Node) -> bool:
+    """Whether a node computed `w - lr * w.grad`: a leaf minus a constant, while the leaf has a gradient."""
+    leaf = node.next[0] if len(node.next) == 1 else None
+    return node.name() == "SubBackward0" and hasattr(leaf, "_grad") and leaf._grad is not None  # type: ignore[union-attr]
+
+
 def warn_non_leaf(tensor: Tensor) -> None:
     site = here()
     if site in _told:
         return
     _told.add(site)
+    from .._source import in_own_words, subtraction_in_place
+
     fn = tensor.grad_fn
     made = f" It was made at {fn.site}." if isinstance(fn, Node) else ""
+    if isinstance(fn, Node) and replaces_leaf(fn):
+        write = subtraction_in_place(fn.site) or "w -= lr * w.grad"
+        made += f"\n  fix: {in_own_words(f'with torch.no_grad(): {write}')} on line {fn.site.line}, so that it stays a leaf"
     warnings.warn_explicit(
         "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated during "
         f"autograd.backward(). Call .retain_grad() on it before backward() if you want its gradient.{made}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .._errors import spelled
 from .._tensor import Tensor
 from ..utils._pytree import tree_flatten, tree_map
 
@@ -70,8 +71,10 @@ def check_real(name: str, role: str, leaves: list[Tensor]) -> None:
     for place, leaf in enumerate(leaves):
         if leaf.is_complex():
             raise RuntimeError(
-                f"{name}: Expected all {role} to be real but received complex tensor at flattened input idx: {place}\n"
-                "  fix: take the real and the imaginary part as separate tensors: torch.view_as_real(z)"
+                spelled(
+                    f"{name}: Expected all {role} to be real but received complex tensor at flattened input idx: {place}\n"
+                    "  fix: take the real and the imaginary part as separate tensors: torch.view_as_real(z)"
+                )
             )
 
 

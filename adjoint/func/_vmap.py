@@ -10,6 +10,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from .._errors import spelled
 from .._layer import level_of, levels, opened
 from .._sampling import get_rng_state, set_rng_state
 from .._state import get_mode
@@ -142,7 +143,7 @@ def level_at(depth: int) -> VmapLevel:
     for level in levels():
         if level.depth == depth and isinstance(level, VmapLevel):
             return level
-    raise RuntimeError(f"vmap: no vmap of level {depth} is running\n  fix: write torch.func.vmap(function)(...)")
+    raise RuntimeError(spelled(f"vmap: no vmap of level {depth} is running\n  fix: write torch.func.vmap(function)(...)"))
 
 
 def _add_batch_dim(self: Tensor, batch_dim: int, level: int) -> Tensor:

@@ -15,6 +15,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from .._C import ScriptObject
+from .._errors import spelled
 from .._overriding import calls_as_written
 from .._tensor import Parameter, Tensor
 from ..nn import Module, Sequential
@@ -427,8 +428,10 @@ def wrap(fn_or_name: str | Callable[..., Any]) -> Any:
     frame = inspect.currentframe().f_back  # type: ignore[union-attr]
     if frame is None or frame.f_code.co_name != "<module>":
         raise NotImplementedError(
-            "wrap must be called at the top level of a module\n"
-            f"  fix: write torch.fx.wrap({name!r}) outside of functions and classes, in the file where {name} is called"
+            spelled(
+                "wrap must be called at the top level of a module\n"
+                f"  fix: write torch.fx.wrap({name!r}) outside of functions and classes, in the file where {name} is called"
+            )
         )
     _wrapped_fns_to_patch[id(frame.f_globals), name] = frame.f_globals
     return fn_or_name

@@ -45,7 +45,10 @@ def embedding_batch(weight: Any, indices: Any, padding_idx: int, scale_grad_by_f
 
 def check_rows(indices: Array, rows: int) -> None:
     if (wrong := first_outside(indices, 0, rows)) is not None:
-        raise IndexError(f"index out of range in self: there is an index {wrong}, but the table has {rows} rows")
+        raise IndexError(
+            f"index out of range in self: there is an index {wrong}, but the table has {rows} rows\n"
+            f"  fix: {'indices begin with 0' if wrong < 0 else f'nn.Embedding({wrong + 1}, ...) has a row for it, and one for each below'}"
+        )
 
 
 @op(method=False, function=False, jvp=LINEAR, warns=False, weight=embedding_rule, batch=embedding_batch)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .._dtype import bfloat16, float16, float32
+from .._errors import spelled
 from .._layer import Layer, level_of
 from .._site import here
 from .._tensor import Tensor
@@ -84,14 +85,21 @@ def batch_norm(
     if input.numel() == 0:
         return _of_nothing(input, weight, bias)
     if training and math.prod(input.shape) == input.shape[1]:
+        from ._owners import layer_here
+
         raise ValueError(
-            f"Expected more than 1 value per channel when training, got input size {input.shape}\n"
+            f"Expected more than 1 value per channel when training, got input size {input.shape}"
+            f"{f' (in {layer})' if (layer := layer_here()) else ''}\n"
             "  fix: DataLoader(..., drop_last=True) leaves out a last batch of one sample; model.eval() if this is no training"
         )
     channels = input.shape[1]
     for name, tensor in dict(running_mean=running_mean, running_var=running_var, weight=weight, bias=bias).items():
         if tensor is not None and tensor.numel() != channels:
-            raise RuntimeError(f"{name} should contain {channels} elements not {tensor.numel()}")
+            from ._owners import layer_here
+
+            layer = layer_here()
+            hint = f"the input {list(input.shape)} has {channels} channels: make {layer} with num_features={channels}"
+            raise RuntimeError(f"{name} should contain {channels} elements not {tensor.numel()}" + (f"\n  fix: {hint}" if layer else ""))
     if training:
         kept: _fast_norms.Kept = []
         result = _norms.batch_norm_training(input, weight, bias, eps, kept)
@@ -122,9 +130,11 @@ def _move(running: Tensor, value: Tensor, momentum: float) -> None:
     level = level_of(value)
     if level is not None and level.hides_dimension and level_of(running) is not level:
         raise RuntimeError(
-            "Batch norm got a batched tensor as input while the running_mean or running_var, which will be updated in place, were not "
-            "batched.\n  fix: vmap over the running statistics too (torch.func.stack_module_state), use GroupNorm, or set "
-            "track_running_stats=False"
+            spelled(
+                "Batch norm got a batched tensor as input while the running_mean or running_var, which will be updated in place, were not "
+                "batched.\n  fix: vmap over the running statistics too (torch.func.stack_module_state), use GroupNorm, or set "
+                "track_running_stats=False"
+            )
         )
     with no_grad():
         running.mul_(1 - momentum).add_(value, alpha=momentum)

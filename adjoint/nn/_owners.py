@@ -1,4 +1,4 @@
-"""The names of parameters in the models that own them, found by looking for who refers to them when an error is made."""
+"""The names of parameters and layers in the models that own them, found by looking for who refers to them when an error is made."""
 
 from __future__ import annotations
 
@@ -8,31 +8,48 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
-from .._site import user_frame
-from .._tensor import Parameter
+from .._site import is_users
+from .._source import local_variables, variable_of
+from .._tensor import Tensor
 from .module import Module
 
 DEEPEST = 64  # a module that contains itself has no name
 
 
-def name_of_written(counter: Any) -> str:
-    """The name of the parameter whose memory a version counter counts the writes to; empty if it is none of a model's."""
-    return next((name for owner in owners_of(counter) if isinstance(owner, Parameter) and (name := name_of(owner))), "")
+def tensors_on(counter: Any) -> Iterator[Tensor]:
+    """The tensors whose memory a version counter counts the writes to."""
+    return (owner for owner in owners_of(counter) if isinstance(owner, Tensor))
 
 
 def name_of(parameter: Any) -> str:
     """`model.encoder.0.weight`: the variable that holds the model, and the way from there; empty for what belongs to no module."""
+    found = container_of(parameter, "_parameters") or container_of(parameter, "_buffers")
+    if found is None:
+        return ""
+    module, name = found
+    layer = name_of_module(module)
+    return f"{layer}.{name}" if layer else name
+
+
+def name_of_module(module: Any) -> str:
+    """`model.encoder.0`; empty for a module that no variable and no other module holds."""
     parts: list[str] = []
-    thing: Any = parameter
-    table = "_parameters"
-    while len(parts) < DEEPEST and (found := container_of(thing, table)) is not None:
+    thing: Any = module
+    while len(parts) < DEEPEST and (found := container_of(thing, "_modules")) is not None:
         thing, name = found
         parts.append(name)
-        table = "_modules"
-    if not parts:
-        return ""
     variable = variable_of(thing)
     return ".".join([*([variable] if variable else []), *reversed(parts)])
+
+
+def layer_here() -> str:
+    """The name of the layer that is running, for messages about its arguments: the innermost module that the program has called."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and not is_users(frame):
+        if frame.f_code.co_name == "forward" and isinstance(module := local_variables(frame).get("self"), Module):
+            return name_of_module(module)
+        frame = frame.f_back
+    return ""
 
 
 def container_of(thing: Any, table: str) -> tuple[Module, str] | None:
@@ -53,14 +70,3 @@ def owners_of(value: Any) -> Iterator[Any]:
             yield one
         else:
             yield from (owner for owner in gc.get_referrers(one) if getattr(owner, "__dict__", None) is one)
-
-
-def variable_of(thing: Any) -> str:
-    """The name under which one of the functions that are running, or its module, knows something."""
-    frame: FrameType | None = user_frame(sys._getframe(1))
-    while frame is not None:
-        for name, value in (*frame.f_locals.items(), *frame.f_globals.items()):
-            if value is thing and name.isidentifier() and not name.startswith("_"):
-                return name
-        frame = frame.f_back
-    return ""

@@ -14,6 +14,7 @@ from weakref import ref
 import numpy as np
 
 from .. import __future__ as settings
+from .._errors import spelled
 from .._site import Site, here, warn
 from .._state import GRAD, get_mode, swap_bits
 from .._tensor import Parameter, Tensor, wrap
@@ -160,8 +161,10 @@ class StateDict:
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(
-                f"Expected state_dict to be dict-like, got {type(state_dict)}.\n"
-                "  fix: pass what module.state_dict() returned, for example torch.load(path)"
+                spelled(
+                    f"Expected state_dict to be dict-like, got {type(state_dict)}.\n"
+                    "  fix: pass what module.state_dict() returned, for example torch.load(path)"
+                )
             )
         missing: list[str] = []
         unexpected: list[str] = []

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Self
 
+from .._errors import spelled
 from .._tensor import Parameter, Tensor
 from ._conversion import Conversion, typename
 from ._hooks import ALL_BUFFERS, ALL_MODULES, ALL_PARAMETERS, EVERYWHERE, CallHooks, call_with_hooks, registered
@@ -169,9 +170,11 @@ class Module(CallHooks, Conversion, StateDict):
         elif parameters is not None and name in parameters:
             if value is not None:
                 raise TypeError(
-                    f"cannot assign '{typename(value)}' as parameter '{name}' (torch.nn.Parameter or None expected)\n"
-                    f"  fix: module.{name} = torch.nn.Parameter(value), or, to keep the parameter that optimizers know, "
-                    f"with torch.no_grad(): module.{name}.copy_(value)"
+                    spelled(
+                        f"cannot assign '{typename(value)}' as parameter '{name}' (torch.nn.Parameter or None expected)\n"
+                        f"  fix: module.{name} = torch.nn.Parameter(value), or, to keep the parameter that optimizers know, "
+                        f"with torch.no_grad(): module.{name}.copy_(value)"
+                    )
                 )
             parameters[name] = None
         elif isinstance(value, Module):

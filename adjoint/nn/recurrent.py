@@ -136,7 +136,8 @@ class RNNBase(Module):
             raise RuntimeError(f"input must have {wanted} dimensions, got {input.ndim}")
         if input.shape[-1] != self.input_size:
             raise RuntimeError(
-                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.shape[-1]}"
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.shape[-1]}\n"
+                f"  fix: {type(self).__name__}(input_size={input.shape[-1]}, hidden_size={self.hidden_size})"
             )
 
     def _state_shape(self, input: Tensor, batch_sizes: Tensor | None, units: int) -> Shape:

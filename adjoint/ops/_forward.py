@@ -90,6 +90,16 @@ def check_wide(op: Op, arrays: Sequence[Any]) -> None:
         raise not_implemented_for(op.name, narrow)
 
 
+def fitted(a: tuple[int, ...], b: tuple[int, ...]) -> str:
+    """The dimension that the shorter of two shapes lacks."""
+    (small, large), which = ((a, b), "a") if len(a) < len(b) else ((b, a), "b")
+    if not small or len(small) != len(large) - 1:
+        return ""
+    wider = [(*small[:dim], 1, *small[dim:]) for dim in range(1, len(large))]
+    places = [dim for dim, shape in enumerate(wider, 1) if all(x in (1, y) or y == 1 for x, y in zip(shape, large, strict=True))]
+    return f"\n  fix: {' or '.join(f'{which}.unsqueeze({dim})' for dim in places)}" if places else ""
+
+
 def check_shapes(arrays: Sequence[Any]) -> tuple[int, ...]:
     """The shape that arrays are broadcast to. Shapes that do not fit are refused, in PyTorch's words."""
     shapes = [tuple(array.shape) for array in arrays if array is not None and not isinstance(array, NUMBERS)]
@@ -103,7 +113,7 @@ def check_shapes(arrays: Sequence[Any]) -> tuple[int, ...]:
             if a not in (b, 1) and b != 1:
                 raise RuntimeError(
                     f"The size of tensor a ({a}) must match the size of tensor b ({b}) at non-singleton dimension "
-                    f"{max(len(result), len(shape)) + place} (the shapes are {list(result)} and {list(shape)})"
+                    f"{max(len(result), len(shape)) + place} (the shapes are {list(result)} and {list(shape)}){fitted(result, shape)}"
                 )
             together[place] = b if a == 1 else a
         result = tuple(together)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._dtype import result_numpy_dtype
+from .._errors import spelled
 from .._layer import Layer, Level, Pending, entered, levels, settled
 from .._layout import Sparse
 from .._quiet import mute, unmute
@@ -399,9 +400,18 @@ def operand(op: Op, slot: int, value: Any, values: Sequence[Any] = ()) -> Any:
     if op.sequence:
         raise TypeError(f"expected Tensor as element {slot} in argument 0, but got {type(value).__name__}")
     raise TypeError(
-        f"{op.name}(): argument '{name}' (position {op.args.index(name) + 1}) must be Tensor, not {type(value).__name__}"
-        + (f"\n  fix: torch.{op.name}(torch.tensor(...))" if isinstance(value, list | tuple | float | int) else "")
+        spelled(
+            f"{op.name}(): argument '{name}' (position {op.args.index(name) + 1}) must be Tensor, not {type(value).__name__}"
+            + tensor_instead(op, value)
+        )
     )
+
+
+def tensor_instead(op: Op, value: Any) -> str:
+    """What to give to an op in the place of something that is no tensor."""
+    if isinstance(value, tuple) and any(isinstance(one, Tensor) for one in value):
+        return "\n  fix: take the first of these: output, state = layer(x) for a recurrent layer, and give output on"
+    return f"\n  fix: torch.{op.name}(torch.tensor(...))" if isinstance(value, list | tuple | float | int) else ""
 
 
 def with_a_tensor(op: Op, operands: list[Any]) -> list[Any]:
@@ -420,6 +430,8 @@ def wrong_combination(op: Op, values: Sequence[Any]) -> TypeError:
     given = ", ".join("Tensor" if isinstance(x, Tensor) else type(x).__name__ for x in values)
     rest = ", ".join(f"Number or Tensor {name}" for name in op.inputs[1:])
     return TypeError(
-        f"{op.name}() received an invalid combination of arguments - got ({given}), but expected ({op.inputs[0]} a Tensor, {rest})\n"
-        f"  fix: torch.{op.name}(torch.tensor(...), ...)"
+        spelled(
+            f"{op.name}() received an invalid combination of arguments - got ({given}), but expected ({op.inputs[0]} a Tensor, {rest})\n"
+            f"  fix: torch.{op.name}(torch.tensor(...), ...)"
+        )
     )

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._dtype import can_cast, from_numpy_dtype
+from .._errors import spelled
 from .._layer import Layer, Pending, entered, refuse_out, settled
 from .._methods import OpMethods
 from .._site import here
@@ -278,7 +279,7 @@ def check_same(text: str, source: np.dtype[Any], target: np.dtype[Any]) -> None:
         wanted, given = from_numpy_dtype(source), from_numpy_dtype(target)
         types = {"wanted_type": C_NAMES.get(wanted.name, wanted.name), "given_type": C_NAMES.get(given.name, given.name)}
         words = text.format(wanted=wanted.scalar_name, given=given.scalar_name, **types)
-        raise RuntimeError(f"{words}\n  fix: out=torch.empty(0, dtype={wanted})")
+        raise RuntimeError(spelled(f"{words}\n  fix: out=torch.empty(0, dtype={wanted})"))
 
 
 def write(target: Tensor, result: Any) -> None:
@@ -300,8 +301,10 @@ def write_out(op: Op, operands: list[Any], values: dict[str, Any], out: Any) -> 
         raise TypeError(f"{op.name}(): argument 'out' must be Tensor, not {type(out).__name__}")
     if recording() and any(isinstance(x, Tensor) and x.requires_grad for x in (*operands, out)):
         raise RuntimeError(
-            f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires "
-            f"grad.\n  fix: result = torch.{op.name}(...) without out=, or wrap the call in torch.no_grad()"
+            spelled(
+                f"{op.name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires "
+                f"grad.\n  fix: result = torch.{op.name}(...) without out=, or wrap the call in torch.no_grad()"
+            )
         )
     refuse_tangents(op, [*operands, out])
     refuse_out(op.name, [*operands, out])

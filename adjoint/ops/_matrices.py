@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .._dtype import can_cast, from_numpy_dtype
+from .._errors import spelled
 from ._rules import holds
 
 Shape = tuple[int, ...]
@@ -51,8 +52,10 @@ def check_castable(name: str, out: Any, kind: Any, called: str = "result") -> No
     """Refuse a tensor for the result whose dtype loses more than precision."""
     if out is not None and not can_cast(kind, out.dtype):
         raise RuntimeError(
-            f"{name}: Expected {called} to be safely castable from {kind.scalar_name} dtype, but got {called} with dtype "
-            f"{out.dtype.scalar_name}\n  fix: out=torch.empty(0, dtype={kind})"
+            spelled(
+                f"{name}: Expected {called} to be safely castable from {kind.scalar_name} dtype, but got {called} with dtype "
+                f"{out.dtype.scalar_name}\n  fix: out=torch.empty(0, dtype={kind})"
+            )
         )
 
 

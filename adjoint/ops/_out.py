@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from .._errors import spelled
 from .._layer import refuse_out
 from .._state import recording
 from .._tensor import Tensor
@@ -46,8 +47,10 @@ def several_into(out: Any, results: Iterable[Any], same: str | tuple[str, ...] =
 def check_out(out: Any, result: Any, same: str) -> None:
     if recording() and (result.requires_grad or out.requires_grad):
         raise RuntimeError(
-            "functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
-            "\n  fix: leave out= away, or wrap the call in torch.no_grad()"
+            spelled(
+                "functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
+                "\n  fix: leave out= away, or wrap the call in torch.no_grad()"
+            )
         )
     refuse_out("out", (result, out))
     if same:

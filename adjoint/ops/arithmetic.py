@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._dtype import complex128, float64
+from .._errors import spelled
 from .._methods import OpMethods
 from .._tensor import Tensor
 from ._general import as_factor, warn_of_order
@@ -202,8 +203,10 @@ addcmul = elementwise(
 def refuse_integer_quotient(input: Array, tensor1: Array, tensor2: Array) -> None:
     if set(kinds_of(tensor1, tensor2)) <= set("iub"):
         raise RuntimeError(
-            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division of "
-            "tensor1 and tensor2.\n  fix: input + value * torch.div(tensor1, tensor2, rounding_mode='trunc')"
+            spelled(
+                "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division of "
+                "tensor1 and tensor2.\n  fix: input + value * torch.div(tensor1, tensor2, rounding_mode='trunc')"
+            )
         )
 
 
@@ -366,7 +369,9 @@ def _pow_number(input: Array, exponent: Any) -> Array:
     if input.dtype.kind in "iu":
         if exponent < 0:
             raise RuntimeError(
-                "Integers to negative integer powers are not allowed.\n  fix: x.float() ** exponent, or torch.float_power(x, exponent)"
+                spelled(
+                    "Integers to negative integer powers are not allowed.\n  fix: x.float() ** exponent, or torch.float_power(x, exponent)"
+                )
             )
         if exponent == 2:
             return input * input

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from .._dtype import from_numpy_dtype
+from .._errors import spelled
 from .._layout import like_images
 from . import _convolve
 from ._batching import expanded
@@ -35,16 +36,35 @@ def by(sizes: Any) -> str:
     return " x ".join(map(str, sizes))
 
 
-FIX_DTYPE = "\n  fix: model.to(x.dtype), or x.to(model.weight.dtype)"
+def to_dtype_of(weight: Array, input: Array) -> str:
+    from .._source import called, converted
+
+    scaled = " / 255" if input.dtype == np.uint8 else ""  # the bytes of an image
+    return spelled(f"\n  fix: {converted(called(input, 'input'), from_numpy_dtype(weight.dtype))}{scaled}")
+
+
+def channels_for(input: list[int], channels: int) -> str:
+    """What gives an input the channels that a layer takes: those that come last, as in image files, or are left out."""
+    if input[-1] == channels:
+        order = [0, len(input) - 1, *range(1, len(input) - 1)]
+        how = f"movedim(-1, {1 - len(input)})" if input[0] == 1 else f"permute({', '.join(map(str, order))})"
+        return f"input.{how}: its channels come last, and belong before height and width"
+    if channels == 1 and input[0] == 1:
+        return "input.unsqueeze(1), if these are images without a dimension for their one channel"
+    if input[1] == 1:
+        return f"input.expand(-1, {channels}{', -1' * (len(input) - 2)}) repeats the one channel, or make the layer with in_channels=1"
+    from ..nn._owners import layer_here
+
+    return f"make {layer_here() or 'the layer'} with in_channels={input[1]}, or the one before it with out_channels={channels}"
 
 
 def check_dtypes(input: Array, weight: Array, bias: Array | None, transposed: bool = False) -> None:
     if bias is not None and bias.dtype != input.dtype:
         a, b = (C_NAMES[from_numpy_dtype(x.dtype).name] for x in (input, bias))
-        raise RuntimeError(f"Input type ({a}) and bias type ({b}) should be the same{FIX_DTYPE}")
+        raise RuntimeError(f"Input type ({a}) and bias type ({b}) should be the same{to_dtype_of(weight, input)}")
     if input.dtype != weight.dtype:
         a, b = (from_numpy_dtype(x.dtype).scalar_name for x in (input, weight))
-        raise RuntimeError(f"expected scalar type {a} but found {b}: the dtypes of input and weight differ{FIX_DTYPE}")
+        raise RuntimeError(f"expected scalar type {a} but found {b}: the dtypes of input and weight differ{to_dtype_of(weight, input)}")
     if input.dtype.kind == "b" or (transposed and input.dtype.kind in "iu" and input.dtype.itemsize < 8):
         name = f"slow_conv_transpose{max(2, len(input.shape) - 2)}d_out_cpu" if transposed else "slow_conv2d_cpu"
         if not transposed and len(input.shape) == 5:
@@ -79,7 +99,7 @@ def check_channels(given: str, input: Sizes, channels: int, weight: Sizes, bias:
     if shape[1] != channels:
         raise RuntimeError(
             f"Given {given}, weight of size {kernel}, expected input{shape} to have {channels} channels, but got {shape[1]} channels "
-            "instead"
+            f"instead\n  fix: {channels_for(shape, channels)}"
         )
     if bias is not None and bias != (outputs,):
         given = f"{given}, " if given.startswith("transposed") else ""

@@ -308,8 +308,11 @@ def check_classes(name: str, input: Array, target: Array, weight: Array | None, 
     """Refuse targets and weights that do not go with the input."""
     require_floats(name, input)
     if target.dtype not in (INT64, UINT8):
+        from .._source import called
+
         raise RuntimeError(
-            f"expected target dtype to be Long or Byte, but got {from_numpy_dtype(target.dtype).scalar_name}\n  fix: target.long()"
+            f"expected target dtype to be Long or Byte, but got {from_numpy_dtype(target.dtype).scalar_name}\n"
+            f"  fix: {called(target, 'target')}.long()"
         )
     classes = input.shape[class_axis(input)]
     if weight is not None:
@@ -323,9 +326,13 @@ def check_classes(name: str, input: Array, target: Array, weight: Array | None, 
             raise RuntimeError(f"expected scalar type {ours.scalar_name} but found {theirs.scalar_name}\n  fix: weight.to({ours})")
     wrong = (target != ignore_index) & ((target < 0) | (target >= classes))
     if holds(np.any(wrong)):
+        smallest, largest = target.min(), target.max()
+        fix = "target - 1, for classes are counted from 0"
+        if smallest < 1 or largest != classes:
+            fix = f"give the last layer {largest + 1} outputs" if smallest >= 0 else f"ignore_index={smallest} leaves out what has no class"
         raise IndexError(
             f"Target {target[wrong].flat[0]} is out of bounds.\n  the input has {classes} classes, so targets are 0 to {classes - 1} "
-            f"(or ignore_index={ignore_index})"
+            f"(or ignore_index={ignore_index})\n  fix: {fix}"
         )
 
 
@@ -357,13 +364,18 @@ def fitting_target(target: Array, shape: tuple[int, ...], given: tuple[int, ...]
             raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {given[0]}")
         return target.reshape(())
     if len(shape) == 2 and len(given) > 1:
+        from .._source import called
+
         raise RuntimeError(
-            "0D or 1D target tensor expected, multi-target not supported\n  fix: target.squeeze(1), or class probabilities as floats"
+            "0D or 1D target tensor expected, multi-target not supported\n"
+            f"  fix: {called(target, 'target')}.squeeze(1), or class probabilities as floats"
         )
     if given[:1] != shape[:1]:
         raise ValueError(f"Expected input batch_size ({shape[0]}) to match target batch_size ({given[0] if given else 0}).")
     if given[1:] != shape[2:] and len(shape) != 4:
-        raise RuntimeError(f"Expected target size {[shape[0], *shape[2:]]}, got {list(given)}")
+        last = given == shape[:-1]
+        hint = f"\n  fix: input.movedim(-1, 1): the classes are dimension 1 of the input, here {list(shape)}" if last else ""
+        raise RuntimeError(f"Expected target size {[shape[0], *shape[2:]]}, got {list(given)}{hint}")
     if len(shape) == 4 and len(given) != 3:
         raise RuntimeError(f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {len(given)}")
     if given[1:] != shape[2:]:

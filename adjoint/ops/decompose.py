@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._errors import spelled
 from .._state import GRAD, get_mode
 from ._matrices import check_floating, check_matrices, check_supported, scalar_name
 from ._primitives import loops
@@ -69,8 +70,10 @@ def check_finite(name: str, a: Array) -> None:
     if holds(~np.all(np.isfinite(a))):
         batch, _ = first_failure(a, lambda matrix: not np.all(np.isfinite(matrix)))
         raise LinAlgError(
-            f"{name}: {batch}The algorithm failed to converge because the input matrix contained non-finite values.\n"
-            "  fix: torch.isfinite(A).all() tells before the call"
+            spelled(
+                f"{name}: {batch}The algorithm failed to converge because the input matrix contained non-finite values.\n"
+                "  fix: torch.isfinite(A).all() tells before the call"
+            )
         )
 
 
@@ -200,7 +203,9 @@ def general(decompose: Callable[[Array], Any], a: Array) -> Any:
         return decompose(a)
     except np.linalg.LinAlgError:
         raise RuntimeError(
-            "torch.linalg.eig: input tensor should not contain infs or NaNs.\n  fix: torch.isfinite(A).all() tells before the call"
+            spelled(
+                "torch.linalg.eig: input tensor should not contain infs or NaNs.\n  fix: torch.isfinite(A).all() tells before the call"
+            )
         ) from None
 
 
@@ -316,8 +321,10 @@ def _qr_rule(g: Sequence[Array], A: Array, mode: str, kept: Kept) -> Array:
         )
     if q.shape[-2] == q.shape[-1] != r.shape[-1]:
         raise RuntimeError(
-            "linalg.qr_backward: The QR decomposition is not differentiable when mode='complete' and nrows > ncols.\n"
-            "  fix: torch.linalg.qr(A, mode='reduced')"
+            spelled(
+                "linalg.qr_backward: The QR decomposition is not differentiable when mode='complete' and nrows > ncols.\n"
+                "  fix: torch.linalg.qr(A, mode='reduced')"
+            )
         )
     turn = added(None if g_q is None else times(hermitian(q), g_q), None if g_r is None else -times(g_r, hermitian(r)))
     inner = np.tril(turn - hermitian(turn), -1) - turn

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from .._errors import spelled
 from .._layer import Layer
 from .._state import get_mode, recording
 from .._tensor import Tensor, wrap
@@ -272,8 +273,10 @@ def setitem(input: Tensor, index: Any, value: Any) -> None:
         value = value.item()
     if not isinstance(value, (Tensor, *NUMBERS)):
         raise TypeError(
-            f"can't assign a {'numpy.' if isinstance(value, np.ndarray) else ''}{type(value).__name__} to a "
-            f"torch.{input.dtype.scalar_name}Tensor\n  fix: x[...] = torch.tensor(value)"
+            spelled(
+                f"can't assign a {'numpy.' if isinstance(value, np.ndarray) else ''}{type(value).__name__} to a "
+                f"torch.{input.dtype.scalar_name}Tensor\n  fix: x[...] = torch.tensor(value)"
+            )
         )
     part, basic, indices = analyse(input._data.shape, index)
     target = input if part is None else part(input, basic)

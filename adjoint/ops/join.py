@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._dtype import default_numpy
+from .._errors import spelled
 from .._methods import OpMethods
 from .._size import Size
 from .._tensor import wrap
@@ -62,8 +63,10 @@ def _cat_skipping(tensors: Sequence[Array], dim: int) -> Array:
     for position, tensor in enumerate(tensors):
         if not tensor.shape:
             raise RuntimeError(
-                f"zero-dimensional tensor (at position {position}) cannot be concatenated\n"
-                "  fix: torch.stack(...) joins along a new dimension"
+                spelled(
+                    f"zero-dimensional tensor (at position {position}) cannot be concatenated\n"
+                    "  fix: torch.stack(...) joins along a new dimension"
+                )
             )
     counting = [tensor for tensor in tensors if not _is_skipped(tensor.shape)]
     if not counting:
@@ -88,7 +91,7 @@ def _refuse_cat(shapes: list[Shape], dim: int) -> None:
             if d != dim and wanted != got:
                 raise RuntimeError(
                     f"Sizes of tensors must match except in dimension {dim}. Expected size {wanted} but got size {got} for tensor number "
-                    f"{number} in the list."
+                    f"{number} in the list.{other_dim(expected, shape)}"
                 )
 
 
@@ -112,11 +115,22 @@ def stack(tensors: Sequence[Array], dim: int = 0) -> Array:
         raise
 
 
+def other_dim(a: Shape, b: Shape) -> str:
+    """The dimension along which two shapes can be joined, if it is just one."""
+    differing = [dim for dim, (one, other) in enumerate(zip(a, b, strict=True)) if one != other]
+    return spelled(f"\n  fix: torch.cat(tensors, dim={differing[0]})") if len(differing) == 1 else ""
+
+
 def _refuse_stack(shapes: list[Shape]) -> None:
     for entry, shape in enumerate(shapes):
         if shape != shapes[0]:
+            pad = "torch.nn.utils.rnn.pad_sequence(tensors, batch_first=True) makes them of one length"
+            several = len(shape) == len(shapes[0]) > 0 and shape[1:] == shapes[0][1:]
             raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {list(shapes[0])} at entry 0 and {list(shape)} at entry {entry}"
+                spelled(
+                    f"stack expects each tensor to be equal size, but got {list(shapes[0])} at entry 0 and {list(shape)} at entry {entry}"
+                    + (f"\n  fix: {pad}" if several else "")
+                )
             )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .._errors import spelled
 from ._batching import aligned
 from ._matrices import check_batches, check_floating, check_matrices
 from ._primitives import loops, opaque
@@ -173,8 +174,10 @@ def linalg_inv(A: Array) -> Array:
     except np.linalg.LinAlgError:
         batch, row = first_failure(A, zero_pivot)
         raise LinAlgError(
-            f"linalg.inv: {batch}The diagonal element {row} is zero, the inversion could not be completed because the input matrix is "
-            "singular.\n  fix: torch.linalg.pinv(A), or torch.linalg.lstsq(A, B) to solve equations"
+            spelled(
+                f"linalg.inv: {batch}The diagonal element {row} is zero, the inversion could not be completed because the input matrix is "
+                "singular.\n  fix: torch.linalg.pinv(A), or torch.linalg.lstsq(A, B) to solve equations"
+            )
         ) from None
 
 
@@ -229,7 +232,7 @@ def linalg_solve(A: Array, B: Array, triangle: int = GENERAL) -> Array:
     except np.linalg.LinAlgError:
         batch, _ = first_failure(A, zero_pivot)
         raise LinAlgError(
-            f"torch.linalg.solve: {batch}The solver failed because the input matrix is singular.\n  fix: torch.linalg.lstsq(A, B)"
+            spelled(f"torch.linalg.solve: {batch}The solver failed because the input matrix is singular.\n  fix: torch.linalg.lstsq(A, B)")
         ) from None
 
 
@@ -325,8 +328,10 @@ def linalg_cholesky(A: Array, upper: bool = False) -> Array:
         pass
     batch, order = first_failure(lower, bad_minor)
     raise LinAlgError(
-        f"linalg.cholesky: {batch}The factorization could not be completed because the input is not positive-definite "
-        f"(the leading minor of order {order} is not positive-definite).\n  fix: A + eps * torch.eye(A.shape[-1])"
+        spelled(
+            f"linalg.cholesky: {batch}The factorization could not be completed because the input is not positive-definite "
+            f"(the leading minor of order {order} is not positive-definite).\n  fix: A + eps * torch.eye(A.shape[-1])"
+        )
     )
 
 

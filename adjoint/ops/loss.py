@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._dtype import from_numpy_dtype
+from .._errors import spelled
 from .._site import warn
 from ._loss import (
     REDUCTIONS,
@@ -265,11 +266,16 @@ def binary_cross_entropy_op(input: Array, target: Array, weight: Array | None, r
     for other in (target, weight):
         if other is not None and other.dtype != input.dtype:
             found, expected = from_numpy_dtype(other.dtype), from_numpy_dtype(input.dtype)
-            raise RuntimeError(f"Found dtype {found.scalar_name} but expected {expected.scalar_name}\n  fix: target.to({expected})")
+            from .._source import called, converted
+
+            fix = converted(called(other, "target" if other is target else "weight"), expected)
+            raise RuntimeError(spelled(f"Found dtype {found.scalar_name} but expected {expected.scalar_name}\n  fix: {fix}"))
     if holds(np.any(np.logical_not((input >= 0) & (input <= 1)))):
         raise RuntimeError(
-            "all elements of input should be between 0 and 1\n  fix: binary_cross_entropy_with_logits takes any numbers, "
-            "or apply torch.sigmoid first"
+            spelled(
+                "all elements of input should be between 0 and 1\n  fix: binary_cross_entropy_with_logits takes any numbers, "
+                "or apply torch.sigmoid first"
+            )
         )
     p = wide(input)
     losses = (target - 1) * np.maximum(np.log1p(-p), -100) - target * np.maximum(np.log(p), -100)
@@ -345,10 +351,10 @@ def binary_cross_entropy_with_logits(
     if not input.is_floating_point():
         raise NotImplementedError(f"\"log_sigmoid_cpu\" not implemented for '{input.dtype.scalar_name}'\n  fix: input.float()")
     if not target.is_floating_point():
-        raise RuntimeError(
-            f"result type {input.dtype.scalar_name} can't be cast to the desired output type {target.dtype.scalar_name}"
-            f"\n  fix: target.to({input.dtype})"
-        )
+        from .._source import called, converted
+
+        words = f"result type {input.dtype.scalar_name} can't be cast to the desired output type {target.dtype.scalar_name}"
+        raise RuntimeError(spelled(f"{words}\n  fix: {converted(called(target, 'target'), input.dtype)}"))
     return binary_cross_entropy_with_logits_op(input, target, pos_weight, weight, reduction)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._dtype import from_numpy_dtype, int64, result_numpy_dtype
-from .._errors import compose
+from .._errors import compose, spelled
 from .._site import here
 from .._tensor import Tensor, wrap
 from ..autograd.regions import ANY, same_memory
@@ -47,8 +47,10 @@ def where(condition: Tensor, input: Any = None, other: Any = None, *, out: Any =
     if condition._data.dtype.kind != "b":
         if condition._data.dtype != np.uint8:
             raise RuntimeError(
-                f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.scalar_name}\n"
-                "  fix: torch.where(x != 0, ...), or x.bool()"
+                spelled(
+                    f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.scalar_name}\n"
+                    "  fix: torch.where(x != 0, ...), or x.bool()"
+                )
             )
         condition = convert(condition, np.dtype(bool))
     if input.__class__ is Tensor and input._data.dtype.kind == "f" and (other.__class__ is float or other.__class__ is int):
@@ -139,8 +141,10 @@ def _masked_fill_tensor_into(input: Array, mask: Array, value: Array) -> None:
 def _check_value(input: Array, mask: Array, value: Array) -> None:
     if value.shape:
         raise RuntimeError(
-            f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {len(value.shape)} dimension(s).\n"
-            "  fix: torch.where(mask, value, x)"
+            spelled(
+                f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {len(value.shape)} dimension(s).\n"
+                "  fix: torch.where(mask, value, x)"
+            )
         )
     check_mask("masked_fill_", mask)
     if value.dtype.kind == "c" and input.dtype.kind != "c" and not (value.__class__ is np.ndarray and value.imag == 0):

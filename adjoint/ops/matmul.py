@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .._dtype import from_numpy_dtype, result_numpy_dtype
+from .._errors import spelled
 from .._quiet import mute, unmute
 from .._serving import KINDS
 from .._tensor import Tensor, wrap
@@ -131,10 +132,10 @@ def check_dtypes(first: str, a: Array, second: str, b: Array, words: str = MULTI
             narrow, name = (right, second) if narrow is left else (left, first)
         wide = right if narrow is left else left
         names = (C_NAMES[left.name], C_NAMES[right.name]) if "{}" in words else (left.scalar_name, right.scalar_name)
-        raise RuntimeError(
-            f"{words.format(*names)}\n"
-            f"  {first} is {left} and {second} is {right}\n  fix: {name}.to({wide})"
-        )
+        from .._source import called, converted
+
+        fix = converted(called(a if narrow is left else b, name), wide)
+        raise RuntimeError(spelled(f"{words.format(*names)}\n  {first} is {left} and {second} is {right}\n  fix: {fix}"))
     if a.dtype.kind == "b":
         raise NotImplementedError(
             f"\"addmm_impl_cpu_\" not implemented for 'Bool'\n  fix: {first}.float() and {second}.float(), or .long() to count"
@@ -160,7 +161,9 @@ def refuse_shapes(first: str, a: tuple[int, ...], second: str, b: tuple[int, ...
 def check_matrices(first: str, a: Array, second: str, b: Array, *words: str) -> None:
     for name, x in ((first, a), (second, b)):
         if len(x.shape) != 2:
-            raise RuntimeError(f"{name} must be a matrix, got {len(x.shape)}-D tensor\n  fix: torch.matmul takes vectors and batches too")
+            raise RuntimeError(spelled(
+                f"{name} must be a matrix, got {len(x.shape)}-D tensor\n  fix: torch.matmul takes vectors and batches too"
+            ))
     if a.shape[1] != b.shape[0]:
         refuse_shapes(first, a.shape, second, b.shape)
     if a.dtype != b.dtype or a.dtype.kind == "b":
@@ -170,7 +173,9 @@ def check_matrices(first: str, a: Array, second: str, b: Array, *words: str) -> 
 def check_vector(matrix: Array, vec: Array) -> None:
     if len(matrix.shape) != 2 or len(vec.shape) != 1:
         raise RuntimeError(
-            f"vector + matrix @ vector expected, got 1, {len(matrix.shape)}, {len(vec.shape)}\n  fix: torch.matmul takes any of them"
+            spelled(
+                f"vector + matrix @ vector expected, got 1, {len(matrix.shape)}, {len(vec.shape)}\n  fix: torch.matmul takes any of them"
+            )
         )
     rows, columns = matrix.shape
     if columns != vec.shape[0]:
@@ -185,7 +190,9 @@ def check_vector(matrix: Array, vec: Array) -> None:
 def check_batches(a: Array, b: Array) -> None:
     for name, x in (("batch1", a), ("batch2", b)):
         if len(x.shape) != 3:
-            raise RuntimeError(f"{name} must be a 3D tensor, got {len(x.shape)}-D\n  fix: torch.matmul takes any number of dimensions")
+            raise RuntimeError(spelled(
+                f"{name} must be a 3D tensor, got {len(x.shape)}-D\n  fix: torch.matmul takes any number of dimensions"
+            ))
     if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
         raise RuntimeError(
             f"Expected size for first two dimensions of batch2 tensor to be: [{a.shape[0]}, {a.shape[2]}] "
@@ -285,7 +292,9 @@ def dot(input: Array, tensor: Array) -> Array:
         return input.dot(tensor)
     if len(input.shape) != 1 or len(tensor.shape) != 1:
         raise RuntimeError(
-            f"1D tensors expected, but got {len(input.shape)}D and {len(tensor.shape)}D tensors\n  fix: torch.matmul, or (a * b).sum()"
+            spelled(
+                f"1D tensors expected, but got {len(input.shape)}D and {len(tensor.shape)}D tensors\n  fix: torch.matmul, or (a * b).sum()"
+            )
         )
     if input.dtype != tensor.dtype:
         names = from_numpy_dtype(input.dtype).scalar_name, from_numpy_dtype(tensor.dtype).scalar_name
@@ -448,19 +457,23 @@ def refuse_linear(input: Array, weight: Array, bias: Array | None) -> NoReturn:
         rows, columns = math.prod(input.shape[:-1]), input.shape[-1]
         takes = weight.shape[-1]
         outputs = weight.shape[0] if len(weight.shape) == 2 else 1
+        from .._source import called
+        from ..nn._owners import layer_here
+
+        what, fits = layer_here() or "the layer", f"Linear(in_features={columns}, out_features={outputs})"
         raise RuntimeError(
             f"mat1 and mat2 shapes cannot be multiplied ({rows}x{columns} and {takes}x{outputs})\n"
-            f"  the last dimension of the input {list(input.shape)} is {columns}, but the layer takes {takes} features\n"
-            f"  fix: {rows_of_features(input.shape, takes) or f'Linear(in_features={columns}, out_features={outputs})'}"
+            f"  the last dimension of the input {list(input.shape)} is {columns}, but {what} takes {takes} features\n"
+            f"  fix: {rows_of_features(called(input, 'input'), input.shape, takes) or fits}"
         )
     check_dtypes("input", input, "weight", weight, MULTIPLIED if bias is None else ADDED, keep="weight")
     raise AssertionError("unreachable: nothing is wrong with these operands")
 
 
-def rows_of_features(shape: Sequence[int], features: int) -> str:
+def rows_of_features(name: str, shape: Sequence[int], features: int) -> str:
     """What makes rows of so many numbers of an input: images, for example, that were not flattened; empty if nothing does."""
     dims = [dim for dim in range(1, len(shape) - 1) if math.prod(shape[dim:]) == features]
-    return f"input.flatten({dims[0]}), which has {features} features in each row" if dims else ""
+    return f"{name}.flatten({dims[0]}), which has {features} features in each row" if dims else ""
 
 
 def check_bias(shape: tuple[int, ...], bias: Array, input: Array) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .._errors import spelled
 from .._methods import OpMethods
 from ..autograd.regions import PARTIAL
 from ._batching import rows
@@ -123,7 +124,7 @@ def from_the_end(x: Array, dim: int) -> Array:
 def refuse_truths(name: str, x: Array, dtype: Any) -> None:
     """Truth values have no running sums or products of their own kind."""
     if dtype is not None and x.dtype.kind == "b":
-        raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'\n  fix: leave dtype out, or pass torch.int64")
+        raise NotImplementedError(spelled(f"\"{name}_out_cpu\" not implemented for 'Bool'\n  fix: leave dtype out, or pass torch.int64"))
 
 
 def cumprod_rule(g: Array, input: Array, out: Array, input_shape: Any, input_dtype: Any, dim: int) -> Array:

@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import _return_types as return_types
 from .._dtype import as_dtype, as_numpy_dtype, from_numpy_dtype
+from .._errors import spelled
 from .._methods import OpMethods
 from .._state import GRAD, get_mode
 from .._tensor import Tensor, wrap
@@ -158,8 +159,10 @@ def averaged(x: Array, dim: Dims, keepdim: bool, dtype: Any) -> Array:
     x = with_dtype(x, dtype)
     if x.dtype.kind in "iub":
         raise RuntimeError(
-            "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
-            f"Got: {from_numpy_dtype(x.dtype).scalar_name}\n  fix: x.float().mean(), or x.mean(dtype=torch.float32)"
+            spelled(
+                "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
+                f"Got: {from_numpy_dtype(x.dtype).scalar_name}\n  fix: x.float().mean(), or x.mean(dtype=torch.float32)"
+            )
         )
     return cast(mean_of(x, dim, keepdim), x.dtype)
 

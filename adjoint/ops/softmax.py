@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._dtype import from_numpy_dtype
+from .._errors import spelled
 from ._precision import wide, with_dtype
 from ._primitives import primitive
 from ._registry import FUNCTIONS, SAME, Array, composite, op
@@ -21,8 +22,10 @@ def prepared(name: str, input: Array, dim: Any, dtype: Any) -> tuple[Array, int]
     if input.dtype.kind in "iubc":
         kernel = f"{name}_lastdim_kernel_impl" if dim in (-1, len(input.shape) - 1) else f"{name}_kernel_impl"
         raise NotImplementedError(
-            f"\"{kernel}\" not implemented for '{from_numpy_dtype(input.dtype).scalar_name}'"
-            f"\n  fix: x.{name}({dim}, dtype=torch.float32)"
+            spelled(
+                f"\"{kernel}\" not implemented for '{from_numpy_dtype(input.dtype).scalar_name}'"
+                f"\n  fix: x.{name}({dim}, dtype=torch.float32)"
+            )
         )
     return input, wrap_dim(dim, len(input.shape))
 

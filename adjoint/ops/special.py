@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._errors import spelled
 from ._operands import NUMBERS, no_rule, refuse
 from ._registry import FLOAT, Array, composite, elementwise
 from ._rules import call
@@ -128,7 +129,7 @@ def polygamma_(input: Array, n: int) -> Array:
     """In-place form of `polygamma`."""
     if not input.is_floating_point():
         raise RuntimeError(
-            f"result type Float can't be cast to the desired output type {input.dtype.scalar_name}\n  fix: torch.polygamma(n, x)"
+            spelled(f"result type Float can't be cast to the desired output type {input.dtype.scalar_name}\n  fix: torch.polygamma(n, x)")
         )
     return input.copy_(polygamma(n, input.clone()))  # the derivative asks for the old values
 

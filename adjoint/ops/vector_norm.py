@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._dtype import as_dtype, promote_types
+from .._errors import spelled
 from ._out import into
 from ._precision import compute_dtype, real_dtype, wide
 from ._primitives import loops
@@ -139,8 +140,10 @@ def widened(name: str, x: Array, dtype: Any) -> Array:
         raise RuntimeError(f"{name}: dtype should be {needed} for {needed} inputs, but got {kind}")
     if promote_types(x.dtype, wanted) is not wanted:
         raise RuntimeError(
-            f"{name}: the dtype of the input ({x.dtype.scalar_name}) should be convertible without narrowing to the specified dtype "
-            f"({kind})\n  fix: x.to({wanted}) first, to say that narrowing is meant"
+            spelled(
+                f"{name}: the dtype of the input ({x.dtype.scalar_name}) should be convertible without narrowing to the specified dtype "
+                f"({kind})\n  fix: x.to({wanted}) first, to say that narrowing is meant"
+            )
         )
     return x.to(wanted)
 

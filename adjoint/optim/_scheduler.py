@@ -144,7 +144,7 @@ class FactorSchedule(LRScheduler):
 
 def require_optimizer(optimizer: object) -> None:
     if not isinstance(optimizer, Optimizer):
-        raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        raise TypeError(f"{type(optimizer).__name__} is not an Optimizer\n  fix: give it the optimizer, whose learning rate it changes")
 
 
 def own(setting: Any) -> Any:

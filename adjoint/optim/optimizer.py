@@ -99,14 +99,19 @@ class Optimizer:
         self.defaults = defaults
         self._make_hooks()
         if isinstance(params, Tensor):
+            from .._source import called
+
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
-                f"torch.{params.dtype.scalar_name}Tensor\n  fix: put it into a list, {type(self).__name__}([tensor], ...)"
+                f"torch.{params.dtype.scalar_name}Tensor\n"
+                f"  fix: put it into a list, {type(self).__name__}([{called(params, 'tensor')}], ...)"
             )
         given: Any = params
         if not isinstance(given, Iterable):
-            has = hasattr(given, "parameters")
-            hint = f"{type(self).__name__}(model.parameters(), ...)" if has else "give a list of tensors, or model.parameters()"
+            from .._source import variable_of
+
+            has, name = hasattr(given, "parameters"), variable_of(given) or "model"
+            hint = f"{type(self).__name__}({name}.parameters(), ...)" if has else "give a list of tensors, or model.parameters()"
             raise TypeError(f"'{type(given).__name__}' object is not iterable\n  fix: {hint}")
         self.state = defaultdict(dict)
         self.param_groups = []
@@ -220,16 +225,19 @@ class Optimizer:
 
     def _check_param(self, param: Any, place: int) -> None:
         if not isinstance(param, Tensor):
-            raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(param).__name__}")
+            hint = "\n  fix: *model.parameters() puts those of a module into a list" if hasattr(param, "parameters") else ""
+            raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(param).__name__}{hint}")
         if not (self.defaults.get("differentiable") or param.is_leaf or param._retains):
-            made = param.grad_fn
+            from .._source import called
+
+            made, name = param.grad_fn, called(param, "w")
             raise ValueError(
                 compose(
                     "can't optimize a non-leaf Tensor",
                     {"made": made.site} if isinstance(made, Node) else None,
                     f"parameter {place} of group {len(self.param_groups)}, of shape {list(param.shape)}, is the result of a "
                     "computation: give the optimizer the tensor it was computed from, or cut it off: "
-                    "w = w.detach().requires_grad_()",
+                    f"{name} = {name}.detach().requires_grad_()",
                 )
             )
 

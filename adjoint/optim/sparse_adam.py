@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._errors import spelled
 from .._layout import Sparse
 from .._tensor import Tensor, wrap
 from ._checks import check_betas, check_tensor_lr
@@ -50,8 +51,10 @@ class SparseAdam(Whole):
     def update(self, group: Group, state: dict[str, Any], param: Array, grad: Array) -> None:
         if not isinstance(grad, Sparse):
             raise RuntimeError(
-                "SparseAdam does not support dense gradients, please consider Adam instead\n"
-                "  fix: torch.optim.Adam, or nn.Embedding(sparse=True)"
+                spelled(
+                    "SparseAdam does not support dense gradients, please consider Adam instead\n"
+                    "  fix: torch.optim.Adam, or nn.Embedding(sparse=True)"
+                )
             )
         from ..sparse._rows import entries
 

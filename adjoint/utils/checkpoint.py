@@ -30,6 +30,7 @@ from ..autograd import Function
 from ..autograd.differentiate import backward
 from ..autograd.engine import computes_all_gradients, graph_task_id
 from ..autograd.grad_mode import enable_grad, is_grad_enabled
+from ..autograd.node import Cut
 from ..autograd.packed import saved_tensors_hooks
 from .checkpoint_policies import (
     SAC_IGNORED_OPS,
@@ -403,7 +404,13 @@ class CheckpointFunction(Function):
         ctx.function, ctx.state = run_function, _State(preserve_rng_state)
         ctx.arguments = [_Argument(place) if isinstance(arg, Tensor) else arg for place, arg in enumerate(args)]
         ctx.save_for_backward(*(arg if isinstance(arg, Tensor) else None for arg in args))
-        return run_function(*args)
+        results = run_function(*args)
+        if not any(isinstance(arg, Tensor) and arg.requires_grad for arg in args):
+            cut = Cut("checkpoint", "checkpoint(use_reentrant=True)", *here())
+            for result in results if isinstance(results, tuple) else (results,):
+                if isinstance(result, Tensor) and result._fn.__class__ is Cut:  # of parameters that require grad
+                    result._fn = cut
+        return results
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> tuple[Any, ...]:

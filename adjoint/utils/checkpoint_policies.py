@@ -14,6 +14,7 @@ import enum
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .._errors import spelled
 from .._ops import OwnOp, aten
 from .._tensor import Tensor
 from ..autograd.packed import known_result
@@ -121,7 +122,10 @@ def create_selective_checkpoint_contexts(policy_fn_or_list: Any, allow_cache_ent
         for op in policy_fn_or_list:
             if not isinstance(op, OwnOp):
                 raise ValueError(
-                    f"Expected op in `op_list` to be an OpOverload but got: {op} of type {type(op)}\n  fix: write torch.ops.aten.mm.default"
+                    spelled(
+                        f"Expected op in `op_list` to be an OpOverload but got: {op} of type {type(op)}\n"
+                        "  fix: write torch.ops.aten.mm.default"
+                    )
                 )
         kept = frozenset(policy_fn_or_list)
 

@@ -196,7 +196,8 @@ def function_that_keeps_its_dirty_input(torch):
 @wrong(
     RuntimeError,
     "a leaf Variable that requires grad is being used in an in-place operation.\n"
-    "  fix: with torch.no_grad(): x.add_(...) to change a parameter, or x = x + ... to compute with it",
+    "  fix: with torch.no_grad(): Add.apply(torch.ones(3, requires_grad=True)), to change the leaf itself; to compute with "
+    "other values, write to a copy: x = x.clone()",
 )
 def function_that_writes_to_a_leaf(torch):
     class Add(torch.autograd.Function):

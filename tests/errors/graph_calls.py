@@ -154,14 +154,13 @@ def backward_twice(torch):
 
 @wrong(
     RuntimeError,
-    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
-    "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
-    "retain_graph=True if you need to backward through the graph a second time. (at MulBackward0)\n"
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). "
+    "Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True "
+    "if you need to backward through the graph a second time. (at MulBackward0)\n"
     "  recorded  {recorded}\n"
     "  freed     {now}\n"
     "  now       {now}\n"
-    "  fix: the same line ran before on this graph: compute the loss again inside the loop, or .detach() the state that is "
-    "carried from one iteration to the next",
+    "  fix: cut off the state that line {recorded.line} carries over: state = state.detach()",
 )
 def backward_twice_in_a_loop(torch):
     w = torch.ones(1, requires_grad=True)
@@ -271,7 +270,8 @@ def backward_with_inputs_without_grad(torch):
     RuntimeError,
     "The differentiated Tensor at index 1 appears to not have been used in the graph. Set allow_unused=True if this is the "
     "desired behavior. It has shape [2].\n"
-    "  fix: pass the very tensor that the output was computed from, not a copy, a view or an earlier value of it",
+    "  fix: y has no part in the output: pass the very tensor that the output was computed from, not a copy, a view or an "
+    "earlier value of it",
 )
 def grad_of_an_unused_input(torch):
     x, y = torch.ones(3, requires_grad=True), torch.ones(2, requires_grad=True)
@@ -280,8 +280,7 @@ def grad_of_an_unused_input(torch):
 
 @wrong(
     RuntimeError,
-    "One of the differentiated Tensors does not require grad (input 1, shape [2])\n"
-    "  fix: call x.requires_grad_() on it before the computation",
+    "One of the differentiated Tensors does not require grad (input 1, shape [2])\n  fix: call c.requires_grad_() before the computation",
 )
 def grad_of_an_input_without_grad(torch):
     x, c = torch.ones(3, requires_grad=True), torch.ones(2)
@@ -397,54 +396,63 @@ def accumulation_hook_on_a_result(torch):
 
 @wrong(
     TypeError,
-    "expected Variable, but hook returned 'float' (hook '<lambda>')",
+    "expected Variable, but hook returned 'float' (hook '<lambda>')\n"
+    "  registered  {registered}\n"
+    "  fix: return a tensor like the one that came in, or nothing to leave it as it is",
 )
 def hook_that_returns_a_number(torch):
     x = torch.ones(3, requires_grad=True)
-    x.register_hook(lambda grad: 1.0)
+    x.register_hook(lambda grad: 1.0)  # registered
     x.sum().backward()
 
 
 @wrong(
     RuntimeError,
-    "hook '<lambda>' has changed the size of value: it was given torch.Size([3]) and returned torch.Size([])",
+    "hook '<lambda>' has changed the size of value: it was given torch.Size([3]) and returned torch.Size([])\n"
+    "  registered  {registered}\n"
+    "  fix: return a gradient of the shape that came in, [3]",
 )
 def hook_that_changes_the_shape(torch):
     x = torch.ones(3, requires_grad=True)
-    x.register_hook(lambda grad: grad.sum())
+    x.register_hook(lambda grad: grad.sum())  # registered
     x.sum().backward()
 
 
 @wrong(
     RuntimeError,
-    "hook '<lambda>' has changed the type of value: it was given torch.float32 and returned torch.float64",
+    "hook '<lambda>' has changed the type of value: it was given torch.float32 and returned torch.float64\n"
+    "  registered  {registered}\n"
+    "  fix: return a gradient of the dtype that came in, torch.float32",
 )
 def hook_that_changes_the_dtype(torch):
     x = torch.ones(3, requires_grad=True)
-    x.register_hook(lambda grad: grad.double())
+    x.register_hook(lambda grad: grad.double())  # registered
     x.sum().backward()
 
 
 @wrong(
     RuntimeError,
     "hook '<lambda>' has returned an incorrect number of values (got 2, but expected 1)\n"
+    "  registered  {registered}\n"
     "  fix: return a tuple with a gradient or None for each that came in, or return nothing",
 )
 def node_hook_with_too_many_gradients(torch):
     x = torch.ones(3, requires_grad=True)
     y = x.exp()
-    y.grad_fn.register_hook(lambda inputs, outputs: (inputs[0], inputs[0]))
+    y.grad_fn.register_hook(lambda inputs, outputs: (inputs[0], inputs[0]))  # registered
     y.sum().backward()
 
 
 @wrong(
     TypeError,
-    "expected Variable, but hook returned 'float' (hook '<lambda>')",
+    "expected Variable, but hook returned 'float' (hook '<lambda>')\n"
+    "  registered  {registered}\n"
+    "  fix: return a tensor like the one that came in, or nothing to leave it as it is",
 )
 def node_hook_that_returns_a_number(torch):
     x = torch.ones(3, requires_grad=True)
     y = x.exp()
-    y.grad_fn.register_hook(lambda inputs, outputs: (1.0,))
+    y.grad_fn.register_hook(lambda inputs, outputs: (1.0,))  # registered
     y.sum().backward()
 
 

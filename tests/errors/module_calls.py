@@ -168,7 +168,9 @@ def state_dict_of_another_shape(torch):
 
 @wrong(
     IndexError,
-    "Target 5 is out of bounds.\n  the input has 3 classes, so targets are 0 to 2 (or ignore_index=-100)",
+    "Target 5 is out of bounds.\n"
+    "  the input has 3 classes, so targets are 0 to 2 (or ignore_index=-100)\n"
+    "  fix: give the last layer 6 outputs",
 )
 def cross_entropy_of_a_missing_class(torch):
     torch.nn.functional.cross_entropy(torch.ones(1, 3), torch.tensor([5]))

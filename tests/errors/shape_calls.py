@@ -25,7 +25,7 @@ def matmul_of_different_sizes(torch):
     RuntimeError,
     "expected m1 and m2 to have the same dtype, but got: float != double\n"
     "  self is torch.float32 and mat2 is torch.float64\n"
-    "  fix: self.to(torch.float64)",
+    "  fix: self.double()",
 )
 def matmul_of_different_dtypes(torch):
     torch.ones(2, 2) @ torch.ones(2, 2, dtype=torch.float64)
@@ -103,7 +103,7 @@ def layer_of_images_that_are_not_flat(torch):
     RuntimeError,
     "mat1 and mat2 must have the same dtype, but got Double and Float\n"
     "  input is torch.float64 and weight is torch.float32\n"
-    "  fix: input.to(torch.float32)",
+    "  fix: input.float()",
 )
 def layer_of_doubles(torch):
     torch.nn.Linear(3, 4)(torch.ones(2, 3, dtype=torch.float64))
@@ -121,7 +121,8 @@ def layer_of_the_wrong_width(torch):
 
 @wrong(
     RuntimeError,
-    "Sizes of tensors must match except in dimension 0. Expected size 3 but got size 4 for tensor number 1 in the list.",
+    "Sizes of tensors must match except in dimension 0. Expected size 3 but got size 4 for tensor number 1 in the list.\n"
+    "  fix: torch.cat(tensors, dim=1)",
 )
 def cat_of_different_sizes(torch):
     torch.cat([torch.ones(2, 3), torch.ones(2, 4)])
@@ -169,7 +170,8 @@ def cat_of_scalars(torch):
 
 @wrong(
     RuntimeError,
-    "stack expects each tensor to be equal size, but got [2] at entry 0 and [3] at entry 1",
+    "stack expects each tensor to be equal size, but got [2] at entry 0 and [3] at entry 1\n"
+    "  fix: torch.nn.utils.rnn.pad_sequence(tensors, batch_first=True) makes them of one length",
 )
 def stack_of_different_sizes(torch):
     torch.stack([torch.ones(2), torch.ones(3)])

@@ -90,7 +90,7 @@ def meta_to_cpu(torch):
     RuntimeError,
     "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.\n"
     "  here  {here}\n"
-    "  fix: torch.ones(3, requires_grad=True).detach().numpy()  # here",
+    "  fix: torch.ones(3, requires_grad=True).detach().numpy()",
 )
 def numpy_of_a_leaf(torch):
     torch.ones(3, requires_grad=True).numpy()  # here
@@ -98,9 +98,7 @@ def numpy_of_a_leaf(torch):
 
 @wrong(
     RuntimeError,
-    "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.\n"
-    "  here  {here}\n"
-    "  fix: y.detach().numpy()  # here",
+    "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.\n  here  {here}\n  fix: y.detach().numpy()",
 )
 def numpy_of_a_result(torch):
     y = torch.ones(3, requires_grad=True) * 2
@@ -117,7 +115,8 @@ def asarray_of_a_tensor_with_grad(torch):
 
 @wrong(
     RuntimeError,
-    "Boolean value of Tensor with more than one value is ambiguous; use x.any() or x.all()",
+    "Boolean value of Tensor with more than one value is ambiguous\n"
+    "  fix: write condition.any() or condition.all(), or torch.where(condition, a, b) to choose for each element",
 )
 def bool_of_many(torch):
     bool(torch.ones(3))
@@ -125,7 +124,8 @@ def bool_of_many(torch):
 
 @wrong(
     RuntimeError,
-    "Boolean value of Tensor with more than one value is ambiguous; use x.any() or x.all()",
+    "Boolean value of Tensor with more than one value is ambiguous\n"
+    "  fix: write condition.any() or condition.all(), or torch.where(condition, a, b) to choose for each element",
 )
 def if_on_a_comparison_of_many(torch):
     x = torch.ones(3)
@@ -135,7 +135,8 @@ def if_on_a_comparison_of_many(torch):
 
 @wrong(
     RuntimeError,
-    "Boolean value of Tensor with no values is ambiguous; use x.any() or x.all()",
+    "Boolean value of Tensor with no values is ambiguous\n"
+    "  fix: write condition.any() or condition.all(), or torch.where(condition, a, b) to choose for each element",
 )
 def bool_of_none(torch):
     bool(torch.ones(0))
@@ -143,7 +144,7 @@ def bool_of_none(torch):
 
 @wrong(
     RuntimeError,
-    "a Tensor with 3 elements cannot be converted to Scalar\n  fix: reduce it first, for example x.sum().item(), or use x.tolist()",
+    "a Tensor with 3 elements cannot be converted to Scalar\n  fix: reduce it first, for example x.mean().item(), or use x.tolist()",
 )
 def item_of_many(torch):
     torch.ones(3).item()

@@ -20,7 +20,7 @@ import pytest
 import adjoint as ad
 from tests.errors.wrong_calls import WRONG_CALLS
 
-for _table in ("graph", "write", "function", "tensor", "shape", "module"):
+for _table in ("graph", "write", "function", "tensor", "shape", "module", "training", "model"):
     importlib.import_module(f"tests.errors.{_table}_calls")
 
 
@@ -175,7 +175,7 @@ def test_errors_tell_programs_what_they_tell_people():
     assert facts["sites"]["changed"]["text"] == "y.add_(1)"
     assert facts["sites"]["made"]["text"] == "y = x.exp()"
     assert facts["sites"]["made"]["file"] == __file__
-    assert "out of place" in facts["fix"]
+    assert facts["fix"].endswith(" as y = y.add(1)")
 
 
 def test_errors_survive_pickling():
@@ -233,3 +233,14 @@ def test_no_warning_where_the_gradient_is_kept(make):
 def retained(y: Any) -> Any:
     y.retain_grad()
     return y
+
+
+def test_frozen_models_are_blamed_only_if_no_other_could_learn():
+    teacher = ad.nn.Linear(2, 1).requires_grad_(False)
+    loss = teacher(ad.ones(1, 2)).sum()
+    with pytest.raises(RuntimeError, match=r"no parameter of teacher requires grad: teacher.requires_grad_\(\)"):
+        loss.backward()
+    student = ad.nn.Linear(2, 1)
+    with pytest.raises(RuntimeError, match="make the inputs with requires_grad=True"):
+        loss.backward()
+    assert student.weight.requires_grad

@@ -9,7 +9,7 @@ from tests.errors.wrong_calls import wrong
 @wrong(
     RuntimeError,
     "a leaf Variable that requires grad is being used in an in-place operation.\n"
-    "  fix: with torch.no_grad(): x.add_(...) to change a parameter, or x = x + ... to compute with it",
+    "  fix: with torch.no_grad(): x.add_(1), to change x itself; to compute with other values, write to a copy: x = x.clone()",
 )
 def write_to_a_leaf(torch):
     x = torch.ones(3, requires_grad=True)
@@ -19,7 +19,7 @@ def write_to_a_leaf(torch):
 @wrong(
     RuntimeError,
     "a view of a leaf Variable that requires grad is being used in an in-place operation.\n"
-    "  fix: with torch.no_grad(): around the write, or write to a copy: y = x.clone(); y[...] = value",
+    "  fix: with torch.no_grad(): x[0] = 5, to change x itself; to compute with other values, write to a copy: x = x.clone()",
 )
 def assignment_to_a_leaf(torch):
     x = torch.ones(3, requires_grad=True)
@@ -29,7 +29,7 @@ def assignment_to_a_leaf(torch):
 @wrong(
     RuntimeError,
     "a leaf Variable that requires grad is being used in an in-place operation.\n"
-    "  fix: with torch.no_grad(): x.add_(...) to change a parameter, or x = x + ... to compute with it",
+    "  fix: with torch.no_grad(): x -= 0.1, to change x itself; to compute with other values, write to a copy: x = x.clone()",
 )
 def augmented_assignment_to_a_leaf(torch):
     x = torch.ones(3, requires_grad=True)
@@ -39,7 +39,8 @@ def augmented_assignment_to_a_leaf(torch):
 @wrong(
     RuntimeError,
     "a view of a leaf Variable that requires grad is being used in an in-place operation.\n"
-    "  fix: with torch.no_grad(): around the write, or write to a copy: y = x.clone(); y[...] = value",
+    "  fix: with torch.no_grad(): x[:2].mul_(2), to change x itself; to compute with other values, write to a copy: x = "
+    "x.clone()",
 )
 def write_to_a_view_of_a_leaf(torch):
     x = torch.ones(3, requires_grad=True)
@@ -219,14 +220,12 @@ def assignment_of_the_wrong_shape(torch):
 
 @wrong(
     RuntimeError,
-    "one of the variables needed for gradient computation has been modified by an inplace operation: "
-    "[torch.FloatTensor [3]], which is output 0 of Add, is at version 1; expected version 0 instead. "
-    "MulBackward0 needs it as one of its inputs.\n"
+    "one of the variables needed for gradient computation has been modified by an inplace operation: [torch.FloatTensor [3]], "
+    "which is output 0 of Add, is at version 1; expected version 0 instead. MulBackward0 needs y as one of its inputs.\n"
     "  made     {made}\n"
     "  used     {used}\n"
     "  changed  {changed}\n"
-    "  fix: write the change on line {changed.line} out of place (x = x + 1 instead of x += 1), or take a .clone() before "
-    "changing it",
+    "  fix: write line {changed.line} as y = y.add(1)",
 )
 def inplace_factor(torch):
     x = torch.ones(3, requires_grad=True)
@@ -238,14 +237,12 @@ def inplace_factor(torch):
 
 @wrong(
     RuntimeError,
-    "one of the variables needed for gradient computation has been modified by an inplace operation: "
-    "[torch.FloatTensor [3]], which is output 0 of Exp, is at version 1; expected version 0 instead. "
-    "ExpBackward0 needs it as its own result.\n"
+    "one of the variables needed for gradient computation has been modified by an inplace operation: [torch.FloatTensor [3]], "
+    "which is output 0 of Exp, is at version 1; expected version 0 instead. ExpBackward0 needs y as its own result.\n"
     "  made     {made}\n"
     "  used     {made}\n"
     "  changed  {changed}\n"
-    "  fix: write the change on line {changed.line} out of place (x = x + 1 instead of x += 1), or take a .clone() before "
-    "changing it",
+    "  fix: write line {changed.line} as y = y + 1",
 )
 def inplace_own_result_of_exp(torch):
     x = torch.ones(3, requires_grad=True)
@@ -256,14 +253,12 @@ def inplace_own_result_of_exp(torch):
 
 @wrong(
     RuntimeError,
-    "one of the variables needed for gradient computation has been modified by an inplace operation: "
-    "[torch.FloatTensor [3]], which is output 0 of Sigmoid, is at version 1; expected version 0 instead. "
-    "SigmoidBackward0 needs it as its own result.\n"
+    "one of the variables needed for gradient computation has been modified by an inplace operation: [torch.FloatTensor [3]], "
+    "which is output 0 of Sigmoid, is at version 1; expected version 0 instead. SigmoidBackward0 needs y as its own result.\n"
     "  made     {made}\n"
     "  used     {made}\n"
     "  changed  {changed}\n"
-    "  fix: write the change on line {changed.line} out of place (x = x + 1 instead of x += 1), or take a .clone() before "
-    "changing it",
+    "  fix: write line {changed.line} as y = y.mul(2)",
 )
 def inplace_own_result_of_sigmoid(torch):
     x = torch.ones(3, requires_grad=True)
@@ -274,14 +269,12 @@ def inplace_own_result_of_sigmoid(torch):
 
 @wrong(
     RuntimeError,
-    "one of the variables needed for gradient computation has been modified by an inplace operation: "
-    "[torch.FloatTensor [3]], which is output 0 of Relu, is at version 1; expected version 0 instead. "
-    "ReluBackward0 needs it as its own result.\n"
+    "one of the variables needed for gradient computation has been modified by an inplace operation: [torch.FloatTensor [3]], "
+    "which is output 0 of Relu, is at version 1; expected version 0 instead. ReluBackward0 needs y as its own result.\n"
     "  made     {made}\n"
     "  used     {made}\n"
     "  changed  {changed}\n"
-    "  fix: write the change on line {changed.line} out of place (x = x + 1 instead of x += 1), or take a .clone() before "
-    "changing it",
+    "  fix: write y = y.clone() before line {changed.line}, so that the values before stay there for backward",
 )
 def inplace_own_result_of_relu(torch):
     x = torch.ones(3, requires_grad=True)
@@ -292,14 +285,12 @@ def inplace_own_result_of_relu(torch):
 
 @wrong(
     RuntimeError,
-    "one of the variables needed for gradient computation has been modified by an inplace operation: "
-    "[torch.FloatTensor [3]], which is output 0 of Softmax, is at version 1; expected version 0 instead. "
-    "SoftmaxBackward0 needs it as its own result.\n"
+    "one of the variables needed for gradient computation has been modified by an inplace operation: [torch.FloatTensor [3]], "
+    "which is output 0 of Softmax, is at version 1; expected version 0 instead. SoftmaxBackward0 needs p as its own result.\n"
     "  made     {made}\n"
     "  used     {made}\n"
     "  changed  {changed}\n"
-    "  fix: write the change on line {changed.line} out of place (x = x + 1 instead of x += 1), or take a .clone() before "
-    "changing it",
+    "  fix: write p = p.clone() before line {changed.line}, so that the values before stay there for backward",
 )
 def inplace_masked_softmax(torch):
     x = torch.ones(3, requires_grad=True)
@@ -310,12 +301,11 @@ def inplace_masked_softmax(torch):
 
 @wrong(
     RuntimeError,
-    "one of the variables needed for gradient computation has been modified by an inplace operation: "
-    "[torch.FloatTensor [2, 2]] is at version 1; expected version 0 instead. MmBackward0 needs it as one of its inputs.\n"
+    "one of the variables needed for gradient computation has been modified by an inplace operation: [torch.FloatTensor [2, "
+    "2]] is at version 1; expected version 0 instead. MmBackward0 needs w as one of its inputs.\n"
     "  used     {used}\n"
     "  changed  {changed}\n"
-    "  fix: write the change on line {changed.line} out of place (x = x + 1 instead of x += 1), or take a .clone() before "
-    "changing it",
+    "  fix: call backward() before line {changed.line} changes w, or compute what line {used.line} computes again after that",
 )
 def inplace_weight_between_forward_and_backward(torch):
     w = torch.ones(2, 2, requires_grad=True)
@@ -327,12 +317,12 @@ def inplace_weight_between_forward_and_backward(torch):
 
 @wrong(
     RuntimeError,
-    "one of the variables needed for gradient computation has been modified by an inplace operation: "
-    "[torch.FloatTensor [2]] is at version 1; expected version 0 instead. MulBackward0 needs it as one of its inputs.\n"
+    "one of the variables needed for gradient computation has been modified by an inplace operation: [torch.FloatTensor [2]] "
+    "is at version 1; expected version 0 instead. MulBackward0 needs w as one of its inputs.\n"
     "  used     {used}\n"
     "  changed  {changed}\n"
-    "  fix: a parameter was changed by the optimizer on line {changed.line} after line {used.line} had used it: compute that again after "
-    "the step, or call backward() before it; where a state is carried over from an iteration before, cut it off: h = h.detach()",
+    "  fix: w was changed by the optimizer on line {changed.line} after line {used.line} had used it: compute that again after "
+    "the step, or call backward() before it",
 )
 def inplace_step_before_a_second_backward(torch):
     w = torch.ones(2, requires_grad=True)
@@ -345,14 +335,12 @@ def inplace_step_before_a_second_backward(torch):
 
 @wrong(
     RuntimeError,
-    "one of the variables needed for gradient computation has been modified by an inplace operation: "
-    "[torch.FloatTensor [3]], which is output 0 of Mul, is at version 1; expected version 0 instead. "
-    "PowBackward0 needs it as one of its inputs.\n"
+    "one of the variables needed for gradient computation has been modified by an inplace operation: [torch.FloatTensor [3]], "
+    "which is output 0 of Mul, is at version 1; expected version 0 instead. PowBackward0 needs y as one of its inputs.\n"
     "  made     {made}\n"
     "  used     {used}\n"
     "  changed  {changed}\n"
-    "  fix: write the change on line {changed.line} out of place (x = x + 1 instead of x += 1), or take a .clone() before "
-    "changing it",
+    "  fix: write y = y.clone() before line {changed.line}, so that the values before stay there for backward",
 )
 def inplace_assignment_to_an_input_of_pow(torch):
     x = torch.ones(3, requires_grad=True)
@@ -364,14 +352,12 @@ def inplace_assignment_to_an_input_of_pow(torch):
 
 @wrong(
     RuntimeError,
-    "one of the variables needed for gradient computation has been modified by an inplace operation: "
-    "[torch.FloatTensor [2]], which is output 0 of Slice, is at version 1; expected version 0 instead. "
-    "SinBackward0 needs it as one of its inputs.\n"
+    "one of the variables needed for gradient computation has been modified by an inplace operation: [torch.FloatTensor [2]], "
+    "which is output 0 of Slice, is at version 1; expected version 0 instead. SinBackward0 needs v as one of its inputs.\n"
     "  made     {made}\n"
     "  used     {used}\n"
     "  changed  {changed}\n"
-    "  fix: write the change on line {changed.line} out of place (x = x + 1 instead of x += 1), or take a .clone() before "
-    "changing it",
+    "  fix: write line {changed.line} as y = torch.zeros_like(y)",
 )
 def inplace_base_of_a_saved_view(torch):
     x = torch.ones(3, requires_grad=True)
@@ -384,14 +370,12 @@ def inplace_base_of_a_saved_view(torch):
 
 @wrong(
     RuntimeError,
-    "one of the variables needed for gradient computation has been modified by an inplace operation: "
-    "[torch.FloatTensor [3]], which is output 0 of Mul, is at version 1; expected version 0 instead. "
-    "CosBackward0 needs it as one of its inputs.\n"
+    "one of the variables needed for gradient computation has been modified by an inplace operation: [torch.FloatTensor [3]], "
+    "which is output 0 of Mul, is at version 1; expected version 0 instead. CosBackward0 needs y as one of its inputs.\n"
     "  made     {made}\n"
     "  used     {used}\n"
     "  changed  {changed}\n"
-    "  fix: write the change on line {changed.line} out of place (x = x + 1 instead of x += 1), or take a .clone() before "
-    "changing it",
+    "  fix: write y = y.clone() before line {changed.line}, so that the values before stay there for backward",
 )
 def inplace_view_of_a_saved_tensor(torch):
     x = torch.ones(3, requires_grad=True)
@@ -403,14 +387,12 @@ def inplace_view_of_a_saved_tensor(torch):
 
 @wrong(
     RuntimeError,
-    "one of the variables needed for gradient computation has been modified by an inplace operation: "
-    "[torch.FloatTensor [3]], which is output 0 of Mul, is at version 1; expected version 0 instead. "
-    "MulBackward0 needs it as one of its inputs.\n"
+    "one of the variables needed for gradient computation has been modified by an inplace operation: [torch.FloatTensor [3]], "
+    "which is output 0 of Mul, is at version 1; expected version 0 instead. MulBackward0 needs y as one of its inputs.\n"
     "  made     {made}\n"
     "  used     {used}\n"
     "  changed  {changed}\n"
-    "  fix: write the change on line {changed.line} out of place (x = x + 1 instead of x += 1), or take a .clone() before "
-    "changing it",
+    "  fix: write y = y.clone() before line {changed.line}, so that the values before stay there for backward",
 )
 def inplace_through_detach(torch):
     x = torch.ones(3, requires_grad=True)
@@ -422,14 +404,12 @@ def inplace_through_detach(torch):
 
 @wrong(
     RuntimeError,
-    "one of the variables needed for gradient computation has been modified by an inplace operation: "
-    "[torch.FloatTensor [1]], which is output 0 of Tanh, is at version 1; expected version 0 instead. "
-    "TanhBackward0 needs it as its own result.\n"
+    "one of the variables needed for gradient computation has been modified by an inplace operation: [torch.FloatTensor [1]], "
+    "which is output 0 of Tanh, is at version 1; expected version 0 instead. TanhBackward0 needs h as its own result.\n"
     "  made     {made}\n"
     "  used     {made}\n"
     "  changed  {changed}\n"
-    "  fix: write the change on line {changed.line} out of place (x = x + 1 instead of x += 1), or take a .clone() before "
-    "changing it",
+    "  fix: write line {changed.line} as h = h * 2",
 )
 def inplace_hidden_state_in_a_loop(torch):
     w = torch.ones(1, requires_grad=True)
@@ -442,14 +422,12 @@ def inplace_hidden_state_in_a_loop(torch):
 
 @wrong(
     RuntimeError,
-    "one of the variables needed for gradient computation has been modified by an inplace operation: "
-    "[torch.FloatTensor []], which is output 0 of Sum, is at version 1; expected version 0 instead. "
-    "DivBackward0 needs it as one of its inputs.\n"
+    "one of the variables needed for gradient computation has been modified by an inplace operation: [torch.FloatTensor []], "
+    "which is output 0 of Sum, is at version 1; expected version 0 instead. DivBackward0 needs norm as one of its inputs.\n"
     "  made     {made}\n"
     "  used     {used}\n"
     "  changed  {changed}\n"
-    "  fix: write the change on line {changed.line} out of place (x = x + 1 instead of x += 1), or take a .clone() before "
-    "changing it",
+    "  fix: write line {changed.line} as norm = norm.clamp(min=1)",
 )
 def inplace_divisor(torch):
     x = torch.ones(3, requires_grad=True)
@@ -461,12 +439,11 @@ def inplace_divisor(torch):
 
 @wrong(
     RuntimeError,
-    "one of the variables needed for gradient computation has been modified by an inplace operation: "
-    "[torch.FloatTensor [3]] is at version 1; expected version 0 instead. MulBackward0 needs it as one of its inputs.\n"
+    "one of the variables needed for gradient computation has been modified by an inplace operation: [torch.FloatTensor [3]] "
+    "is at version 1; expected version 0 instead. MulBackward0 needs scale as one of its inputs.\n"
     "  used     {used}\n"
     "  changed  {changed}\n"
-    "  fix: write the change on line {changed.line} out of place (x = x + 1 instead of x += 1), or take a .clone() before "
-    "changing it",
+    "  fix: write line {changed.line} as scale = scale + 1",
 )
 def inplace_constant(torch):
     x = torch.ones(3, requires_grad=True)
@@ -478,14 +455,12 @@ def inplace_constant(torch):
 
 @wrong(
     RuntimeError,
-    "one of the variables needed for gradient computation has been modified by an inplace operation: "
-    "[torch.FloatTensor [3]], which is output 0 of Add, is at version 1; expected version 0 instead. "
-    "PowBackward0 needs it as one of its inputs.\n"
+    "one of the variables needed for gradient computation has been modified by an inplace operation: [torch.FloatTensor [3]], "
+    "which is output 0 of Add, is at version 1; expected version 0 instead. PowBackward0 needs y as one of its inputs.\n"
     "  made     {made}\n"
     "  used     {used}\n"
     "  changed  {changed}\n"
-    "  fix: write the change on line {changed.line} out of place (x = x + 1 instead of x += 1), or take a .clone() before "
-    "changing it",
+    "  fix: write line {changed.line} as y = y.add(1)",
 )
 def inplace_before_double_backward(torch):
     x = torch.ones(3, requires_grad=True)
@@ -497,14 +472,12 @@ def inplace_before_double_backward(torch):
 
 @wrong(
     RuntimeError,
-    "one of the variables needed for gradient computation has been modified by an inplace operation: "
-    "[torch.FloatTensor [3]], which is output 0 of Add, is at version 1; expected version 0 instead. "
-    "SquareBackward needs it as one of its inputs.\n"
+    "one of the variables needed for gradient computation has been modified by an inplace operation: [torch.FloatTensor [3]], "
+    "which is output 0 of Add, is at version 1; expected version 0 instead. SquareBackward needs y as one of its inputs.\n"
     "  made     {made}\n"
     "  used     {used}\n"
     "  changed  {changed}\n"
-    "  fix: write the change on line {changed.line} out of place (x = x + 1 instead of x += 1), or take a .clone() before "
-    "changing it",
+    "  fix: write line {changed.line} as y = torch.zeros_like(y)",
 )
 def inplace_saved_by_a_function(torch):
     class Square(torch.autograd.Function):

@@ -25,7 +25,7 @@ def test_shapes_that_do_not_fit_come_with_a_fix(a: tuple[int, int], b: tuple[int
 
 
 def test_dtypes_that_differ_come_with_a_fix() -> None:
-    with pytest.raises(RuntimeError, match=r"(?s)got: float != double.*mat2 is torch.float64\n  fix: self.to\(torch.float64\)"):
+    with pytest.raises(RuntimeError, match=r"(?s)got: float != double.*mat2 is torch.float64\n  fix: self.double\(\)"):
         ad.ones(2, 3) @ ad.ones(3, 2, dtype=ad.float64)
 
 

@@ -200,6 +200,33 @@ def test_dispatch_modes_see_ops():
     assert x.grad.tolist() == [1.0, 1.0]
 
 
+TRANSFORMED = {
+    "grad": lambda f, x: ad.func.grad(f)(x),
+    "vjp": lambda f, x: ad.func.vjp(f, x)[1](ad.ones(()))[0],
+    "jvp": lambda f, x: ad.func.jvp(f, (x,), (x,))[1],
+    "hessian": lambda f, x: ad.func.hessian(f)(x),
+    "grad of each": lambda f, x: ad.func.vmap(ad.func.grad(f))(x.unsqueeze(1)),
+}
+
+
+@pytest.mark.parametrize("name", TRANSFORMED)
+def test_dispatch_modes_around_transforms(name):
+    class Ops(TorchDispatchMode):
+        count = 0
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            self.count += 1
+            return func(*args, **(kwargs or {}))
+
+    def f(x):
+        return (x.sin() * x).sum()
+
+    expected = TRANSFORMED[name](f, ad.arange(3.0))
+    with Ops() as outer, Ops() as inner:
+        found = TRANSFORMED[name](f, ad.arange(3.0))
+    assert found.equal(expected) and inner.count == outer.count > 0
+
+
 # ---- the module ---------------------------------------------------------------------------------------------------------------------
 
 

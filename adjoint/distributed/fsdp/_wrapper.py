@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..._device import resolve
+from ..._errors import spelled
 from ..._standing import refused
 from ..._tensor import Tensor
 from ...autograd.grad_mode import no_grad
@@ -62,8 +63,10 @@ class FullyShardedDataParallel(Module):
         super().__init__()
         if device_id is None or isinstance(device_id, int) or resolve(device_id).type != "cpu":
             raise RuntimeError(
-                "FSDP needs a non-CPU accelerator device, but no accelerator device is detected.\n"
-                "  fix: FullyShardedDataParallel(model, device_id=torch.device('cpu')), or fully_shard(model)"
+                spelled(
+                    "FSDP needs a non-CPU accelerator device, but no accelerator device is detected.\n"
+                    "  fix: FullyShardedDataParallel(model, device_id=torch.device('cpu')), or fully_shard(model)"
+                )
             )
         strategy = sharding_strategy or ShardingStrategy.FULL_SHARD
         mesh = device_mesh or _mesh_of(process_group, strategy)
