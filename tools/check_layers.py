@@ -22,6 +22,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "_device",
             "_dtype",
             "_errors",
+            "_events",
             "_fork",
             "_homes",
             "_kernels",
@@ -158,7 +159,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "xpu",
         ),
     ),
-    ("top", ("__main__", "_explain", "_place", "_reference", "as_torch", "cli", "viz")),
+    ("top", ("__main__", "_doctor", "_explain", "_place", "_reference", "as_torch", "cli", "viz")),
     ("public surface", ("", "cli.build", "lab", "learn")),  # which uses the library as programs do
 )
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Self
 
+from .._events import TRAIN_MODE, ZERO_GRAD
 from .._tensor import Parameter, Tensor
 from ._conversion import Conversion, typename
 from ._hooks import ALL_BUFFERS, ALL_MODULES, ALL_PARAMETERS, EVERYWHERE, CallHooks, call_with_hooks, registered
@@ -389,6 +390,8 @@ class Module(CallHooks, Conversion, StateDict):
         """Set training mode here and below; dropout and batch normalization ask for it."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
+        if TRAIN_MODE:
+            TRAIN_MODE.tell(self, mode)
         self.training = mode
         for module in self.children():
             module.train(mode)
@@ -406,6 +409,8 @@ class Module(CallHooks, Conversion, StateDict):
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop the gradients of all parameters, or set them to zero."""
+        if ZERO_GRAD:
+            ZERO_GRAD.tell(self, list(self.parameters()))
         if not set_to_none:
             return zero_gradients(self.parameters())
         for parameter in self.parameters():
