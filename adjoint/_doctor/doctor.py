@@ -5,8 +5,8 @@
     print(doctor)
 
 It listens to what the library tells (`_events.py`, hooks of modules and optimizers), keeps the facts that several rules need, and hands each
-event to the rules. Ops and modules are watched closely in windows: over the first backward passes, when a new optimizer or a new line
-with `backward()` turns up, and from time to time afterwards; so a long training pays little. It never raises, and never changes a result.
+event to the rules. Ops are watched closely in windows: over the first backward passes, when a new optimizer or a new line
+with `backward()` turns up, when the model is set to evaluation, and from time to time afterwards; so a long training pays little. It never raises, and never changes a result.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import threading
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, Self, TextIO
 
 import numpy as np
@@ -36,10 +37,19 @@ from .rule import Rule
 FIRST = 24  # backward passes that are watched closely at the beginning, and after something new has turned up
 EVERY, AGAIN = 100, 4  # later so many of so many
 
-EVENTS = (
-    "op", "entered", "left", "backward", "backward_done", "grad_done", "optimizer_made", "step", "step_done", "zero_grad", "clip",
-    "train_mode", "finish",
-)  # fmt: skip
+EVALUATIONS = 5  # phases of evaluation that are watched as closely
+
+# Events that rules get as they come, with the line.
+PASSED_ON = {
+    "grad_done": _events.GRAD_DONE,
+    "zero_grad": _events.ZERO_GRAD,
+    "clip": _events.CLIP,
+    "scheduler_step": _events.SCHEDULER_STEP,
+    "function": _events.FUNCTION,
+    "loader_made": _events.LOADER_MADE,
+    "batch": _events.BATCH,
+}
+EVENTS = ("op", "entered", "left", "backward", "backward_done", "optimizer_made", "step", "step_done", "train_mode", "finish", *PASSED_ON)
 
 
 class Doctor:
@@ -73,6 +83,7 @@ class Doctor:
         self._lines_seen: set[Site] = set()  # that called backward()
         self._running: Pass | None = None
         self._in_step = 0
+        self._evaluations = 0
         self.modules: tuple[Any, ...] = ()  # whose `forward` is running
         self.optimizers: dict[int, OptimizerFacts] = {}
         self.used = PerTensor()  # the gradients that a step has used, and their versions
@@ -80,16 +91,13 @@ class Doctor:
             if isinstance(subject, Optimizer):
                 self.facts_of(subject)
         self._handles: list[RemovableHandle] = []
-        self._watching: list[RemovableHandle] = []
         self._channels = [
             (_events.OP, self._op),
             (_events.BACKWARD, self._backward),
             (_events.BACKWARD_DONE, self._backward_done),
-            (_events.GRAD_DONE, self._grad_done),
             (_events.OPTIMIZER_MADE, self._optimizer_made),
-            (_events.ZERO_GRAD, self._zero_grad),
-            (_events.CLIP, self._clip),
             (_events.TRAIN_MODE, self._train_mode),
+            *((channel, partial(self._pass_on, event)) for event, channel in PASSED_ON.items()),
         ]
 
     # ---- beginning and end ----------------------------------------------------------------------------------------------------------
@@ -98,7 +106,12 @@ class Doctor:
         self._thread = threading.get_ident()
         for channel, listener in self._channels:
             channel.append(listener)
-        self._handles = [register_optimizer_step_pre_hook(self._step), register_optimizer_step_post_hook(self._step_done)]
+        self._handles = [
+            register_optimizer_step_pre_hook(self._step),
+            register_optimizer_step_post_hook(self._step_done),
+            register_module_forward_pre_hook(self._entered),
+            register_module_forward_hook(self._left, always_call=True),
+        ]
         self._look(True)
         return self
 
@@ -114,13 +127,7 @@ class Doctor:
         if closely is self.looking:
             return
         self.looking = closely
-        self.modules = ()
         swap_bits(OBSERVE, OBSERVE if closely else 0)
-        for handle in self._watching:
-            handle.remove()
-        self._watching = (
-            [register_module_forward_pre_hook(self._entered), register_module_forward_hook(self._left, always_call=True)] if closely else []
-        )
 
     def look_again(self) -> None:
         """Something new has turned up: the next passes are watched closely."""
@@ -172,9 +179,9 @@ class Doctor:
             event, self._running = self._running, None
             self._tell("backward_done", event)
 
-    def _grad_done(self, outputs: tuple[Any, ...], inputs: tuple[Any, ...], results: tuple[Any, ...], create_graph: bool) -> None:
+    def _pass_on(self, event: str, *facts: Any) -> None:
         if not self._elsewhere():
-            self._tell("grad_done", outputs, inputs, results, create_graph, self._here())
+            self._tell(event, *facts, self._here())
 
     def _optimizer_made(self, optimizer: Any) -> None:
         if not self._elsewhere():
@@ -199,16 +206,11 @@ class Doctor:
                         self.used[parameter] = weakref.ref(gradient), gradient._version
             self._tell("step_done", optimizer, site)
 
-    def _zero_grad(self, owner: Any, parameters: list[Any]) -> None:
-        if not self._elsewhere():
-            self._tell("zero_grad", owner, parameters, self._here())
-
-    def _clip(self, parameters: list[Any], max_norm: float, total_norm: Any) -> None:
-        if not self._elsewhere():
-            self._tell("clip", parameters, max_norm, total_norm, self._here())
-
     def _train_mode(self, module: Any, mode: bool) -> None:
         if not self._elsewhere():
+            if not mode and self._evaluations < EVALUATIONS:  # what happens until the next backward pass is worth a look
+                self._evaluations += 1
+                self._look(True)
             self._tell("train_mode", module, mode, self._here())
 
     def _tell(self, event: str, *facts: Any) -> None:

@@ -61,10 +61,22 @@ class Rule:
         """Gradients are about to be dropped, by an optimizer or a module."""
 
     def clip(self, parameters: list[Any], max_norm: float, total_norm: Any, site: Site) -> None:
-        """Gradients were clipped."""
+        """Gradients are about to be clipped."""
 
     def train_mode(self, module: Any, mode: bool, site: Site) -> None:
         """`train()` or `eval()` was called."""
+
+    def scheduler_step(self, scheduler: Any, site: Site) -> None:
+        """A scheduler has set learning rates."""
+
+    def function(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], outputs: tuple[Any, ...], site: Site) -> None:
+        """A custom function was applied."""
+
+    def loader_made(self, loader: Any, site: Site) -> None:
+        """A new DataLoader."""
+
+    def batch(self, loader: Any, batch: Any, site: Site) -> None:
+        """A DataLoader gives a batch."""
 
     def finish(self) -> None:
         """The program has ended, or the block of the doctor."""

@@ -12,7 +12,8 @@ from .._doctor import Doctor
 from .._doctor.finding import FINDING
 from .run import NoProgramError, own_frames, run
 
-USAGE = "python -m adjoint doctor [--json FILE] [--html FILE] [--ignore RULE] [-m MODULE | -c CODE | SCRIPT.py | NOTEBOOK.ipynb] [ARGUMENTS ...]"
+PROGRAM = "[-m MODULE | -c CODE | SCRIPT.py | NOTEBOOK.ipynb] [ARGUMENTS ...]"
+USAGE = f"python -m adjoint doctor [--json FILE] [--html FILE] [--ignore RULE] {PROGRAM}"
 TEXT = """Run a program as `python -m adjoint run` does, and find the mistakes in its training that no error tells. The findings are
 printed at the end, and the first of each kind at once. The exit code is 1 if there are any, otherwise the program's own."""
 

@@ -3,27 +3,34 @@ from __future__ import annotations
 import numpy as np
 
 from ..events import OpCall, array_of
+from ..reading import before_views, node_of
 from ..rule import Rule
 
-LOSSES = {"cross_entropy", "log_softmax"}
+TAKEN = {
+    "cross_entropy": "Softmax",
+    "log_softmax": "Softmax",
+    "binary_cross_entropy_with_logits": "Sigmoid",
+}
 
 
 class SoftmaxTwice(Rule):
-    """`cross_entropy` takes the softmax itself; given probabilities, it hardly learns."""
+    """A loss that takes the softmax (or sigmoid) itself is given probabilities: it hardly learns."""
 
     name = "softmax-twice"
 
     def op(self, call: OpCall) -> None:
-        if call.name not in LOSSES:
+        kind = TAKEN.get(call.name)
+        if kind is None:
             return
         scores = call.arguments["input"]
-        made = getattr(scores, "grad_fn", None)
-        if made is None or not made.name().startswith("SoftmaxBackward"):
+        made = before_views(node_of(scores))
+        if made is None or made.name() != f"{kind}Backward0":
             return
         values = array_of(scores)
+        span = "" if values is None or not values.size else f"{np.min(values):.3g} to {np.max(values):.3g}"
         self.report(
-            f"{call.name} is given probabilities: softmax is taken twice",
-            "give it the scores before the softmax (it takes the softmax itself)",
-            {"loss": call.site, "softmax": made.site},
-            **({} if values is None else {"range_of_its_input": f"{values.min():.3g} to {values.max():.3g}", "sum_of_a_row": float(np.sum(values[0]))}),
+            f"{call.name} takes the {kind.lower()} itself, and is given the result of one",
+            f"give it the scores before the {kind.lower()}",
+            {"loss": call.site, kind.lower(): made.site},
+            range_of_its_input=span,
         )

@@ -153,9 +153,9 @@ def clip_grad_norm_(
     listed = _as_list(parameters, warn_if_read=True)
     gradients = _gradients(listed)
     total = get_total_norm(gradients, norm_type, error_if_nonfinite, foreach)
-    _scale(gradients, float(max_norm), total)
     if CLIP:
         CLIP.tell(listed, float(max_norm), total)
+    _scale(gradients, float(max_norm), total)
     return total
 
 
@@ -172,6 +172,6 @@ def clip_grad_norm(
 def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
     """Cut every element of the gradients off at `-clip_value` and `clip_value`."""
     listed = _as_list(parameters)
-    change(_parts(_gradients(listed)), _bounded, [float(clip_value)])
     if CLIP:
         CLIP.tell(listed, float(clip_value), None)
+    change(_parts(_gradients(listed)), _bounded, [float(clip_value)])

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from typing import Any
+
+from ..._site import Site
+from ..._tensor import Tensor
+from ..events import Pass
+from ..finding import NOTE
+from ..reading import node_of
+from ..rule import Rule
+
+TIMES = 2
+
+
+class Accumulation(Rule):
+    """Gradients of several mean losses are added up for one step without dividing by their number: the step is so much longer."""
+
+    name = "accumulation"
+    grade = NOTE
+
+    def start(self) -> None:
+        self.passes: dict[Site, int] = {}  # of mean losses since the last step, by line
+        self.times: dict[tuple[Site, int], int] = {}
+
+    def backward(self, event: Pass) -> None:
+        root = event.roots[0]
+        if len(event.roots) == 1 and isinstance(root, Tensor) and is_mean(root) and root.numel() == 1:
+            self.passes[event.site] = self.passes.get(event.site, 0) + 1
+
+    def zero_grad(self, owner: Any, parameters: list[Any], site: Site) -> None:
+        if not any(parameter._grad is not None and not self.doctor.was_used(parameter) for parameter in parameters):
+            self.passes.clear()
+
+    def step(self, optimizer: Any, site: Site) -> None:
+        for backward, count in self.passes.items():
+            if count > 1:
+                key = backward, count
+                self.times[key] = self.times.get(key, 0) + 1
+                if self.times[key] >= TIMES:
+                    self.report(
+                        f"{count} mean losses are added up for each step: their gradient is {count} times that of one large batch",
+                        f"(loss / {count}).backward(), or a learning rate that is meant for it",
+                        {"backward": backward, "step": site},
+                        losses_per_step=count,
+                    )
+        self.passes.clear()
+
+
+def is_mean(loss: Tensor) -> bool:
+    """Whether a loss is a mean as it stands, not one that was scaled."""
+    node: Any = node_of(loss)
+    if node is None:
+        return False
+    if node.name().startswith("MeanBackward"):
+        return True
+    return "reduction" in node.layout and isinstance(node.saved, tuple) and "mean" in [x for x in node.saved if isinstance(x, str)]

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import weakref
+import zlib
+from typing import Any
+
+import numpy as np
+
+from ...autograd.node import RECENT_CUTS, Node
+from ..events import OpCall, Pass
+from ..reading import node_of
+from ..rule import Rule
+
+MOST = 1 << 22  # bytes of a saved array that are summed up
+
+
+class HiddenWrite(Rule):
+    """A value that backward needs was changed behind autograd's back, through `.data`, `.numpy()` or shared memory."""
+
+    name = "hidden-write"
+
+    def start(self) -> None:
+        self.sums: dict[int, tuple[weakref.ref[Node], list[tuple[int, int]]]] = {}
+
+    def op(self, call: OpCall) -> None:
+        node = node_of(call.result)
+        if node is None or node.code is not call.site.code or (id(node) in self.sums and self.sums[id(node)][0]() is node):
+            return
+        if sums := [(place, checksum(array)) for place, array in enumerate(arrays_of(node)) if array.nbytes <= MOST]:
+            self.sums[id(node)] = weakref.ref(node), sums
+
+    def backward(self, event: Pass) -> None:
+        for node in event.nodes:
+            known = self.sums.get(id(node))
+            if known is None or known[0]() is not node:
+                continue
+            arrays = arrays_of(node)
+            if any(place < len(arrays) and checksum(arrays[place]) != before for place, before in known[1]):
+                cut = next((cut for cut in reversed(RECENT_CUTS) if cut is not None and cut.kind in ("data", "detach", "value taken")), None)
+                self.report(
+                    f"a value that {node.name()} needs was changed before backward() could use it, in a way that autograd cannot see",
+                    "change it under no_grad() and before it is used, or give the computation a .clone(); not through .data or .numpy()",
+                    {**({} if cut is None or cut.site is None else {f"written through {cut.how}": cut.site}), "used": node.site},
+                )
+                break
+        self.sums.clear()
+
+
+def arrays_of(node: Node) -> list[np.ndarray[Any, Any]]:
+    """The arrays that a node keeps for its backward."""
+    kept = node.saved if isinstance(node.saved, tuple) else ()
+    found = [getattr(value, "_data", getattr(value, "data", value)) for value in kept]
+    return [array for array in found if isinstance(array, np.ndarray) and array.dtype.kind in "fc"]
+
+
+def checksum(array: np.ndarray[Any, Any]) -> int:
+    return zlib.crc32(np.ascontiguousarray(array).view(np.uint8).reshape(-1).data)

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+from typing import Any
+
+from ..._site import Site
+from ...autograd.causes import why_cut
+from ...autograd.node import RECENT_CUTS, Cut
+from ..events import ModuleCall, PerTensor
+from ..reading import module_of, names_of
+from ..rule import Rule
+
+FEW, MANY = 3, 20  # steps after which it is said at the end of the program, and in any case
+
+
+class NoGradient(Rule):
+    """A parameter of an optimizer never gets a gradient: the way from it to the loss is cut, or it is not used."""
+
+    name = "no-gradient"
+    always = True
+
+    def start(self) -> None:
+        self.reached = PerTensor()
+        self.calls: dict[int, Site] = {}  # of modules, by their ids: the line that called them last
+        self.cuts: dict[Site, Cut] = {}
+        self.silent: dict[int, dict[str, Any]] = {}  # what there is to say of an optimizer, should the program end now
+        self.done: set[int] = set()
+
+    def entered(self, call: ModuleCall) -> None:
+        if self.doctor.looking:
+            self.calls[id(call.module)] = call.site
+
+    def step(self, optimizer: Any, site: Site) -> None:
+        if id(optimizer) in self.done:
+            return
+        for cut in RECENT_CUTS:
+            if cut is not None and cut.site is not None:
+                self.cuts.setdefault(cut.site, cut)
+        parameters = [parameter for parameter in optimizer._all_params() if parameter.requires_grad]
+        for parameter in parameters:
+            if parameter._grad is not None:
+                self.reached[parameter] = True
+        steps = self.doctor.facts_of(optimizer).steps + 1
+        missing = [parameter for parameter in parameters if parameter not in self.reached]
+        if not missing or len(missing) == len(parameters):  # none at all: zero-before-step, or somebody else's gradients
+            self.silent.pop(id(optimizer), None)
+            self.done |= {id(optimizer)} if steps >= MANY else set()
+        elif steps >= FEW:
+            self.silent[id(optimizer)] = self.found(optimizer, missing, len(parameters), steps)
+            if steps >= MANY:
+                self.done.add(id(optimizer))
+                self.say(id(optimizer))
+
+    def found(self, optimizer: Any, missing: list[Any], count: int, steps: int) -> dict[str, Any]:
+        known = self.silent.get(id(optimizer))
+        if known is not None and known["missing"] == len(missing):
+            return known | {"steps": steps}
+        owner = module_of(missing[0])
+        used = self.calls.get(id(owner))
+        sites: dict[str, Site] = {}
+        fix = "use it in the computation of the loss, or do not give it to the optimizer"
+        if used is not None:
+            for place, (site, cut) in enumerate(self.cuts.items()):
+                sites[f"cut by {cut.how}" + (f" ({place + 1})" if place else "")] = site
+                fix = why_cut(cut).advice if not place else fix
+            sites["used"] = used
+        elif (made := self.doctor.facts_of(optimizer).made) is not None:
+            sites["optimizer"] = made
+        return {"names": names_of(missing), "missing": len(missing), "count": count, "steps": steps, "sites": sites, "fix": fix, "used": used}
+
+    def say(self, key: int) -> None:
+        facts = self.silent.pop(key)
+        why = "the loss does not depend on it" if facts["used"] is not None else "its layer is never called"
+        self.report(
+            f"{facts['names']} never got a gradient: {why}",
+            facts["fix"],
+            facts["sites"],
+            key,
+            parameters_without_gradient=f"{facts['missing']} of {facts['count']}",
+            steps=facts["steps"],
+        )
+
+    def finish(self) -> None:
+        for key in [*self.silent]:
+            self.say(key)
