@@ -28,6 +28,7 @@ from .._tensor import Tensor
 from .._watching import op_name
 from ..autograd.hooks import RemovableHandle
 from ..nn._hooks import register_module_forward_hook, register_module_forward_pre_hook
+from ..nn._owners import variable_of
 from ..nn.module import Module
 from ..optim.optimizer import Optimizer, register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from .events import ModuleCall, OpCall, Pass, PerTensor
@@ -65,7 +66,7 @@ class Doctor:
         for subject in subjects:
             if not isinstance(subject, Module | Optimizer):
                 raise TypeError(f"doctor(): expected modules and optimizers, or one function to be called, but got {type(subject).__name__}")
-        self.models = [weakref.ref(subject) for subject in subjects if isinstance(subject, Module)]
+        self._models: dict[int, tuple[weakref.ref[Module], str]] = {}  # those that were called by the program itself, and their variables
         self.findings: list[Finding] = []
         self.failures: dict[str, Exception] = {}  # rules that failed, and are silent since
         self._live = live
@@ -150,6 +151,8 @@ class Doctor:
 
     def _entered(self, module: Any, args: tuple[Any, ...]) -> None:
         if not self._elsewhere():
+            if not self.modules and id(module) not in self._models:
+                self._models[id(module)] = weakref.ref(module), variable_of(module)
             call = ModuleCall(module, args, self.modules, self._here())
             self.modules = (*self.modules, module)
             self._tell("entered", call)
@@ -253,6 +256,22 @@ class Doctor:
         """Whether the gradient that a parameter has now is one that a step has used, and that nobody has changed since."""
         known = self.used.get(parameter)
         return known is not None and known[0]() is parameter._grad is not None and known[1] == parameter._grad._version
+
+    def owner_of(self, parameter: Tensor) -> tuple[Any, str]:
+        """The module that has a parameter, and the parameter's name from the variable of the model on; None and nothing if no one has it."""
+        for known, variable in self._models.values():
+            model = known()
+            for path, module in () if model is None else model.named_modules():
+                for name, one in module._parameters.items():
+                    if one is parameter:
+                        return module, ".".join(filter(None, (variable, path, name)))
+        return None, ""
+
+    def names_of(self, parameters: Iterable[Tensor], most: int = 4) -> str:
+        """The names of parameters, as a list in words; shapes for those that have none."""
+        listed = list(parameters)
+        names = [self.owner_of(one)[1] or f"a parameter of shape {list(one.shape)}" for one in listed[:most]]
+        return ", ".join(names) + (f" and {len(listed) - most} more" if len(listed) > most else "")
 
     @property
     def recording(self) -> bool:

@@ -17,7 +17,6 @@ from .._site import Site
 from .._tensor import Parameter, Tensor
 from ..autograd.engine import reachable
 from ..autograd.node import Node, Output
-from ..nn._owners import container_of, name_of
 from .events import array_of
 
 # Nodes of views and copies, by how their names begin.
@@ -33,19 +32,6 @@ def rms(array: np.ndarray[Any, Any]) -> float:
     3.0
     """
     return float(np.sqrt(np.mean(np.square(array, dtype=np.float64)))) if array.size else 0.0
-
-
-def names_of(parameters: Iterable[Tensor], most: int = 4) -> str:
-    """The names of parameters in their model, as a list in words; shapes for those that have none."""
-    listed = list(parameters)
-    names = [name_of(one) or f"a parameter of shape {list(one.shape)}" for one in listed[:most]]
-    return ", ".join(names) + (f" and {len(listed) - most} more" if len(listed) > most else "")
-
-
-def module_of(parameter: Tensor) -> Any:
-    """The module that has a parameter; None if it is none's."""
-    found = container_of(parameter, "_parameters")
-    return None if found is None else found[0]
 
 
 def last_write(tensor: Tensor) -> Site | None:

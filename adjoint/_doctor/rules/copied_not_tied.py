@@ -8,7 +8,7 @@ import numpy as np
 from ..._site import Site
 from ..events import array_of
 from ..finding import NOTE
-from ..reading import is_constant, last_write, names_of
+from ..reading import is_constant, last_write
 from ..rule import Rule
 
 LEAST = 16
@@ -34,7 +34,7 @@ class CopiedNotTied(Rule):
         first, second = pairs[0]
         written = last_write(second) or last_write(first)
         self.report(
-            f"{names_of([first])} and {names_of([second])} begin with the same values, and are trained apart",
+            f"{self.doctor.names_of([first])} and {self.doctor.names_of([second])} begin with the same values, and are trained apart",
             "to share a weight, assign the parameter itself: head.weight = embedding.weight; a copy goes its own way",
             {"copied": written} if written is not None else {} if facts.made is None else {"optimizer": facts.made},
             id(optimizer),

@@ -6,7 +6,6 @@ import numpy as np
 
 from ..._site import Site
 from ..events import ModuleCall, OpCall, PerTensor, array_of
-from ..reading import module_of, names_of
 from ..rule import Rule
 
 FEW, MANY = 3, 8  # steps after which it is said at the end, and in any case
@@ -54,11 +53,11 @@ class Dead(Rule):
         if not dead:
             return
         relus = [site for site, times in self.silent.items() if times >= least]
-        used = self.calls.get(id(module_of(dead[0])))
+        used = self.calls.get(id(self.doctor.owner_of(dead[0])[0]))
         sites = {"relu that gives only zeros": relus[0]} if relus else {} if used is None else {"layer": used}
         why = "a relu after it gives zeros for every input" if relus else "its result has no influence on the loss"
         self.report(
-            f"the gradient of {names_of(dead)} is exactly zero in every step: {why}",
+            f"the gradient of {self.doctor.names_of(dead)} is exactly zero in every step: {why}",
             "start it with smaller or other weights and biases, use a smaller learning rate, or leaky_relu"
             if relus
             else "look at what becomes of its result: an argmax, a comparison, a slice or a zero cuts it off",

@@ -6,7 +6,6 @@ import numpy as np
 
 from ..._site import Site
 from ..events import Pass, array_of
-from ..reading import names_of
 from ..rule import Rule
 
 PASSES = 5
@@ -26,7 +25,9 @@ class NeverStepped(Rule):
             reached = [leaf for leaf in event.leaves if id(leaf) in served and leaf._grad is not None]
             if not reached:
                 continue
-            waiting = self.waiting.setdefault(key, Waiting(reached[0], facts.made or event.site, names_of(reached)))
+            if key not in self.waiting:
+                self.waiting[key] = Waiting(reached[0], facts.made or event.site, self.doctor.names_of(reached))
+            waiting = self.waiting[key]
             waiting.passes += 1
             waiting.backward = event.site
             stepped = any(other.steps for other in self.doctor.serving(reached[0]))

@@ -6,7 +6,6 @@ from ..._site import Site
 from ...autograd.causes import why_cut
 from ...autograd.node import RECENT_CUTS, Cut
 from ..events import ModuleCall, PerTensor
-from ..reading import module_of, names_of
 from ..rule import Rule
 
 FEW, MANY = 3, 20  # steps after which it is said at the end of the program, and in any case
@@ -54,7 +53,7 @@ class NoGradient(Rule):
         known = self.silent.get(id(optimizer))
         if known is not None and known["missing"] == len(missing):
             return known | {"steps": steps}
-        owner = module_of(missing[0])
+        owner = self.doctor.owner_of(missing[0])[0]
         used = self.calls.get(id(owner))
         sites: dict[str, Site] = {}
         fix = "use it in the computation of the loss, or do not give it to the optimizer"
@@ -65,7 +64,7 @@ class NoGradient(Rule):
             sites["used"] = used
         elif (made := self.doctor.facts_of(optimizer).made) is not None:
             sites["optimizer"] = made
-        return {"names": names_of(missing), "missing": len(missing), "count": count, "steps": steps, "sites": sites, "fix": fix, "used": used}
+        return {"names": self.doctor.names_of(missing), "missing": len(missing), "count": count, "steps": steps, "sites": sites, "fix": fix, "used": used}
 
     def say(self, key: int) -> None:
         facts = self.silent.pop(key)

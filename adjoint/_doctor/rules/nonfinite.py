@@ -6,7 +6,6 @@ import numpy as np
 
 from ..._site import Site
 from ..events import Pass, PerTensor, array_of
-from ..reading import names_of
 from ..rule import Rule
 
 SMALLEST = 2  # leaves whose gradients are looked at in every pass: a NaN spreads
@@ -33,7 +32,7 @@ class NonFinite(Rule):
         broken = [leaf for leaf in event.leaves if (values := array_of(leaf)) is not None and not np.isfinite(values).all()]
         sites, message, fix = self.origin(event)
         if broken and all(any(facts.steps for facts in self.doctor.serving(leaf)) for leaf in broken):
-            message, fix = f"{names_of(broken)} is not finite any more: the step before made it so", "use a smaller learning rate, or clip gradients"
+            message, fix = f"{self.doctor.names_of(broken)} is not finite any more: the step before made it so", "use a smaller learning rate, or clip gradients"
         self.report(message, fix, {**sites, "backward": event.site}, "loss", loss=float(np.asarray(data).reshape(-1)[0]), passes_before=event.number - 1)
 
     def origin(self, event: Pass) -> tuple[dict[str, Site], str, str]:
@@ -61,7 +60,7 @@ class NonFinite(Rule):
             if where is not None and data is not None and not np.isfinite(data).all():
                 self.said = True
                 self.report(
-                    f"the gradient of {names_of([parameter])} is not finite although the loss is: the step makes the parameter so too",
+                    f"the gradient of {self.doctor.names_of([parameter])} is not finite although the loss is: the step makes the parameter so too",
                     "a square root, norm or logarithm at 0 has an infinite slope: add a small constant inside it; "
                     "set_detect_anomaly(True) names the line",
                     {"backward": where, "step": site},

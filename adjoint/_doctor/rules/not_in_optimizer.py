@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from ..events import Pass, PerTensor
-from ..reading import is_parameter, names_of, uses_of
+from ..reading import is_parameter, uses_of
 from ..rule import Rule
 
 TIMES = 3
@@ -35,13 +35,13 @@ class NotInOptimizer(Rule):
                 "make them once, in __init__, as attributes of the module",
                 use,
                 "fresh",
-                parameters=names_of(fresh),
+                parameters=self.doctor.names_of(fresh),
             )
             return
         known = [leaf for leaf in orphans if (facts := self.seen.get(leaf))[0] > TIMES and facts[1] == leaf._version]
         if known:
             self.report(
-                f"{names_of(known)} gets gradients, and no optimizer has it: it never changes",
+                f"{self.doctor.names_of(known)} gets gradients, and no optimizer has it: it never changes",
                 "give it to the optimizer (layers in a plain list are not found by parameters(): use nn.ModuleList), or freeze it with "
                 "requires_grad_(False)",
                 {**made, **use},

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..._site import Site
 from ..events import array_of
-from ..reading import last_write, names_of
+from ..reading import last_write
 from ..rule import Rule
 
 
@@ -27,7 +27,7 @@ class Symmetric(Rule):
                 written = last_write(parameter)
                 made = {"initialised": written} if written is not None else {} if facts.made is None else {"optimizer": facts.made}
                 self.report(
-                    f"all rows of {names_of([parameter])} are equal, and so are those of its gradient: its units stay the same for ever",
+                    f"all rows of {self.doctor.names_of([parameter])} are equal, and so are those of its gradient: its units stay the same for ever",
                     "start weights with random numbers: nn.init.kaiming_uniform_ or xavier_uniform_; only biases may be constant",
                     made,
                     id(parameter),

@@ -7,7 +7,7 @@ import numpy as np
 from ..._site import Site
 from ..events import PerTensor, array_of
 from ..finding import NOTE
-from ..reading import module_of, names_of, rms
+from ..reading import rms
 from ..rule import Rule
 
 LARGE, SMALL, STEPS, LEAST, MOST = 0.3, 1e-8, 20, 16, 100_000
@@ -44,14 +44,14 @@ class UpdateRatio(Rule):
     def judge(self, optimizer: Any, facts: Any, site: Site) -> None:
         for parameter in optimizer._all_params():
             ratios = self.ratios.get(parameter, [])
-            if len(ratios) < STEPS - 2 or "Embedding" in type(module_of(parameter)).__name__:
+            if len(ratios) < STEPS - 2 or "Embedding" in type(self.doctor.owner_of(parameter)[0]).__name__:
                 continue
             middle = float(np.median(ratios))
             if not (middle > LARGE or middle < SMALL):
                 continue
             what = "a third of its size and more" if middle > LARGE else "next to nothing"
             self.report(
-                f"each step changes {names_of([parameter])} by {what}",
+                f"each step changes {self.doctor.names_of([parameter])} by {what}",
                 "use a smaller learning rate" if middle > LARGE else "use a larger learning rate, or look for what scales the loss down",
                 {**({} if facts.made is None else {"optimizer": facts.made}), "step": site},
                 id(optimizer),

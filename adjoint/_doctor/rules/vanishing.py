@@ -4,7 +4,7 @@ from typing import Any
 
 from ..._site import Site
 from ..events import array_of
-from ..reading import module_of, names_of, rms
+from ..reading import rms
 from ..rule import Rule
 
 LAYERS, STEP, SHARE, SMALL = 6, 5, 1e-4, 1e-8
@@ -20,12 +20,12 @@ class Vanishing(Rule):
         if facts.steps + 1 != STEP:
             return
         matrices = [p for p in optimizer._all_params() if p.ndim >= 2 and array_of(p._grad) is not None]
-        if len(matrices) < LAYERS or "Embedding" in type(module_of(matrices[0])).__name__:
+        if len(matrices) < LAYERS or "Embedding" in type(self.doctor.owner_of(matrices[0])[0]).__name__:
             return
         sizes = [rms(array_of(p._grad)) for p in matrices]  # type: ignore[arg-type]
         if 0 < sizes[0] < SMALL and sizes[0] < SHARE * max(sizes):
             self.report(
-                f"gradients vanish on their way down: that of {names_of(matrices[:1])} is next to nothing",
+                f"gradients vanish on their way down: that of {self.doctor.names_of(matrices[:1])} is next to nothing",
                 "use relu or tanh instead of sigmoid, normalisation or residual connections, and an initialisation for this depth",
                 {**({} if facts.made is None else {"optimizer": facts.made}), "step": site},
                 id(optimizer),
