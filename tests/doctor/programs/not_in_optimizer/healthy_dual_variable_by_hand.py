@@ -18,6 +18,6 @@ for step in range(120):
     loss.backward()
     optimizer.step()
     with torch.no_grad():
-        multiplier += 0.2 * multiplier.grad
+        multiplier += 0.05 * multiplier.grad
         multiplier.clamp_(min=0)
 print(f"multiplier {multiplier.item():.3f} violation {violation.item():.3f}")
