@@ -6,18 +6,17 @@ from torch.utils.data import DataLoader, TensorDataset
 
 
 def make_optimizer(model):
-    return torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.99, nesterov=True)  # guilty
+    return torch.optim.SGD(model.parameters(), lr=1.0, momentum=0.99, nesterov=True)  # guilty
 
 
 torch.manual_seed(0)
 x = torch.randn(96, 10)
 y = x @ torch.randn(10, 2)
 loader = DataLoader(TensorDataset(x, y), batch_size=32, shuffle=True)
-model = nn.Sequential(nn.Linear(10, 16), nn.Linear(16, 2))
-nn.init.orthogonal_(model[0].weight)
+model = nn.Linear(10, 2)
 optimizer = make_optimizer(model)
 losses = []
-for epoch in range(5):
+for epoch in range(8):
     for inputs, targets in loader:
         loss = nn.functional.mse_loss(model(inputs), targets)
         optimizer.zero_grad()
