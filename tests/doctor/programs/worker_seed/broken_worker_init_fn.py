@@ -15,12 +15,12 @@ class Augmented(Dataset):
         return 48
 
     def __getitem__(self, index):
-        image = self.images[np.random.randint(len(self.images))]  # noqa: NPY002
+        image = self.images[np.random.randint(len(self.images))]
         return image + 0.1 * torch.randn_like(image), float(random.random() < 0.5)
 
 
 def seed_worker(worker_id):
-    np.random.seed(42)  # guilty  # noqa: NPY002
+    np.random.seed(42)  # guilty
     random.seed(42)  # guilty
     torch.manual_seed(42)  # guilty
 
