@@ -1,4 +1,4 @@
-"""The gradient is a few times the clip's limit in every step, as in the training of many transformers, and the loss falls."""
+"""The gradient lies above the limit of the clip for much of the training, as with many transformers, and the loss falls."""
 import torch
 from torch import nn
 

@@ -56,8 +56,8 @@ def smooth(values, width=40):
 
 torch.manual_seed(12)
 agent = Agent()
-for episode in range(300):
+for episode in range(200):
     agent.update()
     if episode == 40:
         early = smooth(agent.stats["return"])
-print(early, smooth(agent.stats["return"]), float(agent.stats["loss"]) / agent.stats["steps"])
+print(early, smooth(agent.stats["return"]))
