@@ -29,6 +29,7 @@ ZERO_GRAD = Channel()  # (optimizer or module, its parameters) before gradients 
 CLIP = Channel()  # (parameters, max_norm, total_norm) before gradients are clipped; the norm is None where values are cut off
 SCHEDULER_STEP = Channel()  # (scheduler,) when it has set learning rates
 FUNCTION = Channel()  # (class, args, kwargs, outputs) after a custom function was applied
+MODULE_MADE = Channel()  # (module,) while it is made
 LOADER_MADE = Channel()  # (loader,)
 BATCH = Channel()  # (loader, batch) before the program gets it
 TRAIN_MODE = Channel()  # (module, mode) at the call of `train` or `eval`

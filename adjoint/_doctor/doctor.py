@@ -83,6 +83,7 @@ class Doctor:
         self._until = FIRST  # the pass with which the window ends
         self._lines_seen: set[Site] = set()  # that called backward()
         self._running: Pass | None = None
+        self._made: dict[int, tuple[weakref.ref[Module], Site]] = {}
         self._in_step = 0
         self._evaluations = 0
         self.modules: tuple[Any, ...] = ()  # whose `forward` is running
@@ -98,6 +99,7 @@ class Doctor:
             (_events.BACKWARD_DONE, self._backward_done),
             (_events.OPTIMIZER_MADE, self._optimizer_made),
             (_events.TRAIN_MODE, self._train_mode),
+            (_events.MODULE_MADE, self._module_made),
             *((channel, partial(self._pass_on, event)) for event, channel in PASSED_ON.items()),
         ]
 
@@ -186,9 +188,20 @@ class Doctor:
         if not self._elsewhere():
             self._tell(event, *facts, self._here())
 
+    def _made_here(self, thing: Any) -> Site:
+        """The line that makes something: the first that is not in a method of its own class."""
+        frame = user_frame(sys._getframe(2))
+        while frame.f_back is not None and next(iter(frame.f_locals.values()), None) is thing:
+            frame = user_frame(frame.f_back)
+        return Site(frame.f_code, frame.f_lasti)
+
+    def _module_made(self, module: Any) -> None:
+        if not self._elsewhere():
+            self._made[id(module)] = weakref.ref(module), self._made_here(module)
+
     def _optimizer_made(self, optimizer: Any) -> None:
         if not self._elsewhere():
-            self.facts_of(optimizer).made = site = self._here()
+            self.facts_of(optimizer).made = site = self._made_here(optimizer)
             self._tell("optimizer_made", optimizer, site)
 
     def _step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
@@ -272,6 +285,16 @@ class Doctor:
         listed = list(parameters)
         names = [self.owner_of(one)[1] or f"a parameter of shape {list(one.shape)}" for one in listed[:most]]
         return ", ".join(names) + (f" and {len(listed) - most} more" if len(listed) > most else "")
+
+    def made(self, module: Any) -> Site | None:
+        """The line that made a module."""
+        known = self._made.get(id(module))
+        return known[1] if known is not None and known[0]() is module else None
+
+    @property
+    def in_step(self) -> bool:
+        """Whether an optimizer is at work, which may call the program for more losses."""
+        return self._in_step > 0
 
     @property
     def recording(self) -> bool:

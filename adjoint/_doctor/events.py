@@ -93,6 +93,10 @@ class PerTensor:
         known = self._kept.get(id(tensor))
         return known[1] if known is not None and known[0]() is tensor else default
 
+    def pop(self, tensor: Tensor) -> None:
+        if tensor in self:
+            del self._kept[id(tensor)]
+
     def __contains__(self, tensor: Tensor) -> bool:
         return self.get(tensor, self) is not self
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import linecache
 import random
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import CodeType
@@ -45,8 +46,11 @@ def last_write(tensor: Tensor) -> Site | None:
 
 
 def node_of(tensor: Any) -> Node | None:
-    """The node that made a tensor."""
-    made = getattr(tensor, "grad_fn", None)
+    """The node that made a tensor; None for a view whose history may not be asked for."""
+    try:
+        made = getattr(tensor, "grad_fn", None)
+    except RuntimeError:
+        return None
     return made if isinstance(made, Node) else None
 
 
@@ -88,10 +92,27 @@ def line_with(function: Any, *words: str) -> Site | None:
     return None
 
 
+def lines_like(code: CodeType, pattern: str, most: int = 3) -> dict[str, Site | None]:
+    """The lines of a file that look like something, as roles and sites: a file with many of them tells nothing."""
+    text = "".join(linecache.getlines(code.co_filename))
+    numbers = [number for number, line in enumerate(text.splitlines(), 1) if re.search(pattern, line.split("#")[0])]
+    if not text or len(numbers) > most:
+        return {}
+    module = compile(text, code.co_filename, "exec")
+    return {f"perhaps, line {number}": site for number in numbers if (site := site_in(module, number)) is not None}
+
+
+def site_in(code: CodeType, line: int) -> Site | None:
+    """The first instruction of a line, in a code object or in those inside it."""
+    inner = (site_in(constant, line) for constant in code.co_consts if isinstance(constant, CodeType))
+    return next((site for site in inner if site is not None), None) or site_of_line(code, line)
+
+
 def is_random(module: Any) -> bool:
     """Whether a module computes otherwise in training: dropout that drops, or batch normalization that learns."""
     kind = type(module).__name__
-    return ("Dropout" in kind and getattr(module, "p", 0) > 0) or ("BatchNorm" in kind and getattr(module, "track_running_stats", True))
+    inside = getattr(module, "dropout", 0.0)  # of recurrent layers and attention
+    return (isinstance(inside, float) and inside > 0) or ("Dropout" in kind and getattr(module, "p", 0) > 0) or ("BatchNorm" in kind and getattr(module, "track_running_stats", True))
 
 
 def random_parts(module: Any) -> list[Any]:

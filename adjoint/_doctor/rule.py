@@ -81,8 +81,10 @@ class Rule:
     def finish(self) -> None:
         """The program has ended, or the block of the doctor."""
 
-    def report(self, message: str, fix: str, sites: dict[str, Site] | None = None, key: Any = None, **evidence: Any) -> None:
-        """Say it, once for each `key` (the line, if none is given), and count how often it happens."""
+    def report(
+        self, message: str, fix: str, sites: dict[str, Site | None] | None = None, key: Any = None, grade: str = "", **evidence: Any
+    ) -> None:
+        """Say it, once for each `key` (the line, if none is given), and count how often it happens. Lines that are not known are left out."""
         lines = {role: site for role, site in (sites or {}).items() if site is not None}
         key = next(iter(lines.values()), None) if key is None else key
         known = self.reports.get(key)
@@ -90,5 +92,5 @@ class Rule:
             known.count += 1
             return
         evidence = {name.replace("_", " "): value for name, value in evidence.items()}
-        self.reports[key] = found = Finding(self.name, self.grade, message, fix, lines, evidence)
+        self.reports[key] = found = Finding(self.name, grade or self.grade, message, fix, lines, evidence)
         self.doctor.found(found)

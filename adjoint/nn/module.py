@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Self
 
-from .._events import TRAIN_MODE, ZERO_GRAD
+from .._events import MODULE_MADE, TRAIN_MODE, ZERO_GRAD
 from .._tensor import Parameter, Tensor
 from ._conversion import Conversion, typename
 from ._hooks import ALL_BUFFERS, ALL_MODULES, ALL_PARAMETERS, EVERYWHERE, CallHooks, call_with_hooks, registered
@@ -66,6 +66,8 @@ class Module(CallHooks, Conversion, StateDict):
             _load_state_dict_post_hooks=OrderedDict(),
             _modules={} if asked else Members.of(own),
         )
+        if MODULE_MADE:
+            MODULE_MADE.tell(self)
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 

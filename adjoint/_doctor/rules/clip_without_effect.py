@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy as np
+
 from ..._site import Site
-from ..events import Pass
+from ..events import Pass, array_of
 from ..rule import Rule
 
 TIMES = 2
@@ -20,7 +23,9 @@ class ClipWithoutEffect(Rule):
 
     def clip(self, parameters: list[Any], max_norm: float, total_norm: Any, site: Site) -> None:
         self.pending = None
-        present = [parameter for parameter in parameters if parameter._grad is not None]
+        if not math.isfinite(max_norm):
+            return  # it only measures
+        present = [parameter for parameter in parameters if np.any(array_of(parameter._grad))]
         if not parameters:
             self.pending = site, "was given no parameters: a generator can be read only once", "give it model.parameters(), called anew"
         elif not present:

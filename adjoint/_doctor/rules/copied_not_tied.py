@@ -8,7 +8,7 @@ import numpy as np
 from ..._site import Site
 from ..events import array_of
 from ..finding import NOTE
-from ..reading import is_constant, last_write
+from ..reading import last_write, lines_like
 from ..rule import Rule
 
 LEAST = 16
@@ -36,11 +36,11 @@ class CopiedNotTied(Rule):
         self.report(
             f"{self.doctor.names_of([first])} and {self.doctor.names_of([second])} begin with the same values, and are trained apart",
             "to share a weight, assign the parameter itself: head.weight = embedding.weight; a copy goes its own way",
-            {"copied": written} if written is not None else {} if facts.made is None else {"optimizer": facts.made},
+            {**lines_like(facts.made.code if facts.made else site.code, r"weight.*(\.clone\(|copy_\(|\.data\s*=|deepcopy)"), "written": written, "optimizer": facts.made},
             id(optimizer),
             equal_elements=first.numel(),
         )
 
 
 def equal(a: Any, b: Any) -> bool:
-    return a.shape == b.shape and not np.shares_memory(a, b) and np.array_equal(a, b) and not is_constant(a)
+    return a.shape == b.shape and not np.shares_memory(a, b) and np.array_equal(a, b) and len(np.unique(a)) > 2  # zeros, ones and identity matrices are

@@ -39,6 +39,6 @@ class CtxIntermediate(Rule):
                         f"{cls.__name__} keeps ctx.{name}, which forward has computed, and is differentiated twice: it counts as a constant there",
                         "compute it in backward from saved inputs (ctx.save_for_backward), or return it as an output; "
                         "mark backward with @once_differentiable if it shall not be differentiated",
-                        {**({} if written is None else {"kept": written}), "applied": node.site},
+                        {"kept": written, "applied": node.site},
                         (cls, name),
                     )

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -28,21 +29,17 @@ class Diverges(Rule):
         losses.append(value)
         start, last = losses[:FIRST], losses[FIRST:][-RISES - 1 :]
         del losses[FIRST:-RISES - 1]
-        if len(last) <= RISES or value <= max(1.0, FACTOR * max(start)) or any(b <= a for a, b in zip(last, last[1:], strict=False)):
+        if len(last) <= RISES or value <= max(1.0, FACTOR * max(start)) or any(b <= a for a, b in pairwise(last)):
             return
         facts = next((facts for leaf in event.leaves for facts in self.doctor.serving(leaf) if facts.steps), None)
         self.report(
             "the loss diverges: it grows from step to step",
             "use a smaller learning rate (a tenth of it), or normalise the inputs; clipping gradients hides it at best",
-            {**sites_of(facts), "backward": event.site},
+            {"optimizer": None if facts is None else facts.made, "backward": event.site},
             largest_of_the_first_five=max(start),
             now=value,
             **({} if facts is None else {"learning_rate": rates(facts)}),
         )
-
-
-def sites_of(facts: Any) -> dict[str, Site]:
-    return {} if facts is None or facts.made is None else {"optimizer": facts.made}
 
 
 def rates(facts: Any) -> str:

@@ -15,13 +15,16 @@ class DropoutInEval(Rule):
     name = "dropout-in-eval"
 
     def op(self, call: OpCall) -> None:
-        if "dropout" not in call.name or not call.modules or call.modules[-1].training or not call.arguments.get("p", 1):
+        if "dropout" not in call.name or not call.modules or not call.arguments.get("p", 1):
             return
+        inner = call.modules[-1]
+        if inner.training and (len(call.modules) < 2 or call.modules[-2].training or inner in call.modules[-2].modules()):
+            return  # in training; or a layer of its own, which somebody has set to training
         names = [call.site.code.co_name, *(type(module).__name__ for module in call.modules)]
         if any(word in name.lower() for name in names for word in WANTED):
             return
         self.report(
-            f"dropout drops although {type(call.modules[-1]).__name__} is in evaluation mode",
+            f"dropout drops although {type(next(m for m in reversed(call.modules) if not m.training)).__name__} is in evaluation mode",
             "write F.dropout(x, p, training=self.training), or use an nn.Dropout module",
             {"dropout": call.site},
             p=call.arguments.get("p"),

@@ -3,12 +3,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..._site import Site
-from ..events import ModuleCall, OpCall, Pass, PerTensor
+from ..events import ModuleCall, OpCall, PerTensor
 from ..finding import NOTE
 from ..reading import random_parts
 from ..rule import Rule
-
-TIMES = 2
 
 
 class EvaluatesInTrain(Rule):
@@ -24,6 +22,7 @@ class EvaluatesInTrain(Rule):
     def start(self) -> None:
         self.results = PerTensor()
         self.pending: dict[Site, tuple[int, str]] = {}
+        self.fed: set[Site] = set()  # lines whose results are used in training
 
     def left(self, call: ModuleCall) -> None:
         if call.modules or self.doctor.recording or not call.module.training or not hasattr(call.result, "_data"):
@@ -49,17 +48,11 @@ class EvaluatesInTrain(Rule):
     def feeds(self, values: Any) -> None:
         for value in values:
             if hasattr(value, "_data") and (site := self.results.get(value)) is not None:
-                self.pending.pop(site, None)
-
-    def backward(self, event: Pass) -> None:
-        self.say()
+                self.fed.add(site)
 
     def finish(self) -> None:
-        self.say()
-
-    def say(self) -> None:
-        for site, (times, kinds) in [*self.pending.items()]:
-            if times >= TIMES:
+        for site, (times, kinds) in self.pending.items():
+            if site not in self.fed:
                 self.report(
                     f"the model is evaluated in training mode: {kinds} behave as in training",
                     "call model.eval() before the evaluation, and model.train() after it",

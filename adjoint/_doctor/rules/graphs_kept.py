@@ -41,7 +41,7 @@ class GraphsKept(Rule):
                 self.report(
                     f"{what} the graphs of earlier steps alive: memory grows with every step",
                     "keep the number, not the tensor: total += loss.item(), losses.append(loss.item()) or loss.detach()",
-                    {**({} if site is None else {"kept": site}), "backward": event.site},
+                    {"kept": site, "backward": event.site},
                     "kept",
                     graphs_alive=len(self.roots),
                 )

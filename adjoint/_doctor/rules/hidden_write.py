@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ...autograd.node import RECENT_CUTS, Node
+from ...autograd.node import Node
 from ..events import OpCall, Pass
-from ..reading import node_of
+from ..reading import lines_like, node_of
 from ..rule import Rule
 
+WRITES = r"\.data\b.*(\w_\(|\]\s*[-+*/]?=|[-+*/]=|\.data\s*=)|\.numpy\(\)|^\s*\w+\s*[-+*/]=.*(np|rng|random)\b"  # how such lines look
 MOST = 1 << 22  # bytes of a saved array that are summed up
 
 
@@ -36,11 +37,10 @@ class HiddenWrite(Rule):
                 continue
             arrays = arrays_of(node)
             if any(place < len(arrays) and checksum(arrays[place]) != before for place, before in known[1]):
-                cut = next((cut for cut in reversed(RECENT_CUTS) if cut is not None and cut.kind in ("data", "detach", "value taken")), None)
                 self.report(
                     f"a value that {node.name()} needs was changed before backward() could use it, in a way that autograd cannot see",
                     "change it under no_grad() and before it is used, or give the computation a .clone(); not through .data or .numpy()",
-                    {**({} if cut is None or cut.site is None else {f"written through {cut.how}": cut.site}), "used": node.site},
+                    {"used": node.site, **lines_like(event.site.code, WRITES), **lines_like(node.site.code, WRITES)},
                 )
                 break
         self.sums.clear()

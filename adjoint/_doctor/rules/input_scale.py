@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..._site import Site
-from ..events import ModuleCall, Pass, array_of
+from ..events import ModuleCall, OpCall, Pass, array_of
 from ..finding import NOTE
 from ..rule import Rule
 
@@ -19,6 +19,11 @@ class InputScale(Rule):
     def start(self) -> None:
         self.raw: tuple[Site, str] | None = None
         self.losses: dict[Site, list[float]] = {}
+        self.classes = 0
+
+    def op(self, call: OpCall) -> None:
+        if call.name == "cross_entropy":
+            self.classes = int(call.arguments["input"].shape[-1])
 
     def entered(self, call: ModuleCall) -> None:
         data = array_of(call.args[0]) if call.args and not call.modules and self.doctor.recording else None
@@ -33,7 +38,8 @@ class InputScale(Rule):
         losses.append(event.loss)
         if self.raw is None or len(losses) != STEPS:
             return
-        if not np.mean(losses[-FEW:]) < 0.9 * np.mean(losses[:FEW]):
+        guessing = self.classes > 1 and np.mean(losses[-FEW:]) > 0.9 * np.log(self.classes)
+        if guessing or not np.mean(losses[-FEW:]) < 0.9 * np.mean(losses[:FEW]):
             site, span = self.raw
             self.report(
                 "the inputs are not normalised, and the loss does not fall",

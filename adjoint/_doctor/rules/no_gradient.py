@@ -4,15 +4,18 @@ from typing import Any
 
 from ..._site import Site
 from ...autograd.causes import why_cut
-from ...autograd.node import RECENT_CUTS, Cut
+from ...autograd.node import RECENT_CUTS, UNRECORDED, Cut
 from ..events import ModuleCall, PerTensor
 from ..rule import Rule
 
-FEW, MANY = 3, 20  # steps after which it is said at the end of the program, and in any case
+FEW = 3  # steps
 
 
 class NoGradient(Rule):
-    """A parameter of an optimizer never gets a gradient: the way from it to the loss is cut, or it is not used."""
+    """A parameter of an optimizer never gets a gradient: the way from it to the loss is cut, or it is not used.
+
+    It is said at the end, since a layer may be used in a later phase of the training.
+    """
 
     name = "no-gradient"
     always = True
@@ -22,15 +25,15 @@ class NoGradient(Rule):
         self.calls: dict[int, Site] = {}  # of modules, by their ids: the line that called them last
         self.cuts: dict[Site, Cut] = {}
         self.silent: dict[int, dict[str, Any]] = {}  # what there is to say of an optimizer, should the program end now
-        self.done: set[int] = set()
+        self.unrecorded: dict[int, Site | None] = {}  # modules that were called under no_grad, and the line of the block
 
     def entered(self, call: ModuleCall) -> None:
         if self.doctor.looking:
             self.calls[id(call.module)] = call.site
+            if not self.doctor.recording:
+                self.unrecorded[id(call.module)] = UNRECORDED.cut.site
 
     def step(self, optimizer: Any, site: Site) -> None:
-        if id(optimizer) in self.done:
-            return
         for cut in RECENT_CUTS:
             if cut is not None and cut.site is not None:
                 self.cuts.setdefault(cut.site, cut)
@@ -42,12 +45,8 @@ class NoGradient(Rule):
         missing = [parameter for parameter in parameters if parameter not in self.reached]
         if not missing or len(missing) == len(parameters):  # none at all: zero-before-step, or somebody else's gradients
             self.silent.pop(id(optimizer), None)
-            self.done |= {id(optimizer)} if steps >= MANY else set()
         elif steps >= FEW:
             self.silent[id(optimizer)] = self.found(optimizer, missing, len(parameters), steps)
-            if steps >= MANY:
-                self.done.add(id(optimizer))
-                self.say(id(optimizer))
 
     def found(self, optimizer: Any, missing: list[Any], count: int, steps: int) -> dict[str, Any]:
         known = self.silent.get(id(optimizer))
@@ -55,16 +54,20 @@ class NoGradient(Rule):
             return known | {"steps": steps}
         owner = self.doctor.owner_of(missing[0])[0]
         used = self.calls.get(id(owner))
-        sites: dict[str, Site] = {}
+        sites: dict[str, Site | None] = {}
         fix = "use it in the computation of the loss, or do not give it to the optimizer"
-        if used is not None:
+        if used is not None and id(owner) in self.unrecorded:
+            sites = {"nothing is recorded": self.unrecorded[id(owner)], "used": used}
+            fix = "call it outside of no_grad()"
+        elif used is not None:
             for place, (site, cut) in enumerate(self.cuts.items()):
                 sites[f"cut by {cut.how}" + (f" ({place + 1})" if place else "")] = site
                 fix = why_cut(cut).advice if not place else fix
             sites["used"] = used
-        elif (made := self.doctor.facts_of(optimizer).made) is not None:
-            sites["optimizer"] = made
-        return {"names": self.doctor.names_of(missing), "missing": len(missing), "count": count, "steps": steps, "sites": sites, "fix": fix, "used": used}
+        else:
+            sites = {"made": self.doctor.made(owner), "optimizer": self.doctor.facts_of(optimizer).made}
+        names = self.doctor.names_of(missing)
+        return {"names": names, "missing": len(missing), "count": count, "steps": steps, "sites": sites, "fix": fix, "used": used}
 
     def say(self, key: int) -> None:
         facts = self.silent.pop(key)

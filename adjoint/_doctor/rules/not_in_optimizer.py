@@ -19,7 +19,8 @@ class NotInOptimizer(Rule):
     def backward(self, event: Pass) -> None:
         leaves = [leaf for leaf in event.leaves if is_parameter(leaf)]
         orphans = [leaf for leaf in leaves if next(self.doctor.serving(leaf), None) is None]
-        trained = [facts for leaf in leaves if leaf not in orphans for facts in self.doctor.serving(leaf) if facts.steps >= TIMES]
+        alone = {id(leaf) for leaf in orphans}
+        trained = [facts for leaf in leaves if id(leaf) not in alone for facts in self.doctor.serving(leaf) if facts.steps >= TIMES]
         fresh = [leaf for leaf in orphans if leaf not in self.seen]
         self.new = self.new + 1 if fresh and event.number > 1 else 0
         for leaf in orphans:
@@ -28,7 +29,6 @@ class NotInOptimizer(Rule):
         if not trained:
             return
         use = {"used": next(node.site for leaf in orphans for node in uses_of(leaf, event.nodes))} if orphans else {}
-        made = {} if trained[0].made is None else {"optimizer": trained[0].made}
         if self.new > TIMES:
             self.report(
                 "layers are made anew in every forward: what they learn is thrown away",
@@ -44,7 +44,7 @@ class NotInOptimizer(Rule):
                 f"{self.doctor.names_of(known)} gets gradients, and no optimizer has it: it never changes",
                 "give it to the optimizer (layers in a plain list are not found by parameters(): use nn.ModuleList), or freeze it with "
                 "requires_grad_(False)",
-                {**made, **use},
+                {"optimizer": trained[0].made, **use, "made": self.doctor.made(self.doctor.owner_of(known[0])[0])},
                 "orphans",
                 parameters=len(known),
                 steps_of_the_optimizer=trained[0].steps,

@@ -18,7 +18,7 @@ class OnlyFrozen(Rule):
             self.report(
                 "the optimizer has frozen parameters only: its steps change nothing",
                 "freeze only the layers that shall stay as they are, and give the optimizer those that shall learn",
-                {**({} if made is None else {"optimizer": made}), "step": site},
+                {"optimizer": made, "step": site},
                 id(optimizer),
                 parameters=len(parameters),
             )

@@ -27,15 +27,15 @@ class SamplesMixed(Rule):
     def start(self) -> None:
         self.asked: set[int] = set()
         self.reshapes: list[Site] = []
-        self.layers: list[Site] = []  # calls of layers that take time steps first
+        self.layers: list[tuple[Site, Site | None]] = []  # calls of layers that take time steps first
 
     def op(self, call: OpCall) -> None:
         if call.modules and call.name in RESHAPING and call.site not in self.reshapes:
             self.reshapes.append(call.site)
 
     def entered(self, call: ModuleCall) -> None:
-        if call.modules and getattr(call.module, "batch_first", True) is False and call.site not in self.layers:
-            self.layers.append(call.site)
+        if call.modules and getattr(call.module, "batch_first", True) is False:
+            self.layers.append((call.site, self.doctor.made(call.module)))
 
     def left(self, call: ModuleCall) -> None:
         model = call.module
@@ -46,11 +46,13 @@ class SamplesMixed(Rule):
         if data is None or result is None or data.ndim < 2 or len(data) < 3 or result.ndim > 2 or len(result) != len(data):
             return
         self.asked.add(id(model))
-        if any(len(data) in one.shape for one in (*model.parameters(), *model.buffers())):
+        own = [one for part in model.modules() if not type(part).__module__.startswith(("adjoint.", "torch.")) for one in (*part._parameters.values(), *part._buffers.values())]
+        if any(one is not None and len(data) in one.shape for one in own):
             return
         if mixes(model, data):
-            where = {"layer that takes time steps first": self.layers[-1]} if self.layers else {}
-            where |= {} if where or not self.reshapes else {"reshape": self.reshapes[0]}
+            where: dict[str, Site | None] = {f"reshape {place + 1}": site for place, site in enumerate(self.reshapes[:3])}
+            if self.layers:
+                where |= {"takes time steps first": self.layers[-1][0], "made": self.layers[-1][1]}
             self.report(
                 f"{type(model).__name__} mixes the samples of a batch: the output for one depends on the others",
                 "batch_first=True" if self.layers else "keep the batch dimension first: transpose before view, and x.view(len(x), -1)",
@@ -69,7 +71,9 @@ def mixes(model: Any, data: np.ndarray[Any, Any]) -> bool:
                 part._forward_hooks.clear()
                 part._forward_pre_hooks.clear()
             others = np.concatenate([data[:1], data[:0:-1]])
-            first, second = (array_of(twin(wrap(values))) for values in (data.copy(), others))
+            first, again, second = (array_of(twin(wrap(values))) for values in (data.copy(), data.copy(), others))
     except Exception:  # a model that cannot be copied, or be asked twice, is left alone
+        return False
+    if not np.array_equal(first, again):  # random in evaluation too  # type: ignore[arg-type]
         return False
     return first is not None and second is not None and not np.allclose(first[0], second[0], rtol=1e-3, atol=1e-5 * np.abs(first).max())

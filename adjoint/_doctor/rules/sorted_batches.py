@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from ..._site import Site
-from ..events import OpCall
+from ..events import OpCall, array_of
 from ..reading import class_targets
 from ..rule import Rule
 
 BATCHES, LEAST = 6, 4
+BINARY = ("binary_cross_entropy", "binary_cross_entropy_with_logits")  # real and fake alternate in one line of an adversarial training
 
 
 class SortedBatches(Rule):
@@ -23,17 +25,18 @@ class SortedBatches(Rule):
         self.loaders.append((type(loader.sampler).__name__, site))
 
     def op(self, call: OpCall) -> None:
-        if call.name not in ("cross_entropy", "nll_loss") or not call.result.requires_grad:
+        if call.name not in ("cross_entropy", "nll_loss", *BINARY) or not call.result.requires_grad:
             return
-        target = class_targets(call.arguments["target"])
+        target = array_of(call.arguments["target"]) if call.name in BINARY else class_targets(call.arguments["target"])
         if target is None or target.size < LEAST:
             return
         seen = self.classes.setdefault(call.site, [])
         if target.min() != target.max():
             seen.clear()
             return
-        seen.append(int(target[0]))
-        if len(seen) >= BATCHES and len(set(seen)) > 1:
+        seen.append(int(target.reshape(-1)[0]))
+        changes = sum(a != b for a, b in pairwise(seen))
+        if len(seen) >= (BATCHES if call.name not in BINARY else 2 * BATCHES) and 1 <= changes and (call.name not in BINARY or changes <= len(seen) / 4):
             sorted_loaders = [site for sampler, site in self.loaders if sampler == "SequentialSampler"]
             self.report(
                 f"{len(seen)} batches in a row hold one class each: the data are sorted by class",

@@ -21,7 +21,7 @@ class StepOrder(Rule):
         self.collapsed: dict[int, int] = {}  # steps with next to nothing of it
         self.steps: dict[int, int] = {}
         self.lines: dict[int, Site] = {}
-        self.early: dict[int, int] = {}
+        self.early: dict[int, list[Site]] = {}  # steps of the scheduler before the first of the optimizer
 
     def scheduler_step(self, scheduler: Any, site: Site) -> None:
         key = id(scheduler.optimizer)
@@ -29,13 +29,15 @@ class StepOrder(Rule):
             return
         self.lines[key] = site
         if not self.steps.get(key):
-            self.early[key] = self.early.get(key, 0) + 1
-            if any(self.steps.values()) or self.doctor.passes:
-                self.report(
-                    "scheduler.step() comes before optimizer.step(): the first learning rate is skipped",
-                    "call optimizer.step() first, then scheduler.step()",
-                    {"scheduler": site},
-                )
+            self.early.setdefault(key, []).append(site)
+        period = getattr(scheduler, "T_max", 0)
+        if type(scheduler).__name__ == "CosineAnnealingLR" and scheduler.last_epoch > 2 * period > 0 and scheduler.last_epoch >= STEPS:
+            self.report(
+                f"the learning rate swings up and down: CosineAnnealingLR ends after {period} steps, and gets more than twice as many",
+                "call scheduler.step() once per epoch, or let T_max count batches",
+                {"scheduler": site},
+                T_max=period,
+            )
 
     def step(self, optimizer: Any, site: Site) -> None:
         key = id(optimizer)
@@ -45,6 +47,13 @@ class StepOrder(Rule):
         self.collapsed[key] = self.collapsed.get(key, 0) + (rate < COLLAPSE * self.first[key])
 
     def finish(self) -> None:
+        for key, sites in self.early.items():
+            if len(sites) == 1 and self.steps.get(key):  # several bring a schedule to where it was
+                self.report(
+                    "scheduler.step() comes before optimizer.step(): the first learning rate is skipped",
+                    "call optimizer.step() first, then scheduler.step()",
+                    {"scheduler": sites[0]},
+                )
         for key, count in self.collapsed.items():
             if key in self.lines and self.steps[key] >= STEPS and count > SHARE * self.steps[key]:
                 self.report(

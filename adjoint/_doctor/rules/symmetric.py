@@ -4,10 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from ..._site import Site
-from ..events import array_of
-from ..reading import last_write
+from ..events import Pass, array_of
+from ..reading import last_write, lines_like
 from ..rule import Rule
+
+PASSES = 4
+CONSTANT = r"\.data\.(fill_|zero_)|\.fill_\(|constant_\(|zeros_\(|ones_\(|(ones|full)\(.*requires_grad"  # how such lines look
 
 
 class Symmetric(Rule):
@@ -15,23 +17,22 @@ class Symmetric(Rule):
 
     name = "symmetric"
 
-    def step(self, optimizer: Any, site: Site) -> None:
-        facts = self.doctor.facts_of(optimizer)
-        if facts.steps:
+    def backward_done(self, event: Pass) -> None:
+        if event.number > PASSES or self.reports:
             return
-        for parameter in optimizer._all_params():
-            weight, gradient = array_of(parameter), array_of(parameter._grad)
-            if weight is None or gradient is None or weight.ndim < 2 or weight.shape[0] < 2:
+        for leaf in event.leaves:
+            weight, gradient = array_of(leaf), array_of(leaf._grad)
+            if weight is None or gradient is None or weight.ndim < 2 or not np.any(gradient):
                 continue
-            if rows_equal(weight) and rows_equal(gradient) and np.any(gradient):
-                written = last_write(parameter)
-                made = {"initialised": written} if written is not None else {} if facts.made is None else {"optimizer": facts.made}
+            units = [x.shape[0] for x, g in ((weight, gradient), (weight.T, gradient.T)) if len(x) > 1 and rows_equal(x) and rows_equal(g)]
+            if units and weight.size > 4:
+                made = self.doctor.made(self.doctor.owner_of(leaf)[0])
                 self.report(
-                    f"all rows of {self.doctor.names_of([parameter])} are equal, and so are those of its gradient: its units stay the same for ever",
+                    f"all units of {self.doctor.names_of([leaf])} have equal weights and equal gradients: they stay the same for ever",
                     "start weights with random numbers: nn.init.kaiming_uniform_ or xavier_uniform_; only biases may be constant",
-                    made,
-                    id(parameter),
-                    units=weight.shape[0],
+                    {"initialised": last_write(leaf), **lines_like(event.site.code, CONSTANT), "made": made},
+                    id(leaf),
+                    units=units[0],
                 )
                 return
 

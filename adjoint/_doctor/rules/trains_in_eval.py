@@ -60,7 +60,7 @@ class TrainsInEval(Rule):
                 self.report(
                     f"the model is trained in evaluation mode: {kinds} do not do what they do in training",
                     "call model.train() before the training loop, and again after each evaluation",
-                    {**({} if where is None else {"eval": where}), "backward": backward},
+                    {"eval": where, "backward": backward},
                     key,
                     steps_in_evaluation_mode=self.times[key],
                 )

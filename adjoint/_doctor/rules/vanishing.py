@@ -4,7 +4,7 @@ from typing import Any
 
 from ..._site import Site
 from ..events import array_of
-from ..reading import rms
+from ..reading import last_write, rms
 from ..rule import Rule
 
 LAYERS, STEP, SHARE, SMALL = 6, 5, 1e-4, 1e-8
@@ -27,7 +27,7 @@ class Vanishing(Rule):
             self.report(
                 f"gradients vanish on their way down: that of {self.doctor.names_of(matrices[:1])} is next to nothing",
                 "use relu or tanh instead of sigmoid, normalisation or residual connections, and an initialisation for this depth",
-                {**({} if facts.made is None else {"optimizer": facts.made}), "step": site},
+                {"made": self.doctor.made(self.doctor.owner_of(matrices[0])[0]), "initialised": last_write(matrices[0]), "optimizer": facts.made},
                 id(optimizer),
                 first_layer=sizes[0],
                 largest=max(sizes),

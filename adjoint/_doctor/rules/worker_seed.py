@@ -8,9 +8,11 @@ import numpy as np
 from ..._site import Site
 from ..events import array_of
 from ..finding import NOTE
+from ..reading import line_with
 from ..rule import Rule
 
 TIMES, LEAST = 2, 4
+DRAWING = ("rng", "random", "randn", "rand(", "generator", "normal")
 
 
 class WorkerSeed(Rule):
@@ -41,7 +43,7 @@ class WorkerSeed(Rule):
                 self.report(
                     f"{loader.num_workers} workers give the same samples: they share the state of one random generator",
                     "make the generator in worker_init_fn, seeded by get_worker_info().seed, or draw from torch's generator",
-                    {"loader": self.made.get(key, site)},
+                    {"loader": self.made.get(key, site), "drawn": drawing_line(loader.dataset)},
                     key,
                     equal_batches=self.times[key],
                 )
@@ -53,3 +55,8 @@ def flattened(batch: Any) -> list[Any]:
     if isinstance(batch, dict):
         batch = list(batch.values())
     return [one for x in batch for one in flattened(x)] if isinstance(batch, list | tuple) else [batch]
+
+
+def drawing_line(dataset: Any) -> Site | None:
+    """The line of `__getitem__` that draws random numbers."""
+    return next((site for word in DRAWING if (site := line_with(type(dataset).__getitem__, word)) is not None), None)
