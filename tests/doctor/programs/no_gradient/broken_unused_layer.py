@@ -8,12 +8,12 @@ class MLP(nn.Module):
     def __init__(self):
         super().__init__()
         self.fc1 = nn.Linear(8, 8)
-        self.fc2 = nn.Linear(8, 8)
+        self.fc2 = nn.Linear(8, 8)  # guilty
         self.fc3 = nn.Linear(8, 1)
 
     def forward(self, x):
         x = torch.relu(self.fc1(x))
-        x = torch.relu(self.fc1(x))
+        x = torch.relu(self.fc1(x))  # guilty
         return self.fc3(x)
 
 
