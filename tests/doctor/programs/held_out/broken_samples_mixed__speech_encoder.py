@@ -1,4 +1,4 @@
-"""Features [batch, channels, time] are reshaped to [batch, time, channels] after the batch was moved, which mixes the samples."""
+"""Features [batch, channels, time] are reshaped to [time, batch, channels], which mixes the samples."""
 import torch
 import torch.nn.functional as F
 from torch import nn

@@ -1,4 +1,4 @@
-"""A Q-network fills all its hidden weights with one number, so that it has in truth one hidden unit."""
+"""A Q-network fills all its hidden weights with one number, so that its first layer has in truth one unit."""
 import copy
 import random
 from collections import deque
@@ -62,4 +62,4 @@ for step in range(160):
     if step % 20 == 0:
         target.load_state_dict(online.state_dict())
     losses.append(loss.item())
-print(losses[0], losses[-1], online.layers[1].weight.std(0).max().item())
+print(losses[0], losses[-1], online.layers[0].weight.std(0).max().item())

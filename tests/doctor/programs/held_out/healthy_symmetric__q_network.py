@@ -62,4 +62,4 @@ for step in range(160):
     if step % 20 == 0:
         target.load_state_dict(online.state_dict())
     losses.append(loss.item())
-print(losses[0], losses[-1], online.layers[1].weight.std(0).max().item())
+print(losses[0], losses[-1], online.layers[0].weight.std(0).max().item())
