@@ -28,6 +28,7 @@ class Case(NamedTuple):
     went_out: Array
     after: list[list[str]]  # ops that used its result, those one step on first
     born: Node | None  # the first node of the forward pass that met a nan
+    before: Sequence[list[str]] = ()  # ops that made its inputs, those one step back first, where that matters (_blame/patterns.py)
 
     def advice(self) -> tuple[str, str]:
         """The name of the pattern, and the rewrite."""
@@ -55,7 +56,7 @@ class Case(NamedTuple):
         bad = np.isnan(self.went_out)
         return any(np.shape(g) == np.shape(bad) and not np.any(np.asarray(g)[bad]) for g in self.incoming)
 
-    def near(self, steps: list[list[str]], *names: str) -> bool:
+    def near(self, steps: Sequence[list[str]], *names: str) -> bool:
         return any(name in step for step in steps for name in names)
 
 

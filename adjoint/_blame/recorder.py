@@ -1,0 +1,260 @@
+"""`with ad.blame.recording():`: what blame needs to know after the fact, written down while the program runs.
+
+Every operation is looked at once: where its result is not finite, a Step is kept, with ranges instead of values; backward passes are followed
+by Births. So nothing is kept alive, no result changes, and the first bad step of a loop is known when its parameters are spoilt already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import count
+from typing import Any, Self
+from weakref import WeakKeyDictionary, ref
+
+import numpy as np
+
+from .._errors import InplaceError
+from .._explain import leaves_below
+from .._sampling import fork_rng, set_rng_state
+from .._site import here
+from .._tensor import Tensor
+from ..autograd import anomaly
+from ..autograd.anomaly import Watch, array_of
+from ..autograd.engine import target_of
+from ..autograd.node import Edge, Node
+from ..autograd.stepping import GradChange
+from ..autograd.views import edge_of
+from ..utils._python_dispatch import TorchDispatchMode
+from .backward import Births
+from .finding import Cause, Finding
+from .report import from_births, from_step, names
+from .steps import Step, given, step_of
+from .values import makers
+
+
+class Observer(TorchDispatchMode):
+    """Sees every operation, and keeps a Step for each whose result is not finite."""
+
+    def __init__(self) -> None:
+        self.clock = count()
+        self.tensors: dict[int, tuple[ref[Tensor], Step]] = {}
+        self.nodes: WeakKeyDictionary[Node, Step] = WeakKeyDictionary()
+
+    def step_of(self, tensor: Tensor) -> Step | None:
+        kept = self.tensors.get(id(tensor))
+        return kept[1] if kept is not None and kept[0]() is tensor else None
+
+    def __torch_dispatch__(self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        op = getattr(func, "declaration", None)
+        name = getattr(op, "name", "") or str(func).split(".")[-2]
+        operands = named_operands(op, args, kwargs or {})
+        # What an in-place form overwrites is bad afterwards, if at all, so it has to be looked at before.
+        writes = str(func).split(".")[-2].endswith("_")
+        arrays = {role: np.array(array_of(one)) if writes and isinstance(one, Tensor) else plain(one) for role, one in operands.items()}
+        before = {role: self.step_of(one) for role, one in operands.items() if isinstance(one, Tensor)}
+        result = func(*args, **(kwargs or {}))
+        for made in result if isinstance(result, tuple | list) else [result]:
+            if isinstance(made, Tensor):
+                self.notice(name, operands, arrays, before, made)
+        return result
+
+    def notice(self, op: str, operands: dict[str, Any], arrays: dict[str, Any], before: dict[str, Step | None], made: Tensor) -> None:
+        array = array_of(made)
+        if array is None or array.dtype.kind not in "fc" or np.isfinite(array).all():
+            self.tensors.pop(id(made), None)
+            return
+        now, site = next(self.clock), here()
+        causes = []
+        for role, value in arrays.items():
+            if value is not None and value.dtype.kind in "fc" and not np.isfinite(value).all():
+                causes.append(before.get(role) or given(role, operands[role], value, now, site))
+        inputs = [one for one in operands.values() if isinstance(one, Tensor)]
+        names_before = makers([maker_of(one) for one in inputs], 3)
+        step = step_of(op, now, site, arrays, array, names_before, causes)
+        place = id(made)
+        self.tensors[place] = ref(made, lambda _: self.tensors.pop(place, None)), step
+        if isinstance(node := target_of(maker_of(made)), Node):
+            self.nodes[node] = step
+
+
+def maker_of(tensor: Tensor) -> Edge:
+    """Where the gradient of a tensor goes; nowhere for a view that was made unrecorded and lost its base since."""
+    try:
+        return edge_of(tensor)
+    except InplaceError:
+        return None
+
+
+def named_operands(op: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The operands of an op by name: tensors, those in its sequences, and numbers."""
+    names = getattr(op, "args", ()) or [f"input {place}" for place in range(len(args))]
+    found: dict[str, Any] = {}
+    for name, value in (*zip(names, args, strict=False), *kwargs.items()):
+        if isinstance(value, list | tuple) and any(isinstance(one, Tensor) for one in value):
+            found |= {f"{name}[{place}]": one for place, one in enumerate(value) if isinstance(one, Tensor)}
+        elif isinstance(value, Tensor | float | int) and not isinstance(value, bool) and name not in ("dim", "correction", "out", "value"):
+            found[name] = value
+    return found
+
+
+def plain(operand: Any) -> Any:
+    """An operand as an array; None where it holds none."""
+    data = np.asarray(operand) if isinstance(operand, float | int) else getattr(operand, "_data", None)
+    return data if isinstance(data, np.ndarray | np.generic) and data.dtype.kind in "fciub" else array_of(operand)
+
+
+class Followed(Births):
+    """Follows a backward pass for a recording, besides whoever else follows it."""
+
+    def __init__(self, roots: Sequence[Edge], record: recording, other: Watch | None) -> None:
+        super().__init__(roots)
+        self.record, self.other = record, other
+        self.step = next((step for root in roots if (step := record.observer.nodes.get(target_of(root))) is not None), None)
+
+    def begin(self, roots: Sequence[Edge], gradients: Sequence[Any], keeps_graph: bool) -> None:
+        super().begin(roots, gradients, keeps_graph)
+        if self.other is not None:
+            self.other.begin(roots, gradients, keeps_graph)
+
+    def arrive(self, target: Any, g: Any) -> None:
+        if self.record.undoes and isinstance(target, Tensor):
+            self.record.changes.append(GradChange(target))
+        if self.other is not None:
+            self.other.arrive(target, g)
+
+    def capture(self, node: Node, g: Any) -> None:
+        if self.other is not None:
+            self.other.capture(node, g)
+
+    def enter(self, node: Node, g: Any) -> None:
+        super().enter(node, g)
+        if self.other is not None:
+            self.other.enter(node, g)
+
+    def leave(self, node: Node, gradients: tuple[Any, ...], g: Any) -> None:
+        super().leave(node, gradients, g)
+        if self.other is not None:
+            self.other.leave(node, gradients, g)
+
+    def finish(self, leaf: Any, g: Any, kept: bool) -> None:
+        super().finish(leaf, g, kept)
+        if self.other is not None:
+            self.other.finish(leaf, g, kept)
+
+    def fail(self, node: Any) -> None:
+        super().fail(node)
+        if self.other is not None:
+            self.other.fail(node)
+
+    def end(self) -> None:
+        self.record.conclude(self)
+        if self.other is not None:
+            self.other.end()
+
+
+class recording:
+    """While it is on, a loop is watched, so that `ad.blame` can answer after the fact: graphs that were freed, parameters that are spoilt.
+    Results stay as they are to the last bit; every operation is looked at, which takes time.
+
+    >>> import adjoint as ad
+    >>> w = ad.tensor([1.0, 0.0], requires_grad=True)
+    >>> with ad.blame.recording() as record:
+    ...     for _ in range(3):
+    ...         w.sqrt().sum().backward()
+    >>> record.first.pattern, record.first_pass, ad.blame(w).op
+    ('sqrt(0)', 0, 'sqrt')
+    """
+
+    def __init__(self) -> None:
+        self.observer = Observer()
+        self.first: Finding | None = None  # of the first backward pass that was bad
+        self.first_pass = -1  # and which pass that was
+        self.passes = 0
+        self.losses: WeakKeyDictionary[Node, Finding] = WeakKeyDictionary()
+        self.leaves: dict[int, tuple[ref[Tensor], Finding]] = {}
+        self.undoes = False  # whether gradients shall be as before, afterwards
+        self.changes: list[GradChange] = []
+
+    def __enter__(self) -> Self:
+        global latest
+        latest = self
+        self.before = anomaly.timed
+        anomaly.timed = self.watch
+        self.observer.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.observer.__exit__()
+        anomaly.timed = self.before
+        for change in self.changes[::-1]:
+            change.swap()
+        self.changes.clear()
+
+    def watch(self, roots: Sequence[Edge]) -> Watch:
+        return Followed(roots, self, None if self.before is None else self.before(roots))
+
+    def conclude(self, births: Followed) -> None:
+        """A backward pass has ended."""
+        leaves = list(births.leaves)
+        if births.step is not None:
+            kind = "nan" if births.step.nan else "inf"
+            finding: Finding | None = from_step(births.step, "The loss", kind, list(leaves_below(list(births.roots))))
+            if finding is not None and not finding.parameters:
+                finding.parameters = names(leaves)
+        else:
+            finding = from_births(births) if leaves else None
+        if finding is not None:
+            self.remember(births.roots, leaves, finding)
+        self.passes += 1
+
+    def remember(self, roots: Sequence[Edge], leaves: Iterable[Tensor], finding: Finding) -> None:
+        if self.first is None:
+            self.first, self.first_pass = finding, self.passes
+        for root in roots:
+            if isinstance(node := target_of(root), Node):
+                self.losses[node] = finding
+        for leaf in leaves:
+            self.leaves.setdefault(id(leaf), (ref(leaf), finding))
+
+
+latest: recording | None = None  # that was begun last
+
+
+def remembered(thing: Any) -> Finding | None:
+    """What the latest recording knows of the root of a graph, of a leaf, or of a tensor without history."""
+    if latest is None:
+        return None
+    if isinstance(node := target_of(thing), Node):
+        if node in latest.losses:
+            return latest.losses[node]
+        step, leaves = latest.observer.nodes.get(node), list(leaves_below([node]))
+    else:
+        kept = latest.leaves.get(id(thing))
+        if kept is not None and kept[0]() is thing:
+            return kept[1]
+        step, leaves = latest.observer.step_of(thing), []
+    return None if step is None else from_step(step, "The result", "nan" if step.nan else "inf", leaves)
+
+
+def replay(compute: Callable[..., Any], *args: Any, rng_state: Tensor | None = None, **kwargs: Any) -> Finding:
+    """Run a part of a program again and say what is to blame in it: a function that computes a loss, and may call `backward()`. Gradients
+    and the random numbers that the program goes on with are left as they were; `rng_state` is the state to begin with. What else the
+    function changes stays changed.
+
+    >>> import adjoint as ad
+    >>> x = ad.tensor([-1.0, 2.0], requires_grad=True)
+    >>> ad.blame.replay(lambda: x.log().sum()).pattern
+    'log of a negative number'
+    """
+    from .asking import answer
+
+    with fork_rng(), recording() as record:
+        record.undoes = True
+        if rng_state is not None:
+            set_rng_state(rng_state)
+        result = compute(*args, **kwargs)
+    if record.first is not None:
+        return record.first
+    if isinstance(result, Tensor):
+        return answer(result)
+    return Finding(Cause.FINITE, f"Nothing is to blame: the gradients of {record.passes} backward passes are finite.")
