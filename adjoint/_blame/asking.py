@@ -134,14 +134,11 @@ def of_freed_gradients(values: Values, leaves: list[Tensor]) -> Finding:
         case = case_of(node, values)
         pattern = next((p for p in PATTERNS if "result" in case.values and p.name.startswith(case.op) and p.holds(case)), None)
         if pattern is not None:
-            ranges = {name: Range.of(value) for name, value in case.values.items()}
-            return finished(
-                Finding(
-                    Cause.BACKWARD, f"The gradient is not finite: the derivative of {case.op} is infinite ({pattern.name}).", pattern.name,
-                    pattern.advice.format(op=case.op), op=case.op, sites={"born": node.site}, ranges=ranges, parameters=names(bad),
-                    samples=bad_samples(np.where(singular(case), np.nan, 0.0)),
-                )  # fmt: skip
-            )
+            message = f"The gradient is not finite: the derivative of {case.op} is infinite ({pattern.name})."
+            found = Finding(Cause.BACKWARD, message, pattern.name, pattern.advice.format(op=case.op), op=case.op, parameters=names(bad))
+            found.sites, found.samples = {"born": node.site}, bad_samples(np.where(singular(case), np.nan, 0.0))
+            found.ranges = {name: Range.of(value) for name, value in case.values.items()}
+            return finished(found)
     found = of_freed(values, "The gradient is not finite", suspects)
     found.ranges, found.parameters = range_of_gradients(bad), names(bad)
     return found
@@ -179,7 +176,8 @@ def of_freed(values: Values, what: str, suspects: list[Node] | None = None) -> F
     for name, tensor in tensors_in_sight().items():
         if tensor._fn is None and np.isnan(plain(tensor)).any() and owner_of(tensor) is None:  # no result, and nobody's gradient
             message = f"{what}, and there is nan in {name}, which seems to be the data."
-            return Finding(Cause.DATA, message, "bad input data", LOOK, ranges={name: Range.of(tensor._data)}, samples=bad_samples(tensor._data))
+            ranges, samples = {name: Range.of(tensor._data)}, bad_samples(tensor._data)
+            return Finding(Cause.DATA, message, "bad input data", LOOK, ranges=ranges, samples=samples)
     message = f"{what}, and backward() has freed the values that would tell where from" + (
         "; these lines are able to make such numbers." if suspects else "."
     )
@@ -192,7 +190,7 @@ def plain(tensor: Tensor) -> Any:
     return np.zeros(0) if array is None or array.dtype.kind not in "fc" else array
 
 
-# ---- a parameter, or its gradient ---------------------------------------------------------------------------------------------------------
+# ---- a parameter, or its gradient -----------------------------------------------------------------------------------------------------
 
 
 def of_leaf(leaf: Tensor) -> Finding:

@@ -26,6 +26,7 @@ HALF = Pattern(
     lambda c: True,
     "gradients in float16 end at 65504: scale the loss with torch.amp.GradScaler, which skips such steps and scales down, or use bfloat16",
 )
+CAME_IN = "the gradient was {kind} before it came here: look at the gradient given to backward(), and at the hooks that change gradients"
 MET = "infinite gradients of opposite signs were added up: look where they come from"
 
 
@@ -87,13 +88,8 @@ class Births(Watch):
         """Notice bad numbers that no node gave: from hooks, from outside, or by adding gradients up."""
         given = self.delivered.get(target, set())
         for kind in kinds_of(g) - given:
-            if "inf" in given:
-                self.births.append(Birth(kind, node, site, "inf - inf", MET))
-            else:
-                self.births.append(
-                    Birth(kind, node, site, f"{kind} came in", f"the gradient was {kind} before it came here: look at the gradient given to "
-                          "backward(), and at the hooks that change gradients")
-                )  # fmt: skip
+            pattern, fix = ("inf - inf", MET) if "inf" in given else (f"{kind} came in", CAME_IN.format(kind=kind))
+            self.births.append(Birth(kind, node, site, pattern, fix))
 
     def leave(self, node: Node, gradients: tuple[Any, ...], g: Any) -> None:
         if is_anomaly_enabled():
@@ -117,7 +113,8 @@ class Births(Watch):
         if kind == "inf" and data.dtype == np.float16 and pattern == "inf times 0":
             pattern, fix = HALF.name, HALF.advice
         ranges = {f"its {name}": Range.of(value) for name, value in case.values.items()}
-        ranges |= {"gradient in": Range.of(one) for one in case.incoming} | {"gradient out": Range.of(data)}
+        ranges |= {f"gradient in{' ' * bool(nr)}{nr or ''}": Range.of(one) for nr, one in enumerate(case.incoming)}
+        ranges["gradient out"] = Range.of(data)
         return Birth(kind, node, node.site, pattern, fix, ranges, bad_samples(data), case.born)
 
     def finish(self, leaf: Any, g: Any, kept: bool) -> None:

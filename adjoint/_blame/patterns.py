@@ -10,11 +10,12 @@ import numpy as np
 from ..autograd.nonfinite import LOGARITHMS, NORMALISATIONS, PATTERNS, SUMS, Case, Pattern, is_zero
 from ..ops._registry import OPS
 
-PRODUCTS = ("mul", "mm", "bmm", "linear", "matmul_batched", "mv", "dot", "addmm", "baddbmm", "addmv", "addcmul", "convolution", "lerp_number")
+PRODUCTS = ("mul", "mm", "bmm", "linear", "matmul_batched", "mv", "dot", "addmm", "baddbmm", "addmv", "addcmul", "convolution",
+            "lerp_number")  # fmt: skip
 DIFFERENCES = ("add", "sub", "rsub", "add_scaled", "sub_scaled", "cumsum", *SUMS)
 MEANS = ("mean_all", "mean_dim")
-FILLING = ("masked_fill", "masked_fill_tensor", "where", "fill", "fill_tensor", "index_fill", "index_put", "scatter_value", "scatter", "copy",
-           "constant_pad_nd", "triu", "tril", "slice_scatter", "masked_scatter", "nan_to_num")  # fmt: skip
+FILLING = ("masked_fill", "masked_fill_tensor", "where", "fill", "fill_tensor", "index_fill", "index_put", "scatter_value", "scatter",
+           "copy", "constant_pad_nd", "triu", "tril", "slice_scatter", "masked_scatter", "nan_to_num")  # fmt: skip
 ARCS = ("acos", "asin", "atanh", "erfinv")
 
 SHARED = {pattern.name: pattern for pattern in PATTERNS}

@@ -1,7 +1,8 @@
 """`with ad.blame.recording():`: what blame needs to know after the fact, written down while the program runs.
 
-Every operation is looked at once: where its result is not finite, a Step is kept, with ranges instead of values; backward passes are followed
-by Births. So nothing is kept alive, no result changes, and the first bad step of a loop is known when its parameters are spoilt already.
+Every operation is looked at once: where its result is not finite, a Step is kept, with ranges instead of values; backward passes are
+followed by Births. So nothing is kept alive, no result changes, and the first bad step of a loop is known when its parameters are spoilt
+already.
 """
 
 from __future__ import annotations

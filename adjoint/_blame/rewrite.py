@@ -33,7 +33,11 @@ OPERANDS = {
     "float16 overflow": "{x}.float()",
 }
 # Arguments to add to the call.
-KEYWORDS = {"std of one element": ("correction", "0"), "logit of 0 or 1": ("eps", "1e-6"), "normalisation without variance": ("eps", "1e-5")}
+KEYWORDS = {
+    "std of one element": ("correction", "0"),
+    "logit of 0 or 1": ("eps", "1e-6"),
+    "normalisation without variance": ("eps", "1e-5"),
+}
 # One function of another's result, for which there is one of its own: the inner call is renamed and stays alone.
 FUSED = {"log of softmax": ("softmax", "log_softmax"), "log of sigmoid": ("sigmoid", "logsigmoid")}
 IMPORT = re.compile(r"\s*import (torch|adjoint)(?: as (\w+))?\s*(?:#|$)")
@@ -78,8 +82,8 @@ def rewritten(pattern: str, op: str, site: Site) -> str:
         expression.keywords = [k for k in expression.keywords if k.arg not in (name, "unbiased")]
         expression.keywords.append(ast.keyword(name, ast.parse(value, mode="eval").body))
         return ast.unparse(expression)
-    template = OPERANDS.get(pattern)
-    return "" if template is None else with_operand(expression, op, lambda x: parsed(template, x))
+    repair = OPERANDS.get(pattern, "")
+    return with_operand(expression, op, lambda x: parsed(repair, x)) if repair else ""
 
 
 def parsed(template: str, x: ast.expr) -> ast.expr:
@@ -97,7 +101,7 @@ def with_operand(expression: ast.expr, op: str, repair: Callable[[ast.expr], ast
             expression.right = repair(expression.right)
         case ast.BinOp(op=ast.Pow()):
             expression.left = repair(expression.left)
-        case ast.Call(func=ast.Attribute(value=owner, attr=name)) if same_op(name, op):
+        case ast.Call(func=ast.Attribute(value=owner, attr=name) as method) if same_op(name, op):
             if is_module(owner):
                 place = 1 if op == "div" else 0
                 if len(expression.args) <= place:
@@ -106,7 +110,7 @@ def with_operand(expression: ast.expr, op: str, repair: Callable[[ast.expr], ast
             elif op == "div" and expression.args:
                 expression.args[0] = repair(expression.args[0])
             else:
-                expression.func.value = repair(owner)
+                method.value = repair(owner)
         case _:
             return ""
     return ast.unparse(expression)

@@ -9,14 +9,14 @@ import numpy as np
 from .._site import Site, here
 from .._tensor import Tensor
 from ..autograd import engine
-from ..autograd.node import Edge, Freed, Node, Output
+from ..autograd.node import Edge, Freed, Node
 from ..autograd.views import edge_of
 from .finding import Cause, Finding, Term
 
 ADDING = ("add", "sub", "add_scaled", "sub_scaled", "rsub", "stack", "cat")
 # What stands between a loss and the sum of its terms without mixing them: derivatives that do not depend on values.
-PASSING = (*ADDING, "neg", "mul", "div", "sum_all", "sum_dim", "mean_all", "mean_dim", "view", "squeeze", "squeeze_dim", "unsqueeze", "clone",
-           "_to_copy", "reshape", "select_part")  # fmt: skip
+PASSING = (*ADDING, "neg", "mul", "div", "sum_all", "sum_dim", "mean_all", "mean_dim", "view", "squeeze", "squeeze_dim", "unsqueeze",
+           "clone", "_to_copy", "reshape", "select_part")  # fmt: skip
 
 
 def terms_of(root: Edge, seed: Any) -> list[tuple[Edge, Any]]:
@@ -56,10 +56,11 @@ def line_of(edge: Edge, root: Site) -> Site:
     found = edge
     while isinstance(found, Node) and found.site.line == root.line and len(found.next) == 1:
         found = found.next[0]
-    if isinstance(found, Node | Output) and (site := engine.target_of(found).site).line != root.line:
-        return site
-    node = engine.target_of(edge)
-    return node.site if isinstance(node, Node) else root
+    for end in (found, edge):
+        node = engine.target_of(end)
+        if isinstance(node, Node) and (node.site.line != root.line or end is edge):
+            return node.site
+    return root
 
 
 def split(loss: Tensor, parameters: dict[str, Tensor]) -> Finding:
@@ -76,8 +77,8 @@ def split(loss: Tensor, parameters: dict[str, Tensor]) -> Finding:
         gradients = [gradients_of(edge, g, list(parameters.values())) for edge, g in terms]
     lines = [line_of(edge, site) for edge, _ in terms]
     shares = {name: shared_out(lines, [found[place] for found in gradients]) for place, name in enumerate(parameters)}
-    count = len(set(lines))
-    message = f"The loss is the sum of {len(terms)} terms, from {count} lines." if len(terms) > 1 else "The loss is no sum: it has one term."
+    several = f"The loss is the sum of {len(terms)} terms, from {len(set(lines))} lines."
+    message = several if len(terms) > 1 else "The loss is no sum: it has one term."
     return Finding(Cause.TERMS, message, sites={"sum": site}, terms=shares)
 
 

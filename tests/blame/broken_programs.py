@@ -1,5 +1,5 @@
-"""Programs that end in nan or inf, by the mistake, each with the line that is to blame, the repair of that line, the samples, and a twin that
-is right: the table behind the tests of `ad.blame`."""
+"""Programs that end in nan or inf, by the mistake, each with the line that is to blame, the repair of that line, the samples, and a twin
+that is right: the table behind the tests of `ad.blame`."""
 
 from __future__ import annotations
 
@@ -208,21 +208,24 @@ def attention_to_nothing(bad):
     return (weights * weights).sum()
 
 
-@program("nan was put in", "x = x.masked_fill(x > 1, NAN) if bad else x", "", (1,), graph=("inf was put in", "x = x.masked_fill(x > 1, NAN) if bad else x", (1,)))
+@program("nan was put in", "x = x.masked_fill(x > 1, NAN) if bad else x", "", (1,),
+         ("inf was put in", "x = x.masked_fill(x > 1, NAN) if bad else x", (1,)))  # fmt: skip
 def fill_with_nan(bad):
     x = leaf(1.0, 2.0)
     x = x.masked_fill(x > 1, NAN) if bad else x
     return (x * 2).sum()
 
 
-@program("0 * inf", "return (scores * keep).sum()", "", (1,), graph=("inf was put in", "scores = leaf(1.0, 2.0).masked_fill(keep == 0, -INF if bad else -1e9)", (1,)))
+@program("0 * inf", "return (scores * keep).sum()", "", (1,),
+         ("inf was put in", "scores = leaf(1.0, 2.0).masked_fill(keep == 0, -INF if bad else -1e9)", (1,)))  # fmt: skip
 def mask_by_product(bad):
     keep = ad.tensor([1.0, 0.0])
     scores = leaf(1.0, 2.0).masked_fill(keep == 0, -INF if bad else -1e9)
     return (scores * keep).sum()
 
 
-@program("inf - inf", "return (a - b).sum()", "", (1,), graph=("bad input data", "a = leaf(1.0, 2.0) + ad.tensor([0.0, -INF if bad else 0.0])", ()))
+@program("inf - inf", "return (a - b).sum()", "", (1,),
+         ("bad input data", "a = leaf(1.0, 2.0) + ad.tensor([0.0, -INF if bad else 0.0])", ()))  # fmt: skip
 def difference_of_infinities(bad):
     keep = ad.tensor([1.0, 0.0])
     a = leaf(1.0, 2.0) + ad.tensor([0.0, -INF if bad else 0.0])
