@@ -16,10 +16,10 @@ from ..autograd.nonfinite import PATTERNS, SINGULAR, Case
 from ..autograd.views import edge_of
 from ..nn._owners import owners_of, tensors_in_sight
 from .backward import Births
-from .finding import Cause, Finding, Range, bad_samples
+from .finding import Cause, Finding, Range, bad_samples, kind_of, numbers
 from .forward import Steps
 from .recorder import recording, remembered, replay
-from .report import LOOK, RECORD, finished, from_births, from_growth, from_step, kind_of, names, range_of_gradients
+from .report import LOOK, RECORD, finished, from_births, from_growth, from_step, names, range_of_gradients
 from .terms import split
 from .values import Values, place_of
 
@@ -52,6 +52,8 @@ class blame(Finding):
 def answer(tensor: Tensor, parameters: Any = None) -> Finding:
     if not isinstance(tensor, Tensor):
         raise TypeError(f"blame(): argument 'tensor' (position 1) must be Tensor, not {type(tensor).__name__}")
+    if not isinstance(tensor._data, np.ndarray):
+        return Finding(Cause.NOT_KEPT, "blame looks at ordinary tensors only: not inside transforms of functions, and not at sparse ones.")
     if parameters is not None:
         return split(tensor, {name: p for name, p in named(parameters) if p.requires_grad})
     edge = edge_of(tensor)
@@ -87,7 +89,7 @@ def of_result(loss: Tensor) -> Finding:
         found = from_step(step, "The loss" if array.ndim == 0 else "The result", kind, leaves)
         if values.freed is None:
             found.parameters = found.parameters or names(followed(loss).leaves)
-        elif found.cause is Cause.DATA and not found.ranges:
+        elif found.cause is Cause.NOT_KEPT or (found.cause is Cause.DATA and not found.ranges):
             return of_freed(values, f"The loss is {kind}")
         else:
             found.parameters = found.parameters or names(with_bad_gradients(leaves))
@@ -181,13 +183,13 @@ def of_freed(values: Values, what: str, suspects: list[Node] | None = None) -> F
     message = f"{what}, and backward() has freed the values that would tell where from" + (
         "; these lines are able to make such numbers." if suspects else "."
     )
-    return Finding(Cause.NOT_KEPT, message, fix=RECORD, sites=sites)
+    return Finding(Cause.NOT_KEPT, message, advice=RECORD, sites=sites)
 
 
 def plain(tensor: Tensor) -> Any:
     """The numbers of a tensor; none where it holds others than those with a fraction."""
     array = array_of(tensor)
-    return np.zeros(0) if array is None or array.dtype.kind not in "fc" else array
+    return np.zeros(0) if array is None else numbers(array)
 
 
 # ---- a parameter, or its gradient -----------------------------------------------------------------------------------------------------
@@ -212,7 +214,7 @@ def of_leaf(leaf: Tensor) -> Finding:
         return Finding(Cause.FINITE, f"Nothing is to blame: {name} and its gradient are finite.")
     message = f"The gradient of {name} is not finite, and no loss that reaches it is in sight."
     return Finding(
-        Cause.NOT_KEPT, message, fix=RECORD, ranges={"gradient": Range.of(gradient._data)}, samples=(), parameters=(name,)
+        Cause.NOT_KEPT, message, advice=RECORD, ranges={"gradient": Range.of(gradient._data)}, samples=(), parameters=(name,)
     )
 
 
@@ -226,8 +228,8 @@ def of_constant(tensor: Tensor) -> Finding:
     """Of a tensor without history."""
     if (known := remembered(tensor)) is not None:
         return known
-    array = np.asarray(tensor._data)
-    if array.dtype.kind not in "fc" or np.isfinite(array).all():
+    array = tensor._data
+    if kind_of(array) == "finite":
         return Finding(Cause.FINITE, "Nothing is to blame: this tensor is finite.")
     message = f"This tensor holds {kind_of(array)} and has no history that would tell where from. ad.explain(tensor) says why."
-    return Finding(Cause.NOT_KEPT, message, fix=RECORD, ranges={"tensor": Range.of(array)}, samples=bad_samples(array))
+    return Finding(Cause.NOT_KEPT, message, advice=RECORD, ranges={"tensor": Range.of(array)}, samples=bad_samples(array))

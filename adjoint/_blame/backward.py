@@ -14,9 +14,9 @@ from .._tensor import Tensor
 from ..autograd.anomaly import Watch, array_of, is_anomaly_enabled
 from ..autograd.engine import reachable, target_of
 from ..autograd.node import Edge, Node
-from ..autograd.nonfinite import Pattern, examine
+from ..autograd.nonfinite import PATTERNS, Pattern, examine
 from ..autograd.stepping import GradChange
-from .finding import Range, bad_samples
+from .finding import Range, bad_samples, kinds_of, numbers
 
 MOST = 64  # births that are written down for a pass
 # Patterns of a nan that was made of an infinity from elsewhere, which is told first if its own pattern is known.
@@ -44,15 +44,14 @@ class Birth:
     met: Node | None = None  # the first node of the forward pass that keeps a nan
 
 
-def kinds_of(gradient: Any) -> set[str]:
-    """Which bad numbers a gradient has; a list for a node with several outputs."""
-    found: set[str] = set()
-    for one in gradient if isinstance(gradient, list | tuple) else [gradient]:
-        data = array_of(one)
-        if data is not None and not np.isfinite(data).all():
-            found |= {"nan"} if np.isnan(data).any() else set()
-            found |= {"inf"} if np.isinf(data).any() else set()
-    return found
+def arrays_of(gradient: Any) -> list[Any]:
+    """The arrays of a gradient, which is a list for a node with several outputs."""
+    found = map(array_of, gradient if isinstance(gradient, list | tuple) else [gradient])
+    return [array for array in found if array is not None]
+
+
+def kinds_in(gradient: Any) -> set[str]:
+    return {kind for array in arrays_of(gradient) for kind in kinds_of(array)}
 
 
 class Births(Watch):
@@ -73,7 +72,7 @@ class Births(Watch):
 
     def deliver(self, edges: Sequence[Edge], gradients: Sequence[Any]) -> None:
         for edge, gradient in zip(edges, gradients, strict=True):
-            if edge is not None and (kinds := kinds_of(gradient)):
+            if edge is not None and (kinds := kinds_in(gradient)):
                 self.delivered.setdefault(target_of(edge), set()).update(kinds)
 
     def arrive(self, target: Any, g: Any) -> None:
@@ -87,7 +86,7 @@ class Births(Watch):
     def meet(self, target: Any, node: Node | None, site: Site | None, g: Any) -> None:
         """Notice bad numbers that no node gave: from hooks, from outside, or by adding gradients up."""
         given = self.delivered.get(target, set())
-        for kind in kinds_of(g) - given:
+        for kind in kinds_in(g) - given:
             pattern, fix = ("inf - inf", MET) if "inf" in given else (f"{kind} came in", CAME_IN.format(kind=kind))
             self.births.append(Birth(kind, node, site, pattern, fix))
 
@@ -95,11 +94,11 @@ class Births(Watch):
         if is_anomaly_enabled():
             super().leave(node, gradients, g)
         self.node = None
-        came = kinds_of(g)
+        came = kinds_in(g)
         for edge, gradient in zip(node.next, gradients, strict=True):
             if edge is None:
                 continue
-            kinds = kinds_of(gradient)
+            kinds = kinds_in(gradient)
             kind = "nan" if "nan" in kinds - came else "inf" if "inf" in kinds and not came else ""
             if kind and len(self.births) < MOST:
                 self.births.append(self.birth(kind, node, array_of(gradient), g))
@@ -110,8 +109,11 @@ class Births(Watch):
     def birth(self, kind: str, node: Node, data: Any, g: Any) -> Birth:
         case = examine(node, data, g, self.roots)
         pattern, fix = case.advice()
-        if kind == "inf" and data.dtype == np.float16 and pattern == "inf times 0":
-            pattern, fix = HALF.name, HALF.advice
+        if pattern == "inf times 0":
+            known = HALF if kind == "inf" and data.dtype == np.float16 else None
+            if not case.values:  # hooks keep what it saved, as for checkpoints: only its name tells
+                known = next((p for p in PATTERNS if p.name.startswith(f"{case.op}(")), known)
+            pattern, fix = (pattern, fix) if known is None else (known.name, known.advice.format(op=case.op))
         ranges = {f"its {name}": Range.of(value) for name, value in case.values.items()}
         ranges |= {f"gradient in{' ' * bool(nr)}{nr or ''}": Range.of(one) for nr, one in enumerate(case.incoming)}
         ranges["gradient out"] = Range.of(data)
@@ -122,7 +124,7 @@ class Births(Watch):
             return
         if self.measures:
             self.largest[leaf] = largest(g)
-        if kinds := kinds_of(g):
+        if kinds := kinds_in(g):
             self.leaves[leaf] = kinds
             self.meet(leaf, None, None, g)
 
@@ -145,10 +147,5 @@ class Births(Watch):
 
 def largest(gradient: Any) -> float:
     """The largest finite element of gradients, without its sign."""
-    found = 0.0
-    for one in gradient if isinstance(gradient, list | tuple) else [gradient]:
-        data = array_of(one)
-        if data is not None and data.size:
-            values = np.abs(np.asarray(data, np.complex128 if data.dtype.kind == "c" else np.float64))
-            found = max(found, float(np.max(values, initial=0.0, where=np.isfinite(values))))
-    return found
+    sizes = [np.abs(numbers(array)).astype(np.float64) for array in arrays_of(gradient)]
+    return max((float(np.max(size, initial=0.0, where=np.isfinite(size))) for size in sizes), default=0.0)

@@ -39,11 +39,11 @@ class Range(NamedTuple):
 
     @classmethod
     def of(cls, array: Any) -> Range:
-        data = np.asarray(array)
-        values = np.abs(data) if data.dtype.kind == "c" else data if data.dtype.kind in "fiub" else data.astype(np.float64)
+        values = numbers(array)
+        values = np.abs(values) if values.dtype.kind == "c" else values
         finite = values[np.isfinite(values)]
         low, high = (float(finite.min()), float(finite.max())) if finite.size else (float("nan"),) * 2
-        return cls(ranges_of(data), low, high, int(values.size - finite.size))
+        return cls(ranges_of(array), low, high, int(values.size - finite.size))
 
     def __str__(self) -> str:
         return self.text
@@ -65,7 +65,7 @@ class Finding:
     cause: Cause
     message: str
     pattern: str = ""  # the usual mistake that it looks like, of a closed list
-    fix: str = ""
+    advice: str = ""
     rewrite: str = ""  # the guilty expression as it should be; empty where the source does not tell
     op: str = ""
     sites: dict[str, Site] = field(default_factory=dict)  # the lines that had a part in it, by their roles
@@ -105,7 +105,7 @@ class Finding:
             if site.caret:
                 lines.append(f"  {'':<{width}}  {site.caret}")
         lines += [f"  {role:<{width}}  {text}" for role, text in rows]
-        lines += [f"  fix: {self.fix}"] if self.fix else []
+        lines += [f"  fix: {self.advice}"] if self.advice else []
         lines += [f"  write: {self.rewrite}"] if self.rewrite else []
         return "\n".join(lines)
 
@@ -121,7 +121,7 @@ class Finding:
         return (
             f"<div><b>{escape(self.pattern or self.cause.name)}</b> {escape(self.message)}"
             + (f"<table>{sites}{rows}</table>" if sites or rows else "")
-            + (f"<p>{escape(self.fix)}</p>" if self.fix else "")
+            + (f"<p>{escape(self.advice)}</p>" if self.advice else "")
             + (f"<pre>{escape(self.rewrite)}</pre>" if self.rewrite else "")
             + "</div>"
         )
@@ -136,9 +136,29 @@ def listed(names: list[str]) -> str:
     return ", ".join(names[:LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
+def numbers(array: Any) -> Any:
+    """An array of numbers that NumPy can judge: those of extension types (bfloat16) as float32."""
+    data = np.asarray(array)
+    return data if data.dtype.kind in "fciub" else data.astype(np.float32)
+
+
+def kinds_of(array: Any) -> set[str]:
+    """Which bad numbers an array holds: nan, inf, both or none."""
+    data = numbers(array)
+    if np.isfinite(data).all():
+        return set()
+    return {name for name, test in (("nan", np.isnan), ("inf", np.isinf)) if test(data).any()}
+
+
+def kind_of(array: Any) -> str:
+    """The worst of them, in a word."""
+    kinds = kinds_of(array)
+    return "nan" if "nan" in kinds else "inf" if kinds else "finite"
+
+
 def bad_samples(array: Any) -> tuple[int, ...]:
     """The indices along dimension 0 at which something is not finite; none where that is all of a single one, or there is no dimension."""
-    data = np.asarray(array)
+    data = numbers(array)
     if data.ndim == 0 or data.shape[0] < 2:
         return ()
     return tuple(int(place) for place in np.flatnonzero(~np.isfinite(data).reshape(data.shape[0], -1).all(axis=1)))

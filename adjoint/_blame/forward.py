@@ -8,6 +8,7 @@ import numpy as np
 
 from .._tensor import Tensor
 from ..autograd.node import NOWHERE, Edge, Node, Output
+from .finding import kinds_of
 from .steps import Step, given, step_of
 from .values import Place, Values, makers, place_of, saved_of
 
@@ -31,7 +32,7 @@ class Steps:
 
     def look(self, node: Node, nr: int) -> None:
         result = self.values.known.get((node, nr))
-        if result is not None and (np.asarray(result).dtype.kind not in "fcV" or np.isfinite(result).all()):
+        if result is not None and not kinds_of(result):
             return
         inputs = self.values.inputs(node)
         certain, possible = self.causes(node, inputs)
@@ -54,7 +55,7 @@ class Steps:
                 possible += [self.possible[place]] if place in self.possible else []
             elif value is None:
                 possible.append(given(name, edge, None, node.seq, node.site))
-            elif np.asarray(value).dtype.kind in "fcV" and not np.isfinite(value).all():
+            elif kinds_of(value):
                 tensor = edge if edge is not None else saved_of(node).get(name)
                 certain.append(given(name, tensor if isinstance(tensor, Tensor) else None, value, node.seq, node.site))
         return certain, possible

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..autograd.nonfinite import LOGARITHMS, NORMALISATIONS, PATTERNS, SUMS, Case, Pattern, is_zero
 from ..ops._registry import OPS
+from .finding import numbers
 
 PRODUCTS = ("mul", "mm", "bmm", "linear", "matmul_batched", "mv", "dot", "addmm", "baddbmm", "addmv", "addcmul", "convolution",
             "lerp_number")  # fmt: skip
@@ -153,6 +154,11 @@ FORWARD: tuple[Pattern, ...] = (
         "finite numbers gave one that is too large for {dtype}: scale them down before {op}, or compute it in float64",
     ),
     Pattern(
+        "custom function",
+        lambda c: c.op not in OPS,
+        "{op} made it of finite numbers: look for logarithms, roots and divisions in its forward",
+    ),
+    Pattern(
         "unexplained",
         lambda c: True,
         "{op} made nan of finite numbers: look at the ranges above, and at its arguments",
@@ -171,12 +177,12 @@ LEGAL = frozenset({"inf was put in", "inf was given"})
 
 def recognise(op: str, inputs: dict[str, Any], result: Any, before: list[list[str]]) -> tuple[str, str]:
     """The name of the pattern by which an op made a bad number of its inputs, and the advice."""
-    result = np.asarray(result)
-    known = {"input" if name == "x" else name: np.asarray(value) for name, value in inputs.items() if value is not None}
+    dtype, result = result.dtype, numbers(result)
+    known = {"input" if name == "x" else name: numbers(value) for name, value in inputs.items() if value is not None}
     bad = np.isnan(result) if np.isnan(result).any() else np.isinf(result)
     elementwise = op in OPS and OPS[op].broadcasts
     values = {name: np.broadcast_to(value, bad.shape)[bad] for name, value in known.items()} if elementwise else known
     case = Case(op, {**values, "result": result}, [], result, [], None, before)
     found = next(pattern for pattern in FORWARD if pattern.holds(case))
-    return found.name, found.advice.format(op=op, dtype=result.dtype)
+    return found.name, found.advice.format(op=op, dtype=dtype)
 

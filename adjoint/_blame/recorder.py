@@ -8,6 +8,7 @@ already.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import count
 from typing import Any, Self
 from weakref import WeakKeyDictionary, ref
@@ -27,7 +28,7 @@ from ..autograd.stepping import GradChange
 from ..autograd.views import edge_of
 from ..utils._python_dispatch import TorchDispatchMode
 from .backward import Births
-from .finding import Cause, Finding
+from .finding import Cause, Finding, kinds_of
 from .report import from_births, from_step, names
 from .steps import Step, given, step_of
 from .values import makers
@@ -42,8 +43,12 @@ class Observer(TorchDispatchMode):
         self.nodes: WeakKeyDictionary[Node, Step] = WeakKeyDictionary()
 
     def step_of(self, tensor: Tensor) -> Step | None:
-        kept = self.tensors.get(id(tensor))
-        return kept[1] if kept is not None and kept[0]() is tensor else None
+        """The step that made a tensor what it is; of a view, the one that its base is of, if it has none of its own."""
+        for one in (tensor, tensor._base):
+            kept = None if one is None else self.tensors.get(id(one))
+            if kept is not None and kept[0]() is one:
+                return kept[1]
+        return None
 
     def __torch_dispatch__(self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
         op = getattr(func, "declaration", None)
@@ -59,21 +64,25 @@ class Observer(TorchDispatchMode):
                 self.notice(name, operands, arrays, before, made)
         return result
 
+    def forget(self, place: int, _: object) -> None:
+        self.tensors.pop(place, None)
+
     def notice(self, op: str, operands: dict[str, Any], arrays: dict[str, Any], before: dict[str, Step | None], made: Tensor) -> None:
         array = array_of(made)
-        if array is None or array.dtype.kind not in "fc" or np.isfinite(array).all():
+        if array is None or not kinds_of(array):
             self.tensors.pop(id(made), None)
             return
         now, site = next(self.clock), here()
         causes = []
         for role, value in arrays.items():
-            if value is not None and value.dtype.kind in "fc" and not np.isfinite(value).all():
+            if value is not None and kinds_of(value):
                 causes.append(before.get(role) or given(role, operands[role], value, now, site))
         inputs = [one for one in operands.values() if isinstance(one, Tensor)]
         names_before = makers([maker_of(one) for one in inputs], 3)
         step = step_of(op, now, site, arrays, array, names_before, causes)
-        place = id(made)
-        self.tensors[place] = ref(made, lambda _: self.tensors.pop(place, None)), step
+        for one in (made, made._base):  # who writes into a view writes into its base
+            if one is not None:
+                self.tensors[id(one)] = ref(one, partial(self.forget, id(one))), step
         if isinstance(node := target_of(maker_of(made)), Node):
             self.nodes[node] = step
 
@@ -101,7 +110,7 @@ def named_operands(op: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> dict
 def plain(operand: Any) -> Any:
     """An operand as an array; None where it holds none."""
     data = np.asarray(operand) if isinstance(operand, float | int) else getattr(operand, "_data", None)
-    return data if isinstance(data, np.ndarray | np.generic) and data.dtype.kind in "fciub" else array_of(operand)
+    return data if isinstance(data, np.ndarray | np.generic) and data.dtype.kind in "fciubV" else array_of(operand)
 
 
 class Followed(Births):
@@ -234,7 +243,7 @@ def remembered(thing: Any) -> Finding | None:
         if kept is not None and kept[0]() is thing:
             return kept[1]
         step, leaves = latest.observer.step_of(thing), []
-    return None if step is None else from_step(step, "The result", "nan" if step.nan else "inf", leaves)
+    return None if step is None else from_step(step, "It", "nan" if step.nan else "inf", leaves)
 
 
 def replay(compute: Callable[..., Any], *args: Any, rng_state: Tensor | None = None, **kwargs: Any) -> Finding:

@@ -14,7 +14,7 @@ from .._tensor import Parameter, Tensor
 from ..autograd.node import Node
 from ..nn._owners import names_of
 from .backward import Birth, Births
-from .finding import Cause, Finding, Range
+from .finding import Cause, Finding, Range, kind_of
 from .rewrite import rewritten, spelled
 from .steps import Step, origin
 
@@ -38,17 +38,13 @@ def names(leaves: Iterable[Any]) -> tuple[str, ...]:
     return tuple(known.get(leaf) or f"a leaf of shape {list(leaf.shape)}" for leaf in wanted)
 
 
-def kind_of(array: Any) -> str:
-    return "nan" if np.isnan(array).any() else "inf" if np.isinf(array).any() else "finite"
-
-
 def finished(finding: Finding) -> Finding:
     """With the repair in the user's own code, and in the user's spelling."""
     site = finding.site
     if site is None:
         return finding
     rewrite = rewritten(finding.pattern, finding.op, site) if finding.op else ""
-    return replace(finding, fix=spelled(finding.fix, site), rewrite=spelled(rewrite, site))
+    return replace(finding, advice=spelled(finding.advice, site), rewrite=spelled(rewrite, site))
 
 
 def from_step(last: Step, what: str, kind: str, leaves: Sequence[Tensor]) -> Finding:
@@ -60,21 +56,24 @@ def from_step(last: Step, what: str, kind: str, leaves: Sequence[Tensor]) -> Fin
     common: dict[str, Any] = {"sites": sites, "ranges": birth.ranges, "samples": birth.samples}
     if not birth.op:
         return from_given(birth, what, kind, common)
+    if birth.pattern == "unexplained" and "result" not in birth.ranges:
+        message = f"{what} is {kind}, and no value is known from {birth.op}, whose inputs are finite, to where it was seen."
+        return Finding(Cause.NOT_KEPT, message, advice=RECORD, sites={"finite": birth.site, "seen": last.site}, ranges=birth.ranges)
     grown = [leaf for leaf in leaves if isinstance(leaf, Parameter) and extreme(leaf) > HUGE_PARAMETER]
     if birth.pattern in ("overflow", "exp overflow") and grown:
         message = f"{what} is {kind}: {birth.op} overflowed, because parameters have grown to {max(map(extreme, grown)):.2g}."
-        common |= {"pattern": "learning rate too high", "fix": LOWER, "parameters": names(grown), "samples": ()}
+        common |= {"pattern": "learning rate too high", "advice": LOWER, "parameters": names(grown), "samples": ()}
         return finished(Finding(Cause.PARAMETER, message, **common))
-    made = "nan" if birth.nan else "inf"
+    made = kind if "result" not in birth.ranges else "nan" if birth.nan else "inf"
     then = f", of which {other.op} made nan" if other is not None and "became nan" in sites else ""
     message = f"{what} is {kind}: {birth.op} made {made}{then} ({birth.pattern})."
-    return finished(Finding(Cause.FORWARD, message, pattern=birth.pattern, fix=birth.fix, op=birth.op, **common))
+    return finished(Finding(Cause.FORWARD, message, pattern=birth.pattern, advice=birth.fix, op=birth.op, **common))
 
 
 def from_given(birth: Step, what: str, kind: str, common: dict[str, Any]) -> Finding:
     """Bad numbers that no operation made."""
     tensor = birth.tensor
-    if isinstance(tensor, Tensor) and tensor.requires_grad:
+    if isinstance(tensor, Tensor) and tensor.requires_grad and tensor.is_leaf:
         (name,) = names([tensor])
         message = f"{what} is {kind}: {name} was not finite before this step."
         fix = (
@@ -82,10 +81,10 @@ def from_given(birth: Step, what: str, kind: str, common: dict[str, Any]) -> Fin
             f"often it helps to {LOWER}"
         )
         common["samples"] = ()
-        return finished(Finding(Cause.PARAMETER, message, pattern="bad parameter", fix=fix, **common))
+        return finished(Finding(Cause.PARAMETER, message, pattern="bad parameter", advice=fix, **common))
     kept = "" if birth.ranges else " It was not kept; everything else that this line used is finite."
     message = f"{what} is {kind}: the data that this line was given is not finite.{kept}"
-    return finished(Finding(Cause.DATA, message, pattern="bad input data", fix=LOOK, **common))
+    return finished(Finding(Cause.DATA, message, pattern="bad input data", advice=LOOK, **common))
 
 
 def extreme(leaf: Tensor) -> float:

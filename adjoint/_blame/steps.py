@@ -14,7 +14,8 @@ import numpy as np
 
 from .._site import Site
 from ..autograd.nonfinite import LOGARITHMS, SUMS
-from .finding import Range, bad_samples
+from ..ops._registry import OPS
+from .finding import Range, bad_samples, kinds_of, numbers
 from .patterns import FILLING, LEGAL, MEETINGS, advice, recognise, shared
 
 
@@ -43,13 +44,13 @@ def step_of(op: str, seq: int, site: Site, inputs: dict[str, Any], result: Any, 
     ranges = {name: Range.of(value) for name, value in inputs.items() if value is not None}
     if result is None:
         step = Step(op, seq, site, ranges, True, True, causes=causes)
-        if op in FILLING:  # the number that it puts in is not kept
-            step.pattern, step.fix = "inf was put in", advice("inf was put in")
-            step.samples = () if inputs.get("mask") is None else bad_samples(np.where(inputs["mask"], np.nan, 0.0))
-        else:
-            step.pattern, step.fix = "unexplained", advice("unexplained").format(op=op)
+        step.pattern = "inf was put in" if op in FILLING else "unexplained" if op in OPS else "custom function"
+        step.fix = advice(step.pattern).format(op=op)
+        if op in FILLING and inputs.get("mask") is not None:  # the number that it puts in is not kept; where it does is
+            step.samples = bad_samples(np.where(inputs["mask"], np.nan, 0.0))
         return step
-    step = Step(op, seq, site, ranges, bool(np.isnan(result).any()), bool(np.isinf(result).any()), bad_samples(result), causes=causes)
+    kinds = kinds_of(result)
+    step = Step(op, seq, site, ranges, "nan" in kinds, "inf" in kinds, bad_samples(result), causes=causes)
     step.ranges["result"] = Range.of(result)
     step.pattern, step.fix = recognise(op, inputs, result, before)
     return step
@@ -59,11 +60,10 @@ def given(name: str, tensor: Any, array: Any, seq: int, site: Site) -> Step:
     """The step of a bad tensor that no operation made. `array` is None where it is not known, only that it must be bad."""
     if array is None:
         return Step("", seq, site, {}, True, True, pattern="bad input data")
-    nan = bool(np.isnan(array).any())
-    pattern = "inf was given" if not nan and np.isneginf(array[np.isinf(array)]).all() else "bad input data"  # -inf is a mask
-    return Step(
-        "", seq, site, {name: Range.of(array)}, nan, bool(np.isinf(array).any()), bad_samples(array), pattern, tensor=tensor
-    )
+    values, kinds = numbers(array), kinds_of(array)
+    masks = kinds == {"inf"} and (values[np.isinf(values)] < 0).all() if values.dtype.kind == "f" else False
+    pattern = "inf was given" if masks else "bad input data"
+    return Step("", seq, site, {name: Range.of(array)}, "nan" in kinds, "inf" in kinds, bad_samples(array), pattern, tensor=tensor)
 
 
 def births(steps: Iterable[Step], kind: str) -> tuple[list[Step], dict[Step, list[Step]]]:

@@ -70,7 +70,7 @@ def split(loss: Tensor, parameters: dict[str, Tensor]) -> Finding:
     if any(isinstance(node.saved, Freed) for node in engine.reachable([root])):
         return Finding(
             Cause.NOT_KEPT, "The gradient cannot be divided: backward() has freed the graph of this loss.", sites={"loss": site},
-            fix="call ad.blame(loss, parameters) before backward(), or backward(retain_graph=True)",
+            advice="call ad.blame(loss, parameters) before backward(), or backward(retain_graph=True)",
         )  # fmt: skip
     with np.errstate(all="ignore"):
         terms = terms_of(root, np.ones(loss.shape, loss._data.dtype))

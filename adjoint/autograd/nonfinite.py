@@ -13,6 +13,7 @@ import numpy as np
 from .anomaly import array_of
 from .engine import reachable, target_of
 from .node import Edge, Freed, Node
+from .packed import Packed
 from .saved import SavedOutput
 
 Array = Any
@@ -238,6 +239,8 @@ def saved_arrays(node: Node) -> dict[str, Array]:
     for name, kept in zip(names, node.saved or (), strict=False):
         value = kept[0] if isinstance(kept, tuple) and kept and hasattr(kept[0], "_data") else kept
         value = value.array if isinstance(value, SavedOutput) else value
+        if isinstance(value, Packed):
+            continue  # who packed it may give it out only once, as checkpoints do
         array = np.asarray(value) if value.__class__ is float or value.__class__ is int else array_of(value)
         if array is not None and name not in ("dim", "eps", "beta", "threshold", "correction"):
             found["result" if name == "out" else "input" if name == "x" else name] = array

@@ -250,16 +250,14 @@ def diverged(bad):
 @program("bad parameter", "return model(ad.ones(4, 2)).sum()")
 def spoilt_parameter(bad):
     model = nn.Linear(2, 1)
-    with ad.no_grad():
-        model.weight[0, 1] = NAN if bad else 1.0
+    model.weight = nn.Parameter(ad.tensor([[1.0, NAN if bad else 1.0]]))
     return model(ad.ones(4, 2)).sum()
 
 
 @program("bad input data", "hidden = model(batch)", "", (2,))
 def bad_batch(bad):
     model = nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1))
-    batch = ad.ones(4, 2)
-    batch[2, 0] = NAN if bad else 1.0
+    batch = ad.tensor([[1.0, 1.0], [2.0, 1.0], [NAN if bad else 3.0, 1.0], [4.0, 1.0]])
     hidden = model(batch)
     return hidden.pow(2).mean()
 
