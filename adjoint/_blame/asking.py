@@ -97,7 +97,7 @@ def of_result(loss: Tensor) -> Finding:
     if values.freed is not None:
         return of_freed_gradients(values, leaves)
     births = followed(loss)
-    return from_births(births) or from_growth(births) or healthy(births)
+    return from_births(births, Steps(values).of) or from_growth(births) or healthy(births)
 
 
 def with_bad_gradients(leaves: list[Tensor]) -> list[Tensor]:
@@ -197,9 +197,10 @@ def plain(tensor: Tensor) -> Any:
 
 def of_leaf(leaf: Tensor) -> Finding:
     """Of a leaf: the backward pass that made its gradient, if a loss that reaches it is in sight."""
-    if (known := remembered(leaf)) is not None:
-        return known
     gradient = leaf._grad
+    bad = [one for one in (leaf, gradient) if one is not None and kind_of(one._data) != "finite"]
+    if bad and (known := remembered(leaf)) is not None:
+        return known
     (name,) = names([leaf])
     if (kind := kind_of(np.asarray(leaf._data))) != "finite":
         message = f"{name} itself is {kind}: a step of the optimizer has spoilt it."

@@ -7,7 +7,7 @@ already.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import count
 from typing import Any, Self
@@ -64,6 +64,11 @@ class Observer(TorchDispatchMode):
                 self.notice(name, operands, arrays, before, made)
         return result
 
+    def step_before(self, edge: Edge) -> Step | None:
+        """The step of the node that an edge leads to."""
+        node = target_of(edge)
+        return self.nodes.get(node) if isinstance(node, Node) else None
+
     def forget(self, place: int, _: object) -> None:
         self.tensors.pop(place, None)
 
@@ -119,7 +124,7 @@ class Followed(Births):
     def __init__(self, roots: Sequence[Edge], record: recording, other: Watch | None) -> None:
         super().__init__(roots)
         self.record, self.other = record, other
-        self.step = next((step for root in roots if (step := record.observer.nodes.get(target_of(root))) is not None), None)
+        self.step = next((step for root in roots if (step := record.observer.step_before(root)) is not None), None)
 
     def begin(self, roots: Sequence[Edge], gradients: Sequence[Any], keeps_graph: bool) -> None:
         super().begin(roots, gradients, keeps_graph)
@@ -205,26 +210,25 @@ class recording:
 
     def conclude(self, births: Followed) -> None:
         """A backward pass has ended."""
-        leaves = list(births.leaves)
         if births.step is not None:
-            kind = "nan" if births.step.nan else "inf"
-            finding: Finding | None = from_step(births.step, "The loss", kind, list(leaves_below(list(births.roots))))
+            leaves = list(leaves_below(list(births.roots)))
+            finding: Finding | None = from_step(births.step, "The loss", "nan" if births.step.nan else "inf", leaves)
             if finding is not None and not finding.parameters:
-                finding.parameters = names(leaves)
+                finding.parameters = names(births.leaves)
         else:
-            finding = from_births(births) if leaves else None
+            finding = from_births(births, self.observer.step_before) if births.leaves else None
         if finding is not None:
-            self.remember(births.roots, leaves, finding)
+            self.remember(births.roots, finding)
         self.passes += 1
 
-    def remember(self, roots: Sequence[Edge], leaves: Iterable[Tensor], finding: Finding) -> None:
+    def remember(self, roots: Sequence[Edge], finding: Finding) -> None:
         if self.first is None:
             self.first, self.first_pass = finding, self.passes
         for root in roots:
             if isinstance(node := target_of(root), Node):
                 self.losses[node] = finding
-        for leaf in leaves:
-            self.leaves.setdefault(id(leaf), (ref(leaf), finding))
+        for leaf in leaves_below(list(roots)):
+            self.leaves.setdefault(id(leaf), (ref(leaf), finding))  # the first tells why the later ones are bad
 
 
 latest: recording | None = None  # that was begun last
@@ -237,7 +241,7 @@ def remembered(thing: Any) -> Finding | None:
     if isinstance(node := target_of(thing), Node):
         if node in latest.losses:
             return latest.losses[node]
-        step, leaves = latest.observer.nodes.get(node), list(leaves_below([node]))
+        step, leaves = latest.observer.step_before(node), list(leaves_below([node]))
     else:
         kept = latest.leaves.get(id(thing))
         if kept is not None and kept[0]() is thing:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from math import log
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 
 from .._site import Site
 from .._tensor import Parameter, Tensor
-from ..autograd.node import Node
+from ..autograd.node import Edge, Node
 from ..nn._owners import names_of
 from .backward import Birth, Births
 from .finding import Cause, Finding, Range, kind_of
@@ -92,12 +92,17 @@ def extreme(leaf: Tensor) -> float:
     return float(data.max()) if np.isfinite(data).all() else float("inf")
 
 
-def from_births(births: Births) -> Finding | None:
-    """The finding for bad gradients of leaves; None if they are all finite."""
+def from_births(births: Births, step_of: Callable[[Edge], Step | None]) -> Finding | None:
+    """The finding for bad gradients of leaves; None if they are all finite. `step_of` knows the bad results of the forward pass."""
     found = births.origin()
     if found is None:
         return None
     birth, other = found
+    if birth.pattern == "nan in the forward pass" and birth.met is not None:  # in a branch that the loss does not take
+        steps = [step for edge in birth.met.next if (step := step_of(edge)) is not None and step.nan]
+        if steps:
+            told = from_step(steps[0], "The gradient", "nan", [])
+            return replace(told, sites=told.sites | {"met": birth.met.site}, parameters=names(births.leaves))
     sites: dict[str, Site] = {} if birth.site is None else {"born": birth.site}
     if other is not None and other.site is not None and other.site != birth.site:
         sites["became nan" if other.kind == "nan" and birth.kind == "inf" else "first inf"] = other.site

@@ -77,7 +77,7 @@ def split(loss: Tensor, parameters: dict[str, Tensor]) -> Finding:
         gradients = [gradients_of(edge, g, list(parameters.values())) for edge, g in terms]
     lines = [line_of(edge, site) for edge, _ in terms]
     shares = {name: shared_out(lines, [found[place] for found in gradients]) for place, name in enumerate(parameters)}
-    several = f"The loss is the sum of {len(terms)} terms, from {len(set(lines))} lines."
+    several = f"The loss is the sum of {len(terms)} terms, from {len({(line.filename, line.line) for line in lines})} lines."
     message = several if len(terms) > 1 else "The loss is no sum: it has one term."
     return Finding(Cause.TERMS, message, sites={"sum": site}, terms=shares)
 
@@ -89,8 +89,9 @@ def gradients_of(edge: Edge, g: Any, parameters: list[Tensor]) -> list[Any]:
 
 def shared_out(lines: list[Site], gradients: list[Any]) -> list[Term]:
     """The terms of one parameter's gradient, those of one line together, the largest first."""
+    first = {(line.filename, line.line): line for line in reversed(lines)}
     by_line: dict[Site, Any] = {}
-    for line, gradient in zip(lines, gradients, strict=True):
+    for line, gradient in zip([first[line.filename, line.line] for line in lines], gradients, strict=True):
         if gradient is not None:
             wide = np.asarray(gradient, np.complex128 if np.iscomplexobj(gradient) else np.float64)
             by_line[line] = by_line[line] + wide if line in by_line else wide

@@ -271,6 +271,13 @@ def where_comes_too_late(bad):
     return ad.where(x > 0, x.sqrt(), 0.0).sum()
 
 
+@program("log of a negative number", "y = x.log()", "x.clamp(min=1e-12).log()", (0,))
+def nan_in_the_branch_not_taken(bad):
+    x, w = leaf(-1.0 if bad else 1.0, 4.0), leaf(2.0, 2.0)
+    y = x.log()
+    return ad.where(x > 0, y * w, 0.0).sum()
+
+
 @program("norm of zero", "return (x**2).sum(1).sqrt().sum()", "((x ** 2).sum(1) + 1e-12).sqrt()", (1,))
 def norm_by_hand(bad):
     x = leaf([3.0, 4.0], [0.0, 0.0 if bad else 1.0])
