@@ -139,7 +139,12 @@ def listed(names: list[str]) -> str:
 def numbers(array: Any) -> Any:
     """An array of numbers that NumPy can judge: those of extension types (bfloat16) as float32."""
     data = np.asarray(array)
-    return data if data.dtype.kind in "fciub" else data.astype(np.float32)
+    if data.dtype.kind in "fciub":
+        return data
+    try:
+        return data.astype(np.float32)
+    except (TypeError, ValueError):  # packed numbers are none
+        return np.zeros(0)
 
 
 def kinds_of(array: Any) -> set[str]:

@@ -15,7 +15,6 @@ from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
-from .._errors import InplaceError
 from .._explain import leaves_below
 from .._sampling import fork_rng, set_rng_state
 from .._site import here
@@ -25,13 +24,14 @@ from ..autograd.anomaly import Watch, array_of
 from ..autograd.engine import target_of
 from ..autograd.node import Edge, Node
 from ..autograd.stepping import GradChange
-from ..autograd.views import edge_of
 from ..utils._python_dispatch import TorchDispatchMode
 from .backward import Births
 from .finding import Cause, Finding, kinds_of
 from .report import from_births, from_step, names
 from .steps import Step, given, step_of
-from .values import makers
+from .values import maker_of, makers
+
+MOST = 16  # bad passes that are looked into: what is spoilt stays spoilt
 
 
 class Observer(TorchDispatchMode):
@@ -51,12 +51,12 @@ class Observer(TorchDispatchMode):
         return None
 
     def __torch_dispatch__(self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        op = getattr(func, "declaration", None)
-        name = getattr(op, "name", "") or str(func).split(".")[-2]
+        op, shown = getattr(func, "declaration", None), str(func).split(".")[-2]
+        name = getattr(op, "name", "") or shown
         operands = named_operands(op, args, kwargs or {})
-        # What an in-place form overwrites is bad afterwards, if at all, so it has to be looked at before.
-        writes = str(func).split(".")[-2].endswith("_")
-        arrays = {role: np.array(array_of(one)) if writes and isinstance(one, Tensor) else plain(one) for role, one in operands.items()}
+        arrays = {role: plain(one) for role, one in operands.items()}
+        if shown.endswith("_"):  # an in-place form is about to overwrite what it is given
+            arrays = {role: None if value is None else np.array(value) for role, value in arrays.items()}
         before = {role: self.step_of(one) for role, one in operands.items() if isinstance(one, Tensor)}
         result = func(*args, **(kwargs or {}))
         for made in result if isinstance(result, tuple | list) else [result]:
@@ -90,14 +90,6 @@ class Observer(TorchDispatchMode):
                 self.tensors[id(one)] = ref(one, partial(self.forget, id(one))), step
         if isinstance(node := target_of(maker_of(made)), Node):
             self.nodes[node] = step
-
-
-def maker_of(tensor: Tensor) -> Edge:
-    """Where the gradient of a tensor goes; nowhere for a view that was made unrecorded and lost its base since."""
-    try:
-        return edge_of(tensor)
-    except InplaceError:
-        return None
 
 
 def named_operands(op: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -184,7 +176,8 @@ class recording:
         self.observer = Observer()
         self.first: Finding | None = None  # of the first backward pass that was bad
         self.first_pass = -1  # and which pass that was
-        self.passes = 0
+        self.passes = 0  # how many there were,
+        self.found = 0  # and how many of them were bad
         self.losses: WeakKeyDictionary[Node, Finding] = WeakKeyDictionary()
         self.leaves: dict[int, tuple[ref[Tensor], Finding]] = {}
         self.undoes = False  # whether gradients shall be as before, afterwards
@@ -210,6 +203,9 @@ class recording:
 
     def conclude(self, births: Followed) -> None:
         """A backward pass has ended."""
+        self.passes += 1
+        if self.found >= MOST:
+            return
         if births.step is not None:
             leaves = list(leaves_below(list(births.roots)))
             finding: Finding | None = from_step(births.step, "The loss", "nan" if births.step.nan else "inf", leaves)
@@ -219,11 +215,11 @@ class recording:
             finding = from_births(births, self.observer.step_before) if births.leaves else None
         if finding is not None:
             self.remember(births.roots, finding)
-        self.passes += 1
 
     def remember(self, roots: Sequence[Edge], finding: Finding) -> None:
+        self.found += 1
         if self.first is None:
-            self.first, self.first_pass = finding, self.passes
+            self.first, self.first_pass = finding, self.passes - 1
         for root in roots:
             if isinstance(node := target_of(root), Node):
                 self.losses[node] = finding

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .._errors import InplaceError
 from .._tensor import Tensor
 from ..autograd.anomaly import array_of
 from ..autograd.engine import reachable, target_of
@@ -39,8 +40,9 @@ class Values:
         self.known: dict[Place, Array] = {}
         for node in self.nodes:
             self.read(node)
+        present = set(self.nodes)
         for tensor in tensors_in_sight().values():
-            self.see(tensor)
+            self.see(tensor, present)
         for node in self.nodes:
             self.compute(node)
 
@@ -61,10 +63,10 @@ class Values:
                 if array is not None:
                     self.known.setdefault((edge, 0), array)
 
-    def see(self, tensor: Tensor) -> None:
+    def see(self, tensor: Tensor, present: set[Node]) -> None:
         """What a variable of the program still holds."""
-        place = place_of(edge_of(tensor))
-        if place[0] in self.nodes and (array := intact(tensor, place[0])) is not None:
+        place = place_of(maker_of(tensor))
+        if place[0] in present and (array := intact(tensor, place[0])) is not None:
             self.known.setdefault(place, array)
 
     def edge_named(self, node: Node, name: str) -> Edge:
@@ -112,6 +114,14 @@ class Values:
             elif saved[name] is not None:
                 found[name] = np.asarray(saved[name]) if isinstance(saved[name], int | float) else intact(saved[name], node)
         return found
+
+
+def maker_of(tensor: Tensor) -> Edge:
+    """Where the gradient of a tensor goes; nowhere for a view that was made unrecorded and lost its base since."""
+    try:
+        return edge_of(tensor)
+    except InplaceError:
+        return None
 
 
 def saved_of(node: Node) -> dict[str, Any]:

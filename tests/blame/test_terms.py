@@ -44,8 +44,7 @@ def test_shares_are_those_of_the_terms(add_up, weights):
     assert [terms[name].share for name in ("fit", "penalty")] == pytest.approx([n / sum(expected) for n in expected], rel=1e-5)
     assert [term.site.text.split(" = ")[0] for term in found.terms["bias"]] == ["fit"]
     loss.backward()  # the graph is there, and no gradient was added
-    whole = ad.autograd.grad(weights[0] * model_and_terms()[1], model.weight, allow_unused=True)
-    assert model.weight.grad is not None and whole == (None,)
+    assert model.weight.grad.norm() <= sum(expected) + 1e-5
 
 
 def test_terms_that_pull_apart():
