@@ -19,9 +19,9 @@ from .backward import Births
 from .finding import Cause, Finding, Range, bad_samples, kind_of, numbers
 from .forward import Steps
 from .recorder import recording, remembered, replay
-from .report import LOOK, RECORD, finished, from_births, from_growth, from_step, names, range_of_gradients
+from .report import LOOK, RECORD, finished, from_births, from_growth, from_step, names, public, ranges_of_gradients
 from .terms import split
-from .values import Values, place_of
+from .values import Values, leaves_of, place_of
 
 CANDIDATES = 4  # lines that are named where it is not known which of them it was
 
@@ -82,7 +82,7 @@ def of_result(loss: Tensor) -> Finding:
     values = Values([root])
     values.known[place_of(root)] = array
     kind = kind_of(array)
-    leaves = list(leaves_below([root]))
+    leaves = leaves_of(values.nodes)
     if kind != "finite":
         step = Steps(values).of(root)
         assert step is not None
@@ -108,7 +108,7 @@ def followed(loss: Tensor) -> Births:
     """The backward pass of a loss, run for looking: gradients go nowhere, and the graph is kept."""
     root = edge_of(loss)
     births = Births([root], measures=True)
-    captured = [leaf for leaf in leaves_below([root]) if leaf.requires_grad]
+    captured = [leaf for leaf in leaves_of(engine.reachable([root])) if leaf.requires_grad]
     seed = np.ones(loss.shape, loss._data.dtype)
     try:
         engine.run([root], [seed], keep_graph=True, create_graph=False, site=here(), captured=captured, anomaly=births)
@@ -128,21 +128,22 @@ def healthy(births: Births) -> Finding:
 
 def of_freed_gradients(values: Values, leaves: list[Tensor]) -> Finding:
     """A finite loss after backward: the gradients are there, and the values that leaves and numbers still tell."""
-    bad = set(with_bad_gradients(leaves))
+    bad = with_bad_gradients(leaves)
     if not bad:
         return Finding(Cause.FINITE, "Nothing is to blame: the loss and the gradients of its leaves are finite.")
-    suspects = [node for node in values.nodes if op_name(node) in SINGULAR and leaves_below([node]) <= bad]
+    suspects = [node for node in values.nodes if op_name(node) in SINGULAR and leaves_below([node]) <= set(bad)]
     for node in reversed(suspects):
         case = case_of(node, values)
         pattern = next((p for p in PATTERNS if "result" in case.values and p.name.startswith(case.op) and p.holds(case)), None)
         if pattern is not None:
-            message = f"The gradient is not finite: the derivative of {case.op} is infinite ({pattern.name})."
-            found = Finding(Cause.BACKWARD, message, pattern.name, pattern.advice.format(op=case.op), op=case.op, parameters=names(bad))
+            message = f"The gradient is not finite: the derivative of {public(case.op)} is infinite ({pattern.name})."
+            found = Finding(Cause.BACKWARD, message, pattern.name, pattern.advice.format(op=case.op), op=public(case.op))
+            found.parameters = names(bad)
             found.sites, found.samples = {"born": node.site}, bad_samples(np.where(singular(case), np.nan, 0.0))
             found.ranges = {name: Range.of(value) for name, value in case.values.items()}
             return finished(found)
     found = of_freed(values, "The gradient is not finite", suspects)
-    found.ranges, found.parameters = range_of_gradients(bad), names(bad)
+    found.ranges, found.parameters = ranges_of_gradients(bad), names(bad)
     return found
 
 

@@ -15,13 +15,12 @@ from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
-from .._explain import leaves_below
 from .._sampling import fork_rng, set_rng_state
 from .._site import here
 from .._tensor import Tensor
 from ..autograd import anomaly
 from ..autograd.anomaly import Watch, array_of
-from ..autograd.engine import target_of
+from ..autograd.engine import reachable, target_of
 from ..autograd.node import Edge, Node
 from ..autograd.stepping import GradChange
 from ..utils._python_dispatch import TorchDispatchMode
@@ -29,7 +28,7 @@ from .backward import Births
 from .finding import Cause, Finding, kinds_of
 from .report import from_births, from_step, names
 from .steps import Step, given, step_of
-from .values import maker_of, makers
+from .values import leaves_of, maker_of, makers
 
 MOST = 16  # bad passes that are looked into: what is spoilt stays spoilt
 
@@ -207,7 +206,7 @@ class recording:
         if self.found >= MOST:
             return
         if births.step is not None:
-            leaves = list(leaves_below(list(births.roots)))
+            leaves = leaves_of(reachable(births.roots))
             finding: Finding | None = from_step(births.step, "The loss", "nan" if births.step.nan else "inf", leaves)
             if finding is not None and not finding.parameters:
                 finding.parameters = names(births.leaves)
@@ -223,7 +222,7 @@ class recording:
         for root in roots:
             if isinstance(node := target_of(root), Node):
                 self.losses[node] = finding
-        for leaf in leaves_below(list(roots)):
+        for leaf in leaves_of(reachable(roots)):
             self.leaves.setdefault(id(leaf), (ref(leaf), finding))  # the first tells why the later ones are bad
 
 
@@ -237,7 +236,7 @@ def remembered(thing: Any) -> Finding | None:
     if isinstance(node := target_of(thing), Node):
         if node in latest.losses:
             return latest.losses[node]
-        step, leaves = latest.observer.step_before(node), list(leaves_below([node]))
+        step, leaves = latest.observer.step_before(node), leaves_of(reachable([node]))
     else:
         kept = latest.leaves.get(id(thing))
         if kept is not None and kept[0]() is thing:

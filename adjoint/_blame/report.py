@@ -11,10 +11,12 @@ import numpy as np
 
 from .._site import Site
 from .._tensor import Parameter, Tensor
+from .._watching import op_name
 from ..autograd.node import Edge, Node
 from ..nn._owners import names_of
+from ..ops._registry import OPS
 from .backward import Birth, Births
-from .finding import Cause, Finding, Range, kind_of
+from .finding import Cause, Finding, Range
 from .rewrite import rewritten, spelled
 from .steps import Step, origin
 
@@ -31,11 +33,20 @@ LOWER = (
 )
 
 
-def names(leaves: Iterable[Any]) -> tuple[str, ...]:
-    """The names of leaves; a shape for those that have none."""
-    wanted = list(leaves)
+def named(leaves: Iterable[Any]) -> dict[Any, str]:
+    """Leaves and their names, in the order of their models; a shape for those that have none."""
+    wanted = dict.fromkeys(leaves)
     known = names_of(wanted)
-    return tuple(known.get(leaf) or f"a leaf of shape {list(leaf.shape)}" for leaf in wanted)
+    return {leaf: name or f"a leaf of shape {list(leaf.shape)}" for leaf, name in known.items() if leaf in wanted}
+
+
+def names(leaves: Iterable[Any]) -> tuple[str, ...]:
+    return tuple(named(leaves).values())
+
+
+def public(op: str) -> str:
+    """PyTorch's name for an op."""
+    return op_name(OPS[op]) if op in OPS else op
 
 
 def finished(finding: Finding) -> Finding:
@@ -57,17 +68,17 @@ def from_step(last: Step, what: str, kind: str, leaves: Sequence[Tensor]) -> Fin
     if not birth.op:
         return from_given(birth, what, kind, common)
     if birth.pattern == "unexplained" and "result" not in birth.ranges:
-        message = f"{what} is {kind}, and no value is known from {birth.op}, whose inputs are finite, to where it was seen."
+        message = f"{what} is {kind}, and no value is known from {public(birth.op)}, whose inputs are finite, to where it was seen."
         return Finding(Cause.NOT_KEPT, message, advice=RECORD, sites={"finite": birth.site, "seen": last.site}, ranges=birth.ranges)
     grown = [leaf for leaf in leaves if isinstance(leaf, Parameter) and extreme(leaf) > HUGE_PARAMETER]
     if birth.pattern in ("overflow", "exp overflow") and grown:
-        message = f"{what} is {kind}: {birth.op} overflowed, because parameters have grown to {max(map(extreme, grown)):.2g}."
+        message = f"{what} is {kind}: {public(birth.op)} overflowed, because parameters have grown to {max(map(extreme, grown)):.2g}."
         common |= {"pattern": "learning rate too high", "advice": LOWER, "parameters": names(grown), "samples": ()}
         return finished(Finding(Cause.PARAMETER, message, **common))
     made = kind if "result" not in birth.ranges else "nan" if birth.nan else "inf"
-    then = f", of which {other.op} made nan" if other is not None and "became nan" in sites else ""
-    message = f"{what} is {kind}: {birth.op} made {made}{then} ({birth.pattern})."
-    return finished(Finding(Cause.FORWARD, message, pattern=birth.pattern, advice=birth.fix, op=birth.op, **common))
+    then = f", of which {public(other.op)} made nan" if other is not None and "became nan" in sites else ""
+    message = f"{what} is {kind}: {public(birth.op)} made {made}{then} ({birth.pattern})."
+    return finished(Finding(Cause.FORWARD, message, pattern=birth.pattern, advice=birth.fix, op=public(birth.op), **common))
 
 
 def from_given(birth: Step, what: str, kind: str, common: dict[str, Any]) -> Finding:
@@ -122,7 +133,7 @@ def from_births(births: Births, step_of: Callable[[Edge], Step | None]) -> Findi
 
 def op_of(birth: Birth) -> str:
     node = birth.node
-    return "a hook" if node is None else node.name().removesuffix("Backward") if node.op is None else node.op.name
+    return "a hook" if node is None else node.name().removesuffix("Backward") if node.op is None else op_name(node.op)
 
 
 def from_growth(births: Births) -> Finding | None:
@@ -144,7 +155,6 @@ def from_growth(births: Births) -> Finding | None:
     )
 
 
-def range_of_gradients(leaves: Iterable[Tensor]) -> dict[str, Range]:
-    """The gradients of leaves that are not finite, by name."""
-    bad = [leaf for leaf in leaves if leaf._grad is not None and kind_of(np.asarray(leaf._grad._data)) != "finite"]
-    return {f"gradient of {name}": Range.of(leaf._grad._data) for leaf, name in zip(bad, names(bad), strict=True) if leaf._grad is not None}
+def ranges_of_gradients(leaves: Iterable[Any]) -> dict[str, Range]:
+    """The gradients of leaves, by name."""
+    return {f"gradient of {name}": Range.of(leaf._grad._data) for leaf, name in named(leaves).items()}

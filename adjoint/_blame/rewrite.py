@@ -118,7 +118,7 @@ def with_operand(expression: ast.expr, op: str, repair: Callable[[ast.expr], ast
 
 def same_op(name: str, op: str) -> bool:
     """Whether a function or method is the one of an op: what a module computes inside cannot be changed from outside."""
-    return name.rstrip("_") in (op, op.removesuffix("_number"), {"pow_number": "pow", "div": "divide"}.get(op))
+    return name.rstrip("_") in (op, {"div": "divide"}.get(op))
 
 
 def in_module_call(call: ast.Call, op: str) -> bool:

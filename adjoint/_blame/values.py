@@ -7,7 +7,7 @@ it can be computed again. A number that was overwritten since is not known: one 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from .._errors import InplaceError
 from .._tensor import Tensor
 from ..autograd.anomaly import array_of
 from ..autograd.engine import reachable, target_of
-from ..autograd.node import NOWHERE, Edge, Freed, Node, Output
+from ..autograd.node import Edge, Freed, Node, Output
 from ..autograd.packed import Packed
 from ..autograd.saved import SavedOutput
 from ..autograd.views import edge_of
@@ -58,10 +58,8 @@ class Values:
             elif (edge := self.edge_named(node, name)) is not None and (array := intact(value, node)) is not None:
                 self.known.setdefault(place_of(edge), array)
         for edge in node.next:
-            if edge is not None and edge is not NOWHERE and not isinstance(edge, Node | Output):
-                array = intact(edge, node)
-                if array is not None:
-                    self.known.setdefault((edge, 0), array)
+            if isinstance(edge, Tensor) and (array := intact(edge, node)) is not None:
+                self.known.setdefault((edge, 0), array)
 
     def see(self, tensor: Tensor, present: set[Node]) -> None:
         """What a variable of the program still holds."""
@@ -141,6 +139,12 @@ def intact(value: Any, node: Node) -> Array | None:
         return None
     data = getattr(value, "_data", value)
     return array_of(value) if not isinstance(data, np.ndarray) else data
+
+
+def leaves_of(nodes: Iterable[Node]) -> list[Tensor]:
+    """The leaves that nodes were given, the first one first."""
+    edges = (edge for node in sorted(nodes, key=lambda node: node.seq) for edge in node.next)
+    return list(dict.fromkeys(edge for edge in edges if isinstance(edge, Tensor)))
 
 
 def makers(edges: Sequence[Edge], steps: int) -> list[list[str]]:
