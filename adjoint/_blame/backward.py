@@ -10,7 +10,7 @@ import numpy as np
 
 from .._explain import leaves_below
 from .._site import Site
-from .._tensor import Tensor
+from .._tensor import Parameter, Tensor
 from ..autograd.anomaly import Watch, array_of, is_anomaly_enabled
 from ..autograd.engine import reachable, target_of
 from ..autograd.node import Edge, Node
@@ -63,7 +63,7 @@ class Births(Watch):
         self.births: list[Birth] = []
         self.leaves: dict[Any, set[str]] = {}
         self.largest: dict[Any, float] = {}  # the largest element of the gradient of each leaf
-        self.growth: dict[Node, float] = {}  # by how much a node made its gradient larger
+        self.growth: dict[Node, float] = {}  # by how much a node made larger what it passes on
         self.delivered: dict[Any, set[str]] = {}  # which bad numbers were given to a node or leaf
         self.changes: list[GradChange] = []  # gradients that tensors keep, as they were
 
@@ -104,7 +104,8 @@ class Births(Watch):
                 self.births.append(self.birth(kind, node, array_of(gradient), g))
         self.deliver(node.next, gradients)
         if self.measures:
-            self.growth[node] = largest(gradients) / (largest(g) or 1.0)
+            onward = [gradient for edge, gradient in zip(node.next, gradients, strict=True) if isinstance(target_of(edge), Node)]
+            self.growth[node] = largest(onward or gradients) / (largest(g) or 1.0)
 
     def birth(self, kind: str, node: Node, data: Any, g: Any) -> Birth:
         case = examine(node, data, g, self.roots)
@@ -117,7 +118,8 @@ class Births(Watch):
         ranges = {f"its {name}": Range.of(value) for name, value in case.values.items()}
         ranges |= {f"gradient in{' ' * bool(nr)}{nr or ''}": Range.of(one) for nr, one in enumerate(case.incoming)}
         ranges["gradient out"] = Range.of(data)
-        return Birth(kind, node, node.site, pattern, fix, ranges, bad_samples(data), case.born)
+        samples = () if all(isinstance(edge, Parameter) for edge in node.next) else bad_samples(data)
+        return Birth(kind, node, node.site, pattern, fix, ranges, samples, case.born)
 
     def finish(self, leaf: Any, g: Any, kept: bool) -> None:
         if not isinstance(leaf, Tensor):

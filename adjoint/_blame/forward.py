@@ -9,7 +9,7 @@ import numpy as np
 from .._tensor import Tensor
 from ..autograd.node import NOWHERE, Edge, Node, Output
 from .finding import kinds_of
-from .steps import Step, given, step_of
+from .steps import Step, given, is_row_of_parameter, step_of
 from .values import Place, Values, makers, place_of, saved_of
 
 GUESSED = ("overflow", "unexplained")  # patterns of ops that seem innocent: an input that is not known is more likely to be bad
@@ -38,6 +38,8 @@ class Steps:
         certain, possible = self.causes(node, inputs)
         op = node.name().removesuffix("Backward") if node.op is None else node.op.name
         step = step_of(op, node.seq, node.site, inputs | exponent_of(node), result, makers(node.next, 3), certain)
+        if result is not None and any(is_row_of_parameter(edge, result) for edge in node.next):
+            step.samples = ()
         if not certain and (result is None or step.pattern in GUESSED):
             step.causes = possible
         (self.possible if result is None else self.certain)[node, nr] = step

@@ -105,6 +105,11 @@ FORWARD: tuple[Pattern, ...] = (
         "the mean of no elements is 0 / 0, as after a selection that is empty: write x.sum() / max(x.numel(), 1)",
     ),
     Pattern(
+        "target is masked",
+        lambda c: c.op in ("cross_entropy", "nll_loss") and c.result(np.isinf) and c.input(np.isneginf),
+        "the score of a target is -inf, so its probability is 0: do not mask the classes that are targets, or leave those samples out",
+    ),
+    Pattern(
         "only ignored targets",
         lambda c: c.op in ("cross_entropy", "nll_loss") and c.result(np.isnan) and not infinite_input(c),
         "every target has the value ignore_index, so the mean is 0 / 0: leave such batches out, or use reduction='sum' and divide by "
@@ -171,6 +176,8 @@ def advice(name: str) -> str:
 
 # Patterns at which the bad number was not made: an infinity that came from elsewhere is told first.
 MEETINGS = frozenset({"0 * inf", "inf / inf", "inf - inf", "unexplained"})
+# Patterns at which an infinity is to blame that was legal until then.
+ENDS = frozenset({"target is masked", "softmax of a row of -inf"})
 # Patterns that are no mistakes by themselves: masks are.
 LEGAL = frozenset({"inf was put in", "inf was given"})
 

@@ -27,7 +27,7 @@ from ..utils._python_dispatch import TorchDispatchMode
 from .backward import Births
 from .finding import Cause, Finding, kinds_of
 from .report import from_births, from_step, names
-from .steps import Step, given, step_of
+from .steps import Step, given, is_row_of_parameter, step_of
 from .values import leaves_of, maker_of, makers
 
 MOST = 16  # bad passes that are looked into: what is spoilt stays spoilt
@@ -84,6 +84,8 @@ class Observer(TorchDispatchMode):
         inputs = [one for one in operands.values() if isinstance(one, Tensor)]
         names_before = makers([maker_of(one) for one in inputs], 3)
         step = step_of(op, now, site, arrays, array, names_before, causes)
+        if any(is_row_of_parameter(one, array) for one in inputs):
+            step.samples = ()
         for one in (made, made._base):  # who writes into a view writes into its base
             if one is not None:
                 self.tensors[id(one)] = ref(one, partial(self.forget, id(one))), step

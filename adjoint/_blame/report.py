@@ -55,7 +55,7 @@ def finished(finding: Finding) -> Finding:
     if site is None:
         return finding
     rewrite = rewritten(finding.pattern, finding.op, site) if finding.op else ""
-    return replace(finding, advice=spelled(finding.advice, site), rewrite=spelled(rewrite, site))
+    return replace(finding, advice=spelled(finding.advice, site), rewrite=rewrite)
 
 
 def from_step(last: Step, what: str, kind: str, leaves: Sequence[Tensor]) -> Finding:
@@ -76,7 +76,7 @@ def from_step(last: Step, what: str, kind: str, leaves: Sequence[Tensor]) -> Fin
         common |= {"pattern": "learning rate too high", "advice": LOWER, "parameters": names(grown), "samples": ()}
         return finished(Finding(Cause.PARAMETER, message, **common))
     made = kind if "result" not in birth.ranges else "nan" if birth.nan else "inf"
-    then = f", of which {public(other.op)} made nan" if other is not None and "became nan" in sites else ""
+    then = f", of which {public(other.op)} made nan" if other is not None and other.op and other.seq > birth.seq else ""
     message = f"{what} is {kind}: {public(birth.op)} made {made}{then} ({birth.pattern})."
     return finished(Finding(Cause.FORWARD, message, pattern=birth.pattern, advice=birth.fix, op=public(birth.op), **common))
 
@@ -147,7 +147,7 @@ def from_growth(births: Births) -> Finding | None:
             by_line.setdefault((node.code, node.site.line), []).append(node)
     nodes = max(by_line.values(), key=lambda nodes: sum(log(births.growth[node]) for node in nodes))
     factor = float(np.exp(sum(log(births.growth[node]) for node in nodes)))
-    times = f", which ran {len(nodes)} times" if len(nodes) > 1 else ""
+    times = f", which ran {len(nodes)} times," if len(nodes) > 1 else ""
     sizes = max(births.largest.values())
     message = f"The gradient is finite and as large as {sizes:.3g}: this line{times} made it {factor:.3g} times larger."
     return finished(

@@ -157,7 +157,7 @@ def fused(site: Site, inner: str, name: str) -> str:
         match call:
             case ast.Call(func=ast.Attribute(value=owner, attr=attr), args=args) if attr == inner:
                 if name == "logsigmoid":
-                    return f"torch.nn.functional.logsigmoid({ast.unparse(args[0] if is_module(owner) else owner)})"
+                    return f"{spelled('torch.nn.functional', site)}.logsigmoid({ast.unparse(args[0] if is_module(owner) else owner)})"
                 call.func = ast.Attribute(owner, name)
                 return ast.unparse(call)
     return ""

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from .._site import Site
+from .._tensor import Parameter
 from ..autograd.nonfinite import LOGARITHMS, SUMS
 from ..ops._registry import OPS
 from .finding import Range, bad_samples, kinds_of, numbers
-from .patterns import FILLING, LEGAL, MEETINGS, advice, recognise, shared
+from .patterns import ENDS, FILLING, LEGAL, MEETINGS, advice, recognise, shared
 
 
 @dataclass(eq=False)
@@ -50,10 +51,23 @@ def step_of(op: str, seq: int, site: Site, inputs: dict[str, Any], result: Any, 
             step.samples = bad_samples(np.where(inputs["mask"], np.nan, 0.0))
         return step
     kinds = kinds_of(result)
-    step = Step(op, seq, site, ranges, "nan" in kinds, "inf" in kinds, bad_samples(result), causes=causes)
+    step = Step(op, seq, site, ranges, "nan" in kinds, "inf" in kinds, samples_of(inputs, result), causes=causes)
     step.ranges["result"] = Range.of(result)
     step.pattern, step.fix = recognise(op, inputs, result, before)
     return step
+
+
+def samples_of(inputs: dict[str, Any], result: Any) -> tuple[int, ...]:
+    """Which samples of a batch are bad; none where dimension 0 of the result is not that of what it was made from."""
+    first = next((np.asarray(value) for value in inputs.values() if value is not None and np.ndim(value)), None)
+    if first is not None and first.ndim != np.ndim(result) and first.shape[:1] != np.shape(result)[:1]:
+        return ()
+    return bad_samples(result)
+
+
+def is_row_of_parameter(operand: Any, result: Any) -> bool:
+    """Whether the rows of a result are those of a parameter, and no samples."""
+    return isinstance(operand, Parameter) and tuple(operand.shape) == np.shape(result)
 
 
 def given(name: str, tensor: Any, array: Any, seq: int, site: Site) -> Step:
@@ -72,7 +86,7 @@ def births(steps: Iterable[Step], kind: str) -> tuple[list[Step], dict[Step, lis
     waiting, found = list(users), []
     while waiting:
         step = waiting.pop()
-        causes = [cause for cause in step.causes if cause.has(kind)]
+        causes = [] if step.pattern in ENDS else [cause for cause in step.causes if cause.has(kind)]
         if not causes:
             found.append(step)
         for cause in causes:

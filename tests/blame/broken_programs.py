@@ -174,6 +174,19 @@ def all_ignored(bad):
     return F.cross_entropy(scores, target)
 
 
+@program("target is masked", "return F.cross_entropy(scores, target)")
+def masked_target(bad):
+    scores = leaf([1.0, 2.0], [3.0, 4.0]).masked_fill(ad.tensor([bad, False]), -INF)
+    target = ad.tensor([1, 0])
+    return F.cross_entropy(scores, target)
+
+
+@program("std of one element", "return (x / x.std(0)).sum()", "x.std(0, correction=0)")
+def std_of_a_batch_of_one(bad):
+    x = leaf([1.0, 2.0]) if bad else leaf([1.0, 2.0], [2.0, 4.0])
+    return (x / x.std(0)).sum()
+
+
 @program("std of one element", "return x.std(dim=1).sum()", "x.std(dim=1, correction=0)", (0, 1))
 def std_of_one(bad):
     x = leaf([1.0], [2.0]) if bad else leaf([1.0, 2.0], [2.0, 4.0])
@@ -237,6 +250,12 @@ def difference_of_infinities(bad):
 def product_overflows(bad):
     x = leaf(1e20 if bad else 1e2, 1.0)
     return (x * x).sum()
+
+
+@program("division by a norm of 0", "return (weight / weight.norm()).sum()", "weight / weight.norm().clamp(min=1e-12)")
+def norm_of_a_parameter(bad):
+    weight = nn.Parameter(ad.zeros(3, 3) if bad else ad.ones(3, 3))
+    return (weight / weight.norm()).sum()
 
 
 @program("learning rate too high", "return (model(ad.ones(4, 2)) ** 2).sum()")

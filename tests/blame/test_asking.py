@@ -314,3 +314,12 @@ def test_text_and_html():
     page = found._repr_html_()
     assert page.startswith("<div><b>log(0)</b>") and "<pre>p.clamp(min=1e-12).log()</pre>" in page and "<td>samples</td>" in page
     assert found.ranges["input"].minimum == 0 and found.ranges["result"].bad == 1
+
+
+def test_growth_is_told_by_line():
+    w, h = nn.Parameter(ad.eye(2) * 3), ad.ones(2, 2)
+    for _ in range(30):
+        h = h @ w
+    found = ad.blame(h.mean())
+    assert found.cause is Cause.EXPLODING and found.site.text == "h = h @ w" and found.parameters == ("w",)
+    assert "which ran 30 times, made it" in found.message and "e+14 times larger" in found.message
