@@ -192,6 +192,7 @@ _NAMES = {
     **dict.fromkeys(("FloatType", "JitType", "TensorType"), "_C"),
     **dict.fromkeys(("Event", "Stream", "get_device_module"), "_streams"),
     **dict.fromkeys(("ScriptFunction", "ScriptModule"), "jit"),
+    **dict.fromkeys(("blame",), "_blame"),
     **dict.fromkeys(("explain",), "_explain"),
     **dict.fromkeys(("doctor",), "_doctor"),
     **dict.fromkeys(("as_torch",), "_place"),

@@ -159,7 +159,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "xpu",
         ),
     ),
-    ("top", ("__main__", "_doctor", "_explain", "_place", "_reference", "as_torch", "cli", "viz")),
+    ("top", ("__main__", "_blame", "_doctor", "_explain", "_place", "_reference", "as_torch", "cli", "viz")),
     ("public surface", ("", "cli.build", "lab", "learn")),  # which uses the library as programs do
 )
 

@@ -4,15 +4,19 @@ from typing import Any
 
 import numpy as np
 
+from ..._blame import Finding, answer
 from ..._site import Site
 from ..events import Pass, PerTensor, array_of
 from ..rule import Rule
+from .hidden_write import arrays_of
 
 SMALLEST = 2  # leaves whose gradients are looked at in every pass: a NaN spreads
+LOOKS = 3  # passes that are run once more for looking
+SINGULAR = ("Sqrt", "Rsqrt", "Pow", "Norm", "LinalgVectorNorm", "Log", "Reciprocal", "Div", "Acos", "Asin", "Atan", "Cdist", "Std", "CosineS")
 
 
 class NonFinite(Rule):
-    """The loss or a gradient is NaN or infinite, for the first time.
+    """The loss or a gradient is NaN or infinite, for the first time; `blame` says where it was born.
 
     A gradient scaler that skips the step has seen it, so only gradients that a step uses count.
     """
@@ -22,26 +26,38 @@ class NonFinite(Rule):
 
     def start(self) -> None:
         self.bad = PerTensor()  # gradients that are not finite, and the line of their backward
+        self.origin: Finding | None = None
+        self.looks = 0
         self.said = False
 
     def backward(self, event: Pass) -> None:
-        data = array_of(event.roots[0])
-        if self.said or data is None or np.isfinite(data).all():
+        root = event.roots[0]
+        data = array_of(root)
+        if self.said or data is None:
+            return
+        if np.isfinite(data).all():
+            if self.doctor.looking and self.looks < LOOKS and any(map(is_singular, event.nodes)):
+                self.looks += 1
+                self.origin = answer(root) or None  # while its values are there: backward frees them
             return
         self.said = True
         broken = [leaf for leaf in event.leaves if (values := array_of(leaf)) is not None and not np.isfinite(values).all()]
-        sites, message, fix = self.origin(event)
         if broken and all(any(facts.steps for facts in self.doctor.serving(leaf)) for leaf in broken):
-            message, fix = f"{self.doctor.names_of(broken)} is not finite any more: the step before made it so", "use a smaller learning rate, or clip gradients"
-        self.report(message, fix, {**sites, "backward": event.site}, "loss", loss=float(np.asarray(data).reshape(-1)[0]), passes_before=event.number - 1)
+            message = f"{self.doctor.names_of(broken)} is not finite any more: the step before made it so"
+            self.tell(event.site, message, "use a smaller learning rate, or clip gradients", None)
+        else:
+            found = answer(root)
+            self.tell(event.site, found.message, found.rewrite or found.advice, found)
 
-    def origin(self, event: Pass) -> tuple[dict[str, Site], str, str]:
-        """Where the first value that is not finite came from."""
-        from ..._blame import blame
-
-        found = blame(event.roots[0])
-        sites = {} if found.site is None else {"first bad value": found.site}
-        return sites, found.message, found.advice
+    def tell(self, site: Site, message: str, fix: str, found: Finding | None) -> None:
+        self.report(
+            message.removesuffix("."),
+            fix,
+            {**({} if found is None else found.sites), "backward": site},
+            "first",
+            **({} if found is None else {role: known.text for role, known in found.ranges.items()}),
+            **({"samples": found.samples} if found is not None and found.samples else {}),
+        )
 
     def backward_done(self, event: Pass) -> None:
         if self.said:
@@ -55,16 +71,17 @@ class NonFinite(Rule):
         if self.said:
             return
         for parameter in optimizer._all_params():
-            where = self.bad.get(parameter)
-            data = array_of(parameter._grad)
+            where, data = self.bad.get(parameter), array_of(parameter._grad)
             if where is not None and data is not None and not np.isfinite(data).all():
                 self.said = True
-                self.report(
-                    f"the gradient of {self.doctor.names_of([parameter])} is not finite although the loss is: the step makes the parameter so too",
-                    "a square root, norm or logarithm at 0 has an infinite slope: add a small constant inside it; "
-                    "set_detect_anomaly(True) names the line",
-                    {"backward": where, "step": site},
-                    "gradient",
-                    bad_elements=f"{int((~np.isfinite(data)).sum())} of {data.size}",
-                )
+                fix = "a root, norm or logarithm at 0 has an infinite slope: add a small constant inside it"
+                if self.origin is not None:
+                    self.tell(where, self.origin.message, self.origin.rewrite or self.origin.advice, self.origin)
+                else:
+                    self.tell(where, f"the gradient of {self.doctor.names_of([parameter])} is not finite although the loss is", fix, None)
                 return
+
+
+def is_singular(node: Any) -> bool:
+    """Whether a node may have been evaluated where its slope is infinite."""
+    return node.name().startswith(SINGULAR) and any(not np.all(array) or not np.isfinite(array).all() for array in arrays_of(node))

@@ -10,7 +10,8 @@ from ..finding import NOTE
 from ..reading import rms
 from ..rule import Rule
 
-LARGE, SMALL, STEPS, FIRST, LEAST, MOST = 0.3, 1e-8, 20, 5, 16, 100_000
+LARGE, SMALL, STEPS, LEAST, MOST = 0.3, 1e-8, 20, 16, 100_000
+FIRST, OVERTURNED = 5, 1.0  # steps after which a large change may have made the weights large
 
 
 class UpdateRatio(Rule):
@@ -49,7 +50,7 @@ class UpdateRatio(Rule):
             ratios = self.ratios.get(parameter, [])
             if len(ratios) < STEPS - 2 or "Embedding" in type(self.doctor.owner_of(parameter)[0]).__name__:
                 continue
-            middle = float(np.median(ratios[:FIRST] if np.median(ratios[:FIRST]) > LARGE else ratios))
+            middle = float(np.median(ratios[:FIRST] if np.median(ratios[:FIRST]) > OVERTURNED else ratios))
             if not (middle > LARGE or middle < SMALL):
                 continue
             what = "a third of its size and more" if middle > LARGE else "next to nothing"
