@@ -274,7 +274,7 @@ class Doctor:
         return known is not None and known[0]() is parameter._grad is not None and known[1] == parameter._grad._version
 
     def owner_of(self, parameter: Tensor) -> tuple[Any, str]:
-        """The module that has a parameter, and the parameter's name from the variable of the model on; None and nothing if there is none."""
+        """The module that has a parameter, and its name from the variable of the model on; None and nothing if there is none."""
         for known, variable in self._models.values():
             model = known()
             for path, module in () if model is None else model.named_modules():
