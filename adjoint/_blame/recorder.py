@@ -112,52 +112,33 @@ def plain(operand: Any) -> Any:
 
 
 class Followed(Births):
-    """Follows a backward pass for a recording, besides whoever else follows it."""
+    """Follows a backward pass for a recording."""
 
-    def __init__(self, roots: Sequence[Edge], record: recording, other: Watch | None) -> None:
+    def __init__(self, roots: Sequence[Edge], record: recording) -> None:
         super().__init__(roots)
-        self.record, self.other = record, other
+        self.record = record
         self.step = next((step for root in roots if (step := record.observer.step_before(root)) is not None), None)
-
-    def begin(self, roots: Sequence[Edge], gradients: Sequence[Any], keeps_graph: bool) -> None:
-        super().begin(roots, gradients, keeps_graph)
-        if self.other is not None:
-            self.other.begin(roots, gradients, keeps_graph)
 
     def arrive(self, target: Any, g: Any) -> None:
         if self.record.undoes and isinstance(target, Tensor):
             self.record.changes.append(GradChange(target))
-        if self.other is not None:
-            self.other.arrive(target, g)
-
-    def capture(self, node: Node, g: Any) -> None:
-        if self.other is not None:
-            self.other.capture(node, g)
-
-    def enter(self, node: Node, g: Any) -> None:
-        super().enter(node, g)
-        if self.other is not None:
-            self.other.enter(node, g)
-
-    def leave(self, node: Node, gradients: tuple[Any, ...], g: Any) -> None:
-        super().leave(node, gradients, g)
-        if self.other is not None:
-            self.other.leave(node, gradients, g)
-
-    def finish(self, leaf: Any, g: Any, kept: bool) -> None:
-        super().finish(leaf, g, kept)
-        if self.other is not None:
-            self.other.finish(leaf, g, kept)
-
-    def fail(self, node: Any) -> None:
-        super().fail(node)
-        if self.other is not None:
-            self.other.fail(node)
 
     def end(self) -> None:
         self.record.conclude(self)
-        if self.other is not None:
-            self.other.end()
+
+
+class Both(Watch):
+    """Two who follow the same backward pass: a recording inside a profile."""
+
+    def __init__(self, first: Watch, second: Watch) -> None:
+        super().__init__(first.roots)
+        for event in ("begin", "arrive", "capture", "enter", "leave", "finish", "end", "fail"):
+            setattr(self, event, partial(self.tell, event, first, second))
+
+    def tell(self, event: str, first: Watch, second: Watch, *facts: Any) -> None:
+        for watch in (first, second):
+            getattr(watch, event)(*facts)
+        self.node = first.node
 
 
 class recording:
@@ -200,7 +181,8 @@ class recording:
         self.changes.clear()
 
     def watch(self, roots: Sequence[Edge]) -> Watch:
-        return Followed(roots, self, None if self.before is None else self.before(roots))
+        followed = Followed(roots, self)
+        return followed if self.before is None else Both(followed, self.before(roots))
 
     def conclude(self, births: Followed) -> None:
         """A backward pass has ended."""

@@ -46,6 +46,18 @@ def test_a_parameter_and_its_gradient_lead_to_the_loss(keep):
         assert found.parameters == ("x",)
 
 
+@pytest.mark.parametrize(
+    ("at", "function", "pattern"),
+    [(1.0, ad.asin, "acos or asin of ±1"), (0.0, ad.sqrt, "sqrt(0)"), (1.0, ad.acosh, "acosh(1)")],
+)
+def test_an_edge_is_seen_in_a_freed_graph(at, function, pattern):
+    x = ad.tensor([at + 0.5, at] if function is ad.acosh else [0.5, at], requires_grad=True)
+    loss = function(x).sum()
+    loss.backward()
+    found = ad.blame(loss)
+    assert found.cause is Cause.BACKWARD and found.pattern == pattern and found.samples == (1,) and found.parameters == ("x",)
+
+
 def test_leaves_that_are_unchanged_tell_what_a_freed_graph_computed():
     x = ad.tensor([0.0, 1.0], requires_grad=True)
     loss = (x * x.log()).sum()
