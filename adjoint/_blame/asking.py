@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._errors import InplaceError
 from .._explain import leaves_below, named
 from .._site import Site, here
 from .._tensor import Tensor
@@ -97,7 +98,8 @@ def of_result(loss: Tensor) -> Finding:
         assert step is not None
         found = from_step(step, "The loss" if array.ndim == 0 else "The result", kind, leaves)
         if values.freed is None:
-            found.parameters = found.parameters or names(followed(loss).leaves)
+            births = followed(loss)
+            found.parameters = found.parameters or names(births.leaves if isinstance(births, Births) else ())
         elif found.cause is Cause.NOT_KEPT or (found.cause is Cause.DATA and not found.ranges):
             return of_freed(values, f"The loss is {kind}")
         else:
@@ -106,6 +108,9 @@ def of_result(loss: Tensor) -> Finding:
     if values.freed is not None:
         return of_freed_gradients(values, leaves)
     births = followed(loss)
+    if isinstance(births, InplaceError):
+        message = "The loss is finite, and its backward pass cannot be followed: a value that it needs was overwritten."
+        return Finding(Cause.NOT_KEPT, message, advice=RECORD, sites=births.sites)
     return from_births(births, Steps(values).of) or from_growth(births) or healthy(births)
 
 
@@ -113,14 +118,17 @@ def with_bad_gradients(leaves: list[Tensor]) -> list[Tensor]:
     return [leaf for leaf in leaves if leaf._grad is not None and kind_of(np.asarray(leaf._grad._data)) != "finite"]
 
 
-def followed(loss: Tensor) -> Births:
-    """The backward pass of a loss, run for looking: gradients go nowhere, and the graph is kept."""
+def followed(loss: Tensor) -> Births | InplaceError:
+    """The backward pass of a loss, run for looking: gradients go nowhere, and the graph is kept. The error if it cannot be run any more,
+    because an optimizer has changed the parameters since."""
     root = edge_of(loss)
     births = Births([root], measures=True)
     captured = [leaf for leaf in leaves_of(engine.reachable([root])) if leaf.requires_grad]
     seed = np.ones(loss.shape, loss._data.dtype)
     try:
         engine.run([root], [seed], keep_graph=True, create_graph=False, site=here(), captured=captured, anomaly=births)
+    except InplaceError as error:
+        return error
     finally:
         for change in births.changes[::-1]:
             change.swap()

@@ -27,9 +27,10 @@ from ..utils._python_dispatch import TorchDispatchMode
 from .backward import Births
 from .finding import Cause, Finding, kinds_of
 from .report import from_births, from_step, names
-from .steps import Step, given, is_row_of_parameter, step_of
+from .steps import Step, births, given, is_row_of_parameter, step_of
 from .values import leaves_of, maker_of, makers
 
+DEEPEST = 1000  # steps on the way from a birth that are kept: a state that is spoilt once would keep those of a whole training
 MOST = 16  # bad passes that are looked into: what is spoilt stays spoilt
 
 
@@ -83,7 +84,11 @@ class Observer(TorchDispatchMode):
                 causes.append(before.get(role) or given(role, operands[role], value, now, site))
         inputs = [one for one in operands.values() if isinstance(one, Tensor)]
         names_before = makers([maker_of(one) for one in inputs], 3)
+        if any(cause.depth >= DEEPEST for cause in causes):
+            found = [births([cause for cause in causes if cause.has(kind)], kind)[0] for kind in ("nan", "inf")]
+            causes = [birth for some in found for birth in some]
         step = step_of(op, now, site, arrays, array, names_before, causes)
+        step.depth = 1 + max((cause.depth for cause in causes), default=0)
         if any(is_row_of_parameter(one, array) for one in inputs):
             step.samples = ()
         for one in (made, made._base):  # who writes into a view writes into its base

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from math import log
+from math import exp, log
 from typing import Any
 
 import numpy as np
@@ -83,7 +83,7 @@ def from_step(last: Step, what: str, kind: str, leaves: Sequence[Tensor]) -> Fin
 
 def from_given(birth: Step, what: str, kind: str, common: dict[str, Any]) -> Finding:
     """Bad numbers that no operation made."""
-    tensor = birth.tensor
+    tensor = None if birth.tensor is None else birth.tensor()
     if isinstance(tensor, Tensor) and tensor.requires_grad and tensor.is_leaf:
         (name,) = names([tensor])
         message = f"{what} is {kind}: {name} was not finite before this step."
@@ -146,7 +146,7 @@ def from_growth(births: Births) -> Finding | None:
         if factor > 0:
             by_line.setdefault((node.code, node.site.line), []).append(node)
     nodes = max(by_line.values(), key=lambda nodes: sum(log(births.growth[node]) for node in nodes))
-    factor = float(np.exp(sum(log(births.growth[node]) for node in nodes)))
+    factor = exp(min(sum(log(births.growth[node]) for node in nodes), 700.0))
     times = f", which ran {len(nodes)} times," if len(nodes) > 1 else ""
     sizes = max(births.largest.values())
     message = f"The gradient is finite and as large as {sizes:.3g}: this line{times} made it {factor:.3g} times larger."
