@@ -194,8 +194,10 @@ _NAMES = {
     **dict.fromkeys(("FloatType", "JitType", "TensorType"), "_C"),
     **dict.fromkeys(("Event", "Stream", "get_device_module"), "_streams"),
     **dict.fromkeys(("ScriptFunction", "ScriptModule"), "jit"),
+    **dict.fromkeys(("blame",), "_blame"),
     **dict.fromkeys(("explain",), "_explain"),
     **dict.fromkeys(("set_full_tracebacks",), "_tracebacks"),
+    **dict.fromkeys(("doctor",), "_doctor"),
     **dict.fromkeys(("as_torch",), "_place"),
     **dict.fromkeys(
         ("_convert_indices_from_coo_to_csr", "_convert_indices_from_csr_to_coo", "hsmm", "hspmm", "saddmm", "smm",

@@ -88,6 +88,7 @@ from ._native import batch_norm_update_stats as batch_norm_update_stats
 from ._native import bilinear as bilinear
 from ._native import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
 from ._spectral import blackman_window as blackman_window
+from ._blame.asking import blame as blame
 from .amp.autocast_mode import clear_autocast_cache as clear_autocast_cache
 from .compiler import compile as compile
 from . import compiler as compiler

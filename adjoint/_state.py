@@ -16,8 +16,9 @@ ANOMALY = 32  # nodes remember their whole traceback
 FUNCTION_MODE = 64  # a `__torch_function__` mode is asked first
 DISPATCH_MODE = 128  # a `__torch_dispatch__` mode sees each op
 PROFILE = 256  # each op is timed
-WATCHED = FUNCTION_MODE | DISPATCH_MODE | PROFILE
 SAVED_HOOKS = 512  # what nodes save is packed by hooks
+OBSERVE = 1024  # each op is told of when it has run
+WATCHED = FUNCTION_MODE | DISPATCH_MODE | PROFILE | OBSERVE
 
 _mode: ContextVar[int] = ContextVar("adjoint_mode", default=GRAD)
 get_mode = _mode.get

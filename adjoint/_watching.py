@@ -1,4 +1,4 @@
-"""Those who see each op as it runs: the profiler, and `__torch_dispatch__` modes. A bit of the thread's mode sends ops here."""
+"""Those who see each op as it runs: the profiler, the doctor, and `__torch_dispatch__` modes. A bit of the thread's mode sends ops here."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import Any
 
-from ._state import DISPATCH_MODE, PROFILE, get_mode, swap_bits
+from ._events import OP
+from ._state import DISPATCH_MODE, OBSERVE, PROFILE, get_mode, swap_bits
 from ._tensor import Tensor
 from .autograd.anomaly import Watch, is_anomaly_enabled
 from .autograd.node import Node
@@ -24,7 +25,7 @@ def op_name(op: Any) -> str:
 
 
 def run_watched(op: Any, func: Callable[..., Any], args: tuple[Any, ...], out: Any) -> Any:
-    """Run an op for the innermost dispatch mode, or timed."""
+    """Run an op for the innermost dispatch mode, for those who are told of it, or timed."""
     cut = len(op.args) - len(op.keywords)
     keywords = dict(zip(op.args[cut:], args[cut:], strict=True)) | ({} if out is None else {"out": out})
     name = op_name(op) + ("_" if func is not op.function else "")
@@ -32,6 +33,14 @@ def run_watched(op: Any, func: Callable[..., Any], args: tuple[Any, ...], out: A
         from ._ops import own_op
 
         return seen_by_mode(own_op(name, func, op), args[:cut], keywords, lambda: func(*args[:cut], **keywords))
+    if get_mode() & OBSERVE:
+        bit = swap_bits(OBSERVE, 0)
+        try:
+            result = func(*args[:cut], **keywords)
+            OP.tell(op, args[:cut], keywords, result)
+            return result
+        finally:
+            swap_bits(OBSERVE, bit)
     bit = swap_bits(PROFILE, 0)
     span = begin(f"aten::{name}", shapes_of(args) if Span.with_shapes else [])
     try:

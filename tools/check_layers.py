@@ -22,6 +22,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "_device",
             "_dtype",
             "_errors",
+            "_events",
             "_fork",
             "_homes",
             "_kernels",
@@ -160,7 +161,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "xpu",
         ),
     ),
-    ("top", ("__main__", "_explain", "_place", "_reference", "as_torch", "cli", "viz")),
+    ("top", ("__main__", "_blame", "_doctor", "_explain", "_place", "_reference", "as_torch", "cli", "viz")),
     ("public surface", ("", "cli.build", "lab", "learn")),  # which uses the library as programs do
 )
 

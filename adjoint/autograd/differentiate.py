@@ -10,6 +10,7 @@ import numpy as np
 from numpy import ndarray
 
 from .._errors import GradientError, NoGradError, UnusedInputError
+from .._events import BACKWARD, BACKWARD_DONE, GRAD_DONE
 from .._layer import Layer, levels, top_level
 from .._site import PassSite, here, make_tuple, warn
 from .._state import FORWARD_AD, get_mode
@@ -82,7 +83,9 @@ def begin_backward(
             if isinstance(tensor, Tensor):
                 tensor.retain_grad()
         captured = [resolve(tensor) for tensor in wanted]
-    return run(
+    if BACKWARD:
+        BACKWARD.tell(roots, inputs, create_graph)
+    result = run(
         edges,
         gradients,
         keep_graph=create_graph if retain_graph is None else retain_graph,
@@ -93,6 +96,9 @@ def begin_backward(
         into_grad=True,
         anomaly=watch(edges),
     )
+    if BACKWARD_DONE:
+        BACKWARD_DONE.tell(roots)
+    return result
 
 
 def grad(
@@ -154,7 +160,10 @@ def grad(
     if materialize_grads:
         results = [zeros_for(t, create_graph) if g is None else g for g, t in zip(results, wanted, strict=True)]
     unrecorded = Cut("no create_graph", "autograd.grad()", *site)
-    return tuple(g if g is None or isinstance(g, Tensor) else marked(wrap_result(g), unrecorded) for g in results)
+    found = tuple(g if g is None or isinstance(g, Tensor) else marked(wrap_result(g), unrecorded) for g in results)
+    if GRAD_DONE:
+        GRAD_DONE.tell(roots, wanted, found, create_graph)
+    return found
 
 
 def marked(gradient: Tensor, cut: Cut) -> Tensor:

@@ -26,6 +26,7 @@ import numpy as np
 
 from .._dtype import from_numpy_dtype
 from .._errors import GradientError
+from .._events import FUNCTION
 from .._layer import Layer, levels
 from .._site import here
 from .._state import ANOMALY, FORWARD_AD, GRAD, get_mode, recording, swap_bits, tick
@@ -346,6 +347,8 @@ class Function(metaclass=FunctionMeta):
         if get_mode() & FORWARD_AD and level is None:
             forward_mode(ctx, operands, results, outputs)
         ctx.to_save = ctx.saved_for_forward = ctx.dirty_tensors = ctx.non_differentiable = ()
+        if FUNCTION:
+            FUNCTION.tell(cls, args, kwargs, outputs)
         return tuple(outputs) if isinstance(output, tuple) else outputs[0]
 
     @classmethod

@@ -13,6 +13,7 @@ import numpy as np
 from .anomaly import array_of
 from .engine import reachable, target_of
 from .node import Edge, Freed, Node
+from .packed import Packed
 from .saved import SavedOutput
 
 Array = Any
@@ -28,6 +29,7 @@ class Case(NamedTuple):
     went_out: Array
     after: list[list[str]]  # ops that used its result, those one step on first
     born: Node | None  # the first node of the forward pass that met a nan
+    before: Sequence[list[str]] = ()  # ops that made its inputs, those one step back first, where that matters (_blame/patterns.py)
 
     def advice(self) -> tuple[str, str]:
         """The name of the pattern, and the rewrite."""
@@ -55,7 +57,7 @@ class Case(NamedTuple):
         bad = np.isnan(self.went_out)
         return any(np.shape(g) == np.shape(bad) and not np.any(np.asarray(g)[bad]) for g in self.incoming)
 
-    def near(self, steps: list[list[str]], *names: str) -> bool:
+    def near(self, steps: Sequence[list[str]], *names: str) -> bool:
         return any(name in step for step in steps for name in names)
 
 
@@ -237,6 +239,8 @@ def saved_arrays(node: Node) -> dict[str, Array]:
     for name, kept in zip(names, node.saved or (), strict=False):
         value = kept[0] if isinstance(kept, tuple) and kept and hasattr(kept[0], "_data") else kept
         value = value.array if isinstance(value, SavedOutput) else value
+        if isinstance(value, Packed):
+            continue  # who packed it may give it out only once, as checkpoints do
         array = np.asarray(value) if value.__class__ is float or value.__class__ is int else array_of(value)
         if array is not None and name not in ("dim", "eps", "beta", "threshold", "correction"):
             found["result" if name == "out" else "input" if name == "x" else name] = array

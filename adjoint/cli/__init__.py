@@ -23,6 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=f"adjoint {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     commands.add_parser("run", help="run a PyTorch program with adjoint in PyTorch's place", usage=RUN_USAGE, description=RUN_TEXT)
+    commands.add_parser("doctor", help="run it and find the mistakes in its training that no error tells")
     commands.add_parser("launch", help="run it in several processes, with torchrun's arguments")
     check = commands.add_parser("check", help="say what of PyTorch a program uses that adjoint lacks, refuses or does nothing for")
     check.add_argument("paths", nargs="*", metavar="PATH", help="files, folders and notebooks")
@@ -50,6 +51,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else list(arguments)
     if given[:1] == ["run"] and given[1:2] not in (["-h"], ["--help"]):
         return ran(given[1:])  # whose options are the program's
+    if given[:1] == ["doctor"]:
+        from .doctor import examine
+
+        return examine(given[1:])
     if given[:1] == ["launch"]:
         from ..distributed.run import console
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import FrameType
 from typing import Any
 
-from .._site import is_users
+from .._site import is_users, user_frame
 from .._source import local_variables, variable_of
 from .._tensor import Tensor
 from .module import Module
@@ -70,3 +70,44 @@ def owners_of(value: Any) -> Iterator[Any]:
             yield one
         else:
             yield from (owner for owner in gc.get_referrers(one) if getattr(owner, "__dict__", None) is one)
+
+
+def names_of(parameters: Iterable[Any]) -> dict[Any, str]:
+    """The names of several parameters. Who refers to what takes long to find out, so it is asked once for each model."""
+    found: dict[Any, str] = {}
+    for parameter in parameters:
+        if parameter in found:
+            continue
+        model = root_of(parameter)
+        if model is None:
+            found[parameter] = variable_of(parameter)
+            continue
+        prefix = variable_of(model)
+        for inner, other in model.named_parameters():
+            found[other] = f"{prefix}.{inner}" if prefix else inner
+        found.setdefault(parameter, "")
+    return found
+
+
+def root_of(parameter: Any) -> Module | None:
+    """The outermost module that a parameter belongs to."""
+    root, table, thing = None, "_parameters", parameter
+    for _ in range(DEEPEST):
+        container = container_of(thing, table)
+        if container is None:
+            break
+        root = thing = container[0]
+        table = "_modules"
+    return root
+
+
+def tensors_in_sight() -> dict[str, Any]:
+    """The tensors that the functions that are running, and their modules, have in variables."""
+    found: dict[str, Any] = {}
+    frame: FrameType | None = user_frame(sys._getframe(1))
+    while frame is not None:
+        for name, value in (*frame.f_locals.items(), *frame.f_globals.items()):
+            if isinstance(value, Tensor):
+                found.setdefault(name, value)
+        frame = frame.f_back
+    return found

@@ -12,6 +12,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any, Self
 
 from .._errors import spelled
+from .._events import MODULE_MADE, TRAIN_MODE, ZERO_GRAD
 from .._tensor import Parameter, Tensor
 from ._conversion import Conversion, typename
 from ._hooks import ALL_BUFFERS, ALL_MODULES, ALL_PARAMETERS, EVERYWHERE, CallHooks, call_with_hooks, registered
@@ -66,6 +67,8 @@ class Module(CallHooks, Conversion, StateDict):
             _load_state_dict_post_hooks=OrderedDict(),
             _modules={} if asked else Members.of(own),
         )
+        if MODULE_MADE:
+            MODULE_MADE.tell(self)
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 
@@ -392,6 +395,8 @@ class Module(CallHooks, Conversion, StateDict):
         """Set training mode here and below; dropout and batch normalization ask for it."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
+        if TRAIN_MODE:
+            TRAIN_MODE.tell(self, mode)
         self.training = mode
         for module in self.children():
             module.train(mode)
@@ -409,6 +414,8 @@ class Module(CallHooks, Conversion, StateDict):
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop the gradients of all parameters, or set them to zero."""
+        if ZERO_GRAD:
+            ZERO_GRAD.tell(self, list(self.parameters()))
         if not set_to_none:
             return zero_gradients(self.parameters())
         for parameter in self.parameters():

@@ -23,6 +23,7 @@ from .._state import (
     FUNCTION_MODE,
     GRAD,
     INFERENCE,
+    OBSERVE,
     PROFILE,
     SAVED_HOOKS,
     WATCHED,
@@ -360,7 +361,7 @@ def watched(op: Op, func: Any, args: tuple[Any, ...], operands: Sequence[Any], o
             from .._class_dispatch import run_op
 
             answer = run_op(op, func, args, operands)
-    if answer is NotImplemented and get_mode() & (DISPATCH_MODE | PROFILE):
+    if answer is NotImplemented and get_mode() & (DISPATCH_MODE | PROFILE | OBSERVE):
         from .._watching import run_watched
 
         return run_watched(op, func, args, out)

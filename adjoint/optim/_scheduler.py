@@ -7,6 +7,7 @@ from functools import wraps
 from typing import Any
 from weakref import ref
 
+from .._events import SCHEDULER_STEP
 from .._site import warn
 from .._tensor import Tensor
 from .optimizer import Group, Optimizer
@@ -104,6 +105,8 @@ class LRScheduler:
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
             set_lr(group, rate)
         self._last_lr = self._rates()
+        if SCHEDULER_STEP:
+            SCHEDULER_STEP.tell(self)
 
     def _rates(self) -> list[float]:
         return [rate if (rate := group["lr"]).__class__ is float else own(rate) for group in self.optimizer.param_groups]

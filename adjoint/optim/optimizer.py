@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._errors import compose
+from .._events import OPTIMIZER_MADE, ZERO_GRAD
 from .._site import warn
 from .._standing import inert
 from .._tensor import Tensor, wrap
@@ -125,6 +126,8 @@ class Optimizer:
             groups = [{"params": groups}]
         for group in groups:
             self.add_param_group(group)
+        if OPTIMIZER_MADE:
+            OPTIMIZER_MADE.tell(self)
 
     def _make_hooks(self) -> None:
         self._optimizer_step_pre_hooks: Hooks = OrderedDict()
@@ -162,6 +165,8 @@ class Optimizer:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop the gradients of all parameters, or set them to zero."""
+        if ZERO_GRAD:
+            ZERO_GRAD.tell(self, self._all_params())
         if set_to_none:
             for group in self.param_groups:
                 for param in group["params"]:

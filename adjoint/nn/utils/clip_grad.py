@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..._dtype import default_numpy
+from ..._events import CLIP
 from ..._layout import Sparse
 from ..._quiet import mute, unmute
 from ..._site import warn
@@ -149,8 +150,11 @@ def clip_grad_norm_(
     >>> w.grad
     tensor([0.6000, 0.8000])
     """
-    gradients = _gradients(_as_list(parameters, warn_if_read=True))
+    listed = _as_list(parameters, warn_if_read=True)
+    gradients = _gradients(listed)
     total = get_total_norm(gradients, norm_type, error_if_nonfinite, foreach)
+    if CLIP:
+        CLIP.tell(listed, float(max_norm), total)
     _scale(gradients, float(max_norm), total)
     return total
 
@@ -167,4 +171,7 @@ def clip_grad_norm(
 
 def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
     """Cut every element of the gradients off at `-clip_value` and `clip_value`."""
-    change(_parts(_gradients(_as_list(parameters))), _bounded, [float(clip_value)])
+    listed = _as_list(parameters)
+    if CLIP:
+        CLIP.tell(listed, float(clip_value), None)
+    change(_parts(_gradients(listed)), _bounded, [float(clip_value)])

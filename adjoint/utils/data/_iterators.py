@@ -12,6 +12,7 @@ from functools import partial
 from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any, Self
 
+from ..._events import BATCH
 from . import _worker
 from ._fetch import DatasetKind
 from .sampler import random_seed
@@ -50,6 +51,8 @@ class LoaderIterator:
                 "get_worker_info()",
                 stacklevel=2,
             )
+        if BATCH:
+            BATCH.tell(loader, batch)
         return batch
 
     def _next_batch(self) -> Any:

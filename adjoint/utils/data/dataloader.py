@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import repeat
 from typing import Any, Generic, TypeVar
 
+from ..._events import LOADER_MADE
 from ..._sampling import Generator
 from ._collate import default_collate, default_convert
 from ._fetch import DatasetKind as _DatasetKind
@@ -103,6 +104,8 @@ class DataLoader(Generic[T_co]):
         self._kept: MultiProcessIterator | None = None
         self._initialized = True
         self.check_worker_number_rationality()
+        if LOADER_MADE:
+            LOADER_MADE.tell(self)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in _FIXED and "_initialized" in self.__dict__:

@@ -1,0 +1,22 @@
+"""The scheduler is stepped once per epoch, after the optimizer."""
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+torch.manual_seed(0)
+x = torch.randn(400, 6)
+y = x.abs().sum(1, keepdim=True)
+loader = DataLoader(TensorDataset(x, y), batch_size=20, shuffle=True)
+model = nn.Sequential(nn.Linear(6, 32), nn.ReLU(), nn.Linear(32, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.02)
+scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.1)
+history = []
+for epoch in range(6):
+    for xb, yb in loader:
+        optimizer.zero_grad()
+        loss = nn.functional.mse_loss(model(xb), yb)
+        loss.backward()
+        optimizer.step()
+    scheduler.step()
+    history.append(loss.item())
+print(history[0], history[-1])
