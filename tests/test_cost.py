@@ -57,6 +57,7 @@ def total(cost):
 
 def test_nine_to_one():
     x = ad.ones(3)
+    Pause.apply(x, 0, 0)
     with lines() as cost:
         for _ in range(2):
             time.sleep(0.18)  # nine
@@ -215,7 +216,7 @@ def test_calls():
             ) + i
         assert z > 0
     assert (row(cost, "yielded").calls, row(cost, "comprehension").calls, row(cost, "argument").calls) == (3, 3, 3)
-    assert row(cost, "loop").calls in (3, 4)
+    assert row(cost, "loop").calls == 1
 
 
 def test_bytes_kept_for_backward():

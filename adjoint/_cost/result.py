@@ -23,7 +23,7 @@ class Line:
 
     filename: str
     number: int  # 0: time outside of all lines, such as the start of the program
-    calls: int = 0
+    calls: int = 0  # how often the line began; loops begin once
     forward: float = 0.0  # all that is not one of the next two
     backward: float = 0.0  # of the nodes that were recorded here, and of the passes that were started here
     optimizer: float = 0.0
@@ -197,9 +197,9 @@ def lines_of(recorder: Recorder, times: list[list[float]]) -> list[Line]:
                 line(spot.key).elsewhere += backward
             counts.setdefault(spot.key, {}).setdefault(spot.code, Counter())[spot.offset] += spot.calls
     for key, by_code in counts.items():
-        # Of its instructions the one that ran most: a loop comes back to another than it began with, and so does an expression over several
-        # lines. Of its code objects the outermost: a lambda or a comprehension within the line has one of its own.
-        line(key).calls = max(next(iter(by_code.values())).values())
+        # Of its code objects the outermost, since a lambda or a comprehension within the line has one of its own. Of its instructions the one
+        # that ran first: loops come back to others than they began with, and so do expressions over several lines.
+        line(key).calls = next(iter(next(iter(by_code.values())).values()))
     for key, size in recorder.kept.items():
         line(key).kept = size
     return [found[key] for key in sorted(found) if found[key].number or found[key].total]
