@@ -476,11 +476,11 @@ def test_files(cost, tmp_path):
     assert len(found["samples"]) == len(found["weights"]) and 0.012e9 < sum(found["weights"]) <= found["endValue"] <= cost.wall * 1e9
     names = [frame["name"] for frame in read["shared"]["frames"]]
     longest = found["samples"][max(range(len(found["weights"])), key=found["weights"].__getitem__)]
-    assert names[longest[0]] == "all" and names[longest[-1]].endswith("time.sleep(0.004)")
+    assert names[longest[0]] == "all" and names[longest[-1]].startswith("time.sleep(0.004) (tests/test_cost.py:")
 
     cost.export_chrome_trace(tmp_path / "cost.trace.json")
     events = json.loads((tmp_path / "cost.trace.json").read_text())["traceEvents"]
-    assert sum(event["name"].endswith("time.sleep(0.004)") for event in events) == 3
+    assert sum(event["name"].startswith("time.sleep(0.004) (") for event in events) == 3
     (whole,) = [event for event in events if event["name"] == "all"]
     for event in events:
         assert event["ph"] == "X" and 0 <= event["ts"] and event["ts"] + event["dur"] <= whole["ts"] + whole["dur"] + 1e-6

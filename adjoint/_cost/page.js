@@ -3,7 +3,7 @@
 const ROW = 24, all = JSON.parse(document.getElementById("data").textContent);
 const flame = document.getElementById("flame"), told = document.getElementById("told");
 const time = s => s >= 1 ? `${s.toPrecision(3)} s` : s >= 1e-3 ? `${(s * 1e3).toPrecision(3)} ms` : `${(s * 1e6).toPrecision(3)} µs`;
-const kind = (name, depth) => depth === 0 ? "all" : name === "backward" ? "back" : /\.step$/.test(name) ? "step" : /^[^ ]*:\d+( |$)/.test(name) || /^cell \d+/.test(name) ? "line" : "module";
+const kind = (name, depth) => depth === 0 ? "all" : name === "backward" ? "back" : /\.step$/.test(name) ? "step" : /:\d+\)$/.test(name) ? "line" : "module";
 
 // Boxes above the chosen one, whose way is `path`, keep the whole width.
 function draw(path) {

@@ -225,7 +225,7 @@ def below(frame: Frame, name: str) -> Frame:
 
 def spot_name(spot: Spot) -> str:
     line = Line(*spot.key)
-    return spot.label or f"{line.where} {line.text}".rstrip()
+    return spot.label or f"{line.text} ({line.where})"
 
 
 def write(path: str | os.PathLike[str], value: Any) -> None:
