@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import subprocess
@@ -74,10 +75,8 @@ def test_nine_to_one():
     assert sorted(frame.total for name, frame in walk(cost.tree) if "time.sleep(forward)" in name) == [slept(0.02), slept(0.18)]
 
 
-def walk(frame):
-    yield frame.name, frame
-    for one in frame.below.values():
-        yield from walk(one)
+def walk(tree):
+    return [(frame.name, frame) for frame in tree.walk()]
 
 
 def test_lines_add_up_to_the_wall_time():
@@ -206,7 +205,7 @@ def test_optimizers_are_on_the_line_of_the_step():
 def test_calls():
     def numbers():
         for i in range(3):
-            yield i  # yielded
+            yield i * 1  # yielded
 
     with lines() as cost:
         for i in numbers():  # loop
@@ -289,7 +288,7 @@ def test_libraries_belong_to_the_line_that_calls_them(tmp_path, monkeypatch):
     folder.mkdir()
     (folder / "some_library.py").write_text(LIBRARY, encoding="utf-8")
     monkeypatch.syspath_prepend(folder)
-    import some_library
+    some_library = importlib.import_module("some_library")
 
     x = ad.ones(100, requires_grad=True)
 
@@ -407,6 +406,24 @@ def test_other_threads_are_left_alone():
     assert not [line for line in cost.lines if line.text.endswith("# elsewhere")]
 
 
+@pytest.mark.parametrize("mode", [ad.no_grad, ad.inference_mode, lambda: ad.device("meta"), lambda: ad.autocast("cpu")])
+def test_modes_do_not_matter(mode):
+    measure.calibrated.cache_clear()
+    with mode(), lines() as cost:
+        y = ad.ones(3).exp()  # under it
+    assert row(cost, "under it").calls == 1 and y.shape == (3,) and not y.requires_grad
+    assert all(value > 0 for value in measure.calibrated())
+
+
+def test_deep_recursion():
+    def deep(n):
+        return deep(n - 1) if n else time.sleep(0.02)  # deep
+
+    with lines() as cost:
+        deep(300)
+    assert row(cost, "deep").calls == 301 and "deep(n - 1)" in cost._repr_html_()
+
+
 def test_anomaly_mode_goes_on():
     x = ad.zeros(1, requires_grad=True)
     with pytest.warns(UserWarning), ad.autograd.detect_anomaly(), lines():
@@ -453,7 +470,7 @@ def test_table(cost):
     assert len(numbers) >= 3 and numbers == sorted(numbers)
     assert re.search(r"400 B .*# <b>$", str(cost), re.MULTILINE)
     assert re.search(r"in all: .* forward, .* backward, .* for measuring$", str(cost), re.MULTILINE)
-    first, second = cost.table(top=2, sort="total").splitlines()[1:3]
+    first = cost.table(top=2, sort="total").splitlines()[1]
     assert first.endswith("time.sleep(0.004)") and first.split()[0].startswith("tests/test_cost.py:")
     assert "sleep" not in cost.table(top=1, sort="kept")
     assert re.search(r"^\d+ more lines: ", cost.table(top=1), re.MULTILINE)
@@ -490,12 +507,14 @@ def test_files(cost, tmp_path):
 def test_page(cost, tmp_path):
     cost.export_html(tmp_path / "cost.html")
     text = (tmp_path / "cost.html").read_text(encoding="utf-8")
-    style = re.search("<style>(.*?)</style>", text, re.DOTALL)[1]
+    (style,) = re.findall("<style>(.*?)</style>", text, re.DOTALL)
     assert not re.search(r"""(src|href)=["'](?!#)""", text) and "url(" not in style and "@import" not in style
     assert "# &lt;b&gt;" in text and "# <b>" not in re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)
     assert len(re.findall(r'<td class="n">', text)) == len(Path(__file__).read_text(encoding="utf-8").splitlines())
-    tree = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)[1])
-    assert tree[0] == "all" and tree[1] == pytest.approx(total(cost))
+    (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
+    (name, seconds, above), *others = json.loads(data)
+    assert name == "all" and above == -1 and seconds == pytest.approx(total(cost))
+    assert others and all(0 <= above < place for place, (_, _, above) in enumerate(others, 1))
     assert "sandbox" in cost._repr_html_()
 
 

@@ -14,15 +14,16 @@ Ops take their usual path, since no bit of the mode is set. Nothing in this modu
 from __future__ import annotations
 
 import linecache
+import os
 import sys
 import sysconfig
 import tracemalloc
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from contextvars import Context
 from functools import cache
 from importlib.util import find_spec
-from pathlib import Path
 from threading import get_ident
 from time import perf_counter_ns as clock
 from types import CodeType, FrameType
@@ -32,6 +33,7 @@ from weakref import ref
 import numpy as np
 
 from .._creation import ones
+from .._dtype import float32
 from .._site import Site, is_user
 from .._state import tick
 from .._tensor import Tensor
@@ -62,7 +64,7 @@ class Spot:
     """A place in the tree of what called what: a line of the user's in one frame, or a module or an optimizer's step below one."""
 
     __slots__ = (
-        "__weakref__", "calls", "children", "code", "in_backward", "index", "label", "line", "module", "offset", "owed",
+        "calls", "children", "code", "in_backward", "index", "label", "line", "module", "offset", "owed",
         "owner", "parent", "peak", "times",
     )  # fmt: skip
 
@@ -130,7 +132,7 @@ class Recorder:
         self.memory = memory
         self.folders = tuple(folder for package in packages for folder in folders_of(package))
         self.thread = get_ident()
-        self.kinds: dict[str, int] = {file_of(MODULE_CALL): MARKED, file_of(STEP): MARKED}
+        self.kinds: dict[str, int] = {MODULE_CALL.co_filename: MARKED, STEP.co_filename: MARKED}
         self.numbers: dict[tuple[int, int], tuple[CodeType, int]] = {}  # of lines, by code and instruction; -1: how many there are
         self.spots: list[Spot] = []
         self.root = self.spot = self.add(None, None, -1, 0, "outside of all lines")
@@ -228,7 +230,8 @@ class Recorder:
             return False
         if filename.startswith("<"):  # made by exec: a notebook and a doctest have a source to show, a dataclass has none
             return filename.startswith("<frozen ") or not linecache.getlines(filename)
-        return not is_user(filename) or filename.startswith(libraries()) or "site-packages" in filename
+        installed = filename.startswith(libraries()) or "site-packages" in filename or "dist-packages" in filename
+        return installed or not is_user(filename)
 
     # ---- the clock --------------------------------------------------------------------------------------------------------------
 
@@ -373,15 +376,11 @@ class LineWatch(TimedWatch):
 # ---- helpers ------------------------------------------------------------------------------------------------------------------------
 
 
-def file_of(code: CodeType) -> str:
-    return code.co_filename
-
-
 @cache
 def libraries() -> tuple[str, ...]:
     """Where Python's own files and installed packages are."""
     paths = sysconfig.get_paths()
-    return tuple({f"{Path(paths[name])}/" for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+    return tuple({f"{paths[name]}{os.sep}" for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 
 
 def folders_of(package: str) -> Iterator[str]:
@@ -392,7 +391,7 @@ def folders_of(package: str) -> Iterator[str]:
     if found.submodule_search_locations is None:
         yield str(found.origin)
     else:
-        yield from (f"{Path(folder)}/" for folder in found.submodule_search_locations)
+        yield from (f"{folder}{os.sep}" for folder in found.submodule_search_locations)
 
 
 def name_in(spot: Spot | None, module: Module) -> str:
@@ -432,29 +431,31 @@ def calibrated() -> Telling:
     scope: dict[str, Any] = {}
     source = "def lines():\n" + "    x = 1\n" * 400 + "def elements():\n    sum(1 for _ in range(400))\n"
     exec(compile(source, NOTHING, "exec"), scope)
-    one, weight = ones(()), ones((), requires_grad=True)
+    one = ones((), dtype=float32, device="cpu")
+    weight = ones((), dtype=float32, device="cpu", requires_grad=True)
 
     def calls() -> None:
-        for _ in range(20):
-            (one[None].reshape(-1) * weight).sum().backward()
+        for _ in range(40):
+            (one[None].reshape(-1) * weight).sum()
 
-    found = []
-    for kind, run in (("line", scope["lines"]), ("call", calls), ("element", scope["elements"])):
-        recorder = Recorder(Telling(**{kind: 1.0}))  # which counts
-        recorder.kinds[NOTHING] = USERS
-        plain = least(run, recorder)
-        recorder.since = clock()
-        tracer, timed = sys.gettrace(), anomaly.timed
-        anomaly.timed = None
-        sys.settrace(recorder.call)
-        try:
-            traced = least(run, recorder)
-        finally:
-            sys.settrace(tracer)
-            anomaly.timed = timed
-        count = (recorder.owed + sum(spot.owed[FORWARD] for spot in recorder.spots)) / TRIES
-        found.append(max(0.0, (traced - plain) / count))
-    return Telling(*found)
+    runs = {"line": scope["lines"], "call": calls, "element": scope["elements"]}
+    return Context().run(lambda: Telling(**{kind: price(kind, run) for kind, run in runs.items()}))  # whatever mode is on here
+
+
+def price(kind: str, run: Callable[[], Any]) -> float:
+    """What it takes to be told of something, by a function in which there is much of it."""
+    recorder = Recorder(Telling(**{kind: 1.0}))  # which counts
+    recorder.kinds[NOTHING] = USERS
+    plain = least(run, recorder)
+    tracer = sys.gettrace()
+    recorder.since = clock()
+    sys.settrace(recorder.call)
+    try:
+        told = least(run, recorder)
+    finally:
+        sys.settrace(tracer)
+    count = (recorder.owed + sum(spot.owed[FORWARD] for spot in recorder.spots)) / TRIES
+    return max(0.0, (told - plain) / count)
 
 
 def least(run: Callable[[], Any], recorder: Recorder) -> int:

@@ -1,6 +1,8 @@
 // The flame graph, and stretches of source that unfold.
 "use strict";
-const ROW = 24, all = JSON.parse(document.getElementById("data").textContent);
+const ROW = 24, frames = JSON.parse(document.getElementById("data").textContent).map(([name, seconds, above]) => ({ name, seconds, above, below: [] }));
+for (const frame of frames) frames[frame.above]?.below.push(frame);
+const all = frames[0];
 const flame = document.getElementById("flame"), told = document.getElementById("told");
 const time = s => s >= 1 ? `${s.toPrecision(3)} s` : s >= 1e-3 ? `${(s * 1e3).toPrecision(3)} ms` : `${(s * 1e6).toPrecision(3)} µs`;
 const kind = (name, depth) => depth === 0 ? "all" : name === "backward" ? "back" : /\.step$/.test(name) ? "step" : /:\d+\)$/.test(name) ? "line" : "module";
@@ -10,13 +12,13 @@ function draw(path) {
   const boxes = [];
   let depth = 0;
   const box = (frame, left, width, way) => {
-    const at = way.length - 1, [name, seconds, below] = frame;
+    const at = way.length - 1, { name, seconds, below } = frame;
     depth = Math.max(depth, at);
-    boxes.push({ name, seconds, left, width, at, way, share: seconds / all[1] });
+    boxes.push({ name, seconds, left, width, at, way, share: seconds / all.seconds });
     if (at < path.length - 1) return box(path[at + 1], 0, 1, [...way, path[at + 1]]);
     let x = left;
     for (const one of below) {
-      const w = seconds ? width * one[1] / seconds : 0;
+      const w = seconds ? width * one.seconds / seconds : 0;
       if (w > .0012) box(one, x, w, [...way, one]);
       x += w;
     }

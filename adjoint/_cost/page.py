@@ -38,7 +38,7 @@ def page(cost: Cost) -> str:
         "summary": summary(cost, outside),
         "hottest": "".join(hottest(cost, busiest)),
         "files": "".join(source(cost, names[name], files[name], number) for number, name in enumerate(busiest)),
-        "data": json.dumps(flame(cost.tree, cost.tree.total), separators=(",", ":")).replace("</", "<\\/"),
+        "data": json.dumps(flame(cost.tree), separators=(",", ":")).replace("</", "<\\/"),
         "script": own_file("adjoint._cost", "page.js"),
     }
     # All at once, so that what is put in is not searched again.
@@ -107,6 +107,14 @@ def row(number: int, text: str, line: Line | None, titles: list[str], place: str
     return f'<tr id="{place}"{cool} style="--heat:{heat:.0%}"><td class="n">{number}</td>{bar}{cells}{code}</tr>'
 
 
-def flame(frame: Frame, whole: float) -> list[Any]:
-    """A frame for the page: name, seconds, and what is below."""
-    return [frame.name, frame.total, [flame(one, whole) for one in frame.below.values() if one.total >= whole * SMALLEST]]
+def flame(root: Frame) -> list[list[Any]]:
+    """The frames that are wide enough to be seen, for the page: name, seconds, and the place of the one above."""
+    least = root.total * SMALLEST
+    places: dict[Frame | None, int] = {None: -1}
+    found = []
+    for frame in root.walk():
+        total = frame.total
+        if frame.above in places and total >= least:
+            places[frame] = len(found)
+            found.append([frame.name, total, places[frame.above]])
+    return found

@@ -50,14 +50,14 @@ class Line:
         return linecache.getline(self.filename, self.number).strip() if self.number else "(outside of all lines)"
 
 
-@dataclass
+@dataclass(eq=False)
 class Frame:
     """A place in the tree: a line, a module or a step of an optimizer that was called there, or the backward pass of what is above it."""
 
     name: str
-    above: Frame | None = None
+    above: Frame | None = field(default=None, repr=False)
     own: float = 0.0  # seconds, without what is below
-    below: dict[str, Frame] = field(default_factory=dict)
+    below: dict[str, Frame] = field(default_factory=dict, repr=False)
 
     @property
     def stack(self) -> list[Frame]:
@@ -69,12 +69,15 @@ class Frame:
 
     @property
     def total(self) -> float:
-        total, waiting = 0.0, [self]
+        return sum(frame.own for frame in self.walk())
+
+    def walk(self) -> Iterator[Frame]:
+        """This frame and all below it, each before what it called."""
+        waiting = [self]
         while waiting:
             frame = waiting.pop()
-            total += frame.own
-            waiting += frame.below.values()
-        return total
+            yield frame
+            waiting += reversed(frame.below.values())
 
 
 class Cost:
@@ -197,8 +200,8 @@ def lines_of(recorder: Recorder, times: list[list[float]]) -> list[Line]:
                 line(spot.key).elsewhere += backward
             counts.setdefault(spot.key, {}).setdefault(spot.code, Counter())[spot.offset] += spot.calls
     for key, by_code in counts.items():
-        # Of its code objects the outermost, since a lambda or a comprehension within the line has one of its own. Of its instructions the one
-        # that ran first: loops come back to others than they began with, and so do expressions over several lines.
+        # Of its code objects the outermost, since a lambda or a comprehension within the line has one of its own. Of its instructions the
+        # one that ran first: loops come back to others than they began with, and so do expressions over several lines.
         line(key).calls = next(iter(next(iter(by_code.values())).values()))
     for key, size in recorder.kept.items():
         line(key).kept = size

@@ -82,7 +82,8 @@ def table(cost: Cost, top: int | None = None, sort: str = "source") -> str:
         rest = sum(line.total for line in cost.lines) - sum(line.total for line in shown)
         out.append(f"{left} more lines: {seconds(rest) or '0 s'}")
     parts = [f"{seconds(part)} {name}" for name, part in totals(cost).items() if seconds(part)]
-    out.append(f"{seconds(cost.wall)} in all: {', '.join(parts)}, {seconds(cost.overhead) or '0 s'} for measuring")
+    parts.append(f"{seconds(cost.overhead) or '0 s'} for measuring")
+    out.append(f"{seconds(cost.wall) or '0 s'} in all: {', '.join(parts)}")
     if any(line.elsewhere and not line.backward for line in shown):
         out.append("In brackets: spent in a backward pass, and counted where what ran was recorded.")
     return "\n".join(out)
