@@ -476,6 +476,8 @@ def test_table(cost):
     assert re.search(r"^\d+ more lines: ", cost.table(top=1), re.MULTILINE)
     with pytest.raises(ValueError, match="sort is 'name'\n  fix: use one of source, total"):
         cost.table(sort="name")
+    with pytest.raises(ValueError, match="peaks were not measured"):
+        cost.table(sort="peak")
     with pytest.raises(ValueError, match="top is 0"):
         cost.table(top=0)
     assert [heat(share) for share in (0, 0.001, 0.125, 0.5, 1)] == ["    ", "▁   ", "█   ", "████", "████"]
@@ -576,6 +578,7 @@ def test_command_ends_as_the_program_does(tmp_path):
     for arguments, said in [
         (["none.py"], "can't open file 'none.py'"), ([], "what shall be run?"), (["--top", "0", "ends.py"], "show 1 line or more"),
         (["--package", "no_such_library", "ends.py"], "no module named 'no_such_library'"), (["--sort", "name", "x.py"], "invalid choice"),
+        (["--sort", "peak", "ends.py"], "peaks are measured with --memory"),
     ]:  # fmt: skip
         done = command(tmp_path, *arguments)
         assert done.returncode == 2 and said in done.stderr and done.stdout == ""

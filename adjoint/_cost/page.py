@@ -111,7 +111,7 @@ def flame(root: Frame) -> list[list[Any]]:
     """The frames that are wide enough to be seen, for the page: name, seconds, and the place of the one above."""
     least = root.total * SMALLEST
     places: dict[Frame | None, int] = {None: -1}
-    found = []
+    found: list[list[Any]] = []
     for frame in root.walk():
         total = frame.total
         if frame.above in places and total >= least:

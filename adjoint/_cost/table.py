@@ -50,6 +50,8 @@ def chosen(cost: Cost, top: int | None, sort: str) -> list[Line]:
     """The lines to show."""
     if sort not in SORTS:
         raise ValueError(f"sort is {sort!r}\n  fix: use one of {', '.join(SORTS)}")
+    if sort == "peak" and not cost.with_peaks:
+        raise ValueError("sort is 'peak', and peaks were not measured\n  fix: measure with lines(memory=True)")
     if top is not None and top < 1:
         raise ValueError(f"top is {top}\n  fix: how many lines to show, 1 or more")
     key = "total" if sort == "source" else sort

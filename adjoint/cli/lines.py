@@ -58,6 +58,8 @@ def lines(given: Sequence[str]) -> NoReturn:
     options = parser().parse_args(own)
     if options.top is not None and options.top < 1:
         parser().error("argument --top: show 1 line or more")
+    if options.sort == "peak" and not options.memory:
+        parser().error("argument --sort: peaks are measured with --memory")
     if missing := [name for name in options.package if find_spec(name) is None]:
         parser().error(f"argument --package: no module named {missing[0]!r} is installed")
     packages = list(options.package)
