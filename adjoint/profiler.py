@@ -12,10 +12,10 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, overload
 
 from ._homes import settle
 from ._watching import Span, begin, end
@@ -23,8 +23,11 @@ from .autograd import profiler as _autograd_profiler
 from .autograd.profiler import record_function
 from .autograd.profiler_util import EventList
 
+if TYPE_CHECKING:
+    from ._cost import Cost, Measuring
+
 __all__ = [
-    "ProfilerAction", "ProfilerActivity", "kineto_available", "profile", "record_function", "schedule", "supported_activities",
+    "ProfilerAction", "ProfilerActivity", "kineto_available", "lines", "profile", "record_function", "schedule", "supported_activities",
     "tensorboard_trace_handler",
 ]  # fmt: skip
 
@@ -198,6 +201,26 @@ def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None, use
         profiler.export_chrome_trace(str(directory / f"{name}.{time.time_ns()}.pt.trace.json{'.gz' if use_gzip else ''}"))
 
     return handler
+
+
+@overload
+def lines(function: None = None, *, memory: bool = False, packages: Sequence[str] = ()) -> Measuring: ...
+@overload
+def lines(function: Callable[[], Any], *, memory: bool = False, packages: Sequence[str] = ()) -> Cost: ...
+def lines(function: Callable[[], Any] | None = None, *, memory: bool = False, packages: Sequence[str] = ()) -> Any:
+    """What each line of the program costs: its time, that of backward and of optimizers which belongs to it, and what it keeps.
+
+    `with lines() as cost:` measures a block, `cost = lines(function)` a call, whose result is `cost.result`. `print(cost)` shows a table;
+    `cost.lines` has its rows, and `cost.export_html(path)` writes a page with the source.
+    """
+    from ._cost import Measuring
+
+    measuring = Measuring(memory, packages)
+    if function is None:
+        return measuring
+    with measuring as cost:
+        cost.result = function()
+    return cost
 
 
 __path__: list[str] = []

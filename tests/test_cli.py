@@ -158,7 +158,7 @@ def test_errors_of_the_script_itself_are_left_alone(script):
         (["none.ipynb", "-x"], "can't open file 'none.ipynb': there is no such file"),
         (["-m"], "Argument expected for the -m option"),
         (["-q", "x.py"], "unknown option -q: options of the program stand after it, and those of Python before -m adjoint"),
-        ([], "what shall be run? Write `run script.py`, `run -m module`, `run -c code` or `run notebook.ipynb`"),
+        ([], "what shall be run? Name script.py, -m module, -c code or notebook.ipynb"),
     ],
 )
 def test_nothing_to_run_is_said_in_one_line(capsys, program, message):

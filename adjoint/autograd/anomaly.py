@@ -21,7 +21,7 @@ from .node import Edge, Node
 
 _enabled = False
 _check_nan = True
-timed: Callable[[Sequence[Edge]], Watch] | None = None  # follows backward passes instead, while a profiler runs
+timed: Callable[[Sequence[Edge]], Watch | None] | None = None  # follows backward passes instead, while a profiler runs
 
 
 def is_anomaly_enabled() -> bool:
@@ -136,8 +136,8 @@ def warn_about(node: Node) -> None:
 
 def watch(roots: Sequence[Edge]) -> Watch | None:
     """What the engine tells about each node; None while anomaly mode is off and no profiler runs."""
-    if timed is not None:
-        return timed(roots)
+    if timed is not None and (follower := timed(roots)) is not None:
+        return follower
     return Watch(roots) if _enabled else None
 
 

@@ -30,7 +30,7 @@ def kineto_available() -> bool:
 def start_recording(into: list[Span], shapes: bool) -> None:
     """Put all that runs from now on into a list."""
     if not recorders:
-        anomaly.timed = TimedWatch
+        anomaly.timed = anomaly.timed or TimedWatch  # one of profiler.lines() makes spans too
         _hook_optimizers()
     recorders.append(into)
     Span.with_shapes = Span.with_shapes or shapes
@@ -41,7 +41,7 @@ def stop_recording(into: list[Span]) -> None:
     recorders[:] = [recorder for recorder in recorders if recorder is not into]
     if not recorders:
         Span.with_shapes = False
-        anomaly.timed = None
+        anomaly.timed = None if anomaly.timed is TimedWatch else anomaly.timed
         swap_bits(PROFILE, 0)
         while _handles:
             _handles.pop().remove()

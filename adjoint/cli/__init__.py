@@ -24,6 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     commands.add_parser("run", help="run a PyTorch program with adjoint in PyTorch's place", usage=RUN_USAGE, description=RUN_TEXT)
     commands.add_parser("doctor", help="run it and find the mistakes in its training that no error tells")
+    commands.add_parser("lines", help="run it, and say what each of its lines cost: time, backward, optimizer, memory")
     commands.add_parser("launch", help="run it in several processes, with torchrun's arguments")
     check = commands.add_parser("check", help="say what of PyTorch a program uses that adjoint lacks, refuses or does nothing for")
     check.add_argument("paths", nargs="*", metavar="PATH", help="files, folders and notebooks")
@@ -55,6 +56,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from .doctor import examine
 
         return examine(given[1:])
+    if given[:1] == ["lines"]:
+        from .lines import lines
+
+        return lines(given[1:])
     if given[:1] == ["launch"]:
         from ..distributed.run import console
 
@@ -100,13 +105,13 @@ def stubbed(uninstall: bool, wheel: str | None) -> int:
     return 0
 
 
-def ran(program: list[str]) -> int:
+def ran(program: list[str], command: str = "run") -> int:
     from .run import NoProgramError, own_frames, run
 
     try:
         run(program)
     except NoProgramError as error:
-        print(f"python -m adjoint run: {error}", file=sys.stderr)
+        print(f"python -m adjoint {command}: {error}", file=sys.stderr)
         return 2
     except Exception as error:
         sys.excepthook(type(error), error, own_frames(error))

@@ -24,7 +24,7 @@ class NoProgramError(Exception):
 def run(program: Sequence[str]) -> None:
     """Run what `python *program` would run."""
     if not program:
-        raise NoProgramError("what shall be run? Write `run script.py`, `run -m module`, `run -c code` or `run notebook.ipynb`")
+        raise NoProgramError("what shall be run? Name script.py, -m module, -c code or notebook.ipynb")
     first, *rest = program
     if first in ("-m", "-c") and not rest:
         raise NoProgramError(f"Argument expected for the {first} option")
