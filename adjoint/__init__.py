@@ -193,6 +193,7 @@ _NAMES = {
     **dict.fromkeys(("Event", "Stream", "get_device_module"), "_streams"),
     **dict.fromkeys(("ScriptFunction", "ScriptModule"), "jit"),
     **dict.fromkeys(("explain",), "_explain"),
+    **dict.fromkeys(("debug",), "debugging"),
     **dict.fromkeys(("as_torch",), "_place"),
     **dict.fromkeys(
         ("_convert_indices_from_coo_to_csr", "_convert_indices_from_csr_to_coo", "hsmm", "hspmm", "saddmm", "smm",

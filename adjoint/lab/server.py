@@ -42,6 +42,7 @@ class Lab(ThreadingHTTPServer):
     def __init__(self, port: int = 0, runner: Runner | None = None) -> None:
         self.secret = secrets.token_urlsafe(24)
         self.runner = Runner() if runner is None else runner
+        self.own: dict[str, bytes] = {}  # files that take the place of the lab's own
         super().__init__(("127.0.0.1", port), Handler)
 
     def server_bind(self) -> None:
@@ -78,6 +79,8 @@ class Handler(BaseHTTPRequestHandler):
             return
         if name == "":
             self.answer(HTTPStatus.FOUND, "text/plain", b"", Location=f"/{self.server.secret}/index.html")
+        elif name in self.server.own:
+            self.answer(HTTPStatus.OK, pages.TYPES[".js"], self.server.own[name])
         elif (found := pages.content(name, live=True)) is None:
             self.refuse(HTTPStatus.NOT_FOUND, f"The lab has no page {name!r}.")
         else:
