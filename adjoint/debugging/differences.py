@@ -113,6 +113,10 @@ def fill(node: Node, arguments: dict[str, Any], given: tuple[Any, ...], gave: tu
             arguments[name] = rng.uniform(0.2, 0.8, shapes[name])  # where most functions are defined
         elif name in op.inputs and op.broadcasts and given[0] is not None:
             arguments[name] = np.zeros(np.shape(given[0]))
+        elif name in op.optional:
+            arguments[name] = None
+        elif name in ("size", "shape") and given[0] is not None:
+            arguments[name] = np.shape(given[0])
         else:
             raise CannotCompareError(f"{node.name()} cannot be computed again: its argument {name} was not kept")
     return bool(missing) and "out" in node.layout

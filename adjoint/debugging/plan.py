@@ -10,13 +10,14 @@ from functools import cached_property
 from types import FrameType
 from typing import Any
 
-from .._tensor import Parameter, Tensor
+from .._site import is_users
+from .._tensor import Parameter, Tensor, wrap
 from ..autograd.node import Node
 from ..autograd.stepping import Steps
 from ..viz.collect import collect, elements
 from ..viz.graphs import variables
 
-UNKNOWN = 4  # bytes of an element whose dtype is not known
+FLOAT32 = 4  # bytes of an element whose dtype is not known
 
 
 class Plan:
@@ -30,7 +31,9 @@ class Plan:
         self.leaves: list[Tensor] = [one for one in targets if isinstance(one, Tensor)]
         self.places: list[Any] = self.in_order(targets)
         self.number = {place: number for number, place in enumerate(self.places, 1)}
-        self.names = variables(frame.f_globals) | variables(frame.f_locals)
+        self.frame = frame
+        watch: Any = steps.task.watch
+        self.roots = [result_like(edge, gradient) for _, edge, gradient in watch.undelivered]  # where it starts
 
     def in_order(self, targets: Any) -> list[Any]:
         last: dict[Tensor, Node] = {}
@@ -42,6 +45,17 @@ class Plan:
             complete = dict.fromkeys(edge for edge in node.next if isinstance(edge, Tensor) and last.get(edge) is node)
             places += complete
         return places
+
+    @cached_property
+    def names(self) -> dict[int, str]:
+        """The names of tensors and nodes by their ids: variables of the functions that are running, inner ones first."""
+        names: dict[int, str] = {}
+        frame: FrameType | None = self.frame
+        while frame is not None:
+            if is_users(frame):
+                names = variables(frame.f_globals) | variables(frame.f_locals) | names
+            frame = frame.f_back
+        return names
 
     def name_of(self, place: Any) -> str:
         """The variable that holds a leaf or the result of a node, `model.fc.weight` for parameters; empty where it has no name."""
@@ -55,23 +69,32 @@ class Plan:
     def bytes_kept(self) -> tuple[int, int]:
         """About how many bytes going back takes, and for how many places that is not known: of each, a copy of every gradient that comes,
         and of their sum; of a leaf, its `.grad` before and after too."""
-        if not self.places:
-            return 0, 0
-        vertices, _ = collect([place for place in self.places if isinstance(place, Node)] or self.leaves, {})
+        vertices, _ = collect(self.roots, {})
         by_order = {vertex.order: vertex for vertex in vertices if vertex.kind == "op"}
         total = unknown = 0
         for node in self.nodes:
             vertex = by_order[node.seq]
-            size = elements(vertex.shape) * (UNKNOWN if not vertex.dtype else bytes_of(vertex.dtype))
             unknown += vertex.shape is None
-            total += size * (self.deliveries[node] + 1)
+            total += elements(vertex.shape) * bytes_of(vertex.dtype) * (self.deliveries[node] + 1)
         for leaf in self.leaves:
-            held = 2 if leaf._grad is None else 4
-            total += int(leaf._data.nbytes) * (self.deliveries[leaf] + held) if hasattr(leaf._data, "nbytes") else 0
+            total += size_of(leaf) * (self.deliveries[leaf] + (3 if leaf._grad is None else 5))
         return total, unknown
+
+
+def result_like(edge: Any, gradient: Tensor) -> Tensor:
+    """A tensor like the one at which a pass starts, with its history."""
+    if isinstance(edge, Tensor):
+        return edge
+    result = wrap(gradient._data)
+    result._fn = edge
+    return result
+
+
+def size_of(tensor: Tensor) -> int:
+    return int(getattr(tensor._data, "nbytes", 0))
 
 
 def bytes_of(dtype: str) -> int:
     import adjoint
 
-    return int(getattr(adjoint, dtype).itemsize)
+    return int(getattr(adjoint, dtype).itemsize) if dtype else FLOAT32

@@ -33,7 +33,7 @@ class Passes:
         self.sizes: dict[Any, tuple[int, int]] = {}  # what to keep a pass takes, by its line and its number of places
 
     def run(self, roots: Sequence[Any], gradients: Sequence[Any], **options: Any) -> list[Any]:
-        """Stands for `engine.run`. Passes inside others, of transforms and of other threads are none of the debugger's business."""
+        """Stands for `engine.run`. Passes inside others or inside transforms, and those of other threads, run as ever."""
         elsewhere = engine.task_now() is not None or bool(levels()) or threading.current_thread() is not threading.main_thread()
         if elsewhere or not (self.first or self.breakpoints):
             return self.plain(roots, gradients, **options)

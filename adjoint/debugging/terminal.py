@@ -44,10 +44,13 @@ class Terminal:
         """From the beginning of a pass to its end."""
         self.begin()
         if self.session.breakpoints:
-            self.go_on("")
+            stopped = self.go_on()
         else:
-            self.show(self.session.next())
-        self.loop()
+            event = self.session.next()
+            stopped = event is not None
+            self.show(event)
+        if stopped:
+            self.loop()
 
     def begin(self, count: int = 1) -> None:
         """Say which pass it is, and what it costs to go back in it."""
@@ -59,10 +62,9 @@ class Terminal:
         print(f"{counted(len(plan.nodes), 'node', 'nodes')} and {counted(len(plan.leaves), 'leaf', 'leaves')}{kept}")
 
     def loop(self) -> None:
-        """Read commands until the pass has ended."""
-        while not self.session.ended or self.session.event is not None:
-            if not self.obey(self.read()):
-                return
+        """Read commands until one of them leaves the pass."""
+        while self.obey(self.read()):
+            pass
 
     def read(self) -> str:
         if self.commands:
@@ -137,9 +139,9 @@ class Terminal:
 
     def do_continue(self, rest: str) -> bool:
         """to the next breakpoint, or to the end"""
-        return self.go_on(rest)
+        return self.go_on()
 
-    def go_on(self, rest: str) -> bool:
+    def go_on(self) -> bool:
         if self.session.ended:
             return False
         event = self.session.go_on()
