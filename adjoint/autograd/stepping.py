@@ -270,9 +270,12 @@ def follow_stepwise() -> Callable[..., Iterator[list[Event]]]:
 class Steps(Iterator[Event]):
     """A backward pass that goes on when it is asked for its next event."""
 
-    def __init__(self, begin: Callable[[], Iterator[list[Event]]], task: engine.Task, as_tensors: bool, keep: bool = True) -> None:
+    def __init__(
+        self, follow: Iterator[list[Event]], task: engine.Task, as_tensors: bool, keep: bool, begin: Callable[[], Steps]
+    ) -> None:
         self._context = copy_context()  # the engine turns recording off and NumPy's warnings too, which must not reach who waits here
-        self._pass = self._context.run(begin)
+        self._pass = follow
+        self._begin = begin
         self.task = task
         self.as_tensors = as_tensors  # whether gradients are Tensors with a history
         self.keep = keep  # whether it can go back
@@ -370,6 +373,13 @@ class Steps(Iterator[Event]):
         for _ in self:
             pass
 
+    def again(self) -> Steps:
+        """The same pass, from its beginning: this one is undone and closed. Rules and hooks will run again."""
+        while self.position:
+            self.back()
+        self.close()
+        return self._begin()
+
     def close(self) -> None:
         """Stop for good. Gradients that were not delivered are lost."""
         self._context.run(self._pass.close)  # type: ignore[attr-defined]
@@ -422,9 +432,13 @@ def run_stepwise(
     **options: Any,
 ) -> Steps:
     """`engine.run`, step by step. (Not `anomaly`: a Follower looks for what is not a number itself, if that is asked for.)"""
-    task = engine.Task(Follower(roots), captured is not None, captured is not None and not into_grad, engine.task_now())
     options |= {"captured": captured, "into_grad": into_grad, "as_tensors": as_tensors}
-    return Steps(lambda: follow_stepwise()(task, roots, gradients, **options), task, as_tensors or options["create_graph"], keep)
+
+    def begin() -> Steps:
+        task = engine.Task(Follower(roots), captured is not None, captured is not None and not into_grad, engine.task_now())
+        return Steps(follow_stepwise()(task, roots, gradients, **options), task, as_tensors or options["create_graph"], keep, begin)
+
+    return begin()
 
 
 @contextmanager

@@ -73,7 +73,8 @@ def compare(node: Node, given: tuple[Any, ...], gave: tuple[Any, ...], values: V
     def total(moved: dict[str, Any]) -> float:
         made = computed(node, moved)
         outputs = made if isinstance(made, tuple | list) else (made,)
-        return float(sum(np.sum(w * out) for w, out in zip(weights, outputs, strict=False) if w is not None))
+        with np.errstate(all="ignore"):
+            return float(sum(np.sum(w * out) for w, out in zip(weights, outputs, strict=False) if w is not None))
 
     try:
         first = total(wide)

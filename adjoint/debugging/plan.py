@@ -31,7 +31,7 @@ class Plan:
         self.leaves: list[Tensor] = [one for one in targets if isinstance(one, Tensor)]
         self.places: list[Any] = self.in_order(targets)
         self.number = {place: number for number, place in enumerate(self.places, 1)}
-        self.frame = frame
+        self.names = names_in(frame)
         watch: Any = steps.task.watch
         self.roots = [result_like(edge, gradient) for _, edge, gradient in watch.undelivered]  # where it starts
 
@@ -45,17 +45,6 @@ class Plan:
             complete = dict.fromkeys(edge for edge in node.next if isinstance(edge, Tensor) and last.get(edge) is node)
             places += complete
         return places
-
-    @cached_property
-    def names(self) -> dict[int, str]:
-        """The names of tensors and nodes by their ids: variables of the functions that are running, inner ones first."""
-        names: dict[int, str] = {}
-        frame: FrameType | None = self.frame
-        while frame is not None:
-            if is_users(frame):
-                names = variables(frame.f_globals) | variables(frame.f_locals) | names
-            frame = frame.f_back
-        return names
 
     def name_of(self, place: Any) -> str:
         """The variable that holds a leaf or the result of a node, `model.fc.weight` for parameters; empty where it has no name."""
@@ -79,6 +68,20 @@ class Plan:
         for leaf in self.leaves:
             total += size_of(leaf) * (self.deliveries[leaf] + (3 if leaf._grad is None else 5))
         return total, unknown
+
+
+def names_in(frame: FrameType) -> dict[int, str]:
+    """The names of tensors and nodes by their ids: variables of the functions that are running, inner ones first."""
+    names: dict[int, str] = {}
+    seen: set[int] = set()
+    above: FrameType | None = frame
+    while above is not None:
+        if is_users(above):
+            outer = {} if id(above.f_globals) in seen else variables(above.f_globals)
+            names = outer | variables(above.f_locals) | names
+            seen.add(id(above.f_globals))
+        above = above.f_back
+    return names
 
 
 def result_like(edge: Any, gradient: Tensor) -> Tensor:

@@ -23,6 +23,7 @@ from .._site import Site
 from .._tensor import Tensor
 from ..autograd.engine import as_tensor, reachable
 from ..autograd.grad_mode import no_grad
+from ..autograd.hooks import checked
 from ..autograd.node import Freed, Node
 from ..autograd.saved import public_names, saved_by_name
 from ..autograd.stepping import Event, Steps, array_of_copy, slots_of
@@ -59,12 +60,14 @@ class Session:
         for one in breakpoints:
             self.add(one)
         self.steps = steps
-        self.frame = frame
+        self.variables = {**frame.f_globals, **frame.f_locals}  # not the frame, which may hold this session and would be held by it
         self.site = Site(frame.f_code, frame.f_lasti)
         self.plan = Plan(steps, frame)
         self.event: Event | None = None  # where it stands; None before the first stop and after the last event
         self.ended = False
+        self.begun = 1  # how often the pass was begun
         self.edited: dict[int, Event] = {}  # the events whose gradients were replaced, as they were before, by their places
+        self._edits: dict[int, list[tuple[Tensor, int]]] = {}  # and what was put in their place
         self._led: dict[Any, list[Any]] = {}  # by node or leaf: the gradients that were delivered there
         self._given: Any = None  # what the last rule was given
 
@@ -224,7 +227,8 @@ class Session:
 
     def replace(self, value: Any, input: str | int | None = None) -> Event:
         """Let another gradient go on from here: a tensor, or a number for all elements. After a rule has run, `input` says of which input
-        (its name, or its place among `inputs`), where there are several; before, which output."""
+        (its name, or its place among `inputs`), where there are several; before, which output. Where the pass has gone on from here and
+        came back, it is made again up to here, so hooks and custom functions run once more."""
         event = self.event
         if event is None:
             raise DebuggerError("the pass stands nowhere, so there is no gradient to replace", fix="go to a node or leaf: next")
@@ -232,10 +236,26 @@ class Session:
         place = self.place_of(input)
         if not isinstance(value, Tensor) and told[place] is not None:
             value = told[place].new_full(told[place].shape, value)
+        checked(value, told[place], self.replace)
+        if self.steps.keep and self.steps.position < len(self.steps.events):
+            self._begin_anew()
         self.event = self.steps.replace(value, place)
         self.edited.setdefault(self.steps.position - 1, event)
+        self._edits.setdefault(self.steps.position - 1, []).append((value, place))
         self._follow(self.event)
         return self.event
+
+    def _begin_anew(self) -> None:
+        """Make the pass again up to here, since it has gone on: with the gradients that were replaced before, and none of those after."""
+        here = self.steps.position
+        self.steps = self.steps.again()
+        self.edited = {place: event for place, event in self.edited.items() if place < here}
+        self._edits = {place: made for place, made in self._edits.items() if place < here}
+        for place in range(here):
+            self._follow(next(self.steps))
+            for value, which in self._edits.get(place, []):
+                self._follow(self.steps.replace(value, which))
+        self.begun += 1
 
     def place_of(self, input: str | int | None) -> int:
         """The place of a gradient among those that can be replaced here."""
@@ -254,11 +274,14 @@ class Session:
         node = self.node
         given = tuple(array_of_copy(one) for one in self.given)
         assert self.event is not None
-        if self.event.kind == "applied":
+        finite = all(one is None or one.dtype.kind not in "fc" or np.isfinite(one).all() for one in given)
+        if self.event.kind == "applied" and (finite or node.op is None):
             gave = tuple(array_of_copy(one) for one in self.event.gradients)
         elif node.op is None or all(one is None for one in given):
             gave = ()
         else:  # an op's rule changes nothing, so it can as well run now
+            if not finite:  # of an infinity nothing can be measured
+                given = tuple(None if one is None else np.ones_like(one) for one in given)
             with no_grad(), np.errstate(all="ignore"):
                 made = node.apply(given[0] if node.outputs is None else list(given))
             gave = tuple(array_of_copy(as_tensor(one)) for one in made)

@@ -263,9 +263,8 @@ class Terminal:
     def evaluate(self, expression: str, g: Any) -> Any:
         import adjoint
 
-        session, frame = self.session, self.session.frame
-        event = session.event
-        names = {"ad": adjoint, "torch": adjoint, **frame.f_globals, **frame.f_locals, "g": g}
+        session, event = self.session, self.session.event
+        names = {"ad": adjoint, "torch": adjoint, **session.variables, "g": g}
         if event is not None and event.node is not None:
             names |= {"node": event.node, "grads": session.gives, "saved": session.saved}
         try:
@@ -284,9 +283,11 @@ class Terminal:
         named = bool(equals) and name.strip().isidentifier() | name.strip().isdecimal() and not expression.startswith("=")
         input = name.strip() if named else None
         known = list(session.gives.values()) or list(session.given)
-        place = session.place_of(input)
+        place, begun = session.place_of(input), session.begun
         session.replace(self.evaluate(expression if named else rest, known[place]), input)
         self.gradients(session.event)
+        if session.begun > begun:
+            print("  (the pass was made again up to here: hooks and custom functions have run once more)")
 
     def do_check(self, rest: str) -> None:
         """compare the node's rule with finite differences"""

@@ -70,6 +70,16 @@ def test_a_kink_is_told():
     session.undo()
 
 
+def test_a_node_that_is_given_an_infinity_is_compared_with_ones():
+    x = ad.tensor([0.0, 1.0], requires_grad=True)
+    session = session_of((x * x).sqrt().sum(), "node:MulBackward0")
+    session.go_on()
+    assert session.check().agrees
+    session.step()
+    assert np.isnan(session.gives["self"].tolist()[0]) and session.check().agrees
+    session.undo()
+
+
 def test_many_elements_are_sampled():
     x = ad.rand(100, 100).requires_grad_()
     session = session_of(x.exp().sum(), "node:ExpBackward0")

@@ -236,12 +236,43 @@ def test_gradients_that_cannot_be_replaced():
     session.next()
     with pytest.raises(RuntimeError, match="has changed the size of value"):
         session.replace(ad.ones(3))
-    session.next()
-    session.back()
-    with pytest.raises(RuntimeError, match="the pass has gone on from here already"):
-        session.replace(2.0)
     session.finish()
     assert x.grad.tolist() == [2.0, 4.0]
+    steps = ad.autograd.steps((x * x).sum())
+    with pytest.raises(RuntimeError, match="no gradient is about to go on from here"):
+        steps.replace(ad.ones(1))
+    for event in steps:
+        if event.kind == "applied":
+            break
+    steps.back()
+    with pytest.raises(RuntimeError, match="the pass has gone on from here already"):
+        steps.replace(ad.ones(()))
+
+
+def test_a_gradient_that_was_passed_by_already():
+    """The pass is made again up to there: other gradients before it stay, those after it are gone."""
+    x, w = ad.tensor([1.0, 2.0], requires_grad=True), ad.tensor([3.0, 4.0], requires_grad=True)
+    x.grad = ad.tensor([100.0, 100.0])
+    calls = []
+    y = x * w
+    y.register_hook(lambda g: calls.append(1))
+    session = session_of((y * 2).sum())
+    session.next()
+    session.replace(10.0)
+    session.next()
+    session.next()
+    session.replace(0.0)
+    session.finish()
+    assert x.grad.tolist() == [100.0, 100.0] and w.grad.tolist() == [0.0, 0.0]
+    while session.back().node is None or session.node.name() != "MulBackward0" or session.number != 2:
+        pass
+    session.replace(session.given[0] + 1)
+    assert session.begun == 2 and x.grad.tolist() == [100.0, 100.0] and w.grad is None
+    session.finish()
+    assert x.grad.tolist() == [100.0 + 3 * 22, 100.0 + 4 * 22] and w.grad.tolist() == [22.0, 44.0] and len(calls) == 2
+    while session.back() is not None:
+        pass
+    assert x.grad.tolist() == [100.0, 100.0] and w.grad is None
 
 
 def test_a_pass_that_is_not_kept_cannot_go_back():

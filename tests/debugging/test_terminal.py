@@ -44,6 +44,12 @@ def test_other_gradients(capsys):
     assert x.grad.tolist() == [31.0, 41.0] and w.grad.tolist() == [0.0, 0.0]
 
 
+def test_a_gradient_before_this_one(capsys):
+    x = ad.tensor([1.0, 2.0], requires_grad=True)
+    told = answers(capsys, (x * 3).sum(), "n", "n", "b 2", "set 5", "c")
+    assert "  given  5, edited\n  (the pass was made again up to here" in told[4] and x.grad.tolist() == [15.0, 15.0]
+
+
 def test_breakpoints(capsys):
     x = ad.tensor([1.0, 2.0], requires_grad=True)
     told = answers(
