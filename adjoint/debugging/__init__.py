@@ -37,7 +37,7 @@ def debug(
 ) -> None:
     """`backward`, in the debugger: it stops at the first node, or with breakpoints at the first that matches, and reads commands.
 
-    `commands` are given before those that are typed. With `page`, the pass is made to its end and opened in the lab's page.
+    `commands` are obeyed before those that are typed. With `page`, they are typed into the lab's page, which shows the pass.
 
     >>> import adjoint as ad
     >>> x = ad.tensor(2.0, requires_grad=True)
@@ -57,12 +57,7 @@ def debug(
     made = steps(tensors, grad_tensors, retain_graph, create_graph, inputs)
     session = Session(made, frame, breakpoints)
     if page:
-        from .page import PassPage
+        from .page import PageTerminal
 
-        session.finish()
-        opened = PassPage()
-        opened.show(session)
-        opened.open()
-        opened.wait()
-        return
+        return PageTerminal(session, commands).run()
     Terminal(session, commands).run()

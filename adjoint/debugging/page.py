@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import linecache
-import sys
 import threading
 import webbrowser
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from queue import Empty, Queue
 from typing import Any
 
 from .._tensor import Tensor, wrap
@@ -19,29 +21,39 @@ from ..viz.passes import Pass
 from ..viz.recording import LIMIT, Made, Recorder, StopRecording
 from ..viz.telling import DEBUGGER, plain
 from .session import Session
+from .terminal import PROMPT, Quit, Terminal
 from .values import UNKNOWN
 
 
 class PassPage:
-    """The lab's page of graphs, with one backward pass in it. The address stays; the page shows what has happened when it is loaded."""
+    """The lab's page of graphs, with one backward pass in it. The address stays; the page shows what has happened when it is loaded.
 
-    def __init__(self) -> None:
+    With `prompt`, the page has buttons and a prompt: what is typed there waits in `asked` until somebody answers it."""
+
+    def __init__(self, prompt: bool = False) -> None:
         from ..lab.server import Lab
 
         self.lab = Lab()
+        self.prompt = prompt
+        self.shown: dict[str, Any] = {}
+        self.asked: Queue[str] = Queue()
+        self.answers: Queue[dict[str, Any]] = Queue()
+        self.sent = threading.Event()  # that the last answer has left
+        self.sent.set()
+        self.turn = threading.Lock()  # two windows may show the page
+        if prompt:
+            self.lab.obeying = self.obeying
         threading.Thread(target=self.lab.serve_forever, daemon=True).start()
 
     @property
     def address(self) -> str:
         return f"{self.lab.address}graph.html"
 
-    def show(self, session: Session) -> None:
-        """Put what has happened so far into the page."""
+    def show(self, session: Session, said: str = "") -> None:
+        """Put what has happened so far into the page; `said` stands at its prompt."""
         trace = trace_of(session)
-        last = len(trace["events"])
-        first = next((place for place, event in enumerate(trace["events"]) if "pass" in event), last)
-        shown = {"id": "pass", "title": "This backward pass", "about": "", "begins": first if session.ended else last, **trace}
-        known = {"version": __version__, "asides": [], "pass": True, "examples": [shown]}
+        self.shown = {"id": "pass", "title": "This backward pass", "about": "", "begins": len(trace["events"]), **trace}
+        known = {"version": __version__, "asides": [], "pass": True, "prompt": self.prompt, "said": said, "examples": [self.shown]}
         packed = json.dumps(known, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         self.lab.own["graph.data.js"] = f"lab.data = {packed};\n".encode()
 
@@ -49,19 +61,79 @@ class PassPage:
         print(f"This pass is at {self.address}", flush=True)
         webbrowser.open(self.address)
 
-    def wait(self) -> None:
-        """Serve the page until somebody has looked at it. In a notebook it is there as long as the kernel."""
-        if "ipykernel" in sys.modules:
-            return
-        try:
-            input("Enter goes on. ")
-        except EOFError:
-            print()
-        self.close()
+    @contextmanager
+    def obeying(self, command: str) -> Iterator[dict[str, Any]]:
+        """What the server does with a command of the page: it waits for the answer, and says when it has passed it on."""
+        with self.turn:
+            self.sent.clear()
+            self.asked.put(command)
+            try:
+                yield self.answers.get()
+            finally:
+                self.sent.set()
+
+    def next_command(self) -> str:
+        while True:
+            with suppress(Empty):
+                return self.asked.get(timeout=0.5)  # so that Ctrl-C is heard
+
+    def answer(self, said: str, over: bool) -> None:
+        self.answers.put({"output": said, "pass": self.shown, "over": over})
 
     def close(self) -> None:
+        self.sent.wait(1.0)
         self.lab.shutdown()
         self.lab.server_close()
+
+
+class PageTerminal(Terminal):
+    """The debugger's commands, typed into the page."""
+
+    def __init__(self, session: Session, commands: Sequence[str] = ()) -> None:
+        super().__init__(session, commands)
+        self.window = PassPage(prompt=True)
+        self.said = ""  # all that was said so far: a page that is loaded again shows it
+
+    def say(self, text: str) -> None:
+        self.said += f"{text}\n"
+
+    def loop(self) -> None:
+        self.window.show(self.session, self.said)
+        self.window.open()
+        goes_on = True
+        while goes_on:
+            if self.commands:
+                goes_on = self.answered(self.commands.pop(0), asked=False)
+                continue
+            try:
+                command = self.window.next_command()
+            except KeyboardInterrupt:
+                self.leave(interrupted=True)
+            goes_on = self.answered(command, asked=True)
+
+    def answered(self, command: str, asked: bool) -> bool:
+        """Obey a command, and let the page know what came of it, whatever that is, if it has asked."""
+        goes_on = False
+        self.say(PROMPT + command)
+        before = len(self.said)
+        try:
+            goes_on = self.obey(command)
+            if not goes_on:
+                self.say("The program goes on, and the page stays as it is.")
+        except BaseException as error:
+            self.say("The pass was undone." if isinstance(error, Quit) else f"{type(error).__name__}: {error}")
+            raise
+        finally:
+            self.window.show(self.session, self.said)
+            if asked:
+                self.window.answer(self.said[before:], over=not goes_on)
+        return goes_on
+
+    def run(self) -> None:
+        try:
+            super().run()
+        finally:
+            self.window.close()
 
 
 def trace_of(session: Session) -> dict[str, Any]:

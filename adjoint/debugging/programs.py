@@ -29,6 +29,7 @@ class Passes:
         self.first = not breakpoints  # whether the next pass is stepped through from its beginning
         self.count = 0
         self.plain = engine.run
+        self.page: Any = None  # the lab's page, once it was opened
         self.reached: set[Breakpoint] = set()
         self.sizes: dict[Any, tuple[int, int]] = {}  # what to keep a pass takes, by its line and its number of places
 
@@ -44,7 +45,7 @@ class Passes:
         size = self.estimate(session.plan, options["site"])
         steps.keep = size <= MOST_KEPT
         self.reached |= {one for one in self.breakpoints if one.reaches(session.plan)}
-        terminal = Terminal(session, self.commands)
+        terminal = Terminal(session, self.commands, self.page)
         try:
             if self.first:
                 self.first = False
@@ -57,7 +58,7 @@ class Passes:
                 terminal.loop()
             session.finish()
         finally:
-            self.commands = terminal.commands
+            self.commands, self.page = terminal.commands, terminal.page
             self.breakpoints = list(session.breakpoints.values())
         return steps.results
 

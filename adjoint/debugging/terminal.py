@@ -32,34 +32,34 @@ class Quit(KeyboardInterrupt):
 
 
 class Terminal:
-    """One session's commands. `commands` come before those that are read; what is left of them serves the next session."""
+    """One session's commands. `commands` come before those that are read; what is left of them serves the next session, and so does the
+    page that `web` has opened."""
 
-    def __init__(self, session: Session, commands: Sequence[str] = ()) -> None:
+    def __init__(self, session: Session, commands: Sequence[str] = (), page: PassPage | None = None) -> None:
         self.session = session
         self.commands = list(commands)
         self.last = ""  # the last command that went somewhere: an empty line repeats it
-        self.page: PassPage | None = None
+        self.page = page
 
     def run(self) -> None:
         """From the beginning of a pass to its end."""
         self.begin()
-        if self.session.breakpoints:
-            stopped = self.go_on()
-        else:
-            event = self.session.next()
-            stopped = event is not None
-            self.show(event)
-        if stopped:
+        event = self.session.go_on() if self.session.breakpoints else self.session.next()
+        self.stopped(event)
+        if event is not None:
             self.loop()
+
+    def say(self, text: str) -> None:
+        print(text)
 
     def begin(self, count: int = 1) -> None:
         """Say which pass it is, and what it costs to go back in it."""
         plan, site = self.session.plan, self.session.site
-        print(f"backward() {f'number {count} ' if count > 1 else ''}at {site}")
+        self.say(f"backward() {f'number {count} ' if count > 1 else ''}at {site}")
         size, unknown = plan.bytes_kept
         more = f", and more for {counted(unknown, 'node', 'nodes')} of unknown shape" if unknown else ""
         kept = f"; to go back, about {bytes_text(size)} are kept{more}" if self.session.steps.keep else ""
-        print(f"{counted(len(plan.nodes), 'node', 'nodes')} and {counted(len(plan.leaves), 'leaf', 'leaves')}{kept}")
+        self.say(f"{counted(len(plan.nodes), 'node', 'nodes')} and {counted(len(plan.leaves), 'leaf', 'leaves')}{kept}")
 
     def loop(self) -> None:
         """Read commands until one of them leaves the pass."""
@@ -69,15 +69,15 @@ class Terminal:
     def read(self) -> str:
         if self.commands:
             command = self.commands.pop(0)
-            print(PROMPT + command)
+            self.say(PROMPT + command)
             return command
         try:
             command = input(PROMPT)
         except (EOFError, KeyboardInterrupt) as end:
-            print()
+            self.say("")
             self.leave(isinstance(end, KeyboardInterrupt))
         if not sys.stdin.isatty() and "ipykernel" not in sys.modules:
-            print(command)  # so that what was piped in can be read with the answers
+            self.say(command)  # so that what was piped in can be read with the answers
         return command
 
     def obey(self, command: str) -> bool:
@@ -87,7 +87,7 @@ class Terminal:
         if not word:
             return True
         if name is None:
-            print(f"there is no command {word!r}; `help` lists them")
+            self.say(f"there is no command {word!r}; `help` lists them")
             return True
         if command.strip():
             self.last = command if name in ("next", "step", "back") else ""
@@ -97,7 +97,7 @@ class Terminal:
         except AdjointError as error:
             if name in MOVES and not isinstance(error, DebuggerError):
                 raise  # of a rule or a hook: it ends the pass, as it would end backward()
-            print(f"  {error}")
+            self.say(f"  {error}")
             return True
         finally:
             if self.page is not None:
@@ -119,7 +119,7 @@ class Terminal:
         for _ in range(number_of(count, 1)):
             event = self.session.back()
         if event is None:
-            print("This is the beginning: nothing has happened yet.")
+            self.say("This is the beginning: nothing has happened yet.")
         else:
             self.show(event)
         return None
@@ -131,7 +131,7 @@ class Terminal:
         for _ in range(number_of(count, 1)):
             event = move()
         if event is None:
-            print("This is the end of the pass: `back` goes back, `next` or `continue` leaves the debugger.")
+            self.say("This is the end of the pass: `back` goes back, `next` or `continue` leaves the debugger.")
             self.session.ended = True
         else:
             self.show(event)
@@ -149,10 +149,14 @@ class Terminal:
             self.stopped(event)
         return event is not None
 
-    def stopped(self, event: Event) -> None:
+    def stopped(self, event: Event | None) -> None:
+        """Say where the pass has stopped, and why."""
+        if event is None:
+            self.say("The pass has come to its end." if self.session.plan.places else "No gradient goes anywhere.")
+            return
         number = self.session.matching(event)
         if number is not None:
-            print(f"stopped by {number}, {self.session.breakpoints[number].text}")
+            self.say(f"stopped by {number}, {self.session.breakpoints[number].text}")
         self.show(event)
         self.advise(event)
 
@@ -170,29 +174,26 @@ class Terminal:
         """[WHERE]: add a breakpoint (nan, inf, grad>100, line:41, line:model.py:41, node:MulBackward0, param:fc.weight), or list them"""
         session = self.session
         if not where:
-            print("\n".join(f"  {number}  {one.text}" for number, one in session.breakpoints.items()) or "  there are no breakpoints")
+            self.say("\n".join(f"  {number}  {one.text}" for number, one in session.breakpoints.items()) or "  there are no breakpoints")
             return
         number = session.add(where)
-        print(f"  {number}  {session.breakpoints[number].text}")
+        self.say(f"  {number}  {session.breakpoints[number].text}")
         if not session.breakpoints[number].reaches(session.plan):
-            print("  (nothing in this pass matches it; `list` shows what is near)")
+            self.say("  (nothing in this pass matches it; `list` shows what is near)")
 
     def do_delete(self, number: str) -> None:
         """NUMBER: delete a breakpoint"""
         if not number.isdecimal():
             raise DebuggerError("delete the breakpoint of which number?", fix="`break` lists them")
-        print(f"  deleted {number}, {self.session.delete(int(number)).text}")
+        self.say(f"  deleted {number}, {self.session.delete(int(number)).text}")
 
     # ---- looking ---------------------------------------------------------------------------------------------------------------------
 
-    def show(self, event: Event | None) -> None:
+    def show(self, event: Event) -> None:
         """Where the pass stands, and the gradients there."""
-        if event is None:
-            print("The pass is over: no gradient goes anywhere.")
-            return
-        print(self.headline(event.node or event.target, has_run=event.kind == "applied"))
+        self.say(self.headline(event.node or event.target, has_run=event.kind == "applied"))
         if event.node is not None and event.node.site.caret:
-            print(" " * (len(self.title(event.node, event.kind == "applied")) + 3) + event.node.site.caret)
+            self.say(" " * (len(self.title(event.node, event.kind == "applied")) + 3) + event.node.site.caret)
         self.gradients(event)
 
     def title(self, place: Any, has_run: bool = False) -> str:
@@ -216,7 +217,7 @@ class Terminal:
             rows = {name: text + edited for name, text in rows.items()}
         if event.node is None and isinstance(event.target, Tensor):
             rows[".grad"] = shown(event.target.grad)
-        table(rows)
+        self.say(table(rows))
 
     def advise(self, event: Event) -> None:
         """Where a gradient has become NaN: why, and what to write instead."""
@@ -227,7 +228,7 @@ class Terminal:
         if bad is not None:
             given = [array_of(one) for one in self.session.given]
             case = examine(event.node, bad, given if len(given) > 1 else given[0], self.session.roots)
-            print(f"  fix: {case.advice()[1]}")
+            self.say(f"  fix: {case.advice()[1]}")
 
     def do_where(self, rest: str) -> None:
         """the lines around the one that computed this"""
@@ -237,28 +238,28 @@ class Terminal:
         for line in range(max(1, site.line - 3), site.line + 4):
             text = linecache.getline(site.filename, line).rstrip()
             if text or line == site.line:
-                print(f"{'->' if line == site.line else '  '} {line:>4}  {text}")
+                self.say(f"{'->' if line == site.line else '  '} {line:>4}  {text}")
 
     def do_list(self, count: str) -> None:
         """[COUNT]: the nodes and leaves around this one"""
         for number, place in self.session.around(number_of(count, 4)):
-            print(("-> " if number == self.session.number else "   ") + self.headline(place))
+            self.say(("-> " if number == self.session.number else "   ") + self.headline(place))
 
     def do_grad(self, rest: str) -> None:
         """the gradients that came here, and those that go on, in full"""
         session = self.session
         for place, one in enumerate(session.given):
-            print(f"given{f' {place}' if len(session.given) > 1 else ''}: {full(one)}")
+            self.say(f"given{f' {place}' if len(session.given) > 1 else ''}: {full(one)}")
         for name, one in session.gives.items():
-            print(f"gives {name}: {full(one)}")
+            self.say(f"gives {name}: {full(one)}")
 
     def do_saved(self, rest: str) -> None:
         """what the node keeps for its rule"""
-        table({name: shown(one) for name, one in self.session.saved.items()} or {"": "nothing"})
+        self.say(table({name: shown(one) for name, one in self.session.saved.items()} or {"": "nothing"}))
 
     def do_print(self, expression: str) -> None:
         """EXPRESSION: its value, with the program's variables, `g` (the gradient), `grads` (by input, after the rule), `node`, `saved`"""
-        print(full(self.evaluate(expression, self.session.given[0] if self.session.given else None)))
+        self.say(full(self.evaluate(expression, self.session.given[0] if self.session.given else None)))
 
     def evaluate(self, expression: str, g: Any) -> Any:
         import adjoint
@@ -287,11 +288,11 @@ class Terminal:
         session.replace(self.evaluate(expression if named else rest, known[place]), input)
         self.gradients(session.event)
         if session.begun > begun:
-            print("  (the pass was made again up to here: hooks and custom functions have run once more)")
+            self.say("  (the pass was made again up to here: hooks and custom functions have run once more)")
 
     def do_check(self, rest: str) -> None:
         """compare the node's rule with finite differences"""
-        tell(self.session.check())
+        self.say(told(self.session.check()))
 
     def do_web(self, rest: str) -> None:
         """open this pass in the lab's page, as far as it has come; loaded again, the page shows what has happened since"""
@@ -304,7 +305,7 @@ class Terminal:
     def do_help(self, rest: str) -> None:
         """this list"""
         for name, (aliases, text) in COMMANDS.items():
-            print(f"  {', '.join((name, *aliases)):<12}  {text}")
+            self.say(f"  {', '.join((name, *aliases)):<12}  {text}")
 
 
 ALIASES = {
@@ -351,25 +352,24 @@ def full(value: Any) -> str:
     return repr(value) if not isinstance(value, dict) else "\n".join(f"{name}: {one!r}" for name, one in value.items())
 
 
-def table(rows: dict[str, str]) -> None:
+def table(rows: dict[str, str]) -> str:
     width = max(map(len, rows), default=0)
-    for name, text in rows.items():
-        print(f"  {name:<{width}}  {text}" if width else f"  {text}")
+    return "\n".join(f"  {name:<{width}}  {text}" if width else f"  {text}" for name, text in rows.items())
 
 
-def tell(found: Comparison) -> None:
+def told(found: Comparison) -> str:
     """What the comparison with finite differences has shown."""
     width = max((len(one.name) for one in found.inputs), default=0)
+    lines = []
     for one in found.inputs:
         elements = f"{one.compared} of {one.of} elements" if one.compared < one.of else counted(one.of, "element", "elements")
         word = "agrees" if one.agrees else "DIFFERS"
         at = f" at {list(one.index)}" if one.index else ""
-        print(f"  {one.name:<{width}}  {word} on {elements}; most apart{at}: rule {one.rule:.6g}, measured {one.measured:.6g}")
+        lines.append(f"  {one.name:<{width}}  {word} on {elements}; most apart{at}: rule {one.rule:.6g}, measured {one.measured:.6g}")
         if one.sides is not None:
-            print(f"  {'':<{width}}  there is a kink: the slope is {one.sides[0]:.6g} below and {one.sides[1]:.6g} above")
+            lines.append(f"  {'':<{width}}  there is a kink: the slope is {one.sides[0]:.6g} below and {one.sides[1]:.6g} above")
     if found.elsewhere:
-        print("  (its input was not kept: rule and differences were compared at random values)")
+        lines.append("  (its input was not kept: rule and differences were compared at random values)")
     if not found.agrees and found.hooks:
-        print("  (the node has hooks, which may have changed what its rule gave)")
-    if not found.inputs:
-        print("  there is nothing to compare: no gradient goes on")
+        lines.append("  (the node has hooks, which may have changed what its rule gave)")
+    return "\n".join(lines) or "  there is nothing to compare: no gradient goes on"

@@ -1,7 +1,8 @@
 """A backward pass in the lab's page."""
 
-import builtins
 import json
+import threading
+import urllib.error
 import urllib.request
 import webbrowser
 
@@ -9,7 +10,9 @@ import pytest
 
 import adjoint as ad
 from adjoint.debugging.page import PassPage, trace_of
+from adjoint.debugging.terminal import Quit
 from tests.debugging.test_session import session_of
+from tests.debugging.test_terminal import Fails
 
 
 def words(event):
@@ -86,15 +89,74 @@ def opened(monkeypatch):
     return seen
 
 
-def test_the_whole_pass_in_the_page(opened, monkeypatch, capsys):
-    monkeypatch.setattr(builtins, "input", lambda prompt: "")
+def ask(address, command):
+    request = urllib.request.Request(
+        address.replace("graph.html", "debug"), json.dumps({"command": command}).encode(), {"Content-Type": "application/json"}
+    )
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return json.load(answer)
+
+
+def asking(monkeypatch, *commands):
+    """Let the page that is opened type commands; the answers."""
+    answers = []
+
+    def type_them(address):
+        for command in commands:
+            answers.append(ask(address, command))
+
+    threads = []
+
+    def look(address):
+        threads.append(threading.Thread(target=type_them, args=(address,)))
+        threads[0].start()
+
+    monkeypatch.setattr(webbrowser, "open", look)
+    return answers, threads
+
+
+def test_the_page_has_a_prompt(monkeypatch, capsys):
+    answers, threads = asking(monkeypatch, "next", "set g * 10", "nonsense", "back", "continue")
     x = ad.tensor([4.0, 9.0], requires_grad=True)
     ad.debug((x * x).sum(), page=True)
+    threads[0].join()
+    first, edited, unknown, back, last = answers
+    assert x.grad.tolist() == [80.0, 180.0] and capsys.readouterr().out.startswith("This pass is at http://127.0.0.1:")
+    assert "[2/3] MulBackward0" in first["output"] and first["pass"]["events"][-1]["kind"] == "deliver" and not first["over"]
+    assert edited["output"] == "  given  [10, 10], edited\n" and edited["pass"]["events"][-1]["kind"] == "hook"
+    assert "there is no command" in unknown["output"] and "[1/3] SumBackward0" in back["output"]
+    assert last["over"] and last["pass"]["events"][-1]["kind"] == "accumulate" and "The program goes on" in last["output"]
+
+
+def test_what_ends_the_pass_is_told_to_the_page(monkeypatch):
+    x = ad.tensor(4.0, requires_grad=True)
+    answers, threads = asking(monkeypatch, "quit")
+    with pytest.raises(Quit):
+        ad.debug(x * 2, page=True)
+    threads[0].join()
+    assert answers[0]["over"] and "The pass was undone." in answers[0]["output"] and x.grad is None
+    answers, threads = asking(monkeypatch, "next")
+    with pytest.raises(ValueError, match="not today"):
+        ad.debug(Fails.apply(x), page=True)
+    threads[0].join()
+    assert answers[0]["over"] and "ValueError: not today" in answers[0]["output"]
+
+
+def test_a_page_that_shows_no_prompt_takes_no_commands():
+    page = PassPage()
+    try:
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            ask(page.address, "next")
+    finally:
+        page.close()
+
+
+def test_commands_that_are_given_come_first(opened, capsys):
+    x = ad.tensor([4.0, 9.0], requires_grad=True)
+    ad.debug((x * x).sum(), page=True, breakpoints=["param:x"], commands=["continue"])
     ((page, data),) = opened
-    (example,) = data["examples"]
-    assert x.grad.tolist() == [8.0, 18.0] and "graph.js" in page and data["pass"]
-    assert example["events"][example["begins"]]["kind"] == "seed" and example["events"][-1]["kind"] == "accumulate"
-    assert capsys.readouterr().out.startswith("This pass is at http://127.0.0.1:")
+    assert x.grad.tolist() == [8.0, 18.0] and "graph.js" in page and data["pass"] and data["prompt"]
+    assert "stopped by 1, param:x" in data["said"]
 
 
 def test_the_page_follows_the_terminal(opened, capsys):

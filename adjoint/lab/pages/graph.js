@@ -334,6 +334,23 @@
     }
   };
 
+  // ----- the debugger: a pass that stands still in a Python, and does what it is told -----
+  async function obey(command) {
+    const asked = [...$("moves").children, $("command")], say = text => { $("said").textContent += `(debug) ${command}\n${text}`; $("said").scrollTop = 1e9; };
+    asked.forEach(e => { e.disabled = true; });
+    const answer = await fetch("debug", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ command }) }).then(r => r.ok ? r.json() : null, () => null);
+    if (!answer) return say("The program does not answer: it has gone on, or has ended.\n");
+    say(answer.output); pinned = null;
+    use(answer.pass, answer.pass.begins);
+    asked.forEach(e => { e.disabled = answer.over; });
+    document.body.dataset.obeyed = +(document.body.dataset.obeyed || 0) + 1;
+  }
+  if (lab.data.prompt) {
+    $("debugger").hidden = false; $("said").textContent = lab.data.said; $("said").scrollTop = 1e9;
+    $("moves").append(...["back", "next", "step", "continue"].map(move => el("button", { type: "button", onclick: () => obey(move) }, move[0].toUpperCase() + move.slice(1))));
+    $("ask").onsubmit = k => { k.preventDefault(); const command = $("command").value; $("command").value = ""; obey(command).then(() => $("command").focus()); };
+  }
+
   // ----- beginning -----
   for (const [kind, label] of [["leaf", "leaf"], ["parameter", "parameter"], ["op", "operation"], ["data", "data, no gradient"], ["saved", "saved for backward"], ["grad", "gradient"]]) {
     const s = svg("svg", { viewBox: "0 0 28 18", "aria-hidden": "true" });
