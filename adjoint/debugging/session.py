@@ -257,6 +257,10 @@ class Session:
                 self._follow(self.steps.replace(value, which))
         self.begun += 1
 
+    def is_edited(self, place: int) -> bool:
+        """Whether a gradient here, by its place among those that can be replaced, was replaced."""
+        return any(place == which for _, which in self._edits.get(self.steps.position - 1, []))
+
     def place_of(self, input: str | int | None) -> int:
         """The place of a gradient among those that can be replaced here."""
         names = list(self.gives) or [str(place) for place in range(len(self.given))]

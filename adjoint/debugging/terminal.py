@@ -209,12 +209,9 @@ class Terminal:
     def gradients(self, event: Event) -> None:
         session = self.session
         word = "given" if event.node is not None else "receives"
-        edited = ", edited" if session.steps.position - 1 in session.edited else ""
         rows = {f"{word} {place}" if len(session.given) > 1 else word: shown(one) for place, one in enumerate(session.given)}
-        if event.kind == "applied":
-            rows |= {f"gives {name}": shown(one) + edited for name, one in session.gives.items()}
-        else:
-            rows = {name: text + edited for name, text in rows.items()}
+        here = {f"gives {name}": shown(one) for name, one in session.gives.items()} or rows
+        rows |= {name: text + (", edited" if session.is_edited(place) else "") for place, (name, text) in enumerate(here.items())}
         if event.node is None and isinstance(event.target, Tensor):
             rows[".grad"] = shown(event.target.grad)
         self.say(table(rows))

@@ -31,9 +31,7 @@ def pass_(monkeypatch):
     thread.start()
     opened.wait()
     yield model, terminal.window
-    if thread.is_alive():
-        terminal.window.asked.put("continue")
-        terminal.window.answers.get()
+    terminal.window.asked.put("continue")  # where the test failed before; nobody reads it otherwise
     thread.join()
 
 

@@ -21,8 +21,12 @@ def words(event):
 
 def test_a_trace_of_a_pass_is_that_of_the_program():
     """What a program's recording tells of its backward pass, the graph alone tells too, once the pass has come to its end."""
-    code = "x = ad.tensor([4.0, 9.0], requires_grad=True)\nw = ad.tensor([2.0, 3.0], requires_grad=True)\ny = x.sqrt() * w\nz = (y * 3).sum() + w.prod()"
-    expected = [event for event in ad.viz.trace(code + "\nz.backward()")["events"] if "pass" in event]
+    code = """x = ad.tensor([4.0, 9.0], requires_grad=True)
+w = ad.tensor([2.0, 3.0], requires_grad=True)
+y = x.sqrt() * w
+z = (y * 3).sum() + w.prod()
+z.backward()"""
+    expected = [event for event in ad.viz.trace(code)["events"] if "pass" in event]
     x = ad.tensor([4.0, 9.0], requires_grad=True)
     w = ad.tensor([2.0, 3.0], requires_grad=True)
     y = x.sqrt() * w

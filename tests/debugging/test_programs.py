@@ -56,7 +56,8 @@ def environment():
 
 def run(script, *arguments, typed="", name="debug"):
     return subprocess.run(
-        command(name, "train.py", *arguments), input=typed, cwd=script.parent, env=environment(), capture_output=True, text=True, check=False
+        command(name, "train.py", *arguments), input=typed, cwd=script.parent, env=environment(), capture_output=True, text=True,
+        check=False,
     )  # fmt: skip
 
 
@@ -109,8 +110,12 @@ def test_quit_and_the_end_of_the_input_end_the_program(script):
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
-    [(["--break", "mean"], "this is no breakpoint: 'mean'"), (["--break"], "what shall follow --break?"), (["--command"], "what shall follow")],
-)  # fmt: skip
+    [
+        (["--break", "mean"], "this is no breakpoint: 'mean'"),
+        (["--break"], "what shall follow --break?"),
+        (["--command"], "what shall follow --command?"),
+    ],
+)
 def test_wrong_arguments(script, arguments, said):
     done = run(script, *arguments)
     assert done.returncode == 2 and done.stdout == "" and said in done.stderr
@@ -221,7 +226,8 @@ def test_a_pass_that_is_too_large_is_not_kept(monkeypatch, capsys):
     with every_pass(passes.run):
         (x * 2).sum().backward()
     told = capsys.readouterr().out
-    assert "there is no way back: to keep the gradients would take 56 bytes" in told and "keeps no gradients that it could go back to" in told
+    assert "there is no way back: to keep the gradients would take 56 bytes" in told
+    assert "keeps no gradients that it could go back to" in told
     assert x.grad.tolist() == [2.0, 2.0]
 
 

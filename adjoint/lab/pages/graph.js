@@ -159,7 +159,7 @@
       const grad = n.leaf ? s.stored.get(i) ?? null : s.grad.get(i), arrives = n.leaf && grad === null ? s.grad.get(i) : undefined;
       c.toggle("made", made); c.toggle("now", !!e && e.node === i); c.toggle("pinned", pinned === i); c.toggle("replaced", s.replaced.has(i));
       c.toggle("freed", s.freed.has(i) && !(e && e.kind === "deliver" && e.node === i)); c.toggle("failed", !!e && e.kind === "error" && e.node === i);
-      if (d.val) { const t = value === null ? "" : onCard(value); d.val.textContent = t; fit(d.val, t, d.room, 15); d.e.querySelector(".cells")?.remove(); const m = showsCells(value) ? rows(value) : [], size = Math.min(11, 24 / m.length); if (m.length > 1 && m.length < 5 && m[0].length < 9) d.e.append(cells(value, size, d.w / 2 - 12 - m[0].length * size, -d.h / 2 + 26)); }
+      if (d.val) { const t = value === null ? "" : onCard(value); d.val.textContent = t; fit(d.val, t, d.room, 15); d.e.querySelector(".cells")?.remove(); const m = showsCells(value) ? rows(value) : [], size = Math.min(11, 24 / m.length); if (t.includes("×") && m.length > 1 && m.length < 5 && m[0].length < 9) d.e.append(cells(value, size, d.w / 2 - 12 - m[0].length * size, -d.h / 2 + 26)); }
       if (d.gr) {
         const none = grad === undefined || grad === null, t = none ? (n.leaf ? "None" : "") : onCard(grad);
         d.gr.textContent = t; d.gr.classList.toggle("none", none);
