@@ -198,6 +198,7 @@ _NAMES = {
     **dict.fromkeys(("explain",), "_explain"),
     **dict.fromkeys(("set_full_tracebacks",), "_tracebacks"),
     **dict.fromkeys(("doctor",), "_doctor"),
+    **dict.fromkeys(("debug",), "debugging"),
     **dict.fromkeys(("as_torch",), "_place"),
     **dict.fromkeys(
         ("_convert_indices_from_coo_to_csr", "_convert_indices_from_csr_to_coo", "hsmm", "hspmm", "saddmm", "smm",

@@ -106,6 +106,7 @@ from ._native import cosine_embedding_loss as cosine_embedding_loss
 from . import cpu as cpu
 from ._native import ctc_loss as ctc_loss
 from . import cuda as cuda
+from .debugging import debug as debug
 from ._device import device as device
 from . import distributed as distributed
 from . import distributions as distributions

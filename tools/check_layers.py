@@ -161,7 +161,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "xpu",
         ),
     ),
-    ("top", ("__main__", "_blame", "_cost", "_doctor", "_explain", "_place", "_reference", "as_torch", "cli", "viz")),
+    ("top", ("__main__", "_blame", "_cost", "_doctor", "_explain", "_place", "_reference", "as_torch", "cli", "debugging", "viz")),
     ("public surface", ("", "cli.build", "lab", "learn")),  # which uses the library as programs do
 )
 

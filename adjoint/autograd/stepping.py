@@ -11,7 +11,8 @@
 going on does them again from memory: rules and hooks run once.
 
 There is one engine. Those of its functions that tell the pass's Watch something are compiled once more, as generators that yield what the
-Watch returns; `backward` runs the functions as they stand, and pays nothing for this.
+Watch returns, and then take the gradient that shall go on from there, which `replace` may have exchanged; `backward` runs the functions
+as they stand, and pays nothing for this.
 """
 
 from __future__ import annotations
@@ -19,17 +20,20 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import copy_context
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from .._errors import GradientError
 from .._tensor import Tensor, wrap_result
 from . import engine
 from .anomaly import Watch, is_anomaly_enabled
 from .differentiate import Differentiable, Many, begin_backward
+from .hooks import checked
 from .node import Edge, Node, Output
 
 
@@ -125,17 +129,31 @@ def copied(g: Any) -> Any:
     return wrap_result(array_of_copy(g))
 
 
+NOTHING: Any = object()  # put in the place of no gradient
+
+
 class Follower(Watch):
     """Turns what the engine tells into events. Nothing that happens to a node can be seen from outside between two of the places where
-    the engine tells something, so the deliveries of a node are told together, up to the one that completes a leaf."""
+    the engine tells something, so the deliveries of a node are told together, up to the one that completes a leaf.
+
+    A gradient that several events tell of without a change is copied once."""
 
     def __init__(self, roots: Sequence[Edge]) -> None:
         super().__init__(roots)
         self.giver: Node | None = None
-        self.undelivered: list[tuple[int, Edge, Any]] = []  # what the giver gave: slot, edge, gradient
+        self.undelivered: list[tuple[int, Edge, Any]] = []  # what the giver gave: slot, edge, a copy of the gradient
         self.known: Node | None = None  # a node that was said to be ready
         self.changes: list[Change] = []  # of what is about to happen
         self.keeps_graph = False
+        self.flowing: Any = None  # what was told last, as the engine has it,
+        self.instead: Any = NOTHING  # and what shall go on in its place
+
+    def taken(self, value: Any) -> Any:
+        """What goes on from where the engine stands."""
+        if self.instead is NOTHING:
+            return value
+        value, self.instead = self.instead, NOTHING
+        return value
 
     def told(self, events: list[Event]) -> list[Event]:
         """What the engine is told to wait for. Who only wants to see them overrides this."""
@@ -143,10 +161,11 @@ class Follower(Watch):
 
     def begin(self, roots: Sequence[Edge], gradients: Sequence[Any], keeps_graph: bool) -> Any:
         self.keeps_graph = keeps_graph
-        self.undelivered = list(zip(range(len(roots)), roots, gradients, strict=True))
+        self.undelivered = list(zip(range(len(roots)), roots, map(copied, gradients), strict=True))
         return []
 
     def arrive(self, target: Any, g: Any) -> list[Event]:
+        self.flowing = g
         if isinstance(target, Node):
             events = [*self.deliver(), Event("ready", target, gradient=copied(g))]
             self.known = target
@@ -164,7 +183,7 @@ class Follower(Watch):
         now, self.undelivered = self.undelivered[:count], self.undelivered[len(self.undelivered) if count is None else count :]
         expected = engine.deliveries_now()
         return [
-            Event("delivered", self.giver, target, slot, edge.nr if isinstance(edge, Output) else 0, copied(grad))
+            Event("delivered", self.giver, target, slot, edge.nr if isinstance(edge, Output) else 0, grad)
             for slot, edge, grad in now
             if grad is not None and (target := engine.target_of(edge)) in expected
         ]
@@ -186,11 +205,12 @@ class Follower(Watch):
 
     def enter(self, node: Node, g: Any) -> list[Event]:
         super().enter(node, g)
+        self.flowing, gradient = g, copied(g)
         events = self.deliver()
         if self.known is not node:
-            events.append(Event("ready", node, gradient=copied(g)))
+            events.append(Event("ready", node, gradient=gradient))
         self.known = None
-        return self.told([*events, Event("incoming", node, gradient=copied(g), changes=self.take_changes())])
+        return self.told([*events, Event("incoming", node, gradient=gradient, changes=self.take_changes())])
 
     def take_changes(self) -> list[Change]:
         changes, self.changes = self.changes, []
@@ -200,10 +220,9 @@ class Follower(Watch):
         if is_anomaly_enabled():
             super().leave(node, gradients, g)
         self.node = None
-        self.giver = node
-        slots = node.input_slots or range(len(node.next))
-        self.undelivered = list(zip(slots, node.next, gradients, strict=True))
-        return self.told([Event("applied", node, gradients=copied(gradients), changes=[SavedChange(node)])])
+        self.giver, self.flowing, gave = node, gradients, copied(gradients)
+        self.undelivered = list(zip(slots_of(node), node.next, gave, strict=True))
+        return self.told([Event("applied", node, gradients=gave, changes=[SavedChange(node)])])
 
     def end(self) -> list[Event]:
         return self.told(self.deliver())
@@ -213,20 +232,35 @@ class Follower(Watch):
             super().fail(node)
 
 
+def slots_of(node: Node) -> Sequence[int]:
+    """Which input of the op each edge of a node belongs to."""
+    return node.input_slots or range(len(node.next))
+
+
 TELLING = ("follow", "deliver", "_run_beside", "_finish_beside")  # the functions of the engine that tell a Watch something
 
 
 class Yielding(ast.NodeTransformer):
-    """Yields what `watch.enter(...)` and the others return, where the engine drops it, and all that the functions yield that it calls."""
+    """Yields what `watch.enter(...)` and the others return, where the engine drops it, and all that functions yield that it calls. Where
+    a gradient is about to go on, it is `watch.taken(...)` that goes on: `enter(node, g)` is followed by `g = watch.taken(g)`."""
+
+    GOES_ON = ("arrive", "enter", "leave")
 
     def visit_FunctionDef(self, function: ast.FunctionDef) -> ast.AST:
         function.name += "_stepwise"
         return self.generic_visit(function)
 
-    def visit_Expr(self, statement: ast.Expr) -> ast.AST:
+    def visit_Expr(self, statement: ast.Expr) -> ast.AST | list[ast.stmt]:
         match statement.value:
-            case ast.Call(func=ast.Attribute(value=ast.Name("watch"))):
-                return ast.Expr(ast.Yield(statement.value))
+            case ast.Call(func=ast.Attribute(value=ast.Name("watch"), attr=told), args=args):
+                waits = ast.copy_location(ast.Expr(ast.Yield(statement.value)), statement)
+                if told not in self.GOES_ON:
+                    return waits
+                name = ast.unparse(args[1])
+                (taken,) = ast.parse(f"{name} = watch.taken({name})").body
+                for node in ast.walk(taken):
+                    ast.copy_location(node, statement)
+                return [waits, taken]
         return self.generic_visit(statement)
 
     def visit_Call(self, call: ast.Call) -> ast.AST:
@@ -250,12 +284,26 @@ def follow_stepwise() -> Callable[..., Iterator[list[Event]]]:
 class Steps(Iterator[Event]):
     """A backward pass that goes on when it is asked for its next event."""
 
-    def __init__(self, begin: Callable[[], Iterator[list[Event]]]) -> None:
+    def __init__(
+        self, follow: Iterator[list[Event]], task: engine.Task, as_tensors: bool, keep: bool, begin: Callable[[], Steps]
+    ) -> None:
         self._context = copy_context()  # the engine turns recording off and NumPy's warnings too, which must not reach who waits here
-        self._pass = self._context.run(begin)
-        self.events: list[Event] = []  # all that have happened so far,
-        self.position = 0  # and how many of them have not been undone
+        self._pass = follow
+        self._begin = begin
+        self.task = task
+        self.as_tensors = as_tensors  # whether gradients are Tensors with a history
+        self.keep = keep  # whether it can go back
+        self.events: list[Event] = []  # all that have happened so far, if they are kept
+        self.position = 0  # how many have happened and have not been undone
+        self.results: list[Any] = []  # at the end: the gradients that were asked for, as the engine has them
+        self._last: Event | None = None
         self._waiting: list[Event] = []
+
+    def targets(self) -> dict[Any, engine.Delivery]:
+        """The nodes and leaves to which gradients will come. To ask lets nothing happen."""
+        if not hasattr(self.task, "deliveries"):
+            self._waiting = self._context.run(next, self._pass)[::-1]
+        return self.task.deliveries
 
     def __next__(self) -> Event:
         if self.position < len(self.events):
@@ -264,14 +312,22 @@ class Steps(Iterator[Event]):
                 change.swap()
         else:
             while not self._waiting:
-                self._waiting = self._context.run(next, self._pass)[::-1]
+                try:
+                    self._waiting = self._context.run(next, self._pass)[::-1]
+                except StopIteration as end:
+                    self.results = self.results if end.value is None else end.value
+                    raise
             event = self._waiting.pop()
-            self.events.append(event)
+            if self.keep:
+                self.events.append(event)
         self.position += 1
+        self._last = event
         return event
 
     def back(self) -> Event:
         """Undo the last event, and return it."""
+        if not self.keep:
+            raise RuntimeError("back(): this pass keeps no events that could be undone")
         if not self.position:
             raise IndexError("back(): this is the beginning, no event has happened yet")
         self.position -= 1
@@ -280,10 +336,63 @@ class Steps(Iterator[Event]):
             change.swap()
         return event
 
+    def replace(self, gradient: Tensor, place: int = 0) -> Event:
+        """Let another gradient go on from the event that was told last: what a rule is given (`incoming`; `place` counts the outputs of
+        its node), what it gave (`applied`; `place` counts the edges), or what a leaf or a node before its hooks has received (`ready`).
+
+        >>> import adjoint as ad
+        >>> x = ad.tensor(2.0, requires_grad=True)
+        >>> steps = ad.autograd.steps(x**2)
+        >>> while next(steps).kind != "incoming":
+        ...     pass
+        >>> print(steps.replace(ad.tensor(10.0)))
+        PowBackward0 is given 10.0
+        >>> steps.finish()
+        >>> x.grad
+        tensor(40.)
+        """
+        event = self._last
+        if event is None or event.kind not in ("ready", "incoming", "applied") or (self._waiting and event.kind == "ready"):
+            raise GradientError("replace(): no gradient is about to go on from here", fix="go to where a rule is given one, or gave one")
+        if self._waiting or (self.keep and self.position < len(self.events)):
+            raise GradientError(
+                "replace(): the pass has gone on from here already", fix="go on to where it stands, or begin a new pass and change it there"
+            )
+        if self.as_tensors:
+            raise GradientError(
+                "replace(): under create_graph gradients have a history, which another one would lack",
+                fix="register a hook, and change the gradient by operations that can be recorded",
+            )
+        told = event.gradients if event.kind == "applied" else event.gradient if isinstance(event.gradient, tuple) else (event.gradient,)
+        new = copied(checked(gradient, told[place], self.replace))
+        told = (*told[:place], new, *told[place + 1 :])
+        watch: Any = self.task.watch
+        watch.instead = array_of_copy(new)
+        if event.kind == "applied":
+            watch.instead = (*watch.flowing[:place], watch.instead, *watch.flowing[place + 1 :])
+            watch.undelivered = [(slot, edge, g) for (slot, edge, _), g in zip(watch.undelivered, told, strict=True)]
+            changed = replace(event, gradients=told)
+        else:
+            if isinstance(event.gradient, tuple):
+                watch.instead = [*watch.flowing[:place], watch.instead, *watch.flowing[place + 1 :]]
+            changed = replace(event, gradient=told if isinstance(event.gradient, tuple) else new)
+        watch.flowing = watch.instead
+        self._last = changed
+        if self.keep:
+            self.events[-1] = changed
+        return changed
+
     def finish(self) -> None:
         """Go on to the end."""
         for _ in self:
             pass
+
+    def again(self) -> Steps:
+        """The same pass, from its beginning: this one is undone and closed. Rules and hooks will run again."""
+        while self.position:
+            self.back()
+        self.close()
+        return self._begin()
 
     def close(self) -> None:
         """Stop for good. Gradients that were not delivered are lost."""
@@ -321,11 +430,37 @@ def steps(
     tensor(7.)
     """
 
-    def run(roots: Sequence[Edge], gradients: Sequence[Any], *, captured: Any, into_grad: bool, anomaly: Any, **options: Any) -> Steps:
-        # Not `anomaly`: a Follower looks for what is not a number itself, if that is asked for.
+    made: Steps = begin_backward(run_stepwise, tensors, grad_tensors, retain_graph, create_graph, None, inputs)
+    return made
+
+
+def run_stepwise(
+    roots: Sequence[Edge],
+    gradients: Sequence[Any],
+    *,
+    captured: Sequence[Edge] | None = None,
+    into_grad: bool = False,
+    as_tensors: bool = False,
+    anomaly: Any = None,
+    keep: bool = True,
+    **options: Any,
+) -> Steps:
+    """`engine.run`, step by step. (Not `anomaly`: a Follower looks for what is not a number itself, if that is asked for.)"""
+
+    def begin() -> Steps:
         asked = None if captured is None else engine.Asked(captured, roots, into_grad)
         task = engine.Task(Follower(roots), asked, engine.task_now())
-        return Steps(lambda: follow_stepwise()(task, roots, gradients, **options))
+        follow = follow_stepwise()(task, roots, gradients, as_tensors=as_tensors, **options)
+        return Steps(follow, task, as_tensors or options["create_graph"], keep, begin)
 
-    made: Steps = begin_backward(run, tensors, grad_tensors, retain_graph, create_graph, None, inputs)
-    return made
+    return begin()
+
+
+@contextmanager
+def every_pass(run: Callable[..., Any]) -> Iterator[None]:
+    """Let another function be `engine.run` for all backward passes of the block."""
+    before, engine.run = engine.run, run
+    try:
+        yield
+    finally:
+        engine.run = before

@@ -14,6 +14,11 @@ RUN_TEXT = """Run a PyTorch program, unmodified: in its process, and in those th
 installed or not. Nothing is changed on disk."""
 
 
+DEBUG_USAGE = "python -m adjoint debug [--break WHERE] [--command COMMAND] [-m MODULE | -c CODE | SCRIPT.py] [ARGUMENTS ...]"
+DEBUG_TEXT = """Run a program as `run` does, and stop in its backward passes: where a breakpoint matches, or without any at the beginning of
+the first one. WHERE is nan, inf, grad>100, line:41, line:model.py:41, node:MulBackward0 or param:encoder.0.weight. Commands are read from
+the terminal or a pipe, those given by --command first; `help` lists them. After --, all arguments are the program's."""
+
 STUB_TEXT = """Install a distribution named torch that is not PyTorch: it holds metadata, and makes `import torch` give adjoint. Packages
 that require torch can then be installed without PyTorch. It refuses where PyTorch is installed, and `pip uninstall torch` removes it."""
 
@@ -25,6 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands.add_parser("run", help="run a PyTorch program with adjoint in PyTorch's place", usage=RUN_USAGE, description=RUN_TEXT)
     commands.add_parser("doctor", help="run it and find the mistakes in its training that no error tells")
     commands.add_parser("lines", help="run it, and say what each of its lines cost: time, backward, optimizer, memory")
+    commands.add_parser(
+        "debug", help="run it in the debugger: step through its backward passes, forth and back", usage=DEBUG_USAGE, description=DEBUG_TEXT
+    )
     commands.add_parser("launch", help="run it in several processes, with torchrun's arguments")
     check = commands.add_parser("check", help="say what of PyTorch a program uses that adjoint lacks, refuses or does nothing for")
     check.add_argument("paths", nargs="*", metavar="PATH", help="files, folders and notebooks")
@@ -60,6 +68,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from .lines import lines
 
         return lines(given[1:])
+    if given[:1] == ["debug"] and given[1:2] not in (["-h"], ["--help"]):
+        from .debug import debugged
+
+        return debugged(given[1:])
     if given[:1] == ["launch"]:
         from ..distributed.run import console
 

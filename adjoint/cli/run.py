@@ -14,7 +14,9 @@ from types import ModuleType, TracebackType
 from .._place import as_torch
 
 _RANK = Path(__file__).parents[1] / "distributed" / "_rank.py"  # what the launcher starts
-_WAY = (str(Path(__file__).parent), str(_RANK), "<frozen runpy>", str(runpy.__file__))  # files whose frames stand before the program's
+_DEBUGGER = Path(__file__).parents[1] / "debugging" / "programs.py"
+# Files whose frames stand before the program's.
+_WAY = (str(Path(__file__).parent), str(_RANK), str(_DEBUGGER), "<frozen runpy>", str(runpy.__file__))
 
 
 class NoProgramError(Exception):

@@ -13,6 +13,8 @@ import secrets
 import socketserver
 import sys
 import webbrowser
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -42,6 +44,8 @@ class Lab(ThreadingHTTPServer):
     def __init__(self, port: int = 0, runner: Runner | None = None) -> None:
         self.secret = secrets.token_urlsafe(24)
         self.runner = Runner() if runner is None else runner
+        self.own: dict[str, bytes] = {}  # files that take the place of the lab's own
+        self.obeying: Callable[[str], AbstractContextManager[dict[str, Any]]] | None = None  # who obeys commands of a page, and answers
         super().__init__(("127.0.0.1", port), Handler)
 
     def server_bind(self) -> None:
@@ -78,6 +82,8 @@ class Handler(BaseHTTPRequestHandler):
             return
         if name == "":
             self.answer(HTTPStatus.FOUND, "text/plain", b"", Location=f"/{self.server.secret}/index.html")
+        elif name in self.server.own:
+            self.answer(HTTPStatus.OK, pages.TYPES[".js"], self.server.own[name])
         elif (found := pages.content(name, live=True)) is None:
             self.refuse(HTTPStatus.NOT_FOUND, f"The lab has no page {name!r}.")
         else:
@@ -89,7 +95,8 @@ class Handler(BaseHTTPRequestHandler):
         name = self.asked_for()
         if name is None:
             return
-        if name != "run":
+        obeying = self.server.obeying if name == "debug" else None
+        if name != "run" and obeying is None:
             return self.refuse(HTTPStatus.NOT_FOUND, "Programs are sent to 'run'.")
         try:
             length = int(self.headers.get("Content-Length", ""))
@@ -99,6 +106,9 @@ class Handler(BaseHTTPRequestHandler):
             return self.refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The program is too long.")
         try:
             request = json.loads(self.rfile.read(length))
+            if obeying is not None:
+                with obeying(str(request["command"])) as answer:
+                    return self.answer(HTTPStatus.OK, "application/json", json.dumps(answer).encode())
             code, trace = request["code"], request.get("trace", True)
         except (ValueError, TypeError, KeyError, AttributeError):
             code = trace = None

@@ -166,9 +166,13 @@ class Recorder(TorchDispatchMode):
         finally:
             self.seen.clear()
         printed.finish()
+        return self.finished(printed.text, error)
+
+    def finished(self, output: str = "", error: Exception | None = None) -> dict[str, Any]:
+        """The trace of what was recorded."""
         found: dict[str, Any] = {
             "format": "adjoint-trace/1", "adjoint": __version__, "code": self.source, "nodes": self.nodes, "edges": self.edges,
-            "events": self.events, "groups": self.groups, "output": printed.text,
+            "events": self.events, "groups": self.groups, "output": output,
         }  # fmt: skip
         if error is not None:
             found["error"] = self.failure(error)

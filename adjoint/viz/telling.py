@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Formula = list[Any]  # of texts and [text, kind]
 WHOLE = 64  # elements up to which a trace has all values
 FIRST = 8  # and how many of larger ones
+DEBUGGER = "<debugger>"  # the name of the hook where somebody replaced a gradient by hand
 LONGEST = 64  # characters of a formula that somebody would read
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
@@ -326,7 +327,8 @@ class Telling:
 
     def say_hook(self, event: dict[str, Any]) -> None:
         name, changed = self.nodes[event["node"]]["name"], event["before"] != event["after"]
-        hooks = " and ".join(dict.fromkeys("a hook" if one == "<lambda>" else f"the hook {one}" for one in event["names"]))
+        words = {"<lambda>": "a hook", DEBUGGER: "the debugger"}
+        hooks = " and ".join(dict.fromkeys(words.get(one, f"the hook {one}") for one in event["names"]))
         did = "replaces the gradient." if changed else "sees the gradient and lets it pass."
         event["says"] = f"{hooks[0].upper()}{hooks[1:]} on {name} {did}"
         change: Formula = [[short(event["before"]), "g"], " → ", [short(event["after"]), "o"]]

@@ -159,7 +159,7 @@
       const grad = n.leaf ? s.stored.get(i) ?? null : s.grad.get(i), arrives = n.leaf && grad === null ? s.grad.get(i) : undefined;
       c.toggle("made", made); c.toggle("now", !!e && e.node === i); c.toggle("pinned", pinned === i); c.toggle("replaced", s.replaced.has(i));
       c.toggle("freed", s.freed.has(i) && !(e && e.kind === "deliver" && e.node === i)); c.toggle("failed", !!e && e.kind === "error" && e.node === i);
-      if (d.val) { const t = onCard(value); d.val.textContent = t; fit(d.val, t, d.room, 15); d.e.querySelector(".cells")?.remove(); const m = showsCells(value) ? rows(value) : [], size = Math.min(11, 24 / m.length); if (m.length > 1 && m.length < 5 && m[0].length < 9) d.e.append(cells(value, size, d.w / 2 - 12 - m[0].length * size, -d.h / 2 + 26)); }
+      if (d.val) { const t = value === null ? "" : onCard(value); d.val.textContent = t; fit(d.val, t, d.room, 15); d.e.querySelector(".cells")?.remove(); const m = showsCells(value) ? rows(value) : [], size = Math.min(11, 24 / m.length); if (t.includes("×") && m.length > 1 && m.length < 5 && m[0].length < 9) d.e.append(cells(value, size, d.w / 2 - 12 - m[0].length * size, -d.h / 2 + 26)); }
       if (d.gr) {
         const none = grad === undefined || grad === null, t = none ? (n.leaf ? "None" : "") : onCard(grad);
         d.gr.textContent = t; d.gr.classList.toggle("none", none);
@@ -237,7 +237,7 @@
     if (i === null || !s.made.has(i)) return box.replaceChildren(el("p", { class: "small" }, pinned === null ? "Step forward, or choose a node in the graph." : "This node has not been made yet."));
     const n = ex.nodes[i], dl = el("dl"), soft = t => el("i", {}, t), add = (k, v, cls = "") => dl.append(el("dt", {}, k), el("dd", { class: cls }, ...[v].flat()));
     add("kind", soft(KINDS[n.kind] + (n.kind === "op" && !n.grad_fn ? ", not recorded" : "") + (s.replaced.has(i) ? ", overwritten since" : "")));
-    add("value", matrix(s.value.get(i)));
+    add("value", s.value.get(i) === null ? soft("not kept") : matrix(s.value.get(i)));
     if (n.kind !== "number") add("type", `${n.dtype || "float32"} (${(n.shape || []).join(", ")})` + (n.version ? `, version ${n.version}` : ""));
     if (n.grad_fn) add("grad_fn", n.grad_fn);
     if (n.group !== undefined) add("module", `${ex.groups[n.group].name}, ${ex.groups[n.group].kind}`);
@@ -307,7 +307,7 @@
   // ----- editing, where a Python is there to run it -----
   function tools() {
     const button = (text, act, cls = "") => el("button", { type: "button", class: cls, onclick: act }, text);
-    $("tools").replaceChildren(...(!lab.live ? [`recorded with adjoint ${lab.data.version}`] : editing ? [button("Cancel", () => edit(false), "quiet"), button("Run", runSource, "main")] : [button("Edit", () => edit(true))]));
+    $("tools").replaceChildren(...(lab.data.pass ? ["as far as it has come"] : !lab.live ? [`recorded with adjoint ${lab.data.version}`] : editing ? [button("Cancel", () => edit(false), "quiet"), button("Run", runSource, "main")] : [button("Edit", () => edit(true))]));
   }
   function edit(on) {
     editing = on; $("editor").hidden = !on; $("code").hidden = on; $("printed").hidden = on || !$("printed").childNodes.length; $("about").hidden = on || !$("about").textContent;
@@ -334,6 +334,23 @@
     }
   };
 
+  // ----- the debugger: a pass that stands still in a Python, and does what it is told -----
+  async function obey(command) {
+    const asked = [...$("moves").children, $("command")], say = text => { $("said").textContent += `(debug) ${command}\n${text}`; $("said").scrollTop = 1e9; };
+    asked.forEach(e => { e.disabled = true; });
+    const answer = await fetch("debug", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ command }) }).then(r => r.ok ? r.json() : null, () => null);
+    if (!answer) return say("The program does not answer: it has gone on, or has ended.\n");
+    say(answer.output); pinned = null;
+    use(answer.pass, answer.pass.begins);
+    asked.forEach(e => { e.disabled = answer.over; });
+    document.body.dataset.obeyed = +(document.body.dataset.obeyed || 0) + 1;
+  }
+  if (lab.data.prompt) {
+    $("debugger").hidden = false; $("said").textContent = lab.data.said; $("said").scrollTop = 1e9;
+    $("moves").append(...["back", "next", "step", "continue"].map(move => el("button", { type: "button", onclick: () => obey(move) }, move[0].toUpperCase() + move.slice(1))));
+    $("ask").onsubmit = k => { k.preventDefault(); const command = $("command").value; $("command").value = ""; obey(command).then(() => $("command").focus()); };
+  }
+
   // ----- beginning -----
   for (const [kind, label] of [["leaf", "leaf"], ["parameter", "parameter"], ["op", "operation"], ["data", "data, no gradient"], ["saved", "saved for backward"], ["grad", "gradient"]]) {
     const s = svg("svg", { viewBox: "0 0 28 18", "aria-hidden": "true" });
@@ -342,7 +359,7 @@
     else { const g = svg("g", { class: "node k" + kind }, svg("rect", { class: "box", x: 1, y: 1.5, width: 26, height: 15, rx: kind === "leaf" || kind === "parameter" ? 7.5 : 2 })); if (kind === "parameter") g.append(svg("rect", { class: "inner", x: 4, y: 4.5, width: 20, height: 9, rx: 4.5 })); s.append(g); }
     $("legend").append(el("span", { class: "key" }, s, label));
   }
-  const asked = key => lab.state.get(key), begin = { ex: asked("ex"), step: +(asked("step") || 0), node: asked("node") === null ? null : +asked("node") };
+  const asked = key => lab.state.get(key), begin = { ex: asked("ex"), step: +(asked("step") || examples[0].begins || 0), node: asked("node") === null ? null : +asked("node") };
   const picker = lab.choices($("pick"), "Example", examples.map(e => [e.id, e.title]), examples[0].id, id => choose(id));
   ex = examples[0];
   use(examples.find(e => e.id === begin.ex) || examples[0]);
