@@ -159,14 +159,14 @@ def all_checked(result: Any, gradients: tuple[Any, ...], hook: Hook, hooks: _Hoo
     return tuple(None if new is None else checked(new, old, hook, hooks) for new, old in zip(result, gradients, strict=True))
 
 
-def checked(result: Any, gradient: Tensor | None, hook: Hook, hooks: _Hooks) -> Tensor:
-    """What a tensor hook returned, refused unless it can stand for the gradient it was given."""
+def checked(result: Any, gradient: Tensor | None, hook: Hook, hooks: _Hooks | None = None) -> Tensor:
+    """What a tensor hook (or the debugger) returned, refused unless it can stand for the gradient it was given."""
     from .._tensor import Tensor
 
-    name = getattr(hook, "__name__", repr(hook))
+    name, sites = getattr(hook, "__name__", repr(hook)), {} if hooks is None else hooks.site_of(hook)
     if not isinstance(result, Tensor):
         message = f"expected Variable, but hook returned '{type(result).__name__}' (hook {name!r})"
-        raise TypeError(compose(message, hooks.site_of(hook), "return a tensor like the one that came in, or nothing to leave it as it is"))
+        raise TypeError(compose(message, sites, "return a tensor like the one that came in, or nothing to leave it as it is"))
     if gradient is None:
         raise GradientError(f"can't replace a None gradient with a non-None value (hook {name!r})")
     for what in ("shape", "dtype", "device"):
@@ -175,7 +175,7 @@ def checked(result: Any, gradient: Tensor | None, hook: Hook, hooks: _Hooks) -> 
             kind = {"shape": "size", "dtype": "type", "device": "device"}[what]
             raise GradientError(
                 f"hook {name!r} has changed the {kind} of value: it was given {expected} and returned {got}",
-                hooks.site_of(hook),
+                sites,
                 f"return a gradient of the {what} that came in, {list(expected) if what == 'shape' else expected}",
             )
     return result
