@@ -281,7 +281,7 @@ def _write_number(input: Array, value: Any) -> None:
 
 
 @op(
-    "fill_tensor", method=False, function=False, nodes="FillBackward1",
+    "fill_tensor", method=False, function=False, holomorphic=True, nodes="FillBackward1",
     batch=lambda input, value: _copy(input, behind_batch(value, input.ndim)),
     input=zero,
     value=lambda g, value_dtype: cast(np.sum(g), value_dtype),

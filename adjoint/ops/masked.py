@@ -122,7 +122,8 @@ def _filled_examples(input: Tensor, mask: Tensor, value: Tensor) -> Tensor:
 
 
 @op(
-    "masked_fill_tensor", method=False, function=False, broadcasts=True, jvp=ELEMENTWISE, nodes="MaskedFillBackward1", warns=False,
+    "masked_fill_tensor", method=False, function=False, broadcasts=True, holomorphic=True, jvp=ELEMENTWISE, warns=False,
+    nodes="MaskedFillBackward1",
     batch=lambda input, mask, value: _filled_examples(input, mask, value.to(input.dtype)),
     input=lambda g, mask: np.where(mask, 0, g),
     value=lambda g, mask: np.where(mask, g, 0),

@@ -69,7 +69,7 @@ def test_gradients_of_complex_numbers(name: str) -> None:
         call = Call(row, sample)
         if not (sample.differences and differentiable(row) and call.differentiable()):
             continue
-        call.arrays = [a + 0.5j * random.uniform(-1, 1, a.shape) if a.dtype == np.float64 else a for a in call.arrays]
+        call.arrays = [np.asarray(a + 0.5j * random.uniform(-1, 1, a.shape)) if a.dtype == np.float64 else a for a in call.arrays]
         try:
             call(call.tensors())
         except (RuntimeError, TypeError, ValueError, NotImplementedError, IndexError):
