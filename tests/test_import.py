@@ -81,6 +81,10 @@ def test_import_stays_within_the_module_budget(added_modules):
     assert len(added_modules) <= MODULE_BUDGET, "\n".join(added_modules)
 
 
+def test_import_leaves_the_debugger_alone(added_modules):
+    assert not any(name.startswith("adjoint.debugging") for name in added_modules)
+
+
 def test_gradients_work_without_llvmlite():
     run_python(USE_WITHOUT_LLVM, PYTHONPATH=str(ROOT / "tests" / "without_llvm"))
 

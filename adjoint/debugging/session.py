@@ -138,6 +138,7 @@ class Session:
             event = self.steps.events[self.steps.position - 1]
             if is_place(event):
                 self.event = event
+                self._given = event.gradient if event.kind == "incoming" else None
                 return event
             self.steps.back()
         self.event = None

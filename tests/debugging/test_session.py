@@ -147,6 +147,16 @@ def test_what_is_shown_at_a_node():
     assert x.grad is None and w.grad is None
 
 
+def test_what_a_rule_was_given_is_known_after_going_back():
+    x = ad.tensor(3.0, requires_grad=True)
+    session = session_of(x * 5 * 7 * 2)
+    for move in (session.next, session.next, session.next, session.back, session.back, session.step):
+        move()
+    assert session.number == 1 and session.event.kind == "applied"
+    assert session.given[0].item() == 1.0 and session.gives["self"].item() == 2.0
+    session.undo()
+
+
 def test_a_pass_that_is_undone_can_be_made_again():
     x = ad.tensor(3.0, requires_grad=True)
     loss = x**2
