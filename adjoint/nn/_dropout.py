@@ -18,7 +18,6 @@ from .._site import warn
 from .._tensor import Tensor
 from ..ops._primitives import opaque, primitive
 from ..ops._registry import Array, Held, op
-from ..ops._rules import contiguous
 
 ALPHA = 1.7580993408473766  # minus the value that SELU tends to on the left
 
@@ -53,8 +52,8 @@ def random_mask(x: Array, p: float) -> Array:
 
 
 def masked_by_kernel(x: np.ndarray, mask: np.ndarray, scale: Any) -> np.ndarray | None:
-    x, out = contiguous(x), np.empty(x.shape, x.dtype)
-    return out.reshape(mask.shape) if loops.masked.run(out, x, mask, float(scale), x.size, 1) else None
+    x, out = x if x.flags.c_contiguous else np.ascontiguousarray(x), np.empty(x.shape, x.dtype)
+    return out if loops.masked.run(out, x, mask, float(scale), x.size, 1) else None
 
 
 @primitive("random.masked", masked_by_kernel)
@@ -71,8 +70,9 @@ def dropped(input: Array, p: float, kept: Held) -> Array:
         raise RuntimeError(
             f"result type Float can't be cast to the desired output type {from_numpy_dtype(input.dtype).scalar_name}\n  fix: x.float()"
         )
-    kept[:] = random_mask(input, 1 - p), input.dtype.type(1) / input.dtype.type(1 - p)
-    return masked(input, *kept)
+    number = input.dtype.type
+    kept[:] = mask, scale = random_mask(input, 1 - p), number(1) / number(1 - p)
+    return masked(input, mask, scale)
 
 
 # ---- dropout of channels ------------------------------------------------------------------------------------------------------------

@@ -6,7 +6,8 @@
 
 The function is the *text*: NumPy code that says what is computed, and never asks what flows through it. The name is that of a kernel,
 `gradient` in `_kernels/softmax_loops.py`, which takes the same arguments and gives the same result, or None for what it does not serve;
-to find that out is its own affair. Forwards, rules, and what they are written with, can be primitives.
+to find that out is its own affair. (A name like "reduce.mean.run" says that the kernel's `run` is looked up at every call: it becomes a
+built-in when the kernel is compiled.) Forwards, rules, and what they are written with, can be primitives.
 
 Who computes is decided here and nowhere else. Arrays go to the kernel, and to the text if it declines. Everything else that behaves like an
 array (Tensors, tracing arrays, symbols) flows through the text, unless its class has a `__primitive__`: that is given the primitive and the
@@ -48,16 +49,25 @@ class Primitive:
         names = like.__code__.co_varnames[: like.__code__.co_argcount]
         self.kinds = tuple(KINDS.get(str(like.__annotations__.get(name)), "") for name in names)
         self.arrays = [place for place, kind in enumerate(self.kinds) if kind]
-        self.namespace: dict[str, Any] = {"kernel": kernel or self.first, "others": self.others, "text": text, "ndarray": np.ndarray}
-        code = choosing(self.kinds).replace(co_varnames=(*names, "found"), co_name=like.__name__, co_qualname=like.__qualname__)
+        self.runs = name.endswith(".run")
+        first = self if self.runs else self.first
+        self.namespace: dict[str, Any] = {"kernel": kernel or first, "others": self.others, "text": text, "ndarray": np.ndarray}
+        code = choosing(self.kinds, self.runs)
+        code = code.replace(co_varnames=(*names, "found"), co_name=like.__name__, co_qualname=like.__qualname__)
         self.function = update_wrapper(FunctionType(code, self.namespace, like.__name__, like.__defaults__), like)
         PRIMITIVES[name] = self
 
     def first(self, *args: Any) -> Any:
         """The first call, which finds the kernel."""
-        family, name = self.name.split(".")
-        self.namespace["kernel"] = kernel = getattr(loops(family), name)
-        return kernel(*args)
+        family, name, *_ = self.name.split(".")
+        self.namespace["kernel"] = getattr(loops(family), name)
+        return self.served(args)
+
+    run = first
+
+    def served(self, args: tuple[Any, ...]) -> Any:
+        kernel = self.namespace["kernel"]
+        return kernel.run(*args) if self.runs else kernel(*args)
 
     def others(self, *args: Any) -> Any:
         """A call with arguments that are not all arrays; None where it is for the text."""
@@ -67,7 +77,7 @@ class Primitive:
         if any(isinstance(args[place], np.generic) for place in self.arrays):  # what NumPy makes of arrays without dimensions
             args = tuple(np.asarray(x) if isinstance(x, np.generic) else x for x in args)
             if all(args[place] is None or args[place].__class__ is np.ndarray for place in self.arrays):
-                return self.namespace["kernel"](*args)
+                return self.served(args)
         return None
 
 
@@ -100,7 +110,7 @@ def opaque(name: str, *, meta: Callable[..., Any] | None = None) -> Callable[[Fu
 
 
 @cache
-def choosing(kinds: tuple[str, ...]) -> CodeType:
+def choosing(kinds: tuple[str, ...], run: bool) -> CodeType:
     """The code that chooses who computes, by the kinds of parameters. Made of text: a call must not cost more than the question it asks."""
     names = [f"a{place}" for place in range(len(kinds))]
     known = " is ".join([*(f"{name}.__class__" for name, kind in zip(names, kinds, strict=True) if kind == "array"), "ndarray"])
@@ -109,7 +119,7 @@ def choosing(kinds: tuple[str, ...]) -> CodeType:
             known += f" and ({name} is None or {name}.__class__ is ndarray)"
     given = ", ".join(names)
     text = f"""def served({given}):
-        found = kernel({given}) if {known} else others({given})
+        found = kernel{".run" * run}({given}) if {known} else others({given})
         return text({given}) if found is None else found"""
     (code,) = (part for part in compile(text, f"{GENERATED}primitive>", "exec").co_consts if isinstance(part, CodeType))
     return code

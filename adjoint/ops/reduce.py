@@ -23,7 +23,7 @@ from ._batching import rows
 from ._joined import joined
 from ._out import several_into
 from ._precision import FLOAT32, INT64, compute_dtype, wide, with_dtype
-from ._primitives import loops
+from ._primitives import loops, primitive
 from ._registry import FLOAT, FUNCTIONS, LINEAR, REDUCTION, SAME, Array, composite, op
 from ._rules import as_axis, call, cast, contiguous, normalize_dims, spread, sum_to, unreduce, whole_number, wrap_dim, zeros_on
 from .scatter import scatter_add
@@ -76,8 +76,7 @@ def require_elements(name: str, input: Array, dim: Dims = None) -> None:
 
 PLAIN = frozenset(map(np.dtype, ("float32", "float64", "complex64", "complex128")))  # summed as they are
 MANY = 1 << 13
-# What np.sum and the others do in the end, in half the time: (array, axis, dtype, out, keepdims).
-add_reduce: Any = np.add.reduce
+# What np.any and the other do in the end, in half the time: (array, axis, dtype, out, keepdims).
 or_reduce: Any = np.logical_or.reduce
 and_reduce: Any = np.logical_and.reduce
 
@@ -85,16 +84,18 @@ and_reduce: Any = np.logical_and.reduce
 def counts(x: Any) -> bool:
     """Whether these are so many truth values that NumPy counts them sooner, or stops at the first that decides, than a kernel goes over
     all of them."""
-    return x.__class__ is np.ndarray and x.dtype.kind == "b" and x.size > MANY
+    return bool(x.dtype.kind == "b" and x.size > MANY)
 
 
-def total(x: Array, axis: Any, keepdim: bool) -> Array:
-    """The sum: of integers as int64, in half precision computed in single. For rules too, which may run on Tensors."""
+def total_by_kernel(x: Array, axis: Any, keepdim: bool) -> Array | None:
     if counts(x) and axis is None and not keepdim:
         return np.asarray(np.count_nonzero(x), INT64)
-    found = loops("reduce").total.run(x, axis, keepdim)
-    if found is not None:
-        return found
+    return loops("reduce").total.run(x, axis, keepdim)
+
+
+@primitive("reduce.sum", total_by_kernel)
+def total(x: Array, axis: Any, keepdim: bool) -> Array:
+    """The sum: of integers as int64, in half precision computed in single. For rules too, which may run on Tensors."""
     dtype = x.dtype
     if dtype not in PLAIN:
         if isinstance(x, OpMethods):
@@ -102,8 +103,6 @@ def total(x: Array, axis: Any, keepdim: bool) -> Array:
         if dtype.kind not in "iub":
             return cast(total(cast(x, FLOAT32), axis, keepdim), dtype)
         dtype = INT64
-    if x.__class__ is np.ndarray:
-        return add_reduce(x, axis, dtype, None, keepdim)
     return np.sum(x, axis=axis, dtype=dtype, keepdims=keepdim)
 
 
@@ -169,9 +168,12 @@ def averaged(x: Array, dim: Dims, keepdim: bool, dtype: Any) -> Array:
 
 def mean_of(x: Array, dim: Dims, keepdim: bool) -> Array:
     """The mean in the dtype it is computed in. Of nothing it is NaN."""
-    axis = axes_of(dim, len(x.shape))
-    found = loops("reduce").mean.run(x, axis, keepdim)
-    return total(wide(x), axis, keepdim) / (count_of(x.shape, dim) or math.nan) if found is None else found
+    return mean_along(x, axes_of(dim, len(x.shape)), keepdim)
+
+
+@primitive("reduce.mean.run")
+def mean_along(x: Array, axis: Any, keepdim: bool) -> Array:
+    return total(wide(x), axis, keepdim) / (count_of(x.shape, axis) or math.nan)
 
 
 def spread_mean(g: Array, input_shape: tuple[int, ...], input_dtype: Any, dim: Dims, keepdim: bool) -> Array:
@@ -219,10 +221,13 @@ def shared(g: Array, chosen: Array, dtype: Any, dim: Dims = None) -> Array:
     return cast(marks * (g / total(marks, axes, True)), dtype)
 
 
-def share_all(g: Array, input: Array, out: Array, input_dtype: Any) -> Array:
+def share_all_by_kernel(g: Array, input: Array, out: Array, dtype: Any) -> Array | None:
     count = loops("reduce").count_alike.run(input, None, False, 1, out)
-    if count is not None and (found := loops("spread").to_alike(input.shape, None, np.asarray(g / count), input, out)) is not None:
-        return found
+    return None if count is None else loops("spread").to_alike(input.shape, None, np.asarray(g / count), input, out)
+
+
+@primitive("spread.shared", share_all_by_kernel)
+def share_all(g: Array, input: Array, out: Array, input_dtype: Any) -> Array:
     alike = (input == out) | (np.isnan(input) & np.isnan(out))  # NaN wins, and equals itself here
     return shared(g, alike, input_dtype)
 
@@ -230,30 +235,37 @@ def share_all(g: Array, input: Array, out: Array, input_dtype: Any) -> Array:
 @op(nodes="MaxBackward1", along="reduce.largest", converts=True, method=False, function=False, jvp=REDUCTION, input=share_all,
     batch=lambda input: amax(rows(input), 1))  # fmt: skip
 def max_all(input: Array) -> Array:
-    found = loops("reduce").largest.run(input, None, False)
-    if found is not None:
-        return found
     require_elements("max", input)
     refuse_complex("max_all", input)
-    return np.max(input)
+    return largest_along(input, None, False)
+
+
+@primitive("reduce.largest.run")
+def largest_along(x: Array, axis: Any, keepdim: bool) -> Array:
+    return np.max(x, axis=axis, keepdims=keepdim)
+
+
+@primitive("reduce.smallest.run")
+def smallest_along(x: Array, axis: Any, keepdim: bool) -> Array:
+    return np.min(x, axis=axis, keepdims=keepdim)
 
 
 @op(nodes="MinBackward1", along="reduce.smallest", converts=True, method=False, function=False, jvp=REDUCTION, input=share_all,
     batch=lambda input: amin(rows(input), 1))  # fmt: skip
 def min_all(input: Array) -> Array:
-    found = loops("reduce").smallest.run(input, None, False)
-    if found is not None:
-        return found
     require_elements("min", input)
     refuse_complex("min_all", input)
-    return np.min(input)
+    return smallest_along(input, None, False)
 
 
-def share_dim(g: Array, input: Array, out: Array, input_shape: Any, input_dtype: Any, dim: Dims, keepdim: bool) -> Array:
+def share_dim_by_kernel(g: Array, input: Array, out: Array, shape: Any, dtype: Any, dim: Dims, keepdim: bool) -> Array | None:
     axis = as_axis(dim)
     count = loops("reduce").count_equal.run(input, axis, keepdim, 1, out)
-    if count is not None and (found := loops("spread").to_equal(input_shape, axis, g / count, input, out)) is not None:
-        return found
+    return None if count is None else loops("spread").to_equal(shape, axis, g / count, input, out)
+
+
+@primitive("spread.shared_along", share_dim_by_kernel)
+def share_dim(g: Array, input: Array, out: Array, input_shape: Any, input_dtype: Any, dim: Dims, keepdim: bool) -> Array:
     best = unreduce(out, input_shape, dim, keepdim)
     return shared(unreduce(g, input_shape, dim, keepdim), input == best, input_dtype, dim)
 
@@ -264,33 +276,36 @@ _MATCH = "Expected the dtype for input and out to match, but got {wanted} for in
 @op(along="reduce.largest", same=_MATCH, jvp=REDUCTION, input=share_dim)
 def amax(input: Array, dim: Dims = (), keepdim: bool = False) -> Array:
     """The largest element along dimensions; equal ones share the gradient evenly."""
-    axes = axes_of(dim, len(input.shape))
-    found = loops("reduce").largest.run(input, axes, keepdim)
-    if found is not None:
-        return found
     require_elements("amax", input, dim if dim != () else None)
     refuse_complex("max_values_cpu", input)
-    return np.max(input, axis=axes, keepdims=keepdim)
+    return largest_along(input, axes_of(dim, len(input.shape)), keepdim)
 
 
 @op(along="reduce.smallest", same=_MATCH, jvp=REDUCTION, input=share_dim)
 def amin(input: Array, dim: Dims = (), keepdim: bool = False) -> Array:
     """The smallest element along dimensions; equal ones share the gradient evenly."""
-    axes = axes_of(dim, len(input.shape))
-    found = loops("reduce").smallest.run(input, axes, keepdim)
-    if found is not None:
-        return found
     require_elements("amin", input, dim if dim != () else None)
     refuse_complex("min_values_cpu", input)
-    return np.min(input, axis=axes, keepdims=keepdim)
+    return smallest_along(input, axes_of(dim, len(input.shape)), keepdim)
 
 
 def position(name: str, input: Array, dim: int | None, keepdim: bool) -> Array:
     if dim is not None and dim.__class__ is not int:
         dim = whole_number(dim)
-    found = getattr(loops("select"), name).run(input, dim, keepdim)
-    if found is not None:
-        return found
+    return (largest_place if name == "argmax" else smallest_place)(input, dim, keepdim)
+
+
+@primitive("select.argmax.run")
+def largest_place(x: Array, dim: int | None, keepdim: bool) -> Array:
+    return place_along("argmax", x, dim, keepdim)
+
+
+@primitive("select.argmin.run")
+def smallest_place(x: Array, dim: int | None, keepdim: bool) -> Array:
+    return place_along("argmin", x, dim, keepdim)
+
+
+def place_along(name: str, input: Array, dim: int | None, keepdim: bool) -> Array:
     if input.dtype.kind in "bc":
         raise RuntimeError(f"{name}(): does not support {'bool' if input.dtype.kind == 'b' else 'complex'} input")
     if dim is None:
@@ -328,23 +343,20 @@ def argmin(input: Array, dim: int | None = None, keepdim: bool = False) -> Array
 # the values are one look-up, whose gradient goes back to those positions. So each of these ops is a search, and `selection` makes the rest.
 
 
+@primitive("select.put_back", lambda g, index, shape, dtype, dim, keepdim: loops("select").returned(g, index, dim, shape))
 def put_back(g: Array, index: Array, input_shape: tuple[int, ...], input_dtype: Any, dim: int, keepdim: bool) -> Array:
-    found = loops("select").returned(g, index, dim, input_shape)
-    if found is not None:
-        return found
     g, index = (unreduce(x, input_shape, dim, keepdim) for x in (g, index))
-    dtype = g.dtype if g.__class__ is np.ndarray else input_dtype  # of half precision, single
+    dtype = g.dtype if isinstance(g.dtype, np.dtype) else input_dtype  # of half precision, single
     return cast(call(scatter_add, zeros_on(g, input_shape, dtype), dim, index, g), input_dtype)
 
 
 def look_up(input: Array, index: Array, dim: int, keepdim: bool) -> Array:
     """The elements at `index`, one for each slice along `dim`."""
-    if not input.shape:
-        return np.copy(input)
-    dim = wrap_dim(dim, len(input.shape))
-    found = loops("select").taken(input, index, dim)
-    if found is not None:
-        return found
+    return taken_along(input, index, wrap_dim(dim, len(input.shape)), keepdim) if input.shape else np.copy(input)
+
+
+@primitive("select.taken_along", lambda input, index, dim, keepdim: loops("select").taken(input, index, dim))
+def taken_along(input: Array, index: Array, dim: int, keepdim: bool) -> Array:
     found = np.take_along_axis(input, index if keepdim else np.expand_dims(index, dim), axis=dim)
     return contiguous(found if keepdim else np.squeeze(found, axis=dim))
 
@@ -405,16 +417,16 @@ def selected_at_once(select: Any, result: Any, find: Any, input: Any, dim: Any, 
 
 @op(wide=True, nodes="MaxBackward0", along="reduce.largest", method=False, function=False, out=False, input=put_back, jvp=look_up_tangent,
     batch=lambda input, index, dim, keepdim: in_batch(max_values, input, index, dim, keepdim))  # fmt: skip
+@primitive("reduce.max_values", lambda input, index, dim, keepdim: loops("reduce").largest.run(input, dim, keepdim))  # faster
 def max_values(input: Array, index: Array, dim: int, keepdim: bool) -> Array:
-    found = loops("reduce").largest.run(input, dim, keepdim)  # faster than looking them up
-    return look_up(input, index, dim, keepdim) if found is None else found
+    return look_up(input, index, dim, keepdim)
 
 
 @op(wide=True, nodes="MinBackward0", along="reduce.smallest", method=False, function=False, out=False, input=put_back, jvp=look_up_tangent,
     batch=lambda input, index, dim, keepdim: in_batch(min_values, input, index, dim, keepdim))  # fmt: skip
+@primitive("reduce.min_values", lambda input, index, dim, keepdim: loops("reduce").smallest.run(input, dim, keepdim))
 def min_values(input: Array, index: Array, dim: int, keepdim: bool) -> Array:
-    found = loops("reduce").smallest.run(input, dim, keepdim)
-    return look_up(input, index, dim, keepdim) if found is None else found
+    return look_up(input, index, dim, keepdim)
 
 
 def extreme(name: str, input: Array, dim: Any, keepdim: bool, other: Any, out: Any) -> Any:
@@ -479,10 +491,8 @@ def aminmax(input: Array, *, dim: int | None = None, keepdim: bool = False, out:
 # ---- other sums ---------------------------------------------------------------------------------------------------------------------
 
 
+@primitive("spread.nansum", lambda g, x, shape, dtype, dim, keepdim: loops("spread").unless_nan(shape, as_axis(dim), g, x))
 def nansum_rule(g: Array, input: Array, input_shape: Any, input_dtype: Any, dim: Dims, keepdim: bool) -> Array:
-    found = loops("spread").unless_nan(input_shape, as_axis(dim), g, input)
-    if found is not None:
-        return found
     return cast(np.where(np.isnan(input), 0, unreduce(g, input_shape, dim, keepdim)), input_dtype)
 
 
@@ -511,10 +521,9 @@ def nanmean(input: Array, dim: Dims = None, keepdim: bool = False, *, dtype: Any
     return FUNCTIONS["div"](nansum(input, dim, keepdim, dtype=dtype), counted, out=out)
 
 
+@primitive("spread.logsumexp", lambda g, x, out, shape, dtype, dim, keepdim: loops("spread").by_exponential(
+    shape, as_axis(dim), g, x, out))  # fmt: skip
 def logsumexp_rule(g: Array, input: Array, out: Array, input_shape: Any, input_dtype: Any, dim: Dims, keepdim: bool) -> Array:
-    found = loops("spread").by_exponential(input_shape, as_axis(dim), g, input, out)
-    if found is not None:
-        return found
     g, out = (unreduce(x, input_shape, dim, keepdim) for x in (g, out))
     return cast(g * np.exp(input - out), input_dtype)
 
@@ -522,18 +531,22 @@ def logsumexp_rule(g: Array, input: Array, out: Array, input_shape: Any, input_d
 @op(promote=FLOAT, input=logsumexp_rule, holomorphic=True, jvp=REDUCTION)
 def logsumexp(input: Array, dim: Dims, keepdim: bool = False) -> Array:
     """`log(exp(x).sum(dim))`, computed without overflow."""
-    axes = axes_of(dim, len(input.shape))
-    x = wide(input)
-    reductions = loops("reduce")
-    if (level := reductions.largest.run(x, axes, keepdim)) is not None:
-        if (found := reductions.log_sum.run(x, axes, keepdim, 1, level)) is not None:
-            return cast(found, input.dtype)
+    return cast(log_sum(wide(input), axes_of(dim, len(input.shape)), keepdim), input.dtype)
+
+
+def log_sum_by_kernel(x: Array, axes: Any, keepdim: bool) -> Array | None:
+    level = loops("reduce").largest.run(x, axes, keepdim)
+    return None if level is None else loops("reduce").log_sum.run(x, axes, keepdim, 1, level)
+
+
+@primitive("reduce.logsumexp", log_sum_by_kernel)
+def log_sum(x: Array, axes: Any, keepdim: bool) -> Array:
     if not x.size:
-        return cast(np.log(np.sum(np.exp(x), axis=axes, keepdims=keepdim)), input.dtype)
+        return np.log(np.sum(np.exp(x), axis=axes, keepdims=keepdim))
     top = np.max(x.real if x.dtype.kind == "c" else x, axis=axes, keepdims=True)
     top = np.where(np.abs(top) == np.inf, 0, top)
     sums = np.log(np.sum(np.exp(x - top), axis=axes, keepdims=keepdim))
-    return contiguous(cast(sums + (top if keepdim else np.reshape(top, sums.shape)), input.dtype))
+    return contiguous(sums + (top if keepdim else np.reshape(top, sums.shape)))
 
 
 # ---- truth and counts ---------------------------------------------------------------------------------------------------------------
@@ -554,12 +567,13 @@ def all(input: Array, dim: Dims = None, keepdim: bool = False) -> Array:
     """Whether all elements are nonzero."""
     if no_dims(dim):
         return truth(input != 0, input)
-    axes = axes_of(dim, len(input.shape))
-    if counts(input):
-        return and_reduce(input, axes, None, None, keepdim)
-    if (found := loops("reduce").every.run(input, axes, keepdim)) is not None:
-        return found
-    return truth(np.all(input, axis=axes, keepdims=keepdim), input)
+    return all_along(input, axes_of(dim, len(input.shape)), keepdim)
+
+
+@primitive("reduce.all", lambda x, axes, keepdim: (
+    and_reduce(x, axes, None, None, keepdim) if counts(x) else loops("reduce").every.run(x, axes, keepdim)))  # fmt: skip
+def all_along(x: Array, axes: Any, keepdim: bool) -> Array:
+    return truth(np.all(x, axis=axes, keepdims=keepdim), x)
 
 
 @op(differentiable=False, along="reduce.some", same="any only supports bool tensor for result, got: {given}")
@@ -567,19 +581,22 @@ def any(input: Array, dim: Dims = None, keepdim: bool = False) -> Array:
     """Whether some element is nonzero."""
     if no_dims(dim):
         return truth(input != 0, input)
-    axes = axes_of(dim, len(input.shape))
-    if counts(input):
-        return or_reduce(input, axes, None, None, keepdim)
-    if (found := loops("reduce").some.run(input, axes, keepdim)) is not None:
-        return found
-    return truth(np.any(input, axis=axes, keepdims=keepdim), input)
+    return any_along(input, axes_of(dim, len(input.shape)), keepdim)
+
+
+@primitive("reduce.any", lambda x, axes, keepdim: (
+    or_reduce(x, axes, None, None, keepdim) if counts(x) else loops("reduce").some.run(x, axes, keepdim)))  # fmt: skip
+def any_along(x: Array, axes: Any, keepdim: bool) -> Array:
+    return truth(np.any(x, axis=axes, keepdims=keepdim), x)
 
 
 @op(differentiable=False, along="reduce.count")
 def count_nonzero(input: Array, dim: Dims = None) -> Array:
     """The number of nonzero elements."""
-    axes = axes_of(dim, len(input.shape))
-    if axes is None and counts(input):
-        return np.asarray(np.count_nonzero(input), INT64)
-    found = loops("reduce").count.run(input, axes, False)
-    return np.sum(input != 0, axis=axes, dtype=INT64) if found is None else found
+    return count_along_axes(input, axes_of(dim, len(input.shape)))
+
+
+@primitive("reduce.nonzero", lambda x, axes: (
+    np.asarray(np.count_nonzero(x), INT64) if axes is None and counts(x) else loops("reduce").count.run(x, axes, False)))  # fmt: skip
+def count_along_axes(x: Array, axes: Any) -> Array:
+    return np.sum(x != 0, axis=axes, dtype=INT64)

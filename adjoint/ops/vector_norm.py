@@ -11,7 +11,7 @@ from .._dtype import as_dtype, promote_types
 from .._errors import spelled
 from ._out import into
 from ._precision import compute_dtype, real_dtype, wide
-from ._primitives import loops
+from ._primitives import loops, primitive
 from ._registry import FUNCTIONS, REDUCTION, SAME, Array, composite, op
 from ._rules import as_axis, cast, contiguous, normalize_dims, unreduce, wrap_dim
 from .reduce import Dims, axes_of, shared, total
@@ -35,10 +35,8 @@ def divided(g: Array, by: Array) -> Array:
     return np.where(zero, 0, g / np.where(zero, 1, by))
 
 
+@primitive("spread.norm", lambda g, x, out, shape, dtype, ord, dim, keepdim: compiled_rule(g, x, out, shape, ord, as_axis(dim)))
 def norm_rule(g: Array, x: Array, out: Array, x_shape: Any, x_dtype: Any, ord: float, dim: Dims, keepdim: bool) -> Array:
-    found = compiled_rule(g, x, out, x_shape, ord, as_axis(dim)) if x.__class__ is np.ndarray else None
-    if found is not None:
-        return found
     g, out = (unreduce(wide(a), x_shape, dim, keepdim) for a in (g, out))
     x = wide(x)
     if ord == 2:
@@ -79,9 +77,16 @@ def linalg_vector_norm(x: Array, ord: float, dim: Dims, keepdim: bool) -> Array:
     axes = axes_of(dim, len(x.shape))
     if math.isinf(ord) or ord < 0:
         check_not_empty(x, ord, dim)
+    return norm_along(x, ord, axes, keepdim)
+
+
+def norm_by_kernel(x: Array, ord: float, axes: Any, keepdim: bool) -> Array | None:
     found = compiled_norm(ord).run(x, axes, keepdim, ord)
-    if found is not None:
-        return cast(found, x.dtype)
+    return None if found is None else cast(found, x.dtype)
+
+
+@primitive("reduce.norm", norm_by_kernel)
+def norm_along(x: Array, ord: float, axes: Any, keepdim: bool) -> Array:
     size = size_of(x)
     if math.isinf(ord):
         norm = (np.max if ord > 0 else np.min)(size, axis=axes, keepdims=keepdim)
