@@ -10,7 +10,6 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from traceback import format_exception_only
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -19,7 +18,9 @@ import numpy as np
 from ._site import is_users
 
 _NUMPY = str(np.__file__).removesuffix("__init__.py")
-SHALLOW = 2  # an error from so few frames inside says what it means; one from deeper may be adjoint's own
+# Errors of these types, from deeper inside than this, may be adjoint's own. Those that are meant for users say what to do.
+UNMEANT = (ArithmeticError, AssertionError, AttributeError, LookupError, NameError, TypeError)
+SHALLOW = 2
 _full = os.environ.get("ADJOINT_TRACEBACK") == "full"
 
 
@@ -48,7 +49,7 @@ def folded(error: BaseException, traceback: TracebackType | None) -> Iterator[No
         for one, own in whole:
             one.__traceback__ = of_frames(shown(traceback if one is error else own))
         hidden = len(frames_of(traceback)) - len(frames_of(error.__traceback__))
-        if hidden > SHALLOW and isinstance(error, Exception) and "fix: " not in "".join(format_exception_only(error)):
+        if hidden > SHALLOW and isinstance(error, UNMEANT) and not is_users(frames_of(traceback)[-1].tb_frame):
             error.add_note(f"({hidden} frames inside adjoint are not shown; ADJOINT_TRACEBACK=full shows them.)")
         yield
     finally:

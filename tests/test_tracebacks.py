@@ -92,7 +92,15 @@ def test_functions_that_adjoint_calls_are_shown():
 
     text = "".join(shown(caught(lambda: ad.nn.Sequential(Fails())(ad.ones(1)))))
     assert "in forward" in text and "containers.py" not in text
-    assert text.endswith("frames inside adjoint are not shown; ADJOINT_TRACEBACK=full shows them.)\n")
+    assert text.endswith("KeyError: 'mine'\n")
+
+
+def test_errors_that_may_be_adjoints_own_say_how_to_see_more(monkeypatch):
+    monkeypatch.setattr(_tracebacks, "SHALLOW", 0)
+    unmeant = shown(caught(lambda: ad.nn.ParameterDict()["missing"]))
+    assert unmeant[-1].endswith("frames inside adjoint are not shown; ADJOINT_TRACEBACK=full shows them.)\n")
+    meant = shown(caught(lambda: ad.ones(2).view(3)))
+    assert "ADJOINT_TRACEBACK" not in meant[-1]
 
 
 def test_numpy_below_adjoint_is_not_shown_and_numpy_below_the_program_is():
