@@ -4,9 +4,10 @@
         train(model)
     print(doctor)
 
-It listens to what the library tells (`_events.py`, hooks of modules and optimizers), keeps the facts that several rules need, and hands each
-event to the rules. Ops are watched closely in windows: over the first backward passes, when a new optimizer or a new line
-with `backward()` turns up, when the model is set to evaluation, and from time to time afterwards; so a long training pays little. It never raises, and never changes a result.
+It listens to what the library tells (`_events.py`, hooks of modules and optimizers), keeps the facts that several rules need, and hands
+each event to the rules. Ops are watched in windows: over the first backward passes, when a new optimizer or a new line with `backward()`
+turns up, when the model is set to evaluation, and from time to time afterwards; so a long training pays little. It never raises, and
+never changes a result.
 """
 
 from __future__ import annotations
@@ -65,7 +66,9 @@ class Doctor:
             raise ValueError(f"doctor(): there is no rule {unknown[0]!r}. The rules are {known}")
         for subject in subjects:
             if not isinstance(subject, Module | Optimizer):
-                raise TypeError(f"doctor(): expected modules and optimizers, or one function to be called, but got {type(subject).__name__}")
+                raise TypeError(
+                    f"doctor(): expected modules and optimizers, or one function to be called, but got {type(subject).__name__}"
+                )
         self._models: dict[int, tuple[weakref.ref[Module], str]] = {}  # those that were called by the program itself, and their variables
         self.findings: list[Finding] = []
         self.failures: dict[str, Exception] = {}  # rules that failed, and are silent since
@@ -93,7 +96,7 @@ class Doctor:
             if isinstance(subject, Optimizer):
                 self.facts_of(subject)
         self._handles: list[RemovableHandle] = []
-        self._channels = [
+        self._channels: list[tuple[_events.Channel, Callable[..., None]]] = [
             (_events.OP, self._op),
             (_events.BACKWARD, self._backward),
             (_events.BACKWARD_DONE, self._backward_done),
@@ -271,7 +274,7 @@ class Doctor:
         return known is not None and known[0]() is parameter._grad is not None and known[1] == parameter._grad._version
 
     def owner_of(self, parameter: Tensor) -> tuple[Any, str]:
-        """The module that has a parameter, and the parameter's name from the variable of the model on; None and nothing if no one has it."""
+        """The module that has a parameter, and its name from the variable of the model on; None and nothing if there is none."""
         for known, variable in self._models.values():
             model = known()
             for path, module in () if model is None else model.named_modules():

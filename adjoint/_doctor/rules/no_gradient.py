@@ -42,11 +42,19 @@ class NoGradient(Rule):
             if parameter._grad is not None:
                 self.reached[parameter] = True
         steps = self.doctor.facts_of(optimizer).steps + 1
-        missing = [parameter for parameter in parameters if parameter not in self.reached]
+        missing = [parameter for parameter in parameters if parameter not in self.reached and not self.is_idle_bias(parameter)]
         if not missing or len(missing) == len(parameters):  # none at all: zero-before-step, or somebody else's gradients
             self.silent.pop(id(optimizer), None)
         elif steps >= FEW:
             self.silent[id(optimizer)] = self.found(optimizer, missing, len(parameters), steps)
+
+    def is_idle_bias(self, parameter: Any) -> bool:
+        """Whether it is a bias of a layer that learns: one that cancels out (of an energy whose slope is the model) has no part in it."""
+        if parameter.ndim != 1:
+            return False
+        owner = self.doctor.owner_of(parameter)[0]
+        weight: Any = getattr(owner, "weight", None)
+        return hasattr(weight, "_data") and weight in self.reached
 
     def found(self, optimizer: Any, missing: list[Any], count: int, steps: int) -> dict[str, Any]:
         known = self.silent.get(id(optimizer))
