@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import sys
 import threading
-import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -37,7 +36,7 @@ from .finding import FINDING, Finding
 from .rule import Rule
 
 FIRST = 24  # backward passes that are watched closely at the beginning, and after something new has turned up
-EVERY, AGAIN = 100, 4  # later so many of so many
+EVERY, AGAIN = 200, 3  # later so many of so many
 
 EVALUATIONS = 5  # phases of evaluation that are watched as closely
 
@@ -96,6 +95,7 @@ class Doctor:
             if isinstance(subject, Optimizer):
                 self.facts_of(subject)
         self._handles: list[RemovableHandle] = []
+        self._watching: list[RemovableHandle] = []  # of module calls
         self._channels: list[tuple[_events.Channel, Callable[..., None]]] = [
             (_events.OP, self._op),
             (_events.BACKWARD, self._backward),
@@ -103,6 +103,7 @@ class Doctor:
             (_events.OPTIMIZER_MADE, self._optimizer_made),
             (_events.TRAIN_MODE, self._train_mode),
             (_events.MODULE_MADE, self._module_made),
+            (_events.UNRECORDED, self._unrecorded),
             *((channel, partial(self._pass_on, event)) for event, channel in PASSED_ON.items()),
         ]
 
@@ -115,8 +116,6 @@ class Doctor:
         self._handles = [
             register_optimizer_step_pre_hook(self._step),
             register_optimizer_step_post_hook(self._step_done),
-            register_module_forward_pre_hook(self._entered),
-            register_module_forward_hook(self._left, always_call=True),
         ]
         self._look(True)
         return self
@@ -134,6 +133,22 @@ class Doctor:
             return
         self.looking = closely
         swap_bits(OBSERVE, OBSERVE if closely else 0)
+        self._watch_modules(closely)
+
+    def _watch_modules(self, wanted: bool) -> None:
+        """Be told of the calls of modules, or not: in windows, and while nothing is recorded."""
+        if wanted is bool(self._watching):
+            return
+        for handle in self._watching:
+            handle.remove()
+        self._watching = []
+        if wanted:
+            self.modules = ()
+            self._watching = [register_module_forward_pre_hook(self._entered), register_module_forward_hook(self._left, always_call=True)]
+
+    def _unrecorded(self) -> None:
+        if not self._in_step and not self._elsewhere():
+            self._watch_modules(True)
 
     def look_again(self) -> None:
         """Something new has turned up: the next passes are watched closely."""
@@ -179,6 +194,7 @@ class Doctor:
             self.look_again()
         elif self.passes > self._until:
             self._look(self.passes % EVERY < AGAIN)
+            self._watch_modules(self.looking)
         self._running = Pass(roots, create_graph, site, self.passes)
         self._tell("backward", self._running)
 
@@ -240,7 +256,7 @@ class Doctor:
             return
         bit = swap_bits(OBSERVE, 0)
         try:
-            with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
+            with np.errstate(all="ignore"):
                 for method in tuple(methods):
                     rule = method.__self__  # type: ignore[attr-defined]
                     try:

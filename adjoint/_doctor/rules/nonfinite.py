@@ -12,6 +12,7 @@ from ..rule import Rule
 from .hidden_write import arrays_of
 
 SMALLEST = 2  # leaves whose gradients are looked at in every pass: a NaN spreads
+RARELY = 10  # passes of which gradients are looked at in one
 LOOKS = 3  # passes that are run once more for looking
 SINGULAR = (
     "Sqrt",
@@ -76,7 +77,7 @@ class NonFinite(Rule):
         self.report(message.removesuffix("."), fix, {**({} if found is None else found.sites), "backward": site}, "first", **seen)
 
     def backward_done(self, event: Pass) -> None:
-        if self.said:
+        if self.said or (not self.doctor.looking and event.number % RARELY):
             return
         for leaf in sorted(event.leaves, key=lambda leaf: leaf.numel())[:SMALLEST]:
             data = array_of(leaf._grad)
