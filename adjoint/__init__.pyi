@@ -110,6 +110,7 @@ from .debugging import debug as debug
 from ._device import device as device
 from . import distributed as distributed
 from . import distributions as distributions
+from ._doctor.doctor import doctor as doctor
 from ._native import dropout as dropout
 from ._native import dropout_ as dropout_
 from ._native import embedding as embedding
