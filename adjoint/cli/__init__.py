@@ -24,6 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     commands.add_parser("run", help="run a PyTorch program with adjoint in PyTorch's place", usage=RUN_USAGE, description=RUN_TEXT)
     commands.add_parser("doctor", help="run it and find the mistakes in its training that no error tells")
+    commands.add_parser("fix", help="repair what the doctor finds by edits of single lines, as a diff")
     commands.add_parser("launch", help="run it in several processes, with torchrun's arguments")
     check = commands.add_parser("check", help="say what of PyTorch a program uses that adjoint lacks, refuses or does nothing for")
     check.add_argument("paths", nargs="*", metavar="PATH", help="files, folders and notebooks")
@@ -55,6 +56,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from .doctor import examine
 
         return examine(given[1:])
+    if given[:1] == ["fix"]:
+        from .fix import mend
+
+        return mend(given[1:])
     if given[:1] == ["launch"]:
         from ..distributed.run import console
 
