@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import difflib
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -14,8 +13,10 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from .._doctor.finding import FINDING
 from .._doctor.fixing import Fix, Report, fixed, fixed_unchecked
 from .._doctor.repairs import Diagnosis, Place
+from .._doctor.repairs.registry import read
 from .._doctor.rules import RULES
 from .._site import relative
 from .doctor import PROGRAM
@@ -49,18 +50,17 @@ def mend(arguments: Sequence[str]) -> int:
     fix = fixed_unchecked(before) if options.no_verify else fixed(before, lambda texts: examined(texts, options.program, options.ignore))
     for file in fix.texts:
         fix.originals[file] = read(file)
-        if os.stat(file).st_mtime > started:
-            say(f"python -m adjoint fix: {relative(file)} has changed while the program ran; nothing was written. Run it again")
+        if Path(file).stat().st_mtime > started:
+            say(f"python -m adjoint fix: {relative(file)} has changed since the program was started, and nothing was written. Run it again")
             return 2
     print(diff(fix), end="", flush=True)
     say(summary(fix, before, options.no_verify, options.write))
-    if not fix.texts:
-        return 0
-    if not options.write:
+    if fix.texts and not options.write:
         return 1
     for file, text in fix.texts.items():
-        write(file, fix.originals[file], text)
-    return 1 if fix.after.findings and not options.no_verify else 0
+        write(Path(file), text)
+    left = [one for one, _ in fix.by_hand] if options.no_verify else fix.after.findings
+    return 1 if any(one.grade == FINDING for one in left) else 0
 
 
 class NothingRanError(Exception):
@@ -119,20 +119,12 @@ def where(found: Diagnosis) -> str:
     return "" if place is None else f" {relative(place.file)}:{place.line}"
 
 
-def read(file: str) -> str:
-    with open(file, encoding="utf-8", newline="") as stream:
-        return stream.read()
-
-
-def write(file: str, old: str, new: str) -> None:
+def write(file: Path, text: str) -> None:
     """Put a new file in the place of an old one, whole or not at all."""
-    if read(file) != old:
-        raise SystemExit(f"python -m adjoint fix: {relative(file)} has changed meanwhile, and was not written. Run it again")
-    folder = os.path.dirname(file)
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8", newline="", dir=folder, suffix=".py", delete=False) as stream:
-        stream.write(new)
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", newline="", dir=file.parent, prefix=file.stem, delete=False) as stream:
+        stream.write(text)
     shutil.copymode(file, stream.name)
-    os.replace(stream.name, file)
+    Path(stream.name).replace(file)
 
 
 def say(text: str) -> None:

@@ -36,7 +36,7 @@ def read_instead(texts: Mapping[str, str]) -> None:
         text = texts.get(str(Path(loader.path).resolve()))
         return loaded(loader, name) if text is None else compile(text, loader.path, "exec", dont_inherit=True)
 
-    io.open_code = open_code  # type: ignore[assignment]
+    io.open_code = open_code
     SourceFileLoader.get_code = get_code  # type: ignore[method-assign, assignment]
 
 

@@ -1,4 +1,4 @@
-"""Repair programs in this process: `python -m tests.doctor.mending FILE...` prints what becomes of them.
+"""Repair programs in this process, one after the other, and print what becomes of them: `python -m tests.doctor.mending FILE...`.
 
 `python -m adjoint fix` runs each trial in a process of its own, most of whose time would be the start of Python.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import linecache
 import random
 import sys
@@ -18,7 +19,7 @@ import adjoint as ad
 from adjoint._doctor import Doctor
 from adjoint._doctor.fixing import Fix, Report, fixed
 from adjoint._doctor.repairs import Diagnosis
-from adjoint.cli.fix import diff, summary
+from adjoint.cli.fix import diff
 
 
 def trial(path: Path, texts: Mapping[str, str]) -> Report:
@@ -50,4 +51,13 @@ if __name__ == "__main__":
     ad.as_torch()
     for name in sys.argv[1:]:
         before, fix = mended(Path(name))
-        print(f"##### {name}\n{diff(fix)}{summary(fix, before, False, False)}", flush=True)
+        told = {
+            "path": name,
+            "found": [one.rule for one in before.findings],
+            "repaired": [one.rule for one in fix.repaired],
+            "by hand": {one.rule: why for one, why in fix.by_hand},
+            "left": [one.rule for one in fix.after.findings],
+            "texts": list(fix.texts.values()),
+            "diff": diff(fix),
+        }
+        print(json.dumps(told), flush=True)

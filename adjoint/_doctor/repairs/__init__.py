@@ -4,4 +4,18 @@ from . import arguments, loops, modes, parameters, probabilities, values
 from .registry import REPAIRS, Change, Diagnosis, Program
 from .source import ByHandError, Place, Source
 
-__all__ = ["REPAIRS", "ByHandError", "Change", "Diagnosis", "Place", "Program", "Source", "arguments", "loops", "modes", "parameters", "probabilities", "values"]
+__all__ = [
+    "REPAIRS",
+    "ByHandError",
+    "Change",
+    "Diagnosis",
+    "Place",
+    "Program",
+    "Source",
+    "arguments",
+    "loops",
+    "modes",
+    "parameters",
+    "probabilities",
+    "values",
+]

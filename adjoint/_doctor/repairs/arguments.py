@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from .registry import Change, Diagnosis, Program, repairs
-from .source import ByHandError, Source
+from .source import ByHandError, Place, Source
 
 
 @repairs("penalty-without-graph")
@@ -32,7 +32,11 @@ def shuffle(found: Diagnosis, program: Program) -> Iterator[Change]:
 
 
 @repairs("samples-mixed")
-def batch_first(found: Diagnosis, program: Program) -> Iterator[Change]:
+def keep_samples_apart(found: Diagnosis, program: Program) -> Iterator[Change]:
+    for role in found.places:
+        if role.startswith("reshape") and (change := transposed(program.source(found.places[role]), found.places[role])) is not None:
+            yield change
+            return
     place = found.place("takes time steps first")
     source = program.source(place)
     call = source.call(place)
@@ -63,11 +67,30 @@ def training_flag(found: Diagnosis, program: Program) -> Iterator[Change]:
         raise ByHandError(found.fix)
 
 
+def transposed(source: Source, place: Place) -> Change | None:
+    """`x.view(length, batch, size)` after `batch, length, size = x.shape`, which means a transposition."""
+    call = source.call(place)
+    if call is None or not isinstance(call.func, ast.Attribute) or call.func.attr not in ("view", "reshape"):
+        return None
+    x, wanted = ast.unparse(call.func.value), [*map(ast.unparse, call.args)]
+    for node in source.nodes(ast.Assign, source.scope(call)):
+        if isinstance(node.targets[0], ast.Tuple) and ast.unparse(node.value) in (f"{x}.shape", f"{x}.size()"):
+            names = [*map(ast.unparse, node.targets[0].elts)]
+            places = [place for place, (old, new) in enumerate(zip(names, wanted, strict=False)) if old != new]
+            if sorted(names) == sorted(wanted) and len(set(names)) == len(names) and len(places) == 2:
+                return source, [source.replaced(call, f"{source.code(call.func.value)}.transpose({places[0]}, {places[1]})")]
+    return None
+
+
 def constructor(source: Source, function: ast.expr) -> ast.Call | None:
     """The call that made what is called here: of `self.rnn(x)` the `nn.GRU(...)` of `self.rnn = nn.GRU(...)`, if there is one such line."""
     scope: ast.AST = source.tree
     if isinstance(function, ast.Attribute):
         scope = source.owner(function) or source.tree
     name = ast.unparse(function)
-    made = [node.value for node in source.nodes(ast.Assign, scope) if name in map(ast.unparse, node.targets) and isinstance(node.value, ast.Call)]
+    made = [
+        node.value
+        for node in source.nodes(ast.Assign, scope)
+        if name in map(ast.unparse, node.targets) and isinstance(node.value, ast.Call)
+    ]
     return made[0] if len(made) == 1 else None

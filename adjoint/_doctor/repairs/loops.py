@@ -70,7 +70,9 @@ def insert_step(found: Diagnosis, program: Program) -> Iterator[Change]:
     source = program.source(place)
     backward = source.statement(place)
     assignment = program.source(made).statement(made)
-    if not (isinstance(assignment, ast.Assign) and len(assignment.targets) == 1 and isinstance(assignment.targets[0], ast.Name | ast.Attribute)):
+    if not (
+        isinstance(assignment, ast.Assign) and len(assignment.targets) == 1 and isinstance(assignment.targets[0], ast.Name | ast.Attribute)
+    ):
         raise ByHandError(found.fix)
     optimizer = ast.unparse(assignment.targets[0])
     scope = source.scope(backward)
@@ -78,10 +80,12 @@ def insert_step(found: Diagnosis, program: Program) -> Iterator[Change]:
         if isinstance(statement.value, ast.Attribute) and ast.unparse(statement.value) == f"{optimizer}.step":
             yield source, [source.with_suffix(statement.value, "()")]
             return
-    if not source.mentions(scope, optimizer) and not (assignment in source.tree.body):
+    if not source.mentions(scope, optimizer) and assignment not in source.tree.body:
         raise ByHandError(f"{found.fix}: {optimizer} is not known where backward() is called")
     block = source.block(backward)
     behind = block[block.index(backward) + 1 :]
+    if (other := stepped_twice(source, block, backward)) is not None:
+        yield source, [source.replaced(other, optimizer)]
     last = backward
     for statement in behind:
         if not any("clip_grad" in ast.unparse(call.func) for call in source.nodes(ast.Call, statement)):
@@ -119,6 +123,15 @@ def calls(source: Source, statement: ast.stmt, method: str) -> list[ast.Call]:
 
 def is_scheduler(source: Source, statement: ast.stmt) -> bool:
     return all("sched" in ast.unparse(call.func).lower() for call in calls(source, statement, "step"))
+
+
+def stepped_twice(source: Source, block: list[ast.stmt], backward: ast.stmt) -> ast.expr | None:
+    """The optimizer in the line after `backward()` that has made its step before already: mostly another one is meant."""
+    place = block.index(backward)
+    steps = [call.func for one in block[place + 1 : place + 2] for call in calls(source, one, "step")]
+    earlier = {ast.unparse(call.func) for one in block[:place] for call in calls(source, one, "step")}
+    owners = [function.value for function in steps if isinstance(function, ast.Attribute) and ast.unparse(function) in earlier]
+    return owners[0] if owners else None
 
 
 def stepping(source: Source, call: ast.Call | None) -> str:

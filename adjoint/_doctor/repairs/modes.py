@@ -24,7 +24,8 @@ def insert_train(found: Diagnosis, program: Program) -> Iterator[Change]:
         raise ByHandError(f"{found.fix}: where backward() is called, {model} has another name")
     train = f"{model}.train()"
     for loop in reversed(source.loops(backward)):  # the outermost first: once per epoch is enough, unless it is evaluated in between
-        yield source, [source.before(loop.body[0], train)]
+        once = [one for one in source.block(loop) if one.lineno < loop.lineno and isinstance(one, ast.Expr) and source.code(one) == train]
+        yield source, source.moved(once[-1], before=loop.body[0]) if once else [source.before(loop.body[0], train)]
     if isinstance(scope, Function):
         yield source, [source.before(first_statement(scope), train)]
 

@@ -45,16 +45,24 @@ def registered_list(source: Source, use: ast.stmt) -> Edit | None:
     if len(lists) != 1:
         return None
     value = lists[0].value
-    parts = [name for node in (value, *filled(source, owner, ast.unparse(lists[0].targets[0]))) for name in map(name_of, source.nodes(ast.Call, node))]
+    parts = [
+        name
+        for node in (value, *filled(source, owner, ast.unparse(lists[0].targets[0])))
+        for name in map(name_of, source.nodes(ast.Call, node))
+    ]
     kind = "Parameter" if "Parameter" in parts else "Module"
     container = f"{source.spelling(value, 'nn')}.{kind}{'Dict' if isinstance(value, ast.Dict | ast.DictComp) else 'List'}"
-    empty = isinstance(value, ast.List) and not value.elts or isinstance(value, ast.Dict) and not value.keys
+    empty = source.code(value)[1:-1].strip() == ""
     return source.replaced(value, f"{container}({'' if empty else source.code(value)})")
 
 
 def filled(source: Source, owner: ast.ClassDef, name: str) -> list[ast.expr]:
     """What is put into a list or dict afterwards: `self.layers.append(x)`, `self.heads[name] = x`."""
-    added = [call.args[0] for call in source.nodes(ast.Call, owner) if ast.unparse(call.func) in (f"{name}.append", f"{name}.extend") and call.args]
+    added = [
+        call.args[0]
+        for call in source.nodes(ast.Call, owner)
+        if ast.unparse(call.func) in (f"{name}.append", f"{name}.extend") and call.args
+    ]
     items = [
         node.value for node in source.nodes(ast.Assign, owner)
         if isinstance(node.targets[0], ast.Subscript) and ast.unparse(node.targets[0].value) == name

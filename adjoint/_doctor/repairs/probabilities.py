@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from .arguments import constructor
@@ -19,9 +20,13 @@ def remove_softmax(found: Diagnosis, program: Program) -> Iterator[Change]:
     source = program.source(place)
     sigmoid = "sigmoid" in found.fix
     if sigmoid and any(text in source.text for text in THRESHOLDS):
-        raise ByHandError("give the loss the scores before the sigmoid, and compare scores with 0 where probabilities are compared with 0.5")
+        raise ByHandError(
+            "give the loss the scores before the sigmoid, and compare scores with 0 where probabilities are compared with 0.5"
+        )
     call, kinds = source.call(place), ("sigmoid",) if sigmoid else ("softmax", "exp")
     if call is not None and (scores := operand(source, call, kinds)) is not None:
+        if "prob" in (name := getattr(source.scope(call), "name", "")):
+            raise ByHandError(f"give the loss the scores before the {kinds[0]}: {name}() should go on giving probabilities")
         if others := other_uses(source, call, program.source(found.place("loss")), found.place("loss")):
             raise ByHandError(f"give the loss the scores before the {kinds[0]}: the probabilities are used in line {others[0]} too")
         yield source, [source.replaced(call, source.code(scores))]
@@ -39,8 +44,10 @@ def take_logarithm(found: Diagnosis, program: Program) -> Iterator[Change]:
     soft = [call for call in source.nodes(ast.Call) if function_name(call) in ("softmax", "Softmax")]
     loss = source.call(place)
     near = [call for call in soft if loss is not None and call in source.nodes(ast.Call, loss)]
-    given = loss.args[0].id if loss is not None and loss.args and isinstance(loss.args[0], ast.Name) else None
-    assigned = [node.value for node in source.nodes(ast.Assign, source.scope(loss or source.tree)) if given in map(ast.unparse, node.targets)]
+    given = loss.args[0].id if loss is not None and loss.args and isinstance(loss.args[0], ast.Name) else ""
+    assigned = [
+        node.value for node in source.nodes(ast.Assign, source.scope(loss or source.tree)) if given in map(ast.unparse, node.targets)
+    ]
     last = [call for call in soft if isinstance(source.parent(call), ast.Return) or is_last_layer(source, call)]
     for some in (near, [call for call in soft if call in assigned], last):
         if len(some) == 1:
@@ -128,18 +135,13 @@ def layer_of(source: Source, kinds: tuple[str, ...]) -> ast.Call | None:
 
 
 def without_element(source: Source, layer: ast.Call) -> Edit:
-    """A call without its last argument, and without the comma before it."""
+    """A call without its last argument: without the line of it, or without it and the comma before."""
     sequence = source.parent(layer)
-    assert isinstance(sequence, ast.Call)
-    start, end = source.span(layer)
+    assert isinstance(sequence, ast.Call) and layer.end_lineno is not None
     if len(sequence.args) == 1:
         raise ByHandError("the model is nothing but this layer")
-    before = source.span(sequence.args[-2])[1]
-    if source.text[end:].lstrip().startswith(","):  # each on a line of its own: that line goes
-        comma = source.text.index(",", end) + 1
-        line = source.text.rindex("\n", 0, start) + 1
-        if source.text[line:start].isspace():
-            rest = source.text.index("\n", comma) + 1
-            return Edit(line, rest, "")
-        return Edit(before, comma - 1, "")
-    return Edit(before, end, "")
+    start, end = source.span(layer)
+    line, line_end = source.offset(layer.lineno, 0), source.line_end(layer.end_lineno)
+    if re.fullmatch(r"\s*,?\s*(#.*\s*)?", source.text[end:line_end]) and not source.text[line:start].strip():
+        return Edit(line, line_end, "")
+    return Edit(source.span(sequence.args[-2])[1], end, "")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sysconfig
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -48,24 +47,25 @@ class Program:
     def source(self, place: Place) -> Source:
         file = str(Path(place.file).resolve())
         if file not in self._sources:
-            self._sources[file] = Source(file, self.texts[file] if file in self.texts else read(file, place.file))
+            if not file.endswith(".py") or not Path(file).is_file():
+                raise ByHandError(f"{place.file} is no file of Python")
+            if not is_own(Path(file)):
+                raise ByHandError(f"{place.file} is not in the working directory, so it is left alone")
+            self._sources[file] = Source(file, self.texts[file] if file in self.texts else read(file))
         return self._sources[file]
 
 
-def read(file: str, name: str) -> str:
-    """The text of a file that may be changed."""
-    if not file.endswith(".py") or not os.path.isfile(file):
-        raise ByHandError(f"{name} is no file of Python")
-    if not is_own(file):
-        raise ByHandError(f"{name} is not in the working directory")
-    with open(file, encoding="utf-8", newline="") as stream:
+def read(file: str) -> str:
+    """The text of a file, with the ends of its lines as they are."""
+    with Path(file).open(encoding="utf-8", newline="") as stream:
         return stream.read()
 
 
-def is_own(file: str) -> bool:
-    path = Path(file)
-    installed = {Path(sysconfig.get_path(name)).resolve() for name in ("purelib", "platlib", "stdlib")}
-    return path.is_relative_to(Path.cwd().resolve()) and not any(path.is_relative_to(folder) for folder in installed) and "site-packages" not in path.parts
+def is_own(path: Path) -> bool:
+    """Whether a file is the user's: in the working directory, and not installed there."""
+    others = [Path(sysconfig.get_path(name)).resolve() for name in ("purelib", "platlib", "stdlib")] + [Path(__file__).resolve().parents[2]]
+    installed = "site-packages" in path.parts or any(path.is_relative_to(folder) for folder in others)
+    return path.is_relative_to(Path.cwd().resolve()) and not installed
 
 
 Change = tuple[Source, list[Edit]]

@@ -84,7 +84,7 @@ class Source:
 
     def statement(self, place: Place) -> ast.stmt:
         """The innermost statement around a place."""
-        found = [node for node in self.nodes(ast.stmt) if node.lineno <= place.line <= (node.end_lineno or node.lineno)]
+        found: list[ast.stmt] = [node for node in self.nodes(ast.stmt) if node.lineno <= place.line <= node.end_lineno]
         if not found:
             raise ByHandError(f"line {place.line} is no statement")
         return max(found, key=lambda node: (node.lineno, node.col_offset))

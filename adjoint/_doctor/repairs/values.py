@@ -46,6 +46,9 @@ def squeeze(found: Diagnosis, program: Program) -> Iterator[Change]:
 @repairs("nonfinite")
 def rewrite(found: Diagnosis, program: Program) -> Iterator[Change]:
     """The expression that `blame` writes anew."""
+    if "log of softmax" in found.message and (change := fused(program, found.place("born"))) is not None:
+        yield change
+        return
     try:
         ast.parse(found.fix, mode="eval")
     except SyntaxError:
@@ -59,6 +62,22 @@ def rewrite(found: Diagnosis, program: Program) -> Iterator[Change]:
                 yield source, [smallest(source, node, found.fix)]
     if not tried:
         raise ByHandError(found.fix)
+
+
+def fused(program: Program, place: Place) -> Change | None:
+    """`torch.log(p)` after `p = torch.softmax(x, dim)` as `torch.log_softmax(x, dim)`."""
+    source = program.source(place)
+    call = source.call(place)
+    if call is None:
+        return None
+    names = {node.id for node in source.nodes(ast.Name, call)}
+    made = [node for node in source.nodes(ast.Assign, source.scope(call)) if ast.unparse(node.targets[0]) in names]
+    value = made[0].value if len(made) == 1 else None
+    if not isinstance(value, ast.Call) or not ast.unparse(value.func).endswith(".softmax"):
+        return None
+    start, end = source.span(value)[0], source.span(value.func)[1]
+    function = source.text[start:end].removesuffix("softmax") + "log_softmax"
+    return source, [source.replaced(call, function + source.text[end : source.span(value)[1]])]
 
 
 def backward_of(program: Program, place: Place | None) -> str:
@@ -77,7 +96,9 @@ def value_of(statement: ast.stmt) -> list[ast.expr]:
     match statement:
         case ast.AugAssign(value=value):
             return [value]
-        case ast.Expr(value=ast.Call(func=ast.Attribute(attr="append"), args=[value])) if not isinstance(value, ast.Tuple | ast.List | ast.Dict):
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr="append"), args=[value])) if not isinstance(
+            value, ast.Tuple | ast.List | ast.Dict
+        ):
             return [value]
         case _:
             return []
