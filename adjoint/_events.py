@@ -32,4 +32,5 @@ FUNCTION = Channel()  # (class, args, kwargs, outputs) after a custom function w
 MODULE_MADE = Channel()  # (module,) while it is made
 LOADER_MADE = Channel()  # (loader,)
 BATCH = Channel()  # (loader, batch) before the program gets it
+UNRECORDED = Channel()  # () when the program turns recording off
 TRAIN_MODE = Channel()  # (module, mode) at the call of `train` or `eval`

@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from .._errors import InplaceError
 from .._explain import leaves_below, named
 from .._site import Site, here
 from .._tensor import Tensor
 from ..autograd import engine
 from ..autograd.anomaly import array_of
 from ..autograd.node import NOWHERE, Node
-from ..autograd.nonfinite import PATTERNS, SINGULAR, Case
+from ..autograd.nonfinite import LOGARITHMS, PATTERNS, SINGULAR, Case, is_zero
 from ..autograd.views import edge_of
 from ..nn._owners import owners_of, tensors_in_sight
 from .backward import Births
 from .finding import Cause, Finding, Range, bad_samples, kind_of, numbers
 from .forward import Steps
+from .patterns import ARCS
 from .recorder import recording, remembered, replay
 from .report import LOOK, RECORD, finished, from_births, from_growth, from_step, names, public, ranges_of_gradients
 from .terms import split
 from .values import Values, leaves_of, place_of
 
+# Where the derivatives of operations are infinite: at the edges of what they are defined on.
+AT_EDGE: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("sqrt", "rsqrt", "reciprocal", *LOGARITHMS), is_zero),
+    **dict.fromkeys(ARCS, lambda x: np.abs(x) >= 1),
+    "acosh": lambda x: x <= 1,
+    "log1p": lambda x: x <= -1,
+}
 CANDIDATES = 4  # lines that are named where it is not known which of them it was
 
 
@@ -88,7 +98,8 @@ def of_result(loss: Tensor) -> Finding:
         assert step is not None
         found = from_step(step, "The loss" if array.ndim == 0 else "The result", kind, leaves)
         if values.freed is None:
-            found.parameters = found.parameters or names(followed(loss).leaves)
+            births = followed(loss)
+            found.parameters = found.parameters or names(births.leaves if isinstance(births, Births) else ())
         elif found.cause is Cause.NOT_KEPT or (found.cause is Cause.DATA and not found.ranges):
             return of_freed(values, f"The loss is {kind}")
         else:
@@ -97,6 +108,9 @@ def of_result(loss: Tensor) -> Finding:
     if values.freed is not None:
         return of_freed_gradients(values, leaves)
     births = followed(loss)
+    if isinstance(births, InplaceError):
+        message = "The loss is finite, and its backward pass cannot be followed: a value that it needs was overwritten."
+        return Finding(Cause.NOT_KEPT, message, advice=RECORD, sites=births.sites)
     return from_births(births, Steps(values).of) or from_growth(births) or healthy(births)
 
 
@@ -104,14 +118,17 @@ def with_bad_gradients(leaves: list[Tensor]) -> list[Tensor]:
     return [leaf for leaf in leaves if leaf._grad is not None and kind_of(np.asarray(leaf._grad._data)) != "finite"]
 
 
-def followed(loss: Tensor) -> Births:
-    """The backward pass of a loss, run for looking: gradients go nowhere, and the graph is kept."""
+def followed(loss: Tensor) -> Births | InplaceError:
+    """The backward pass of a loss, run for looking: gradients go nowhere, and the graph is kept. The error if it cannot be run any more,
+    because an optimizer has changed the parameters since."""
     root = edge_of(loss)
     births = Births([root], measures=True)
     captured = [leaf for leaf in leaves_of(engine.reachable([root])) if leaf.requires_grad]
     seed = np.ones(loss.shape, loss._data.dtype)
     try:
         engine.run([root], [seed], keep_graph=True, create_graph=False, site=here(), captured=captured, anomaly=births)
+    except InplaceError as error:
+        return error
     finally:
         for change in births.changes[::-1]:
             change.swap()
@@ -134,13 +151,14 @@ def of_freed_gradients(values: Values, leaves: list[Tensor]) -> Finding:
     suspects = [node for node in values.nodes if op_name(node) in SINGULAR and leaves_below([node]) <= set(bad)]
     for node in reversed(suspects):
         case = case_of(node, values)
-        pattern = next((p for p in PATTERNS if "result" in case.values and p.name.startswith(case.op) and p.holds(case)), None)
-        if pattern is not None:
+        at_edge = AT_EDGE[case.op](case.values["input"]) if case.op in AT_EDGE and "input" in case.values else np.zeros(0, bool)
+        pattern = next(pattern for pattern in PATTERNS if pattern.holds(case))
+        if at_edge.any() and pattern is not PATTERNS[-1]:
             message = f"The gradient is not finite: the derivative of {public(case.op)} is infinite ({pattern.name})."
             found = Finding(Cause.BACKWARD, message, pattern.name, pattern.advice.format(op=case.op), op=public(case.op))
-            found.parameters = names(bad)
-            found.sites, found.samples = {"born": node.site}, bad_samples(np.where(singular(case), np.nan, 0.0))
+            found.sites, found.parameters = {"born": node.site}, names(bad)
             found.ranges = {name: Range.of(value) for name, value in case.values.items()}
+            found.samples = bad_samples(np.where(at_edge, np.nan, 0.0))
             return finished(found)
     found = of_freed(values, "The gradient is not finite", suspects)
     found.ranges, found.parameters = ranges_of_gradients(bad), names(bad)
@@ -154,12 +172,6 @@ def case_of(node: Node, values: Values) -> Case:
     if result is not None:
         known["result"] = np.asarray(result)
     return Case(op_name(node), known, [], np.zeros(0), [], None)
-
-
-def singular(case: Case) -> Any:
-    """Where the operand is at the edge of what the operation is defined on."""
-    value = case.values.get("input", case.values["result"])
-    return value == 0
 
 
 def op_name(node: Node) -> str:

@@ -27,9 +27,10 @@ from ..utils._python_dispatch import TorchDispatchMode
 from .backward import Births
 from .finding import Cause, Finding, kinds_of
 from .report import from_births, from_step, names
-from .steps import Step, given, is_row_of_parameter, step_of
+from .steps import Step, births, given, is_row_of_parameter, step_of
 from .values import leaves_of, maker_of, makers
 
+DEEPEST = 1000  # steps on the way from a birth that are kept: a state that is spoilt once would keep those of a whole training
 MOST = 16  # bad passes that are looked into: what is spoilt stays spoilt
 
 
@@ -83,7 +84,11 @@ class Observer(TorchDispatchMode):
                 causes.append(before.get(role) or given(role, operands[role], value, now, site))
         inputs = [one for one in operands.values() if isinstance(one, Tensor)]
         names_before = makers([maker_of(one) for one in inputs], 3)
+        if any(cause.depth >= DEEPEST for cause in causes):
+            found = [births([cause for cause in causes if cause.has(kind)], kind)[0] for kind in ("nan", "inf")]
+            causes = [birth for some in found for birth in some]
         step = step_of(op, now, site, arrays, array, names_before, causes)
+        step.depth = 1 + max((cause.depth for cause in causes), default=0)
         if any(is_row_of_parameter(one, array) for one in inputs):
             step.samples = ()
         for one in (made, made._base):  # who writes into a view writes into its base
@@ -112,52 +117,33 @@ def plain(operand: Any) -> Any:
 
 
 class Followed(Births):
-    """Follows a backward pass for a recording, besides whoever else follows it."""
+    """Follows a backward pass for a recording."""
 
-    def __init__(self, roots: Sequence[Edge], record: recording, other: Watch | None) -> None:
+    def __init__(self, roots: Sequence[Edge], record: recording) -> None:
         super().__init__(roots)
-        self.record, self.other = record, other
+        self.record = record
         self.step = next((step for root in roots if (step := record.observer.step_before(root)) is not None), None)
-
-    def begin(self, roots: Sequence[Edge], gradients: Sequence[Any], keeps_graph: bool) -> None:
-        super().begin(roots, gradients, keeps_graph)
-        if self.other is not None:
-            self.other.begin(roots, gradients, keeps_graph)
 
     def arrive(self, target: Any, g: Any) -> None:
         if self.record.undoes and isinstance(target, Tensor):
             self.record.changes.append(GradChange(target))
-        if self.other is not None:
-            self.other.arrive(target, g)
-
-    def capture(self, node: Node, g: Any) -> None:
-        if self.other is not None:
-            self.other.capture(node, g)
-
-    def enter(self, node: Node, g: Any) -> None:
-        super().enter(node, g)
-        if self.other is not None:
-            self.other.enter(node, g)
-
-    def leave(self, node: Node, gradients: tuple[Any, ...], g: Any) -> None:
-        super().leave(node, gradients, g)
-        if self.other is not None:
-            self.other.leave(node, gradients, g)
-
-    def finish(self, leaf: Any, g: Any, kept: bool) -> None:
-        super().finish(leaf, g, kept)
-        if self.other is not None:
-            self.other.finish(leaf, g, kept)
-
-    def fail(self, node: Any) -> None:
-        super().fail(node)
-        if self.other is not None:
-            self.other.fail(node)
 
     def end(self) -> None:
         self.record.conclude(self)
-        if self.other is not None:
-            self.other.end()
+
+
+class Both(Watch):
+    """Two who follow the same backward pass: a recording inside a profile."""
+
+    def __init__(self, first: Watch, second: Watch) -> None:
+        super().__init__(first.roots)
+        for event in ("begin", "arrive", "capture", "enter", "leave", "finish", "end", "fail"):
+            setattr(self, event, partial(self.tell, event, first, second))
+
+    def tell(self, event: str, first: Watch, second: Watch, *facts: Any) -> None:
+        for watch in (first, second):
+            getattr(watch, event)(*facts)
+        self.node = first.node
 
 
 class recording:
@@ -200,7 +186,8 @@ class recording:
         self.changes.clear()
 
     def watch(self, roots: Sequence[Edge]) -> Watch:
-        return Followed(roots, self, None if self.before is None else self.before(roots))
+        followed = Followed(roots, self)
+        return followed if self.before is None else Both(followed, self.before(roots))
 
     def conclude(self, births: Followed) -> None:
         """A backward pass has ended."""

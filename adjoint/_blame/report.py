@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from math import log
+from math import exp, log
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from .._site import Site
 from .._tensor import Parameter, Tensor
 from .._watching import op_name
 from ..autograd.node import Edge, Node
+from ..autograd.nonfinite import SINGULAR, saved_arrays
 from ..nn._owners import names_of
 from ..ops._registry import OPS
 from .backward import Birth, Births
@@ -31,6 +32,14 @@ LOOK = "look at the data: torch.isfinite(x).all() before the model, and x.nan_to
 LOWER = (
     "lower the learning rate, or limit the gradients before each step: torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)"
 )
+
+CLOSE = "{op} is steep close to the edge of what it is defined on: keep its input away from there, as in x.clamp(min=1e-6)"
+STEEP = {
+    "binary_cross_entropy": (
+        "saturated probability",
+        "a probability is 0 or 1 where the target is the other: give the scores themselves to binary_cross_entropy_with_logits",
+    ),
+}
 
 
 def named(leaves: Iterable[Any]) -> dict[Any, str]:
@@ -83,7 +92,7 @@ def from_step(last: Step, what: str, kind: str, leaves: Sequence[Tensor]) -> Fin
 
 def from_given(birth: Step, what: str, kind: str, common: dict[str, Any]) -> Finding:
     """Bad numbers that no operation made."""
-    tensor = birth.tensor
+    tensor = None if birth.tensor is None else birth.tensor()
     if isinstance(tensor, Tensor) and tensor.requires_grad and tensor.is_leaf:
         (name,) = names([tensor])
         message = f"{what} is {kind}: {name} was not finite before this step."
@@ -146,12 +155,17 @@ def from_growth(births: Births) -> Finding | None:
         if factor > 0:
             by_line.setdefault((node.code, node.site.line), []).append(node)
     nodes = max(by_line.values(), key=lambda nodes: sum(log(births.growth[node]) for node in nodes))
-    factor = float(np.exp(sum(log(births.growth[node]) for node in nodes)))
+    factor = exp(min(sum(log(births.growth[node]) for node in nodes), 700.0))
     times = f", which ran {len(nodes)} times," if len(nodes) > 1 else ""
     sizes = max(births.largest.values())
     message = f"The gradient is finite and as large as {sizes:.3g}: this line{times} made it {factor:.3g} times larger."
+    node = max(nodes, key=lambda node: births.growth[node])
+    op = "" if node.op is None else node.op.name
+    usual = CLOSE.format(op=public(op)) if op in SINGULAR else LOWER
+    pattern, advice = STEEP.get(op, ("exploding gradient", usual))
+    ranges = {f"its {name}": Range.of(value) for name, value in saved_arrays(node).items()}
     return finished(
-        Finding(Cause.EXPLODING, message, "exploding gradient", LOWER, sites={"grew": nodes[-1].site}, parameters=names(leaves))
+        Finding(Cause.EXPLODING, message, pattern, advice, sites={"grew": node.site}, ranges=ranges, parameters=names(leaves))
     )
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
 from .._site import Site
-from .._tensor import Parameter
+from .._tensor import Parameter, Tensor
 from ..autograd.nonfinite import LOGARITHMS, SUMS
 from ..ops._registry import OPS
 from .finding import Range, bad_samples, kinds_of, numbers
@@ -34,7 +35,8 @@ class Step:
     pattern: str = ""
     fix: str = ""
     causes: list[Step] = field(default_factory=list)
-    tensor: Any = None  # what was given: a parameter, or data
+    tensor: ref[Tensor] | None = None  # what was given: a parameter, or data
+    depth: int = 0  # how many steps lead here
 
     def has(self, kind: str) -> bool:
         return self.nan if kind == "nan" else self.inf
@@ -77,7 +79,8 @@ def given(name: str, tensor: Any, array: Any, seq: int, site: Site) -> Step:
     values, kinds = numbers(array), kinds_of(array)
     masks = kinds == {"inf"} and (values[np.isinf(values)] < 0).all() if values.dtype.kind == "f" else False
     pattern = "inf was given" if masks else "bad input data"
-    return Step("", seq, site, {name: Range.of(array)}, "nan" in kinds, "inf" in kinds, bad_samples(array), pattern, tensor=tensor)
+    owner = ref(tensor) if isinstance(tensor, Tensor) else None
+    return Step("", seq, site, {name: Range.of(array)}, "nan" in kinds, "inf" in kinds, bad_samples(array), pattern, tensor=owner)
 
 
 def births(steps: Iterable[Step], kind: str) -> tuple[list[Step], dict[Step, list[Step]]]:

@@ -4,16 +4,16 @@
         train(model)
     print(doctor)
 
-It listens to what the library tells (`_events.py`, hooks of modules and optimizers), keeps the facts that several rules need, and hands each
-event to the rules. Ops are watched closely in windows: over the first backward passes, when a new optimizer or a new line
-with `backward()` turns up, when the model is set to evaluation, and from time to time afterwards; so a long training pays little. It never raises, and never changes a result.
+It listens to what the library tells (`_events.py`, hooks of modules and optimizers), keeps the facts that several rules need, and hands
+each event to the rules. Ops are watched in windows: over the first backward passes, when a new optimizer or a new line with `backward()`
+turns up, when the model is set to evaluation, and from time to time afterwards; so a long training pays little. It never raises, and
+never changes a result.
 """
 
 from __future__ import annotations
 
 import sys
 import threading
-import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -36,7 +36,7 @@ from .finding import FINDING, Finding
 from .rule import Rule
 
 FIRST = 24  # backward passes that are watched closely at the beginning, and after something new has turned up
-EVERY, AGAIN = 100, 4  # later so many of so many
+EVERY, AGAIN = 200, 3  # later so many of so many
 
 EVALUATIONS = 5  # phases of evaluation that are watched as closely
 
@@ -65,7 +65,9 @@ class Doctor:
             raise ValueError(f"doctor(): there is no rule {unknown[0]!r}. The rules are {known}")
         for subject in subjects:
             if not isinstance(subject, Module | Optimizer):
-                raise TypeError(f"doctor(): expected modules and optimizers, or one function to be called, but got {type(subject).__name__}")
+                raise TypeError(
+                    f"doctor(): expected modules and optimizers, or one function to be called, but got {type(subject).__name__}"
+                )
         self._models: dict[int, tuple[weakref.ref[Module], str]] = {}  # those that were called by the program itself, and their variables
         self.findings: list[Finding] = []
         self.failures: dict[str, Exception] = {}  # rules that failed, and are silent since
@@ -93,13 +95,15 @@ class Doctor:
             if isinstance(subject, Optimizer):
                 self.facts_of(subject)
         self._handles: list[RemovableHandle] = []
-        self._channels = [
+        self._watching: list[RemovableHandle] = []  # of module calls
+        self._channels: list[tuple[_events.Channel, Callable[..., None]]] = [
             (_events.OP, self._op),
             (_events.BACKWARD, self._backward),
             (_events.BACKWARD_DONE, self._backward_done),
             (_events.OPTIMIZER_MADE, self._optimizer_made),
             (_events.TRAIN_MODE, self._train_mode),
             (_events.MODULE_MADE, self._module_made),
+            (_events.UNRECORDED, self._unrecorded),
             *((channel, partial(self._pass_on, event)) for event, channel in PASSED_ON.items()),
         ]
 
@@ -112,8 +116,6 @@ class Doctor:
         self._handles = [
             register_optimizer_step_pre_hook(self._step),
             register_optimizer_step_post_hook(self._step_done),
-            register_module_forward_pre_hook(self._entered),
-            register_module_forward_hook(self._left, always_call=True),
         ]
         self._look(True)
         return self
@@ -131,6 +133,22 @@ class Doctor:
             return
         self.looking = closely
         swap_bits(OBSERVE, OBSERVE if closely else 0)
+        self._watch_modules(closely)
+
+    def _watch_modules(self, wanted: bool) -> None:
+        """Be told of the calls of modules, or not: in windows, and while nothing is recorded."""
+        if wanted is bool(self._watching):
+            return
+        for handle in self._watching:
+            handle.remove()
+        self._watching = []
+        if wanted:
+            self.modules = ()
+            self._watching = [register_module_forward_pre_hook(self._entered), register_module_forward_hook(self._left, always_call=True)]
+
+    def _unrecorded(self) -> None:
+        if not self._in_step and not self._elsewhere():
+            self._watch_modules(True)
 
     def look_again(self) -> None:
         """Something new has turned up: the next passes are watched closely."""
@@ -176,6 +194,7 @@ class Doctor:
             self.look_again()
         elif self.passes > self._until:
             self._look(self.passes % EVERY < AGAIN)
+            self._watch_modules(self.looking)
         self._running = Pass(roots, create_graph, site, self.passes)
         self._tell("backward", self._running)
 
@@ -237,7 +256,7 @@ class Doctor:
             return
         bit = swap_bits(OBSERVE, 0)
         try:
-            with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
+            with np.errstate(all="ignore"):
                 for method in tuple(methods):
                     rule = method.__self__  # type: ignore[attr-defined]
                     try:
@@ -271,7 +290,7 @@ class Doctor:
         return known is not None and known[0]() is parameter._grad is not None and known[1] == parameter._grad._version
 
     def owner_of(self, parameter: Tensor) -> tuple[Any, str]:
-        """The module that has a parameter, and the parameter's name from the variable of the model on; None and nothing if no one has it."""
+        """The module that has a parameter, and its name from the variable of the model on; None and nothing if there is none."""
         for known, variable in self._models.values():
             model = known()
             for path, module in () if model is None else model.named_modules():

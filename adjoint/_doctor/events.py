@@ -80,7 +80,7 @@ def array_of(tensor: Any) -> np.ndarray[Any, Any] | None:
 
 
 class PerTensor:
-    """Something for each of many tensors, for as long as it lives. (A dict would keep them, and a weak one would compare their elements.)"""
+    """Something for each of many tensors, for as long as it lives. (A dict would keep them, and a weak one compare their elements.)"""
 
     def __init__(self) -> None:
         self._kept: dict[int, tuple[weakref.ref[Tensor], Any]] = {}

@@ -16,11 +16,13 @@ STYLE = """
 @media (prefers-color-scheme: dark) {
   :root { --ink: #e6e3dc; --paper: #17181a; --line: #3a3c40; --bad: #ff8a80; --note: #e5b454; --mark: #4a2420; }
 }
-body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); }
+body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
 section { border-top: 1px solid var(--line); padding: 1rem 0; }
 h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin: 0 0 .5rem; } .finding { color: var(--bad); } .note { color: var(--note); }
 pre { overflow-x: auto; border: 1px solid var(--line); border-radius: 6px; padding: .5rem; font: 14px/1.5 ui-monospace, monospace; }
-.guilty { background: var(--mark); display: block; } dt { float: left; clear: left; width: 6rem; opacity: .7; } dd { margin: 0 0 .3rem 6rem; }
+.guilty { background: var(--mark); display: block; }
+dt { float: left; clear: left; width: 6rem; opacity: .7; } dd { margin: 0 0 .3rem 6rem; }
 """
 
 

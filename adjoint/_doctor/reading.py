@@ -22,7 +22,8 @@ from .events import array_of
 
 # Nodes of views and copies, by how their names begin.
 VIEWS = (
-    "View", "Unsafe", "Squeeze", "Unsqueeze", "Transpose", "Permute", "T", "Slice", "Select", "Expand", "Alias", "Clone", "ToCopy", "Reshape",
+    "View", "Unsafe", "Squeeze", "Unsqueeze", "Transpose", "Permute", "T", "Slice", "Select", "Expand", "Alias", "Clone", "ToCopy",
+    "Reshape",
 )  # fmt: skip
 
 
@@ -112,7 +113,11 @@ def is_random(module: Any) -> bool:
     """Whether a module computes otherwise in training: dropout that drops, or batch normalization that learns."""
     kind = type(module).__name__
     inside = getattr(module, "dropout", 0.0)  # of recurrent layers and attention
-    return (isinstance(inside, float) and inside > 0) or ("Dropout" in kind and getattr(module, "p", 0) > 0) or ("BatchNorm" in kind and getattr(module, "track_running_stats", True))
+    return (
+        (isinstance(inside, float) and inside > 0)
+        or ("Dropout" in kind and getattr(module, "p", 0) > 0)
+        or ("BatchNorm" in kind and getattr(module, "track_running_stats", True))
+    )
 
 
 def random_parts(module: Any) -> list[Any]:

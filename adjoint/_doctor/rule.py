@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .finding import FINDING, Finding
@@ -45,7 +46,9 @@ class Rule:
     def backward_done(self, event: Pass) -> None:
         """It has ended: gradients are there, and what the graph has kept is freed."""
 
-    def grad_done(self, outputs: tuple[Any, ...], inputs: tuple[Any, ...], results: tuple[Any, ...], create_graph: bool, site: Site) -> None:
+    def grad_done(
+        self, outputs: tuple[Any, ...], inputs: tuple[Any, ...], results: tuple[Any, ...], create_graph: bool, site: Site
+    ) -> None:
         """`autograd.grad` was called."""
 
     def optimizer_made(self, optimizer: Any, site: Site) -> None:
@@ -82,9 +85,9 @@ class Rule:
         """The program has ended, or the block of the doctor."""
 
     def report(
-        self, message: str, fix: str, sites: dict[str, Site | None] | None = None, key: Any = None, grade: str = "", **evidence: Any
+        self, message: str, fix: str, sites: Mapping[str, Site | None] | None = None, key: Any = None, grade: str = "", **evidence: Any
     ) -> None:
-        """Say it, once for each `key` (the line, if none is given), and count how often it happens. Lines that are not known are left out."""
+        """Say it, once for each `key` (the line, if none is given), and count how often it happens. Unknown lines are left out."""
         lines = {role: site for role, site in (sites or {}).items() if site is not None}
         key = next(iter(lines.values()), None) if key is None else key
         known = self.reports.get(key)

@@ -14,6 +14,7 @@ from contextvars import ContextVar
 from types import CodeType
 from typing import Any, Self, TypeVar, overload
 
+from .. import _events
 from .._site import OWN_FILES, USER_FILES, is_user
 from .._state import GRAD, INFERENCE, get_mode, grad_enabled, set_mode, swap_bits
 from .node import UNRECORDED, Cut
@@ -23,6 +24,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def turned_off(code: CodeType, offset: int) -> None:
     """Recording is off from here on. Errors about what is not recorded name the line, if it is the user's."""
+    if _events.UNRECORDED:
+        _events.UNRECORDED.tell()
     last = UNRECORDED.last
     if last.code is code and last.offset == offset:  # the same block as before, as in a loop
         UNRECORDED.cut = last

@@ -79,6 +79,7 @@ def names_of(parameters: Iterable[Any]) -> dict[Any, str]:
         prefix = variable_of(model)
         for inner, other in model.named_parameters():
             found[other] = f"{prefix}.{inner}" if prefix else inner
+        found.setdefault(parameter, "")
     return found
 
 

@@ -8,6 +8,7 @@ import pytest
 
 import adjoint as ad
 from adjoint.autograd.nonfinite import PATTERNS
+from adjoint.utils.checkpoint import checkpoint
 from tests.autograd.nan_programs import NAN_PROGRAMS, leaf
 
 EXAMPLES = [(pattern, program) for pattern, programs in NAN_PROGRAMS.items() for program in programs]
@@ -89,3 +90,9 @@ def test_first_nan_of_the_forward_pass_is_named():
 
     error = anomaly(program)
     assert any(role.startswith("first nan of the forward pass") for role in error.sites)
+
+
+def test_what_a_checkpoint_keeps_is_not_taken_from_it():
+    x = leaf(ad, 0.0, 1.0)
+    error = anomaly(lambda t: (checkpoint(lambda y: (y * 2).sqrt(), x, use_reentrant=False) * t.tensor([0.0, 1.0])).sum())
+    assert "Function 'SqrtBackward0' returned nan values" in str(error)

@@ -348,6 +348,18 @@ def hook_spoils(bad):
     return y.sum()
 
 
+@program("saturated probability", "return F.binary_cross_entropy(p, ad.tensor([1.0, 0.0]))")
+def saturated(bad):
+    p = leaf(0.0 if bad else 0.5, 0.5)
+    return F.binary_cross_entropy(p, ad.tensor([1.0, 0.0]))
+
+
+@program("exploding gradient", "return (x * 2).log().sum()")
+def close_to_zero(bad):
+    x = leaf(1e-9 if bad else 1.0, 1.0)
+    return (x * 2).log().sum()
+
+
 @program("exploding gradient", "h = h * 3")
 def explodes(bad):
     x = leaf(1.0, 2.0)

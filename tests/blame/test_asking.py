@@ -46,6 +46,18 @@ def test_a_parameter_and_its_gradient_lead_to_the_loss(keep):
         assert found.parameters == ("x",)
 
 
+@pytest.mark.parametrize(
+    ("at", "function", "pattern"),
+    [(1.0, ad.asin, "acos or asin of ±1"), (0.0, ad.sqrt, "sqrt(0)"), (1.0, ad.acosh, "acosh(1)")],
+)
+def test_an_edge_is_seen_in_a_freed_graph(at, function, pattern):
+    x = ad.tensor([at + 0.5, at] if function is ad.acosh else [0.5, at], requires_grad=True)
+    loss = function(x).sum()
+    loss.backward()
+    found = ad.blame(loss)
+    assert found.cause is Cause.BACKWARD and found.pattern == pattern and found.samples == (1,) and found.parameters == ("x",)
+
+
 def test_leaves_that_are_unchanged_tell_what_a_freed_graph_computed():
     x = ad.tensor([0.0, 1.0], requires_grad=True)
     loss = (x * x.log()).sum()
@@ -273,6 +285,33 @@ def test_the_first_bad_step_is_known_when_the_parameters_are_spoilt():
     assert record.first.site.text == "loss = (model(ad.ones(4, 2)) - 1).square().mean()"
     assert str(ad.blame(model.weight)) == str(record.first)
     assert ad.blame(loss).pattern == "bad parameter"
+
+
+def test_a_state_that_is_spoilt_once_does_not_keep_all_that_followed():
+    with ad.blame.recording() as record:
+        state = ad.tensor([0.0]).log()
+        for _ in range(2500):
+            state = state + 1
+        (ad.ones(1, requires_grad=True) * state).sum().backward()
+    assert record.first.pattern == "log(0)" and record.first.site.text == "state = ad.tensor([0.0]).log()"
+    assert record.observer.step_of(state).depth <= 1001
+
+
+def test_a_backward_pass_that_cannot_be_run_any_more():
+    w = ad.ones(2, requires_grad=True)
+    loss = (w * w).sum()
+    loss.backward(retain_graph=True)
+    with ad.no_grad():
+        w += 1
+    found = ad.blame(loss)
+    assert found.cause is Cause.NOT_KEPT and found.sites["changed"].text == "w += 1" and "recording" in found.advice
+
+
+def test_transforms_under_a_recording():
+    with ad.blame.recording() as record:
+        assert ad.func.grad(lambda x: x.sqrt().sum())(ad.tensor([0.0, 1.0])).tolist() == [INF, 0.5]
+        assert ad.func.vmap(lambda x: x.log())(ad.tensor([0.0, 1.0])).tolist() == [-INF, 0.0]
+    assert record.first is None  # inside transforms there are no parameters to blame anything for
 
 
 def test_a_profiler_beside_a_recording_sees_the_backward_pass():

@@ -11,14 +11,14 @@ import json
 import random
 import sys
 import warnings
+from pathlib import Path
 
 import adjoint as ad
 from adjoint._doctor import Doctor
 
 
 def examine(path: str) -> dict[str, object]:
-    with open(path, encoding="utf-8") as file:
-        code = compile(file.read(), path, "exec")
+    code = compile(Path(path).read_text(encoding="utf-8"), path, "exec")
     ad.manual_seed(0)
     random.seed(0)
     doctor = Doctor()

@@ -33,6 +33,8 @@ class Accumulation(Rule):
             self.passes[event.site] = self.passes.get(event.site, 0) + 1
 
     def backward_done(self, event: Pass) -> None:
+        if self.passes.get(event.site, 0) < TIMES:
+            return
         self.stamps = [(weakref.ref(leaf._grad), leaf._grad._version) for leaf in event.leaves[:3] if leaf._grad is not None]
         self.clipped = False
 
@@ -41,6 +43,7 @@ class Accumulation(Rule):
 
     def zero_grad(self, owner: Any, parameters: list[Any], site: Site) -> None:
         self.passes.clear()
+        self.stamps = []
 
     def step(self, optimizer: Any, site: Site) -> None:
         changed = any((gradient := known()) is not None and gradient._version != version for known, version in self.stamps)

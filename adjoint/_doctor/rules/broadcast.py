@@ -24,9 +24,8 @@ class Broadcast(Rule):
         self.on_purpose = PerTensor()  # tensors that got a dimension of size one by hand
 
     def op(self, call: OpCall) -> None:
-        if call.name in ("unsqueeze", "index", "slice", "select") or call.arguments.get("keepdim") or call.name.startswith("expand"):
-            if hasattr(call.result, "_data"):
-                self.on_purpose[call.result] = True
+        if adds_dimension(call):
+            self.on_purpose[call.result] = True
             return
         if call.name not in OPS:
             return
@@ -37,7 +36,7 @@ class Broadcast(Rule):
         shapes = tuple(column.shape), tuple(row.shape)
         if not (column.ndim == row.ndim + 1 and column.shape[-1] == 1 and shapes[0][:-1] == shapes[1] and row.ndim and row.shape[-1] > 2):
             return
-        if column in self.on_purpose or row in self.on_purpose or shares_memory(column, row):
+        if column in self.on_purpose or shares_memory(column, row):
             return
         self.suspects[call.site] = shapes
 
@@ -47,12 +46,19 @@ class Broadcast(Rule):
             if self.times[site] >= TIMES:
                 column, row = self.suspects[site]
                 self.report(
-                    f"shapes {list(column)} and {list(row)} are broadcast to {[*row, row[-1]]} in the loss: each sample meets the targets of "
-                    "all others",
+                    f"shapes {list(column)} and {list(row)} are broadcast to {[*row, row[-1]]} in the loss: each sample meets the targets "
+                    "of all others",
                     "give both the same shape: output.squeeze(-1), or target.unsqueeze(-1)",
                     {"here": site},
                     shapes=f"{list(column)} and {list(row)}",
                 )
+
+
+def adds_dimension(call: OpCall) -> bool:
+    """Whether a dimension of size one was put in, by `unsqueeze` or `x[:, None]`."""
+    index = call.arguments.get("index")
+    written = call.name in ("unsqueeze", "expand") or (isinstance(index, tuple) and any(one is None for one in index))
+    return written and hasattr(call.result, "_data")
 
 
 def shares_memory(a: Any, b: Any) -> bool:

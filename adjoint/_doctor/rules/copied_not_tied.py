@@ -28,7 +28,9 @@ class CopiedNotTied(Rule):
         if facts.steps:
             return
         matrices = [p for p in optimizer._all_params() if p.ndim == 2 and p.numel() >= LEAST and array_of(p) is not None]
-        pairs = [(a, b) for a, b in combinations(matrices, 2) if equal(array_of(a), array_of(b)) or equal(array_of(a), np.transpose(b._data))]
+        pairs = [
+            (a, b) for a, b in combinations(matrices, 2) if equal(array_of(a), array_of(b)) or equal(array_of(a), np.transpose(b._data))
+        ]
         if len(pairs) != 1:
             return
         first, second = pairs[0]
@@ -36,11 +38,17 @@ class CopiedNotTied(Rule):
         self.report(
             f"{self.doctor.names_of([first])} and {self.doctor.names_of([second])} begin with the same values, and are trained apart",
             "to share a weight, assign the parameter itself: head.weight = embedding.weight; a copy goes its own way",
-            {**lines_like(facts.made.code if facts.made else site.code, r"weight.*(\.clone\(|copy_\(|\.data\s*=|deepcopy)"), "written": written, "optimizer": facts.made},
+            {
+                **lines_like(facts.made.code if facts.made else site.code, r"weight.*(\.clone\(|copy_\(|\.data\s*=|deepcopy)"),
+                "written": written,
+                "optimizer": facts.made,
+            },
             id(optimizer),
             equal_elements=first.numel(),
         )
 
 
 def equal(a: Any, b: Any) -> bool:
-    return a.shape == b.shape and not np.shares_memory(a, b) and np.array_equal(a, b) and len(np.unique(a)) > 2  # zeros, ones and identity matrices are
+    return (
+        a.shape == b.shape and not np.shares_memory(a, b) and np.array_equal(a, b) and len(np.unique(a)) > 2
+    )  # zeros, ones and identity matrices are

@@ -25,8 +25,8 @@ class Dead(Rule):
     def start(self) -> None:
         self.zeros = PerTensor()  # steps in a row in which a gradient was zero
         self.alive = PerTensor()
-        self.silent: dict[Site, int] = {}  # lines with a relu whose results were all zero, and how often in a row
-        self.layers: dict[Site, Any] = {}  # the lines that made them
+        self.silent: dict[tuple[Site, int], int] = {}  # relus, by line and module, and how often in a row their results were all zero
+        self.layers: dict[tuple[Site, int], Site | None] = {}  # the lines that made them
         self.calls: dict[int, Site] = {}
         self.results = PerTensor()  # of modules: their ids
         self.readers: dict[int, Site] = {}  # the line that reads the result of a module
@@ -47,8 +47,9 @@ class Dead(Rule):
         if call.name in CUTTING and call.result.requires_grad:
             data = array_of(call.result)
             if data is not None and data.size > 1:
-                self.silent[call.site] = 0 if np.any(data) else self.silent.get(call.site, 0) + 1
-                self.layers[call.site] = self.doctor.made(call.modules[-1]) if call.modules else None
+                key = call.site, id(call.modules[-1]) if call.modules else 0
+                self.silent[key] = 0 if np.any(data) else self.silent.get(key, 0) + 1
+                self.layers[key] = self.doctor.made(call.modules[-1]) if call.modules else None
 
     def step(self, optimizer: Any, site: Site) -> None:
         for parameter in optimizer._all_params():
@@ -64,7 +65,7 @@ class Dead(Rule):
 
     def look(self) -> None:
         """What there is to say if the program ends now."""
-        relus = [site for site, times in self.silent.items() if times >= FEW]
+        relus = [key for key, times in self.silent.items() if times >= FEW]
         dead = [p for p, times in self.zeros.items() if times >= (FEW if p not in self.alive else MANY) and (p not in self.alive or relus)]
         if not dead:
             self.found = None
@@ -73,10 +74,10 @@ class Dead(Rule):
             self.found["steps"] = max(self.zeros.get(parameter) for parameter in dead)
             return
         last = self.doctor.owner_of(dead[-1])[0]
-        bias = getattr(last, "bias", None)
+        bias: Any = getattr(last, "bias", None)
         written = last_write(bias) if relus and hasattr(bias, "_data") else None
         if relus:
-            sites = {"relu that gives only zeros": relus[0], "made": self.layers.get(relus[0]), "bias written": written}
+            sites = {"relu that gives only zeros": relus[0][0], "made": self.layers.get(relus[0]), "bias written": written}
         else:
             sites = {"result is used": self.readers.get(id(last)), "layer": self.calls.get(id(last))}
         self.found = {"names": self.doctor.names_of(dead), "sites": sites, "relu": bool(relus), "weights": len(dead), "steps": FEW}

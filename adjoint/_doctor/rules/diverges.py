@@ -28,7 +28,7 @@ class Diverges(Rule):
         losses = self.losses.setdefault(event.site, [])
         losses.append(value)
         start, last = losses[:FIRST], losses[FIRST:][-RISES - 1 :]
-        del losses[FIRST:-RISES - 1]
+        del losses[FIRST : -RISES - 1]
         if len(last) <= RISES or value <= max(1.0, FACTOR * max(start)) or any(b <= a for a, b in pairwise(last)):
             return
         facts = next((facts for leaf in event.leaves for facts in self.doctor.serving(leaf) if facts.steps), None)

@@ -28,8 +28,8 @@ class Exploding(Rule):
             if sum(ratio > FACTOR for ratio in ratios) > SHARE * CALLS:
                 self.report(
                     f"clipping is in force in nearly every step, with norms of more than {FACTOR:.0f} times what it allows",
-                    "look for the cause: a learning rate or initial weights that are too large, inputs that are not normalised, a loss that is "
-                    "a sum over the batch",
+                    "look for the cause: a learning rate or initial weights that are too large, inputs that are not normalised, a loss "
+                    "that is a sum over the batch",
                     {"clip": site},
                     median_of_norm_over_limit=sorted(ratios)[CALLS // 2],
                     calls=CALLS,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...autograd.node import Node
+from ...autograd.saved import SavedOutput
 from ..events import OpCall, Pass
 from ..reading import lines_like, node_of
 from ..rule import Rule
@@ -49,7 +50,7 @@ class HiddenWrite(Rule):
 def arrays_of(node: Node) -> list[np.ndarray[Any, Any]]:
     """The arrays that a node keeps for its backward."""
     kept = node.saved if isinstance(node.saved, tuple) else ()
-    found = [getattr(value, "_data", getattr(value, "data", value)) for value in kept]
+    found = [value.array if isinstance(value, SavedOutput) else getattr(value, "_data", value) for value in kept]
     return [array for array in found if isinstance(array, np.ndarray) and array.dtype.kind in "fc"]
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 from ..._site import Site
@@ -22,6 +23,7 @@ class NoGradient(Rule):
 
     def start(self) -> None:
         self.reached = PerTensor()
+        self.waiting: dict[int, list[Any]] = {}  # the parameters of an optimizer that never had a gradient
         self.calls: dict[int, Site] = {}  # of modules, by their ids: the line that called them last
         self.cuts: dict[Site, Cut] = {}
         self.silent: dict[int, dict[str, Any]] = {}  # what there is to say of an optimizer, should the program end now
@@ -34,6 +36,11 @@ class NoGradient(Rule):
                 self.unrecorded[id(call.module)] = UNRECORDED.cut.site
 
     def step(self, optimizer: Any, site: Site) -> None:
+        waiting = self.waiting.get(id(optimizer))
+        if waiting is not None and (
+            not waiting or (not self.doctor.looking and all(known() is None or known()._grad is None for known in waiting))
+        ):
+            return  # all have had gradients; or nothing has changed since the last look
         for cut in RECENT_CUTS:
             if cut is not None and cut.site is not None:
                 self.cuts.setdefault(cut.site, cut)
@@ -42,11 +49,20 @@ class NoGradient(Rule):
             if parameter._grad is not None:
                 self.reached[parameter] = True
         steps = self.doctor.facts_of(optimizer).steps + 1
-        missing = [parameter for parameter in parameters if parameter not in self.reached]
+        missing = [parameter for parameter in parameters if parameter not in self.reached and not self.is_idle_bias(parameter)]
+        self.waiting[id(optimizer)] = [weakref.ref(parameter) for parameter in missing]
         if not missing or len(missing) == len(parameters):  # none at all: zero-before-step, or somebody else's gradients
             self.silent.pop(id(optimizer), None)
         elif steps >= FEW:
             self.silent[id(optimizer)] = self.found(optimizer, missing, len(parameters), steps)
+
+    def is_idle_bias(self, parameter: Any) -> bool:
+        """Whether it is a bias of a layer that learns: one that cancels out (of an energy whose slope is the model) has no part in it."""
+        if parameter.ndim != 1:
+            return False
+        owner = self.doctor.owner_of(parameter)[0]
+        weight: Any = getattr(owner, "weight", None)
+        return hasattr(weight, "_data") and weight in self.reached
 
     def found(self, optimizer: Any, missing: list[Any], count: int, steps: int) -> dict[str, Any]:
         known = self.silent.get(id(optimizer))

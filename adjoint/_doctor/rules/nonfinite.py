@@ -7,12 +7,29 @@ import numpy as np
 from ..._blame import Finding, answer
 from ..._site import Site
 from ..events import Pass, PerTensor, array_of
+from ..reading import node_of
 from ..rule import Rule
 from .hidden_write import arrays_of
 
 SMALLEST = 2  # leaves whose gradients are looked at in every pass: a NaN spreads
+RARELY = 10  # passes of which gradients are looked at in one
 LOOKS = 3  # passes that are run once more for looking
-SINGULAR = ("Sqrt", "Rsqrt", "Pow", "Norm", "LinalgVectorNorm", "Log", "Reciprocal", "Div", "Acos", "Asin", "Atan", "Cdist", "Std", "CosineS")
+SINGULAR = (
+    "Sqrt",
+    "Rsqrt",
+    "Pow",
+    "Norm",
+    "LinalgVectorNorm",
+    "Log",
+    "Reciprocal",
+    "Div",
+    "Acos",
+    "Asin",
+    "Atan",
+    "Cdist",
+    "Std",
+    "CosineS",
+)
 
 
 class NonFinite(Rule):
@@ -40,6 +57,10 @@ class NonFinite(Rule):
                 self.looks += 1
                 self.origin = answer(root) or None  # while its values are there: backward frees them
             return
+        node = node_of(root)
+        if node is not None and ".scale(" in node.site.text:  # a gradient scaler, which will skip the step if it is as it should be
+            self.origin = answer(root) or None
+            return
         self.said = True
         broken = [leaf for leaf in event.leaves if (values := array_of(leaf)) is not None and not np.isfinite(values).all()]
         if broken and all(any(facts.steps for facts in self.doctor.serving(leaf)) for leaf in broken):
@@ -50,17 +71,13 @@ class NonFinite(Rule):
             self.tell(event.site, found.message, found.rewrite or found.advice, found)
 
     def tell(self, site: Site, message: str, fix: str, found: Finding | None) -> None:
-        self.report(
-            message.removesuffix("."),
-            fix,
-            {**({} if found is None else found.sites), "backward": site},
-            "first",
-            **({} if found is None else {role: known.text for role, known in found.ranges.items()}),
-            **({"samples": found.samples} if found is not None and found.samples else {}),
-        )
+        seen: dict[str, Any] = {} if found is None else {role: known.text for role, known in found.ranges.items()}
+        if found is not None and found.samples:
+            seen["samples"] = listed(found.samples)
+        self.report(message.removesuffix("."), fix, {**({} if found is None else found.sites), "backward": site}, "first", **seen)
 
     def backward_done(self, event: Pass) -> None:
-        if self.said:
+        if self.said or (not self.doctor.looking and event.number % RARELY):
             return
         for leaf in sorted(event.leaves, key=lambda leaf: leaf.numel())[:SMALLEST]:
             data = array_of(leaf._grad)
@@ -80,6 +97,10 @@ class NonFinite(Rule):
                 else:
                     self.tell(where, f"the gradient of {self.doctor.names_of([parameter])} is not finite although the loss is", fix, None)
                 return
+
+
+def listed(samples: tuple[int, ...], most: int = 8) -> str:
+    return ", ".join(map(str, samples[:most])) + (f" and {len(samples) - most} more" if len(samples) > most else "")
 
 
 def is_singular(node: Any) -> bool:

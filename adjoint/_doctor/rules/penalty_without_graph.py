@@ -19,7 +19,9 @@ class PenaltyWithoutGraph(Rule):
     def start(self) -> None:
         self.derived = PerTensor()  # what was computed from such gradients, and the line that asked for them
 
-    def grad_done(self, outputs: tuple[Any, ...], inputs: tuple[Any, ...], results: tuple[Any, ...], create_graph: bool, site: Site) -> None:
+    def grad_done(
+        self, outputs: tuple[Any, ...], inputs: tuple[Any, ...], results: tuple[Any, ...], create_graph: bool, site: Site
+    ) -> None:
         if not create_graph and self.doctor.recording:
             for result in results:
                 if result is not None and not result.requires_grad:

@@ -46,4 +46,10 @@ class SoftmaxTwice(Rule):
 
 def is_distribution(values: Any) -> bool:
     """Whether all rows are probabilities that add up to one."""
-    return values.ndim == 2 and values.shape[1] > 1 and values.min() >= 0 and bool(np.allclose(values.sum(1), 1, atol=1e-4)) and len(values) > 3
+    return (
+        values.ndim == 2
+        and values.shape[1] > 1
+        and values.min() >= 0
+        and bool(np.allclose(values.sum(1), 1, atol=1e-4))
+        and len(values) > 3
+    )

@@ -36,7 +36,11 @@ class SortedBatches(Rule):
             return
         seen.append(int(target.reshape(-1)[0]))
         changes = sum(a != b for a, b in pairwise(seen))
-        if len(seen) >= (BATCHES if call.name not in BINARY else 2 * BATCHES) and 1 <= changes and (call.name not in BINARY or changes <= len(seen) / 4):
+        if (
+            len(seen) >= (BATCHES if call.name not in BINARY else 2 * BATCHES)
+            and 1 <= changes
+            and (call.name not in BINARY or changes <= len(seen) / 4)
+        ):
             sorted_loaders = [site for sampler, site in self.loaders if sampler == "SequentialSampler"]
             self.report(
                 f"{len(seen)} batches in a row hold one class each: the data are sorted by class",

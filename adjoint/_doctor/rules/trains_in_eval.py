@@ -44,6 +44,8 @@ class TrainsInEval(Rule):
         self.called.clear()
 
     def step(self, optimizer: Any, site: Site) -> None:
+        if not self.passes:
+            return
         served = {id(parameter) for parameter in optimizer._all_params()}
         for key, (known, backward) in [*self.passes.items()]:
             model = known()

@@ -11,7 +11,7 @@ from ..reading import rms
 from ..rule import Rule
 
 LARGE, SMALL, STEPS, LEAST, MOST = 0.3, 1e-8, 20, 16, 100_000
-FIRST, OVERTURNED = 5, 1.0  # steps after which a large change may have made the weights large
+FIRST, OVERTURNED = 3, 1.0  # steps after which a large change may have made the weights large
 
 
 class UpdateRatio(Rule):
@@ -50,7 +50,7 @@ class UpdateRatio(Rule):
             ratios = self.ratios.get(parameter, [])
             if len(ratios) < STEPS - 2 or "Embedding" in type(self.doctor.owner_of(parameter)[0]).__name__:
                 continue
-            middle = float(np.median(ratios[:FIRST] if np.median(ratios[:FIRST]) > OVERTURNED else ratios))
+            middle = first if (first := float(np.mean(ratios[:FIRST]))) > OVERTURNED else float(np.median(ratios))
             if not (middle > LARGE or middle < SMALL):
                 continue
             what = "a third of its size and more" if middle > LARGE else "next to nothing"

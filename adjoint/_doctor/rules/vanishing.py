@@ -27,7 +27,11 @@ class Vanishing(Rule):
             self.report(
                 f"gradients vanish on their way down: that of {self.doctor.names_of(matrices[:1])} is next to nothing",
                 "use relu or tanh instead of sigmoid, normalisation or residual connections, and an initialisation for this depth",
-                {"made": self.doctor.made(self.doctor.owner_of(matrices[0])[0]), "initialised": last_write(matrices[0]), "optimizer": facts.made},
+                {
+                    "made": self.doctor.made(self.doctor.owner_of(matrices[0])[0]),
+                    "initialised": last_write(matrices[0]),
+                    "optimizer": facts.made,
+                },
                 id(optimizer),
                 first_layer=sizes[0],
                 largest=max(sizes),
