@@ -123,6 +123,7 @@ class Doctor:
     def __exit__(self, *_: object) -> None:
         self._tell("finish")
         self._look(False)
+        self._watch_modules(False)  # which an evaluation after the last window has asked for
         for channel, listener in self._channels:
             channel.remove(listener)
         for handle in self._handles:

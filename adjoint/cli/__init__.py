@@ -33,6 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands.add_parser(
         "debug", help="run it in the debugger: step through its backward passes, forth and back", usage=DEBUG_USAGE, description=DEBUG_TEXT
     )
+    commands.add_parser("fix", help="repair what the doctor finds by edits of single lines, as a diff")
     commands.add_parser("launch", help="run it in several processes, with torchrun's arguments")
     check = commands.add_parser("check", help="say what of PyTorch a program uses that adjoint lacks, refuses or does nothing for")
     check.add_argument("paths", nargs="*", metavar="PATH", help="files, folders and notebooks")
@@ -72,6 +73,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from .debug import debugged
 
         return debugged(given[1:])
+    if given[:1] == ["fix"]:
+        from .fix import mend
+
+        return mend(given[1:])
     if given[:1] == ["launch"]:
         from ..distributed.run import console
 

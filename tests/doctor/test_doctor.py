@@ -121,6 +121,18 @@ def test_nothing_is_left_behind():
     assert before == (listeners(), get_mode(), len(EVERYWHERE), len(_all_pre_hooks), len(_all_post_hooks))
 
 
+def test_nothing_is_left_behind_by_an_evaluation_at_the_end():
+    """Modules are watched again under no_grad, when the window is over."""
+    before = len(EVERYWHERE), get_mode()
+    model = nn.Linear(2, 1)
+    with Doctor():
+        for _ in range(30):
+            model(ad.ones(3, 2)).sum().backward()
+        with ad.no_grad():
+            model(ad.ones(3, 2))
+    assert before == (len(EVERYWHERE), get_mode())
+
+
 def test_it_keeps_no_graph_and_no_batch_alive():
     import gc
     import weakref
