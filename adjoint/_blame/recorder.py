@@ -186,8 +186,8 @@ class recording:
         self.changes.clear()
 
     def watch(self, roots: Sequence[Edge]) -> Watch:
-        followed = Followed(roots, self)
-        return followed if self.before is None else Both(followed, self.before(roots))
+        followed, other = Followed(roots, self), None if self.before is None else self.before(roots)
+        return followed if other is None else Both(followed, other)
 
     def conclude(self, births: Followed) -> None:
         """A backward pass has ended."""

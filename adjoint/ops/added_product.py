@@ -8,8 +8,9 @@ import numpy as np
 
 from ..autograd.regions import PARTIAL
 from ._batching import behind_batch
+from ._primitives import loops
 from ._registry import COMMON, Array, op
-from ._rules import cast, loops, sum_to
+from ._rules import cast, sum_to
 from .matmul import (
     ADDED,
     KERNELS,
