@@ -7,9 +7,9 @@ environment, or `ad.set_full_tracebacks(True)`, that is printed.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from traceback import print_exception
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -34,10 +34,10 @@ def set_full_tracebacks(mode: bool) -> None:
 def show(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
     """What `sys.excepthook` does with an error that nobody caught."""
     if _full:
-        sys.__excepthook__(kind, error, traceback)
+        print_exception(kind, error, traceback)
         return
     with folded(error, traceback):
-        sys.__excepthook__(kind, error, error.__traceback__)
+        print_exception(kind, error, error.__traceback__)  # which knows the cells of notebooks; `sys.__excepthook__` reads files
 
 
 @contextmanager
