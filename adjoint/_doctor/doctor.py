@@ -23,7 +23,7 @@ import numpy as np
 
 from .. import _events
 from .._site import Site, user_frame
-from .._source import variable_of
+from .._source import local_variables, variable_of
 from .._state import GRAD, OBSERVE, get_mode, swap_bits
 from .._tensor import Tensor
 from .._watching import op_name
@@ -211,7 +211,7 @@ class Doctor:
     def _made_here(self, thing: Any) -> Site:
         """The line that makes something: the first that is not in a method of its own class."""
         frame = user_frame(sys._getframe(2))
-        while frame.f_back is not None and next(iter(frame.f_locals.values()), None) is thing:
+        while frame.f_back is not None and next(iter(local_variables(frame).values()), None) is thing:
             frame = user_frame(frame.f_back)
         return Site(frame.f_code, frame.f_lasti)
 

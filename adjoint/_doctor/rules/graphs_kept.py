@@ -8,6 +8,7 @@ from types import FrameType
 from typing import Any
 
 from ..._site import Site, is_users
+from ..._source import local_variables
 from ..._tensor import Tensor
 from ...autograd.engine import reachable
 from ...autograd.node import Node
@@ -62,9 +63,9 @@ def holder(node: Node) -> tuple[str, Site | None]:
 
 
 def variables(frame: FrameType) -> Iterator[tuple[str, Any]]:
-    yield from frame.f_locals.items()
-    if "self" in frame.f_locals:
-        yield from ((f"self.{name}", value) for name, value in getattr(frame.f_locals["self"], "__dict__", {}).items())
+    local = local_variables(frame)
+    yield from local.items()
+    yield from ((f"self.{name}", value) for name, value in getattr(local.get("self"), "__dict__", {}).items())
     yield from frame.f_globals.items()
 
 
