@@ -29,15 +29,15 @@ REDUCED = {
 }
 
 
-def run(name, *arguments, folder):
+def run(name, *arguments, folder, by=()):
     """Run a copy of a program in a folder that holds nothing else: each stands alone."""
     program = shutil.copy(FOLDER / f"{name}.py", folder)
-    command = [sys.executable, "-W", "error", program, *arguments]
+    command = [sys.executable, "-W", "error", *by, program, *arguments]
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     environment = os.environ | {"PYTHONPATH": path}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, cwd=folder)
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    return done.stderr if by else done.stdout
 
 
 @pytest.mark.parametrize("name", REDUCED)
@@ -52,6 +52,12 @@ def test_it_learns_and_draws(name, tmp_path):
     assert picture.parent == tmp_path.resolve()
     panels = ElementTree.parse(picture).getroot().findall("{http://www.w3.org/2000/svg}text[@class='pt']")
     assert len(panels) >= 2  # the loss, and what was learned
+
+
+@pytest.mark.parametrize("name", REDUCED)
+def test_the_doctor_finds_nothing(name, tmp_path):
+    said = run(name, *REDUCED[name][0], folder=tmp_path, by=("-m", "adjoint", "doctor"))
+    assert "adjoint doctor: 0 findings, 0 notes" in said and "could not be followed" not in said, said
 
 
 def test_every_program_is_run():
