@@ -5,7 +5,7 @@ from __future__ import annotations
 import linecache
 from html import escape
 
-from .._site import Site
+from .._site import relative
 from .doctor import Doctor
 from .finding import Finding, shown
 
@@ -17,12 +17,14 @@ STYLE = """
   :root { --ink: #e6e3dc; --paper: #17181a; --line: #3a3c40; --bad: #ff8a80; --note: #e5b454; --mark: #4a2420; }
 }
 body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); }
-body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; overflow-wrap: anywhere; }
 section { border-top: 1px solid var(--line); padding: 1rem 0; }
 h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin: 0 0 .5rem; } .finding { color: var(--bad); } .note { color: var(--note); }
 pre { overflow-x: auto; border: 1px solid var(--line); border-radius: 6px; padding: .5rem; font: 14px/1.5 ui-monospace, monospace; }
-.guilty { background: var(--mark); display: block; }
-dt { float: left; clear: left; width: 6rem; opacity: .7; } dd { margin: 0 0 .3rem 6rem; }
+pre code { display: block; width: max-content; min-width: 100%; font: inherit; }
+.guilty { background: var(--mark); display: block; } .role { color: var(--bad); padding-left: 2rem; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem; } dt { opacity: .7; } dd { margin: 0; }
+@media (max-width: 30rem) { dl { grid-template-columns: 1fr; } dd { margin-bottom: .4rem; } }
 """
 
 
@@ -37,19 +39,26 @@ def page(doctor: Doctor) -> str:
 
 
 def section(finding: Finding) -> str:
-    rows = [("rule", finding.rule), *((role, str(site.where)) for role, site in finding.sites.items())]
-    rows += [("seen", ", ".join(f"{name} {shown(value)}" for name, value in finding.evidence.items()))] if finding.evidence else []
-    rows += [("how often", f"{finding.count} times")] if finding.count > 1 else []
-    listed = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in [*rows, ("fix", finding.fix)])
-    source = "".join(around(site) for site in dict.fromkeys(finding.sites.values()))
+    seen = ", ".join(f"{name} {shown(value)}" for name, value in finding.evidence.items())
+    often = f"{finding.count} times" if finding.count > 1 else ""
+    rows = {"fix": finding.fix, "seen": seen, "how often": often, "rule": f"{finding.rule} ({finding.page})"}
+    listed = "".join(f"<dt>{name}</dt><dd>{escape(value)}</dd>" for name, value in rows.items() if value)
+    files: dict[str, dict[int, list[str]]] = {}  # the roles of lines
+    for role, site in finding.sites.items():
+        files.setdefault(site.filename, {}).setdefault(site.line, []).append(role)
+    source = "".join(excerpt(filename, roles) for filename, roles in files.items())
     return f'<section><h2 class="{finding.grade}">{escape(finding.message)}</h2>{source}<dl>{listed}</dl></section>'
 
 
-def around(site: Site) -> str:
-    """The source around a line, which is marked."""
-    first, lines = max(site.line - AROUND, 1), []
-    for number in range(first, site.line + AROUND + 1):
-        if text := linecache.getline(site.filename, number):
-            shown_line = f"{number:>4}  {escape(text.rstrip())}"
-            lines.append(f'<span class="guilty">{shown_line}</span>' if number == site.line else shown_line + "\n")
-    return f"<pre>{''.join(lines)}</pre>" if lines else ""
+def excerpt(filename: str, roles: dict[int, list[str]]) -> str:
+    """The source around guilty lines, which are marked and say what they are."""
+    wanted = sorted({number for line in roles for number in range(max(line - AROUND, 1), line + AROUND + 1)})
+    parts, last = [], 0
+    for number in wanted:
+        if not (text := linecache.getline(filename, number)):
+            continue
+        parts += ["      ...\n"] if last and number > last + 1 else []
+        shown_line, last = f"{number:>4}  {escape(text.rstrip())}", number
+        role = f'<span class="role">{escape(", ".join(roles.get(number, ())))}</span>'
+        parts.append(f'<span class="guilty">{shown_line}{role}</span>' if number in roles else shown_line + "\n")
+    return f"<p>{escape(relative(filename))}</p><pre><code>{''.join(parts)}</code></pre>" if parts else ""

@@ -232,7 +232,7 @@ def test_the_command_line(tmp_path):
     assert "adjoint doctor: 1 finding, 0 notes in 10 backward passes" in done.stderr
     assert json.loads((tmp_path / "report.json").read_text())["findings"][0]["rule"] == "missing-zero-grad"
     page = (tmp_path / "report.html").read_text()
-    assert '<span class="guilty">   7      loss.backward()</span>' in page and "http" not in page
+    assert '<span class="guilty">   7      loss.backward()<span class="role">backward</span></span>' in page and "http" not in page
 
 
 def test_exit_codes_of_healthy_ignored_failing_and_missing_programs(tmp_path):
