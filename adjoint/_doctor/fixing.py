@@ -124,7 +124,11 @@ def fixed_unchecked(before: Report) -> Fix:
         if any(one.start < other.end and other.start < one.end for one in edits for other in others):
             fix.by_hand.append((found, "another repair is on the same line: run `fix` again after it"))
             continue
-        others += [edit for edit in edits if edit not in others]
-        fix.texts[source.file] = source.edited(others)
+        try:
+            fix.texts[source.file] = source.edited({*others, *edits})
+        except SyntaxError:
+            fix.by_hand.append((found, found.fix))
+            continue
+        others += edits
         fix.repaired.append(found)
     return fix

@@ -216,6 +216,13 @@ def test_lists_of_layers(tmp_path, value, expected):
     assert found == text.replace(value, expected)
 
 
+def test_strings_are_no_code(tmp_path):
+    """Before Python 3.12 positions inside of them are wrong."""
+    text = "loss.backward()\nlog += f'{loss} of {loss + 1}', loss\n"
+    found = repaired(tmp_path, "graphs-kept", text, kept="log", backward="loss.backward()")
+    assert found == [text.replace("', loss", f"', loss{suffix}") for suffix in (".item()", ".detach()")]
+
+
 def test_generators_that_are_read_twice(tmp_path):
     text = "params = model.parameters()\nopt = SGD(params)\nclip(params, 1.0)\n"
     (found,) = repaired(tmp_path, "clip-without-effect", text, message="a generator can be read only once", clip="clip(params, 1.0)")

@@ -56,6 +56,8 @@ class Source:
         for line in self._lines:
             self._starts.append(self._starts[-1] + len(line) + 1)
         self._parents = {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
+        strings = [node for node in ast.walk(self.tree) if isinstance(node, ast.JoinedStr)]
+        self._formatted = {inner for node in strings for inner in ast.walk(node)}  # whose positions are not known before Python 3.12
 
     # ---- from positions to nodes ----------------------------------------------------------------------------------------------------
 
@@ -90,7 +92,7 @@ class Source:
         return max(found, key=lambda node: (node.lineno, node.col_offset))
 
     def nodes(self, kind: Any, inside: ast.AST | None = None) -> Iterator[Any]:
-        return (node for node in ast.walk(inside or self.tree) if isinstance(node, kind))
+        return (node for node in ast.walk(inside or self.tree) if isinstance(node, kind) and node not in self._formatted)
 
     def around(self, node: ast.AST, *kinds: Any) -> Iterator[Any]:
         """The nodes of some kinds around a node, innermost first."""
