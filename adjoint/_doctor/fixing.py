@@ -42,7 +42,10 @@ class Fix:
 
 def fixed(before: Report, examine: Examine, without: frozenset[str] = frozenset()) -> Fix:
     """Repair what can be repaired. Rules whose findings only changed their places in the end are tried no more."""
-    fix = Fix(after=before, by_hand=[(one, "its repair does not hold") for one in before.findings if one.rule in without])
+    fix = Fix(
+        after=before,
+        by_hand=[(one, f"{one.fix} (a repair was tried, and the finding came back)") for one in before.findings if one.rule in without],
+    )
     runs = 0
     while runs < RUNS:
         found = next((one for one in fix.after.findings if not is_settled(fix, one, without)), None)
@@ -54,9 +57,9 @@ def fixed(before: Report, examine: Examine, without: frozenset[str] = frozenset(
                 runs += 1
                 after = examine({**fix.texts, source: text})
                 if after.error not in ("", fix.after.error):
-                    why = why or f"with the repair that was tried the program fails: {after.error}"
+                    why = why or f"{found.fix} (a repair was tried, and the program fails: {after.error})"
                 elif after.has(found) and after.count(found.rule) >= fix.after.count(found.rule):
-                    why = why or "the repair that was tried does not help"
+                    why = why or f"{found.fix} (a repair was tried, and does not help)"
                 elif not news(fix.after, after):
                     best = source, text, after
                     break
