@@ -267,6 +267,18 @@ def test_a_finding_that_only_changes_its_words_is_not_repaired(tmp_path):
     assert not fix.texts and "the finding came back" in fix.by_hand[0][1]
 
 
+def test_a_repair_that_uncovers_nothing_else_is_preferred(tmp_path):
+    text = "loss = (a - b).mean()\n"
+    (tmp_path / "train.py").write_text(text, encoding="utf-8")
+    found = Diagnosis("broadcast", "finding", "", "squeeze", {"here": place_of(text, "a - b", str(tmp_path / "train.py"))})
+    other = Report([Diagnosis("diverges", "finding", "it diverges", "smaller steps")])
+    fix = fixed(Report([found]), lambda texts: other if "a.squeeze" in next(iter(texts.values())) else Report([]))
+    assert [*fix.texts.values()] == ["loss = (a - b.squeeze(-1)).mean()\n"]
+    fix = fixed(Report([found]), lambda texts: other)
+    assert [*fix.texts.values()] == ["loss = (a.squeeze(-1) - b).mean()\n"]
+    assert [one.rule for one, _ in fix.by_hand] == ["diverges"]  # and there is no repair for it
+
+
 def test_without_a_run_only_what_is_certain(tmp_path):
     fix = fixed_unchecked(Report([sorted_batches(tmp_path)]))
     assert [*fix.texts.values()] == [SORTED.replace("data)", "data, shuffle=True)")]
