@@ -217,6 +217,19 @@ def test_lists_of_layers(tmp_path, value, expected):
     assert found == text.replace(value, expected)
 
 
+@pytest.mark.parametrize(
+    ("imports", "name"),
+    [
+        ("import torch.nn as nn", "nn"),
+        ("from torch import Tensor, nn", "nn"),
+        ("import torch", "torch.nn"),
+        ("import adjoint as ad  # here", "ad.nn"),
+    ],
+)
+def test_the_spelling_of_the_file(imports, name):
+    assert Source("train.py", f"{imports}\n").nn() == name
+
+
 def test_strings_are_no_code(tmp_path):
     """Before Python 3.12 positions inside of them are wrong."""
     text = "loss.backward()\nlog += f'{loss} of {loss + 1}', loss\n"

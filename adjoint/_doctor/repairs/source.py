@@ -138,11 +138,10 @@ class Source:
         """Whether an expression, such as `self.model`, is read somewhere in a scope."""
         return any(ast.unparse(node) == code for node in self.nodes((ast.Name, ast.Attribute), scope) if isinstance(node.ctx, ast.Load))
 
-    def spelling(self, place: ast.AST, *names: str) -> str:
-        """How the file writes `nn`: the prefix of its own uses, or of what it imports."""
-        for name in names:
-            if re.search(rf"^\s*(?:import [\w.]+ as {name}\b|from [\w.]+ import .*\b{name}\b)", self.text, re.MULTILINE):
-                return name
+    def nn(self) -> str:
+        """How the file writes `nn`, by what it imports: `nn`, `torch.nn` or `ad.nn`."""
+        if re.search(r"^\s*(?:import [\w.]+ as nn\b|from [\w.]+ import .*\bnn\b)", self.text, re.MULTILINE):
+            return "nn"
         if (found := re.search(r"^\s*import (torch|adjoint)(?: as (\w+))?\s*(?:#|$)", self.text, re.MULTILINE)) is not None:
             return f"{found[2] or found[1]}.nn"
         raise ByHandError("the file does not import torch.nn under a name")
