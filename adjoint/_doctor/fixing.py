@@ -9,7 +9,7 @@ from .finding import FINDING
 from .repairs import REPAIRS, ByHandError, Change, Diagnosis, Program
 from .repairs.source import Edit
 
-RUNS = 30  # of the program, at most
+ROUNDS = 30  # findings that are looked at, at most
 
 
 @dataclass
@@ -41,40 +41,46 @@ class Fix:
 
 
 def fixed(before: Report, examine: Examine, without: frozenset[str] = frozenset()) -> Fix:
-    """Repair what can be repaired. Rules whose findings only changed their places in the end are tried no more."""
-    fix = Fix(after=before, by_hand=[(one, "its repair does not hold") for one in before.findings if one.rule in without])
-    runs = 0
-    while runs < RUNS:
+    """Repair what can be repaired. Rules whose findings have only changed their words in the end are left to the user."""
+    back = [one for one in before.findings if one.rule in without]
+    fix = Fix(after=before, by_hand=[(one, f"{one.fix} (a repair was tried, and the finding came back)") for one in back])
+    for _ in range(ROUNDS):
         found = next((one for one in fix.after.findings if not is_settled(fix, one, without)), None)
         if found is None:
             break
-        why, best = "", None
         try:
-            for source, text in candidates(found, Program(fix.texts)):
-                runs += 1
-                after = examine({**fix.texts, source: text})
-                if after.error not in ("", fix.after.error):
-                    why = why or f"with the repair that was tried the program fails: {after.error}"
-                elif after.has(found) and after.count(found.rule) >= fix.after.count(found.rule):
-                    why = why or "the repair that was tried does not help"
-                elif not news(fix.after, after):
-                    best = source, text, after
-                    break
-                else:
-                    best = best or (source, text, after)
+            file, text, fix.after = best(found, fix, examine)
         except ByHandError as reason:
-            why = why or str(reason)
-        if best is None:
-            fix.by_hand.append((found, why or found.fix))
-        else:
-            file, text, fix.after = best
-            fix.texts[file] = text
-            fix.repaired.append(found)
+            fix.by_hand.append((found, str(reason)))
+            continue
+        fix.texts[file] = text
+        fix.repaired.append(found)
     failed = {one.rule for one in fix.repaired if fix.after.count(one.rule) >= max(before.count(one.rule), 1)}
-    return fixed(before, examine, without | failed) if failed else fix
+    if failed:
+        return fixed(before, examine, without | failed)
+    fix.by_hand += [(one, one.fix) for one in fix.after.findings if not is_settled(fix, one)]
+    return fix
 
 
-def is_settled(fix: Fix, found: Diagnosis, without: frozenset[str]) -> bool:
+def best(found: Diagnosis, fix: Fix, examine: Examine) -> tuple[str, str, Report]:
+    """The first repair with which the finding is gone, if possible without a new one: the file, its text, and what is said then."""
+    why, second = found.fix, None
+    for file, text in candidates(found, Program(fix.texts)):
+        after = examine({**fix.texts, file: text})
+        if after.error not in ("", fix.after.error):
+            why = f"{found.fix} (a repair was tried, and the program fails: {after.error})"
+        elif after.has(found) and after.count(found.rule) >= fix.after.count(found.rule):
+            why = f"{found.fix} (a repair was tried, and does not help)"
+        elif not news(fix.after, after):
+            return file, text, after
+        else:
+            second = second or (file, text, after)
+    if second is None:
+        raise ByHandError(why)
+    return second
+
+
+def is_settled(fix: Fix, found: Diagnosis, without: frozenset[str] = frozenset()) -> bool:
     return found.rule in without or any(found.is_same(known) for known, _ in fix.by_hand)
 
 
@@ -124,7 +130,11 @@ def fixed_unchecked(before: Report) -> Fix:
         if any(one.start < other.end and other.start < one.end for one in edits for other in others):
             fix.by_hand.append((found, "another repair is on the same line: run `fix` again after it"))
             continue
-        others += [edit for edit in edits if edit not in others]
-        fix.texts[source.file] = source.edited(others)
+        try:
+            fix.texts[source.file] = source.edited({*others, *edits})
+        except SyntaxError:
+            fix.by_hand.append((found, found.fix))
+            continue
+        others += edits
         fix.repaired.append(found)
     return fix

@@ -102,9 +102,6 @@ def summary(fix: Fix, before: Report, unchecked: bool, written: bool) -> str:
     """What was repaired, what is left to do by hand, and what comes next."""
     lines = [f"repaired: {one.message} [{one.rule}]" for one in fix.repaired]
     lines += [f"by hand: {why}\n  {one.message} [{one.rule}]{where(one)}" for one, why in fix.by_hand]
-    known = [one for one, _ in fix.by_hand]
-    if not unchecked:
-        lines += [f"then: {one.message} [{one.rule}]" for one in fix.after.findings if not any(one.is_same(other) for other in known)]
     if fix.repaired:
         checked = "not run again" if unchecked else "checked by running the repaired program"
         ending = "written" if written else "`--write` applies them"

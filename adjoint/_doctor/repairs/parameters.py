@@ -51,7 +51,7 @@ def registered_list(source: Source, use: ast.stmt) -> Edit | None:
         for name in map(name_of, source.nodes(ast.Call, node))
     ]
     kind = "Parameter" if "Parameter" in parts else "Module"
-    container = f"{source.spelling(value, 'nn')}.{kind}{'Dict' if isinstance(value, ast.Dict | ast.DictComp) else 'List'}"
+    container = f"{source.nn()}.{kind}{'Dict' if isinstance(value, ast.Dict | ast.DictComp) else 'List'}"
     empty = source.code(value)[1:-1].strip() == ""
     return source.replaced(value, f"{container}({'' if empty else source.code(value)})")
 

@@ -56,6 +56,8 @@ class Source:
         for line in self._lines:
             self._starts.append(self._starts[-1] + len(line) + 1)
         self._parents = {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
+        strings = [node for node in ast.walk(self.tree) if isinstance(node, ast.JoinedStr)]
+        self._formatted = {inner for node in strings for inner in ast.walk(node)}  # whose positions are not known before Python 3.12
 
     # ---- from positions to nodes ----------------------------------------------------------------------------------------------------
 
@@ -90,7 +92,7 @@ class Source:
         return max(found, key=lambda node: (node.lineno, node.col_offset))
 
     def nodes(self, kind: Any, inside: ast.AST | None = None) -> Iterator[Any]:
-        return (node for node in ast.walk(inside or self.tree) if isinstance(node, kind))
+        return (node for node in ast.walk(inside or self.tree) if isinstance(node, kind) and node not in self._formatted)
 
     def around(self, node: ast.AST, *kinds: Any) -> Iterator[Any]:
         """The nodes of some kinds around a node, innermost first."""
@@ -136,11 +138,10 @@ class Source:
         """Whether an expression, such as `self.model`, is read somewhere in a scope."""
         return any(ast.unparse(node) == code for node in self.nodes((ast.Name, ast.Attribute), scope) if isinstance(node.ctx, ast.Load))
 
-    def spelling(self, place: ast.AST, *names: str) -> str:
-        """How the file writes `nn`: the prefix of its own uses, or of what it imports."""
-        for name in names:
-            if re.search(rf"^\s*(?:import [\w.]+ as {name}\b|from [\w.]+ import .*\b{name}\b)", self.text, re.MULTILINE):
-                return name
+    def nn(self) -> str:
+        """How the file writes `nn`, by what it imports: `nn`, `torch.nn` or `ad.nn`."""
+        if re.search(r"^\s*(?:import [\w.]+ as nn\b|from [\w.]+ import .*\bnn\b)", self.text, re.MULTILINE):
+            return "nn"
         if (found := re.search(r"^\s*import (torch|adjoint)(?: as (\w+))?\s*(?:#|$)", self.text, re.MULTILINE)) is not None:
             return f"{found[2] or found[1]}.nn"
         raise ByHandError("the file does not import torch.nn under a name")
