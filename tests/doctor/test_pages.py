@@ -1,4 +1,4 @@
-"""The doctor's pages: one for each rule, with a program that is found and its repair that is not. tests/test_docs.py runs what they show."""
+"""The doctor's pages: one for each rule, with a program that is found and a repair that is not; tests/test_docs.py runs them."""
 
 from __future__ import annotations
 
