@@ -29,6 +29,11 @@ def test_the_table_has_every_rule():
     assert rows == [(rule.name, rule.name, rule.grade) for rule in RULES]
 
 
+def test_the_readme_quotes_what_is_said():
+    quoted = re.findall(r"`(finding: [^`]+)`", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert quoted and all(words in (FOLDER / "missing-zero-grad.md").read_text(encoding="utf-8") for words in quoted)
+
+
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_the_page_names_its_rule(rule):
     text = (FOLDER / f"{rule.name}.md").read_text(encoding="utf-8")
