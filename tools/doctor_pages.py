@@ -1,5 +1,6 @@
-"""Write down what the doctor says of the programs in docs/doctor/, after its messages changed: `python tools/doctor_pages.py [PAGE ...]`.
+"""Write down what the doctor says of the programs in docs/doctor/, after its messages have changed.
 
+`python tools/doctor_pages.py [PAGE ...]`; without pages, all.
 Numbers are cut off behind their second digit, since the last ones may differ between CPUs; tests/test_docs.py compares the rest.
 """
 
@@ -14,8 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SHOWN = re.compile(
-    r'^```python title="train.py"\n(?P<program>.*?)^```\n\n'
-    r"```console\n(?P<command>\$ python -m adjoint doctor train.py\n)(?P<said>.*?)^```$",
+    r'^```python title="train.py"\n(?P<program>.*?)^```\n\n```console\n\$ python -m adjoint doctor train.py\n(?P<said>.*?)^```$',
     re.MULTILINE | re.DOTALL,
 )
 DIGITS = re.compile(r"(?<![\w.])(-?(?:[1-9]\d*\.\d|0\.0*[1-9]\d?|\d\.\d))\d+(e[-+]\d+)?")

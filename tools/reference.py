@@ -22,6 +22,7 @@ sys.path.insert(0, str(ROOT))
 
 import adjoint  # noqa: E402
 from adjoint import _reference as reference  # noqa: E402
+from adjoint.ops._registry import Op  # noqa: E402
 
 SOURCE = "../source"  # where tools/docs.py puts a listing of each file, with an anchor for each line
 EXAMPLE = re.compile(r"^>>> .*?(?=\n\n|\n## |\Z)", re.MULTILINE | re.DOTALL)
@@ -95,7 +96,7 @@ def source_of(name: str) -> tuple[str, int] | None:
     """The file and line of a name: for an op, of its declaration."""
     value = reference.resolved(name)
     op = getattr(value, "op", None)
-    codes = [rule.__code__ for _, rule in op.named_rules()] if op is not None else []
+    codes = [rule.__code__ for _, rule in op.named_rules()] if isinstance(op, Op) else []  # a class may have an attribute of that name
     value = inspect.unwrap(value)
     try:
         if codes and not inspect.isfunction(value):

@@ -303,7 +303,14 @@ class Doctor:
     def names_of(self, parameters: Iterable[Tensor], most: int = 4) -> str:
         """The names of parameters, as a list in words; shapes for those that have none."""
         listed = list(parameters)
-        names = [self.owner_of(one)[1] or f"a parameter of shape {list(one.shape)}" for one in listed[:most]]
+        names = [self.owner_of(one)[1] for one in listed[:most]]
+        if not all(names):
+            shapes = ", ".join(str(list(one.shape)) for one in listed[:most])
+            return (
+                f"a parameter of shape {shapes}"
+                if len(listed) == 1
+                else f"{len(listed)} parameters (of shapes {shapes}{', ...' * (len(listed) > most)})"
+            )
         return ", ".join(names) + (f" and {len(listed) - most} more" if len(listed) > most else "")
 
     def made(self, module: Any) -> Site | None:
@@ -344,6 +351,11 @@ class Doctor:
         parts = [f"adjoint doctor: {counted} in {watched}", *map(str, self.findings)]
         parts += [f"rule {name} could not be followed: {type(error).__name__}: {error}" for name, error in self.failures.items()]
         return "\n\n".join(parts)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<pre>{escape(str(self))}</pre>"
 
     def __repr__(self) -> str:
         return f"<Doctor: {len(self.findings)} findings>"

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._random._generator import get_rng_state, set_rng_state
-from .._site import Site
+from .._site import Site, StepSite
 from .._tensor import Parameter, Tensor
 from ..autograd.engine import reachable
 from ..autograd.node import Node, Output
@@ -37,13 +37,9 @@ def rms(array: np.ndarray[Any, Any]) -> float:
 
 
 def last_write(tensor: Tensor) -> Site | None:
-    """The line that wrote to a tensor last, such as its initialisation."""
-    counter = tensor._vc
-    writes = [] if counter is None else counter.writes
-    if not writes:
-        return None
-    site = writes[-1][1]
-    return site if isinstance(site, Site) else Site(*site)
+    """The line that wrote to a tensor last, other than by a step of an optimizer: its initialisation."""
+    writes = [] if tensor._vc is None else [site for _, site in tensor._vc.writes if not isinstance(site, StepSite)]
+    return Site(*writes[-1]) if writes else None
 
 
 def node_of(tensor: Any) -> Node | None:
@@ -100,7 +96,7 @@ def lines_like(code: CodeType, pattern: str, most: int = 3) -> dict[str, Site | 
     if not text or len(numbers) > most:
         return {}
     module = compile(text, code.co_filename, "exec")
-    return {f"perhaps, line {number}": site for number in numbers if (site := site_in(module, number)) is not None}
+    return {f"perhaps {place}" if place > 1 else "perhaps": site_in(module, number) for place, number in enumerate(numbers, 1)}
 
 
 def site_in(code: CodeType, line: int) -> Site | None:

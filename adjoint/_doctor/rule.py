@@ -88,7 +88,10 @@ class Rule:
         self, message: str, fix: str, sites: Mapping[str, Site | None] | None = None, key: Any = None, grade: str = "", **evidence: Any
     ) -> None:
         """Say it, once for each `key` (the line, if none is given), and count how often it happens. Unknown lines are left out."""
-        lines = {role: site for role, site in (sites or {}).items() if site is not None}
+        lines: dict[str, Site] = {}
+        for role, site in (sites or {}).items():
+            if site is not None and not (role.startswith("perhaps") and site.where in [known.where for known in lines.values()]):
+                lines[role] = site
         key = next(iter(lines.values()), None) if key is None else key
         known = self.reports.get(key)
         if known is not None:

@@ -1,4 +1,4 @@
-"""The doctor's pages: one for each rule, with a program that is found and its repair that is not. tests/test_docs.py runs them."""
+"""The doctor's pages: one for each rule, with a program that is found and a repair that is not; tests/test_docs.py runs them."""
 
 from __future__ import annotations
 
@@ -27,6 +27,11 @@ def test_the_table_has_every_rule():
     text = (ROOT / "docs" / "doctor.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| \[`([\w-]+)`\]\(doctor/([\w-]+)\.md\) \| (\w+) \| \S.* \|$", text, re.MULTILINE)
     assert rows == [(rule.name, rule.name, rule.grade) for rule in RULES]
+
+
+def test_the_readme_quotes_what_is_said():
+    quoted = re.findall(r"`(finding: [^`]+)`", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert quoted and all(words in (FOLDER / "missing-zero-grad.md").read_text(encoding="utf-8") for words in quoted)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)

@@ -50,4 +50,4 @@ class ClipWithoutEffect(Rule):
         self.pending = None
         self.times[site] = self.times.get(site, 0) + 1
         if self.times[site] >= TIMES:
-            self.report(f"clipping has no effect: it {why}", fix, {"clip": site}, times=self.times[site])
+            self.report(f"clipping has no effect: it {why}", fix, {"clip": site})

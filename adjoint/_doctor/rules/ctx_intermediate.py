@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..._site import Site
-from ..._tensor import Tensor
+from ..._tensor import Tensor, wrap
 from ...autograd.function import BackwardCFunction
 from ...autograd.node import Cut, Node
 from ..events import Pass
@@ -29,7 +29,7 @@ class CtxIntermediate(Rule):
     def function(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], outputs: tuple[Any, ...], site: Site) -> None:
         tensors = [x for x in args if isinstance(x, Tensor)]
         if cls not in self.looked and not kwargs and any(x.requires_grad for x in tensors) and sum(x.numel() for x in tensors) <= MOST:
-            self.args[cls] = tuple(x.detach().requires_grad_(x.requires_grad) if isinstance(x, Tensor) else x for x in args)
+            self.args[cls] = tuple(wrap(x._data).requires_grad_(x.requires_grad) if isinstance(x, Tensor) else x for x in args)
 
     def backward(self, event: Pass) -> None:
         if event.create_graph:

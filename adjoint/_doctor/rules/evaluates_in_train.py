@@ -54,8 +54,8 @@ class EvaluatesInTrain(Rule):
         for site, (times, kinds) in self.pending.items():
             if site not in self.fed:
                 self.report(
-                    f"the model is evaluated in training mode: {kinds} behave as in training",
+                    f"the model is evaluated in training mode, and so is what behaves otherwise there: {kinds}",
                     "call model.eval() before the evaluation, and model.train() after it",
                     {"call": site},
-                    calls_under_no_grad=times,
+                    calls_without_recording=times,
                 )

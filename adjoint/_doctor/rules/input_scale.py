@@ -42,7 +42,7 @@ class InputScale(Rule):
         if guessing or not np.mean(losses[-FEW:]) < 0.9 * np.mean(losses[:FEW]):
             site, span = self.raw
             self.report(
-                "the inputs are not normalised, and the loss does not fall",
+                "the inputs are not normalised, and the loss " + ("stays at that of guessing" if guessing else "does not fall"),
                 "x = (x - x.mean()) / x.std(), with numbers of the training set; pixels: x / 255",
                 {"call": site},
                 inputs=span,

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ class NeverStepped(Rule):
             waiting.passes += 1
             waiting.backward = event.site
             stepped = any(other.steps for other in self.doctor.serving(reached[0]))
-            waiting.moved = waiting.moved or stepped or not np.array_equal(waiting.before, sample(waiting.parameter), equal_nan=True)
+            waiting.moved = waiting.moved or stepped or not np.array_equal(waiting.before, sample(waiting.parameter()), equal_nan=True)
 
     def step(self, optimizer: Any, site: Site) -> None:
         if (waiting := self.waiting.get(id(optimizer))) is not None:
@@ -55,7 +56,7 @@ class Waiting:
     """An optimizer that has gradients to go by."""
 
     def __init__(self, parameter: Any, made: Site, names: str) -> None:
-        self.parameter = parameter.detach()
+        self.parameter = weakref.ref(parameter)
         self.before = sample(parameter)
         self.made = self.backward = made
         self.names = names

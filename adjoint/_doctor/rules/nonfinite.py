@@ -68,13 +68,14 @@ class NonFinite(Rule):
             self.tell(event.site, message, "use a smaller learning rate, or clip gradients", None)
         else:
             found = answer(root)
-            self.tell(event.site, found.message, found.rewrite or found.advice, found)
+            self.tell(event.site, found.message, repair_of(found), found)
 
     def tell(self, site: Site, message: str, fix: str, found: Finding | None) -> None:
         seen: dict[str, Any] = {} if found is None else {role: known.text for role, known in found.ranges.items()}
         if found is not None and found.samples:
             seen["samples"] = listed(found.samples)
-        self.report(message.removesuffix("."), fix, {**({} if found is None else found.sites), "backward": site}, "first", **seen)
+        message = message[:1].lower() + message[1:].removesuffix(".")
+        self.report(message, fix, {**({} if found is None else found.sites), "backward": site}, "first", **seen)
 
     def backward_done(self, event: Pass) -> None:
         if self.said or (not self.doctor.looking and event.number % RARELY):
@@ -93,10 +94,14 @@ class NonFinite(Rule):
                 self.said = True
                 fix = "a root, norm or logarithm at 0 has an infinite slope: add a small constant inside it"
                 if self.origin is not None:
-                    self.tell(where, self.origin.message, self.origin.rewrite or self.origin.advice, self.origin)
+                    self.tell(where, self.origin.message, repair_of(self.origin), self.origin)
                 else:
                     self.tell(where, f"the gradient of {self.doctor.names_of([parameter])} is not finite although the loss is", fix, None)
                 return
+
+
+def repair_of(found: Finding) -> str:
+    return f"write {found.rewrite}" if found.rewrite else found.advice
 
 
 def listed(samples: tuple[int, ...], most: int = 8) -> str:

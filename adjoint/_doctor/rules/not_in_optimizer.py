@@ -41,8 +41,8 @@ class NotInOptimizer(Rule):
         known = [leaf for leaf in orphans if (facts := self.seen.get(leaf))[0] > TIMES and facts[1] == leaf._version]
         if known:
             self.report(
-                f"{self.doctor.names_of(known)} gets gradients, and no optimizer has it: it never changes",
-                "give it to the optimizer (layers in a plain list are not found by parameters(): use nn.ModuleList), or freeze it with "
+                f"no optimizer has {self.doctor.names_of(known)}: gradients arrive, and nothing changes",
+                "give them to the optimizer (layers in a plain list are not found by parameters(): use nn.ModuleList), or freeze them with "
                 "requires_grad_(False)",
                 {"optimizer": trained[0].made, **use, "made": self.doctor.made(self.doctor.owner_of(known[0])[0])},
                 "orphans",

@@ -60,7 +60,9 @@ class SamplesMixed(Rule):
                 where |= {"takes time steps first": self.layers[-1][0], "made": self.layers[-1][1]}
             self.report(
                 f"{type(model).__name__} mixes the samples of a batch: the output for one depends on the others",
-                "batch_first=True" if self.layers else "keep the batch dimension first: transpose before view, and x.view(len(x), -1)",
+                "batch_first=True"
+                if self.layers
+                else "keep the batch first and whole in every view and reshape: x.flatten(1), or x.transpose(0, 1) where dimensions change places",
                 {**where, "call": call.site},
                 id(model),
                 batch=len(data),

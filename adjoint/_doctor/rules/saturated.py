@@ -49,5 +49,4 @@ class Saturated(Rule):
                     f"{share:.0%} of the results of {name} are at its limits, where its slope is next to zero",
                     "smaller initial weights, normalised inputs, or normalisation before it",
                     {name: site},
-                    share=share,
                 )

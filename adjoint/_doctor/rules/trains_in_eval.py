@@ -60,7 +60,7 @@ class TrainsInEval(Rule):
                 where = self.evaluated.get(key)
                 kinds = ", ".join(sorted({type(part).__name__ for part in parts}))
                 self.report(
-                    f"the model is trained in evaluation mode: {kinds} do not do what they do in training",
+                    f"the model is trained in evaluation mode, and so is what behaves otherwise there: {kinds}",
                     "call model.train() before the training loop, and again after each evaluation",
                     {"eval": where, "backward": backward},
                     key,
