@@ -49,8 +49,9 @@ def rewrite(found: Diagnosis, program: Program) -> Iterator[Change]:
     if "log of softmax" in found.message and (change := fused(program, found.place("born"))) is not None:
         yield change
         return
+    expression = found.fix.removeprefix("write ")
     try:
-        ast.parse(found.fix, mode="eval")
+        ast.parse(expression, mode="eval")
     except SyntaxError:
         raise ByHandError(found.fix) from None
     tried: set[Place] = set()
@@ -59,9 +60,9 @@ def rewrite(found: Diagnosis, program: Program) -> Iterator[Change]:
             tried.add(place)
             source = program.source(place)
             if (node := source.expression(place)) is not None:
-                yield source, [smallest(source, node, found.fix)]
+                yield source, [smallest(source, node, expression)]
     if not tried:
-        raise ByHandError(found.fix)
+        raise ByHandError(expression)
 
 
 def fused(program: Program, place: Place) -> Change | None:

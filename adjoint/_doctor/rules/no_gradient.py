@@ -87,7 +87,11 @@ class NoGradient(Rule):
 
     def say(self, key: int) -> None:
         facts = self.silent.pop(key)
-        why = "the loss does not depend on it" if facts["used"] is not None else "the layer is never called"
+        why = (
+            f"the loss does not depend on {'it' if facts['missing'] == 1 else 'them'}"
+            if facts["used"] is not None
+            else "the layer is never called"
+        )
         self.report(
             f"{facts['names']} never got a gradient: {why}",
             facts["fix"],

@@ -62,7 +62,7 @@ class SamplesMixed(Rule):
                 f"{type(model).__name__} mixes the samples of a batch: the output for one depends on the others",
                 "batch_first=True"
                 if self.layers
-                else "keep the batch first and whole in every view and reshape: x.flatten(1), or x.transpose(0, 1) where dimensions change places",
+                else "keep the batch first and whole in every reshape: x.flatten(1); to make dimensions change places, x.transpose(0, 1)",
                 {**where, "call": call.site},
                 id(model),
                 batch=len(data),
