@@ -96,7 +96,8 @@ def source_of(name: str) -> tuple[str, int] | None:
     """The file and line of a name: for an op, of its declaration."""
     value = reference.resolved(name)
     op = getattr(value, "op", None)
-    codes = [rule.__code__ for _, rule in op.named_rules()] if isinstance(op, Op) else []  # a class may have an attribute of that name
+    rules = op.named_rules() if isinstance(op, Op) else ()  # a class may have an attribute of that name
+    codes = [inspect.unwrap(rule).__code__ for _, rule in rules]
     value = inspect.unwrap(value)
     try:
         if codes and not inspect.isfunction(value):

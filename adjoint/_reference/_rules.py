@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from functools import cache
+from inspect import unwrap
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -23,7 +24,7 @@ def rule_text(rule: Any) -> str:
     """The expression that a rule returns; the name of the rule where it takes more than one line."""
     if not isinstance(rule, FunctionType):
         return ""
-    code = rule.__code__
+    code = unwrap(rule).__code__  # of a primitive, its text
     names = list(code.co_varnames[: code.co_argcount])
     columns = {start for line, _, start, _ in code.co_positions() if line == code.co_firstlineno and start}
     for node in functions_in(code.co_filename).get(code.co_firstlineno, []):

@@ -565,9 +565,7 @@ def truth(found: Array, input: Array) -> Array:
 @op(differentiable=False, along="reduce.every", same="all only supports bool tensor for result, got: {given}")
 def all(input: Array, dim: Dims = None, keepdim: bool = False) -> Array:
     """Whether all elements are nonzero."""
-    if no_dims(dim):
-        return truth(input != 0, input)
-    return all_along(input, axes_of(dim, len(input.shape)), keepdim)
+    return truth(input != 0, input) if no_dims(dim) else all_along(input, axes_of(dim, len(input.shape)), keepdim)
 
 
 @primitive("reduce.all", lambda x, axes, keepdim: (
@@ -579,9 +577,7 @@ def all_along(x: Array, axes: Any, keepdim: bool) -> Array:
 @op(differentiable=False, along="reduce.some", same="any only supports bool tensor for result, got: {given}")
 def any(input: Array, dim: Dims = None, keepdim: bool = False) -> Array:
     """Whether some element is nonzero."""
-    if no_dims(dim):
-        return truth(input != 0, input)
-    return any_along(input, axes_of(dim, len(input.shape)), keepdim)
+    return truth(input != 0, input) if no_dims(dim) else any_along(input, axes_of(dim, len(input.shape)), keepdim)
 
 
 @primitive("reduce.any", lambda x, axes, keepdim: (

@@ -26,7 +26,6 @@ OTHER_LINES = {
     "update_ratio/broken_integer_division",
     "vanishing/broken_scaled_down_blocks",
     "vanishing/broken_sigmoid_autoencoder",
-    "vanishing/broken_small_init",
 }
 
 

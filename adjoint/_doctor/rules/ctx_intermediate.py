@@ -64,4 +64,4 @@ class CtxIntermediate(Rule):
 
 
 def is_intermediate(value: Any) -> bool:
-    return isinstance(value, Tensor) and isinstance(value._fn, Cut) and value._fn.kind == "no_grad"
+    return isinstance(value, Tensor) and isinstance(value._fn, Cut) and value._fn.kind in ("no_grad", "kept on ctx")
