@@ -11,7 +11,7 @@ from ._dtype import as_dtype as _as_dtype
 from ._dtype import default_numpy as _default_numpy
 from ._dtype import from_numpy_dtype as _from_numpy_dtype
 from ._dtype import promote_types as _promote_types
-from ._errors import spelled
+from ._errors import spelled as _spelled
 from ._tensor import wrap as _wrap
 from .ops import fft as _ops
 from .ops._generated import documented as _documented
@@ -33,7 +33,7 @@ def _ready(name: str, input: Any, real: bool = False) -> Any:
         words = {
             "ihfftn": "Only supports floating-point dtypes, but found: ", "rfftn": "rfftn expects a real-valued input tensor, but got ",
         }.get(name, f"{name} expects a real input tensor, but got ")  # fmt: skip
-        raise RuntimeError(spelled(f"{words}{input.dtype.scalar_name}\n  fix: torch.fft.fftn, or x.real"))
+        raise RuntimeError(_spelled(f"{words}{input.dtype.scalar_name}\n  fix: torch.fft.fftn, or x.real"))
     if not (input.is_floating_point() or input.is_complex()):
         input = input.to(_from_numpy_dtype(_default_numpy()))
     if input.dtype.itemsize < 4:

@@ -69,5 +69,5 @@ def test_a_first_call_makes_only_the_nodes_that_it_uses() -> None:
     """An op of eight inputs could have 255 classes of nodes; those are made that a call needs."""
     ran = subprocess.run([sys.executable, "-c", FIRST_CALL], capture_output=True, text=True, check=True)
     compiled, lines, classes = json.loads(ran.stdout)
-    assert classes <= 6 and compiled <= 16, "one function for each op, and one for each class"
+    assert classes <= 6 and compiled <= 20, "one function for each op, one for each class, and one for each form of a primitive"
     assert lines <= 700

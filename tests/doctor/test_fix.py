@@ -29,8 +29,8 @@ BY_HAND = {
     "nonfinite/broken_fully_masked_row": "leave one element",
     "nonfinite/broken_log_of_softmax": "write torch.log_softmax",  # the steps are too long as well, which shows then
     "not_in_optimizer/broken_layer_made_in_forward": "in __init__",
-    "samples_mixed/broken_channels_before_flatten": "keep the batch dimension first",
-    "samples_mixed/broken_heads_reshaped": "keep the batch dimension first",
+    "samples_mixed/broken_channels_before_flatten": "keep the batch first",
+    "samples_mixed/broken_heads_reshaped": "keep the batch first",
     "softmax_twice/broken_exp_of_log_softmax": "predict_proba() should go on",
     "sorted_batches/broken_sampler_by_class": "let the sampler mix",
     "sorted_batches/broken_slices": "shuffle the samples",
