@@ -62,7 +62,7 @@ def test_no_function_is_too_long() -> None:
 def test_the_code_made_for_an_op_is_bounded() -> None:
     lengths = {name: function_text(op, True).count("\n") + 1 for name, op in OPS.items()}
     assert {name: length for name, length in lengths.items() if length > LINES_MADE_FOR_AN_OP} == {}
-    assert sum(lengths.values()) < 60 * len(lengths)
+    assert sum(lengths.values()) < 75 * len(lengths)  # 57 each; where classes answer functions themselves, 67
 
 
 def test_a_first_call_makes_only_the_nodes_that_it_uses() -> None:

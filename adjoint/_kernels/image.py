@@ -192,7 +192,10 @@ _memory: list[Any] = forever([])  # which must live as long as the functions in 
 
 def place(image: Image, called: dict[str, int]) -> dict[str, int]:
     """Put an image into memory; the addresses of its functions. Those that it calls and `called` lacks are in the C library."""
-    area = mmap.mmap(-1, len(image.content), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    try:
+        area = mmap.mmap(-1, len(image.content), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except OSError as error:  # there is no other reason
+        raise MemoryError(f"no memory for a kernel of {len(image.content)} bytes") from error
     area[:] = image.content
     base = ctypes.addressof(ctypes.c_char.from_buffer(area))
     _memory.append(area)

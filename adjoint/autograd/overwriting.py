@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import gc
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from .._dtype import from_numpy_dtype
 from .._errors import InplaceError
 from .._site import Site, StepSite
-from .._source import assigned_at, carried_by, repair_of_write, variable_of
+from .._source import assigned_at, carried_by, local_variables, repair_of_write, running, variable_of
 from .node import Edge, Node, Output, VersionCounter, public_edge
-
-if TYPE_CHECKING:
-    pass
 
 
 def overwritten(node: Node, name: str, array: Any, counter: VersionCounter, edge: Edge) -> InplaceError:
@@ -70,13 +67,21 @@ def repair(node: Node, changed: Site | None, whose: str, is_leaf: bool) -> str:
     )
 
 
+def modules_in_sight(kind: type) -> Iterator[Any]:
+    """The modules that variables of the program hold, themselves or by an attribute (`self.model`)."""
+    for frame in running():
+        for value in (*local_variables(frame).values(), *frame.f_globals.values()):
+            attributes = getattr(value, "__dict__", None)
+            held = attributes.values() if isinstance(attributes, dict) else ()
+            yield from (one for one in (value, *held) if issubclass(type(one), kind))  # (isinstance would wake stand-ins)
+
+
 def repair_of_module(changed: Site) -> str:
     """Where the line itself writes nothing in place, it calls a module that does: those that are there are named."""
     from ..nn._owners import name_of_module
     from ..nn.module import Module
 
-    modules = [one for one in gc.get_objects() if issubclass(type(one), Module)]  # (isinstance would wake objects that stand for others)
-    found = [one for one in modules if getattr(one, "inplace", False) is True]
+    found = {part: None for model in modules_in_sight(Module) for part in model.modules() if getattr(part, "inplace", False) is True}
     if not found:
         return ""
     kinds = sorted({type(one).__name__ for one in found})

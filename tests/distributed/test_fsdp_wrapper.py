@@ -95,7 +95,7 @@ for p, q in zip(model.parameters(), whole.parameters(), strict=True):
     assert ad.allclose(p.grad.full_tensor(), q.grad, atol=1e-5)
 half = FSDP(build(), device_id=cpu, mixed_precision=MixedPrecision(param_dtype=ad.bfloat16))
 assert half(data[0]).dtype == ad.bfloat16
-for options, kind, message in (({}, RuntimeError, "device_id=torch.device('cpu')"),
+for options, kind, message in (({}, RuntimeError, "device_id=ad.device('cpu')"),
     ({"device_id": cpu, "sharding_strategy": ShardingStrategy.HYBRID_SHARD}, ValueError, "device_mesh")):
     try:
         FSDP(nn.Linear(1, 1), **options)
