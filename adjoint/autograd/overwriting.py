@@ -71,7 +71,10 @@ def modules_in_sight(kind: type) -> Iterator[Any]:
     """The modules that variables of the program hold, themselves or by an attribute (`self.model`)."""
     for frame in running():
         for value in (*local_variables(frame).values(), *frame.f_globals.values()):
-            attributes = getattr(value, "__dict__", None)
+            try:
+                attributes = object.__getattribute__(value, "__dict__")  # objects may answer otherwise, or refuse
+            except AttributeError:
+                attributes = None
             held = attributes.values() if isinstance(attributes, dict) else ()
             yield from (one for one in (value, *held) if issubclass(type(one), kind))  # (isinstance would wake stand-ins)
 
