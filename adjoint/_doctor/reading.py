@@ -120,10 +120,6 @@ def random_parts(module: Any) -> list[Any]:
     return [part for part in module.modules() if is_random(part)]
 
 
-def is_constant(array: np.ndarray[Any, Any]) -> bool:
-    return bool((array == array.reshape(-1)[0]).all()) if array.size else True
-
-
 def class_targets(target: Any) -> np.ndarray[Any, Any] | None:
     """Class numbers that a loss was given; None for probabilities and others."""
     data = array_of(target)
